@@ -1,0 +1,23 @@
+"""What can go wrong, in words: what came, what is allowed, and what to do.
+
+Exceptions are for wrong arguments and unreadable files. A fit that fails is not an
+exception but a `wherein.Status`.
+"""
+
+
+class WhereinError(Exception):
+    """The root of every exception this package raises on purpose."""
+
+
+class ArgumentError(WhereinError, ValueError):
+    """An argument has a wrong value, shape or type; the message says which is allowed."""
+
+
+class PictureError(WhereinError, ValueError):
+    """A picture cannot be read, or what was read is not a picture to work with."""
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise `ArgumentError` with `message` unless `condition` holds."""
+    if not condition:
+        raise ArgumentError(message)
