@@ -1,0 +1,27 @@
+"""What "fits" means: one file for each cost of the paper."""
+
+from wherein.formulations.background import WithBackground
+from wherein.formulations.base import Evaluation, Formulation, QuadraticFormulation, Tally
+from wherein.formulations.cost_smoothed import CostSmoothed
+from wherein.formulations.objective import FieldObjective, MotionObjective, Objective, Variables
+from wherein.formulations.plain import Plain
+from wherein.formulations.spikes import Spikes
+
+Settings = Plain | CostSmoothed | WithBackground | Spikes
+"""A formulation's hyperparameters, to be bound to a scene and a motif."""
+
+__all__ = [
+    "CostSmoothed",
+    "Evaluation",
+    "FieldObjective",
+    "Formulation",
+    "MotionObjective",
+    "Objective",
+    "Plain",
+    "QuadraticFormulation",
+    "Settings",
+    "Spikes",
+    "Tally",
+    "Variables",
+    "WithBackground",
+]

@@ -1,0 +1,88 @@
+"""Formulation (4): plain smoothing, with a model of the background around the motif."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from wherein.formulations.base import QuadraticFormulation
+from wherein.images.gaussian import Sigma, blur, gaussian_1d, radius_of, separable
+from wherein.images.motif import Motif
+from wherein.motion import field as fields
+from wherein.motion.field import centre_of, lattice
+from wherein.warp import KEYS, Surface
+
+
+@dataclass(frozen=True)
+class WithBackground:
+    """½ ‖P_Ω̃[g_σ² ∗ (y∘τ − x_o − P_Ωᶜ[g_Cσ² ∗ β])]‖² over τ and β (eq. 4).
+
+    β is a picture on the lattice that the solver moves along with τ; it is smooth at a coarser scale than the
+    motif. Q = g ∗ P_Ω̃[g ∗ ·], x̂ = P_Ω x_o + P_Ωᶜ[g_Cσ² ∗ β], k = 0.
+
+    Arguments:
+        sigma: smoothing in pixels.
+        spread: C > 1: how much coarser the background model is (variance).
+        dilation: how many σ around the motif Ω̃ reaches.
+        reach: how many σ around the motif the lattice, and with it the background model, reaches.
+        lighting: eliminate gain and bias of the scene.
+        a: of the cubic kernel.
+        taps: a filter to use in place of g_σ², odd and symmetric (it can be learned).
+    """
+
+    sigma: Sigma = 5.0
+    spread: float = 2.0
+    dilation: float = 2.0
+    reach: float = 5.0
+    lighting: bool = False
+    a: float = KEYS
+    taps: Float[Tensor, " K"] | None = None
+
+    def bind(self, scene: Float[Tensor, "*S C H W"], motif: Motif) -> "BackgroundFormulation":
+        """This cost for a scene and a motif."""
+        return BackgroundFormulation(self, scene, motif)
+
+
+class BackgroundFormulation(QuadraticFormulation):
+    """`WithBackground` bound to a scene and a motif."""
+
+    def __init__(self, settings: WithBackground, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
+        pad = radius_of(settings.sigma, settings.reach)
+        centre = centre_of(motif.height, motif.width, motif.pixels)
+        points = lattice(motif.height, motif.width, motif.pixels, pad) - centre
+        super().__init__(Surface(scene, settings.a), points, centre, settings.lighting)
+        self._taps = settings.taps if settings.taps is not None else gaussian_1d(settings.sigma, like=motif.pixels)
+        self._coarse = settings.spread**0.5 * settings.sigma
+        self._motif = motif.padded(pad)
+        self._around = 1 - self._motif.mask
+        self._dilated = dilate(self._motif.mask > 0, float(settings.sigma) * settings.dilation).to(motif.mask.dtype)
+        self.floor = motif.pixels.new_zeros(())
+
+    def start_background(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B C h w"]:
+        """The smoothed difference of the scene at `frame` and the motif (appendix A.3)."""
+        with torch.no_grad():
+            warped = self._warp(fields.transform(frame, self.points))
+            return blur(warped - self._motif.masked, self._coarse)
+
+    def target(self, background: Tensor | None) -> Float[Tensor, "*B C h w"]:  # noqa: D102
+        if background is None:
+            return self._motif.masked
+        self.tally.convolutions += background[..., 0, 0, 0].numel()
+        return self._motif.masked + self._around * blur(background, self._coarse)
+
+    def metric(self, change: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:  # noqa: D102
+        self.tally.convolutions += 2 * change[..., 0, 0, 0].numel()
+        return separable(separable(change, self._taps) * self._dilated, self._taps)
+
+    def background_gradient(self, slope: Float[Tensor, "B C h w"]) -> Float[Tensor, "B C h w"]:
+        """∇_β φ = −g_Cσ² ∗ P_Ωᶜ[∂φ/∂z]: the filter is symmetric, so it is its own adjoint."""
+        self.tally.convolutions += slope[..., 0, 0, 0].numel()
+        return -blur(self._around * slope, self._coarse)
+
+
+def dilate(support: Tensor, radius: float) -> Tensor:
+    """The pixels within `radius` (in the maximum norm) of the support."""
+    reach = int(radius)
+    grown = torch.nn.functional.max_pool2d(support[None].float(), 2 * reach + 1, stride=1, padding=reach)
+    return grown[0] > 0

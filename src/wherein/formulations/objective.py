@@ -1,0 +1,184 @@
+"""A formulation over a motion: the function that solvers see, of numbers and not of pictures.
+
+Its variables are a pose and, for formulation (4), a background model that is optimised along with it.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Self
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from wherein.errors import require
+from wherein.formulations.base import Evaluation, Formulation, QuadraticFormulation
+from wherein.motion import field as fields
+from wherein.motion.models import Motion
+
+
+@dataclass(frozen=True)
+class Variables:
+    """Where a solver is: B poses side by side, and B background models where there are any."""
+
+    pose: Float[Tensor, "B ..."]
+    background: Float[Tensor, "B C h w"] | None = None
+
+    def where(self, chosen: Bool[Tensor, " B"], other: Self) -> Self:
+        """These variables in the chosen items, the others' in the rest."""
+        pose = torch.where(_as(chosen, self.pose), self.pose, other.pose)
+        if self.background is None or other.background is None:
+            return replace(self, pose=pose)
+        background = torch.where(_as(chosen, self.background), self.background, other.background)
+        return replace(self, pose=pose, background=background)
+
+
+def _as(chosen: Tensor, like: Tensor) -> Tensor:
+    return chosen.reshape(-1, *(1,) * (like.ndim - 1))
+
+
+class Objective(ABC):
+    """A differentiable function of `Variables`, B items at once."""
+
+    @abstractmethod
+    def start(self) -> Variables:
+        """The identity, with a first background model."""
+
+    @abstractmethod
+    def evaluate(self, at: Variables) -> Evaluation:
+        """Cost and gradient."""
+
+    @abstractmethod
+    def linearise(self, at: Variables) -> Evaluation:
+        """Cost, gradient and Gauss–Newton matrix."""
+
+    @abstractmethod
+    def matrix(self, at: Variables) -> Float[Tensor, "B 3 3"]:
+        """Motif pixels → scene pixels."""
+
+    def move(self, at: Variables, step: Float[Tensor, "B ..."]) -> Variables:
+        """The variables after a step of the pose."""
+        return replace(at, pose=at.pose + step)
+
+    @abstractmethod
+    def length(self, step: Float[Tensor, "B ..."]) -> Float[Tensor, "B"]:
+        """How far a step moves the motif, about, in pixels."""
+
+    @abstractmethod
+    def seen(self, at: Variables) -> Float[Tensor, "B"]:
+        """Which fraction of the motif lies in the scene."""
+
+    def prox(self, pose: Tensor, step: Tensor | float) -> Tensor:
+        """prox_{step·λρ}: what the regulariser does after each gradient step; nothing, unless there is one."""
+        del step
+        return pose
+
+
+class MotionObjective(Objective):
+    """φ over a motion model: τ(u) = base · (M(p) u + c), u centred on the motif (eq. 20).
+
+    Arguments:
+        formulation: a bound formulation.
+        motion: the family; its identity is the start.
+        base: (B, 3, 3), where each item starts: strides, or a known pose. The motion acts before it.
+        inverse: optimise p of M(p)⁻¹ instead (eq. 15, proposition 3).
+    """
+
+    def __init__(
+        self,
+        formulation: Formulation,
+        motion: Motion,
+        base: Float[Tensor, "B 3 3"] | None = None,
+        inverse: bool = False,
+    ) -> None:
+        points = formulation.points
+        self.formulation, self.motion, self.inverse = formulation, motion, inverse
+        self.base = torch.eye(3, dtype=points.dtype, device=points.device)[None] if base is None else base
+        self._anchor = self.base @ fields.shift_matrix(formulation.centre)
+        spread = points.reshape(-1, 2).detach()
+        self._radius = float(spread.pow(2).sum(-1).mean().sqrt())
+
+    def start(self) -> Variables:  # noqa: D102
+        pose = self.motion.identity(len(self.base), like=self.formulation.points)
+        frame = self._anchor @ self.motion.matrix(pose)
+        return Variables(pose, self.formulation.start_background(frame))
+
+    def evaluate(self, at: Variables) -> Evaluation:
+        """∇_p φ = ⟨∇_F φ, ∂F/∂p⟩: the field's gradient projected onto Aff(2), then onto the motion."""
+        found = self.formulation.evaluate(self._frame(at.pose), at.background)
+        gradient = torch.einsum("bij,bijp->bp", found.gradient, self._change(at.pose))
+        return replace(found, gradient=gradient)
+
+    def linearise(self, at: Variables) -> Evaluation:  # noqa: D102
+        return self.formulation.linearise(self._frame(at.pose), self._change(at.pose), at.background)
+
+    def matrix(self, at: Variables) -> Float[Tensor, "B 3 3"]:  # noqa: D102
+        return self._frame(at.pose) @ fields.shift_matrix(-self.formulation.centre)
+
+    def length(self, step: Float[Tensor, "B P"]) -> Float[Tensor, "B"]:
+        """Of the mean pixel: the shift, and the linear part at the lattice's mean radius."""
+        change = self.motion.matrix(self.motion.identity(like=step) + step)
+        change = change - torch.eye(3, dtype=step.dtype, device=step.device)
+        return (change[..., 2].norm(dim=-1) ** 2 + (self._radius * change[..., :2].norm(dim=(-2, -1))) ** 2).sqrt()
+
+    def seen(self, at: Variables) -> Float[Tensor, "B"]:  # noqa: D102
+        return self.formulation.seen(self._frame(at.pose))
+
+    def _frame(self, pose: Tensor) -> Tensor:
+        moved = self.motion.matrix(pose)
+        return self._anchor @ (torch.linalg.inv(moved) if self.inverse else moved)
+
+    def _change(self, pose: Tensor) -> Tensor:
+        """∂F/∂p; through an inverse, d(N⁻¹) = −N⁻¹ dN N⁻¹, which in (A, b) is proposition 3."""
+        change = self.motion.jacobian(pose)
+        if self.inverse:
+            inverse = torch.linalg.inv(self.motion.matrix(pose))
+            change = -torch.einsum("bij,bjkp,bkl->bilp", inverse, change, inverse)
+        return torch.einsum("bij,bjkp->bikp", self._anchor.expand(len(pose), 3, 3), change)
+
+
+class FieldObjective(Objective):
+    """φ(y∘τ) + λρ(τ) over free vector fields (eq. 1), ρ the smoothness of the displacement.
+
+    Its pose is the displacement in pixels, (B, h, w, 2). First-order only: use the proximal method.
+    """
+
+    def __init__(
+        self, formulation: QuadraticFormulation, strength: float, base: Float[Tensor, "B 3 3"] | None = None
+    ) -> None:
+        require(strength >= 0, f"the regulariser's strength must be 0 or more, but came as {strength}")
+        points = formulation.points
+        base = torch.eye(3, dtype=points.dtype, device=points.device)[None] if base is None else base
+        self.formulation, self.strength = formulation, strength
+        self._frame = base @ fields.shift_matrix(formulation.centre)
+        self._rest = fields.transform(self._frame, points)
+
+    def start(self) -> Variables:  # noqa: D102
+        return Variables(torch.zeros_like(self._rest), self.formulation.start_background(self._frame))
+
+    def evaluate(self, at: Variables) -> Evaluation:
+        """The smooth part's gradient; the regulariser acts through `prox`, and is part of the cost."""
+        cost, gradient, background = self.formulation.evaluate_field(self._rest + at.pose, at.background)
+        return Evaluation(cost + self.strength * fields.smoothness(at.pose), gradient, background=background)
+
+    def linearise(self, at: Variables) -> Evaluation:  # noqa: D102
+        raise NotImplementedError("a free field has too many unknowns for Gauss–Newton: use proximal_gradient")
+
+    def matrix(self, at: Variables) -> Float[Tensor, "B 3 3"]:
+        """The affine part of the field: its least-squares projection onto Aff(2)."""
+        points = self.formulation.points
+        sums = fields.project(self._rest + at.pose, points)
+        squares = points.pow(2).sum((0, 1))
+        count = points.shape[0] * points.shape[1]
+        affine = sums / torch.cat((squares, squares.new_full((1,), count)))
+        last = affine.new_tensor((0.0, 0.0, 1.0)).expand(len(affine), 1, 3)
+        return torch.cat((affine, last), -2) @ fields.shift_matrix(-self.formulation.centre)
+
+    def length(self, step: Float[Tensor, "B h w 2"]) -> Float[Tensor, "B"]:  # noqa: D102
+        return step.norm(dim=-1).amax((-2, -1))
+
+    def seen(self, at: Variables) -> Float[Tensor, "B"]:  # noqa: D102
+        return self.formulation.seen(self.matrix(at) @ fields.shift_matrix(self.formulation.centre))
+
+    def prox(self, pose: Tensor, step: Tensor | float) -> Tensor:  # noqa: D102
+        return fields.smoothness_prox(pose, self.strength * step)

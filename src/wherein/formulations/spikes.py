@@ -1,0 +1,154 @@
+"""Formulation (10): complementary smoothing, for occurrence maps, which are spikes on black."""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from wherein.errors import require
+from wherein.formulations.base import Evaluation, Formulation
+from wherein.images.gaussian import (
+    Sigma,
+    blur,
+    convolve_full,
+    correlate_valid,
+    gaussian_density,
+    offsets_2d,
+    radius_of,
+)
+from wherein.images.motif import Motif
+from wherein.motion import field as fields
+from wherein.motion.field import centre_of, lattice
+from wherein.warp import KEYS, Surface
+
+
+@dataclass(frozen=True)
+class Spikes:
+    """½c ‖G(A) ∗ (y_σ0∘τ_{A,b}) − g_σ² ∗ x_o‖², G(A) = det^½(A*A) g_{Σ(A)}, Σ(A) = σ²I − σ0²(A*A)⁻¹ (eq. 10).
+
+    A scaling of the plane spreads and dims a smoothed spike; Σ(A) and the determinant undo both, so that where
+    the spikes agree the cost is zero whatever A is. In inverse parameterisation (eq. 15) the matrix of the
+    objective is that of (10) as printed there.
+
+    Arguments:
+        sigma: σ, the main smoothing.
+        sigma0: σ0 < σ, the smoothing that hides the pixel grid.
+        smoothed: the scene and the motif come smoothed by σ0 already.
+        reach: the filters' half-width in standard deviations.
+        a: of the cubic kernel.
+    """
+
+    sigma: Sigma = 8.0
+    sigma0: Sigma = 3.0
+    smoothed: bool = False
+    reach: float = 3.0
+    a: float = KEYS
+
+    def __post_init__(self) -> None:
+        require(
+            float(self.sigma) > float(self.sigma0) > 0,
+            f"spikes need sigma > sigma0 > 0, but came sigma={float(self.sigma)}, sigma0={float(self.sigma0)}",
+        )
+
+    def bind(self, scene: Float[Tensor, "*S C H W"], motif: Motif) -> "SpikesFormulation":
+        """This cost for a scene and a motif of the same number of channels."""
+        return SpikesFormulation(self, scene, motif)
+
+
+class SpikesFormulation(Formulation):
+    """`Spikes` bound to a scene and a motif; its frame must be affine."""
+
+    def __init__(self, settings: Spikes, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
+        super().__init__()
+        require(
+            scene.shape[-3] == motif.pixels.shape[0],
+            f"scene and motif need the same channels, but came {scene.shape[-3]} and {motif.pixels.shape[0]}",
+        )
+        if not settings.smoothed:
+            scene = blur(scene, settings.sigma0)
+            motif = Motif(blur(motif.masked, settings.sigma0), torch.ones_like(motif.mask))
+        self.surface = Surface(scene, settings.a)
+        self.centre = centre_of(motif.height, motif.width, motif.pixels)
+        self.points = lattice(motif.height, motif.width, motif.pixels) - self.centre
+        self._variance, self._variance0 = settings.sigma**2, settings.sigma0**2
+        left = self._variance - self._variance0
+        self._eye = torch.eye(2, dtype=motif.pixels.dtype, device=motif.pixels.device)
+        self._radius = radius_of(float(left) ** 0.5, settings.reach)
+        self._channels = motif.pixels.shape[0]
+        self._target = convolve_full(motif.masked, gaussian_density(left * self._eye, self._radius))
+        self.tally.convolutions += 1
+
+    def filter(self, linear: Float[Tensor, "B 2 2"]) -> Float[Tensor, "B K K"]:
+        """G(A): the filter that makes up for what A does to a spike of width σ0."""
+        return linear.det().abs()[:, None, None] * gaussian_density(self._covariance(linear), self._radius)
+
+    def filter_gradient(
+        self, linear: Float[Tensor, "B 2 2"], weights: Float[Tensor, "B K K"]
+    ) -> Float[Tensor, "B 2 2"]:
+        """∇_A ⟨V, G(A)⟩ (proposition 2; the offsets w run from the filter's centre)."""
+        weighted = weights * self.filter(linear)
+        total = weighted.sum((-2, -1))[:, None, None]
+        w = offsets_2d(self._radius, linear)
+        moments = torch.einsum("byx,yxi,yxj->bij", weighted, w, w)
+        precision = torch.linalg.inv(self._covariance(linear))
+        turned = torch.linalg.inv(linear).mT
+        inner = precision @ moments @ precision - total * precision
+        return self._variance0 * turned @ inner @ torch.linalg.inv(linear.mT @ linear) + total * turned
+
+    def evaluate(self, frame: Float[Tensor, "B 3 3"], background: Tensor | None = None) -> Evaluation:  # noqa: D102
+        del background
+        linear = frame[:, :2, :2]
+        warped, derivative = self._jet(frame)
+        taps = self.filter(linear)[:, None]
+        residual = convolve_full(warped, taps) - self._target
+        slope = correlate_valid(residual, taps) / self._channels
+        of_field = torch.einsum("bchw,bchwi->bhwi", slope, derivative)
+        gradient = fields.project_projective(of_field, self.points, frame)
+        of_filter = correlate_valid(residual, warped).sum(1) / self._channels
+        gradient = gradient + F.pad(self.filter_gradient(linear, of_filter), (0, 1, 0, 1))
+        self.tally.convolutions += 3 * frame.shape[0]
+        return Evaluation(self._cost(residual, linear), gradient)
+
+    def linearise(  # noqa: D102
+        self, frame: Float[Tensor, "B 3 3"], change: Float[Tensor, "B 3 3 P"], background: Tensor | None = None
+    ) -> Evaluation:
+        del background
+        linear, size = frame[:, :2, :2], change.shape[-1]
+        warped, derivative = self._jet(frame)
+        taps = self.filter(linear)[:, None]
+        residual = convolve_full(warped, taps) - self._target
+        moved = torch.einsum("bchwi,bhwip->bpchw", derivative, fields.tangent(frame, change, self.points))
+        reshaped = self.filter_tangent(linear, change[:, :2, :2])
+        columns = convolve_full(moved, taps[:, None]) + convolve_full(warped[:, None], reshaped[:, :, None])
+        columns = columns.flatten(2)
+        self.tally.convolutions += (1 + 2 * size) * frame.shape[0]
+        gradient = (columns @ residual.flatten(1)[..., None])[..., 0] / self._channels
+        return Evaluation(self._cost(residual, linear), gradient, columns @ columns.mT / self._channels)
+
+    def filter_tangent(
+        self, linear: Float[Tensor, "B 2 2"], change: Float[Tensor, "B 2 2 P"]
+    ) -> Float[Tensor, "B P K K"]:
+        """∂G/∂p along ∂A/∂p: proposition 2 before its sum over the pixels."""
+        aside = offsets_2d(self._radius, linear) @ torch.linalg.inv(self._covariance(linear))[:, None]
+        turned, gram = torch.linalg.inv(linear).mT, torch.linalg.inv(linear.mT @ linear)
+        precision = torch.linalg.inv(self._covariance(linear))
+        inner = aside[..., :, None] * aside[..., None, :] - precision[:, None, None]
+        each = self._variance0 * turned[:, None, None] @ inner @ gram[:, None, None] + turned[:, None, None]
+        return self.filter(linear)[:, None] * torch.einsum("byxij,bijp->bpyx", each, change)
+
+    def _covariance(self, linear: Tensor) -> Tensor:
+        return self._variance * self._eye - self._variance0 * torch.linalg.inv(linear.mT @ linear)
+
+    def _cost(self, residual: Tensor, linear: Tensor) -> Tensor:
+        """Infinite outside of the domain Σ(A) ≻ 0, where A shrinks a spike to less than a point."""
+        covariance = self._covariance(linear)
+        inside = (covariance.det() > 0) & (covariance[:, 0, 0] > 0)
+        cost = residual.pow(2).sum((-3, -2, -1)) / (2 * self._channels)
+        return torch.where(inside, cost, torch.inf)
+
+    def _jet(self, frame: Tensor) -> tuple[Tensor, Tensor]:
+        self.tally.interpolations += 3 * frame.shape[0]
+        warped, derivative = self.surface.jet(fields.transform(frame, self.points))
+        return warped.movedim(-1, -3), derivative.movedim(-2, -4)

@@ -1,0 +1,101 @@
+"""Gaussian filters g_σ² and g_M: odd square support of 6σ, zeros outside the picture.
+
+An isotropic filter is sampled, sums to 1 and is applied one axis at a time. A filter with a full covariance
+is the sampled density, whose sum is 1 only in the limit: formulation (10) needs it so, because there the
+amplitude of a spike carries information.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from wherein.errors import require
+
+Sigma = float | Float[Tensor, ""]
+
+
+def radius_of(sigma: Sigma, reach: float = 3.0) -> int:
+    """Half the support: ⌈reach · σ⌉ pixels on each side of the centre."""
+    return math.ceil(reach * float(sigma))
+
+
+def gaussian_1d(sigma: Sigma, radius: int | None = None, like: Tensor | None = None) -> Float[Tensor, " K"]:
+    """The isotropic filter along one axis, K = 2 · radius + 1 samples that sum to 1.
+
+    Arguments:
+        sigma: standard deviation in pixels, ≥ 0 (0 is the identity); a tensor may ask for its gradient.
+        radius: half the support; ⌈3σ⌉ unless told.
+        like: a tensor whose dtype and device the filter takes, where `sigma` is a number.
+
+    Example:
+        >>> gaussian_1d(0.5)
+        tensor([2.6387e-04, 1.0645e-01, 7.8657e-01, 1.0645e-01, 2.6387e-04])
+    """
+    require(float(sigma) >= 0, f"sigma must be 0 or more, but came as {float(sigma)}")
+    if not isinstance(sigma, Tensor):
+        sigma = torch.tensor(sigma, dtype=like.dtype, device=like.device) if like is not None else torch.tensor(sigma)
+    radius = radius_of(sigma) if radius is None else radius
+    offsets = torch.arange(-radius, radius + 1, dtype=sigma.dtype, device=sigma.device)
+    if radius == 0:
+        return torch.ones_like(offsets)
+    samples = torch.exp(-0.5 * (offsets / sigma) ** 2)
+    return samples / samples.sum()
+
+
+def gaussian_density(covariance: Float[Tensor, "*B 2 2"], radius: int) -> Float[Tensor, "*B K K"]:
+    """The density g_M on the whole pixels of a square: exp(−½ wᵀM⁻¹w) / (2π √det M), w = (x, y).
+
+    Arguments:
+        covariance: M, positive definite, in (x, y).
+        radius: half the support, K = 2 · radius + 1.
+    """
+    w = offsets_2d(radius, covariance)
+    exponent = torch.einsum("yxi,...ij,yxj->...yx", w, torch.linalg.inv(covariance), w)
+    scale = 2 * math.pi * torch.linalg.det(covariance).sqrt()
+    return torch.exp(-0.5 * exponent) / scale[..., None, None]
+
+
+def offsets_2d(radius: int, like: Tensor) -> Float[Tensor, "K K 2"]:
+    """w: the offsets (x, y) of a filter's pixels from its centre."""
+    line = torch.arange(-radius, radius + 1, dtype=like.dtype, device=like.device)
+    y, x = torch.meshgrid(line, line, indexing="ij")
+    return torch.stack((x, y), -1)
+
+
+def blur(picture: Float[Tensor, "*B H W"], sigma: Sigma) -> Float[Tensor, "*B H W"]:
+    """g_σ² ∗ picture, the same size, zeros outside; σ = 0 gives the picture back."""
+    return separable(picture, gaussian_1d(sigma, like=picture).to(picture.dtype))
+
+
+def separable(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, " K"]) -> Float[Tensor, "*B H W"]:
+    """The picture filtered by `taps` (odd, symmetric) along each axis, the same size, zeros outside."""
+    radius = taps.numel() // 2
+    if radius == 0:
+        return picture * taps
+    planes = picture.reshape(-1, 1, *picture.shape[-2:])
+    planes = F.conv2d(planes, taps[None, None, :, None], padding=(radius, 0))
+    planes = F.conv2d(planes, taps[None, None, None, :], padding=(0, radius))
+    return planes.reshape(picture.shape)
+
+
+def convolve_full(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, "*b k l"]) -> Float[Tensor, "*c h w"]:
+    """The whole linear convolution, h = H + k − 1, w = W + l − 1, by FFT.
+
+    Arguments:
+        picture: any number of planes.
+        taps: one filter, or one for each plane along leading dimensions that broadcast.
+    """
+    size = tuple(n + k - 1 for n, k in zip(picture.shape[-2:], taps.shape[-2:], strict=True))
+    spectrum = torch.fft.rfft2(picture, size) * torch.fft.rfft2(taps, size)
+    return torch.fft.irfft2(spectrum, size)
+
+
+def correlate_valid(picture: Float[Tensor, "*B h w"], taps: Float[Tensor, "*b k l"]) -> Float[Tensor, "*c H W"]:
+    """The adjoint of `convolve_full` in either of its arguments: H = h − k + 1, W = w − l + 1."""
+    h, w = picture.shape[-2:]
+    k, l = taps.shape[-2:]  # noqa: E741 (rows and columns of the filter)
+    spectrum = torch.fft.rfft2(picture) * torch.fft.rfft2(taps, (h, w)).conj()
+    return torch.fft.irfft2(spectrum, (h, w))[..., : h - k + 1, : w - l + 1]

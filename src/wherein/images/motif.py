@@ -1,0 +1,53 @@
+"""A motif: a picture with a mask, the thing that is looked for."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from wherein.errors import require
+
+
+@dataclass(frozen=True, eq=False)
+class Motif:
+    """x_o and 1_Ω: pixels (C, h, w) in [0, 1] and how much of each belongs to the motif (h, w).
+
+    The mask is taken as it is by the least-squares formulations: a pixel of mask ½ counts half.
+    """
+
+    pixels: Float[Tensor, "C h w"]
+    mask: Float[Tensor, "h w"]
+
+    def __post_init__(self) -> None:
+        require(
+            self.pixels.shape[-2:] == self.mask.shape,
+            f"the mask is {tuple(self.mask.shape)}, the motif {tuple(self.pixels.shape[-2:])}: they must agree",
+        )
+        require(bool((self.mask.detach() > 0).any()), "the motif's mask is empty: give it at least one pixel")
+
+    @staticmethod
+    def whole(pixels: Float[Tensor, "C h w"]) -> "Motif":
+        """The motif that fills its rectangle."""
+        return Motif(pixels, torch.ones_like(pixels[0]))
+
+    @property
+    def height(self) -> int:
+        """h."""
+        return self.mask.shape[0]
+
+    @property
+    def width(self) -> int:
+        """w."""
+        return self.mask.shape[1]
+
+    @cached_property
+    def masked(self) -> Float[Tensor, "C h w"]:
+        """P_Ω x_o: black outside the mask."""
+        return self.pixels * self.mask
+
+    def padded(self, radius: int) -> "Motif":
+        """The same motif with `radius` empty pixels on each side."""
+        return Motif(F.pad(self.masked, (radius,) * 4), F.pad(self.mask, (radius,) * 4))

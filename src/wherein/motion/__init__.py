@@ -1,0 +1,23 @@
+"""Which transformations of the plane are allowed."""
+
+from wherein.motion.models import (
+    MOTIONS,
+    Affine,
+    Euclidean,
+    Homography,
+    Motion,
+    Similarity,
+    Translation,
+    motion_named,
+)
+
+__all__ = [
+    "MOTIONS",
+    "Affine",
+    "Euclidean",
+    "Homography",
+    "Motion",
+    "Similarity",
+    "Translation",
+    "motion_named",
+]

@@ -1,0 +1,121 @@
+"""Vector fields τ on a grid: from matrices, back to matrices, and free ones (appendix A.1).
+
+A field is (…, h, w, 2): where each pixel of the motif's grid looks in the scene, (x, y).
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+Field = Float[Tensor, "*B h w 2"]
+
+
+def lattice(height: int, width: int, like: Tensor, pad: int = 0) -> Float[Tensor, "h w 2"]:
+    """The pixel centres (x, y) of a motif, and of `pad` more pixels on each side."""
+    options = {"dtype": like.dtype, "device": like.device}
+    y = torch.arange(-pad, height + pad, **options)  # type: ignore[call-overload]
+    x = torch.arange(-pad, width + pad, **options)  # type: ignore[call-overload]
+    grid_y, grid_x = torch.meshgrid(y, x, indexing="ij")
+    return torch.stack((grid_x, grid_y), -1)
+
+
+def centre_of(height: int, width: int, like: Tensor) -> Float[Tensor, "2"]:
+    """c: the centre of a picture, ((w − 1)/2, (h − 1)/2)."""
+    return like.new_tensor(((width - 1) / 2, (height - 1) / 2))
+
+
+def shift_matrix(shift: Float[Tensor, "*B 2"]) -> Float[Tensor, "*B 3 3"]:
+    """The 3×3 matrix of x ↦ x + shift."""
+    matrix = torch.eye(3, dtype=shift.dtype, device=shift.device).repeat(*shift.shape[:-1], 1, 1)
+    matrix[..., :2, 2] = shift
+    return matrix
+
+
+def transform(matrix: Float[Tensor, "*B 3 3"], points: Float[Tensor, "*N 2"]) -> Float[Tensor, "*BN 2"]:
+    """Each matrix applied to all the points: (*B, *N, 2)."""
+    moved = points.reshape(-1, 2) @ matrix[..., :2, :2].mT + matrix[..., None, :2, 2]
+    moved = moved.reshape(*matrix.shape[:-2], *points.shape)
+    return moved / _depth(matrix, points)[..., None] if _is_projective(matrix) else moved
+
+
+def _is_projective(matrix: Tensor) -> bool:
+    last = matrix[..., 2, :].detach()
+    return bool((last != last.new_tensor((0.0, 0.0, 1.0))).any())
+
+
+def project(gradient: Float[Tensor, "*B h w K"], points: Float[Tensor, "h w 2"]) -> Float[Tensor, "*B K 3"]:
+    """⟨∇τ, basis of Aff(2)⟩: a field's gradient as one of the 2×3 matrix of τ = A · points + b (eq. 21).
+
+    In centred points the basis is orthogonal, and each inner product is of low rank: sums over rows and
+    columns first, then one short product, instead of h·w·6.
+    """
+    columns, rows = points[0, :, 0], points[:, 0, 1]
+    by_column = gradient.sum(-3)
+    x = torch.einsum("...wk,w->...k", by_column, columns)
+    y = torch.einsum("...hk,h->...k", gradient.sum(-2), rows)
+    return torch.stack((x, y, by_column.sum(-2)), -1)
+
+
+def project_projective(
+    gradient: Field, points: Float[Tensor, "h w 2"], matrix: Float[Tensor, "*B 3 3"]
+) -> Float[Tensor, "*B 3 3"]:
+    """∇_F of a cost whose field is τ = (F x̄)_{1,2} / (F x̄)_3, from its gradient in τ.
+
+    The first two rows are `project` of ∇τ / depth, the last is that of −⟨∇τ, τ⟩ / depth.
+    """
+    if _is_projective(matrix):
+        gradient = gradient / _depth(matrix, points)[..., None]
+    along = -(gradient * transform(matrix, points)).sum(-1, keepdim=True)
+    return project(torch.cat((gradient, along), -1), points)
+
+
+def _depth(matrix: Float[Tensor, "*B 3 3"], points: Float[Tensor, "*N 2"]) -> Float[Tensor, "*BN"]:
+    """(F x̄)_3 of every point."""
+    depth = points.reshape(-1, 2) @ matrix[..., 2, :2, None] + matrix[..., 2, 2, None, None]
+    return depth.reshape(*matrix.shape[:-2], *points.shape[:-1])
+
+
+def tangent(
+    matrix: Float[Tensor, "*B 3 3"], change: Float[Tensor, "*B 3 3 P"], points: Float[Tensor, "h w 2"]
+) -> Float[Tensor, "*B h w 2 P"]:
+    """∂τ/∂p of the field of `matrix`, given ∂F/∂p."""
+    ones = torch.ones_like(points[..., :1])
+    raised = torch.cat((points, ones), -1)
+    moved = torch.einsum("hwj,...ijp->...hwip", raised, change)
+    if not _is_projective(matrix) and not bool(change[..., 2, :, :].any()):
+        return moved[..., :2, :]
+    field = transform(matrix, points)[..., None]
+    return (moved[..., :2, :] - field * moved[..., 2:, :]) / _depth(matrix, points)[..., None, None]
+
+
+def smoothness(field: Field) -> Float[Tensor, "*B"]:
+    """ρ(τ) = ½ Σ ‖differences of neighbouring vectors‖²: zero for a translation, small for smooth fields."""
+    down = field.diff(dim=-3).pow(2).sum((-3, -2, -1))
+    right = field.diff(dim=-2).pow(2).sum((-3, -2, -1))
+    return 0.5 * (down + right)
+
+
+def smoothness_prox(field: Field, strength: float | Float[Tensor, ""]) -> Field:
+    """prox_{λρ}(τ) = (I + λ L)⁻¹ τ with L the grid's Laplacian: exact, by the cosine transform.
+
+    L is diagonal there, with eigenvalues 4 sin²(π k / 2h) + 4 sin²(π l / 2w).
+    """
+    h, w = field.shape[-3:-1]
+    rows, columns = _cosines(h, field), _cosines(w, field)
+    eigenvalues = _laplacian(h, field)[:, None] + _laplacian(w, field)
+    spectrum = torch.einsum("kh,...hwi,lw->...kli", rows, field, columns)
+    spectrum = spectrum / (1 + strength * eigenvalues)[..., None]
+    return torch.einsum("kh,...kli,lw->...hwi", rows, spectrum, columns)
+
+
+def _cosines(n: int, like: Tensor) -> Tensor:
+    """The orthonormal cosine basis of n samples (DCT-II), a row a frequency."""
+    k = torch.arange(n, dtype=like.dtype, device=like.device)
+    basis = torch.cos(torch.pi * k[:, None] * (k + 0.5) / n) * (2 / n) ** 0.5
+    basis[0] /= 2**0.5
+    return basis
+
+
+def _laplacian(n: int, like: Tensor) -> Tensor:
+    k = torch.arange(n, dtype=like.dtype, device=like.device)
+    return 4 * torch.sin(torch.pi * k / (2 * n)) ** 2

@@ -1,0 +1,194 @@
+"""Motion models: P numbers → a 3×3 matrix about the origin, and back (appendix A.1).
+
+Every model acts on *centred* points, x ↦ M(p)(x − c) + c: the basis is then orthogonal, and steps in the
+linear part and in the shift do not disturb each other. The linear parameters come first, the shift (b_x, b_y)
+after them; a homography's perspective comes last. The identity is p = `motion.identity()`.
+"""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from wherein.errors import ArgumentError, require
+
+Params = Float[Tensor, "*B P"]
+Matrix = Float[Tensor, "*B 3 3"]
+
+
+def rotation(angle: Float[Tensor, "*B"]) -> Float[Tensor, "*B 2 2"]:
+    """SO(2): [[cos θ, −sin θ], [sin θ, cos θ]], which turns x towards y."""
+    c, s = angle.cos(), angle.sin()
+    return torch.stack((torch.stack((c, -s), -1), torch.stack((s, c), -1)), -2)
+
+
+def homogeneous(linear: Float[Tensor, "*B 2 2"], shift: Float[Tensor, "*B 2"]) -> Matrix:
+    """The 3×3 matrix of x ↦ A x + b."""
+    top = torch.cat((linear, shift[..., None]), -1)
+    bottom = top.new_tensor((0.0, 0.0, 1.0)).expand(*top.shape[:-2], 1, 3)
+    return torch.cat((top, bottom), -2)
+
+
+class Motion(ABC):
+    """A family of transformations of the plane; stateless, so one instance serves everywhere."""
+
+    name: ClassVar[str]
+    size: ClassVar[int]
+    """P: how many parameters it has."""
+    linear: ClassVar[bool] = True
+    """Whether the matrix is linear in the parameters, so that the projection onto it is the proximal map."""
+
+    def identity(self, *batch: int, like: Tensor | None = None) -> Params:
+        """The parameters of the transformation that moves nothing."""
+        options = {"dtype": like.dtype, "device": like.device} if like is not None else {}
+        return torch.zeros(*batch, self.size, **options)  # type: ignore[arg-type]
+
+    @abstractmethod
+    def matrix(self, params: Params) -> Matrix:
+        """M(p)."""
+
+    @abstractmethod
+    def jacobian(self, params: Params) -> Float[Tensor, "*B 3 3 P"]:
+        """∂M/∂p, the last axis over the parameters."""
+
+    @abstractmethod
+    def params(self, matrix: Matrix) -> Params:
+        """The parameters of a matrix of this family; of any other, those of its nearest relative."""
+
+    def compose(self, outer: Params, inner: Params) -> Params:
+        """The parameters of M(outer) · M(inner)."""
+        return self.params(self.matrix(outer) @ self.matrix(inner))
+
+    def inverse(self, params: Params) -> Params:
+        """The parameters of M(params)⁻¹."""
+        return self.params(torch.linalg.inv(self.matrix(params)))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class Translation(Motion):
+    """x ↦ x + b; parameters (b_x, b_y)."""
+
+    name, size = "translation", 2
+
+    def matrix(self, params: Params) -> Matrix:  # noqa: D102
+        eye = torch.eye(2, dtype=params.dtype, device=params.device)
+        return homogeneous(eye.expand(*params.shape[:-1], 2, 2), params)
+
+    def jacobian(self, params: Params) -> Float[Tensor, "*B 3 3 P"]:  # noqa: D102
+        jacobian = params.new_zeros(*params.shape[:-1], 3, 3, 2)
+        jacobian[..., 0, 2, 0] = jacobian[..., 1, 2, 1] = 1
+        return jacobian
+
+    def params(self, matrix: Matrix) -> Params:  # noqa: D102
+        return matrix[..., :2, 2] / matrix[..., 2:, 2]
+
+
+class Euclidean(Motion):
+    """x ↦ R(θ) x + b; parameters (θ in radians, b_x, b_y)."""
+
+    name, size, linear = "euclidean", 3, False
+
+    def matrix(self, params: Params) -> Matrix:  # noqa: D102
+        return homogeneous(rotation(params[..., 0]), params[..., 1:])
+
+    def jacobian(self, params: Params) -> Float[Tensor, "*B 3 3 P"]:
+        """∂R/∂θ = [[−sin θ, −cos θ], [cos θ, −sin θ]] (the SO(2) gradient of appendix A.1)."""
+        jacobian = params.new_zeros(*params.shape[:-1], 3, 3, 3)
+        jacobian[..., :2, :2, 0] = rotation(params[..., 0] + torch.pi / 2)
+        jacobian[..., 0, 2, 1] = jacobian[..., 1, 2, 2] = 1
+        return jacobian
+
+    def params(self, matrix: Matrix) -> Params:  # noqa: D102
+        return torch.cat((_angle(matrix)[..., None], matrix[..., :2, 2] / matrix[..., 2:, 2]), -1)
+
+
+class Similarity(Motion):
+    """x ↦ e^λ R(θ) x + b; parameters (θ in radians, λ = log of the scale, b_x, b_y)."""
+
+    name, size, linear = "similarity", 4, False
+
+    def matrix(self, params: Params) -> Matrix:  # noqa: D102
+        scale = params[..., 1].exp()[..., None, None]
+        return homogeneous(scale * rotation(params[..., 0]), params[..., 2:])
+
+    def jacobian(self, params: Params) -> Float[Tensor, "*B 3 3 P"]:  # noqa: D102
+        scale = params[..., 1].exp()[..., None, None]
+        jacobian = params.new_zeros(*params.shape[:-1], 3, 3, 4)
+        jacobian[..., :2, :2, 0] = scale * rotation(params[..., 0] + torch.pi / 2)
+        jacobian[..., :2, :2, 1] = scale * rotation(params[..., 0])
+        jacobian[..., 0, 2, 2] = jacobian[..., 1, 2, 3] = 1
+        return jacobian
+
+    def params(self, matrix: Matrix) -> Params:  # noqa: D102
+        unit = matrix[..., 2, 2]
+        scale = (torch.linalg.det(matrix[..., :2, :2]).abs().sqrt() / unit.abs()).log()
+        return torch.cat((torch.stack((_angle(matrix), scale), -1), matrix[..., :2, 2] / unit[..., None]), -1)
+
+
+class Affine(Motion):
+    """x ↦ A x + b; parameters (A_xx − 1, A_xy, A_yx, A_yy − 1, b_x, b_y), the paper's basis."""
+
+    name, size = "affine", 6
+
+    def matrix(self, params: Params) -> Matrix:  # noqa: D102
+        eye = torch.eye(2, dtype=params.dtype, device=params.device)
+        return homogeneous(eye + params[..., :4].unflatten(-1, (2, 2)), params[..., 4:])
+
+    def jacobian(self, params: Params) -> Float[Tensor, "*B 3 3 P"]:  # noqa: D102
+        jacobian = params.new_zeros(*params.shape[:-1], 3, 3, 6)
+        for index, (row, column) in enumerate(((0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (1, 2))):
+            jacobian[..., row, column, index] = 1
+        return jacobian
+
+    def params(self, matrix: Matrix) -> Params:  # noqa: D102
+        matrix = matrix / matrix[..., 2:, 2:]
+        eye = torch.eye(2, dtype=matrix.dtype, device=matrix.device)
+        return torch.cat(((matrix[..., :2, :2] - eye).flatten(-2), matrix[..., :2, 2]), -1)
+
+
+class Homography(Motion):
+    """x ↦ H x / (H x)_3 with H_33 = 1; parameters: those of `Affine`, then the perspective (h_x, h_y)."""
+
+    name, size, linear = "homography", 8, False
+
+    _affine: ClassVar[Affine] = Affine()
+
+    def matrix(self, params: Params) -> Matrix:  # noqa: D102
+        top = self._affine.matrix(params[..., :6])[..., :2, :]
+        last = torch.cat((params[..., 6:], torch.ones_like(params[..., :1])), -1)[..., None, :]
+        return torch.cat((top, last), -2)
+
+    def jacobian(self, params: Params) -> Float[Tensor, "*B 3 3 P"]:  # noqa: D102
+        jacobian = params.new_zeros(*params.shape[:-1], 3, 3, 8)
+        jacobian[..., :6] = self._affine.jacobian(params[..., :6])
+        jacobian[..., 2, 0, 6] = jacobian[..., 2, 1, 7] = 1
+        return jacobian
+
+    def params(self, matrix: Matrix) -> Params:  # noqa: D102
+        matrix = matrix / matrix[..., 2:, 2:]
+        return torch.cat((self._affine.params(matrix), matrix[..., 2, :2]), -1)
+
+
+def _angle(matrix: Matrix) -> Float[Tensor, "*B"]:
+    """The angle of the nearest rotation: of the linear part's antisymmetric and symmetric traces."""
+    return torch.atan2(matrix[..., 1, 0] - matrix[..., 0, 1], matrix[..., 0, 0] + matrix[..., 1, 1])
+
+
+MOTIONS: dict[str, Motion] = {
+    motion.name: motion for motion in (Translation(), Euclidean(), Similarity(), Affine(), Homography())
+}
+
+
+def motion_named(motion: str | Motion) -> Motion:
+    """The motion model of that name; a model is given back as it is."""
+    if isinstance(motion, Motion):
+        return motion
+    require(isinstance(motion, str), f"motion must be a name or a motion model, but came as {type(motion).__name__}")
+    try:
+        return MOTIONS[motion]
+    except KeyError:
+        raise ArgumentError(f"motion {motion!r} is not known; it can be {', '.join(map(repr, MOTIONS))}") from None

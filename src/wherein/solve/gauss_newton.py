@@ -1,0 +1,112 @@
+"""The fast method: damped Gauss–Newton (Levenberg–Marquardt) on the same objectives."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from wherein.errors import require
+from wherein.formulations import Objective, Variables
+from wherein.formulations.base import Evaluation
+from wherein.solve.result import Solution, Status
+
+
+@dataclass(frozen=True)
+class Damping:
+    """How the damping μ of (H + μ diag H) δ = −g follows success and failure.
+
+    After a step that lowers the cost μ is multiplied by `ease`, after one that does not by `tighten`, and
+    that step is not taken.
+    """
+
+    start: float | Float[Tensor, ""] = 1e-2
+    ease: float = 0.2
+    tighten: float = 10.0
+
+
+def gauss_newton(
+    objective: Objective,
+    start: Variables,
+    steps: int,
+    damping: Damping = Damping(),
+    tolerance: float = 1e-3,
+    history: bool = False,
+) -> Solution:
+    """Minimise by damped Gauss–Newton, every item of the batch with a damping and an end of its own.
+
+    Arguments:
+        objective: what to minimise.
+        start: from where.
+        steps: how many steps at most.
+        damping: see `Damping`.
+        tolerance: an item has converged where a step moves the motif by less (in pixels); 0: a fixed depth.
+        history: keep the cost before every step and at the end.
+    """
+    require(steps > 0, f"gauss_newton needs at least one step, but came steps={steps}")
+    at, here = start, objective.linearise(start)
+    mu = torch.zeros_like(here.cost) + damping.start
+    failed = ~(here.cost.isfinite() & at.pose.flatten(1).isfinite().all(1))
+    done, taken = torch.zeros_like(failed), torch.zeros_like(failed, dtype=torch.int64)
+    costs = [here.cost]
+    for _ in range(steps):
+        step = damped_step(here, mu)
+        ahead = _relax_background(objective.move(at, step), here)
+        there = objective.linearise(ahead)
+        better = (there.cost <= here.cost) & ~done & ~failed
+        # A step too short to matter settles the item, whether it was accepted or not.
+        small = objective.length(step.detach()) < tolerance
+        at, here = ahead.where(better, at), _choose(better, there, here)
+        taken += better
+        done = done | small
+        mu = torch.where(better, mu * damping.ease, mu * damping.tighten).clamp(1e-9, 1e9)
+        costs.append(here.cost)
+        if tolerance > 0 and bool((done | failed).all()):
+            break
+    seen = objective.seen(at)
+    status = tuple(
+        _status(*row) for row in zip(done.tolist(), failed.tolist(), seen.tolist(), strict=True)
+    )
+    return Solution(at, here.cost, status, taken, tuple(costs) if history else ())
+
+
+def damped_step(here: Evaluation, mu: Float[Tensor, "B"]) -> Float[Tensor, "B P"]:
+    """−(H + μ diag H)⁻¹ g, in units in which the diagonal of H is 1, so that float32 is enough."""
+    assert here.hessian is not None
+    diagonal = here.hessian.diagonal(dim1=-2, dim2=-1)
+    floor = diagonal.amax(-1, keepdim=True) * 1e-12 + torch.finfo(diagonal.dtype).tiny
+    unit = (diagonal + floor).rsqrt()
+    scaled = unit[..., :, None] * here.hessian * unit[..., None, :]
+    eye = torch.eye(scaled.shape[-1], dtype=scaled.dtype, device=scaled.device)
+    factor, _ = torch.linalg.cholesky_ex(scaled + (mu[:, None, None] + 1e-7) * eye)
+    solved = torch.cholesky_solve((unit * here.gradient)[..., None], factor)[..., 0]
+    return -unit * torch.nan_to_num(solved)
+
+
+def _relax_background(at: Variables, here: Evaluation) -> Variables:
+    """The background model follows by one gradient step; its gradient is 1-Lipschitz."""
+    if at.background is None or here.background is None:
+        return at
+    return replace(at, background=at.background - here.background)
+
+
+def _choose(chosen: Tensor, new: Evaluation, old: Evaluation) -> Evaluation:
+    def pick(a: Tensor | None, b: Tensor | None) -> Tensor | None:
+        if a is None or b is None:
+            return None
+        return torch.where(chosen.reshape(-1, *(1,) * (a.ndim - 1)), a, b)
+
+    return Evaluation(
+        torch.where(chosen, new.cost, old.cost),
+        torch.where(chosen[:, None], new.gradient, old.gradient),
+        pick(new.hessian, old.hessian),
+        pick(new.background, old.background),
+    )
+
+
+def _status(done: bool, failed: bool, seen: float) -> Status:
+    if failed:
+        return Status.DIVERGED
+    if not seen > 0:
+        return Status.OUTSIDE
+    return Status.CONVERGED if done else Status.STEP_LIMIT

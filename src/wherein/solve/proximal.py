@@ -1,0 +1,91 @@
+"""The paper's method: proximal gradient with a step size for each component (eq. 5)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from wherein.errors import require
+from wherein.formulations import Objective, Variables
+from wherein.solve.result import Solution, Status
+
+
+@dataclass(frozen=True)
+class Step:
+    """The step sizes of one iteration.
+
+    Arguments:
+        pose: a number, or one for each component of the pose.
+        background: of the background model. Its gradient is 1-Lipschitz, so 1 is safe.
+    """
+
+    pose: float | Float[Tensor, "..."]
+    background: float | Float[Tensor, ""] = 1.0
+
+
+def proximal_gradient(
+    objective: Objective,
+    start: Variables,
+    steps: Sequence[Step],
+    tolerance: float = 0.0,
+    history: bool = False,
+) -> Solution:
+    """p ← prox(p − ν ⊙ ∇φ(p)), once for each of `steps`, every item of the batch on its own.
+
+    With a tolerance of 0 it is a network of a fixed depth: gradients flow through all of it.
+
+    Arguments:
+        objective: what to minimise.
+        start: from where.
+        steps: the step sizes of each iteration.
+        tolerance: an item stops where a step moves the motif by less (in pixels).
+        history: keep the cost before every step and at the end.
+    """
+    require(len(steps) > 0, "proximal_gradient needs at least one step")
+    at, batch = start, len(start.pose)
+    done = torch.zeros(batch, dtype=torch.bool, device=start.pose.device)
+    failed, taken = done.clone(), done.to(torch.int64)
+    costs = []
+    for step in steps:
+        found = objective.evaluate(at)
+        costs.append(found.cost)
+        ahead = _descend(objective, at, step, found.gradient, found.background)
+        broken = ~(found.cost.isfinite() & ahead.pose.flatten(1).isfinite().all(1))
+        failed = failed | (broken & ~done)
+        moved = objective.length((ahead.pose - at.pose).detach())
+        at = at.where(done | failed, ahead)
+        taken += ~(done | failed)
+        done = done | (moved < tolerance)
+        if bool((done | failed).all()):
+            break
+    last = objective.evaluate(at).cost
+    failed = failed | ~last.isfinite()
+    return Solution(
+        at, last, _statuses(done, failed, objective.seen(at)), taken, (*costs, last) if history else ()
+    )
+
+
+def _descend(
+    objective: Objective, at: Variables, step: Step, gradient: Tensor, background: Tensor | None
+) -> Variables:
+    """One step of all the variables."""
+    pose = objective.prox(at.pose - step.pose * gradient, step.pose)
+    if at.background is None or background is None:
+        return replace(at, pose=pose)
+    return replace(at, pose=pose, background=at.background - step.background * background)
+
+
+def _statuses(done: Tensor, failed: Tensor, seen: Tensor) -> tuple[Status, ...]:
+    rows = zip(done.tolist(), failed.tolist(), seen.tolist(), strict=True)
+    return tuple(
+        Status.DIVERGED
+        if bad
+        else Status.OUTSIDE
+        if not fraction > 0
+        else Status.CONVERGED
+        if good
+        else Status.STEP_LIMIT
+        for good, bad, fraction in rows
+    )

@@ -1,0 +1,56 @@
+"""How a fit ended: a status for each item, and what was found."""
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from wherein.formulations import Variables
+
+
+class Status(IntEnum):
+    """How a fit ended. `str()` is one or two words, `advice` a sentence with a remedy."""
+
+    CONVERGED = 0
+    STEP_LIMIT = 1
+    DIVERGED = 2
+    OUTSIDE = 3
+    FLAT = 4
+
+    def __str__(self) -> str:
+        return _WORDS[self]
+
+    @property
+    def advice(self) -> str:
+        """What happened, and what to do about it."""
+        return _ADVICE[self]
+
+
+_WORDS = {
+    Status.CONVERGED: "converged",
+    Status.STEP_LIMIT: "step limit",
+    Status.DIVERGED: "diverged",
+    Status.OUTSIDE: "outside",
+    Status.FLAT: "no texture",
+}
+
+_ADVICE = {
+    Status.CONVERGED: "The last step moved the motif by less than the tolerance.",
+    Status.STEP_LIMIT: "The steps ran out before the motif came to rest: allow more steps, or a better start.",
+    Status.DIVERGED: "The cost or the pose is no longer a number: use smaller steps or more smoothing.",
+    Status.OUTSIDE: "Too little of the motif lies in the scene to say anything: start closer to it.",
+    Status.FLAT: "Motif or scene has no texture under the mask, so no pose is better than another.",
+}
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solver returns: for each of B items the best variables, their cost, a status and its steps."""
+
+    variables: Variables
+    cost: Float[Tensor, "B"]
+    status: tuple[Status, ...]
+    steps: Int[Tensor, "B"]
+    history: tuple[Float[Tensor, "B"], ...] = field(default=())
+    """The cost before each step and at the end, where it was asked for."""

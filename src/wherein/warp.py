@@ -1,0 +1,210 @@
+"""y∘τ and its derivatives: cubic convolution with zeros outside (notation of section 3).
+
+(y∘τ)_n = Σ_k Σ_l y_lk φ(τ_n,x − k) φ(τ_n,y − l)
+
+with Keys' kernel φ_a, supported on [−2, 2]. Between two whole pixels φ is four cubics, one for each
+tap, so a sample is a weighted sum of 16 pixels. PyTorch's fastest weighted sum of gathered rows on a CPU is
+`embedding_bag` with one row a pixel: it costs the same for 3 channels as for 16, about half of
+`grid_sample(mode="bicubic")` for a colour picture, and lets us choose `a` (that one has −0.75, which does
+not reproduce a linear ramp).
+
+Sampling is linear in y, and its derivative in τ is sampling again with φ' in place of φ. Its adjoint in y is
+`_Splat`. The two call each other in `backward`, so derivatives of every order exist.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from wherein.errors import require
+
+KEYS = -0.5
+"""Keys' own choice of `a`: the only one that reproduces quadratics (and so has no slope error)."""
+
+_MARGIN = 4
+"""Zero pixels around the picture: every tap of a point that is further out than this falls on zeros."""
+
+
+@lru_cache(maxsize=64)
+def _taps(a: float, order: int) -> tuple[tuple[float, ...], ...]:
+    """φ_a^(order) at the taps −1, 0, 1, 2 as polynomials in t ∈ [0, 1): a 4 (powers) × 4 (taps) table."""
+    columns = (
+        (0.0, a, -2 * a, a),
+        (1.0, 0.0, -(a + 3), a + 2),
+        (0.0, -a, 2 * a + 3, -(a + 2)),
+        (0.0, 0.0, a, -a),
+    )
+    for _ in range(order):
+        columns = tuple((c[1], 2 * c[2], 3 * c[3], 0.0) for c in columns)  # type: ignore[assignment]
+    return tuple(zip(*columns, strict=True))
+
+
+class _Stencil:
+    """Which 16 rows of the table each point needs, and how far it lies between them.
+
+    Points that are not numbers are put far outside, where everything is zero.
+
+    Arguments:
+        points: (N, 2).
+        height, width: of one picture in the table.
+        layer: which picture each point looks at, where the table holds several.
+    """
+
+    def __init__(self, points: Tensor, height: int, width: int, layers: int, layer: Tensor | None) -> None:
+        rows, stride = height + 2 * _MARGIN, width + 2 * _MARGIN
+        self.table_rows = layers * rows * stride
+        points = torch.nan_to_num(points.detach(), nan=-9e6, posinf=9e6, neginf=-9e6)
+        floor = points.floor()
+        self.t = (points - floor).T.contiguous()
+        # The first tap lies one pixel before the floor; kept inside the table, in whose margin all is zero.
+        # Half the time of a 64-bit index, where the table is small enough for it.
+        index = torch.int32 if self.table_rows < 2**31 else torch.int64
+        column = (floor[:, 0] + (_MARGIN - 1)).clamp_(0, width + _MARGIN).to(index)
+        row = (floor[:, 1] + (_MARGIN - 1)).clamp_(0, height + _MARGIN).to(index)
+        corner = row * stride + column
+        if layer is not None:
+            corner = corner + layer.to(index) * (rows * stride)
+        step = torch.arange(4, device=points.device, dtype=index)
+        self.rows = corner[:, None] + (step[:, None] * stride + step).reshape(16)
+
+    def weights(self, a: float, order: tuple[int, int]) -> Tensor:
+        """The (N, 16) weights φ^(order x)(τ_x − k) φ^(order y)(τ_y − l)."""
+        x, y = (
+            _powers(t).T @ t.new_tensor(_taps(a, n)).repeat(repeat).repeat_interleave(every, 1)
+            for t, n, repeat, every in ((self.t[0], order[0], (1, 4), 1), (self.t[1], order[1], (1, 1), 4))
+        )
+        return x * y
+
+
+def _powers(t: Tensor) -> Tensor:
+    t2 = t * t
+    return torch.stack((torch.ones_like(t), t, t2, t2 * t))
+
+
+def _gather(table: Tensor, stencil: _Stencil, a: float, order: tuple[int, int]) -> Tensor:
+    return F.embedding_bag(stencil.rows, table, per_sample_weights=stencil.weights(a, order), mode="sum")
+
+
+class _Sample(torch.autograd.Function):
+    """Rows of the table under φ^(i)(x) φ^(j)(y) at each point."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, table: Tensor, points: Tensor, stencil: _Stencil, a: float, order: tuple[int, int]
+    ) -> Tensor:
+        ctx.save_for_backward(table, points)
+        ctx.stencil, ctx.a, ctx.order = stencil, a, order
+        return _gather(table, stencil, a, order)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        (g,) = gradients
+        table, points = ctx.saved_tensors
+        to_table = _Splat.apply(g, points, ctx.stencil, ctx.a, ctx.order) if ctx.needs_input_grad[0] else None
+        to_points = _point_gradient(table, points, g, ctx) if ctx.needs_input_grad[1] else None
+        return to_table, to_points, None, None, None
+
+
+class _Splat(torch.autograd.Function):
+    """The adjoint of `_Sample` in the table: each value spread over its point's 16 pixels."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, values: Tensor, points: Tensor, stencil: _Stencil, a: float, order: tuple[int, int]
+    ) -> Tensor:
+        ctx.save_for_backward(values, points)
+        ctx.stencil, ctx.a, ctx.order = stencil, a, order
+        spread = stencil.weights(a, order)[:, :, None] * values[:, None, :]
+        table = values.new_zeros(stencil.table_rows, values.shape[1])
+        return table.index_add_(0, stencil.rows.reshape(-1), spread.reshape(-1, values.shape[1]))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        (g,) = gradients
+        values, points = ctx.saved_tensors
+        to_values = _Sample.apply(g, points, ctx.stencil, ctx.a, ctx.order) if ctx.needs_input_grad[0] else None
+        to_points = _point_gradient(g, points, values, ctx) if ctx.needs_input_grad[1] else None
+        return to_values, to_points, None, None, None
+
+
+def _point_gradient(table: Tensor, points: Tensor, values: Tensor, ctx: Any) -> Tensor:
+    """∂⟨sample(table, points), values⟩/∂points, by one more derivative of φ in each direction."""
+    i, j = ctx.order
+    x = (_Sample.apply(table, points, ctx.stencil, ctx.a, (i + 1, j)) * values).sum(1)
+    y = (_Sample.apply(table, points, ctx.stencil, ctx.a, (i, j + 1)) * values).sum(1)
+    return torch.stack((x, y), 1)
+
+
+class Surface:
+    """A scene as a function of the plane, ready to be sampled at many points.
+
+    Making one copies the scene once into rows of pixels; sampling it at any number of grids copies nothing.
+
+    Arguments:
+        scene: (C, H, W), or (S, C, H, W) for S scenes, each with points of its own.
+        a: the parameter of the cubic kernel.
+    """
+
+    def __init__(self, scene: Float[Tensor, "*S C H W"], a: float = KEYS) -> None:
+        require(
+            scene.ndim in (3, 4), f"a scene must be (C, H, W) or (S, C, H, W), but came as {tuple(scene.shape)}"
+        )
+        self.scene, self.a = scene, a
+        self.layers = scene.shape[0] if scene.ndim == 4 else None
+        self.channels, self.height, self.width = scene.shape[-3:]
+        # Interleaved before it is padded: five times faster than the other way round.
+        padded = F.pad(scene.movedim(-3, -1), (0, 0, *(_MARGIN,) * 4))
+        self._table = padded.contiguous().view(-1, self.channels)
+
+    def __call__(self, points: Float[Tensor, "*B 2"]) -> Float[Tensor, "*B C"]:
+        """y∘τ: the scene's values at `points` (x, y)."""
+        return self._sample(points, ((0, 0),))[0]
+
+    def derivative(self, points: Float[Tensor, "*B 2"]) -> Float[Tensor, "*B C 2"]:
+        """Dy∘τ: the derivatives in x and in y at `points`, last axis (x, y)."""
+        return torch.stack(self._sample(points, ((1, 0), (0, 1))), -1)
+
+    def jet(self, points: Float[Tensor, "*B 2"]) -> tuple[Float[Tensor, "*B C"], Float[Tensor, "*B C 2"]]:
+        """Values and derivatives at `points` together, for less than one after the other."""
+        value, x, y = self._sample(points, ((0, 0), (1, 0), (0, 1)))
+        return value, torch.stack((x, y), -1)
+
+    def _sample(self, points: Tensor, orders: tuple[tuple[int, int], ...]) -> list[Tensor]:
+        flat = points.reshape(-1, 2)
+        stencil = _Stencil(flat, self.height, self.width, self.layers or 1, self._layer(points))
+        shape = (*points.shape[:-1], self.channels)
+        return [_Sample.apply(self._table, flat, stencil, self.a, order).reshape(shape) for order in orders]
+
+    def _layer(self, points: Tensor) -> Tensor | None:
+        if self.layers is None:
+            return None
+        require(
+            points.ndim > 1 and points.shape[0] == self.layers,
+            f"{self.layers} scenes need points (S, …, 2) with S = {self.layers}, but came {tuple(points.shape)}",
+        )
+        each = points[0].numel() // 2
+        return torch.arange(self.layers, device=points.device).repeat_interleave(each)
+
+
+def warp(
+    scene: Float[Tensor, "*S C H W"], field: Float[Tensor, "*B h w 2"], a: float = KEYS
+) -> Float[Tensor, "*B C h w"]:
+    """y∘τ: the scene brought onto the grid of `field`.
+
+    Arguments:
+        scene: (C, H, W), or (S, C, H, W) with a field (S, …, h, w, 2).
+        field: where to look in the scene for each pixel, (x, y) in scene pixels.
+        a: the parameter of the cubic kernel: −0.5 is Keys', −0.75 that of `grid_sample` and OpenCV.
+
+    Example:
+        >>> import torch
+        >>> scene = torch.arange(12.0).reshape(1, 3, 4)
+        >>> grid = torch.tensor([[[1.0, 1.0], [1.5, 1.0]]])
+        >>> warp(scene, grid)
+        tensor([[[5.0000, 5.5000]]])
+    """
+    return Surface(scene, a)(field).movedim(-1, -3)
