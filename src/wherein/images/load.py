@@ -1,0 +1,200 @@
+"""Anything that holds one picture, to a tensor: the only way pictures come in.
+
+No colour management is done: values are as stored, an ICC profile or a gamma is not looked at,
+CMYK becomes RGB by the plain formula R = (255 - C)(255 - K) / 255. CMYK in a JPEG is taken to
+be inverted, as Adobe's programs write it. Pillow keeps the high byte only of 16-bit *colour*;
+16-bit grey is kept whole.
+"""
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float, Shaped
+from PIL import Image
+from torch import Tensor
+
+from wherein.errors import ArgumentError, PictureError, require
+from wherein.images.decode import as_picture_error, check_size, decode, refuse_misread, strict_pillow, upright
+
+OVERSHOOT = 1e-3
+"""How far floats may lie outside [0, 1]: bicubic resampling overshoots by about that."""
+
+_FULL = {torch.bool: 1, torch.uint8: 255, torch.uint16: 65535}
+_FLOATS = {
+    torch.float16: torch.float32,  # widened, exactly: too few digits for the sums that follow
+    torch.bfloat16: torch.float32,
+    torch.float32: torch.float32,
+    torch.float64: torch.float64,
+}
+_KINDS = "uint8, uint16, bool or float in [0, 1]"
+_DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I", "F")
+
+
+@dataclass(frozen=True, eq=False)  # tensors do not compare to one bool
+class Picture:
+    """One picture as the rest of the package wants it.
+
+    Attributes:
+        pixels: RGB in [0, 1], contiguous; grey is repeated. Nothing may write to it.
+        mask: alpha in [0, 1], 1 where the picture counts; None where the source had no alpha.
+    """
+
+    pixels: Float[Tensor, "3 H W"]
+    mask: Float[Tensor, "H W"] | None
+
+
+if TYPE_CHECKING:
+    Source: TypeAlias = str | PathLike[str] | Image.Image | npt.NDArray[Any] | Tensor | Picture
+else:
+    Source = object  # under test beartype would answer a wrong type before our own error does
+
+
+def load_picture(source: Source, *, color: str = "rgb", max_pixels: int = 200_000_000) -> Picture:
+    """Load one picture, in any of the forms it may come in.
+
+    Arguments:
+        source: a path to a PNG, JPEG, WebP, TIFF, BMP or GIF file (of an animation the first
+            frame), upright by its EXIF orientation; a PIL image, likewise; an array (H, W),
+            (H, W, 1), (H, W, 3) or (H, W, 4); a tensor (H, W), (1, H, W), (3, H, W) or (4, H, W).
+            Arrays and tensors are uint8, uint16, bool or float in [0, 1]. A tensor keeps its
+            device and its gradient, and a float tensor may be returned uncopied. float64 stays
+            float64, all else becomes float32. A `Picture` is returned as it is.
+        color: the order of the channels of an array or a tensor, "rgb" or "bgr" (OpenCV's).
+        max_pixels: the most pixels a file or a PIL image may have, by its header.
+
+    Raises:
+        PictureError: a file or a PIL image cannot be read whole, or is too large.
+        ArgumentError: an array or a tensor has a wrong shape, type or range, or `source` is
+            something else.
+
+    >>> import numpy as np
+    >>> picture = load_picture(np.full((2, 4, 4), 255, dtype=np.uint8))
+    >>> picture.pixels.shape, picture.pixels.max().item()
+    (torch.Size([3, 2, 4]), 1.0)
+    >>> picture.mask.shape
+    torch.Size([2, 4])
+    """
+    require(color in ("rgb", "bgr"), f"color is {color!r}: give 'rgb' or 'bgr'")
+    require(max_pixels > 0, f"max_pixels is {max_pixels}: give a positive number")
+    if isinstance(source, Picture):
+        return source
+    if isinstance(source, Tensor):
+        return _from_tensor(source, color)
+    if isinstance(source, np.ndarray):
+        return _from_array(source, color)
+    if isinstance(source, Image.Image):
+        return _from_pillow(source, max_pixels)
+    if isinstance(source, str | PathLike):
+        return _from_file(Path(source), max_pixels)
+    raise ArgumentError(
+        f"a picture cannot be a {type(source).__name__}: give a path, a PIL image, a numpy array or a tensor"
+    )
+
+
+def _from_file(path: Path, max_pixels: int) -> Picture:
+    with as_picture_error(str(path)), strict_pillow():
+        return _from_decoded(decode(path, max_pixels))
+
+
+def _from_pillow(image: Image.Image, max_pixels: int) -> Picture:
+    name = str(getattr(image, "filename", "")) or "the PIL image"
+    with as_picture_error(name), strict_pillow():
+        check_size(image.size, max_pixels)
+        refuse_misread(image)
+        image.load()
+        return _from_decoded(upright(image))
+
+
+def _from_decoded(image: Image.Image) -> Picture:
+    """Convert a loaded Pillow image of any mode."""
+    if image.mode in _DEEP:
+        return _from_deep(image)
+    if image.mode in ("P", "La"):
+        # "P": converting marks the palette of the caller's image; "La" converts in two steps only.
+        image = image.copy() if image.mode == "P" else image.convert("LA")
+    grey = "L" if image.mode in ("1", "L") else "RGB"
+    return _from_array(np.asarray(image.convert("RGBA" if image.has_transparency_data else grey)))
+
+
+def _from_deep(image: Image.Image) -> Picture:
+    """Convert one channel of more than 8 bits."""
+    values = np.asarray(image)
+    if image.mode == "I":
+        low, high = int(values.min()), int(values.max())
+        if low < 0 or high > 65535:
+            raise PictureError(f"its values are {low} to {high}: integers must be 0 to 65535, rescale them")
+        values = values.astype(np.uint16)
+    picture = _from_array(values)
+    hidden = image.info.get("transparency")  # of a 16-bit PNG: the one grey that is transparent
+    if not isinstance(hidden, int):
+        return picture
+    return Picture(picture.pixels, torch.from_numpy(values != hidden).to(torch.float32))
+
+
+def _from_array(array: npt.NDArray[Any], color: str = "rgb") -> Picture:
+    dtype, shape = array.dtype, array.shape
+    right = dtype.kind in "bf" or (dtype.kind == "u" and dtype.itemsize <= 2)
+    require(right, f"the array is {dtype}: give {_KINDS}{_advice(dtype.kind in 'iu')}")
+    if array.ndim not in (2, 3) or (array.ndim == 3 and shape[2] not in (1, 3, 4)):
+        swapped = array.ndim == 3 and shape[0] in (1, 3, 4)
+        hint = "; this looks like (C, H, W): array.transpose(1, 2, 0)" if swapped else ""
+        raise ArgumentError(f"the array is {shape}: give (H, W), (H, W, 1), (H, W, 3) or (H, W, 4){hint}")
+    planes = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
+    # One copy that is planar, native in its bytes, forward in its strides, writable and ours.
+    return _from_planes(torch.from_numpy(np.array(planes, dtype=_native(dtype), order="C")), color)
+
+
+def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type torch can take that holds `dtype`."""
+    if dtype.kind == "f":
+        return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
+    return dtype.newbyteorder("=")
+
+
+def _from_tensor(tensor: Tensor, color: str) -> Picture:
+    dtype, shape = tensor.dtype, tuple(tensor.shape)
+    right = dtype in _FULL or dtype in _FLOATS
+    integer = not (dtype.is_floating_point or dtype.is_complex)
+    require(right, f"the tensor is {dtype}: give {_KINDS}{_advice(integer)}")
+    if tensor.ndim not in (2, 3) or (tensor.ndim == 3 and shape[0] not in (1, 3, 4)):
+        swapped = tensor.ndim == 3 and shape[2] in (1, 3, 4)
+        hint = "; this looks like (H, W, C): tensor.permute(2, 0, 1)" if swapped else ""
+        raise ArgumentError(f"the tensor is {shape}: give (H, W), (1, H, W), (3, H, W) or (4, H, W){hint}")
+    return _from_planes(tensor if tensor.ndim == 3 else tensor[None], color)
+
+
+def _from_planes(planes: Shaped[Tensor, "C H W"], color: str) -> Picture:
+    """Make the picture of 1, 3 or 4 planes of any type that is allowed."""
+    require(planes.numel() > 0, f"the picture is {tuple(planes.shape[1:])}: give one that is not empty")
+    unit = _to_unit(planes.contiguous())  # gathered while the samples are small: the fastest of eleven ways
+    if len(planes) == 1:
+        return Picture(unit.expand(3, -1, -1).contiguous(), None)
+    pixels = unit[:3].flip(0) if color == "bgr" else unit[:3]
+    return Picture(pixels, unit[3] if len(planes) == 4 else None)
+
+
+def _to_unit(planes: Shaped[Tensor, "C H W"]) -> Float[Tensor, "C H W"]:
+    """Scale integers to [0, 1] in float32; floats must be there already."""
+    if planes.dtype in _FULL:
+        return planes.to(torch.float32).div_(_FULL[planes.dtype])
+    low, high = (value.item() for value in planes.detach().aminmax())
+    if not (low >= -OVERSHOOT and high <= 1 + OVERSHOOT):  # so put, it is false for NaN too
+        raise ArgumentError(_range_message(planes.detach(), low, high))
+    return planes.to(_FLOATS[planes.dtype])
+
+
+def _range_message(planes: Shaped[Tensor, "C H W"], low: float, high: float) -> str:
+    bad = int((~planes.isfinite()).sum())
+    if bad:
+        return f"{bad} values are NaN or infinite: floats must be in [0, 1], replace these first"
+    advice = "divide by 255" if low >= 0 and 1 < high <= 255 else "rescale them"
+    return f"the values are {low:.4g} to {high:.4g}: floats must be in [0, 1], {advice}"
+
+
+def _advice(integer: bool) -> str:
+    return "; if its values are 0 to 255, convert it to uint8" if integer else ""
