@@ -1,0 +1,266 @@
+"""The paper's convergence theorem for spikes in the plane, as functions (Theorem 5.1, equations 15 to 18).
+
+c observed spikes uᵢ and targets vᵢ = A⋆ uᵢ + b⋆, one a channel, are blurred to width σ and compared in L².
+From A = I, b = 0, gradient descent reaches (A⋆, b⋆) at a linear rate, if σ is at least `smoothing_level` and
+the steps are `step_sizes`. The blur is exact: there is no grid, no interpolation and no frame.
+
+(A, b) is the inverse parameterisation: it maps observed (scene) points to target (motif) points, so the
+matrix used elsewhere, motif → scene, is (A⁻¹, −A⁻¹ b). The theorem wants centred spikes, and nothing here
+centres behind one's back: see `centre`. Leading dimensions *B are a batch and broadcast.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from wherein.errors import ArgumentError, require
+
+Points = Float[Tensor, "*#B c 2"]
+Linear = Float[Tensor, "*#B 2 2"]
+Shift = Float[Tensor, "*#B 2"]
+Numbers = Float[Tensor, "*#B"]
+Level = Numbers | float
+
+_TRAILING = {"A": (2, 2), "b": (2,), "spikes": ("c", 2), "targets": ("c", 2)}  # others are (*B)
+
+
+class Affine(NamedTuple):
+    """A map u ↦ A u + b (or a gradient, entry by entry): A (*B, 2, 2), b (*B, 2)."""
+
+    A: Float[Tensor, "*B 2 2"]
+    b: Float[Tensor, "*B 2"]
+
+
+class StepSizes(NamedTuple):
+    """t_A and t_b, each (*B)."""
+
+    linear: Float[Tensor, "*B"]
+    shift: Float[Tensor, "*B"]
+
+
+class Displacement(NamedTuple):
+    """How far a map is from the identity, or may be: ‖A − I‖_F and ‖b‖ in pixels, each (*B) or a number.
+
+    For a scale s and an angle θ, ‖s R(θ) − I‖_F² = 2 (s² − 2 s cos θ + 1): 8 where every rotation may come.
+
+    >>> Displacement.of(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), torch.tensor([3.0, 4.0]))
+    Displacement(linear=tensor(1.), shift=tensor(5.))
+    """
+
+    linear: Level
+    shift: Level
+
+    @classmethod
+    def of(cls, A: Linear, b: Shift) -> "Displacement":
+        """The displacement of a known map."""
+        _batch(A=A, b=b)
+        return cls((A - torch.eye(2).to(A)).norm(dim=(-2, -1)), b.norm(dim=-1))
+
+
+def centre(spikes: Points) -> tuple[Points, Shift]:
+    """Points (*B, c, 2) about their mean m, and m (*B, 2); targets then want the *same* m subtracted.
+
+    v = A u + b reads v − m = A (u − m) + (b + A m − m): the shift is then how far the mean travels.
+
+    >>> centre(torch.tensor([[4.0, 1.0], [0.0, 1.0], [2.0, 4.0]]))[1]
+    tensor([2., 2.])
+    """
+    _batch(spikes=spikes)
+    mean = spikes.mean(-2)
+    return spikes - mean.unsqueeze(-2), mean
+
+
+def smoothing_level(spikes: Points, displacement: Displacement) -> Numbers:
+    """The least σ (*B), in pixels, for which the theorem holds (eq:sigma-bound, 16); 0 where nothing moves.
+
+    σ² ≥ 2 maxᵢ‖uᵢ‖² / s_min(U)² · (s_max(U)² ‖A⋆ − I‖_F² + c ‖b⋆‖²)
+
+    Arguments: spikes U, (*B, c, 2), centred (where A⋆ is a rotation, the motif's own serve: the norms are the
+    same); displacement, `Displacement.of(A, b)` or, as two norms, the largest that is looked for.
+
+    >>> U = torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]])
+    >>> round(smoothing_level(U, Displacement(linear=0.5, shift=3.0)).item() ** 2, 3)
+    100.0
+    """
+    largest, smallest = _singular_values(spikes)
+    linear, shift = (torch.as_tensor(norm, dtype=spikes.dtype, device=spikes.device) for norm in displacement)
+    _batch(spikes=spikes, linear=linear, shift=shift)
+    travel = largest.square() * linear.square() + spikes.shape[-2] * shift.square()
+    radius: Tensor = spikes.norm(dim=-1).amax(-1)
+    return torch.sqrt(2 * travel) * radius / smallest
+
+
+def step_sizes(spikes: Points, sigma: Level) -> StepSizes:
+    """t_A = 8π c σ⁴ / s_max(U)² and t_b = 8π σ⁴ (eq:spike_reg_stepsizes, 17).
+
+    Arguments: centred spikes U, (*B, c, 2); sigma > 0 in pixels, a number or (*B).
+
+    >>> U = torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]])
+    >>> [round(t.item() / torch.pi, 3) for t in step_sizes(U, 1.0)]
+    [2.0, 8.0]
+    """
+    largest, level = _singular_values(spikes)[0], _level(sigma, spikes)
+    shift = (8 * math.pi * level**4).expand(_batch(spikes=spikes, sigma=level))
+    return StepSizes(spikes.shape[-2] * shift / largest.square(), shift)
+
+
+def condition_number(spikes: Points) -> Numbers:
+    """κ = s_max(U)² / s_min(U)² of centred spikes U, (*B, c, 2) (below equation 18): 1 is best.
+
+    >>> round(condition_number(torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]])).item(), 3)
+    4.0
+    """
+    largest, smallest = _singular_values(spikes)
+    return (largest / smallest).square()
+
+
+def rate(spikes: Points) -> Numbers:
+    """1 − 1/(2κ): √`error` shrinks by it or faster a step (eq:opt-main-boundmain, 18), in the end by 1 − 1/κ.
+
+    >>> round(rate(torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]])).item(), 3)
+    0.875
+    """
+    return 1 - 1 / (2 * condition_number(spikes))
+
+
+def continuum_cost(A: Linear, b: Shift, spikes: Points, targets: Points, sigma: Level) -> Numbers:
+    """φ_inv(A, b) = (1/c) Σᵢ ψ(½ ‖A uᵢ + b − vᵢ‖²) (eq:mcs_inverse_param, 15; closed form from the proof).
+
+    ψ(s) = (1 − exp(−s / 2σ²)) / (4π σ²): half the squared L² distance of two Gaussians √(2s) apart.
+
+    Arguments: A (*B, 2, 2), b (*B, 2); spikes U, targets V, (*B, c, 2), centred or not; sigma > 0 in pixels.
+
+    >>> U = torch.tensor([[2.0, 1.0], [-2.0, 1.0], [0.0, -2.0]])
+    >>> continuum_cost(torch.eye(2), torch.tensor([0.0, 2.0]), U, U, 1.0) * 4 * torch.pi
+    tensor(0.6321)
+    """
+    residuals, level = _residuals(A, b, spikes, targets, sigma)
+    return -torch.expm1(-residuals.square().sum(-1) / (4 * level**2)).div(4 * math.pi * level**2).mean(-1)
+
+
+def continuum_gradient(A: Linear, b: Shift, spikes: Points, targets: Points, sigma: Level) -> Affine:
+    """∇φ_inv in closed form, arguments as for `continuum_cost` (proof of Theorem 5.1), δᵢ = A uᵢ + b − vᵢ.
+
+    ∇_A = (1/c) Σᵢ ψ'(½‖δᵢ‖²) δᵢ uᵢᵀ, ∇_b = (1/c) Σᵢ ψ'(½‖δᵢ‖²) δᵢ, ψ'(s) = exp(−s / 2σ²) / (8π σ⁴)
+
+    >>> U = torch.tensor([[2.0, 1.0], [-2.0, 1.0], [0.0, -2.0]])
+    >>> continuum_gradient(torch.eye(2), torch.tensor([0.0, 2.0]), U, U, 1.0).b * 8 * torch.pi
+    tensor([0.0000, 0.7358])
+    """
+    residuals, level = _residuals(A, b, spikes, targets, sigma)
+    weights = torch.exp(-residuals.square().sum(-1) / (4 * level**2)) / (8 * math.pi * level**4)
+    pull = weights.unsqueeze(-1) * residuals / spikes.shape[-2]
+    return Affine(pull.mT @ spikes, pull.sum(-2))
+
+
+def continuum_descent(
+    spikes: Points, targets: Points, sigma: Level, steps: int, sizes: StepSizes | None = None
+) -> Affine:
+    """All iterates of gradient descent on φ_inv from (I, 0): A (*B, K+1, 2, 2) and b (*B, K+1, 2).
+
+    A ← A − t_A ∇_A φ_inv(A, b), b ← b − t_b ∇_b φ_inv(A, b) (Theorem 5.1)
+
+    Arguments: spikes U, centred, and targets V in the same frame (see `centre`), (*B, c, 2); sigma in pixels,
+    a number or (*B), for the theorem from `smoothing_level` on; steps K ≥ 0; sizes, the theorem's if None.
+
+    >>> U = torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]])
+    >>> continuum_descent(U, U + torch.tensor([0.5, 0.0]), sigma=2.0, steps=20).b[-1]
+    tensor([0.5000, 0.0000])
+    """
+    require(steps >= 0, f"steps={steps}: a number of iterations is 0 or more; 0 gives the start alone")
+    t = step_sizes(spikes, sigma) if sizes is None else sizes
+    level = _level(sigma, spikes)
+    batch = _batch(spikes=spikes, targets=targets, sigma=level, linear=t.linear, shift=t.shift)
+    A, b = torch.eye(2).to(spikes).expand(*batch, 2, 2), spikes.new_zeros(*batch, 2)
+    path = [(A, b)]
+    for _ in range(steps):
+        slope = continuum_gradient(A, b, spikes, targets, level)
+        A, b = A - t.linear[..., None, None] * slope.A, b - t.shift[..., None] * slope.b
+        path.append((A, b))
+    return Affine(torch.stack([at[0] for at in path], -3), torch.stack([at[1] for at in path], -2))
+
+
+def error(path: Affine, truth: Affine, spikes: Points) -> Float[Tensor, "*#B K"]:
+    """Left of eq:opt-main-boundmain (18) for every k: (s_max(U)²/c) ‖A_k − A⋆‖_F² + ‖b_k − b⋆‖², (*B, K+1).
+
+    Arguments: the path from `continuum_descent`; truth (A⋆, b⋆), (*B, 2, 2) and (*B, 2); centred spikes U.
+
+    >>> U = torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]])
+    >>> error(Affine(torch.eye(2)[None], torch.zeros(1, 2)), Affine(torch.eye(2), torch.ones(2)), U)
+    tensor([2.])
+    """
+    _batch(A=path.A, b=path.b)
+    _batch(A=truth.A, b=truth.b, spikes=spikes)
+    linear = (path.A - truth.A.unsqueeze(-3)).square().sum((-2, -1))
+    weight = _singular_values(spikes)[0].square().unsqueeze(-1) / spikes.shape[-2]
+    return weight * linear + (path.b - truth.b.unsqueeze(-2)).square().sum(-1)
+
+
+def error_bound(truth: Affine, spikes: Points, steps: int) -> Float[Tensor, "*#B K"]:
+    """Right of eq:opt-main-boundmain (18), (1 − 1/(2κ))^(2k) · error at (I, 0), for k = 0 … steps.
+
+    >>> U = torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]])
+    >>> error_bound(Affine(torch.eye(2), torch.ones(2)), U, steps=2)
+    tensor([2.0000, 1.5312, 1.1724])
+    """
+    start = error(Affine(torch.eye(2).to(spikes)[None], spikes.new_zeros(1, 2)), truth, spikes)
+    return start * rate(spikes).unsqueeze(-1) ** (2 * torch.arange(steps + 1, device=spikes.device))
+
+
+def _residuals(A: Tensor, b: Tensor, spikes: Tensor, targets: Tensor, sigma: Level) -> tuple[Tensor, Tensor]:
+    """δᵢ = A uᵢ + b − vᵢ, (*B, c, 2), and σ, (*B, 1), checked."""
+    level = _level(sigma, spikes)
+    _batch(A=A, b=b, spikes=spikes, targets=targets, sigma=level)
+    c, n = spikes.shape[-2], targets.shape[-2]
+    require(c == n, f"{c} spikes and {n} targets: give one target for each spike")
+    return spikes @ A.mT + b.unsqueeze(-2) - targets, level.unsqueeze(-1)
+
+
+def _singular_values(spikes: Tensor) -> tuple[Tensor, Tensor]:
+    """s_max(U) and s_min(U), each (*B), once U is what the theorem assumes: finite, centred, of rank 2."""
+    _batch(spikes=spikes)
+    c = spikes.shape[-2]
+    require(c >= 3, f"{c} spikes: an affine map has 6 unknowns and needs 3 points or more; add spikes")
+    require(bool(spikes.isfinite().all()), "spikes hold NaN or infinity: give finite ones, leave others out")
+    # At a ratio of √ε, κ is 1/ε and the rate 1 − 1/(2κ) rounds to 1: there is nothing left to guarantee.
+    tolerance = torch.finfo(spikes.dtype).eps ** 0.5
+    mean, radius = spikes.mean(-2).norm(dim=-1), spikes.norm(dim=-1).amax(-1)
+    advice = "it must be 0; call `centre`, and subtract the same mean from the targets"
+    require(
+        bool((mean <= tolerance * radius).all()), f"the spikes' mean is {mean.max():.3g} px off: {advice}"
+    )
+    largest, smallest = torch.linalg.svdvals(spikes).unbind(-1)
+    advice = "their rank is 1 and must be 2; add a spike beside the line"
+    require(bool((smallest > tolerance * largest).all()), f"the spikes lie on a line: {advice}")
+    return largest, smallest
+
+
+def _level(sigma: Level, spikes: Tensor) -> Tensor:
+    """σ as a tensor like the spikes, (*B), checked."""
+    _batch(spikes=spikes)
+    level = torch.as_tensor(sigma, dtype=spikes.dtype, device=spikes.device)
+    advice = "a width is finite and above 0 px; take `smoothing_level` or anything larger"
+    require(bool(((level > 0) & level.isfinite()).all()), f"sigma={sigma}: {advice}")
+    return level
+
+
+def _batch(**tensors: Tensor) -> tuple[int, ...]:
+    """The batch that the tensors broadcast to, once each has the trailing shape that its name stands for."""
+    batches = []
+    for name, tensor in tensors.items():
+        trailing = _TRAILING.get(name, ())
+        split = tensor.ndim - len(trailing)
+        fits = split >= 0 and all(n in ("c", m) for n, m in zip(trailing, tensor.shape[split:], strict=True))
+        allowed = ", ".join(map(str, ("…", *trailing)))
+        advice = f"it must be floating point of shape ({allowed}); convert or reshape it"
+        came = f"{name} is {tensor.dtype} of shape {tuple(tensor.shape)}"
+        require(fits and tensor.is_floating_point(), f"{came}: {advice}")
+        batches.append(tuple(tensor.shape[:split]))
+    try:
+        return tuple(torch.broadcast_shapes(*batches))  # type: ignore[no-untyped-call]
+    except RuntimeError as mismatch:
+        came = ", ".join(f"{name} {batch}" for name, batch in zip(tensors, batches, strict=True))
+        raise ArgumentError(f"batches {came}: they must broadcast; make them equal or 1") from mismatch
