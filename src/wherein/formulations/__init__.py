@@ -2,6 +2,7 @@
 
 from wherein.formulations.background import WithBackground
 from wherein.formulations.base import Evaluation, Formulation, QuadraticFormulation, Tally
+from wherein.formulations.correlation import CorrelationObjective
 from wherein.formulations.cost_smoothed import CostSmoothed
 from wherein.formulations.objective import FieldObjective, MotionObjective, Objective, Variables
 from wherein.formulations.plain import Plain
@@ -11,6 +12,7 @@ Settings = Plain | CostSmoothed | WithBackground | Spikes
 """A formulation's hyperparameters, to be bound to a scene and a motif."""
 
 __all__ = [
+    "CorrelationObjective",
     "CostSmoothed",
     "Evaluation",
     "FieldObjective",

@@ -40,6 +40,9 @@ def _as(chosen: Tensor, like: Tensor) -> Tensor:
 class Objective(ABC):
     """A differentiable function of `Variables`, B items at once."""
 
+    noise: float = 0.0
+    """Differences of the cost below this are rounding, not progress."""
+
     @abstractmethod
     def start(self) -> Variables:
         """The identity, with a first background model."""

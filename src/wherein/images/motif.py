@@ -51,3 +51,15 @@ class Motif:
     def padded(self, radius: int) -> "Motif":
         """The same motif with `radius` empty pixels on each side."""
         return Motif(F.pad(self.masked, (radius,) * 4), F.pad(self.mask, (radius,) * 4))
+
+    def pooled(self, factor: int) -> "Motif":
+        """The motif at 1/factor of its size: each pixel the mean of factor², as far as they are in the mask.
+
+        Pixel X of it has its centre at factor · X + (factor − 1)/2 of this one.
+        """
+        if factor == 1:
+            return self
+        rest = (0, -self.width % factor, 0, -self.height % factor)
+        mask = F.avg_pool2d(F.pad(self.mask, rest)[None], factor)[0]
+        pixels = F.avg_pool2d(F.pad(self.masked, rest), factor)
+        return Motif(pixels / mask.clamp_min(torch.finfo(mask.dtype).eps), mask)
