@@ -130,18 +130,16 @@ def _fit(
     robust: bool,
 ) -> Registration:
     """Through the stages, from many poses to one; pose matrices are float64, pictures are not."""
-    scale, objective, status, cost = 0, None, Status.STEP_LIMIT, math.inf
+    objective, status, cost = None, Status.STEP_LIMIT, math.inf
     taken = torch.zeros(len(poses), dtype=torch.int64)
     for stage in stages:
-        if stage.scale != scale or objective is None:
-            scale = stage.scale
-            objective, to_scene, to_motif = _level(scene, motif, motion, poses, scale, robust)
+        objective, to_scene, to_motif = _level(scene, motif, motion, poses, stage, robust)
         at = objective.at((torch.linalg.inv(to_scene) @ poses @ to_motif).to(scene.dtype))
         if stage.probes:
             at = objective.probes(at, stage.probes, 0.25)
             taken = torch.cat((taken, taken[:1].expand(len(at.pose) - len(taken))))
         if stage.steps:
-            last = scale == 1
+            last = stage.scale == 1
             found = gauss_newton(
                 objective, at, stage.steps, Damping(1e-3 if last else 1e-2), tolerance=1e-3 if last else 1e-2
             )
@@ -168,26 +166,30 @@ def _level(
     motif: Motif,
     motion: Motion,
     poses: Float[Tensor, "B 3 3"],
-    scale: int,
+    stage: Stage,
     robust: bool,
 ) -> tuple[CorrelationObjective, Tensor, Tensor]:
     """The objective at a scale, and the matrices from its pixels to full-size ones of scene and motif.
 
     Only the part of the scene that the poses can reach is looked at.
     """
+    scale = stage.scale
     left, top, right, bottom = _window(motif, poses, *scene.shape[-2:], scale)
     part = scene[:, top:bottom, left:right]
     part = F.avg_pool2d(part, scale) if scale > 1 else part
     to_scene, to_motif = _enlarge(scale), _enlarge(scale)
     to_scene[:2, 2] += torch.tensor((left, top))
-    return CorrelationObjective(Surface(part), motif.pooled(scale), motion, robust), to_scene, to_motif
+    objective = CorrelationObjective(Surface(part), motif.pooled(scale), motion, stage.pixels, robust)
+    return objective, to_scene, to_motif
 
 
 def _window(
     motif: Motif, poses: Float[Tensor, "B 3 3"], height: int, width: int, scale: int
 ) -> tuple[int, int, int, int]:
     """The box of all poses with a margin of half the motif, in whole pixels of the scale: left, top, right, bottom."""
-    corners = torch.tensor([(x, y) for x in (0, motif.width - 1) for y in (0, motif.height - 1)], dtype=poses.dtype)
+    corners = torch.tensor(
+        [(x, y) for x in (0, motif.width - 1) for y in (0, motif.height - 1)], dtype=poses.dtype
+    )
     reached = fields.transform(poses, corners).reshape(-1, 2)
     margin = 16 + max(motif.height, motif.width) / 2
     low, high = (reached.amin(0) - margin).tolist(), (reached.amax(0) + margin).tolist()
@@ -195,7 +197,9 @@ def _window(
     for lowest, highest, limit in zip(low, high, (width, height), strict=True):
         # A pose far outside gets the nearest part of the scene, in which it stays outside.
         begin = min(max(0, int(max(lowest, 0)) // scale * scale), max(0, limit - 2 * scale))
-        sides.append((begin // scale * scale, max(min(limit, math.ceil(min(highest, limit))), begin + 2 * scale)))
+        sides.append(
+            (begin // scale * scale, max(min(limit, math.ceil(min(highest, limit))), begin + 2 * scale))
+        )
     return sides[0][0], sides[1][0], sides[0][1], sides[1][1]
 
 
@@ -240,7 +244,10 @@ def _motif(source: Source, mask: Source | None, color: str) -> Motif:
         weights = load_picture(mask).pixels.detach().float().mean(0)
     else:
         weights = picture.mask.detach().float() if picture.mask is not None else torch.ones_like(pixels[0])
-    require(bool((weights > 0.5).any()), "the motif's mask is empty: at least one pixel must be more than half in it")
+    require(
+        bool((weights > 0.5).any()),
+        "the motif's mask is empty: at least one pixel must be more than half in it",
+    )
     return Motif(pixels, weights)
 
 
@@ -273,7 +280,9 @@ def _matrix(start: ArrayLike, motion: Motion) -> Float[Tensor, "3 3"]:
         matrix = np.asarray(start, dtype=np.float64)
     except (TypeError, ValueError):
         raise ArgumentError(f"start must be {allowed}, but it is not made of numbers") from None
-    require(matrix.shape in ((2, 3), (3, 3)), f"start must be {allowed}, but came with the shape {matrix.shape}")
+    require(
+        matrix.shape in ((2, 3), (3, 3)), f"start must be {allowed}, but came with the shape {matrix.shape}"
+    )
     if matrix.shape == (2, 3):
         matrix = np.vstack((matrix, (0.0, 0.0, 1.0)))
     require(bool(np.isfinite(matrix).all()), f"start must be {allowed}, but has entries that are not finite")

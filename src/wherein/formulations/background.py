@@ -52,11 +52,15 @@ class BackgroundFormulation(QuadraticFormulation):
         centre = centre_of(motif.height, motif.width, motif.pixels)
         points = lattice(motif.height, motif.width, motif.pixels, pad) - centre
         super().__init__(Surface(scene, settings.a), points, centre, settings.lighting)
-        self._taps = settings.taps if settings.taps is not None else gaussian_1d(settings.sigma, like=motif.pixels)
+        self._taps = (
+            settings.taps if settings.taps is not None else gaussian_1d(settings.sigma, like=motif.pixels)
+        )
         self._coarse = settings.spread**0.5 * settings.sigma
         self._motif = motif.padded(pad)
         self._around = 1 - self._motif.mask
-        self._dilated = dilate(self._motif.mask > 0, float(settings.sigma) * settings.dilation).to(motif.mask.dtype)
+        self._dilated = dilate(self._motif.mask > 0, float(settings.sigma) * settings.dilation).to(
+            motif.mask.dtype
+        )
         self.floor = motif.pixels.new_zeros(())
 
     def start_background(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B C h w"]:

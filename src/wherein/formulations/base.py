@@ -66,7 +66,10 @@ class Formulation(ABC):
 
     @abstractmethod
     def linearise(
-        self, frame: Float[Tensor, "B 3 3"], change: Float[Tensor, "B 3 3 P"], background: Tensor | None = None
+        self,
+        frame: Float[Tensor, "B 3 3"],
+        change: Float[Tensor, "B 3 3 P"],
+        background: Tensor | None = None,
     ) -> Evaluation:
         """Cost, gradient (B, P) and Gauss–Newton matrix (B, P, P) along ∂F/∂p = `change`."""
 
@@ -140,7 +143,10 @@ class QuadraticFormulation(Formulation):
         )
 
     def linearise(  # noqa: D102
-        self, frame: Float[Tensor, "B 3 3"], change: Float[Tensor, "B 3 3 P"], background: Tensor | None = None
+        self,
+        frame: Float[Tensor, "B 3 3"],
+        change: Float[Tensor, "B 3 3 P"],
+        background: Tensor | None = None,
     ) -> Evaluation:
         warped, derivative = self._jet(fields.transform(frame, self.points))
         target = self.target(background)

@@ -41,19 +41,23 @@ class CorrelationObjective(Objective):
         surface: the scene.
         motif: pixels whose mask exceeds ½ are compared.
         motion: how the pose may move.
+        limit: compare no more than this many pixels, those where the motif changes most; None: all.
         robust: down-weight pixels that do not fit (occlusion).
     """
 
-    def __init__(self, surface: Surface, motif: Motif, motion: Motion, robust: bool = False) -> None:
+    def __init__(
+        self, surface: Surface, motif: Motif, motion: Motion, limit: int | None = None, robust: bool = False
+    ) -> None:
         self.surface, self.motion, self.robust = surface, motion, robust
-        rows, columns = torch.nonzero(motif.mask > 0.5, as_tuple=True)
+        gradients = _extended_gradient(motif)
+        rows, columns = _support(motif, gradients, limit)
         points = torch.stack((columns, rows), -1).to(motif.pixels.dtype)
         self.centre = points.mean(0)
         self.points = points - self.centre
         self.radius = self.points.pow(2).sum(1).mean().sqrt().clamp_min(1.0)
         self._box = _corners(self.points)
         x = motif.pixels[:, rows, columns].mT
-        gradient = _extended_gradient(motif)[:, :, rows, columns].permute(2, 1, 0)
+        gradient = gradients[:, :, rows, columns].permute(2, 1, 0)
         identity = motion.identity(like=x)
         self._unit = self._units()
         change = motion.jacobian(identity) * self._unit
@@ -168,7 +172,9 @@ class CorrelationObjective(Objective):
             weighted = weights[..., None] * scene
         of_scene = weighted.sum(1)
         overlap = weighted.flatten(1) @ self._columns
-        overlap = overlap - torch.einsum("bc,bck->bk", of_scene, sums.expand(len(scene), -1, -1)) / total[:, None]
+        overlap = (
+            overlap - torch.einsum("bc,bck->bk", of_scene, sums.expand(len(scene), -1, -1)) / total[:, None]
+        )
         energy = (weighted * scene).sum((1, 2)) - of_scene.pow(2).sum(1) / total
         return gram.expand(len(scene), -1, -1), overlap, energy
 
@@ -186,6 +192,16 @@ class CorrelationObjective(Objective):
             scale = torch.nanmedian(torch.where(seen > 0, error, torch.nan), 1, keepdim=True).values
             trust = seen / (1 + error / (6 * scale + 1e-5)) ** 2
         return trust
+
+
+def _support(motif: Motif, gradients: Float[Tensor, "2 C h w"], limit: int | None) -> tuple[Tensor, Tensor]:
+    """Rows and columns of the pixels to compare, in reading order."""
+    rows, columns = torch.nonzero(motif.mask > 0.5, as_tuple=True)
+    if limit is None or len(rows) <= limit:
+        return rows, columns
+    strength = gradients.pow(2).sum((0, 1))[rows, columns]
+    chosen = strength.topk(limit, sorted=False).indices.sort().values
+    return rows[chosen], columns[chosen]
 
 
 def _corners(points: Float[Tensor, "N 2"]) -> Float[Tensor, "4 2"]:

@@ -122,7 +122,9 @@ class MotionObjective(Objective):
         """Of the mean pixel: the shift, and the linear part at the lattice's mean radius."""
         change = self.motion.matrix(self.motion.identity(like=step) + step)
         change = change - torch.eye(3, dtype=step.dtype, device=step.device)
-        return (change[..., 2].norm(dim=-1) ** 2 + (self._radius * change[..., :2].norm(dim=(-2, -1))) ** 2).sqrt()
+        return (
+            change[..., 2].norm(dim=-1) ** 2 + (self._radius * change[..., :2].norm(dim=(-2, -1))) ** 2
+        ).sqrt()
 
     def seen(self, at: Variables) -> Float[Tensor, "B"]:  # noqa: D102
         return self.formulation.seen(self._frame(at.pose))
@@ -165,7 +167,9 @@ class FieldObjective(Objective):
         return Evaluation(cost + self.strength * fields.smoothness(at.pose), gradient, background=background)
 
     def linearise(self, at: Variables) -> Evaluation:  # noqa: D102
-        raise NotImplementedError("a free field has too many unknowns for Gauss–Newton: use proximal_gradient")
+        raise NotImplementedError(
+            "a free field has too many unknowns for Gauss–Newton: use proximal_gradient"
+        )
 
     def matrix(self, at: Variables) -> Float[Tensor, "B 3 3"]:
         """The affine part of the field: its least-squares projection onto Aff(2)."""

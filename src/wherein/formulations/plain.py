@@ -41,7 +41,9 @@ class PlainFormulation(QuadraticFormulation):
         centre = centre_of(motif.height, motif.width, motif.pixels)
         points = lattice(motif.height, motif.width, motif.pixels, pad) - centre
         super().__init__(Surface(scene, settings.a), points, centre, settings.lighting)
-        self._taps = settings.taps if settings.taps is not None else gaussian_1d(settings.sigma, like=motif.pixels)
+        self._taps = (
+            settings.taps if settings.taps is not None else gaussian_1d(settings.sigma, like=motif.pixels)
+        )
         self._motif = motif.padded(pad)
         self.floor = motif.pixels.new_zeros(())
 

@@ -112,7 +112,10 @@ class SpikesFormulation(Formulation):
         return Evaluation(self._cost(residual, linear), gradient)
 
     def linearise(  # noqa: D102
-        self, frame: Float[Tensor, "B 3 3"], change: Float[Tensor, "B 3 3 P"], background: Tensor | None = None
+        self,
+        frame: Float[Tensor, "B 3 3"],
+        change: Float[Tensor, "B 3 3 P"],
+        background: Tensor | None = None,
     ) -> Evaluation:
         del background
         linear, size = frame[:, :2, :2], change.shape[-1]

@@ -36,7 +36,11 @@ def gaussian_1d(sigma: Sigma, radius: int | None = None, like: Tensor | None = N
     """
     require(float(sigma) >= 0, f"sigma must be 0 or more, but came as {float(sigma)}")
     if not isinstance(sigma, Tensor):
-        sigma = torch.tensor(sigma, dtype=like.dtype, device=like.device) if like is not None else torch.tensor(sigma)
+        sigma = (
+            torch.tensor(sigma, dtype=like.dtype, device=like.device)
+            if like is not None
+            else torch.tensor(sigma)
+        )
     radius = radius_of(sigma) if radius is None else radius
     offsets = torch.arange(-radius, radius + 1, dtype=sigma.dtype, device=sigma.device)
     if radius == 0:
@@ -93,7 +97,9 @@ def convolve_full(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, "*b k l"
     return torch.fft.irfft2(spectrum, size)
 
 
-def correlate_valid(picture: Float[Tensor, "*B h w"], taps: Float[Tensor, "*b k l"]) -> Float[Tensor, "*c H W"]:
+def correlate_valid(
+    picture: Float[Tensor, "*B h w"], taps: Float[Tensor, "*b k l"]
+) -> Float[Tensor, "*c H W"]:
     """The adjoint of `convolve_full` in either of its arguments: H = h − k + 1, W = w − l + 1."""
     h, w = picture.shape[-2:]
     k, l = taps.shape[-2:]  # noqa: E741 (rows and columns of the filter)

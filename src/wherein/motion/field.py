@@ -32,9 +32,16 @@ def shift_matrix(shift: Float[Tensor, "*B 2"]) -> Float[Tensor, "*B 3 3"]:
 
 
 def transform(matrix: Float[Tensor, "*B 3 3"], points: Float[Tensor, "*N 2"]) -> Float[Tensor, "*BN 2"]:
-    """Each matrix applied to all the points: (*B, *N, 2)."""
-    moved = points.reshape(-1, 2) @ matrix[..., :2, :2].mT + matrix[..., None, :2, 2]
-    moved = moved.reshape(*matrix.shape[:-2], *points.shape)
+    """Each matrix applied to all the points: (*B, *N, 2).
+
+    One product of 2B rows with all the points, x before y: much faster than B products of N × 2 × 2.
+    """
+    rows = matrix[..., :2, :].movedim(-2, 0)
+    flat = points.reshape(-1, 2).mT
+    moved = (rows[..., :2].reshape(-1, 2) @ flat + rows[..., 2].reshape(-1, 1)).reshape(
+        *rows.shape[:-1], *points.shape[:-1]
+    )
+    moved = moved.movedim(0, -1)
     return moved / _depth(matrix, points)[..., None] if _is_projective(matrix) else moved
 
 

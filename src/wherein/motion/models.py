@@ -187,8 +187,13 @@ def motion_named(motion: str | Motion) -> Motion:
     """The motion model of that name; a model is given back as it is."""
     if isinstance(motion, Motion):
         return motion
-    require(isinstance(motion, str), f"motion must be a name or a motion model, but came as {type(motion).__name__}")
+    require(
+        isinstance(motion, str),
+        f"motion must be a name or a motion model, but came as {type(motion).__name__}",
+    )
     try:
         return MOTIONS[motion]
     except KeyError:
-        raise ArgumentError(f"motion {motion!r} is not known; it can be {', '.join(map(repr, MOTIONS))}") from None
+        raise ArgumentError(
+            f"motion {motion!r} is not known; it can be {', '.join(map(repr, MOTIONS))}"
+        ) from None

@@ -64,9 +64,7 @@ def gauss_newton(
         if tolerance > 0 and bool((done | failed).all()):
             break
     seen = objective.seen(at)
-    status = tuple(
-        _status(*row) for row in zip(done.tolist(), failed.tolist(), seen.tolist(), strict=True)
-    )
+    status = tuple(_status(*row) for row in zip(done.tolist(), failed.tolist(), seen.tolist(), strict=True))
     return Solution(at, here.cost, status, taken, tuple(costs) if history else ())
 
 

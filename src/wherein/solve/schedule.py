@@ -11,12 +11,14 @@ class Stage:
         scale: the picture is reduced by this factor; 1 is full size.
         steps: Gauss–Newton steps at most; 0 only looks at the cost.
         keep: how many of the poses go on to the next stage.
+        pixels: how many of the motif's pixels are compared at most; None: all.
         probes: along how many uncertain directions to start neighbours of the best pose.
     """
 
     scale: int
     steps: int
     keep: int
+    pixels: int | None = None
     probes: int = 0
 
 
@@ -33,14 +35,17 @@ def coarse_to_fine(height: int, width: int, support: float, starts: int, size: i
         size: the motion's number of parameters; from 4 on, directions can stay undetermined at coarse scales.
     """
     scale = next((s for s in (8, 4, 2) if min(height, width) / s >= 10 and support / s**2 >= 100), 1)
-    probes = 2 if size >= 4 else 0
-    stages = []
+    stages = [Stage(scale, 8, 1)]
     if starts > 1:
-        stages += [Stage(scale, 0, min(starts, 48)), Stage(scale, 3, 16), Stage(scale, 6, 6)]
-    else:
-        stages += [Stage(scale, 8, 1)]
-    scale //= 2
-    while scale >= 1:
-        stages.append(Stage(scale, 8 if scale > 1 else 20, 3 if scale > 2 and starts > 1 else 1, probes if scale <= 2 else 0))
-        scale //= 2
-    return tuple(stages)
+        stages = [
+            Stage(scale, 0, 48, pixels=100),
+            Stage(scale, 3, 12, pixels=200),
+            Stage(scale, 6, 4, pixels=400),
+        ]
+    if scale > 4:
+        stages.append(Stage(4, 6, 2, pixels=600))
+    if scale > 2:
+        stages.append(Stage(2, 6, 1, pixels=1200, probes=2 if size >= 4 and starts > 1 else 0))
+    if scale > 1:
+        stages.append(Stage(1, 6, 1, pixels=3000))
+    return (*stages, Stage(1, 20, 1))
