@@ -129,10 +129,16 @@ def _fit(
     stages: tuple[Stage, ...],
     robust: bool,
 ) -> Registration:
-    """Through the stages, from many poses to one; pose matrices are float64, pictures are not."""
+    """Through the stages, from many poses to one; pose matrices are float64, pictures are not.
+
+    The start itself enters every stage anew: where a coarse scale has lost the texture, a finer one has it.
+    """
+    first = poses[:1]
     objective, status, cost = None, Status.STEP_LIMIT, math.inf
     taken = torch.zeros(len(poses), dtype=torch.int64)
     for stage in stages:
+        if stage.again:
+            poses, taken = torch.cat((poses, first)), F.pad(taken, (0, 1))
         objective, to_scene, to_motif = _level(scene, motif, motion, poses, stage, robust)
         at = objective.at((torch.linalg.inv(to_scene) @ poses @ to_motif).to(scene.dtype))
         if stage.probes:
@@ -141,7 +147,7 @@ def _fit(
         if stage.steps:
             last = stage.scale == 1
             found = gauss_newton(
-                objective, at, stage.steps, Damping(1e-3 if last else 1e-2), tolerance=1e-3 if last else 1e-2
+                objective, at, stage.steps, Damping(1e-3 if last else 1e-2), tolerance=_tolerance(stage)
             )
             at, costs, taken = found.variables, found.cost, taken + found.steps
         else:
@@ -159,6 +165,11 @@ def _fit(
         status = Status.OUTSIDE if seen < 0.25 else Status.FLAT
         zncc = cost = math.nan
     return Registration(_public(poses[0], motion), zncc, cost, int(taken[0]), status)
+
+
+def _tolerance(stage: Stage) -> float:
+    """In pixels of the stage: a hundredth, and at the end a hundred times finer, where the error ends too."""
+    return 1e-2 if stage.scale > 1 else 1e-3 if stage.pixels else 1e-4
 
 
 def _level(

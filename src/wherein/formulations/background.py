@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.formulations.base import QuadraticFormulation
-from wherein.images.gaussian import Sigma, blur, gaussian_1d, radius_of, separable
+from wherein.images.gaussian import Sigma, blur, gaussian_1d, radius_of, separable, value_of
 from wherein.images.motif import Motif
 from wherein.motion import field as fields
 from wherein.motion.field import centre_of, lattice
@@ -58,7 +58,7 @@ class BackgroundFormulation(QuadraticFormulation):
         self._coarse = settings.spread**0.5 * settings.sigma
         self._motif = motif.padded(pad)
         self._around = 1 - self._motif.mask
-        self._dilated = dilate(self._motif.mask > 0, float(settings.sigma) * settings.dilation).to(
+        self._dilated = dilate(self._motif.mask > 0, value_of(settings.sigma) * settings.dilation).to(
             motif.mask.dtype
         )
         self.floor = motif.pixels.new_zeros(())

@@ -82,9 +82,10 @@ class CorrelationObjective(Objective):
         turn = torch.where(perspective, self.radius**-2, 1 / self.radius)
         return torch.where(shift, torch.ones_like(turn), turn)
 
-    def start(self) -> Variables:
-        """The motif where its own pixels are in the scene."""
-        return self.at(torch.eye(3, dtype=self.points.dtype, device=self.points.device)[None])
+    def start(self, pose: Float[Tensor, "B 3 3"] | None = None) -> Variables:
+        """Variables at a frame; the motif where its own pixels are in the scene, unless told."""
+        eye = torch.eye(3, dtype=self.points.dtype, device=self.points.device)
+        return self.at(eye[None]) if pose is None else Variables(pose)
 
     def at(self, matrix: Float[Tensor, "B 3 3"]) -> Variables:
         """The variables of given matrices, motif pixels → scene pixels."""

@@ -44,8 +44,8 @@ class Objective(ABC):
     """Differences of the cost below this are rounding, not progress."""
 
     @abstractmethod
-    def start(self) -> Variables:
-        """The identity, with a first background model."""
+    def start(self, pose: Tensor | None = None) -> Variables:
+        """Variables at a pose, the identity unless told, with a first background model."""
 
     @abstractmethod
     def evaluate(self, at: Variables) -> Evaluation:
@@ -101,10 +101,10 @@ class MotionObjective(Objective):
         spread = points.reshape(-1, 2).detach()
         self._radius = float(spread.pow(2).sum(-1).mean().sqrt())
 
-    def start(self) -> Variables:  # noqa: D102
-        pose = self.motion.identity(len(self.base), like=self.formulation.points)
-        frame = self._anchor @ self.motion.matrix(pose)
-        return Variables(pose, self.formulation.start_background(frame))
+    def start(self, pose: Float[Tensor, "B P"] | None = None) -> Variables:  # noqa: D102
+        if pose is None:
+            pose = self.motion.identity(len(self.base), like=self.formulation.points)
+        return Variables(pose, self.formulation.start_background(self._frame(pose)))
 
     def evaluate(self, at: Variables) -> Evaluation:
         """∇_p φ = ⟨∇_F φ, ∂F/∂p⟩: the field's gradient projected onto Aff(2), then onto the motion."""
@@ -158,8 +158,9 @@ class FieldObjective(Objective):
         self._frame = base @ fields.shift_matrix(formulation.centre)
         self._rest = fields.transform(self._frame, points)
 
-    def start(self) -> Variables:  # noqa: D102
-        return Variables(torch.zeros_like(self._rest), self.formulation.start_background(self._frame))
+    def start(self, pose: Float[Tensor, "B h w 2"] | None = None) -> Variables:  # noqa: D102
+        pose = torch.zeros_like(self._rest) if pose is None else pose
+        return Variables(pose, self.formulation.start_background(self._frame))
 
     def evaluate(self, at: Variables) -> Evaluation:
         """The smooth part's gradient; the regulariser acts through `prox`, and is part of the cost."""

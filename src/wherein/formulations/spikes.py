@@ -17,6 +17,7 @@ from wherein.images.gaussian import (
     gaussian_density,
     offsets_2d,
     radius_of,
+    value_of,
 )
 from wherein.images.motif import Motif
 from wherein.motion import field as fields
@@ -48,8 +49,8 @@ class Spikes:
 
     def __post_init__(self) -> None:
         require(
-            float(self.sigma) > float(self.sigma0) > 0,
-            f"spikes need sigma > sigma0 > 0, but came sigma={float(self.sigma)}, sigma0={float(self.sigma0)}",
+            value_of(self.sigma) > value_of(self.sigma0) > 0,
+            f"spikes need sigma > sigma0 > 0, but came {value_of(self.sigma)} and {value_of(self.sigma0)}",
         )
 
     def bind(self, scene: Float[Tensor, "*S C H W"], motif: Motif) -> "SpikesFormulation":
@@ -75,7 +76,7 @@ class SpikesFormulation(Formulation):
         self._variance, self._variance0 = settings.sigma**2, settings.sigma0**2
         left = self._variance - self._variance0
         self._eye = torch.eye(2, dtype=motif.pixels.dtype, device=motif.pixels.device)
-        self._radius = radius_of(float(left) ** 0.5, settings.reach)
+        self._radius = radius_of(left**0.5, settings.reach)
         self._channels = motif.pixels.shape[0]
         self._target = convolve_full(motif.masked, gaussian_density(left * self._eye, self._radius))
         self.tally.convolutions += 1

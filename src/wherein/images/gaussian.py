@@ -17,9 +17,14 @@ from wherein.errors import require
 Sigma = float | Float[Tensor, ""]
 
 
+def value_of(sigma: Sigma) -> float:
+    """The number alone, where a tensor may ask for its gradient."""
+    return float(sigma.detach()) if isinstance(sigma, Tensor) else float(sigma)
+
+
 def radius_of(sigma: Sigma, reach: float = 3.0) -> int:
     """Half the support: ⌈reach · σ⌉ pixels on each side of the centre."""
-    return math.ceil(reach * float(sigma))
+    return math.ceil(reach * value_of(sigma))
 
 
 def gaussian_1d(sigma: Sigma, radius: int | None = None, like: Tensor | None = None) -> Float[Tensor, " K"]:
@@ -34,7 +39,7 @@ def gaussian_1d(sigma: Sigma, radius: int | None = None, like: Tensor | None = N
         >>> gaussian_1d(0.5)
         tensor([2.6387e-04, 1.0645e-01, 7.8657e-01, 1.0645e-01, 2.6387e-04])
     """
-    require(float(sigma) >= 0, f"sigma must be 0 or more, but came as {float(sigma)}")
+    require(value_of(sigma) >= 0, f"sigma must be 0 or more, but came as {value_of(sigma)}")
     if not isinstance(sigma, Tensor):
         sigma = (
             torch.tensor(sigma, dtype=like.dtype, device=like.device)

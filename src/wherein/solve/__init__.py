@@ -3,5 +3,18 @@
 from wherein.solve.gauss_newton import Damping, gauss_newton
 from wherein.solve.proximal import Step, proximal_gradient
 from wherein.solve.result import Solution, Status
+from wherein.solve.unroll import GaussNewtonLayers, ProximalLayers, Unrolled, UnrolledStage, Unrolling
 
-__all__ = ["Damping", "Solution", "Status", "Step", "gauss_newton", "proximal_gradient"]
+__all__ = [
+    "Damping",
+    "GaussNewtonLayers",
+    "ProximalLayers",
+    "Solution",
+    "Status",
+    "Step",
+    "Unrolled",
+    "UnrolledStage",
+    "Unrolling",
+    "gauss_newton",
+    "proximal_gradient",
+]

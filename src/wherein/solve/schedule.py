@@ -13,6 +13,7 @@ class Stage:
         keep: how many of the poses go on to the next stage.
         pixels: how many of the motif's pixels are compared at most; None: all.
         probes: along how many uncertain directions to start neighbours of the best pose.
+        again: whether the very first start takes part once more.
     """
 
     scale: int
@@ -20,6 +21,7 @@ class Stage:
     keep: int
     pixels: int | None = None
     probes: int = 0
+    again: bool = False
 
 
 def coarse_to_fine(height: int, width: int, support: float, starts: int, size: int) -> tuple[Stage, ...]:
@@ -43,9 +45,9 @@ def coarse_to_fine(height: int, width: int, support: float, starts: int, size: i
             Stage(scale, 6, 4, pixels=400),
         ]
     if scale > 4:
-        stages.append(Stage(4, 6, 2, pixels=600))
+        stages.append(Stage(4, 6, 2, pixels=600, again=True))
     if scale > 2:
-        stages.append(Stage(2, 6, 1, pixels=1200, probes=2 if size >= 4 and starts > 1 else 0))
+        stages.append(Stage(2, 8, 2, pixels=1200, probes=2 if size >= 4 and starts > 1 else 0, again=True))
     if scale > 1:
-        stages.append(Stage(1, 6, 1, pixels=3000))
+        stages.append(Stage(1, 8, 1, pixels=3000, again=True))
     return (*stages, Stage(1, 20, 1))

@@ -1,0 +1,172 @@
+"""Solvers as networks: T steps are T layers, and what sets them can be learned (section 3.3).
+
+Unrolling is a mode of the solvers, not another family of them: the layers here only own the parameters and run
+`proximal_gradient` or `gauss_newton` to a fixed depth, in which everything is differentiable: with
+respect to step sizes, smoothing levels, filters, the motif and the scene.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from wherein.errors import require
+from wherein.formulations import MotionObjective, Objective, Settings, Spikes, Variables
+from wherein.images.gaussian import gaussian_1d, value_of
+from wherein.images.motif import Motif
+from wherein.motion import Motion
+from wherein.solve.gauss_newton import Damping, gauss_newton
+from wherein.solve.proximal import Step, proximal_gradient
+from wherein.solve.result import Solution, Status
+
+
+class ProximalLayers(nn.Module):
+    """T steps of the proximal gradient method, each with step sizes of its own.
+
+    Arguments:
+        depth: T.
+        pose: the first step sizes, one for each component of the pose (P,).
+        background: the step size of the background model.
+        hold: in the first `hold` steps only the background moves (appendix A.3: 5).
+    """
+
+    moves: Tensor
+
+    def __init__(self, depth: int, pose: Float[Tensor, " P"], background: float = 1.0, hold: int = 0) -> None:
+        super().__init__()
+        require(depth > hold >= 0, f"a depth of {depth} layers with {hold} held leaves no step")
+        require(bool((pose > 0).all()), "step sizes must be positive: they are learned by their logarithm")
+        self.log_pose = nn.Parameter(pose.log().repeat(depth, 1))
+        self.log_background = nn.Parameter(pose.new_tensor(background).log())
+        self.register_buffer("moves", (torch.arange(depth) >= hold).to(pose.dtype))
+
+    def forward(self, objective: Objective, start: Variables) -> Solution:
+        """From `start`, through all the layers."""
+        sizes, background = self.log_pose.exp() * self.moves[:, None], self.log_background.exp()
+        return proximal_gradient(objective, start, [Step(size, background) for size in sizes])
+
+
+class GaussNewtonLayers(nn.Module):
+    """T steps of damped Gauss–Newton with a first damping that can be learned."""
+
+    def __init__(self, depth: int, damping: Damping = Damping()) -> None:
+        super().__init__()
+        require(depth > 0, f"a network needs at least one layer, but came depth={depth}")
+        self.depth, self.damping = depth, damping
+        self.log_damping = nn.Parameter(torch.as_tensor(damping.start).log())
+
+    def forward(self, objective: Objective, start: Variables) -> Solution:
+        """From `start`, through all the layers."""
+        damping = replace(self.damping, start=self.log_damping.exp())
+        return gauss_newton(objective, start, self.depth, damping, tolerance=0.0)
+
+
+class UnrolledStage(nn.Module):
+    """A formulation whose smoothing can be learned, and the layers that descend it.
+
+    Arguments:
+        settings: the formulation.
+        layers: `ProximalLayers` or `GaussNewtonLayers`.
+        filters: learn the filter tap by tap (kept symmetric), not only its width.
+    """
+
+    def __init__(
+        self, settings: Settings, layers: ProximalLayers | GaussNewtonLayers, filters: bool = False
+    ) -> None:
+        super().__init__()
+        sigma = torch.as_tensor(settings.sigma)
+        self.layers, self._settings = layers, settings
+        self.log_sigma = nn.Parameter(sigma.log()) if value_of(sigma) > 0 and not filters else None
+        self.half_taps: nn.Parameter | None = None
+        if filters:
+            require(not isinstance(settings, Spikes), "spikes take their filter from the pose: it cannot be learned")
+            taps = gaussian_1d(sigma)
+            self.half_taps = nn.Parameter(taps[taps.numel() // 2 :].clone())
+
+    def settings(self, like: Tensor) -> Settings:
+        """The formulation as it is now."""
+        if self.half_taps is not None:
+            assert not isinstance(self._settings, Spikes)
+            half = self.half_taps.to(like)
+            return replace(self._settings, taps=torch.cat((half.flip(0)[:-1], half)))
+        if self.log_sigma is None:
+            return self._settings
+        return replace(self._settings, sigma=self.log_sigma.to(like).exp())
+
+
+@dataclass(frozen=True)
+class Unrolling:
+    """What an unrolled network returns: B poses (motif → scene, 3×3), their costs and statuses."""
+
+    matrix: Float[Tensor, "B 3 3"]
+    cost: Float[Tensor, "B"]
+    pose: Float[Tensor, "B P"]
+    status: tuple[Status, ...]
+
+
+class Unrolled(nn.Module):
+    """A registration network: stages of unrolled solver steps, from coarse to fine.
+
+    Arguments:
+        motif: what to look for.
+        motion: how it may move.
+        stages: one after the other, each from the pose of the one before.
+        inverse: the inverse parameterisation (eq. 15).
+        learn_motif: make the motif's pixels parameters too.
+
+    Example:
+        >>> import torch
+        >>> from wherein.formulations import CostSmoothed
+        >>> from wherein.motion import Translation
+        >>> scene = torch.zeros(1, 24, 24)
+        >>> scene[0, 10:15, 11:16] = 1
+        >>> motif = Motif.whole(scene[:, 6:18, 6:18])
+        >>> stage = UnrolledStage(CostSmoothed(sigma=1.5), GaussNewtonLayers(8))
+        >>> network = Unrolled(motif, Translation(), [stage])
+        >>> start = torch.tensor([[[1.0, 0, 7.0], [0, 1, 5.0], [0, 0, 1]]])
+        >>> network(scene, start).matrix[0, :2, 2].detach().round(decimals=2)
+        tensor([6., 6.])
+    """
+
+    pixels: Tensor
+    mask: Tensor
+
+    def __init__(
+        self,
+        motif: Motif,
+        motion: Motion,
+        stages: Sequence[UnrolledStage],
+        inverse: bool = False,
+        learn_motif: bool = False,
+    ) -> None:
+        super().__init__()
+        require(len(stages) > 0, "an unrolled network needs at least one stage")
+        self.motion, self.inverse, self.stages = motion, inverse, nn.ModuleList(stages)
+        if learn_motif:
+            self.pixels = nn.Parameter(motif.pixels.clone())
+        else:
+            self.register_buffer("pixels", motif.pixels)
+        self.register_buffer("mask", motif.mask)
+
+    def forward(
+        self, scene: Float[Tensor, "*S C H W"], base: Float[Tensor, "B 3 3"] | None = None
+    ) -> Unrolling:
+        """Register the motif in a scene from B starts, or in B scenes from a start each.
+
+        Arguments:
+            scene: (C, H, W), or (B, C, H, W).
+            base: where to start, motif pixels → scene pixels; the identity where there is none.
+        """
+        motif = Motif(self.pixels.to(scene), self.mask.to(scene))
+        pose: Tensor | None = None
+        for stage in self.stages:
+            assert isinstance(stage, UnrolledStage)
+            formulation = stage.settings(scene).bind(scene, motif)
+            objective = MotionObjective(formulation, self.motion, base, self.inverse)
+            solution: Solution = stage.layers(objective, objective.start(pose))
+            pose = solution.variables.pose
+        return Unrolling(
+            objective.matrix(solution.variables), solution.cost, solution.variables.pose, solution.status
+        )
