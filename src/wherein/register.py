@@ -18,7 +18,7 @@ from wherein.images.load import Source, load_picture
 from wherein.images.motif import Motif
 from wherein.motion import Motion, motion_named
 from wherein.motion import field as fields
-from wherein.solve import Damping, Status, gauss_newton
+from wherein.solve import Damping, Status, align
 from wherein.solve.schedule import Stage, coarse_to_fine
 from wherein.warp import Surface
 
@@ -144,14 +144,9 @@ def _fit(
         if stage.probes:
             at = objective.probes(at, stage.probes, 0.25)
             taken = torch.cat((taken, taken[:1].expand(len(at.pose) - len(taken))))
-        if stage.steps:
-            last = stage.scale == 1
-            found = gauss_newton(
-                objective, at, stage.steps, Damping(1e-3 if last else 1e-2), tolerance=_tolerance(stage)
-            )
-            at, costs, taken = found.variables, found.cost, taken + found.steps
-        else:
-            costs = objective.linearise(at).cost
+        first_damping = Damping(1e-3 if stage.scale == 1 else 1e-2)
+        found = align(objective, at, stage.steps, first_damping, _tolerance(stage))
+        at, costs, taken = found.variables, found.cost, taken + found.steps
         order = costs.argsort(stable=True)[: stage.keep]
         poses = to_scene @ objective.matrix(at)[order].double() @ torch.linalg.inv(to_motif)
         taken, cost = taken[order], float(costs[order[0]])

@@ -12,13 +12,14 @@ vanishes whatever J is, so that nothing in J can bias the pose.
 """
 
 from dataclasses import replace
+from functools import cached_property
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from wherein.formulations.base import Evaluation
+from wherein.formulations.motif_side import motif_side
 from wherein.formulations.objective import Objective, Variables
 from wherein.images.motif import Motif
 from wherein.motion import field as fields
@@ -30,6 +31,13 @@ _LEAST_SEEN = 0.25
 
 _LONGEST_STEP = 0.35
 """Of the motif's radius: beyond it the linearisation has no claim."""
+
+
+_EDGE = 1e-3
+"""In pixels: a point on the scene's very edge is inside, whichever way its coordinates were rounded."""
+
+LEAST_VARIANCE = 1e-7
+"""A variance below this (a hundredth of a grey level of 255, squared) is rounding, not texture."""
 
 
 class CorrelationObjective(Objective):
@@ -45,42 +53,19 @@ class CorrelationObjective(Objective):
         robust: down-weight pixels that do not fit (occlusion).
     """
 
+    slack = 0.01
+    """The gradient is taken on the motif's side and vanishes where z = x, a little off the least cost of a noisy
+    scene and closer to the truth: a rise of this share on the way there is no failure."""
+
     def __init__(
         self, surface: Surface, motif: Motif, motion: Motion, limit: int | None = None, robust: bool = False
     ) -> None:
         self.surface, self.motion, self.robust = surface, motion, robust
-        gradients = _extended_gradient(motif)
-        rows, columns = _support(motif, gradients, limit)
-        points = torch.stack((columns, rows), -1).to(motif.pixels.dtype)
-        self.centre = points.mean(0)
-        self.points = points - self.centre
-        self.radius = self.points.pow(2).sum(1).mean().sqrt().clamp_min(1.0)
-        self._box = _corners(self.points)
-        x = motif.pixels[:, rows, columns].mT
-        gradient = gradients[:, :, rows, columns].permute(2, 1, 0)
-        identity = motion.identity(like=x)
-        self._unit = self._units()
-        change = motion.jacobian(identity) * self._unit
-        tangent = fields.tangent(motion.matrix(identity), change, self.points[None])[0]
-        # The columns J, and x itself behind them, with the channels' means taken off for conditioning.
-        known = torch.cat((torch.einsum("nci,nip->ncp", gradient, tangent), x[..., None]), -1)
-        known = known - known.mean(0)
+        self.side = motif_side(motif, motion, limit)
+        self.centre, self.radius, self.points = self.side.centre, self.side.radius, self.side.points
         self.size = motion.size
-        self._columns = known.reshape(-1, self.size + 1)
-        self._squares = torch.einsum("nck,ncl->nkl", known, known).flatten(1)
-        self._sums = known
-        self.texture = float(known[..., -1].pow(2).mean())
-        self._whole = self._gram(torch.ones_like(self.points[None, :, 0]))
         # Below this, differences of the cost are rounding.
-        self.noise = 8 * torch.finfo(x.dtype).eps
-
-    def _units(self) -> Float[Tensor, " P"]:
-        """Step units in which one unit of any parameter moves the motif by about a pixel."""
-        moved = self.motion.jacobian(self.motion.identity(like=self.points))
-        shift = moved[:2, 2].abs().sum(0) > 0
-        perspective = moved[2].abs().sum(0) > 0
-        turn = torch.where(perspective, self.radius**-2, 1 / self.radius)
-        return torch.where(shift, torch.ones_like(turn), turn)
+        self.noise = 8 * torch.finfo(self.points.dtype).eps
 
     def start(self, pose: Float[Tensor, "B 3 3"] | None = None) -> Variables:
         """Variables at a frame; the motif where its own pixels are in the scene, unless told."""
@@ -98,7 +83,7 @@ class CorrelationObjective(Objective):
         """F ← F · M(step), no further than the linearisation can be trusted."""
         length = step.norm(dim=1, keepdim=True)
         step = step * (_LONGEST_STEP * self.radius / length.clamp_min(1e-12)).clamp_max(1)
-        pose = at.pose @ self.motion.matrix(step * self._unit)
+        pose = at.pose @ self.motion.matrix(step * self.side.unit)
         return replace(at, pose=pose / pose[:, 2:, 2:])
 
     def length(self, step: Float[Tensor, "B P"]) -> Float[Tensor, "B"]:  # noqa: D102
@@ -115,7 +100,7 @@ class CorrelationObjective(Objective):
         weights, scene = self._look(at.pose)
         if self.robust:
             weights = self._trusted(scene, weights)
-        gram, overlap, energy = self._moments(scene, weights)
+        gram, overlap, energy, total = self._moments(scene, weights)
         # Eliminate α: what of J is along x is a change of contrast, not of pose.
         along = gram[:, :-1, -1] / gram[:, -1:, -1]
         hessian = gram[:, :-1, :-1] - along[:, :, None] * gram[:, None, -1, :-1]
@@ -123,8 +108,9 @@ class CorrelationObjective(Objective):
         gain = (contrast / gram[:, -1, -1]).clamp_min(0.05 * (energy / gram[:, -1, -1]).sqrt())
         gradient = (overlap[:, :-1] - along * contrast[:, None]) / gain[:, None]
         zncc = contrast / (energy * gram[:, -1, -1]).sqrt()
-        # Without a number: no texture, or too little of the motif in sight.
-        cost = torch.where(zncc.isfinite(), 1 - zncc, torch.inf)
+        # Without a number: too little of the motif in sight, or no texture.
+        textured = energy > LEAST_VARIANCE * total * scene.shape[-1]
+        cost = torch.where(zncc.isfinite() & textured, 1 - zncc, torch.inf)
         return Evaluation(cost, torch.nan_to_num(gradient), torch.nan_to_num(hessian))
 
     def probes(self, at: Variables, count: int, drop: float) -> Variables:
@@ -152,19 +138,39 @@ class CorrelationObjective(Objective):
 
     def _inside(self, points: Float[Tensor, "B N 2"]) -> Bool[Tensor, "B N"]:
         limits = points.new_tensor((self.surface.width - 1, self.surface.height - 1))
-        return ((points >= 0) & (points <= limits)).all(-1)
+        return ((points >= -_EDGE) & (points <= limits + _EDGE)).all(-1)
 
     def _gram(self, weights: Float[Tensor, "B N"]) -> tuple[Tensor, Tensor, Tensor]:
         """KᵀWK with the channels' weighted means taken off, K = (J, x); the means' sums; the total weight."""
         total = weights.sum(1)
-        sums = torch.einsum("bn,nck->bck", weights, self._sums)
+        sums = torch.einsum("bn,nck->bck", weights, self.side.known)
         gram = (weights @ self._squares).unflatten(1, (self.size + 1,) * 2)
         gram = gram - torch.einsum("bck,bcl->bkl", sums, sums) / total[:, None, None]
         enough = total >= _LEAST_SEEN * len(self.points)
         return torch.where(enough[:, None, None], gram, torch.nan), sums, total
 
-    def _moments(self, scene: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """KᵀWK, KᵀWz and zᵀWz, means taken off."""
+    @cached_property
+    def _whole(self) -> tuple[Tensor, Tensor, Tensor]:
+        """`_gram` with every point in the scene."""
+        return self._gram(torch.ones_like(self.points[None, :, 0]))
+
+    @cached_property
+    def _box(self) -> Float[Tensor, "4 2"]:
+        """The corners of the points' rectangle."""
+        low, high = self.points.amin(0), self.points.amax(0)
+        return torch.stack((low, torch.stack((high[0], low[1])), torch.stack((low[0], high[1])), high))
+
+    @cached_property
+    def _columns(self) -> Float[Tensor, "NC K"]:
+        return self.side.known.reshape(-1, self.size + 1)
+
+    @cached_property
+    def _squares(self) -> Float[Tensor, "N KK"]:
+        known = self.side.known
+        return torch.einsum("nck,ncl->nkl", known, known).flatten(1)
+
+    def _moments(self, scene: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """KᵀWK, KᵀWz and zᵀWz, means taken off, and the total weight."""
         if weights is None:
             gram, sums, total = self._whole
             weighted = scene
@@ -176,16 +182,18 @@ class CorrelationObjective(Objective):
         overlap = (
             overlap - torch.einsum("bc,bck->bk", of_scene, sums.expand(len(scene), -1, -1)) / total[:, None]
         )
-        energy = (weighted * scene).sum((1, 2)) - of_scene.pow(2).sum(1) / total
-        return gram.expand(len(scene), -1, -1), overlap, energy
+        # Not Σ z² − (Σ z)²/n, which for a bright and even scene is a difference of roundings.
+        centred = scene - (of_scene / total[:, None])[:, None]
+        energy = (centred.pow(2) if weights is None else weights[..., None] * centred.pow(2)).sum((1, 2))
+        return gram.expand(len(scene), -1, -1), overlap, energy, total
 
     def _trusted(self, scene: Tensor, weights: Tensor | None) -> Tensor:
         """Weights 1/(1 + e²/s²)² (Geman–McClure), s from the median residual of what is seen."""
         seen = torch.ones_like(scene[..., 0]) if weights is None else weights
         trust = seen
-        motif = self._sums[..., -1]
+        motif = self.side.known[..., -1]
         for _ in range(2):
-            gram, overlap, _ = self._moments(scene, trust)
+            gram, overlap, *_ = self._moments(scene, trust)
             gain = (overlap[:, -1] / gram[:, -1, -1]).clamp_min(1e-3)[:, None, None]
             share = trust[..., None] / trust.sum(1)[:, None, None].clamp_min(1e-12)
             bias = (share * (scene - gain * motif)).sum(1, keepdim=True)
@@ -193,28 +201,3 @@ class CorrelationObjective(Objective):
             scale = torch.nanmedian(torch.where(seen > 0, error, torch.nan), 1, keepdim=True).values
             trust = seen / (1 + error / (6 * scale + 1e-5)) ** 2
         return trust
-
-
-def _support(motif: Motif, gradients: Float[Tensor, "2 C h w"], limit: int | None) -> tuple[Tensor, Tensor]:
-    """Rows and columns of the pixels to compare, in reading order."""
-    rows, columns = torch.nonzero(motif.mask > 0.5, as_tuple=True)
-    if limit is None or len(rows) <= limit:
-        return rows, columns
-    strength = gradients.pow(2).sum((0, 1))[rows, columns]
-    chosen = strength.topk(limit, sorted=False).indices.sort().values
-    return rows[chosen], columns[chosen]
-
-
-def _corners(points: Float[Tensor, "N 2"]) -> Float[Tensor, "4 2"]:
-    low, high = points.amin(0), points.amax(0)
-    return torch.stack((low, torch.stack((high[0], low[1])), torch.stack((low[0], high[1])), high))
-
-
-def _extended_gradient(motif: Motif) -> Float[Tensor, "2 C h w"]:
-    """Dx by central differences, the motif continued past its mask by the mean of its neighbours there."""
-    inside, mask = F.pad(motif.masked, (1,) * 4), F.pad(motif.mask[None], (1,) * 4)
-    around = F.avg_pool2d(inside, 3, 1, 1) / F.avg_pool2d(mask, 3, 1, 1).clamp_min(1e-3)
-    whole = torch.where(mask > 0.05, inside / mask.clamp_min(0.05), around)
-    x = (whole[:, 1:-1, 2:] - whole[:, 1:-1, :-2]) / 2
-    y = (whole[:, 2:, 1:-1] - whole[:, :-2, 1:-1]) / 2
-    return torch.stack((x, y))

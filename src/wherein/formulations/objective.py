@@ -43,6 +43,9 @@ class Objective(ABC):
     noise: float = 0.0
     """Differences of the cost below this are rounding, not progress."""
 
+    slack: float = 0.0
+    """By which share the cost may rise in a step that is taken nevertheless."""
+
     @abstractmethod
     def start(self, pose: Tensor | None = None) -> Variables:
         """Variables at a pose, the identity unless told, with a first background model."""

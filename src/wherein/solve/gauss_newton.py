@@ -53,7 +53,8 @@ def gauss_newton(
         step = damped_step(here, mu)
         ahead = _relax_background(objective.move(at, step), here)
         there = objective.linearise(ahead)
-        better = (there.cost <= here.cost + objective.noise) & ~done & ~failed
+        allowed = here.cost * (1 + objective.slack) + objective.noise
+        better = (there.cost <= allowed) & ~done & ~failed
         # A step too short to matter settles the item, whether it was accepted or not.
         small = objective.length(step.detach()) < tolerance
         at, here = ahead.where(better, at), _choose(better, there, here)

@@ -1,0 +1,66 @@
+"""The fast method on the fast objective: in C where that can be, else by `gauss_newton`, to the same end."""
+
+import torch
+from torch import Tensor
+
+from wherein import native
+from wherein.formulations import CorrelationObjective, Variables
+from wherein.motion import MOTIONS
+from wherein.solve.gauss_newton import Damping, gauss_newton
+from wherein.solve.result import Solution, Status
+
+
+def align(
+    objective: CorrelationObjective,
+    start: Variables,
+    steps: int,
+    damping: Damping = Damping(),
+    tolerance: float = 1e-3,
+) -> Solution:
+    """`gauss_newton` of ZNCC.
+
+    Arguments:
+        objective, start, damping, tolerance: as there.
+        steps: how many at most; 0 only looks at the cost.
+    """
+    if _in_c(objective, start, damping):
+        return _align_in_c(objective, start, steps, damping, tolerance)
+    if steps:
+        return gauss_newton(objective, start, steps, damping, tolerance)
+    cost = objective.linearise(start).cost
+    status = (Status.STEP_LIMIT if number else Status.DIVERGED for number in cost.isfinite().tolist())
+    return Solution(start, cost, tuple(status), cost.new_zeros(len(cost), dtype=torch.int64))
+
+
+def _in_c(objective: CorrelationObjective, start: Variables, damping: Damping) -> bool:
+    """Whether C knows this problem: a plain CorrelationObjective over one of our motions, and few channels."""
+    known = type(objective) is CorrelationObjective and type(objective.motion) in _MOTIONS
+    scene, side = objective.surface.scene, objective.side
+    return (
+        known
+        and not objective.robust
+        and not isinstance(damping.start, Tensor)
+        and scene.ndim == 3
+        and len(scene) <= native.CHANNELS
+        and native.serves(scene, side.known, start.pose)
+    )
+
+
+def _align_in_c(
+    objective: CorrelationObjective, start: Variables, steps: int, damping: Damping, tolerance: float
+) -> Solution:
+    side = objective.side
+    pose, cost, taken, status = native.align(
+        objective.surface.scene,
+        objective.surface.a,
+        (side.points, side.known, side.unit, float(side.radius)),
+        start.pose,
+        steps,
+        (float(damping.start), damping.ease, damping.tighten),
+        tolerance,
+        (objective.slack, objective.noise),
+    )
+    return Solution(Variables(pose), cost, tuple(map(Status, status.tolist())), taken)
+
+
+_MOTIONS = {type(motion) for motion in MOTIONS.values()}
