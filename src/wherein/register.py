@@ -16,6 +16,7 @@ from wherein.errors import ArgumentError, require
 from wherein.formulations import CorrelationObjective
 from wherein.images.load import Source, load_picture
 from wherein.images.motif import Motif
+from wherein.images.pool import pool
 from wherein.motion import Motion, motion_named
 from wherein.motion import field as fields
 from wherein.solve import Damping, Status, align
@@ -152,12 +153,14 @@ def _fit(
         taken, cost = taken[order], float(costs[order[0]])
         if stage.steps:
             status = found.status[int(order[0])]
+    zncc = 1 - cost
     assert objective is not None
-    objective.robust = False
-    zncc = 1 - float(objective.linearise(type(at)(at.pose[order[:1]])).cost)
+    if robust or not math.isfinite(zncc):
+        objective.robust = False
+        best = type(at)(at.pose[order[:1]])
+        zncc = 1 - float(align(objective, best, 0).cost)
     if not math.isfinite(zncc):
-        seen = float(objective.seen(type(at)(at.pose[order[:1]]))[0])
-        status = Status.OUTSIDE if seen < 0.25 else Status.FLAT
+        status = Status.OUTSIDE if float(objective.seen(best)) < 0.25 else Status.FLAT
         zncc = cost = math.nan
     return Registration(_public(poses[0], motion), zncc, cost, int(taken[0]), status)
 
@@ -182,10 +185,9 @@ def _level(
     scale = stage.scale
     left, top, right, bottom = _window(motif, poses, *scene.shape[-2:], scale)
     part = scene[:, top:bottom, left:right]
-    part = F.avg_pool2d(part, scale) if scale > 1 else part
     to_scene, to_motif = _enlarge(scale), _enlarge(scale)
     to_scene[:2, 2] += torch.tensor((left, top))
-    objective = CorrelationObjective(Surface(part), motif.pooled(scale), motion, stage.pixels, robust)
+    objective = CorrelationObjective(Surface(pool(part, scale)), motif.pooled(scale), motion, stage.pixels, robust)
     return objective, to_scene, to_motif
 
 

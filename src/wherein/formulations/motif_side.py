@@ -7,9 +7,10 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from wherein import native
 from wherein.images.motif import Motif
 from wherein.motion import field as fields
-from wherein.motion.models import Motion
+from wherein.motion.models import STANDARD, Motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +36,13 @@ def motif_side(motif: Motif, motion: Motion, limit: int | None = None) -> MotifS
     """Linearise a motif over a motion.
 
     Arguments:
-        motif: pixels whose mask exceeds ½ are compared.
+        motif: pixels whose mask exceeds ½ are compared; where none does, those above half of its greatest.
         motion: how it may move.
         limit: compare no more than this many pixels, those where the motif changes most; None: all.
     """
+    few = type(motion) in STANDARD and len(motif.pixels) <= native.CHANNELS
+    if few and native.serves(motif.pixels, motif.mask):
+        return MotifSide(*native.motif_side(motif.pixels, motif.mask, motion.size, limit))
     gradients = _extended_gradient(motif)
     rows, columns = _support(motif, gradients, limit)
     points = torch.stack((columns, rows), -1).to(motif.pixels.dtype)
@@ -66,7 +70,8 @@ def _units(change: Float[Tensor, "3 3 P"], radius: Float[Tensor, ""]) -> Float[T
 
 def _support(motif: Motif, gradients: Float[Tensor, "2 C h w"], limit: int | None) -> tuple[Tensor, Tensor]:
     """Rows and columns of the pixels to compare, in reading order."""
-    rows, columns = torch.nonzero(motif.mask > 0.5, as_tuple=True)
+    most = float(motif.mask.detach().amax())
+    rows, columns = torch.nonzero(motif.mask > (0.5 if most > 0.5 else most / 2), as_tuple=True)
     if limit is None or len(rows) <= limit:
         return rows, columns
     strength = gradients.pow(2).sum((0, 1))[rows, columns]

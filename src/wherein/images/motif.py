@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.errors import require
+from wherein.images.pool import pool
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,10 @@ class Motif:
         if factor == 1:
             return self
         rest = (0, -self.width % factor, 0, -self.height % factor)
-        mask = F.avg_pool2d(F.pad(self.mask, rest)[None], factor)[0]
-        pixels = F.avg_pool2d(F.pad(self.masked, rest), factor)
-        return Motif(pixels / mask.clamp_min(torch.finfo(mask.dtype).eps), mask)
+        planes = pool(F.pad(self._planes, rest), factor)
+        return Motif(planes[:-1] / planes[-1].clamp_min(torch.finfo(planes.dtype).eps), planes[-1])
+
+    @cached_property
+    def _planes(self) -> Float[Tensor, "C+1 h w"]:
+        """The masked pixels and the mask, to be pooled together."""
+        return torch.cat((self.masked, self.mask[None]))

@@ -2,6 +2,7 @@
 
 from wherein.motion.models import (
     MOTIONS,
+    STANDARD,
     Affine,
     Euclidean,
     Homography,
@@ -13,6 +14,7 @@ from wherein.motion.models import (
 
 __all__ = [
     "MOTIONS",
+    "STANDARD",
     "Affine",
     "Euclidean",
     "Homography",

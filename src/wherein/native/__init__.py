@@ -1,9 +1,11 @@
-"""The special CPU path: the same functions in C, where there is a compiler; None where there is not.
+"""The special CPU path: functions of other modules in C, where there is a compiler.
 
-`WHEREIN_NATIVE=0` turns it off, `reason()` says why it is off.
+Nothing here is to be called before `serves` has agreed. `WHEREIN_NATIVE=0` turns it off, and `reason()` says
+why it is off.
 """
 
 import ctypes
+import math
 from functools import cache
 
 import torch
@@ -15,21 +17,12 @@ from wherein.native import build
 CHANNELS = 4
 """The most channels that the C takes."""
 
-_INT, _LONG, _FLOAT, _DOUBLE, _POINTER = (
-    ctypes.c_int,
-    ctypes.c_int64,
-    ctypes.c_float,
-    ctypes.c_double,
-    ctypes.c_void_p,
-)
-_PICTURE = (_POINTER, _LONG, _LONG, _INT, _INT, _INT)
+_I, _L, _F, _D, _P = ctypes.c_int, ctypes.c_int64, ctypes.c_float, ctypes.c_double, ctypes.c_void_p
+_PICTURE = (_P, _L, _L, _I, _I, _I)
 _SIGNATURES = {
-    "wherein_align": (
-        *(*_PICTURE, _FLOAT),
-        *(_POINTER, _POINTER, _INT, _INT, _POINTER, _FLOAT),
-        *(_POINTER, _INT, _INT, *(_DOUBLE,) * 6),
-        *(_POINTER, _POINTER, _POINTER),
-    ),
+    "wherein_align": (*_PICTURE, _P, _P, _I, _I, _P, _F, _P, _I, _I, _D, _D, _D, _D, _D, _D, _P, _P, _P),
+    "wherein_motif_side": (*_PICTURE, _P, _L, _I, _I, _P),
+    "wherein_pool": (*_PICTURE, _I, _P),
 }
 
 
@@ -39,15 +32,15 @@ def _loaded() -> tuple[ctypes.CDLL | None, str]:
         library = build.load()
         for name, arguments in _SIGNATURES.items():
             function = getattr(library, name)
-            function.argtypes, function.restype = arguments, _INT
+            function.argtypes, function.restype = arguments, _I
     except (build.UnavailableError, AttributeError) as error:
         return None, str(error)
     return library, ""
 
 
-def library() -> ctypes.CDLL | None:
-    """The compiled library, made at the first call; None where there is none."""
-    return _loaded()[0]
+def available() -> bool:
+    """Whether there is a library; the first call makes it."""
+    return _loaded()[0] is not None
 
 
 def reason() -> str:
@@ -59,61 +52,90 @@ def serves(*tensors: Tensor) -> bool:
     """Whether these tensors can go to C: float32 on the CPU, and no gradient is asked for."""
     plain = all(t.dtype == torch.float32 and t.device.type == "cpu" for t in tensors)
     graph = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
-    return plain and not graph and library() is not None
+    return plain and not graph and available()
 
 
 def align(
     scene: Float[Tensor, "C H W"],
-    a: float,
     side: tuple[Float[Tensor, "N 2"], Float[Tensor, "N C K"], Float[Tensor, " P"], float],
     poses: Float[Tensor, "B 3 3"],
     steps: int,
-    damping: tuple[float, float, float],
-    tolerance: float,
-    slack: tuple[float, float],
+    settings: tuple[float, ...],
 ) -> tuple[Float[Tensor, "B 3 3"], Float[Tensor, " B"], Int[Tensor, " B"], Int[Tensor, " B"]]:
     """`gauss_newton` of a `CorrelationObjective`.
 
     Arguments:
-        scene, a: of the surface.
+        scene: of the surface.
         side: the motif's points, its columns (J, x), the units and the radius.
         poses: where to start.
         steps: how many at most; 0 only looks at the cost.
-        damping: where it starts, and how it eases and tightens.
-        tolerance: of the solver.
-        slack: the objective's slack and noise.
+        settings: the damping's start, ease and tighten; the tolerance; the objective's slack and noise.
 
     Returns:
         Poses, costs, steps taken and the statuses' numbers.
     """
     points, known, unit, radius = side
-    by_row, by_column = points.mT.contiguous(), known.permute(1, 2, 0).contiguous()
-    found = poses.clone(memory_format=torch.contiguous_format)
-    batch = len(found)
+    # As C wants them, and as `motif_side` left them: no copies then.
+    points, known, unit, scene = points.mT.contiguous(), known.permute(1, 2, 0).contiguous(), *_rows(unit, scene)
+    found, batch = poses.clone(memory_format=torch.contiguous_format), len(poses)
     cost, taken = found.new_empty(batch), torch.empty(batch, dtype=torch.int64)
     status = torch.empty(batch, dtype=torch.int32)
-    scene, unit = _rows(scene), unit.contiguous()
-    full = _loaded_library().wherein_align(
-        *(*_picture(scene), a),
-        *(by_row.data_ptr(), by_column.data_ptr(), len(points), len(unit), unit.data_ptr(), radius),
-        *(found.data_ptr(), batch, steps, *damping, tolerance, *slack),
+    _call(
+        "wherein_align",
+        *_picture(scene),
+        *(points.data_ptr(), known.data_ptr(), points.shape[1], len(unit), unit.data_ptr(), radius),
+        *(found.data_ptr(), batch, steps, *settings),
         *(cost.data_ptr(), taken.data_ptr(), status.data_ptr()),
     )
-    if full:
-        raise MemoryError
     return found, cost, taken, status
 
 
-def _loaded_library() -> ctypes.CDLL:
-    found = library()
-    assert found is not None, "ask serves() first"
-    return found
+def motif_side(
+    pixels: Float[Tensor, "C h w"], mask: Float[Tensor, "h w"], size: int, limit: int | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """The fields of a `MotifSide` for the motion with `size` parameters."""
+    pixels, mask = _rows(pixels, mask)
+    channels, columns, most = len(pixels), size + 1, min(limit or mask.numel(), mask.numel())
+    out = torch.empty(3 + size + (2 + channels * columns) * most)
+    n = _call(
+        "wherein_motif_side",
+        *_picture(pixels),
+        *(mask.data_ptr(), mask.stride(0), size, most, out.data_ptr()),
+    )
+    shapes = ((2,), (), (size,), (2, n), (channels, columns, n))
+    centre, radius, unit, points, known = _cut(out, shapes)
+    return centre, radius, unit, points.mT, known.permute(2, 0, 1)
 
 
-def _rows(picture: Tensor) -> Tensor:
-    """The picture itself, or a copy where the pixels of a row do not lie side by side."""
-    return picture if picture.stride(-1) == 1 else picture.contiguous()
+def pool(pixels: Float[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]:
+    """`wherein.images.pool.pool`."""
+    (pixels,) = _rows(pixels)
+    channels, height, width = pixels.shape
+    out = torch.empty(channels, height // factor, width // factor)
+    _call("wherein_pool", *_picture(pixels), factor, out.data_ptr())
+    return out
+
+
+def _call(name: str, *arguments: object) -> int:
+    library = _loaded()[0]
+    assert library is not None, "ask serves() first"
+    result: int = getattr(library, name)(*arguments)
+    if result < 0:
+        raise MemoryError
+    return result
+
+
+def _rows(*pictures: Tensor) -> tuple[Tensor, ...]:
+    """The pictures themselves, or copies where the pixels of a row do not lie side by side."""
+    return tuple(picture if picture.stride(-1) == 1 else picture.contiguous() for picture in pictures)
 
 
 def _picture(pixels: Tensor) -> tuple[int, ...]:
     return pixels.data_ptr(), pixels.stride(0), pixels.stride(1), *pixels.shape
+
+
+def _cut(flat: Tensor, shapes: tuple[tuple[int, ...], ...]) -> list[Tensor]:
+    """Tensors of the given shapes, one after the other in memory."""
+    sizes = [math.prod(shape) for shape in shapes]
+    parts = flat[: sum(sizes)].split(sizes)
+    return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]

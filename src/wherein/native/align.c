@@ -3,29 +3,19 @@
  * Same mathematics, pose by pose, without the cost of a hundred small tensor operations a step. The Python
  * modules are the reference; tests/solve/test_native.py holds the two against each other.
  *
- * Pictures are float32 planes with rows of `row` and planes of `plane` floats. Sums run in float32 within a block
- * of points and in double over the blocks, in an order that depends on nothing but the number of points: a batch
- * gives the same bits as its items one by one.
+ * Sums run in float32 within a block of points and in double over the blocks, in an order that depends on
+ * nothing but the number of points: a batch gives the same bits as its items one by one.
  */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHANNELS = 4, SIZE = 8, COLUMNS = SIZE + 1, LANES = 16, BLOCK = 256 };
+#include "common.h"
 
-typedef float v4 __attribute__((vector_size(16)));
-typedef float v16 __attribute__((vector_size(64)));
-typedef int32_t i16 __attribute__((vector_size(64)));
+enum { CHANNELS = 4, SIZE = 8, COLUMNS = SIZE + 1 };
 
 static const double least_seen = 0.25, longest_step = 0.35, least_variance = 1e-7, edge = 1e-3;
-
-typedef struct {
-    const float *pixels;
-    int64_t plane, row;
-    int channels, height, width;
-    float a; /* of Keys' kernel */
-} Picture;
 
 /* The motif's side: n points (all x, then all y) and K = (J, x), a row of n for each channel and column. */
 typedef struct {
@@ -44,31 +34,14 @@ typedef struct {
     double cost, gradient[SIZE], hessian[SIZE][SIZE];
 } Model;
 
-static inline v16 load(const float *from, int count)
-{
-    v16 v = {0};
-    if (count >= LANES)
-        memcpy(&v, from, sizeof v);
-    else
-        memcpy(&v, from, count * sizeof *from);
-    return v;
-}
-
-static inline double total_of(v16 v)
-{
-    double sum = 0;
-    for (int i = 0; i < LANES; i++)
-        sum += v[i];
-    return sum;
-}
-
 /* ---- the scene under the points ---------------------------------------------------------------------------- */
 
-/* φ_a at the taps −1, 0, 1, 2 of a point that lies t ∈ [0, 1) behind tap 0. */
-static inline v4 keys(float a, float t)
+typedef float v4 __attribute__((vector_size(16)));
+
+/* Keys' φ at the taps −1, 0, 1, 2 of a point that lies t ∈ [0, 1) behind tap 0. */
+static inline v4 keys(float t)
 {
-    const v4 c0 = {0, 1, 0, 0}, c1 = {a, 0, -a, 0}, c2 = {-2 * a, -(a + 3), 2 * a + 3, a},
-             c3 = {a, a + 2, -(a + 2), -a};
+    const v4 c0 = {0, 1, 0, 0}, c1 = {-0.5f, 0, 0.5f, 0}, c2 = {1, -2.5f, 2, -0.5f}, c3 = {-0.5f, 1.5f, -1.5f, 0.5f};
     return c0 + t * (c1 + t * (c2 + t * c3));
 }
 
@@ -79,36 +52,51 @@ static inline v4 taps(const float *from)
     return v;
 }
 
-static inline float weigh(v4 a, v4 b, v4 c, v4 d, v4 x, v4 y)
+/* The 4 × 4 pixels around (column, row) summed along y; zeros outside the picture. */
+static v4 sum_at_edge(const Picture *s, const float *plane, int column, int row, v4 y)
 {
-    v4 r = (y[0] * a + y[1] * b + y[2] * c + y[3] * d) * x;
-    return (r[0] + r[1]) + (r[2] + r[3]);
-}
-
-/* As in the interior, with zeros outside the picture. */
-static float sample_at_edge(const Picture *s, const float *plane, int column, int row, v4 x, v4 y)
-{
-    v4 patch[4];
+    v4 sum = {0};
     for (int j = 0; j < 4; j++)
         for (int i = 0; i < 4; i++) {
             int c = column - 1 + i, r = row - 1 + j;
-            int inside = c >= 0 && c < s->width && r >= 0 && r < s->height;
-            patch[j][i] = inside ? plane[r * s->row + c] : 0;
+            if (c >= 0 && c < s->width && r >= 0 && r < s->height)
+                sum[i] += y[j] * plane[r * s->row + c];
         }
-    return weigh(patch[0], patch[1], patch[2], patch[3], x, y);
+    return sum;
 }
 
-static inline void sample(const Picture *s, int channels, int column, int row, float tx, float ty, float *z)
+static inline int all(i16 truths)
 {
-    v4 x = keys(s->a, tx), y = keys(s->a, ty);
-    int interior = column >= 1 && column < s->width - 2 && row >= 1 && row < s->height - 2;
+    int every = -1;
+    for (int k = 0; k < LANES; k++)
+        every &= truths[k];
+    return every;
+}
+
+/* y∘τ at LANES points in the picture, `column` and `row` below them and (x, y) behind those; zero where not `inside`. */
+static inline void sample(const Picture *s, int channels, i16 column, i16 row, v16 x, v16 y, i16 inside,
+                          float z[CHANNELS][BLOCK])
+{
+    /* Along y tap by tap, then along x lane by lane: 4 products a point, to be summed at the end. */
+    v4 products[CHANNELS][LANES];
+    int interior = all((column >= 1) & (column < s->width - 2) & (row >= 1) & (row < s->height - 2));
+    for (int k = 0; k < LANES; k++) {
+        v4 wx = keys(x[k]), wy = keys(y[k]);
+        const float *corner = s->pixels + (row[k] - 1) * s->row + column[k] - 1;
+        for (int c = 0; c < channels; c++, corner += s->plane)
+            if (interior)
+                products[c][k] = wx * (wy[0] * taps(corner) + wy[1] * taps(corner + s->row) +
+                                       wy[2] * taps(corner + 2 * s->row) + wy[3] * taps(corner + 3 * s->row));
+            else
+                products[c][k] = wx * sum_at_edge(s, s->pixels + c * s->plane, column[k], row[k], wy);
+    }
     for (int c = 0; c < channels; c++) {
-        const float *plane = s->pixels + c * s->plane;
-        if (interior) {
-            const float *p = plane + (row - 1) * s->row + column - 1;
-            z[c * BLOCK] = weigh(taps(p), taps(p + s->row), taps(p + 2 * s->row), taps(p + 3 * s->row), x, y);
-        } else
-            z[c * BLOCK] = sample_at_edge(s, plane, column, row, x, y);
+        const float *p = (const float *)products[c];
+        v16 sums;
+        for (int k = 0; k < LANES; k++)
+            sums[k] = (p[4 * k] + p[4 * k + 1]) + (p[4 * k + 2] + p[4 * k + 3]);
+        sums = (v16)((i16)sums & inside);
+        memcpy(z[c], &sums, sizeof sums);
     }
 }
 
@@ -118,21 +106,24 @@ static inline int whole_pixel(double x)
 }
 
 /* z = y∘τ at `count` ≤ BLOCK points from `first` on, τ the points under the pose F; w is 1 in the scene, else 0, and
- * z is 0 with it. Returns Σ w. Coordinates are taken from a whole pixel near the pose, so that float32 loses nothing.
+ * z is 0 with it, up to a multiple of LANES. Returns Σ w. Coordinates are taken from a whole pixel near the pose, so
+ * that float32 loses nothing.
  */
 static inline int look(const Picture *s, const Motif *m, const double F[9], int first, int count, int channels,
                        float z[CHANNELS][BLOCK], float w[BLOCK])
 {
-    int base_x = whole_pixel(F[2]), base_y = whole_pixel(F[5]), seen = 0;
+    const i16 lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const int base_x = whole_pixel(F[2]), base_y = whole_pixel(F[5]);
+    const int projective = F[6] != 0 || F[7] != 0 || F[8] != 1;
+    const float left = -edge - base_x, right = s->width - 1 + edge - base_x;
+    const float top = -edge - base_y, bottom = s->height - 1 + edge - base_y;
     float f[9];
+    i16 seen = {0};
     for (int j = 0; j < 3; j++) {
         f[j] = F[j] - base_x * F[6 + j];
         f[3 + j] = F[3 + j] - base_y * F[6 + j];
         f[6 + j] = F[6 + j];
     }
-    int projective = F[6] != 0 || F[7] != 0 || F[8] != 1;
-    const float left = -edge - base_x, right = s->width - 1 + edge - base_x;
-    const float top = -edge - base_y, bottom = s->height - 1 + edge - base_y;
     for (int i = 0; i < count; i += LANES) {
         v16 px = load(m->points + first + i, count - i), py = load(m->points + m->n + first + i, count - i);
         v16 x = f[0] * px + f[1] * py + f[2], y = f[3] * px + f[4] * py + f[5];
@@ -141,22 +132,21 @@ static inline int look(const Picture *s, const Motif *m, const double F[9], int 
             x /= depth, y /= depth;
         }
         i16 inside = (x >= left) & (x <= right) & (y >= top) & (y <= bottom); /* false where not a number */
+        inside &= lane < count - i;
         x = (v16)((i16)x & inside), y = (v16)((i16)y & inside);
         i16 column = __builtin_convertvector(x, i16), row = __builtin_convertvector(y, i16);
         column += x < __builtin_convertvector(column, v16); /* true is −1: towards −∞, not towards 0 */
         row += y < __builtin_convertvector(row, v16);
         x -= __builtin_convertvector(column, v16), y -= __builtin_convertvector(row, v16);
-        for (int k = 0; k < LANES && i + k < count; k++) {
-            w[i + k] = inside[k] ? 1 : 0;
-            if (inside[k]) {
-                seen++;
-                sample(s, channels, column[k] + base_x, row[k] + base_y, x[k], y[k], &z[0][i + k]);
-            } else
-                for (int c = 0; c < channels; c++)
-                    z[c][i + k] = 0;
-        }
+        sample(s, channels, (column + base_x) & inside, (row + base_y) & inside, x, y, inside, (void *)&z[0][i]);
+        v16 weight = __builtin_convertvector(-inside, v16);
+        memcpy(w + i, &weight, sizeof weight);
+        seen -= inside;
     }
-    return seen;
+    int total = 0;
+    for (int k = 0; k < LANES; k++)
+        total += seen[k];
+    return total;
 }
 
 /* ---- sums over the points ---------------------------------------------------------------------------------- */
@@ -226,7 +216,7 @@ static inline void linearise_in(const Picture *s, const Motif *m, const Weighed 
         for (int c = 0; c < channels; c++) {
             v16 zs = {0}, squares = {0};
             for (int i = 0; i < count; i += LANES) {
-                v16 v = load(z[c] + i, count - i);
+                v16 v = load(z[c] + i, LANES);
                 zs += v, squares += v * v;
             }
             of_scene[c] += total_of(zs), energy += total_of(squares);
@@ -234,7 +224,7 @@ static inline void linearise_in(const Picture *s, const Motif *m, const Weighed 
                 const float *known = column_of(m, c, k) + first;
                 v16 product = {0};
                 for (int i = 0; i < count; i += LANES)
-                    product += load(z[c] + i, count - i) * load(known + i, count - i);
+                    product += load(z[c] + i, LANES) * load(known + i, count - i);
                 overlap[k] += total_of(product);
             }
         }
@@ -376,18 +366,18 @@ static int descend(const Picture *s, const Motif *m, const Weighed *whole, const
     return STEP_LIMIT;
 }
 
-/* gauss_newton() for B poses (B, 3, 3), in place; steps = 0 only looks at the cost. 0, or 1 without memory. */
-int wherein_align(const float *pixels, int64_t plane, int64_t row, int channels, int height, int width, float a,
+/* gauss_newton() for B poses (B, 3, 3), in place; steps = 0 only looks at the cost. 0, or −1 without memory. */
+int wherein_align(const float *pixels, int64_t plane, int64_t row, int channels, int height, int width,
                   const float *points, const float *known, int n, int size, const float *unit, float radius,
                   float *poses, int B, int steps, double start, double ease, double tighten, double tolerance,
                   double slack, double noise, float *cost, int64_t *taken, int32_t *status)
 {
-    Picture s = {pixels, plane, row, channels, height, width, a};
+    Picture s = {pixels, plane, row, channels, height, width};
     Motif m = {points, known, n, size, unit, radius};
     Settings how = {start, ease, tighten, tolerance, slack, noise, steps};
     Weighed *whole = malloc(((n + BLOCK - 1) / BLOCK + 1) * sizeof *whole);
     if (!whole)
-        return 1;
+        return -1;
     for (int first = 0; first < n; first += BLOCK)
         weigh_block(&m, channels, first, n - first < BLOCK ? n - first : BLOCK, NULL, &whole[first / BLOCK]);
     for (int b = 0; b < B; b++) {

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-SOURCE = Path(__file__).with_name("align.c")
+SOURCES = tuple(Path(__file__).with_name(name) for name in ("align.c", "motif.c", "common.h"))
 
 _FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
 """Nothing of -ffast-math that lets the compiler reorder sums or forget that there are NaNs."""
@@ -67,9 +67,10 @@ def _compile(compiler: list[str], library: Path) -> None:
     """Under another name first: two processes that come at once each put a whole file in place."""
     handle, partial = tempfile.mkstemp(dir=library.parent, prefix=library.stem, suffix=".tmp")
     os.close(handle)
+    sources = [str(source) for source in SOURCES if source.suffix == ".c"]
     try:
         for tuning in _TUNINGS:
-            command = [*compiler, *_FLAGS, *tuning, "-o", partial, str(SOURCE), "-lm"]
+            command = [*compiler, *_FLAGS, *tuning, "-o", partial, *sources, "-lm"]
             result = subprocess.run(
                 command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
             )
@@ -95,7 +96,8 @@ def _fingerprint(compiler: list[str]) -> str:
     version = subprocess.run(
         [*compiler, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=True
     ).stdout
-    parts = (SOURCE.read_bytes(), repr((compiler, _FLAGS, _TUNINGS)).encode(), version, _processor().encode())
+    settings = repr((compiler, _FLAGS, _TUNINGS)) + _processor()
+    parts = (*(source.read_bytes() for source in SOURCES), settings.encode(), version)
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:24]
 
 

@@ -5,16 +5,17 @@ from torch import Tensor
 
 from wherein import native
 from wherein.formulations import CorrelationObjective, Variables
-from wherein.motion import MOTIONS
+from wherein.motion import STANDARD
 from wherein.solve.gauss_newton import Damping, gauss_newton
 from wherein.solve.result import Solution, Status
+from wherein.warp import KEYS
 
 
 def align(
     objective: CorrelationObjective,
     start: Variables,
     steps: int,
-    damping: Damping = Damping(),
+    damping: Damping = Damping(),  # noqa: B008 (frozen)
     tolerance: float = 1e-3,
 ) -> Solution:
     """`gauss_newton` of ZNCC.
@@ -33,16 +34,16 @@ def align(
 
 
 def _in_c(objective: CorrelationObjective, start: Variables, damping: Damping) -> bool:
-    """Whether C knows this problem: a plain CorrelationObjective over one of our motions, and few channels."""
-    known = type(objective) is CorrelationObjective and type(objective.motion) in _MOTIONS
-    scene, side = objective.surface.scene, objective.side
+    """Whether C knows this problem: plain ZNCC of a picture, over one of our own motions."""
+    surface, side = objective.surface, objective.side
     return (
-        known
-        and not objective.robust
-        and not isinstance(damping.start, Tensor)
-        and scene.ndim == 3
-        and len(scene) <= native.CHANNELS
-        and native.serves(scene, side.known, start.pose)
+        type(objective) is CorrelationObjective
+        and type(objective.motion) in STANDARD
+        and not (objective.robust or isinstance(damping.start, Tensor))
+        and surface.a == KEYS
+        and surface.layers is None
+        and surface.channels <= native.CHANNELS
+        and native.serves(surface.scene, side.known, start.pose)
     )
 
 
@@ -52,15 +53,9 @@ def _align_in_c(
     side = objective.side
     pose, cost, taken, status = native.align(
         objective.surface.scene,
-        objective.surface.a,
         (side.points, side.known, side.unit, float(side.radius)),
         start.pose,
         steps,
-        (float(damping.start), damping.ease, damping.tighten),
-        tolerance,
-        (objective.slack, objective.noise),
+        (float(damping.start), damping.ease, damping.tighten, tolerance, objective.slack, objective.noise),
     )
     return Solution(Variables(pose), cost, tuple(map(Status, status.tolist())), taken)
-
-
-_MOTIONS = {type(motion) for motion in MOTIONS.values()}

@@ -1,0 +1,36 @@
+/* What both files share: pictures, and sums that do not depend on the compiler's mood. */
+#pragma once
+#include <stdint.h>
+#include <string.h>
+
+/* Sums run in float32 over the lanes of a block of points, then in double. */
+enum { LANES = 16, BLOCK = 256 };
+
+typedef float v16 __attribute__((vector_size(64)));
+typedef int32_t i16 __attribute__((vector_size(64)));
+
+/* Float32 planes, a row every `row` and a plane every `plane` floats. */
+typedef struct {
+    const float *pixels;
+    int64_t plane, row;
+    int channels, height, width;
+} Picture;
+
+/* The next LANES values, with zeros behind the last. */
+static inline v16 load(const float *from, int count)
+{
+    v16 v = {0};
+    if (count >= LANES)
+        memcpy(&v, from, sizeof v);
+    else
+        memcpy(&v, from, count * sizeof *from);
+    return v;
+}
+
+static inline double total_of(v16 v)
+{
+    double sum = 0;
+    for (int i = 0; i < LANES; i++)
+        sum += v[i];
+    return sum;
+}
