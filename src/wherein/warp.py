@@ -30,11 +30,8 @@ _MARGIN = 4
 
 
 @lru_cache(maxsize=64)
-def _taps(a: float, order: int, axis: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """φ_a^(order) at the taps −1, 0, 1, 2 as polynomials in t ∈ [0, 1): 4 powers × the 16 taps of a stencil.
-
-    Along x (axis 0) the four taps repeat row by row, along y (axis 1) each stays for a row.
-    """
+def _taps(a: float, order: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """φ_a^(order) at the taps −1, 0, 1, 2 as cubics in t ∈ [0, 1): 4 powers × 4 taps × 1."""
     columns = (
         (0.0, a, -2 * a, a),
         (1.0, 0.0, -(a + 3), a + 2),
@@ -43,8 +40,16 @@ def _taps(a: float, order: int, axis: int, dtype: torch.dtype, device: torch.dev
     )
     for _ in range(order):
         columns = tuple((c[1], 2 * c[2], 3 * c[3], 0.0) for c in columns)  # type: ignore[assignment]
-    taps = torch.tensor(columns, dtype=dtype, device=device).T
-    return taps.repeat(1, 4) if axis == 0 else taps.repeat_interleave(4, 1)
+    return torch.tensor(columns, dtype=dtype, device=device).T[:, :, None].contiguous()
+
+
+def _cubics(t: Tensor, a: float, order: int) -> Tensor:
+    """The four taps' weights (4, N), by Horner's rule.
+
+    Not by a matrix product, whose rounding changes with the number of points: results must not depend on chunks.
+    """
+    taps = _taps(a, order, t.dtype, t.device)
+    return (taps[3] * t).add_(taps[2]).mul_(t).add_(taps[1]).mul_(t).add_(taps[0])
 
 
 class _Stencil:
@@ -78,16 +83,8 @@ class _Stencil:
 
     def weights(self, a: float, order: tuple[int, int]) -> Tensor:
         """The (N, 16) weights φ^(order x)(τ_x − k) φ^(order y)(τ_y − l)."""
-        x, y = (
-            _powers(t).mT @ _taps(a, n, axis, t.dtype, t.device)
-            for axis, (t, n) in enumerate(zip((self.x, self.y), order, strict=True))
-        )
-        return x * y
-
-
-def _powers(t: Tensor) -> Tensor:
-    t2 = t * t
-    return torch.stack((torch.ones_like(t), t, t2, t2 * t))
+        x, y = _cubics(self.x, a, order[0]), _cubics(self.y, a, order[1])
+        return (y[:, None] * x).reshape(16, -1).mT.contiguous()
 
 
 def _gather(table: Tensor, stencil: _Stencil, a: float, order: tuple[int, int]) -> Tensor:
@@ -186,7 +183,7 @@ class Surface:
         return value, torch.stack((x, y), -1)
 
     def _sample(self, points: Tensor, orders: tuple[tuple[int, int], ...]) -> list[Tensor]:
-        # Taken apart and put together again: points may come with all x before all y, and that is the faster way.
+        # Taken apart and put together again: points may come with all x before all y, and that way is faster.
         flat = torch.stack((points[..., 0].reshape(-1), points[..., 1].reshape(-1))).mT
         stencil = _Stencil(flat, self.height, self.width, self.layers or 1, self._layer(points))
         shape = (*points.shape[:-1], self.channels)
@@ -197,7 +194,7 @@ class Surface:
             return None
         require(
             points.ndim > 1 and points.shape[0] == self.layers,
-            f"{self.layers} scenes need points (S, …, 2) with S = {self.layers}, but came {tuple(points.shape)}",
+            f"{self.layers} scenes need points ({self.layers}, …, 2), but came {tuple(points.shape)}",
         )
         each = points[0].numel() // 2
         return torch.arange(self.layers, device=points.device).repeat_interleave(each)

@@ -5,7 +5,6 @@ Its variables are a pose and, for formulation (4), a background model that is op
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Self
 
 import torch
 from jaxtyping import Bool, Float
@@ -24,7 +23,7 @@ class Variables:
     pose: Float[Tensor, "B ..."]
     background: Float[Tensor, "B C h w"] | None = None
 
-    def where(self, chosen: Bool[Tensor, " B"], other: Self) -> Self:
+    def where(self, chosen: Bool[Tensor, " B"], other: "Variables") -> "Variables":
         """These variables in the chosen items, the others' in the rest."""
         pose = torch.where(_as(chosen, self.pose), self.pose, other.pose)
         if self.background is None or other.background is None:

@@ -118,12 +118,12 @@ class Unrolled(nn.Module):
 
     Example:
         >>> import torch
-        >>> from wherein.formulations import CostSmoothed
+        >>> from wherein.formulations import Plain
         >>> from wherein.motion import Translation
         >>> scene = torch.zeros(1, 24, 24)
         >>> scene[0, 10:15, 11:16] = 1
         >>> motif = Motif.whole(scene[:, 6:18, 6:18])
-        >>> stage = UnrolledStage(CostSmoothed(sigma=1.5), GaussNewtonLayers(8))
+        >>> stage = UnrolledStage(Plain(sigma=1.5), GaussNewtonLayers(8))
         >>> network = Unrolled(motif, Translation(), [stage])
         >>> start = torch.tensor([[[1.0, 0, 7.0], [0, 1, 5.0], [0, 0, 1]]])
         >>> network(scene, start).matrix[0, :2, 2].detach().round(decimals=2)
