@@ -7,24 +7,19 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from wherein.errors import ArgumentError, require
-from wherein.formulations import CorrelationObjective
+from wherein.formulations import Variables
+from wherein.formulations.correlation import LEAST_VARIANCE
 from wherein.images.load import Source, load_picture
 from wherein.images.motif import Motif
-from wherein.images.pool import pool
 from wherein.motion import Motion, motion_named
-from wherein.motion import field as fields
+from wherein.pyramid import Poses, Pyramid
 from wherein.solve import Damping, Status, align
 from wherein.solve.schedule import Stage, coarse_to_fine
-from wherein.warp import Surface
-
-_TEXTURE = 1e-7
-"""A variance of the motif below this (a hundredth of a grey level of 255, squared) is no texture."""
 
 
 @dataclass(frozen=True)
@@ -113,56 +108,45 @@ def register(
     pixels = load_picture(scene, color=color).pixels.detach().float()
     wanted = _motif(motif, mask, color)
     first = _start(start, model, wanted, pixels)
-    if _texture(wanted) < _TEXTURE:
-        return _unmoved(first, model, Status.FLAT)
-    starts = first @ _around(model, wanted, everywhere=start is None)
-    support = float((wanted.mask > 0.5).sum())
-    stages = coarse_to_fine(wanted.height, wanted.width, support, len(starts), model.size)
     with torch.no_grad():
-        return _fit(pixels, wanted, model, starts, stages, robust)
+        pyramid = Pyramid(pixels, wanted, model)
+        side = pyramid.side(1, None)
+        if float(side.known[..., -1].square().mean()) < LEAST_VARIANCE:
+            return Registration(_public(first, model), math.nan, math.nan, 0, Status.FLAT)
+        starts = first @ _around(model, wanted, everywhere=start is None)
+        stages = coarse_to_fine(wanted.height, wanted.width, len(side.points), len(starts), model.size)
+        return _fit(pyramid, starts, stages, robust)
 
 
-def _fit(
-    scene: Float[Tensor, "C H W"],
-    motif: Motif,
-    motion: Motion,
-    poses: Float[Tensor, "B 3 3"],
-    stages: tuple[Stage, ...],
-    robust: bool,
-) -> Registration:
+def _fit(pyramid: Pyramid, poses: Poses, stages: tuple[Stage, ...], robust: bool) -> Registration:
     """Through the stages, from many poses to one; pose matrices are float64, pictures are not.
 
     The start itself enters every stage anew: where a coarse scale has lost the texture, a finer one has it.
     """
-    first = poses[:1]
-    objective, status, cost = None, Status.STEP_LIMIT, math.inf
-    taken = torch.zeros(len(poses), dtype=torch.int64)
+    first, status = poses[:1], Status.STEP_LIMIT
+    taken = np.zeros(len(poses), dtype=np.int64)
     for stage in stages:
         if stage.again:
-            poses, taken = torch.cat((poses, first)), F.pad(taken, (0, 1))
-        objective, to_scene, to_motif = _level(scene, motif, motion, poses, stage, robust)
-        at = objective.at((torch.linalg.inv(to_scene) @ poses @ to_motif).to(scene.dtype))
+            poses, taken = np.concatenate((poses, first)), np.append(taken, 0)
+        level = pyramid.level(stage, poses, robust)
+        at = level.enter(poses)
         if stage.probes:
-            at = objective.probes(at, stage.probes, 0.25)
-            taken = torch.cat((taken, taken[:1].expand(len(at.pose) - len(taken))))
-        first_damping = Damping(1e-3 if stage.scale == 1 else 1e-2)
-        found = align(objective, at, stage.steps, first_damping, _tolerance(stage))
-        at, costs, taken = found.variables, found.cost, taken + found.steps
-        order = costs.argsort(stable=True)[: stage.keep]
-        poses = to_scene @ objective.matrix(at)[order].double() @ torch.linalg.inv(to_motif)
-        taken, cost = taken[order], float(costs[order[0]])
+            at = level.objective.probes(at, stage.probes, 0.25)
+            taken = np.pad(taken, (0, len(at.pose) - len(taken)), constant_values=taken[0])
+        damping = Damping(1e-3 if stage.scale == 1 else 1e-2)
+        found = align(level.objective, at, stage.steps, damping, _tolerance(stage))
+        costs, taken = found.cost.numpy(), taken + found.steps.numpy()
+        order = costs.argsort(kind="stable")[: stage.keep]
+        poses, taken, best = level.leave(found.variables)[order], taken[order], int(order[0])
         if stage.steps:
-            status = found.status[int(order[0])]
-    zncc = 1 - cost
-    assert objective is not None
-    if robust or not math.isfinite(zncc):
-        objective.robust = False
-        best = type(at)(at.pose[order[:1]])
-        zncc = 1 - float(align(objective, best, 0).cost)
+            status = found.status[best]
+    at, cost = Variables(found.variables.pose[best : best + 1]), float(costs[best])
+    level.objective.robust = False
+    zncc = 1 - (float(align(level.objective, at, 0).cost) if robust else cost)
     if not math.isfinite(zncc):
-        status = Status.OUTSIDE if float(objective.seen(best)) < 0.25 else Status.FLAT
+        status = Status.OUTSIDE if float(level.objective.seen(at)) < 0.25 else Status.FLAT
         zncc = cost = math.nan
-    return Registration(_public(poses[0], motion), zncc, cost, int(taken[0]), status)
+    return Registration(_public(poses[0], pyramid.motion), zncc, cost, int(taken[0]), status)
 
 
 def _tolerance(stage: Stage) -> float:
@@ -170,60 +154,14 @@ def _tolerance(stage: Stage) -> float:
     return 1e-2 if stage.scale > 1 else 1e-3 if stage.pixels else 1e-4
 
 
-def _level(
-    scene: Float[Tensor, "C H W"],
-    motif: Motif,
-    motion: Motion,
-    poses: Float[Tensor, "B 3 3"],
-    stage: Stage,
-    robust: bool,
-) -> tuple[CorrelationObjective, Tensor, Tensor]:
-    """The objective at a scale, and the matrices from its pixels to full-size ones of scene and motif.
-
-    Only the part of the scene that the poses can reach is looked at.
-    """
-    scale = stage.scale
-    left, top, right, bottom = _window(motif, poses, *scene.shape[-2:], scale)
-    part = scene[:, top:bottom, left:right]
-    to_scene, to_motif = _enlarge(scale), _enlarge(scale)
-    to_scene[:2, 2] += torch.tensor((left, top))
-    objective = CorrelationObjective(Surface(pool(part, scale)), motif.pooled(scale), motion, stage.pixels, robust)
-    return objective, to_scene, to_motif
-
-
-def _window(
-    motif: Motif, poses: Float[Tensor, "B 3 3"], height: int, width: int, scale: int
-) -> tuple[int, int, int, int]:
-    """The box of all poses with a margin of half the motif, in whole pixels of the scale: left, top, right, bottom."""
-    corners = torch.tensor(
-        [(x, y) for x in (0, motif.width - 1) for y in (0, motif.height - 1)], dtype=poses.dtype
-    )
-    reached = fields.transform(poses, corners).reshape(-1, 2)
-    margin = 16 + max(motif.height, motif.width) / 2
-    low, high = (reached.amin(0) - margin).tolist(), (reached.amax(0) + margin).tolist()
-    sides = []
-    for lowest, highest, limit in zip(low, high, (width, height), strict=True):
-        # A pose far outside gets the nearest part of the scene, in which it stays outside.
-        begin = min(max(0, int(max(lowest, 0)) // scale * scale), max(0, limit - 2 * scale))
-        sides.append(
-            (begin // scale * scale, max(min(limit, math.ceil(min(highest, limit))), begin + 2 * scale))
-        )
-    return sides[0][0], sides[1][0], sides[0][1], sides[1][1]
-
-
-def _enlarge(scale: int) -> Float[Tensor, "3 3"]:
-    """From pixels of a reduced picture to those of the full one: x ↦ scale · x + (scale − 1)/2."""
-    middle = (scale - 1) / 2
-    return torch.tensor(((scale, 0, middle), (0, scale, middle), (0, 0, 1)), dtype=torch.float64)
-
-
-def _around(motion: Motion, motif: Motif, everywhere: bool) -> Float[Tensor, "B 3 3"]:
+def _around(motion: Motion, motif: Motif, everywhere: bool) -> Poses:
     """Poses about the motif's centre to begin from, the identity first."""
-    centre = fields.centre_of(motif.height, motif.width, torch.empty(0, dtype=torch.float64))
-    linear = torch.from_numpy(np.stack(list(_linear_starts(motion, everywhere))))
-    moved = torch.eye(3, dtype=torch.float64).repeat(len(linear), 1, 1)
+    centre = np.array(((motif.width - 1) / 2, (motif.height - 1) / 2))
+    linear = np.stack(list(_linear_starts(motion, everywhere)))
+    moved = np.tile(np.eye(3), (len(linear), 1, 1))
     moved[:, :2, :2] = linear
-    return fields.shift_matrix(centre) @ moved @ fields.shift_matrix(-centre)
+    moved[:, :2, 2] = centre - linear @ centre
+    return moved
 
 
 def _linear_starts(motion: Motion, everywhere: bool) -> Iterator[NDArray[np.float64]]:
@@ -259,14 +197,9 @@ def _motif(source: Source, mask: Source | None, color: str) -> Motif:
     return Motif(pixels, weights)
 
 
-def _texture(motif: Motif) -> float:
-    inside = motif.pixels[:, motif.mask > 0.5]
-    return float((inside - inside.mean(1, keepdim=True)).pow(2).mean())
-
-
 def _start(
     start: ArrayLike | None, motion: Motion, motif: Motif, scene: Float[Tensor, "C H W"]
-) -> Float[Tensor, "3 3"]:
+) -> NDArray[np.float64]:
     """The start as a 3×3 matrix; the motif centred in the scene where there is none."""
     height, width = scene.shape[-2:]
     if start is None:
@@ -275,14 +208,13 @@ def _start(
             f"the motif ({motif.width} × {motif.height}) is larger than the scene ({width} × {height}): "
             "are they swapped? If it is meant, give a start",
         )
-        empty = torch.empty(0, dtype=torch.float64)
-        return fields.shift_matrix(
-            fields.centre_of(height, width, empty) - fields.centre_of(motif.height, motif.width, empty)
-        )
+        middle = np.eye(3)
+        middle[:2, 2] = (width - motif.width) / 2, (height - motif.height) / 2
+        return middle
     return _matrix(start, motion)
 
 
-def _matrix(start: ArrayLike, motion: Motion) -> Float[Tensor, "3 3"]:
+def _matrix(start: ArrayLike, motion: Motion) -> NDArray[np.float64]:
     allowed = "a 2×3 or 3×3 matrix, motif pixels → scene pixels"
     try:
         matrix = np.asarray(start, dtype=np.float64)
@@ -303,13 +235,9 @@ def _matrix(start: ArrayLike, motion: Motion) -> Float[Tensor, "3 3"]:
         motion.name == "homography" or not matrix[2, :2].any(),
         f'start has perspective, which motion="{motion.name}" cannot keep: use motion="homography"',
     )
-    return torch.from_numpy(matrix)
+    return matrix
 
 
-def _unmoved(first: Float[Tensor, "3 3"], motion: Motion, status: Status) -> Registration:
-    return Registration(_public(first, motion), math.nan, math.nan, 0, status)
-
-
-def _public(pose: Float[Tensor, "3 3"], motion: Motion) -> NDArray[np.float64]:
-    matrix: NDArray[np.float64] = (pose / pose[2, 2]).numpy()
+def _public(pose: NDArray[np.float64], motion: Motion) -> NDArray[np.float64]:
+    matrix = pose / pose[2, 2]
     return matrix if motion.name == "homography" else matrix[:2]

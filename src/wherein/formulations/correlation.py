@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from wherein.formulations.base import Evaluation
-from wherein.formulations.motif_side import motif_side
+from wherein.formulations.motif_side import MotifSide, motif_side
 from wherein.formulations.objective import Objective, Variables
 from wherein.images.motif import Motif
 from wherein.motion import field as fields
@@ -47,8 +47,8 @@ class CorrelationObjective(Objective):
 
     Arguments:
         surface: the scene.
-        motif: pixels whose mask exceeds ½ are compared.
-        motion: how the pose may move.
+        motif: pixels whose mask exceeds ½ are compared; or its side, where that was made before.
+        motion: how the pose may move; the side's.
         limit: compare no more than this many pixels, those where the motif changes most; None: all.
         robust: down-weight pixels that do not fit (occlusion).
     """
@@ -58,10 +58,15 @@ class CorrelationObjective(Objective):
     scene and closer to the truth: a rise of this share on the way there is no failure."""
 
     def __init__(
-        self, surface: Surface, motif: Motif, motion: Motion, limit: int | None = None, robust: bool = False
+        self,
+        surface: Surface,
+        motif: Motif | MotifSide,
+        motion: Motion,
+        limit: int | None = None,
+        robust: bool = False,
     ) -> None:
         self.surface, self.motion, self.robust = surface, motion, robust
-        self.side = motif_side(motif, motion, limit)
+        self.side = motif if isinstance(motif, MotifSide) else motif_side(motif, motion, limit)
         self.centre, self.radius, self.points = self.side.centre, self.side.radius, self.side.points
         self.size = motion.size
         # Below this, differences of the cost are rounding.
@@ -152,7 +157,9 @@ class CorrelationObjective(Objective):
     @cached_property
     def _whole(self) -> tuple[Tensor, Tensor, Tensor]:
         """`_gram` with every point in the scene."""
-        return self._gram(torch.ones_like(self.points[None, :, 0]))
+        sums, total = self.side.known.sum(0, keepdim=True), self.points.new_tensor((len(self.points),))
+        gram = self._columns.mT @ self._columns - (sums[0].mT @ sums[0]) / total
+        return gram[None], sums, total
 
     @cached_property
     def _box(self) -> Float[Tensor, "4 2"]:

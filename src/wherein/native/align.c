@@ -79,12 +79,13 @@ static inline void sample(const Picture *s, int channels, i16 column, i16 row, v
 {
     /* Along y tap by tap, then along x lane by lane: 4 products a point, to be summed at the end. */
     v4 products[CHANNELS][LANES];
-    int interior = all((column >= 1) & (column < s->width - 2) & (row >= 1) & (row < s->height - 2));
+    i16 interior = (column >= 1) & (column < s->width - 2) & (row >= 1) & (row < s->height - 2);
+    int every = all(interior);
     for (int k = 0; k < LANES; k++) {
         v4 wx = keys(x[k]), wy = keys(y[k]);
         const float *corner = s->pixels + (row[k] - 1) * s->row + column[k] - 1;
         for (int c = 0; c < channels; c++, corner += s->plane)
-            if (interior)
+            if (every || interior[k])
                 products[c][k] = wx * (wy[0] * taps(corner) + wy[1] * taps(corner + s->row) +
                                        wy[2] * taps(corner + 2 * s->row) + wy[3] * taps(corner + 3 * s->row));
             else
@@ -138,7 +139,9 @@ static inline int look(const Picture *s, const Motif *m, const double F[9], int 
         column += x < __builtin_convertvector(column, v16); /* true is −1: towards −∞, not towards 0 */
         row += y < __builtin_convertvector(row, v16);
         x -= __builtin_convertvector(column, v16), y -= __builtin_convertvector(row, v16);
-        sample(s, channels, (column + base_x) & inside, (row + base_y) & inside, x, y, inside, (void *)&z[0][i]);
+        /* A point outside looks at (1, 1), in the interior, which is the fast way. */
+        column = ((column + base_x) & inside) | (1 & ~inside), row = ((row + base_y) & inside) | (1 & ~inside);
+        sample(s, channels, column, row, x, y, inside, (void *)&z[0][i]);
         v16 weight = __builtin_convertvector(-inside, v16);
         memcpy(w + i, &weight, sizeof weight);
         seen -= inside;

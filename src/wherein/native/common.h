@@ -27,10 +27,14 @@ static inline v16 load(const float *from, int count)
     return v;
 }
 
+/* Σ over the lanes, by halves. */
 static inline double total_of(v16 v)
 {
-    double sum = 0;
+    double half[LANES];
     for (int i = 0; i < LANES; i++)
-        sum += v[i];
-    return sum;
+        half[i] = v[i];
+    for (int n = LANES / 2; n; n /= 2)
+        for (int i = 0; i < n; i++)
+            half[i] += half[i + n];
+    return half[0];
 }

@@ -64,8 +64,8 @@ static void gather(const Picture *s, const Mask *m, float least, Pixels *out)
     out->n = n;
 }
 
-/* The `rank`-th greatest of n values, which are shuffled (Hoare's selection). */
-static float greatest(float *values, int n, int rank)
+/* Hoare's selection: the `rank`-th greatest of n values, which are shuffled. */
+static float select_greatest(float *values, int n, int rank)
 {
     int low = 0, high = n - 1;
     while (low < high) {
@@ -91,18 +91,38 @@ static float greatest(float *values, int n, int rank)
     return values[rank - 1];
 }
 
+/* The same of values ≥ 0, which sort as their bits do: first which of 4096 bins holds it, then in that bin. */
+static float greatest(const float *values, int n, int rank, float *scratch)
+{
+    enum { BINS = 4096, SHIFT = 19 };
+    int bins[BINS] = {0}, bin = BINS, held = 0;
+    for (int i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, values + i, sizeof bits);
+        bins[bits >> SHIFT & (BINS - 1)]++;
+    }
+    while (bin > 0 && rank > bins[bin - 1])
+        rank -= bins[--bin];
+    for (int i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, values + i, sizeof bits);
+        scratch[held] = values[i];
+        held += (int)(bits >> SHIFT & (BINS - 1)) == bin - 1;
+    }
+    return held ? select_greatest(scratch, held, rank) : 0;
+}
+
 /* Keep, in their order, the `limit` pixels where the motif changes most. */
 static void keep_strongest(Pixels *p, int channels, int limit, float *scratch)
 {
-    float *strength = scratch, *shuffled = scratch + p->capacity;
+    float *strength = scratch;
     memset(strength, 0, p->n * sizeof *strength);
     for (int c = 0; c < channels; c++) {
         const float *dx = p->dx + c * p->capacity, *dy = p->dy + c * p->capacity;
         for (int i = 0; i < p->n; i++)
             strength[i] += dx[i] * dx[i] + dy[i] * dy[i];
     }
-    memcpy(shuffled, strength, p->n * sizeof *strength);
-    float least = greatest(shuffled, p->n, limit);
+    float least = greatest(strength, p->n, limit, scratch + p->capacity);
     int ties = limit, kept = 0;
     for (int i = 0; i < p->n; i++)
         ties -= strength[i] > least;
@@ -117,13 +137,14 @@ static void keep_strongest(Pixels *p, int channels, int limit, float *scratch)
     p->n = kept;
 }
 
-static double sum_of(const float *values, int n)
+/* Σ a b over n values; Σ a where there is no b. */
+static double sum_of(const float *a, const float *b, int n)
 {
     double sum = 0;
     for (int first = 0; first < n; first += BLOCK) {
         v16 block = {0};
         for (int i = first; i < first + BLOCK && i < n; i += LANES)
-            block += load(values + i, n - i);
+            block += b ? load(a + i, n - i) * load(b + i, n - i) : load(a + i, n - i);
         sum += total_of(block);
     }
     return sum;
@@ -167,14 +188,11 @@ static void write_side(const Pixels *p, int channels, int size, float *out)
 {
     const int n = p->n, before = size == 8 ? 4 : size - 2;
     float *radius = out + 2, *unit = out + 3, *x = unit + size, *y = x + n, *known = y + n;
-    double squares = 0;
     memcpy(x, p->x, n * sizeof *x);
     memcpy(y, p->y, n * sizeof *y);
-    centre(x, n, out[0] = sum_of(x, n) / n);
-    centre(y, n, out[1] = sum_of(y, n) / n);
-    for (int i = 0; i < n; i++)
-        squares += x[i] * x[i] + y[i] * y[i];
-    *radius = fmax(sqrt(squares / n), 1);
+    centre(x, n, out[0] = sum_of(x, NULL, n) / n);
+    centre(y, n, out[1] = sum_of(y, NULL, n) / n);
+    *radius = fmax(sqrt((sum_of(x, x, n) + sum_of(y, y, n)) / n), 1);
     for (int k = 0; k < size; k++)
         unit[k] = k < before ? 1 / *radius : k < before + 2 ? 1 : 1 / (*radius * *radius);
     for (int c = 0; c < channels; c++)
@@ -184,7 +202,7 @@ static void write_side(const Pixels *p, int channels, int size, float *out)
                 column(size, k, unit[k], n, x, y, p->dx + from, p->dy + from, known);
             else
                 memcpy(known, p->value + from, n * sizeof *known);
-            centre(known, n, sum_of(known, n) / n);
+            centre(known, n, sum_of(known, NULL, n) / n);
         }
 }
 
@@ -195,15 +213,15 @@ int wherein_motif_side(const float *pixels, int64_t plane, int64_t row, int chan
     Picture s = {pixels, plane, row, channels, height, width};
     Mask m = {mask, mask_row, height, width};
     const int64_t most = (int64_t)height * width;
-    float *memory = malloc((4 + 3 * channels) * most * sizeof *memory), greatest_mask = 0;
+    float *memory = malloc((4 + 3 * channels) * most * sizeof *memory), most_in = 0;
     if (!memory)
         return -1;
     float *in = memory + 4 * most;
     Pixels p = {memory, memory + most, in, in + channels * most, in + 2 * channels * most, 0, most};
     for (int r = 0; r < height; r++)
         for (int c = 0; c < width; c++)
-            greatest_mask = fmaxf(greatest_mask, mask[r * mask_row + c]);
-    gather(&s, &m, greatest_mask > 0.5f ? 0.5f : greatest_mask / 2, &p);
+            most_in = mask[r * mask_row + c] > most_in ? mask[r * mask_row + c] : most_in;
+    gather(&s, &m, most_in > 0.5f ? 0.5f : most_in / 2, &p);
     if (p.n > limit)
         keep_strongest(&p, channels, limit, memory + 2 * most);
     write_side(&p, channels, size, out);
