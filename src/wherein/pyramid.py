@@ -30,34 +30,36 @@ class Level:
 
     objective: CorrelationObjective
     scale: int
-    corner: tuple[int, int]
+    corner: tuple[float, float]
     """Where its scene begins, in full-size pixels."""
 
     def enter(self, poses: Poses) -> Variables:
         """The objective's variables of full-size poses."""
-        frames = np.linalg.inv(self._to_scene) @ poses @ self._to_motif
+        frames = _reduce(self.scale, *self.corner) @ poses @ _enlarge(self.scale, *self._centre)
         return Variables(torch.from_numpy(frames).to(self.objective.points.dtype))
 
     def leave(self, at: Variables) -> Poses:
         """Full-size poses of the objective's variables."""
-        frames: Poses = at.pose.double().numpy()
-        return self._to_scene @ frames @ np.linalg.inv(self._to_motif)
+        frames: Poses = at.pose.numpy().astype(np.float64)
+        return _enlarge(self.scale, *self.corner) @ frames @ _reduce(self.scale, *self._centre)
 
     @property
-    def _to_scene(self) -> Poses:
-        return _enlarge(self.scale, *self.corner)
-
-    @property
-    def _to_motif(self) -> Poses:
-        """From centred points, in pixels of the scale."""
+    def _centre(self) -> tuple[float, float]:
+        """Of the points compared, in full-size pixels from the first pixel of the scale on."""
         x, y = self.objective.centre.tolist()
-        return _enlarge(self.scale, self.scale * x, self.scale * y)
+        return self.scale * x, self.scale * y
 
 
 def _enlarge(scale: int, x: float, y: float) -> Poses:
-    """From pixels of a reduced picture that begins at (x, y) to full-size ones: u ↦ scale · u + (scale − 1)/2 + (x, y)."""
+    """u ↦ scale · u + (scale − 1)/2 + (x, y): from a picture that begins at (x, y) and was reduced, to full size."""
     middle = (scale - 1) / 2
-    return np.array(((scale, 0, x + middle), (0, scale, y + middle), (0, 0, 1)), dtype=np.float64)
+    return np.array(((scale, 0.0, x + middle), (0.0, scale, y + middle), (0.0, 0.0, 1.0)))
+
+
+def _reduce(scale: int, x: float, y: float) -> Poses:
+    """Its inverse."""
+    middle, s = (scale - 1) / 2, 1 / scale
+    return np.array(((s, 0.0, -(x + middle) * s), (0.0, s, -(y + middle) * s), (0.0, 0.0, 1.0)))
 
 
 class Pyramid:
@@ -73,31 +75,35 @@ class Pyramid:
         self.scene, self.motif, self.motion = scene, motif, motion
         self._scenes: dict[int, tuple[int, int, Tensor]] = {}
         self._motifs = {1: motif}
+        right, bottom = motif.width - 1.0, motif.height - 1.0
+        self._corners = np.array(((0, right, 0, right), (0, 0, bottom, bottom), (1, 1, 1, 1)))
         self._sides: dict[tuple[int, int | None], MotifSide] = {}
 
     def side(self, scale: int, limit: int | None) -> MotifSide:
         """The motif's side of the objective at a scale."""
-        if scale not in self._motifs:
-            self._motifs[scale] = self.motif.pooled(scale)
         if (scale, limit) not in self._sides:
-            self._sides[scale, limit] = motif_side(self._motifs[scale], self.motion, limit)
+            self._sides[scale, limit] = motif_side(self._reduced(scale), self.motion, limit)
         return self._sides[scale, limit]
+
+    def _reduced(self, scale: int) -> Motif:
+        if scale not in self._motifs:
+            self._motifs[scale] = self._reduced(scale // 2).pooled(2)
+        return self._motifs[scale]
 
     def level(self, stage: Stage, poses: Poses, robust: bool) -> Level:
         """The objective of a stage, over the part of the scene that the poses can reach."""
         side = self.side(stage.scale, stage.pixels)
         box = self._window(poses, stage.scale)
         surface = Surface(self._part(box, stage.scale))
-        return Level(CorrelationObjective(surface, side, self.motion, robust=robust), stage.scale, box[:2])
+        corner = (float(box[0]), float(box[1]))
+        return Level(CorrelationObjective(surface, side, self.motion, robust=robust), stage.scale, corner)
 
     def _window(self, poses: Poses, scale: int) -> Box:
         """The box of all poses with a margin of half the motif, in whole pixels of the scale."""
-        right, bottom = self.motif.width - 1, self.motif.height - 1
-        corners = np.array(((0, right, 0, right), (0, 0, bottom, bottom), (1, 1, 1, 1)), dtype=np.float64)
-        reached = poses @ corners
+        reached = poses @ self._corners
         reached = reached[:, :2] / reached[:, 2:]
         margin = 16 + max(self.motif.height, self.motif.width) / 2
-        low, high = reached.min((0, 2)) - margin, reached.max((0, 2)) + margin
+        low, high = (reached.min((0, 2)) - margin).tolist(), (reached.max((0, 2)) + margin).tolist()
         height, width = self.scene.shape[-2:]
         left, right = _side(low[0], high[0], width, scale)
         top, bottom = _side(low[1], high[1], height, scale)

@@ -1,8 +1,8 @@
 """register(): one motif, one start, and the pose that brings them together."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -114,7 +114,7 @@ def register(
         if float(side.known[..., -1].square().mean()) < LEAST_VARIANCE:
             return Registration(_public(first, model), math.nan, math.nan, 0, Status.FLAT)
         starts = first @ _around(model, wanted, everywhere=start is None)
-        stages = coarse_to_fine(wanted.height, wanted.width, len(side.points), len(starts), model.size)
+        stages = coarse_to_fine(wanted.height, wanted.width, float(len(side.points)), len(starts), model.size)
         return _fit(pyramid, starts, stages, robust)
 
 
@@ -156,25 +156,23 @@ def _tolerance(stage: Stage) -> float:
 
 def _around(motion: Motion, motif: Motif, everywhere: bool) -> Poses:
     """Poses about the motif's centre to begin from, the identity first."""
-    centre = np.array(((motif.width - 1) / 2, (motif.height - 1) / 2))
-    linear = np.stack(list(_linear_starts(motion, everywhere)))
+    linear, centre = _linear_starts(motion.size, everywhere), ((motif.width - 1) / 2, (motif.height - 1) / 2)
     moved = np.tile(np.eye(3), (len(linear), 1, 1))
     moved[:, :2, :2] = linear
     moved[:, :2, 2] = centre - linear @ centre
     return moved
 
 
-def _linear_starts(motion: Motion, everywhere: bool) -> Iterator[NDArray[np.float64]]:
+@cache
+def _linear_starts(size: int, everywhere: bool) -> NDArray[np.float64]:
     """Rotations every 15° (the basin's half-width is about 10° at the coarsest scale), scales, stretches."""
     angles = range(0, 360, 15) if everywhere else (0, -15, 15, -30, 30)
     shapes = [np.eye(2)]
-    if motion.size >= 4:
+    if size >= 4:
         shapes += [0.85 * np.eye(2), 1.18 * np.eye(2)]
-    if motion.size >= 6:
-        shapes += [_turn(45 * k) @ np.diag((1.2, 1 / 1.2)) @ _turn(-45 * k) for k in range(4)]
-    for angle in angles if motion.size > 2 else (0,):
-        for shape in shapes:
-            yield _turn(angle) @ shape
+    if size >= 6:
+        shapes += [_turn(k) @ np.diag((1.2, 1 / 1.2)) @ _turn(-k) for k in (0.0, 45.0, 90.0, 135.0)]
+    return np.stack([_turn(float(angle)) @ shape for angle in (angles if size > 2 else (0,)) for shape in shapes])
 
 
 def _turn(degrees: float) -> NDArray[np.float64]:
@@ -227,12 +225,12 @@ def _matrix(start: ArrayLike, motion: Motion) -> NDArray[np.float64]:
         matrix = np.vstack((matrix, (0.0, 0.0, 1.0)))
     require(bool(np.isfinite(matrix).all()), f"start must be {allowed}, but has entries that are not finite")
     require(
-        abs(np.linalg.det(matrix)) > 1e-12 and abs(matrix[2, 2]) > 1e-12,
+        bool(abs(np.linalg.det(matrix)) > 1e-12 and abs(matrix[2, 2]) > 1e-12),
         f"start must be {allowed}, but cannot be inverted",
     )
     matrix = matrix / matrix[2, 2]
     require(
-        motion.name == "homography" or not matrix[2, :2].any(),
+        motion.name == "homography" or not bool(matrix[2, :2].any()),
         f'start has perspective, which motion="{motion.name}" cannot keep: use motion="homography"',
     )
     return matrix

@@ -60,11 +60,7 @@ class Motif:
         """
         if factor == 1:
             return self
+        planes = torch.cat((self.masked, self.mask[None]))
         rest = (0, -self.width % factor, 0, -self.height % factor)
-        planes = pool(F.pad(self._planes, rest), factor)
+        planes = pool(F.pad(planes, rest) if any(rest) else planes, factor)
         return Motif(planes[:-1] / planes[-1].clamp_min(torch.finfo(planes.dtype).eps), planes[-1])
-
-    @cached_property
-    def _planes(self) -> Float[Tensor, "C+1 h w"]:
-        """The masked pixels and the mask, to be pooled together."""
-        return torch.cat((self.masked, self.mask[None]))

@@ -5,7 +5,6 @@ why it is off.
 """
 
 import ctypes
-import math
 from functools import cache
 
 import torch
@@ -102,9 +101,14 @@ def motif_side(
         *_picture(pixels),
         *(mask.data_ptr(), mask.stride(0), size, most, out.data_ptr()),
     )
-    shapes = ((2,), (), (size,), (2, n), (channels, columns, n))
-    centre, radius, unit, points, known = _cut(out, shapes)
-    return centre, radius, unit, points.mT, known.permute(2, 0, 1)
+    points, known = 3 + size, 3 + size + 2 * n
+    return (
+        out[:2],
+        out[2],
+        out[3:points],
+        out.as_strided((n, 2), (1, n), points),
+        out.as_strided((n, channels, columns), (1, columns * n, n), known),
+    )
 
 
 def pool(pixels: Float[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]:
@@ -132,10 +136,3 @@ def _rows(*pictures: Tensor) -> tuple[Tensor, ...]:
 
 def _picture(pixels: Tensor) -> tuple[int, ...]:
     return pixels.data_ptr(), pixels.stride(0), pixels.stride(1), *pixels.shape
-
-
-def _cut(flat: Tensor, shapes: tuple[tuple[int, ...], ...]) -> list[Tensor]:
-    """Tensors of the given shapes, one after the other in memory."""
-    sizes = [math.prod(shape) for shape in shapes]
-    parts = flat[: sum(sizes)].split(sizes)
-    return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]

@@ -58,8 +58,12 @@ def _load() -> ctypes.CDLL:
 
 
 def _open(compiler: list[str], library: Path) -> ctypes.CDLL:
-    if not _ours(library):
-        _compile(compiler, library)
+    if _ours(library):
+        try:
+            return ctypes.CDLL(str(library))
+        except OSError:
+            library.unlink(missing_ok=True)  # damaged, or from an older system: made anew
+    _compile(compiler, library)
     return ctypes.CDLL(str(library))
 
 
