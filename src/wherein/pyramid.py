@@ -18,7 +18,7 @@ from wherein.solve.schedule import Stage
 from wherein.warp import Surface
 
 Poses = NDArray[np.float64]
-"""(B, 3, 3), motif pixels → scene pixels at full size. Not tensors: on 3 × 3 numbers numpy is three times faster."""
+"""(B, 3, 3), motif pixels → scene pixels at full size. Not tensors: on 3 × 3 numbers numpy is faster."""
 
 Box = tuple[int, int, int, int]
 """left, top, right, bottom."""
@@ -51,7 +51,7 @@ class Level:
 
 
 def _enlarge(scale: int, x: float, y: float) -> Poses:
-    """u ↦ scale · u + (scale − 1)/2 + (x, y): from a picture that begins at (x, y) and was reduced, to full size."""
+    """u ↦ scale · u + (scale − 1)/2 + (x, y): from a reduced picture that begins at (x, y), to full size."""
     middle = (scale - 1) / 2
     return np.array(((scale, 0.0, x + middle), (0.0, scale, y + middle), (0.0, 0.0, 1.0)))
 

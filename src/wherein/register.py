@@ -172,7 +172,9 @@ def _linear_starts(size: int, everywhere: bool) -> NDArray[np.float64]:
         shapes += [0.85 * np.eye(2), 1.18 * np.eye(2)]
     if size >= 6:
         shapes += [_turn(k) @ np.diag((1.2, 1 / 1.2)) @ _turn(-k) for k in (0.0, 45.0, 90.0, 135.0)]
-    return np.stack([_turn(float(angle)) @ shape for angle in (angles if size > 2 else (0,)) for shape in shapes])
+    return np.stack(
+        [_turn(float(angle)) @ shape for angle in (angles if size > 2 else (0,)) for shape in shapes]
+    )
 
 
 def _turn(degrees: float) -> NDArray[np.float64]:
@@ -215,7 +217,7 @@ def _start(
 def _matrix(start: ArrayLike, motion: Motion) -> NDArray[np.float64]:
     allowed = "a 2×3 or 3×3 matrix, motif pixels → scene pixels"
     try:
-        matrix = np.asarray(start, dtype=np.float64)
+        matrix: NDArray[np.float64] = np.asarray(start, dtype=np.float64)
     except (TypeError, ValueError):
         raise ArgumentError(f"start must be {allowed}, but it is not made of numbers") from None
     require(
@@ -237,5 +239,5 @@ def _matrix(start: ArrayLike, motion: Motion) -> NDArray[np.float64]:
 
 
 def _public(pose: NDArray[np.float64], motion: Motion) -> NDArray[np.float64]:
-    matrix = pose / pose[2, 2]
+    matrix: NDArray[np.float64] = pose / pose[2, 2]
     return matrix if motion.name == "homography" else matrix[:2]

@@ -1,4 +1,4 @@
-"""The C path against its reference: same costs, steps, fits and statuses; and a loader that never fails loudly."""
+"""The C path against its reference: same costs, steps and fits; and a loader that never fails loudly."""
 
 import math
 import stat
@@ -51,7 +51,7 @@ def _objective(motion, channels=3, limit=None, dtype=torch.float32, scene=None):
 
 
 def _starts():
-    """Near the pose; turned; partly outside on each side; nearly outside; outside; not a number; under perspective."""
+    """Near; turned; partly outside, to four sides; outside; not a number; in perspective; far outside."""
     poses = _SHIFT.repeat(10, 1, 1)
     poses[0, :2, 2] += torch.tensor((1.2, -0.8))
     c, s = math.cos(0.12), math.sin(0.12)
@@ -107,7 +107,9 @@ def test_fits_end_where_the_reference_ends(motion, limit):
     reference = gauss_newton(exact, Variables(at.pose.double()), 30, Damping(1e-3), 1e-3)
     arrived = reference.cost < 0.02
     assert arrived[0]
-    assert (_corners(ours, found.variables) - _corners(exact, reference.variables))[arrived].abs().max() < 2e-3
+    assert (_corners(ours, found.variables) - _corners(exact, reference.variables))[
+        arrived
+    ].abs().max() < 2e-3
     torch.testing.assert_close(found.cost[arrived].double(), reference.cost[arrived], atol=1e-5, rtol=1e-3)
     for index in arrived.nonzero().flatten().tolist():
         assert found.status[index] == reference.status[index] == Status.CONVERGED
@@ -153,10 +155,10 @@ def test_pooling_is_that_of_the_reference(factor):
 def test_a_scene_without_texture_has_no_cost_in_either(level, monkeypatch):
     scene = torch.full((3, 83, 101), level)
     objective = _objective("affine", scene=scene)
-    at = objective.at(_starts()[:3])
+    at = objective.at(_starts()[:2])
     found = align(objective, at, 4)
     assert found.cost.isinf().all()
-    assert found.status == (Status.DIVERGED,) * 3
+    assert found.status == (Status.DIVERGED,) * 2
     assert objective.linearise(at).cost.isinf().all()
     picture = np.full((83, 101, 3), level)
     motif = _motif(_noise(3, 83, 101, 1))
@@ -233,7 +235,7 @@ def test_register_finds_the_same_with_and_without(motion, monkeypatch):
     assert fast.zncc > 0.999
 
 
-# ---- the loader ----------------------------------------------------------------------------------------------
+# ---- the loader --------------------------------------------------------------------------------------------
 
 
 def _turn_off(monkeypatch):

@@ -54,8 +54,8 @@ class CorrelationObjective(Objective):
     """
 
     slack = 0.01
-    """The gradient is taken on the motif's side and vanishes where z = x, a little off the least cost of a noisy
-    scene and closer to the truth: a rise of this share on the way there is no failure."""
+    """The gradient is taken on the motif's side and vanishes where z = x, a little off the least cost of a
+    noisy scene and closer to the truth: a rise of this share on the way there is no failure."""
 
     def __init__(
         self,

@@ -10,8 +10,8 @@ from wherein import native
 def pool(pixels: Float[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]:
     """The picture at 1/factor of its size: each pixel the mean of factor² ones.
 
-    Pixel X of it has its centre at factor · X + (factor − 1)/2 of the picture. Rows and columns that do not fill
-    a pixel are left out.
+    Pixel X of it has its centre at factor · X + (factor − 1)/2 of the picture. Rows and columns that do not
+    fill a pixel are left out.
     """
     if factor == 1:
         return pixels

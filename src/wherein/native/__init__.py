@@ -75,7 +75,11 @@ def align(
     """
     points, known, unit, radius = side
     # As C wants them, and as `motif_side` left them: no copies then.
-    points, known, unit, scene = points.mT.contiguous(), known.permute(1, 2, 0).contiguous(), *_rows(unit, scene)
+    points, known, unit, scene = (
+        points.mT.contiguous(),
+        known.permute(1, 2, 0).contiguous(),
+        *_rows(unit, scene),
+    )
     found, batch = poses.clone(memory_format=torch.contiguous_format), len(poses)
     cost, taken = found.new_empty(batch), torch.empty(batch, dtype=torch.int64)
     status = torch.empty(batch, dtype=torch.int32)

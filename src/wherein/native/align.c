@@ -73,32 +73,34 @@ static inline int all(i16 truths)
     return every;
 }
 
-/* y∘τ at LANES points in the picture, `column` and `row` below them and (x, y) behind those; zero where not `inside`. */
-static inline void sample(const Picture *s, int channels, i16 column, i16 row, v16 x, v16 y, i16 inside,
-                          float z[CHANNELS][BLOCK])
+/* y∘τ at LANES points, `column` and `row` below them and (x, y) behind those: along y tap by tap, then along x lane by
+ * lane, which leaves four products a point to be summed, the next channel's BLOCK points further.
+ */
+static inline void sample(const Picture *s, int channels, i16 column, i16 row, v16 x, v16 y, v4 *products)
 {
-    /* Along y tap by tap, then along x lane by lane: 4 products a point, to be summed at the end. */
-    v4 products[CHANNELS][LANES];
-    i16 interior = (column >= 1) & (column < s->width - 2) & (row >= 1) & (row < s->height - 2);
-    int every = all(interior);
+    const i16 interior = (column >= 1) & (column < s->width - 2) & (row >= 1) & (row < s->height - 2);
+    const int every = all(interior);
     for (int k = 0; k < LANES; k++) {
         v4 wx = keys(x[k]), wy = keys(y[k]);
         const float *corner = s->pixels + (row[k] - 1) * s->row + column[k] - 1;
         for (int c = 0; c < channels; c++, corner += s->plane)
             if (every || interior[k])
-                products[c][k] = wx * (wy[0] * taps(corner) + wy[1] * taps(corner + s->row) +
-                                       wy[2] * taps(corner + 2 * s->row) + wy[3] * taps(corner + 3 * s->row));
+                products[c * BLOCK + k] = wx * (wy[0] * taps(corner) + wy[1] * taps(corner + s->row) +
+                                                wy[2] * taps(corner + 2 * s->row) + wy[3] * taps(corner + 3 * s->row));
             else
-                products[c][k] = wx * sum_at_edge(s, s->pixels + c * s->plane, column[k], row[k], wy);
+                products[c * BLOCK + k] = wx * sum_at_edge(s, s->pixels + c * s->plane, column[k], row[k], wy);
     }
-    for (int c = 0; c < channels; c++) {
-        const float *p = (const float *)products[c];
-        v16 sums;
-        for (int k = 0; k < LANES; k++)
-            sums[k] = (p[4 * k] + p[4 * k + 1]) + (p[4 * k + 2] + p[4 * k + 3]);
-        sums = (v16)((i16)sums & inside);
-        memcpy(z[c], &sums, sizeof sums);
-    }
+}
+
+/* The sums of four products each, of LANES points; zero where not `inside`. */
+static inline void sum_products(const v4 products[LANES], i16 inside, float z[LANES])
+{
+    const float *p = (const float *)products;
+    v16 sums;
+    for (int k = 0; k < LANES; k++)
+        sums[k] = (p[4 * k] + p[4 * k + 1]) + (p[4 * k + 2] + p[4 * k + 3]);
+    sums = (v16)((i16)sums & inside);
+    memcpy(z, &sums, sizeof sums);
 }
 
 static inline int whole_pixel(double x)
@@ -119,7 +121,8 @@ static inline int look(const Picture *s, const Motif *m, const double F[9], int 
     const float left = -edge - base_x, right = s->width - 1 + edge - base_x;
     const float top = -edge - base_y, bottom = s->height - 1 + edge - base_y;
     float f[9];
-    i16 seen = {0};
+    v4 products[CHANNELS][BLOCK];
+    i16 insides[BLOCK / LANES], seen = {0};
     for (int j = 0; j < 3; j++) {
         f[j] = F[j] - base_x * F[6 + j];
         f[3 + j] = F[3 + j] - base_y * F[6 + j];
@@ -141,10 +144,16 @@ static inline int look(const Picture *s, const Motif *m, const double F[9], int 
         x -= __builtin_convertvector(column, v16), y -= __builtin_convertvector(row, v16);
         /* A point outside looks at (1, 1), in the interior, which is the fast way. */
         column = ((column + base_x) & inside) | (1 & ~inside), row = ((row + base_y) & inside) | (1 & ~inside);
-        sample(s, channels, column, row, x, y, inside, (void *)&z[0][i]);
-        v16 weight = __builtin_convertvector(-inside, v16);
-        memcpy(w + i, &weight, sizeof weight);
+        sample(s, channels, column, row, x, y, &products[0][i]);
+        insides[i / LANES] = inside;
         seen -= inside;
+    }
+    /* In a loop of its own: a wide load right behind the narrow stores that it covers would wait for them. */
+    for (int i = 0; i < count; i += LANES) {
+        v16 weight = __builtin_convertvector(-insides[i / LANES], v16);
+        memcpy(w + i, &weight, sizeof weight);
+        for (int c = 0; c < channels; c++)
+            sum_products(&products[c][i], insides[i / LANES], &z[c][i]);
     }
     int total = 0;
     for (int k = 0; k < LANES; k++)
