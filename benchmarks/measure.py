@@ -89,6 +89,7 @@ def timed(call: Callable[[], T]) -> tuple[T, float]:
 def summarise(trials: Sequence[Trial]) -> dict[str, Any]:
     """The numbers of one method on one group; a corner error is None where it is infinite."""
     error = np.array([trial.corner for trial in trials])
+    solved = error[[trial.succeeded for trial in trials]]
     failed = [trial for trial in trials if not trial.succeeded or trial.corner >= 1]
     return {
         "count": len(trials),
@@ -96,6 +97,7 @@ def summarise(trials: Sequence[Trial]) -> dict[str, Any]:
         "within_1px": float(np.mean(error < 1)),
         "corner_median": _finite(_quantile(error, 0.5)),
         "corner_p90": _finite(_quantile(error, 0.9)),
+        "corner_median_solved": _finite(_quantile(solved, 0.5)) if solved.size else None,
         "corner_rms": _finite(np.sqrt(np.mean(error**2))),
         "seconds": float(np.median([trial.seconds for trial in trials])),
         "statuses": dict(Counter(trial.status for trial in trials).most_common()),

@@ -58,15 +58,23 @@ def _against(peer: str, ours: Sequence[Trial], theirs: Sequence[Trial]) -> list[
     common = {trial.index for trial in theirs}
     mine, other = summarise([trial for trial in ours if trial.index in common]), summarise(theirs)
     rows = [_row(peer, measure, mine[measure], other[measure], sign=1) for measure in HIGHER]
-    return rows + [_row(peer, measure, mine[measure], other[measure], sign=-1) for measure in LOWER]
+    rows += [_row(peer, measure, mine[measure], other[measure], sign=-1) for measure in LOWER]
+    return rows + _where_both_succeed(peer, ours, theirs)
+
+
+def _where_both_succeed(peer: str, ours: Sequence[Trial], theirs: Sequence[Trial]) -> list[dict[str, Any]]:
+    """Who is the more exact on the problems that both solved: a peer may fail often and yet be exact."""
+    both = {t.index for t in ours if t.succeeded} & {t.index for t in theirs if t.succeeded}
+    if not both:
+        return []
+    medians = [summarise([t for t in some if t.index in both])["corner_median"] for some in (ours, theirs)]
+    return [_row(peer, "corner_median, both solved", *medians, sign=-1)]
 
 
 def _costs(peer: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[dict[str, Any]]:
-    rows = [
-        _row(peer, f"time, {which}", ratio, 1.0, sign=-1)
-        for which in ("solved", "all")
-        if (ratio := ours.get(f"time / {peer}, {which}")) is not None
-    ]
+    rows = []  # to be quick at failing is no win: times count where the peer succeeds
+    if (ratio := ours.get(f"time / {peer}, solved")) is not None:
+        rows.append(_row(peer, "relative time", ratio, 1.0, sign=-1))
     if ours.get("peak_mb") is not None and theirs.get("peak_mb") is not None:
         rows.append(_row(peer, "peak_mb", ours["peak_mb"], theirs["peak_mb"], sign=-1))
     return rows
@@ -106,6 +114,7 @@ COLUMNS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("ZNCC ≥ 0.9", "success", _percent),
     ("< 1 px", "within_1px", _percent),
     ("corner px, median", "corner_median", _pixels),
+    ("of the solved", "corner_median_solved", _pixels),
     ("90 %", "corner_p90", _pixels),
     ("RMS", "corner_rms", _pixels),
     ("ms", "seconds", _milliseconds),
@@ -193,12 +202,15 @@ def _number(value: float | None) -> str:
 
 
 def _losses(report: Mapping[str, Any]) -> list[str]:
-    return [
-        f"- {g['name']}: {c['measure']} {_number(c['ours'])} against {_number(c['theirs'])} of {c['peer']}"
-        for g in report["groups"]
-        for c in g["comparisons"]
-        if c["verdict"] == "loss"
-    ]
+    lines = []
+    for group in report["groups"]:
+        lost: dict[str, list[str]] = {}
+        for row in group["comparisons"]:
+            if row["verdict"] == "loss":
+                words = f"{row['measure']} {_number(row['ours'])} against {_number(row['theirs'])}"
+                lost.setdefault(row["peer"], []).append(words)
+        lines += [f"- {group['name']}, to {peer}: {'; '.join(words)}" for peer, words in lost.items()]
+    return lines
 
 
 def write(report: Mapping[str, Any], folder: Path, console: Console) -> list[Path]:

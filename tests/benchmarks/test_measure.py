@@ -72,6 +72,7 @@ def test_summary_counts_failures_as_infinite():
     assert numbers["success"] == pytest.approx(2 / 3)
     assert numbers["within_1px"] == pytest.approx(2 / 3)
     assert numbers["corner_median"] == pytest.approx(0.3)
+    assert numbers["corner_median_solved"] == pytest.approx(0.1)
     assert numbers["corner_p90"] is None
     assert numbers["corner_rms"] is None
     assert [failure["index"] for failure in numbers["failures"]] == [2]
@@ -107,3 +108,12 @@ def test_comparison_is_over_the_problems_both_had():
     verdicts = {row["measure"]: row["verdict"] for row in compare("wherein", trials, summary)}
     assert verdicts["success"] == "tie"
     assert verdicts["corner_median"] == "loss"
+    assert verdicts["corner_median, both solved"] == "loss"
+
+
+def test_a_peer_that_fails_often_may_still_be_the_more_exact():
+    trials = {"wherein": [trial(0, 0.2), trial(1, 0.2)], "peer": [trial(0, 0.1), trial(1, np.inf, score=0)]}
+    summary = {name: summarise(done) for name, done in trials.items()}
+    verdicts = {row["measure"]: row["verdict"] for row in compare("wherein", trials, summary)}
+    assert (verdicts["success"], verdicts["corner_p90"]) == ("win", "win")
+    assert verdicts["corner_median, both solved"] == "loss"

@@ -121,10 +121,10 @@ def test_numbers_targets_and_losses(small):
 def test_tables_say_the_same(small):
     result = few_poses(small)
     text = report.markdown(result)
-    assert "| poses | wherein | 3 | 100 % | 100 % | 0.5000 |" in text
+    assert "| poses | wherein | 3 | 100 % | 100 % | 0.5000 | 0.5000 |" in text
     assert "| poses | kornia | 1 | 0 % | 0 % | – |" in text
     assert "- absent: not measured: not installed" in text
-    assert "- poses: corner_median 0.5 against 0 of ECC" in text
+    assert "- poses, to ECC: corner_median 0.5 against 0;" in text
     console = Console(width=120, record=True, quiet=True)
     console.print(report.terminal(result))
     assert len(report.rows(result)) == 3

@@ -151,7 +151,7 @@ def test_flat_crops_are_drawn_again():
 
 def test_photograph_that_is_missing_is_said_without_a_path(monkeypatch, tmp_path):
     monkeypatch.setattr(photographs, "BEACH", tmp_path / "beach.jpg")
-    with pytest.raises(ValueError, match="^beach: No such file or directory$"):
+    with pytest.raises(ValueError, match=r"^beach: No such file or directory$"):
         photographs.load.__wrapped__("beach")
 
 
