@@ -101,8 +101,12 @@ def test_lighting_is_the_best_gain_and_bias(
 def test_lighting_does_not_mind_gain_and_bias(scene: Tensor, motif: Motif) -> None:
     changed = 0.3 * scene + torch.tensor([0.1, 0.2, 0.05], dtype=torch.float64)[:, None, None]
     for settings in (Plain(1.0, lighting=True), CostSmoothed(1.0, lighting=True)):
-        torch.testing.assert_close(cost_at_offset(settings, changed, motif), cost_at_offset(settings, scene, motif))
-        assert cost_at_offset(type(settings)(1.0), changed, motif) != cost_at_offset(type(settings)(1.0), scene, motif)
+        torch.testing.assert_close(
+            cost_at_offset(settings, changed, motif), cost_at_offset(settings, scene, motif)
+        )
+        assert cost_at_offset(type(settings)(1.0), changed, motif) != cost_at_offset(
+            type(settings)(1.0), scene, motif
+        )
 
 
 def test_tally_counts_pictures(scene: Tensor, motif: Motif) -> None:
@@ -137,7 +141,9 @@ def test_parity_cost_smoothed_rigid(shared: Path) -> None:
 def test_parity_spikes_affine(shared: Path) -> None:
     data = {k: torch.as_tensor(v) for k, v in np.load(shared / "golden" / "spikes_affine.npz").items()}
     settings = Spikes(float(data["sigma"]), float(data["sigma0"]), smoothed=True, reach=2.0, a=-0.75)
-    objective = MotionObjective(settings.bind(data["scene"], Motif.whole(data["motif"])), Affine(), inverse=True)
+    objective = MotionObjective(
+        settings.bind(data["scene"], Motif.whole(data["motif"])), Affine(), inverse=True
+    )
     sizes = Step(torch.cat((data["step_A"].expand(4), data["step_b"].expand(2))))
     at, costs = objective.start(), []
     for linear, shift in zip(data["A_xy"], data["b_xy"], strict=True):

@@ -123,6 +123,7 @@ def test_gauss_newton_matrix_is_the_hessian_where_the_fit_is_exact(name: str, mo
     if name == "background":
         start = replace(start, background=torch.zeros(1, *objective.formulation.target(None).shape).double())  # type: ignore[attr-defined]
     found = objective.linearise(start)
+
     # φ_a is not twice differentiable at whole pixels: look a little beside them on both sides.
     def second(offset: float) -> Tensor:
         at = torch.full((6,), offset, dtype=torch.float64)
@@ -137,7 +138,9 @@ def test_gauss_newton_matrix_is_the_hessian_where_the_fit_is_exact(name: str, mo
 
 def test_proposition_1_gradient_in_the_field(scene: Tensor, motif: Motif) -> None:
     formulation = Plain(1.2).bind(scene, motif)
-    field = transform(shift_matrix(torch.tensor([[12.2, 10.7]]).double()), formulation.points + formulation.centre)
+    field = transform(
+        shift_matrix(torch.tensor([[12.2, 10.7]]).double()), formulation.points + formulation.centre
+    )
     field = (field + 0.3 * torch.randn_like(field)).requires_grad_()
     cost, gradient, _ = formulation.evaluate_field(field)
     (expected,) = torch.autograd.grad(cost.sum(), field)
@@ -169,7 +172,9 @@ def test_proposition_3_inverse_parameterisation() -> None:
     shift = torch.randn(2, dtype=torch.float64)
     of_linear, of_shift = torch.randn(2, 2, dtype=torch.float64), torch.randn(2, dtype=torch.float64)
     turned = torch.linalg.inv(linear).mT
-    printed_linear = -turned @ of_linear @ turned + torch.outer(turned @ of_shift, torch.linalg.inv(linear) @ shift)
+    printed_linear = -turned @ of_linear @ turned + torch.outer(
+        turned @ of_shift, torch.linalg.inv(linear) @ shift
+    )
     printed_shift = -turned @ of_shift
     variables = (linear.clone().requires_grad_(), shift.clone().requires_grad_())
     inverse = torch.linalg.inv(variables[0])
@@ -221,7 +226,9 @@ def test_spikes_that_agree_cost_nothing_whatever_the_scale() -> None:
     """The compensation of (10): a scene that is an affine image of the motif's spikes has cost ≈ 0 there."""
     linear = torch.tensor([[1.15, 0.1], [-0.05, 0.9]], dtype=torch.float64)
     spots = torch.tensor([[-9.0, -5.0], [7.0, -6.0], [2.0, 8.0]], dtype=torch.float64)
-    grid = torch.stack(torch.meshgrid(torch.arange(61.0), torch.arange(71.0), indexing="ij")[::-1], -1).double()
+    grid = torch.stack(
+        torch.meshgrid(torch.arange(61.0), torch.arange(71.0), indexing="ij")[::-1], -1
+    ).double()
     centre = torch.tensor([35.0, 30.0], dtype=torch.float64)
 
     def spread(points: Tensor) -> Tensor:

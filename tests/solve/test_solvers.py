@@ -50,7 +50,11 @@ def bank(motion: Motion, size: float = 1.0) -> Bank:
     pose = size * torch.tensor(values, dtype=torch.float64)
     h, w = 27, 33
     centre = centre_of(h, w, scene)
-    truth = shift_matrix(torch.tensor([19.0, 17.0]).double() + centre) @ motion.matrix(pose) @ shift_matrix(-centre)
+    truth = (
+        shift_matrix(torch.tensor([19.0, 17.0]).double() + centre)
+        @ motion.matrix(pose)
+        @ shift_matrix(-centre)
+    )
     return Bank(scene, Motif.whole(warp(scene, transform(truth, lattice(h, w, scene)))), truth, pose)
 
 
@@ -122,13 +126,17 @@ def test_both_solvers_register_spikes() -> None:
         return torch.exp(-0.5 * (grid - points[:, None, None]).pow(2).sum(-1) / 4) / (8 * torch.pi)
 
     motion = Euclidean()
-    truth = shift_matrix(torch.tensor([25.0, 20]).double()) @ motion.matrix(torch.tensor([0.15, 2.0, -1.5]).double())
+    truth = shift_matrix(torch.tensor([25.0, 20]).double()) @ motion.matrix(
+        torch.tensor([0.15, 2.0, -1.5]).double()
+    )
     truth = truth @ shift_matrix(-torch.tensor([25.0, 20]).double())
     scene, motif = spread(transform(truth, spots)), Motif.whole(spread(spots))
     objective = MotionObjective(Spikes(5.0, 2.0, smoothed=True).bind(scene, motif), motion)
     for found in (
         gauss_newton(objective, objective.start(), 30, tolerance=1e-6),
-        proximal_gradient(objective, objective.start(), [Step(torch.tensor([8.0, 2000, 2000]).double())] * 300),
+        proximal_gradient(
+            objective, objective.start(), [Step(torch.tensor([8.0, 2000, 2000]).double())] * 300
+        ),
     ):
         assert corner_error(objective.matrix(found.variables)[0], truth) < 0.03
 
@@ -153,7 +161,13 @@ def test_a_free_field_follows_a_bend() -> None:
 def test_items_stop_and_report_on_their_own() -> None:
     known = bank(Euclidean())
     formulation = Plain(0.0).bind(known.scene, known.motif)
-    bases = torch.cat((BASE, shift_matrix(torch.tensor([[500.0, 500.0]]).double()), BASE @ shift_matrix(torch.tensor([[0.4, 0.2]]).double())))
+    bases = torch.cat(
+        (
+            BASE,
+            shift_matrix(torch.tensor([[500.0, 500.0]]).double()),
+            BASE @ shift_matrix(torch.tensor([[0.4, 0.2]]).double()),
+        )
+    )
     objective = MotionObjective(formulation, Euclidean(), bases)
     found = gauss_newton(objective, objective.start(), 40, tolerance=1e-9)
     assert found.status == (Status.CONVERGED, Status.OUTSIDE, Status.CONVERGED)
@@ -212,7 +226,10 @@ def test_statuses_have_words_and_advice() -> None:
 
 
 def test_variables_are_chosen_item_by_item() -> None:
-    a, b = Variables(torch.zeros(2, 3), torch.zeros(2, 1, 2, 2)), Variables(torch.ones(2, 3), torch.ones(2, 1, 2, 2))
+    a, b = (
+        Variables(torch.zeros(2, 3), torch.zeros(2, 1, 2, 2)),
+        Variables(torch.ones(2, 3), torch.ones(2, 1, 2, 2)),
+    )
     mixed = a.where(torch.tensor([True, False]), b)
     assert mixed.pose.sum() == 3
     assert mixed.background is not None

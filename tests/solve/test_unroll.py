@@ -49,7 +49,15 @@ def test_it_is_the_solver(scene: Tensor, motif: Motif) -> None:
         lambda: UnrolledStage(Plain(1.0), GaussNewtonLayers(4)),
         lambda: UnrolledStage(Spikes(2.5, 1.0), GaussNewtonLayers(3)),
     ],
-    ids=["cost-smoothed", "plain", "background", "spikes", "newton lighting", "newton plain", "newton spikes"],
+    ids=[
+        "cost-smoothed",
+        "plain",
+        "background",
+        "spikes",
+        "newton lighting",
+        "newton plain",
+        "newton spikes",
+    ],
 )
 def test_gradients_reach_steps_smoothing_motif_and_scene(stage: object, scene: Tensor, motif: Motif) -> None:
     network = Unrolled(motif, Euclidean(), [stage()], learn_motif=True).double()  # type: ignore[operator]
@@ -92,7 +100,9 @@ def test_gradients_are_right(scene: Tensor, motif: Motif) -> None:
 def test_filters_can_be_learned_and_stay_symmetric(scene: Tensor, motif: Motif) -> None:
     stage = UnrolledStage(CostSmoothed(1.2), ProximalLayers(3, SIZES), filters=True)
     network = Unrolled(motif, Euclidean(), [stage]).double()
-    plain = Unrolled(motif, Euclidean(), [UnrolledStage(CostSmoothed(1.2), ProximalLayers(3, SIZES))]).double()
+    plain = Unrolled(
+        motif, Euclidean(), [UnrolledStage(CostSmoothed(1.2), ProximalLayers(3, SIZES))]
+    ).double()
     torch.testing.assert_close(network(scene, BASE).pose, plain(scene, BASE).pose, rtol=1e-6, atol=1e-6)
     network(scene, BASE).cost.sum().backward()
     assert stage.half_taps is not None and stage.half_taps.grad is not None
@@ -105,7 +115,9 @@ def test_filters_can_be_learned_and_stay_symmetric(scene: Tensor, motif: Motif) 
 
 def test_learning_steps_helps(scene: Tensor, motif: Motif) -> None:
     """A few steps of Adam on the step sizes lower the error after three layers."""
-    network = Unrolled(motif, Translation(), [UnrolledStage(CostSmoothed(1.0), ProximalLayers(3, SIZES[1:]))]).double()
+    network = Unrolled(
+        motif, Translation(), [UnrolledStage(CostSmoothed(1.0), ProximalLayers(3, SIZES[1:]))]
+    ).double()
     truth = torch.tensor([11.0, 9.0], dtype=torch.float64)
     optimiser = torch.optim.Adam(network.parameters(), lr=0.1)
     errors = []
