@@ -95,7 +95,9 @@ def test_keys_reproduces_a_ramp_and_grid_sample_does_not() -> None:
 
 
 def test_zero_outside_and_for_points_that_are_no_numbers(scene: Tensor) -> None:
-    far = torch.tensor([[-3.0, 5.0], [5.0, 40.0], [1e30, 1.0], [float("nan"), 3.0], [float("inf"), 0.0]]).double()
+    far = torch.tensor(
+        [[-3.0, 5.0], [5.0, 40.0], [1e30, 1.0], [float("nan"), 3.0], [float("inf"), 0.0]]
+    ).double()
     assert torch.equal(Surface(scene)(far), torch.zeros(5, 3, dtype=torch.float64))
 
 
@@ -112,7 +114,10 @@ def test_scenes_side_by_side_have_points_of_their_own() -> None:
 @given(seed=st.integers(0, 10_000), parts=st.integers(1, 7))
 def test_chunking_changes_nothing(seed: int, parts: int) -> None:
     generator = torch.Generator().manual_seed(seed)
-    scene, points = torch.rand(3, 13, 17, generator=generator), torch.rand(50, 2, generator=generator) * 20 - 2
+    scene, points = (
+        torch.rand(3, 13, 17, generator=generator),
+        torch.rand(50, 2, generator=generator) * 20 - 2,
+    )
     untouched = scene.clone()
     whole = Surface(scene)(points)
     assert torch.equal(whole, torch.cat([Surface(scene)(chunk) for chunk in points.chunk(parts)]))

@@ -1,9 +1,36 @@
 """wherein finds where in a picture a thing is, by optimisation over transformations."""
 
-from wherein.errors import ArgumentError, PictureError, WhereinError
-from wherein.register import Registration, register
-from wherein.solve import Status
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wherein.errors import ArgumentError, PictureError, WhereinError
+    from wherein.register import Registration, register
+    from wherein.solve import Status
 
 __version__ = "0.1.0"
 
 __all__ = ["ArgumentError", "PictureError", "Registration", "Status", "WhereinError", "register"]
+
+_HOMES = {
+    "ArgumentError": "wherein.errors",
+    "PictureError": "wherein.errors",
+    "WhereinError": "wherein.errors",
+    "Registration": "wherein.register",
+    "register": "wherein.register",
+    "Status": "wherein.solve",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for: torch takes seconds, `wherein --help` must not."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'wherein' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    # A submodule of the same name has been put here by the import; the public name wins.
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

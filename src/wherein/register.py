@@ -51,11 +51,11 @@ class Registration:
         return float(abs(np.linalg.det(self.matrix[:2, :2])) ** 0.5)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists, for JSON."""
+        """Plain numbers and lists, for JSON; None where there is no number."""
         return {
             "status": str(self.status),
-            "zncc": self.zncc,
-            "cost": self.cost,
+            "zncc": self.zncc if math.isfinite(self.zncc) else None,
+            "cost": self.cost if math.isfinite(self.cost) else None,
             "steps": self.steps,
             "matrix": self.matrix.tolist(),
             "angle": self.angle,

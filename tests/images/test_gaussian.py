@@ -47,7 +47,9 @@ def test_density_has_the_covariance_it_says() -> None:
     density = gaussian_density(covariance, 14)
     w = offsets_2d(14, covariance)
     assert abs(density.sum() - 1) < 1e-6
-    torch.testing.assert_close(torch.einsum("yx,yxi,yxj->ij", density, w, w), covariance, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(
+        torch.einsum("yx,yxi,yxj->ij", density, w, w), covariance, rtol=1e-4, atol=1e-4
+    )
 
 
 def test_full_convolution_and_its_adjoint() -> None:
@@ -55,7 +57,9 @@ def test_full_convolution_and_its_adjoint() -> None:
     expected = F.conv2d(picture[:, None], taps.flip(0, 1)[None, None], padding=4)[:, 0]
     torch.testing.assert_close(convolve_full(picture, taps), expected)
     other = torch.rand(3, 13, 12, dtype=torch.float64)
-    torch.testing.assert_close((convolve_full(picture, taps) * other).sum(), (picture * correlate_valid(other, taps)).sum())
+    torch.testing.assert_close(
+        (convolve_full(picture, taps) * other).sum(), (picture * correlate_valid(other, taps)).sum()
+    )
 
 
 def test_gradients_in_sigma_covariance_and_picture() -> None:

@@ -55,5 +55,7 @@ def test_positive_angles_turn_x_towards_y() -> None:
 def test_names_and_what_else_may_be_said() -> None:
     assert motion_named("affine") is MOTIONS["affine"]
     assert motion_named(MOTIONS["similarity"]) is MOTIONS["similarity"]
-    with pytest.raises(ArgumentError, match=r"motion 'rigid' is not known; it can be 'translation', 'euclidean'"):
+    with pytest.raises(
+        ArgumentError, match=r"motion 'rigid' is not known; it can be 'translation', 'euclidean'"
+    ):
         motion_named("rigid")

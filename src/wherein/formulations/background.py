@@ -65,9 +65,8 @@ class BackgroundFormulation(QuadraticFormulation):
 
     def start_background(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B C h w"]:
         """The smoothed difference of the scene at `frame` and the motif (appendix A.3)."""
-        with torch.no_grad():
-            warped = self._warp(fields.transform(frame, self.points))
-            return blur(warped - self._motif.masked, self._coarse)
+        warped = self._warp(fields.transform(frame, self.points))
+        return blur(warped - self._motif.masked, self._coarse)
 
     def target(self, background: Tensor | None) -> Float[Tensor, "*B C h w"]:  # noqa: D102
         if background is None:

@@ -116,11 +116,15 @@ class QuadraticFormulation(Formulation):
         self, warped: Float[Tensor, "*B C h w"], background: Tensor | None = None
     ) -> tuple[Float[Tensor, "*B"], Float[Tensor, "*B C h w"]]:
         """φ(z) and its derivative ∂φ/∂z."""
+        cost, slope, gain = self._compare(warped, background)
+        return cost, gain * slope
+
+    def _compare(self, warped: Tensor, background: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """φ(z), Q(a z + b − x̂) and the gain a: ∂φ/∂z is their product, −∂φ/∂x̂ the second alone."""
         target = self.target(background)
         gain, lit = self._light(warped, target)
         slope = self.metric(lit - target)
-        cost = 0.5 * ((lit - target) * slope).sum((-3, -2, -1)) + self.floor
-        return cost, slope if gain is None else gain * slope
+        return 0.5 * ((lit - target) * slope).sum((-3, -2, -1)) + self.floor, slope, gain
 
     def cost(self, field: Float[Tensor, "*B h w 2"], background: Tensor | None = None) -> Float[Tensor, "*B"]:
         """φ(y∘τ) of a vector field."""
@@ -131,8 +135,8 @@ class QuadraticFormulation(Formulation):
     ) -> tuple[Float[Tensor, "B"], Float[Tensor, "B h w 2"], Tensor | None]:
         """φ and its gradient in the vector field, ∇_τ φ (proposition 1), and in the background model."""
         warped, derivative = self._jet(field)
-        cost, slope = self.misfit(warped, background)
-        gradient = torch.einsum("bchw,bchwi->bhwi", slope, derivative)
+        cost, slope, gain = self._compare(warped, background)
+        gradient = torch.einsum("bchw,bchwi->bhwi", gain * slope, derivative)
         return cost, gradient, self.background_gradient(slope)
 
     def evaluate(self, frame: Float[Tensor, "B 3 3"], background: Tensor | None = None) -> Evaluation:  # noqa: D102
@@ -149,12 +153,9 @@ class QuadraticFormulation(Formulation):
         background: Tensor | None = None,
     ) -> Evaluation:
         warped, derivative = self._jet(fields.transform(frame, self.points))
-        target = self.target(background)
-        gain, lit = self._light(warped, target)
-        slope = self.metric(lit - target)
-        cost = 0.5 * ((lit - target) * slope).sum((-3, -2, -1)) + self.floor
+        cost, slope, gain = self._compare(warped, background)
         columns = torch.einsum("bchwi,bhwip->bpchw", derivative, fields.tangent(frame, change, self.points))
-        if gain is not None:
+        if self.lighting:
             columns = gain[:, None] * self._unlit(columns, warped)
         weighted = self.metric(columns).flatten(2)
         hessian = weighted @ columns.flatten(2).mT
@@ -162,7 +163,7 @@ class QuadraticFormulation(Formulation):
         return Evaluation(cost, gradient, hessian, self.background_gradient(slope))
 
     def background_gradient(self, slope: Float[Tensor, "B C h w"]) -> Float[Tensor, "B C h w"] | None:
-        """∇_β φ from ∂φ/∂z, where there is a background model β."""
+        """∇_β φ from Q(a z + b − x̂), where there is a background model β."""
         del slope
         return None
 
@@ -178,10 +179,10 @@ class QuadraticFormulation(Formulation):
     # Lighting: with s = ⟨1, Q1⟩ and means taken under Q1, the best bias of each channel makes the means of
     # a·z and x̂ agree, and the best gain is then a one-dimensional regression of x̂ on z under Q.
 
-    def _light(self, warped: Tensor, target: Tensor) -> tuple[Tensor | None, Tensor]:
-        """The gain (…, 1, 1, 1), and a z + b; the scene itself where lighting is not eliminated."""
+    def _light(self, warped: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """The gain (…, 1, 1, 1), and a z + b; 1 and the scene itself where lighting is not eliminated."""
         if not self.lighting:
-            return None, warped
+            return warped.new_ones(()), warped
         scene, motif = self._demean(warped), self._demean(target)
         measured = self.metric(scene)
         energy = (scene * measured).sum((-3, -2, -1), keepdim=True)

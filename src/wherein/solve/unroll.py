@@ -81,7 +81,10 @@ class UnrolledStage(nn.Module):
         self.log_sigma = nn.Parameter(sigma.log()) if value_of(sigma) > 0 and not filters else None
         self.half_taps: nn.Parameter | None = None
         if filters:
-            require(not isinstance(settings, Spikes), "spikes take their filter from the pose: it cannot be learned")
+            require(
+                not isinstance(settings, Spikes),
+                "spikes take their filter from the pose: it cannot be learned",
+            )
             taps = gaussian_1d(sigma)
             self.half_taps = nn.Parameter(taps[taps.numel() // 2 :].clone())
 

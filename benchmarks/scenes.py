@@ -1,0 +1,234 @@
+"""Registration problems whose answer is known exactly.
+
+Every picture of a problem is sampled once, from the continuous source that both motif and scene share,
+so that nothing but the truth relates them. Each problem has a random generator of its own: problem 17 is
+the same whether 20 or 100 are made, and no two groups share their draws.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from scipy import ndimage
+
+from benchmarks import photographs
+from benchmarks.geometry import (
+    Array,
+    Spline,
+    apply,
+    centred,
+    corners,
+    four_points,
+    homogeneous,
+    linear,
+    pixels,
+    rotation,
+    shift,
+)
+
+SCENE = (512, 384)  # width, height of the scenes of Figure 1
+SHIFT, TURN, SCALES = 5.0, 45.0, (0.8, 1.25)  # appendix A.3: px, degrees, factors
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One registration to be solved, and its answer."""
+
+    scene: NDArray  # (H, W, 3) uint8, or float32 in [0, 1]
+    motif: NDArray  # (h, w, 3), or (h, w, 4) with alpha as the mask
+    mask: NDArray | None  # (h, w), where the alpha does not say it
+    truth: Array  # 2×3 or 3×3, motif → scene
+    start: Array | None  # 2×3 or 3×3; None: the motif centred in the scene
+    motion: str
+    photograph: str
+
+    @property
+    def motif_size(self) -> tuple[int, int]:
+        """Width and height of the motif."""
+        return self.motif.shape[1], self.motif.shape[0]
+
+    @property
+    def scene_size(self) -> tuple[int, int]:
+        """Width and height of the scene."""
+        return self.scene.shape[1], self.scene.shape[0]
+
+    @property
+    def support(self) -> NDArray[np.bool_]:
+        """Where the motif is, (h, w)."""
+        if self.mask is not None:
+            return np.asarray(self.mask) > 0
+        if self.motif.shape[2] == 4:
+            return self.motif[..., 3] > 127
+        return np.ones(self.motif.shape[:2], dtype=bool)
+
+    @property
+    def start_matrix(self) -> Array:
+        """The start as a matrix, for methods that need one."""
+        return centred(self.scene_size, self.motif_size) if self.start is None else self.start
+
+
+def generator(seed: int, index: int, group: str) -> np.random.Generator:
+    """The random numbers of one problem."""
+    return np.random.default_rng([seed, index, crc32(group.encode())])
+
+
+# --- 1. the poses of Figure 1 ---
+
+
+def figure1(kind: str, where: str, count: int = 100, seed: int = 0) -> Iterator[Problem]:
+    """Poses of the paper's Figure 1: the crab's body painted on random crops of the beach, or of others.
+
+    kind: translation | euclidean | similarity | affine; where: beach | photographs.
+    """
+    choices = names_of(where)
+    for index in range(count):
+        rng = generator(seed, index, f"figure1 {kind} {where}")
+        name = choices[index % len(choices)]
+        motif = body(rng)
+        background = photographs.crop(name, *SCENE, rng)
+        truth = figure1_pose(kind, (motif.shape[1], motif.shape[0]), rng)
+        yield Problem(paint(background, motif, truth), motif, None, truth, None, kind, name)
+
+
+def names_of(where: str) -> tuple[str, ...]:
+    """The backgrounds of Figure 1; where the beach is missing, the other photographs stand in."""
+    beach = tuple(name for name in photographs.names(beach=True) if name == "beach")
+    return beach if where == "beach" and beach else photographs.names()
+
+
+def body(rng: np.random.Generator) -> NDArray[np.uint8]:
+    """The crab's body (RGBA), or an ellipse cut out of a photograph where ../shared is missing."""
+    if photographs.BODY.exists():
+        return np.asarray(Image.open(photographs.BODY).convert("RGBA"))
+    cut = photographs.crop("astronaut", 178, 102, rng)
+    x, y = (pixels(178, 102).T - np.array([[88.5], [50.5]])) / np.array([[88.5], [50.5]])
+    alpha = np.where(x**2 + y**2 <= 1, 255, 0).reshape(102, 178, 1)
+    return np.concatenate([cut, alpha.astype(np.uint8)], axis=-1)
+
+
+def _euclidean(rng: np.random.Generator) -> Array:
+    return rotation(rng.uniform(-TURN, TURN))
+
+
+def _affine(rng: np.random.Generator) -> Array:
+    stretch = np.diag(rng.uniform(*SCALES, 2))
+    return _euclidean(rng) @ stretch @ _euclidean(rng).T
+
+
+POSES: dict[str, Callable[[np.random.Generator], Array]] = {
+    "translation": lambda rng: np.eye(2),
+    "euclidean": _euclidean,
+    "similarity": lambda rng: rng.uniform(*SCALES) * _euclidean(rng),
+    "affine": _affine,
+}
+
+
+def figure1_pose(kind: str, motif_size: tuple[int, int], rng: np.random.Generator) -> Array:
+    """A random pose about the motif's centre, which lies at the scene's centre but for the shift."""
+    offset = rng.uniform(-SHIFT, SHIFT, 2)
+    return about_centre(POSES[kind](rng), motif_size, homogeneous(centred(SCENE, motif_size)), offset)[:2]
+
+
+def about_centre(a: Array, size: tuple[int, int], place: Array, offset: Array) -> Array:
+    """`place` after the linear map `a` about the motif's centre and a shift, 3×3."""
+    middle = (size[0] - 1) / 2, (size[1] - 1) / 2
+    return place @ shift(*offset) @ shift(*middle) @ linear(a) @ shift(-middle[0], -middle[1])
+
+
+def paint(background: NDArray[np.uint8], motif: NDArray[np.uint8], matrix: Array) -> NDArray[np.uint8]:
+    """The motif (RGBA) over a picture: premultiplied, cubic, through the inverse matrix.
+
+    One sample a pixel: a whole-pixel shift is an exact paste, and scales down to 0.8 alias little.
+    """
+    margin = 8  # a spline of zeros has died away well within it
+    layer = np.pad(motif / 255.0, ((margin, margin), (margin, margin), (0, 0)))
+    layer[..., :3] *= layer[..., 3:]
+    width, height = background.shape[1], background.shape[0]
+    points = apply(np.linalg.inv(homogeneous(matrix)), pixels(width, height)) + margin
+    near = np.all((points >= 0) & (points <= np.array([layer.shape[1], layer.shape[0]]) - 1), axis=1)
+    painted = Spline(layer)(points[near])
+    alpha = np.clip(painted[:, 3:], 0, 1)
+    scene = background.reshape(-1, 3) / 255.0
+    scene[near] = np.clip(painted[:, :3], 0, alpha) + (1 - alpha) * scene[near]
+    return np.rint(scene * 255).astype(np.uint8).reshape(background.shape)
+
+
+# --- 2. sub-pixel ---
+
+
+def subpixel(
+    count: int = 120,
+    seed: int = 0,
+    *,
+    size: int = 300,
+    margin: int = 30,
+    blur: float = 1.0,
+    quantise: bool = False,
+) -> Iterator[Problem]:
+    """Small affine warps of lightly blurred photographs, both pictures sampled from one quintic spline."""
+    choices = photographs.names(beach=True)
+    around = 2 * margin + 70  # the warped scene reaches a little further than its own margin
+    for index in range(count):
+        rng = generator(seed, index, "subpixel")
+        name = choices[index % len(choices)]
+        source = photographs.textured_crop(name, size + around, size, rng) / 255.0
+        picture = Spline(ndimage.gaussian_filter(source, (blur, blur, 0)), order=5)
+        start = shift(margin, margin)
+        truth = about_centre(small_affine(rng), (size, size), start, rng.uniform(-SHIFT, SHIFT, 2))
+        views = {"size": size, "outer": size + 2 * margin, "name": name, "quantise": quantise}
+        yield _two_views(picture, truth[:2], start[:2], motion="affine", **views)
+
+
+def small_affine(rng: np.random.Generator) -> Array:
+    """Scale 0.95 to 1.05, rotation up to ±5°, shear up to ±0.03."""
+    shear = np.array([[1.0, rng.uniform(-0.03, 0.03)], [0.0, 1.0]])
+    return rng.uniform(0.95, 1.05) * rotation(rng.uniform(-5, 5)) @ shear
+
+
+# --- 3. homographies ---
+
+
+def homographies(
+    count: int = 100, seed: int = 0, *, size: int = 128, spread: float = 16, margin: int = 0
+) -> Iterator[Problem]:
+    """The four corners of a window move by up to ±spread px each; both views are size × size px.
+
+    Without a margin parts of the motif lie outside of the scene; with one the scene shows more.
+    """
+    choices = photographs.names(beach=True)
+    for index in range(count):
+        rng = generator(seed, index, f"homographies {margin}")
+        name = choices[index % len(choices)]
+        source = photographs.textured_crop(name, size + 2 * margin + 6 * int(spread), size, rng)
+        square, start = corners(size, size), shift(margin, margin)
+        truth = start @ four_points(square, square + rng.uniform(-spread, spread, (4, 2)))
+        picture = Spline(source / 255.0, order=5)
+        views = {"size": size, "outer": size + 2 * margin, "name": name, "quantise": True}
+        yield _two_views(picture, truth, start, motion="homography", **views)
+
+
+def _two_views(
+    picture: Spline,
+    truth: Array,
+    start: Array,
+    *,
+    size: int,
+    outer: int,
+    motion: str,
+    name: str,
+    quantise: bool,
+) -> Problem:
+    """The central window of a picture as the motif, and the picture seen through the truth as the scene."""
+    origin = (picture.size[0] - size) // 2
+    motif = picture(pixels(size, size) + origin).reshape(size, size, 3)
+    back = apply(np.linalg.inv(homogeneous(truth)), pixels(outer, outer))
+    scene = picture(back + origin).reshape(outer, outer, 3)
+    return Problem(_levels(scene, quantise), _levels(motif, quantise), None, truth, start, motion, name)
+
+
+def _levels(picture: Array, quantise: bool) -> NDArray:
+    clipped = np.clip(picture, 0, 1)
+    return np.rint(clipped * 255).astype(np.uint8) if quantise else clipped.astype(np.float32)

@@ -1,0 +1,127 @@
+"""`wherein`: the commands and their arguments.
+
+Nothing heavy is imported here: torch comes in only when work starts.
+"""
+
+import json
+import sys
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from wherein.errors import WhereinError
+
+app = typer.Typer(
+    name="wherein",
+    help="Find where in a picture a thing is, by optimisation over transformations.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+)
+
+USAGE, UNREADABLE = 2, 3
+
+
+class MotionName(StrEnum):
+    """The motion models by name; a test keeps them in step with `wherein.motion`."""
+
+    TRANSLATION = "translation"
+    EUCLIDEAN = "euclidean"
+    SIMILARITY = "similarity"
+    AFFINE = "affine"
+    HOMOGRAPHY = "homography"
+
+
+def say(record: dict[str, Any]) -> None:
+    """One JSON object on a line of standard output."""
+    sys.stdout.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def stop(message: str, code: int) -> NoReturn:
+    """One line on standard error, and the exit status."""
+    typer.echo(f"wherein: {message}", err=True)
+    raise typer.Exit(code)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)
+    ] = False,
+) -> None:
+    """Find where in a picture a thing is, by optimisation over transformations."""
+    if version:
+        from wherein import __version__
+
+        typer.echo(f"wherein {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def register(
+    scene: Annotated[Path, typer.Argument(help="The picture to look in.")],
+    motif: Annotated[Path, typer.Argument(help="The picture to look for; its alpha is its mask.")],
+    motion: Annotated[MotionName, typer.Option(help="How the motif may move.")] = MotionName.EUCLIDEAN,
+    mask: Annotated[Path | None, typer.Option(help="A picture that is white where the motif counts.")] = None,
+    start: Annotated[
+        str | None, typer.Option(help="A matrix as JSON, motif pixels → scene pixels: [[1,0,40],[0,1,30]].")
+    ] = None,
+    robust: Annotated[bool, typer.Option("--robust", help="For motifs that are partly hidden.")] = False,
+    draw: Annotated[Path | None, typer.Option(help="Write a picture of the result to this file.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Let --draw replace a file.")] = False,
+) -> None:
+    """Register one motif in one scene and print the pose as JSON.
+
+    Example: wherein register scene.png motif.png --motion similarity
+    """
+    if draw is not None and draw.exists() and not overwrite:
+        stop(f"{draw} exists; give another name or --overwrite", USAGE)
+    matrix = _matrix(start)
+    from wherein.cli import work
+
+    began = time.perf_counter()
+    try:
+        record, picture = work.register(scene, motif, motion.value, mask, matrix, robust, draw is not None)
+    except work.Unreadable as error:
+        say({"scene": str(scene), "error": str(error)})
+        stop(str(error), UNREADABLE)
+    except WhereinError as error:
+        stop(str(error), USAGE)
+    if draw is not None and picture is not None:
+        work.save(picture, draw)
+    say({**record, "seconds": round(time.perf_counter() - began, 4)})
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(help="Another pose, light and noise for each seed.")] = 0,
+) -> None:
+    """Find a cat's face in a photograph of something else, and write a picture of it.
+
+    Example: wherein demo --out demo
+    """
+    from wherein.cli import show
+
+    try:
+        show.demo(out, seed)
+    except WhereinError as error:
+        stop(str(error), USAGE)
+
+
+def _matrix(text: str | None) -> Any:
+    if text is None:
+        return None
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        stop(f"--start must be a matrix as JSON, such as [[1,0,40],[0,1,30]]: {error}", USAGE)
+
+
+def main() -> None:
+    """The console script."""
+    app()

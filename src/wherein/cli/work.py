@@ -1,0 +1,58 @@
+"""What the commands do, between their arguments and their JSON."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+import wherein
+from wherein.errors import PictureError, WhereinError
+from wherein.images.load import Picture, load_picture
+from wherein.images.motif import Motif
+
+
+class Unreadable(WhereinError):
+    """A file that a command was given cannot be read."""
+
+
+def read(path: Path) -> Picture:
+    """A picture from a file, or `Unreadable`."""
+    try:
+        return load_picture(path)
+    except PictureError as error:
+        raise Unreadable(str(error)) from error
+
+
+def register(
+    scene: Path, motif: Path, motion: str, mask: Path | None, start: Any, robust: bool, draw: bool
+) -> tuple[dict[str, Any], Image.Image | None]:
+    """The record of a registration, and a picture of it where one is wanted."""
+    picture, wanted = read(scene), read(motif)
+    limits = read(mask) if mask is not None else None
+    found = wherein.register(picture, wanted, motion, limits, start, robust=robust)
+    height, width = picture.pixels.shape[-2:]
+    record = {"scene": str(scene), "width": width, "height": height, "motif": motif.stem, "motion": motion}
+    record |= found.to_dict()
+    if not draw:
+        return record, None
+    from wherein.report.picture import draw_registration
+
+    shape = limits.pixels.mean(0) if limits is not None else wanted.mask
+    drawn = Motif(wanted.pixels, shape) if shape is not None else Motif.whole(wanted.pixels)
+    lines = (f"{found.status}, ZNCC {found.zncc:.3f}", f"turned {found.angle:.2f}°, scale {found.scale:.3f}")
+    return record, draw_registration(picture.pixels, drawn, found.matrix, None, lines)
+
+
+def save(picture: Image.Image, path: Path) -> None:
+    """Write a picture whole or not at all: beside its place first, then into it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix or ".png")
+    os.close(handle)
+    try:
+        picture.save(name)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,1 @@
+"""Results as things to look at."""

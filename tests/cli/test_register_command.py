@@ -1,0 +1,102 @@
+"""`wherein register` and `wherein demo`: what they print and how they exit."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from wherein.cli.main import MotionName, app
+from wherein.motion import MOTIONS
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    scene = np.kron(rng.random((12, 16)), np.ones((8, 8)))
+    pixels = (scene * 255).astype(np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "scene.png")
+    Image.fromarray(pixels[30:70, 40:90]).save(tmp_path / "motif.png")
+    (tmp_path / "broken.png").write_bytes(b"not a picture")
+    return tmp_path
+
+
+def test_one_json_object_on_standard_output(folder: Path) -> None:
+    result = runner.invoke(
+        app,
+        [
+            "register",
+            str(folder / "scene.png"),
+            str(folder / "motif.png"),
+            "--motion",
+            "translation",
+            "--start",
+            "[[1,0,38],[0,1,31]]",
+        ],
+    )
+    assert result.exit_code == 0, result.stderr
+    record = json.loads(result.stdout)
+    assert result.stdout.count("\n") == 1
+    assert list(record) == [
+        "scene", "width", "height", "motif", "motion", "status", "zncc", "cost", "steps", "matrix", "angle", "scale", "seconds",
+    ]  # fmt: skip
+    assert (record["width"], record["height"], record["motif"], record["status"]) == (
+        128,
+        96,
+        "motif",
+        "converged",
+    )
+    np.testing.assert_allclose(record["matrix"], [[1, 0, 40], [0, 1, 30]], atol=0.02)
+
+
+def test_draw_writes_a_picture_and_does_not_overwrite(folder: Path) -> None:
+    out = folder / "deep" / "out.png"
+    arguments = ["register", str(folder / "scene.png"), str(folder / "motif.png"), "--draw", str(out)]
+    assert runner.invoke(app, arguments).exit_code == 0
+    assert Image.open(out).width > 128
+    again = runner.invoke(app, arguments)
+    assert again.exit_code == 2
+    assert "exists; give another name or --overwrite" in again.stderr
+    assert runner.invoke(app, [*arguments, "--overwrite"]).exit_code == 0
+    assert [p.name for p in out.parent.iterdir()] == ["out.png"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["broken.png", "motif.png"], 3, "broken.png"),
+        (["missing.png", "motif.png"], 3, "missing.png"),
+        (["scene.png", "broken.png"], 3, "broken.png"),
+        (["motif.png", "scene.png"], 2, "are they swapped"),
+        (["scene.png", "motif.png", "--motion", "rigid"], 2, "rigid"),
+        (["scene.png", "motif.png", "--start", "[[1,"], 2, "--start must be a matrix as JSON"),
+        (["scene.png", "motif.png", "--start", "[1]"], 2, "2×3 or 3×3"),
+        (["scene.png"], 2, "MOTIF"),
+    ],
+)
+def test_exit_status(folder: Path, arguments: list[str], code: int, words: str) -> None:
+    paths = [str(folder / a) if a.endswith(".png") else a for a in arguments]
+    result = runner.invoke(app, ["register", *paths])
+    assert result.exit_code == code
+    assert words in result.stderr
+    if code == 3:
+        assert set(json.loads(result.stdout)) == {"scene", "error"}
+
+
+def test_the_motions_are_the_librarys() -> None:
+    assert [m.value for m in MotionName] == list(MOTIONS)
+
+
+def test_demo_writes_its_picture(tmp_path: Path) -> None:
+    result = runner.invoke(app, ["demo", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "converged" in result.stdout
+    assert Image.open(tmp_path / "register.png").width > 600
+
+
+def test_version() -> None:
+    assert runner.invoke(app, ["--version"]).stdout.startswith("wherein 0.")

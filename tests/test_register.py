@@ -1,0 +1,243 @@
+"""register(): quality on real photographs, every input that can be wrong, and every fit that can fail."""
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from benchmarks import scenes
+from benchmarks.geometry import corners
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import wherein
+from wherein import ArgumentError, PictureError, Status
+from wherein.motion import Euclidean
+
+Array = NDArray[np.float64]
+
+
+def corner_error(found: Array, problem: scenes.Problem) -> float:
+    """RMS over the four corners of the motif, in pixels."""
+    height, width = problem.motif.shape[:2]
+    square = np.column_stack((corners(width, height), np.ones(4)))
+    ends = []
+    for matrix in (found, problem.truth):
+        full = np.vstack((matrix, (0, 0, 1))) if matrix.shape[0] == 2 else matrix
+        moved = square @ full.T
+        ends.append(moved[:, :2] / moved[:, 2:])
+    return float(np.sqrt(((ends[0] - ends[1]) ** 2).sum(1).mean()))
+
+
+def solve(problem: scenes.Problem) -> wherein.Registration:
+    return wherein.register(problem.scene, problem.motif, problem.motion, problem.mask, problem.start)
+
+
+@pytest.mark.parametrize("where", ["beach", "photographs"])
+@pytest.mark.parametrize("kind", ["translation", "euclidean", "similarity", "affine"])
+def test_the_poses_of_figure_1(kind: str, where: str, shared: Path) -> None:
+    """A tenth of what `make bench` runs, from another seed."""
+    found = [(solve(p), p) for p in scenes.figure1(kind, where, count=10, seed=77)]
+    assert min(r.zncc for r, _ in found) >= 0.9
+    assert np.median([corner_error(r.matrix, p) for r, p in found]) < 0.05
+    assert all(r.status is Status.CONVERGED for r, _ in found)
+
+
+def test_sub_pixel_accuracy() -> None:
+    errors = [corner_error(solve(p).matrix, p) for p in scenes.subpixel(count=18, seed=77)]
+    assert np.sqrt(np.mean(np.square(errors))) <= 0.004
+
+
+def test_homographies_with_parts_of_the_motif_outside() -> None:
+    errors = [corner_error(solve(p).matrix, p) for p in scenes.homographies(count=20, seed=77)]
+    assert np.mean(np.array(errors) < 1) >= 0.95
+
+
+@pytest.fixture(scope="module")
+def textured() -> Array:
+    """A 96 × 128 picture with structure at every scale."""
+    rng = np.random.default_rng(5)
+    picture = np.zeros((96, 128))
+    for size in (4, 8, 16, 32):
+        picture += np.kron(rng.random((96 // size, 128 // size)), np.ones((size, size)))
+    return picture / picture.max()
+
+
+START = [[1, 0, 39], [0, 1, 31]]
+
+
+def test_whole_pixels_are_found_to_a_hundredth(textured: Array) -> None:
+    found = wherein.register(textured, textured[30:70, 40:90], "translation", start=START)
+    np.testing.assert_allclose(found.matrix, [[1, 0, 40], [0, 1, 30]], atol=0.01)
+    assert found.matrix.dtype == np.float64
+    assert found.zncc > 0.999
+    assert (str(found.status), found.status) == ("converged", Status.CONVERGED)
+    assert (round(found.angle, 3), round(found.scale, 3)) == (0, 1)
+
+
+@settings(max_examples=10, deadline=None)
+@given(gain=st.floats(0.2, 1.0), bias=st.floats(0.0, 0.5))
+def test_light_does_not_matter(textured: Array, gain: float, bias: float) -> None:
+    scene = np.clip(gain * textured * (1 - bias) + bias, 0, 1)
+    found = wherein.register(scene, textured[30:70, 40:90], start=START)
+    np.testing.assert_allclose(found.matrix, [[1, 0, 40], [0, 1, 30]], atol=0.02)
+
+
+def test_every_kind_of_picture_gives_the_same(textured: Array, tmp_path: Path) -> None:
+    from PIL import Image
+
+    scene = (textured * 255).round().astype(np.uint8)
+    motif = scene[30:70, 40:90]
+    Image.fromarray(motif).save(tmp_path / "motif.png")
+    expected = wherein.register(scene, motif, start=START).matrix
+    for kind in (
+        tmp_path / "motif.png",
+        str(tmp_path / "motif.png"),
+        Image.fromarray(motif),
+        np.stack([motif] * 3, -1),
+        torch.from_numpy(motif.copy()),
+        motif.astype(np.uint16) * 257,
+    ):
+        np.testing.assert_allclose(wherein.register(scene, kind, start=START).matrix, expected, atol=1e-4)
+
+
+def test_the_mask_and_alpha_hide_what_is_not_the_motif(textured: Array) -> None:
+    motif = textured[30:70, 40:90].copy()
+    mask = np.ones((40, 50))
+    mask[:, 30:] = 0
+    motif[:, 30:] = np.random.default_rng(0).random((40, 20))
+    alpha = np.dstack((motif, motif, motif, mask))
+    for found in (
+        wherein.register(textured, motif, mask=mask, start=START),
+        wherein.register(textured, motif, mask=mask.astype(bool), start=START),
+        wherein.register(textured, alpha, start=START),
+    ):
+        np.testing.assert_allclose(found.matrix, [[1, 0, 40], [0, 1, 30]], atol=0.02)
+
+
+def test_robust_weights_see_past_what_covers_the_motif(textured: Array) -> None:
+    scene = textured.copy()
+    scene[30:52, 40:70] = np.random.default_rng(1).random((22, 30))
+    plain = wherein.register(scene, textured[30:70, 40:90], start=START)
+    robust = wherein.register(scene, textured[30:70, 40:90], start=START, robust=True)
+    truth = np.array([[1, 0, 40], [0, 1, 30]])
+    assert np.abs(robust.matrix - truth)[:, 2].max() < 0.1
+    assert np.abs(robust.matrix - truth).max() <= np.abs(plain.matrix - truth).max()
+    assert robust.cost < 1 - robust.zncc
+
+
+def test_a_start_keeps_what_the_motion_cannot_move(textured: Array) -> None:
+    """Euclidean motion from a start with a scale of 2: the scale stays."""
+    motif = textured[30:70:2, 40:90:2]
+    found = wherein.register(textured, motif, "euclidean", start=[[2, 0, 39], [0, 2, 31]])
+    assert found.scale == pytest.approx(2, abs=1e-6)
+    assert np.abs(found.matrix[:, 2] - (40, 30)).max() < 1
+
+
+def test_a_motion_model_will_do_and_bgr_too(textured: Array) -> None:
+    scene = np.dstack((textured, textured**2, textured**3))
+    a = wherein.register(scene, scene[30:70, 40:90], Euclidean(), start=START)
+    b = wherein.register(scene[..., ::-1], scene[30:70, 40:90, ::-1], "euclidean", start=START, color="bgr")
+    assert np.array_equal(a.matrix, b.matrix)
+
+
+def test_from_run_to_run_and_threads_the_same(textured: Array) -> None:
+    runs = []
+    before = torch.get_num_threads()
+    for threads in (1, 2, 1):
+        torch.set_num_threads(threads)
+        runs.append(wherein.register(textured, textured[30:70, 40:90], "affine").matrix)
+    torch.set_num_threads(before)
+    assert np.array_equal(runs[0], runs[2])
+    np.testing.assert_allclose(runs[0], runs[1], atol=1e-5)
+
+
+def test_inputs_are_not_touched(textured: Array) -> None:
+    scene, motif = textured.copy(), textured[30:70, 40:90].copy()
+    wherein.register(scene, motif, start=START)
+    assert np.array_equal(scene, textured)
+    assert np.array_equal(motif, textured[30:70, 40:90])
+
+
+# What fails is told by a status.
+
+
+def test_no_texture(textured: Array) -> None:
+    for scene, motif in (
+        (textured, np.full((20, 20), 0.5)),
+        (np.full((96, 128), 0.5), textured[30:70, 40:90]),
+        (textured, np.full((1, 1), 0.5)),
+    ):
+        found = wherein.register(scene, motif)
+        assert str(found.status) == "no texture"
+        assert np.isfinite(found.matrix).all()
+        assert math.isnan(found.zncc)
+
+
+@pytest.mark.parametrize("motion", ["translation", "euclidean", "similarity", "affine", "homography"])
+def test_a_start_far_outside(textured: Array, motion: str) -> None:
+    for far in (500.0, -1e4, 1e9):
+        found = wherein.register(textured, textured[30:70, 40:90], motion, start=[[1, 0, far], [0, 1, far]])
+        assert str(found.status) == "outside"
+        assert np.isfinite(found.matrix).all()
+
+
+def test_tiny_motifs_and_scenes_neither_hang_nor_lie(textured: Array) -> None:
+    for height, width in ((1, 2), (2, 2), (3, 3), (1, 40), (5, 4)):
+        found = wherein.register(textured, textured[30 : 30 + height, 40 : 40 + width], "affine")
+        assert np.isfinite(found.matrix).all()
+        assert not (str(found.status) == "converged" and math.isnan(found.zncc))
+    small = textured[:2, :3]
+    assert np.isfinite(wherein.register(small, small).matrix).all()
+
+
+def test_noise_against_noise_has_a_finite_answer() -> None:
+    rng = np.random.default_rng(0)
+    for motion in ("euclidean", "affine", "homography"):
+        found = wherein.register(rng.random((60, 70)), rng.random((30, 25)), motion)
+        assert np.isfinite(found.matrix).all()
+        assert found.zncc < 0.6
+
+
+# What is wrong is told by an exception, in words.
+
+
+def test_wrong_arguments(textured: Array, tmp_path: Path) -> None:
+    motif = textured[30:70, 40:90]
+    spoiled = textured.copy()
+    spoiled[3, 4] = np.nan
+    (tmp_path / "broken.png").write_bytes(b"no picture")
+    with pytest.raises(ArgumentError, match="motion 'rigid' is not known"):
+        wherein.register(textured, motif, "rigid")
+    with pytest.raises(ArgumentError, match=r"larger than the scene \(50 × 40\): are they swapped"):
+        wherein.register(motif, textured)
+    with pytest.raises(ArgumentError, match="mask is empty"):
+        wherein.register(textured, motif, mask=np.zeros((40, 50)))
+    with pytest.raises(ArgumentError, match=r"the mask is \(3, 4\), the motif \(40, 50\)"):
+        wherein.register(textured, motif, mask=np.ones((3, 4)))
+    with pytest.raises(ArgumentError, match=r"shape \(4,\)"):
+        wherein.register(textured, motif, start=[1, 2, 3, 4])
+    with pytest.raises(ArgumentError, match="cannot be inverted"):
+        wherein.register(textured, motif, start=np.zeros((2, 3)))
+    with pytest.raises(ArgumentError, match="not finite"):
+        wherein.register(textured, motif, start=[[1, 0, math.nan], [0, 1, 0]])
+    with pytest.raises(ArgumentError, match="has perspective"):
+        wherein.register(textured, motif, "affine", start=[[1, 0, 0], [0, 1, 0], [0.001, 0, 1]])
+    with pytest.raises(ArgumentError, match="not made of numbers"):
+        wherein.register(textured, motif, start="here")
+    with pytest.raises(ArgumentError):
+        wherein.register(spoiled, motif)
+    with pytest.raises(PictureError, match=r"broken\.png"):
+        wherein.register(tmp_path / "broken.png", motif)
+
+
+def test_to_dict_is_plain_json(textured: Array) -> None:
+    import json
+
+    lost = wherein.register(textured, np.full((20, 20), 0.5)).to_dict()
+    assert lost["zncc"] is None
+    assert json.loads(json.dumps(lost, allow_nan=False)) == lost
+    assert sys.getsizeof(lost) > 0
