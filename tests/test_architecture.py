@@ -20,7 +20,7 @@ ORDER = [
     "theory",
     "native",
     "solve",
-    "register",
+    "registration",
     "report",
     "cli",
 ]

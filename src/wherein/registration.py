@@ -164,7 +164,7 @@ def _fit(
         seen = float(objective.seen(type(at)(at.pose[order[:1]]))[0])
         status = Status.OUTSIDE if seen < 0.25 else Status.FLAT
         zncc = cost = math.nan
-    return Registration(_public(poses[0], motion), zncc, cost, int(taken[0]), status)
+    return Registration(_public(poses[0], motion), min(zncc, 1.0), max(cost, 0.0), int(taken[0]), status)
 
 
 def _tolerance(stage: Stage) -> float:
@@ -256,6 +256,10 @@ def _motif(source: Source, mask: Source | None, color: str) -> Motif:
     else:
         weights = picture.mask.detach().float() if picture.mask is not None else torch.ones_like(pixels[0])
     require(
+        weights.shape == pixels.shape[-2:],
+        f"the mask is {tuple(weights.shape)}, the motif {tuple(pixels.shape[-2:])}: they must agree",
+    )
+    require(
         bool((weights > 0.5).any()),
         "the motif's mask is empty: at least one pixel must be more than half in it",
     )
@@ -298,12 +302,12 @@ def _matrix(start: ArrayLike, motion: Motion) -> Float[Tensor, "3 3"]:
         matrix = np.vstack((matrix, (0.0, 0.0, 1.0)))
     require(bool(np.isfinite(matrix).all()), f"start must be {allowed}, but has entries that are not finite")
     require(
-        abs(np.linalg.det(matrix)) > 1e-12 and abs(matrix[2, 2]) > 1e-12,
+        bool(abs(np.linalg.det(matrix)) > 1e-12 and abs(matrix[2, 2]) > 1e-12),
         f"start must be {allowed}, but cannot be inverted",
     )
     matrix = matrix / matrix[2, 2]
     require(
-        motion.name == "homography" or not matrix[2, :2].any(),
+        motion.name == "homography" or not bool(matrix[2, :2].any()),
         f'start has perspective, which motion="{motion.name}" cannot keep: use motion="homography"',
     )
     return torch.from_numpy(matrix)
