@@ -7,7 +7,7 @@ import pytest
 from jaxtyping import install_import_hook
 
 # Before wherein is imported, so that every annotated function is checked under test.
-_hook = install_import_hook("wherein", "beartype.beartype")
+_hook = install_import_hook("wherein", "typecheck.checked")
 
 import torch  # noqa: E402 (after the hook on purpose)
 

@@ -22,7 +22,7 @@ ORDER = [
     "theory",
     "solve",
     "pyramid",
-    "register",
+    "registration",
     "report",
     "cli",
 ]

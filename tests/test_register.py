@@ -134,7 +134,8 @@ def test_a_start_keeps_what_the_motion_cannot_move(textured: Array) -> None:
     motif = textured[30:70:2, 40:90:2]
     found = wherein.register(textured, motif, "euclidean", start=[[2, 0, 39], [0, 2, 31]])
     assert found.scale == pytest.approx(2, abs=1e-6)
-    assert np.abs(found.matrix[:, 2] - (40, 30)).max() < 1
+    assert np.abs(found.matrix[:, 2] - (40, 30)).max() < 1.1  # blocks of 4 px leave a pixel of freedom
+    assert found.zncc > 0.99
 
 
 def test_a_motion_model_will_do_and_bgr_too(textured: Array) -> None:

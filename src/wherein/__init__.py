@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wherein.errors import ArgumentError, PictureError, WhereinError
-    from wherein.register import Registration, register
+    from wherein.registration import Registration, register
     from wherein.solve import Status
 
 __version__ = "0.1.0"
@@ -16,8 +16,8 @@ _HOMES = {
     "ArgumentError": "wherein.errors",
     "PictureError": "wherein.errors",
     "WhereinError": "wherein.errors",
-    "Registration": "wherein.register",
-    "register": "wherein.register",
+    "Registration": "wherein.registration",
+    "register": "wherein.registration",
     "Status": "wherein.solve",
 }
 
@@ -27,7 +27,6 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'wherein' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
-    # A submodule of the same name has been put here by the import; the public name wins.
     globals()[name] = value
     return value
 

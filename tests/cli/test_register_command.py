@@ -57,7 +57,8 @@ def test_draw_writes_a_picture_and_does_not_overwrite(folder: Path) -> None:
     out = folder / "deep" / "out.png"
     arguments = ["register", str(folder / "scene.png"), str(folder / "motif.png"), "--draw", str(out)]
     assert runner.invoke(app, arguments).exit_code == 0
-    assert Image.open(out).width > 128
+    with Image.open(out) as drawn:
+        assert drawn.width > 128
     again = runner.invoke(app, arguments)
     assert again.exit_code == 2
     assert "exists; give another name or --overwrite" in again.stderr
@@ -75,7 +76,7 @@ def test_draw_writes_a_picture_and_does_not_overwrite(folder: Path) -> None:
         (["scene.png", "motif.png", "--motion", "rigid"], 2, "rigid"),
         (["scene.png", "motif.png", "--start", "[[1,"], 2, "--start must be a matrix as JSON"),
         (["scene.png", "motif.png", "--start", "[1]"], 2, "2×3 or 3×3"),
-        (["scene.png"], 2, "MOTIF"),
+        (["scene.png"], 2, "motif"),
     ],
 )
 def test_exit_status(folder: Path, arguments: list[str], code: int, words: str) -> None:
@@ -95,7 +96,8 @@ def test_demo_writes_its_picture(tmp_path: Path) -> None:
     result = runner.invoke(app, ["demo", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "converged" in result.stdout
-    assert Image.open(tmp_path / "register.png").width > 600
+    with Image.open(tmp_path / "register.png") as drawn:
+        assert drawn.width > 600
 
 
 def test_version() -> None:

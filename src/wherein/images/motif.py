@@ -23,10 +23,6 @@ class Motif:
     mask: Float[Tensor, "h w"]
 
     def __post_init__(self) -> None:
-        require(
-            self.pixels.shape[-2:] == self.mask.shape,
-            f"the mask is {tuple(self.mask.shape)}, the motif {tuple(self.pixels.shape[-2:])}: they must agree",
-        )
         require(bool((self.mask.detach() > 0).any()), "the motif's mask is empty: give it at least one pixel")
 
     @staticmethod

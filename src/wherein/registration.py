@@ -146,7 +146,8 @@ def _fit(pyramid: Pyramid, poses: Poses, stages: tuple[Stage, ...], robust: bool
     if not math.isfinite(zncc):
         status = Status.OUTSIDE if float(level.objective.seen(at)) < 0.25 else Status.FLAT
         zncc = cost = math.nan
-    return Registration(_public(poses[0], pyramid.motion), zncc, cost, int(taken[0]), status)
+    matrix = _public(poses[0], pyramid.motion)
+    return Registration(matrix, min(zncc, 1.0), max(cost, 0.0), int(taken[0]), status)
 
 
 def _tolerance(stage: Stage) -> float:
@@ -190,6 +191,10 @@ def _motif(source: Source, mask: Source | None, color: str) -> Motif:
         weights = load_picture(mask).pixels.detach().float().mean(0)
     else:
         weights = picture.mask.detach().float() if picture.mask is not None else torch.ones_like(pixels[0])
+    require(
+        weights.shape == pixels.shape[-2:],
+        f"the mask is {tuple(weights.shape)}, the motif {tuple(pixels.shape[-2:])}: they must agree",
+    )
     require(
         bool((weights > 0.5).any()),
         "the motif's mask is empty: at least one pixel must be more than half in it",
