@@ -33,8 +33,8 @@ class Spikes:
         G(A) = det^½(A*A) g_Σ(A),    Σ(A) = σ²I − σ0²(A*A)⁻¹.
 
     A scaling of the plane spreads and dims a smoothed spike; Σ(A) and the determinant undo both, so that
-    where the spikes agree the cost is zero whatever A is. In inverse parameterisation (eq. 15) the matrix of the
-    objective is that of (10) as printed there.
+    where the spikes agree the cost is zero whatever A is. In inverse parameterisation (eq. 15) the matrix of
+    the objective is that of (10) as printed there.
 
     Arguments:
         sigma: σ, the main smoothing.
