@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from benchmarks import scenes
-from benchmarks.geometry import corners
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import wherein
+from benchmarks import scenes
+from benchmarks.geometry import corners
 from wherein import ArgumentError, PictureError, Status
 from wherein.motion import Euclidean
 

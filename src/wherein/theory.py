@@ -260,7 +260,7 @@ def _batch(**tensors: Tensor) -> tuple[int, ...]:
         require(fits and tensor.is_floating_point(), f"{came}: {advice}")
         batches.append(tuple(tensor.shape[:split]))
     try:
-        return tuple(torch.broadcast_shapes(*batches))  # type: ignore[no-untyped-call]
+        return tuple(torch.broadcast_shapes(*batches))
     except RuntimeError as mismatch:
         came = ", ".join(f"{name} {batch}" for name, batch in zip(tensors, batches, strict=True))
         raise ArgumentError(f"batches {came}: they must broadcast; make them equal or 1") from mismatch

@@ -46,7 +46,7 @@ def _taps(a: float, order: int, dtype: torch.dtype, device: torch.device) -> Ten
 def _cubics(t: Tensor, a: float, order: int) -> Tensor:
     """The four taps' weights (4, N), by Horner's rule.
 
-    Not by a matrix product, whose rounding changes with the number of points: results must not depend on chunks.
+    Not by a matrix product, whose rounding changes with the number of points: chunks must not change results.
     """
     taps = _taps(a, order, t.dtype, t.device)
     return (taps[3] * t).add_(taps[2]).mul_(t).add_(taps[1]).mul_(t).add_(taps[0])

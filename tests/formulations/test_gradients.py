@@ -1,4 +1,4 @@
-"""Every formulation: the paper's analytic gradient = autograd's = finite differences, and the propositions."""
+"""Each formulation: the analytic gradient = autograd's = finite differences; and the propositions."""
 
 from dataclasses import replace
 

@@ -103,7 +103,7 @@ def test_proximal_gradient_finds_the_pose(motion: Motion) -> None:
 
 
 def test_background_model_is_learned_along_with_the_pose() -> None:
-    """The motif in the middle, another texture around it: with (4) both solvers lower the cost and find it."""
+    """The motif in the middle, other texture around it: with (4) both solvers find it."""
     known = bank(Translation())
     mask = torch.zeros_like(known.motif.mask)
     mask[6:-6, 6:-6] = 1

@@ -86,7 +86,7 @@ def register(
     began = time.perf_counter()
     try:
         record, picture = work.register(scene, motif, motion.value, mask, matrix, robust, draw is not None)
-    except work.Unreadable as error:
+    except work.UnreadableError as error:
         say({"scene": str(scene), "error": str(error)})
         stop(str(error), UNREADABLE)
     except WhereinError as error:

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import typer
+from numpy.typing import NDArray
 
 import wherein
 from wherein.cli.work import save
@@ -17,7 +18,7 @@ from wherein.report.picture import draw_registration
 
 
 def demo(out: Path, seed: int) -> None:
-    """Paint a cat's face into another photograph, turned, stretched, in other light, with noise; then find it."""
+    """Paint a cat's face into a photograph, turned, stretched, in other light, with noise; then find it."""
     try:
         from skimage import data
     except ImportError as error:
@@ -28,13 +29,13 @@ def demo(out: Path, seed: int) -> None:
     rgba = torch.cat((motif.pixels, motif.mask[None]))
     found = wherein.register(scene, rgba, motion="affine")
     corners = np.array([(x, y, 1.0) for x in (0, motif.width - 1) for y in (0, motif.height - 1)])
-    error = float(np.linalg.norm(corners @ (found.matrix - truth).T, axis=1).max())
+    missed = float(np.linalg.norm(corners @ (found.matrix - truth).T, axis=1).max())
     height, width = scene.shape[-2:]
     start = np.array([[1.0, 0, (width - motif.width) / 2], [0, 1, (height - motif.height) / 2]])
     lines = (
         f"{found.status} after {found.steps} steps",
         f"ZNCC {found.zncc:.3f}, turned {found.angle:.1f}°",
-        f"corner error {error:.3f} px",
+        f"corner error {missed:.3f} px",
         "orange: start, green: found",
     )
     target = out / "register.png"
@@ -42,7 +43,7 @@ def demo(out: Path, seed: int) -> None:
     typer.echo(f"{', '.join(lines[:3])}\nwrote {target}")
 
 
-def cat_face(photograph: np.ndarray) -> Motif:  # type: ignore[type-arg]
+def cat_face(photograph: NDArray[np.uint8]) -> Motif:
     """An ellipse cut out of scikit-image's cat."""
     pixels = load_picture(photograph[15:265, 95:375]).pixels
     height, width = pixels.shape[-2:]
@@ -50,7 +51,9 @@ def cat_face(photograph: np.ndarray) -> Motif:  # type: ignore[type-arg]
     return Motif(pixels, (unit.norm(dim=-1) < 0.97).float())
 
 
-def hide(photograph: np.ndarray, motif: Motif, rng: np.random.Generator) -> tuple[torch.Tensor, np.ndarray]:  # type: ignore[type-arg]
+def hide(
+    photograph: NDArray[np.uint8], motif: Motif, rng: np.random.Generator
+) -> tuple[torch.Tensor, NDArray[np.float64]]:
     """The photograph with the motif painted in, in other light and with noise, and the true matrix."""
     background = load_picture(photograph).pixels
     height, width = background.shape[-2:]
@@ -65,5 +68,5 @@ def hide(photograph: np.ndarray, motif: Motif, rng: np.random.Generator) -> tupl
     return (0.75 * painted + 0.1 + noise).clamp(0, 1), matrix[:2]
 
 
-def _turn(angle: float) -> np.ndarray:  # type: ignore[type-arg]
+def _turn(angle: float) -> NDArray[np.float64]:
     return np.array(((np.cos(angle), -np.sin(angle)), (np.sin(angle), np.cos(angle))))

@@ -13,16 +13,16 @@ from wherein.images.load import Picture, load_picture
 from wherein.images.motif import Motif
 
 
-class Unreadable(WhereinError):
+class UnreadableError(WhereinError):
     """A file that a command was given cannot be read."""
 
 
 def read(path: Path) -> Picture:
-    """A picture from a file, or `Unreadable`."""
+    """A picture from a file, or `UnreadableError`."""
     try:
         return load_picture(path)
     except PictureError as error:
-        raise Unreadable(str(error)) from error
+        raise UnreadableError(str(error)) from error
 
 
 def register(

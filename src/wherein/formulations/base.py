@@ -196,7 +196,7 @@ class QuadraticFormulation(Formulation):
         return picture - mean
 
     def _unlit(self, columns: Tensor, warped: Tensor) -> Tensor:
-        """The columns of the Jacobian without what a change of gain and bias explains (variable projection)."""
+        """The Jacobian's columns without what a change of gain and bias explains (variable projection)."""
         columns, scene = self._demean(columns), self._demean(warped)[:, None]
         measured = self.metric(scene)
         energy = (scene * measured).sum((-3, -2, -1), keepdim=True).clamp_min(torch.finfo(scene.dtype).tiny)

@@ -74,7 +74,7 @@ class Objective(ABC):
         """Which fraction of the motif lies in the scene."""
 
     def prox(self, pose: Tensor, step: Tensor | float) -> Tensor:
-        """prox_{step·λρ}: what the regulariser does after each gradient step; nothing, unless there is one."""
+        """prox_{step·λρ}: what the regulariser does after a gradient step; nothing, unless there is one."""
         del step
         return pose
 

@@ -34,7 +34,7 @@ class Plain:
 
 
 class PlainFormulation(QuadraticFormulation):
-    """`Plain` bound to a scene and a motif; its lattice is the motif's box and the filter's reach around it."""
+    """`Plain` bound to a scene and a motif, on the motif's box and the filter's reach around it."""
 
     def __init__(self, settings: Plain, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
         pad = radius_of(settings.sigma) if settings.taps is None else settings.taps.numel() // 2

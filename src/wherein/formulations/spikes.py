@@ -27,11 +27,14 @@ from wherein.warp import KEYS, Surface
 
 @dataclass(frozen=True)
 class Spikes:
-    """½c ‖G(A) ∗ (y_σ0∘τ_{A,b}) − g_σ² ∗ x_o‖², G(A) = det^½(A*A) g_{Σ(A)}, Σ(A) = σ²I − σ0²(A*A)⁻¹ (eq. 10).
+    """Complementary smoothing (eq. 10), with y_σ0 = g_σ0² ∗ y:
 
-    A scaling of the plane spreads and dims a smoothed spike; Σ(A) and the determinant undo both, so that where
-    the spikes agree the cost is zero whatever A is. In inverse parameterisation (eq. 15) the matrix of the
-    objective is that of (10) as printed there.
+        1/(2c) ‖G(A) ∗ (y_σ0∘τ_{A,b}) − g_σ² ∗ x_o‖²,
+        G(A) = det^½(A*A) g_Σ(A),    Σ(A) = σ²I − σ0²(A*A)⁻¹.
+
+    A scaling of the plane spreads and dims a smoothed spike; Σ(A) and the determinant undo both, so that
+    where the spikes agree the cost is zero whatever A is. In inverse parameterisation (eq. 15) the matrix of
+    the objective is that of (10) as printed there.
 
     Arguments:
         sigma: σ, the main smoothing.

@@ -42,8 +42,8 @@ class Motion(ABC):
 
     def identity(self, *batch: int, like: Tensor | None = None) -> Params:
         """The parameters of the transformation that moves nothing."""
-        options = {"dtype": like.dtype, "device": like.device} if like is not None else {}
-        return torch.zeros(*batch, self.size, **options)  # type: ignore[arg-type]
+        like = torch.empty(0) if like is None else like
+        return like.new_zeros((*batch, self.size))
 
     @abstractmethod
     def matrix(self, params: Params) -> Matrix:

@@ -60,7 +60,7 @@ def draw_registration(
     start: Matrix | None,
     lines: Sequence[str] = (),
 ) -> Image.Image:
-    """A page: the scene with start and find outlined, and beside it the motif, what was found, their difference."""
+    """A page: the scene with start and find outlined, then the motif, what was found, their difference."""
     stage = to_image(scene)
     if start is not None:
         draw_outline(stage, motif, start, START, 2)

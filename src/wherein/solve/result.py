@@ -37,7 +37,7 @@ _WORDS = {
 
 _ADVICE = {
     Status.CONVERGED: "The last step moved the motif by less than the tolerance.",
-    Status.STEP_LIMIT: "The steps ran out before the motif came to rest: allow more steps, or a better start.",
+    Status.STEP_LIMIT: "The steps ran out before the motif came to rest: allow more, or start closer.",
     Status.DIVERGED: "The cost or the pose is no longer a number: use smaller steps or more smoothing.",
     Status.OUTSIDE: "Too little of the motif lies in the scene to say anything: start closer to it.",
     Status.FLAT: "Motif or scene has no texture under the mask, so no pose is better than another.",

@@ -1,7 +1,7 @@
 """Solvers as networks: T steps are T layers, and what sets them can be learned (section 3.3).
 
-Unrolling is a mode of the solvers, not another family of them: the layers here only own the parameters and run
-`proximal_gradient` or `gauss_newton` to a fixed depth, in which everything is differentiable: with
+Unrolling is a mode of the solvers, not another family of them: the layers here only own the parameters and
+run `proximal_gradient` or `gauss_newton` to a fixed depth, in which everything is differentiable: with
 respect to step sizes, smoothing levels, filters, the motif and the scene.
 """
 
