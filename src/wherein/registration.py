@@ -31,7 +31,8 @@ class Registration:
         zncc: zero-normalised cross-correlation on the motif's support, 1 where they agree.
         cost: what was minimised at the end, 1 − ZNCC (of the trusted pixels where it was robust).
         steps: solver steps on the way to this pose, over all scales.
-        status: how it ended; `str(status)` is "converged", "step limit", "diverged", "outside" or "no texture".
+        status: how it ended; `str(status)` is "converged", "step limit", "diverged", "outside" or
+            "no texture".
     """
 
     matrix: NDArray[np.float64]
@@ -75,8 +76,8 @@ def register(
 ) -> Registration:
     """Find the transformation that brings a motif onto a scene, by optimisation from one start.
 
-    The fit is ZNCC on the motif's support, so it does not mind a change of gain and bias. It goes from coarse to
-    fine; at the coarsest scale it begins from several poses around the start: all rotations where no
+    The fit is ZNCC on the motif's support, so it does not mind a change of gain and bias. It goes from coarse
+    to fine; at the coarsest scale it begins from several poses around the start: all rotations where no
     start is given, those within 30° of it where one is.
 
     Arguments:

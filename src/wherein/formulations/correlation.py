@@ -4,11 +4,11 @@ The plain cost (2) without smoothing, least over a gain and a bias a channel of 
 
     min_{a, b} ‖a z + b − x‖²  =  ‖x − x̄‖² (1 − ZNCC(z, x)²),    z = y∘τ on Ω.
 
-Here a step does not move the scene but the motif: z ≈ α x∘M(δ) + β ≈ α (x + J δ) + β, J = Dx · ∂M/∂p. J belongs
-to the motif, so it, and the Gauss–Newton matrix after α and β are eliminated, are made once; a step costs one
-interpolation of the scene and one product with J, and the pose follows by composition, F ← F · M(−δ). Beside the
-speed there are two gains: no noise and no background enters the Jacobian, and where z = x is reached the gradient
-vanishes whatever J is, so that nothing in J can bias the pose.
+Here a step does not move the scene but the motif: z ≈ α x∘M(δ) + β ≈ α (x + J δ) + β, J = Dx · ∂M/∂p. J
+belongs to the motif, so it, and the Gauss–Newton matrix after α and β are eliminated, are made once; a step
+costs one interpolation of the scene and one product with J, and the pose follows by composition,
+F ← F · M(−δ). Beside the speed there are two gains: no noise and no background enters the Jacobian, and where
+z = x is reached the gradient vanishes whatever J is, so that nothing in J can bias the pose.
 """
 
 from dataclasses import replace
@@ -121,9 +121,9 @@ class CorrelationObjective(Objective):
     def probes(self, at: Variables, count: int, drop: float) -> Variables:
         """The first pose, and neighbours of it along the `count` directions in which it is least certain.
 
-        Where a coarse scale leaves a direction undetermined, the pose it hands on can lie in the wrong basin of
-        the next. The directions are the weakest eigenvectors of the Gauss–Newton matrix; each neighbour lies
-        where the quadratic model expects 1 − ZNCC² to have risen by `drop`.
+        Where a coarse scale leaves a direction undetermined, the pose it hands on can lie in the wrong basin
+        of the next. The directions are the weakest eigenvectors of the Gauss–Newton matrix; each neighbour
+        lies where the quadratic model expects 1 − ZNCC² to have risen by `drop`.
         """
         gram = self._whole[0][0]
         hessian = gram[:-1, :-1] - gram[:-1, -1:] * gram[-1:, :-1] / gram[-1, -1]

@@ -15,7 +15,7 @@ def align(
     objective: CorrelationObjective,
     start: Variables,
     steps: int,
-    damping: Damping = Damping(),  # noqa: B008 (frozen)
+    damping: Damping = Damping(),
     tolerance: float = 1e-3,
 ) -> Solution:
     """`gauss_newton` of ZNCC.

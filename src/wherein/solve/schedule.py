@@ -28,8 +28,8 @@ def coarse_to_fine(height: int, width: int, support: float, starts: int, size: i
     """The stages of `register` for a motif.
 
     The coarsest scale leaves the motif at least 10 pixels high and wide and 100 pixels in its support: below
-    that, poses can no longer be told apart. There the many starts are thinned out quickly, since a wrong one shows
-    after a step or two.
+    that, poses can no longer be told apart. There the many starts are thinned out quickly, since a wrong one
+    shows after a step or two.
 
     Arguments:
         height, width, support: of the motif at full size, in pixels.
