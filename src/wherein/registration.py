@@ -12,14 +12,22 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from wherein.errors import ArgumentError, require
-from wherein.formulations import Variables
 from wherein.formulations.correlation import LEAST_VARIANCE
 from wherein.images.load import Source, load_picture
 from wherein.images.motif import Motif
 from wherein.motion import Motion, motion_named
 from wherein.pyramid import Poses, Pyramid
 from wherein.solve import Damping, Status, align
-from wherein.solve.schedule import Stage, coarse_to_fine
+from wherein.solve.schedule import Plan, Search, Stage, coarse_to_fine
+
+_GOOD = 0.05
+"""A cost, 1 − ZNCC, below which a fit is taken for right without trying others."""
+
+_UNCERTAIN = 4
+"""From this many parameters on, directions can stay undetermined at a coarse scale."""
+
+_PROBES, _DROPS = 3, (0.25, 0.8, 1.6)
+"""Along how many directions to probe, and how far: to where 1 − ZNCC² should have risen by that much."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +85,8 @@ def register(
     """Find the transformation that brings a motif onto a scene, by optimisation from one start.
 
     The fit is ZNCC on the motif's support, so it does not mind a change of gain and bias. It goes from coarse
-    to fine; at the coarsest scale it begins from several poses around the start: all rotations where no
-    start is given, those within 30° of it where one is.
+    to fine. Where the start alone does not lead to a good fit, the coarsest scale is searched from several
+    poses around it: all rotations where no start is given, those within 30° of it where one is.
 
     Arguments:
         scene: the picture to look in.
@@ -114,68 +122,136 @@ def register(
         side = pyramid.side(1, None)
         if float(side.known[..., -1].square().mean()) < LEAST_VARIANCE:
             return Registration(_public(first, model), math.nan, math.nan, 0, Status.FLAT)
-        starts = first @ _around(model, wanted, everywhere=start is None)
-        stages = coarse_to_fine(wanted.height, wanted.width, float(len(side.points)), len(starts), model.size)
-        return _fit(pyramid, starts, stages, robust)
+        plan = coarse_to_fine(wanted.height, wanted.width, float(len(side.points)))
+        return _fit(_Descent(pyramid, robust), first, plan, everywhere=start is None)
 
 
-def _fit(pyramid: Pyramid, poses: Poses, stages: tuple[Stage, ...], robust: bool) -> Registration:
-    """Through the stages, from many poses to one; pose matrices are float64, pictures are not.
+@dataclass(frozen=True)
+class _Candidates:
+    """Poses at full size, the best first, each with its cost, the steps it took and how it ended."""
 
-    The start itself enters every stage anew: where a coarse scale has lost the texture, a finer one has it.
-    """
-    first, status = poses[:1], Status.STEP_LIMIT
-    taken = np.zeros(len(poses), dtype=np.int64)
-    for stage in stages:
-        if stage.again:
-            poses, taken = np.concatenate((poses, first)), np.append(taken, 0)
-        level = pyramid.level(stage, poses, robust)
-        at = level.enter(poses)
-        if stage.probes:
-            at = level.objective.probes(at, stage.probes, 0.25)
-            taken = np.pad(taken, (0, len(at.pose) - len(taken)), constant_values=taken[0])
+    poses: Poses
+    costs: NDArray[np.float32]
+    steps: NDArray[np.int64]
+    statuses: tuple[Status, ...]
+
+    @staticmethod
+    def at(poses: Poses) -> "_Candidates":
+        unknown = np.full(len(poses), np.inf, dtype=np.float32)
+        return _Candidates(
+            poses, unknown, np.zeros(len(poses), dtype=np.int64), (Status.STEP_LIMIT,) * len(poses)
+        )
+
+    @property
+    def good(self) -> bool:
+        """So good a fit that no other pose need be tried."""
+        return bool(self.costs[0] < _GOOD)
+
+    def or_better(self, other: "_Candidates") -> "_Candidates":
+        return other if other.costs[0] < self.costs[0] else self
+
+
+class _Descent:
+    """Runs candidates through stages on the scales of a pyramid."""
+
+    def __init__(self, pyramid: Pyramid, robust: bool) -> None:
+        self.pyramid, self.robust = pyramid, robust
+
+    def __call__(self, stages: tuple[Stage, ...], found: _Candidates) -> _Candidates:
+        for stage in stages:
+            found = self._through(stage, found)
+        return found
+
+    def _through(self, stage: Stage, found: _Candidates) -> _Candidates:
+        level = self.pyramid.level(stage, found.poses, self.robust)
         damping = Damping(1e-3 if stage.scale == 1 else 1e-2)
-        found = align(level.objective, at, stage.steps, damping, _tolerance(stage))
-        costs, taken = found.cost.numpy(), taken + found.steps.numpy()
+        ended = align(level.objective, level.enter(found.poses), stage.steps, damping, stage.tolerance)
+        costs = ended.cost.numpy()
         order = costs.argsort(kind="stable")[: stage.keep]
-        poses, taken, best = level.leave(found.variables)[order], taken[order], int(order[0])
-        if stage.steps:
-            status = found.status[best]
-    at, cost = Variables(found.variables.pose[best : best + 1]), float(costs[best])
-    level.objective.robust = False
-    zncc = 1 - (float(align(level.objective, at, 0).cost) if robust else cost)
+        statuses = tuple(ended.status[index] for index in order)
+        steps = found.steps + ended.steps.numpy()
+        return _Candidates(level.leave(ended.variables)[order], costs[order], steps[order], statuses)
+
+    def probe(self, stage: Stage, found: _Candidates) -> _Candidates:
+        """Once more from neighbours of the best pose, in the directions in which it is least certain."""
+        if found.good or self.pyramid.motion.size < _UNCERTAIN:
+            return found
+        level = self.pyramid.level(stage, found.poses, self.robust)
+        at = level.enter(found.poses[:1])
+        around = np.concatenate([level.leave(level.objective.probes(at, _PROBES, drop)) for drop in _DROPS])
+        return found.or_better(self._through(stage, _Candidates.at(around)))
+
+    def zncc(self, pose: Poses, stage: Stage) -> tuple[float, float]:
+        """Of a pose, every pixel trusted alike; and which fraction of the motif is in sight."""
+        level = self.pyramid.level(stage, pose, robust=False)
+        at = level.enter(pose)
+        return 1 - float(align(level.objective, at, 0).cost), float(level.objective.seen(at))
+
+
+def _fit(descend: _Descent, start: Poses, plan: Plan, everywhere: bool) -> Registration:
+    """From the start alone and, as long as the fit is not good, from more poses, to the best that is found.
+
+    Where the start leads straight to the motif, as it mostly does when it is close, nothing else is paid for.
+    """
+    motion, motif = descend.pyramid.motion, descend.pyramid.motif
+    first, half = _Candidates.at(start[None]), (plan.alone + plan.refine)[-1]
+    best = descend.probe(half, descend(plan.alone + plan.refine, first))
+    for search in plan.searches:
+        if best.good:
+            break
+        starts = start @ _around(motion, motif, search, everywhere)
+        # A finer search has passed the scales before its own.
+        refine = tuple(stage for stage in plan.refine if stage.scale < search.thin[0].scale)
+        found = descend(search.thin + refine, _Candidates.at(starts))
+        best = best.or_better(descend.probe(half, found))
+    best = descend(plan.finish, best)
+    if not best.good:
+        # Where a coarse scale has lost the texture, full size has it.
+        best = best.or_better(descend(plan.finish, first))
+    return _result(descend, best, plan.finish[-1])
+
+
+def _result(descend: _Descent, best: _Candidates, stage: Stage) -> Registration:
+    matrix, cost, status = (
+        _public(best.poses[0], descend.pyramid.motion),
+        float(best.costs[0]),
+        best.statuses[0],
+    )
+    zncc, seen = (
+        descend.zncc(best.poses[:1], stage) if descend.robust or cost == math.inf else (1 - cost, 1.0)
+    )
     if not math.isfinite(zncc):
-        status = Status.OUTSIDE if float(level.objective.seen(at)) < 0.25 else Status.FLAT
-        zncc = cost = math.nan
-    matrix = _public(poses[0], pyramid.motion)
-    return Registration(matrix, min(zncc, 1.0), max(cost, 0.0), int(taken[0]), status)
+        zncc, cost, status = math.nan, math.nan, Status.OUTSIDE if seen < 0.25 else Status.FLAT
+    return Registration(matrix, min(zncc, 1.0), max(cost, 0.0), int(best.steps[0]), status)
 
 
-def _tolerance(stage: Stage) -> float:
-    """In pixels of the stage: a hundredth, and at the end a hundred times finer, where the error ends too."""
-    return 1e-2 if stage.scale > 1 else 1e-3 if stage.pixels else 1e-4
-
-
-def _around(motion: Motion, motif: Motif, everywhere: bool) -> Poses:
-    """Poses about the motif's centre to begin from, the identity first."""
-    linear, centre = _linear_starts(motion.size, everywhere), ((motif.width - 1) / 2, (motif.height - 1) / 2)
-    moved = np.tile(np.eye(3), (len(linear), 1, 1))
-    moved[:, :2, :2] = linear
-    moved[:, :2, 2] = centre - linear @ centre
-    return moved
+def _around(motion: Motion, motif: Motif, search: Search, everywhere: bool) -> Poses:
+    """Poses about the motif's centre to begin from."""
+    size = motion.size if search.shapes else min(motion.size, 3)
+    linear = _linear_starts(size, search.turns, 360.0 if everywhere else 75.0)
+    places = np.arange(-search.shifts, search.shifts + 1) * search.spacing
+    shifts = np.array([(x, y) for y in places for x in places])
+    centre = np.array(((motif.width - 1) / 2, (motif.height - 1) / 2))
+    moved = np.tile(np.eye(3), (len(shifts), len(linear), 1, 1))
+    moved[:, :, :2, :2] = linear
+    moved[:, :, :2, 2] = centre - linear @ centre + shifts[:, None]
+    return moved.reshape(-1, 3, 3)
 
 
 @cache
-def _linear_starts(size: int, everywhere: bool) -> NDArray[np.float64]:
-    """Rotations every 15° (the basin's half-width is about 10° at the coarsest scale), scales, stretches."""
-    angles = range(0, 360, 15) if everywhere else (0, -15, 15, -30, 30)
+def _linear_starts(size: int, turns: float, sector: float) -> NDArray[np.float64]:
+    """Rotations `turns` degrees apart over a sector around 0, scales, stretches.
+
+    The basin's half-width is about 10° at the coarsest scale.
+    """
+    angles = np.arange(turns / 2 - sector / 2, sector / 2, turns)
     shapes = [np.eye(2)]
     if size >= 4:
         shapes += [0.85 * np.eye(2), 1.18 * np.eye(2)]
     if size >= 6:
         shapes += [_turn(k) @ np.diag((1.2, 1 / 1.2)) @ _turn(-k) for k in (0.0, 45.0, 90.0, 135.0)]
     return np.stack(
-        [_turn(float(angle)) @ shape for angle in (angles if size > 2 else (0,)) for shape in shapes]
+        [_turn(float(angle)) @ shape for angle in (angles if size > 2 else (0.0,)) for shape in shapes]
     )
 
 

@@ -1,6 +1,8 @@
 """The C path against its reference: same costs, steps and fits; and a loader that never fails loudly."""
 
 import math
+import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -22,6 +24,13 @@ from wherein.solve import Damping, Status, align, gauss_newton
 from wherein.warp import Surface
 
 compiled = pytest.mark.skipif(not native.available(), reason=f"no native library: {native.reason()}")
+
+
+def test_where_there_is_a_compiler_there_is_a_library() -> None:
+    """So that C that does not compile cannot hide behind the plain path."""
+    if shutil.which("cc") and os.environ.get("WHEREIN_NATIVE", "1") != "0":
+        assert native.available(), native.reason()
+
 
 _SHIFT = torch.tensor([[1.0, 0, 31.3], [0, 1, 21.6], [0, 0, 1]])
 

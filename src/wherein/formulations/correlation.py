@@ -47,7 +47,7 @@ class CorrelationObjective(Objective):
 
     Arguments:
         surface: the scene.
-        motif: pixels whose mask exceeds ½ are compared; or its side, where that was made before.
+        motif: its pixels well inside the mask are compared; or its side, where that was made before.
         motion: how the pose may move; the side's.
         limit: compare no more than this many pixels, those where the motif changes most; None: all.
         robust: down-weight pixels that do not fit (occlusion).

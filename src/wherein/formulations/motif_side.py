@@ -12,6 +12,8 @@ from wherein.images.motif import Motif
 from wherein.motion import field as fields
 from wherein.motion.models import STANDARD, Motion
 
+_PURE, _HALF, _SHARE = 0.9, 0.5, 0.4
+
 
 @dataclass(frozen=True, eq=False)
 class MotifSide:
@@ -36,7 +38,7 @@ def motif_side(motif: Motif, motion: Motion, limit: int | None = None) -> MotifS
     """Linearise a motif over a motion.
 
     Arguments:
-        motif: pixels whose mask exceeds ½ are compared; where none does, those above half of its greatest.
+        motif: of it the pixels well inside the mask are compared; see `_threshold`.
         motion: how it may move.
         limit: compare no more than this many pixels, those where the motif changes most; None: all.
     """
@@ -68,10 +70,22 @@ def _units(change: Float[Tensor, "3 3 P"], radius: Float[Tensor, ""]) -> Float[T
     return torch.where(shift, torch.ones_like(turn), turn)
 
 
+def _threshold(mask: Float[Tensor, "h w"]) -> float:
+    """Above which value of the mask a pixel is compared.
+
+    At a coarse scale a pixel on the outline is partly background, which the motif knows nothing of: it is
+    left out, unless the motif is so thin that too little would stay.
+    """
+    most = float(mask.detach().amax())
+    if most <= _HALF:
+        return most / 2
+    pure, half = (float((mask > limit).sum()) for limit in (_PURE, _HALF))
+    return _PURE if pure >= _SHARE * half else _HALF
+
+
 def _support(motif: Motif, gradients: Float[Tensor, "2 C h w"], limit: int | None) -> tuple[Tensor, Tensor]:
     """Rows and columns of the pixels to compare, in reading order."""
-    most = float(motif.mask.detach().amax())
-    rows, columns = torch.nonzero(motif.mask > (0.5 if most > 0.5 else most / 2), as_tuple=True)
+    rows, columns = torch.nonzero(motif.mask > _threshold(motif.mask), as_tuple=True)
     if limit is None or len(rows) <= limit:
         return rows, columns
     strength = gradients.pow(2).sum((0, 1))[rows, columns]

@@ -21,8 +21,8 @@ from torch import Tensor
 from wherein.errors import ArgumentError, PictureError, require
 from wherein.images.decode import as_picture_error, check_size, decode, refuse_misread, strict_pillow, upright
 
-OVERSHOOT = 1e-3
-"""How far floats may lie outside [0, 1]: bicubic resampling overshoots by about that."""
+OVERSHOOT = 0.25
+"""How far floats may lie outside [0, 1]: cubic resampling overshoots at edges, levels to 255 far more."""
 
 _FULL = {torch.bool: 1, torch.uint8: 255, torch.uint16: 65535}
 _FLOATS = {

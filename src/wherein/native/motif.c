@@ -206,6 +206,22 @@ static void write_side(const Pixels *p, int channels, int size, float *out)
         }
 }
 
+/* Above which value of the mask a pixel is compared: motif_side.py's _threshold. */
+static float threshold(const Mask *m)
+{
+    const float pure = 0.9f, half = 0.5f, share = 0.4f;
+    float most = 0;
+    int64_t in_pure = 0, in_half = 0;
+    for (int r = 0; r < m->height; r++)
+        for (int c = 0; c < m->width; c++) {
+            float in = m->values[r * m->row + c];
+            most = in > most ? in : most;
+            in_pure += in > pure;
+            in_half += in > half;
+        }
+    return most <= half ? most / 2 : in_pure >= share * in_half ? pure : half;
+}
+
 /* motif_side(): see write_side; returns n ≤ limit, or −1 without memory. limit ≥ 1. */
 int wherein_motif_side(const float *pixels, int64_t plane, int64_t row, int channels, int height, int width,
                        const float *mask, int64_t mask_row, int size, int limit, float *out)
@@ -213,15 +229,12 @@ int wherein_motif_side(const float *pixels, int64_t plane, int64_t row, int chan
     Picture s = {pixels, plane, row, channels, height, width};
     Mask m = {mask, mask_row, height, width};
     const int64_t most = (int64_t)height * width;
-    float *memory = malloc((4 + 3 * channels) * most * sizeof *memory), most_in = 0;
+    float *memory = malloc((4 + 3 * channels) * most * sizeof *memory);
     if (!memory)
         return -1;
     float *in = memory + 4 * most;
     Pixels p = {memory, memory + most, in, in + channels * most, in + 2 * channels * most, 0, most};
-    for (int r = 0; r < height; r++)
-        for (int c = 0; c < width; c++)
-            most_in = mask[r * mask_row + c] > most_in ? mask[r * mask_row + c] : most_in;
-    gather(&s, &m, most_in > 0.5f ? 0.5f : most_in / 2, &p);
+    gather(&s, &m, threshold(&m), &p);
     if (p.n > limit)
         keep_strongest(&p, channels, limit, memory + 2 * most);
     write_side(&p, channels, size, out);

@@ -1,4 +1,4 @@
-"""From coarse to fine: which scales, how many steps, how many starts live on."""
+"""From coarse to fine: which scales, how many steps, how many poses live on."""
 
 from dataclasses import dataclass
 
@@ -12,42 +12,77 @@ class Stage:
         steps: Gauss–Newton steps at most; 0 only looks at the cost.
         keep: how many of the poses go on to the next stage.
         pixels: how many of the motif's pixels are compared at most; None: all.
-        probes: along how many uncertain directions to start neighbours of the best pose.
-        again: whether the very first start takes part once more.
+        tolerance: a pose has come to rest where a step moves it by less, in pixels of the stage.
     """
 
     scale: int
     steps: int
-    keep: int
+    keep: int = 1
     pixels: int | None = None
-    probes: int = 0
-    again: bool = False
+    tolerance: float = 1e-2
 
 
-def coarse_to_fine(height: int, width: int, support: float, starts: int, size: int) -> tuple[Stage, ...]:
-    """The stages of `register` for a motif.
-
-    The coarsest scale leaves the motif at least 10 pixels high and wide and 100 pixels in its support: below
-    that, poses can no longer be told apart. There the many starts are thinned out quickly, since a wrong one
-    shows after a step or two.
+@dataclass(frozen=True)
+class Search:
+    """Many poses around the start, thinned out: a wrong one shows after a step or two.
 
     Arguments:
-        height, width, support: of the motif at full size, in pixels.
-        starts: how many poses come in.
-        size: the motion's number of parameters; from 4 on, directions can stay undetermined at coarse scales.
+        thin: the stages.
+        turns: by how many degrees the starts are turned from one to the next.
+        shapes: whether to begin from other scales and stretches too.
+        shifts: to how many places on each side to shift the start, along each axis.
+        spacing: by how many pixels: about the width of the basin of attraction at the stages' scale.
+    """
+
+    thin: tuple[Stage, ...]
+    turns: float = 15.0
+    shapes: bool = True
+    shifts: int = 0
+    spacing: int = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How `register` spends its effort: as long as the fit is not good, from one search to the next.
+
+    Attributes:
+        alone: the coarsest scale, from the start alone.
+        searches: in the order in which they are tried.
+        refine: from the coarsest scale to half size.
+        finish: at full size: the strongest pixels, then all, where a hundred times finer a tolerance keeps
+            the end of the descent out of the error.
+    """
+
+    alone: tuple[Stage, ...]
+    searches: tuple[Search, ...]
+    refine: tuple[Stage, ...]
+    finish: tuple[Stage, ...] = (
+        Stage(1, 8, pixels=3000, tolerance=1e-3),
+        Stage(1, 20, tolerance=1e-4),
+    )
+
+
+def coarse_to_fine(height: int, width: int, support: float) -> Plan:
+    """The plan for a motif of that size, with that many pixels in its support.
+
+    The coarsest scale leaves the motif at least 10 pixels high and wide and 100 pixels in its support: below
+    that, poses can no longer be told apart. The second search is at half of it, where thin strokes show that
+    the coarsest has lost; the third looks further away, the last closer.
     """
     scale = next((s for s in (8, 4, 2) if min(height, width) / s >= 10 and support / s**2 >= 100), 1)
-    stages = [Stage(scale, 8, 1)]
-    if starts > 1:
-        stages = [
-            Stage(scale, 0, 48, pixels=100),
-            Stage(scale, 3, 12, pixels=200),
-            Stage(scale, 6, 4, pixels=400),
-        ]
-    if scale > 4:
-        stages.append(Stage(4, 6, 2, pixels=600, again=True))
-    if scale > 2:
-        stages.append(Stage(2, 8, 2, pixels=1200, probes=2 if size >= 4 and starts > 1 else 0, again=True))
-    if scale > 1:
-        stages.append(Stage(1, 8, 1, pixels=3000, again=True))
-    return (*stages, Stage(1, 20, 1))
+    searches = (
+        Search(_thinned(scale, 8)),
+        Search(_thinned(max(scale // 2, 1), 4)),
+        Search(_thinned(scale, 8), shapes=False, shifts=2, spacing=3 * scale),
+        Search(_thinned(max(scale // 2, 1), 8), turns=7.5, shifts=1, spacing=2 * scale),
+    )
+    refine = tuple(s for s in (Stage(4, 6, 3, pixels=600), Stage(2, 8, pixels=1200)) if s.scale < scale)
+    return Plan((Stage(scale, 8, pixels=600),), searches, refine)
+
+
+def _thinned(scale: int, keep: int) -> tuple[Stage, ...]:
+    return (
+        Stage(scale, 0, 64, pixels=150),
+        Stage(scale, 3, 16, pixels=250),
+        Stage(scale, 6, keep, pixels=500),
+    )
