@@ -1,10 +1,10 @@
-# make setup | demo | test | lint | bench | figures | clean
+# make setup | demo | test | lint | bench | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test lint bench figures clean
+.PHONY: setup demo test lint bench clean
 
 setup: $(READY)
 

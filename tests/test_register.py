@@ -15,7 +15,10 @@ import wherein
 from benchmarks import scenes
 from benchmarks.geometry import corners
 from wherein import ArgumentError, PictureError, Status
+from wherein.images.load import load_picture
+from wherein.images.motif import Motif
 from wherein.motion import Euclidean
+from wherein.report.picture import brought_back
 
 Array = NDArray[np.float64]
 
@@ -176,6 +179,35 @@ def test_no_texture(textured: Array) -> None:
         assert str(found.status) == "no texture"
         assert np.isfinite(found.matrix).all()
         assert math.isnan(found.zncc)
+
+
+def test_a_flat_scene_has_no_texture_at_its_border_either() -> None:
+    motif = np.random.default_rng(0).random((40, 40))
+    for level in (0.1, 0.65, 0.9, 1.0):
+        assert str(wherein.register(np.full((90, 90), level), motif).status) == "no texture"
+
+
+def test_the_default_dtype_is_none_of_our_business(textured: Array) -> None:
+    expected = wherein.register(textured, textured[30:70, 40:90], start=START).matrix
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert np.array_equal(
+            wherein.register(textured, textured[30:70, 40:90], start=START).matrix, expected
+        )
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_a_start_at_the_truth_is_kept() -> None:
+    """A smooth motif at half size: coarse scales lead to neighbours that fit nearly as well."""
+    from skimage import data
+
+    scene = load_picture(np.asarray(data.coffee())).pixels
+    turn = 0.5 * np.array([[np.cos(0.35), -np.sin(0.35)], [np.sin(0.35), np.cos(0.35)]])
+    truth = np.hstack((turn, (np.array([306, 195]) - turn @ (69.5, 59.5))[:, None]))
+    motif = brought_back(scene, Motif.whole(torch.zeros(3, 120, 140)), truth)
+    found = wherein.register(scene, motif.clamp(0, 1), "similarity", start=truth)
+    assert np.abs((found.matrix - truth) @ (140, 120, 1)).max() < 0.1
 
 
 @pytest.mark.parametrize("motion", ["translation", "euclidean", "similarity", "affine", "homography"])

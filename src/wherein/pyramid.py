@@ -101,7 +101,8 @@ class Pyramid:
     def _window(self, poses: Poses, scale: int) -> Box:
         """The box of all poses with a margin of half the motif, in whole pixels of the scale."""
         reached = poses @ self._corners
-        reached = reached[:, :2] / reached[:, 2:]
+        with np.errstate(divide="ignore", invalid="ignore"):  # a horizon through the motif: no window, then
+            reached = reached[:, :2] / reached[:, 2:]
         margin = 16 + max(self.motif.height, self.motif.width) / 2
         low, high = (reached.min((0, 2)) - margin).tolist(), (reached.max((0, 2)) + margin).tolist()
         height, width = self.scene.shape[-2:]

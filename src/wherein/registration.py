@@ -1,7 +1,7 @@
 """register(): one motif, one start, and the pose that brings them together."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -85,8 +85,8 @@ def register(
     """Find the transformation that brings a motif onto a scene, by optimisation from one start.
 
     The fit is ZNCC on the motif's support, so it does not mind a change of gain and bias. It goes from coarse
-    to fine. Where the start alone does not lead to a good fit, the coarsest scale is searched from several
-    poses around it: all rotations where no start is given, those within 30° of it where one is.
+    to fine. Where the start alone does not lead to a good fit, coarse scales are searched from several poses
+    around it: all rotations where no start is given, those within 37.5° of it where one is.
 
     Arguments:
         scene: the picture to look in.
@@ -205,8 +205,8 @@ def _fit(descend: _Descent, start: Poses, plan: Plan, everywhere: bool) -> Regis
         found = descend(search.thin + refine, _Candidates.at(starts))
         best = best.or_better(descend.probe(half, found))
     best = descend(plan.finish, best)
-    if not best.good:
-        # Where a coarse scale has lost the texture, full size has it.
+    # A start that was right already, or whose texture only full size shows, must not be lost on the way.
+    if not best.good or descend((replace(plan.finish[-1], steps=0),), first).costs[0] < best.costs[0]:
         best = best.or_better(descend(plan.finish, first))
     return _result(descend, best, plan.finish[-1])
 
@@ -247,7 +247,7 @@ def _linear_starts(size: int, turns: float, sector: float) -> NDArray[np.float64
     angles = np.arange(turns / 2 - sector / 2, sector / 2, turns)
     shapes = [np.eye(2)]
     if size >= 4:
-        shapes += [0.85 * np.eye(2), 1.18 * np.eye(2)]
+        shapes += [scale * np.eye(2) for scale in (0.7, 0.85, 1.18, 1.4)]
     if size >= 6:
         shapes += [_turn(k) @ np.diag((1.2, 1 / 1.2)) @ _turn(-k) for k in (0.0, 45.0, 90.0, 135.0)]
     return np.stack(

@@ -151,20 +151,26 @@ class Surface:
     Arguments:
         scene: (C, H, W), or (S, C, H, W) for S scenes, each with points of its own.
         a: the parameter of the cubic kernel.
+        replicate: continue the picture by its border pixels; else, as in the paper, by zeros.
     """
 
-    def __init__(self, scene: Float[Tensor, "*S C H W"], a: float = KEYS) -> None:
+    def __init__(self, scene: Float[Tensor, "*S C H W"], a: float = KEYS, replicate: bool = False) -> None:
         require(
             scene.ndim in (3, 4),
             f"a scene must be (C, H, W) or (S, C, H, W), but came as {tuple(scene.shape)}",
         )
-        self.scene, self.a = scene, a
+        self.scene, self.a, self.replicate = scene, a, replicate
         self.layers = scene.shape[0] if scene.ndim == 4 else None
         self.channels, self.height, self.width = scene.shape[-3:]
 
     @cached_property
     def _table(self) -> Float[Tensor, "R C"]:
         """The scene in rows of pixels; made at the first sample, since not every user takes one."""
+        if self.replicate:
+            planes = F.pad(
+                self.scene[None] if self.layers is None else self.scene, (_MARGIN,) * 4, "replicate"
+            )
+            return planes.movedim(-3, -1).reshape(-1, self.channels)
         # Interleaved before it is padded: five times faster than the other way round.
         padded = F.pad(self.scene.movedim(-3, -1), (0, 0, *(_MARGIN,) * 4))
         return padded.contiguous().view(-1, self.channels)

@@ -78,6 +78,8 @@ def test_draw_writes_a_picture_and_does_not_overwrite(folder: Path) -> None:
         (["scene.png", "motif.png", "--start", "[[1,"], 2, "--start must be a matrix as JSON"),
         (["scene.png", "motif.png", "--start", "[1]"], 2, "2×3 or 3×3"),
         (["scene.png"], 2, "motif"),
+        (["scene.png", "motif.png", "--draw", "found.xyz"], 2, "must end in one of .png"),
+        (["scene.png", "motif.png", "--draw", "/proc/found.png"], 2, "cannot be written"),
     ],
 )
 def test_exit_status(folder: Path, arguments: list[str], code: int, words: str) -> None:

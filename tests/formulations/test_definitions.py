@@ -28,6 +28,7 @@ def scene() -> Tensor:
 def motif() -> Motif:
     mask = torch.ones(8, 7, dtype=torch.float64)
     mask[:3, :2] = 0
+    mask[5, 2:5] = torch.tensor([0.3, 0.5, 0.7])  # a soft mask counts by its value
     return Motif(torch.rand(3, 8, 7, dtype=torch.float64), mask)
 
 
@@ -44,9 +45,9 @@ def cost_at_offset(
 def test_plain_is_equation_2(scene: Tensor, motif: Motif) -> None:
     pad = 4
     field = lattice(8, 7, scene, pad) + OFFSET
-    difference = warp(scene, field) - F.pad(motif.masked, (pad,) * 4)
-    inside = blur(difference, 1.3)[:, pad:-pad, pad:-pad] * motif.mask
-    torch.testing.assert_close(cost_at_offset(Plain(1.3), scene, motif), 0.5 * inside.pow(2).sum())
+    difference = warp(scene, field) - F.pad(motif.pixels * (motif.mask > 0), (pad,) * 4)
+    inside = motif.mask * blur(difference, 1.3)[:, pad:-pad, pad:-pad] ** 2
+    torch.testing.assert_close(cost_at_offset(Plain(1.3), scene, motif), 0.5 * inside.sum())
 
 
 def test_cost_smoothed_is_equation_3(scene: Tensor, motif: Motif) -> None:

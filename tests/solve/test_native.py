@@ -14,6 +14,7 @@ import torch.nn.functional as F
 
 import wherein
 from wherein import native
+from wherein.errors import ArgumentError
 from wherein.formulations import CorrelationObjective, Variables
 from wherein.formulations.motif_side import motif_side
 from wherein.images.motif import Motif
@@ -360,3 +361,11 @@ def test_two_processes_may_come_at_once(fresh):
     both = [_elsewhere(), _elsewhere()]
     assert [_result(process) for process in both] == [b"True", b"True"]
     assert len(list(build.cache_folder().iterdir())) == 1
+
+
+def test_scene_and_motif_must_agree_before_c_reads_them() -> None:
+    with pytest.raises(ArgumentError, match="same channels, but came 3 and 1"):
+        CorrelationObjective(Surface(torch.rand(3, 40, 40)), Motif.whole(torch.rand(1, 12, 12)), Affine())
+    side = motif_side(Motif.whole(torch.rand(3, 12, 12)), motion_named("translation"))
+    with pytest.raises(ArgumentError, match="made for 2 parameters, but affine has 6"):
+        CorrelationObjective(Surface(torch.rand(3, 40, 40)), side, Affine())

@@ -136,6 +136,7 @@ def test_many_scenes_with_a_start_each(scene: Tensor, motif: Motif) -> None:
     together = network(torch.stack((scene, other)), BASE)
     for index, one in enumerate((scene, other)):
         torch.testing.assert_close(network(one, BASE[index : index + 1]).matrix[0], together.matrix[index])
+    assert network(torch.stack((scene, other))).matrix.shape == (2, 3, 3)  # without a start: the identity
 
 
 def test_state_dict_and_wrong_arguments(motif: Motif) -> None:

@@ -78,8 +78,8 @@ def register(
 
     Example: wherein register scene.png motif.png --motion similarity
     """
-    if draw is not None and draw.exists() and not overwrite:
-        stop(f"{draw} exists; give another name or --overwrite", USAGE)
+    if draw is not None:
+        _check_target(draw, overwrite)
     matrix = _matrix(start)
     from wherein.cli import work
 
@@ -91,9 +91,9 @@ def register(
         stop(str(error), UNREADABLE)
     except WhereinError as error:
         stop(str(error), USAGE)
-    if draw is not None and picture is not None:
-        work.save(picture, draw)
     say({**record, "seconds": round(time.perf_counter() - began, 4)})
+    if draw is not None and picture is not None:
+        _save(picture, draw)
 
 
 @app.command()
@@ -109,8 +109,30 @@ def demo(
 
     try:
         show.demo(out, seed)
-    except WhereinError as error:
+    except (WhereinError, OSError) as error:
         stop(str(error), USAGE)
+
+
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
+
+
+def _check_target(path: Path, overwrite: bool) -> None:
+    """Before any work: can a picture go there?"""
+    if path.suffix.lower() not in PICTURES:
+        stop(f"--draw {path} must end in one of {', '.join(PICTURES)}", USAGE)
+    if path.is_dir():
+        stop(f"--draw {path} is a folder; give a file in it", USAGE)
+    if path.exists() and not overwrite:
+        stop(f"{path} exists; give another name or --overwrite", USAGE)
+
+
+def _save(picture: Any, path: Path) -> None:
+    from wherein.cli import work
+
+    try:
+        work.save(picture, path)
+    except OSError as error:
+        stop(f"{path} cannot be written: {error}", USAGE)
 
 
 def _matrix(text: str | None) -> Any:

@@ -52,6 +52,9 @@ def save(picture: Image.Image, path: Path) -> None:
     os.close(handle)
     try:
         picture.save(name)
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(name).chmod(0o666 & ~mask)  # as any other file: mkstemp's are for the owner alone
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

@@ -18,6 +18,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from wherein.errors import require
 from wherein.formulations.base import Evaluation
 from wherein.formulations.motif_side import MotifSide, motif_side
 from wherein.formulations.objective import Objective, Variables
@@ -65,8 +66,19 @@ class CorrelationObjective(Objective):
         limit: int | None = None,
         robust: bool = False,
     ) -> None:
-        self.surface, self.motion, self.robust = surface, motion, robust
+        # Between the last pixel's centre and its edge, zeros would make a step that is not in the scene.
+        self.surface = Surface(surface.scene, surface.a, replicate=True)
+        self.motion, self.robust = motion, robust
         self.side = motif if isinstance(motif, MotifSide) else motif_side(motif, motion, limit)
+        channels, size = self.side.known.shape[1], len(self.side.unit)
+        require(
+            surface.channels == channels,
+            f"scene and motif need the same channels, but came {surface.channels} and {channels}",
+        )
+        require(
+            size == motion.size,
+            f"the motif's side was made for {size} parameters, but {motion.name} has {motion.size}",
+        )
         self.centre, self.radius, self.points = self.side.centre, self.side.radius, self.side.points
         self.size = motion.size
         # Below this, differences of the cost are rounding.

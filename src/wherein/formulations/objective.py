@@ -79,6 +79,12 @@ class Objective(ABC):
         return pose
 
 
+def _still(formulation: Formulation) -> Float[Tensor, "B 3 3"]:
+    """The identity, once for each scene."""
+    eye = torch.eye(3, dtype=formulation.points.dtype, device=formulation.points.device)
+    return eye.expand(formulation.surface.layers or 1, 3, 3)
+
+
 class MotionObjective(Objective):
     """φ over a motion model: τ(u) = base · (M(p) u + c), u centred on the motif (eq. 20).
 
@@ -98,7 +104,7 @@ class MotionObjective(Objective):
     ) -> None:
         points = formulation.points
         self.formulation, self.motion, self.inverse = formulation, motion, inverse
-        self.base = torch.eye(3, dtype=points.dtype, device=points.device)[None] if base is None else base
+        self.base = _still(formulation) if base is None else base
         self._anchor = self.base @ fields.shift_matrix(formulation.centre)
         spread = points.reshape(-1, 2).detach()
         self._radius = float(spread.pow(2).sum(-1).mean().sqrt())
@@ -124,6 +130,8 @@ class MotionObjective(Objective):
         """Of the mean pixel: the shift, and the linear part at the lattice's mean radius."""
         change = self.motion.matrix(self.motion.identity(like=step) + step)
         change = change - torch.eye(3, dtype=step.dtype, device=step.device)
+        # Of a point at the radius r: 1 for the shift, r for the linear part, r² for the perspective.
+        change = torch.cat((change[..., :2, :], self._radius * change[..., 2:, :]), -2)
         return (
             change[..., 2].norm(dim=-1) ** 2 + (self._radius * change[..., :2].norm(dim=(-2, -1))) ** 2
         ).sqrt()
@@ -155,7 +163,7 @@ class FieldObjective(Objective):
     ) -> None:
         require(strength >= 0, f"the regulariser's strength must be 0 or more, but came as {strength}")
         points = formulation.points
-        base = torch.eye(3, dtype=points.dtype, device=points.device)[None] if base is None else base
+        base = _still(formulation) if base is None else base
         self.formulation, self.strength = formulation, strength
         self._frame = base @ fields.shift_matrix(formulation.centre)
         self._rest = fields.transform(self._frame, points)

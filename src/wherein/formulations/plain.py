@@ -49,7 +49,7 @@ class PlainFormulation(QuadraticFormulation):
 
     def target(self, background: Tensor | None) -> Float[Tensor, "C h w"]:  # noqa: D102
         del background
-        return self._motif.masked
+        return self._motif.pixels
 
     def metric(self, change: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:  # noqa: D102
         self.tally.convolutions += 2 * change[..., 0, 0, 0].numel()

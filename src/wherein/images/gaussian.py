@@ -46,6 +46,8 @@ def gaussian_1d(sigma: Sigma, radius: int | None = None, like: Tensor | None = N
             if like is not None
             else torch.tensor(sigma)
         )
+    elif like is not None:
+        sigma = sigma.to(like)
     radius = radius_of(sigma) if radius is None else radius
     offsets = torch.arange(-radius, radius + 1, dtype=sigma.dtype, device=sigma.device)
     if radius == 0:

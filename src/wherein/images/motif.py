@@ -46,8 +46,9 @@ class Motif:
         return self.pixels * self.mask
 
     def padded(self, radius: int) -> "Motif":
-        """The same motif with `radius` empty pixels on each side."""
-        return Motif(F.pad(self.masked, (radius,) * 4), F.pad(self.mask, (radius,) * 4))
+        """The same motif with `radius` empty pixels on each side, black where the mask is zero."""
+        pixels = self.pixels * (self.mask > 0)
+        return Motif(F.pad(pixels, (radius,) * 4), F.pad(self.mask, (radius,) * 4))
 
     def pooled(self, factor: int) -> "Motif":
         """The motif at 1/factor of its size: each pixel the mean of factor², as far as they are in the mask.

@@ -15,4 +15,6 @@ def pool(pixels: Float[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]:
     """
     if factor == 1:
         return pixels
+    if min(pixels.shape[-2:]) < factor:
+        return pixels.new_empty(len(pixels), pixels.shape[-2] // factor, pixels.shape[-1] // factor)
     return native.pool(pixels, factor) if native.serves(pixels) else F.avg_pool2d(pixels, factor)

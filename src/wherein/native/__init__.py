@@ -99,7 +99,7 @@ def motif_side(
     """The fields of a `MotifSide` for the motion with `size` parameters."""
     pixels, mask = _rows(pixels, mask)
     channels, columns, most = len(pixels), size + 1, min(limit or mask.numel(), mask.numel())
-    out = torch.empty(3 + size + (2 + channels * columns) * most)
+    out = pixels.new_empty(3 + size + (2 + channels * columns) * most)
     n = _call(
         "wherein_motif_side",
         *_picture(pixels),
@@ -119,7 +119,7 @@ def pool(pixels: Float[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]:
     """`wherein.images.pool.pool`."""
     (pixels,) = _rows(pixels)
     channels, height, width = pixels.shape
-    out = torch.empty(channels, height // factor, width // factor)
+    out = pixels.new_empty(channels, height // factor, width // factor)
     _call("wherein_pool", *_picture(pixels), factor, out.data_ptr())
     return out
 

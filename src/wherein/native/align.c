@@ -52,15 +52,16 @@ static inline v4 taps(const float *from)
     return v;
 }
 
-/* The 4 × 4 pixels around (column, row) summed along y; zeros outside the picture. */
+/* The 4 × 4 pixels around (column, row) summed along y; outside the picture, its border pixels. */
 static v4 sum_at_edge(const Picture *s, const float *plane, int column, int row, v4 y)
 {
     v4 sum = {0};
     for (int j = 0; j < 4; j++)
         for (int i = 0; i < 4; i++) {
             int c = column - 1 + i, r = row - 1 + j;
-            if (c >= 0 && c < s->width && r >= 0 && r < s->height)
-                sum[i] += y[j] * plane[r * s->row + c];
+            c = c < 0 ? 0 : c < s->width ? c : s->width - 1;
+            r = r < 0 ? 0 : r < s->height ? r : s->height - 1;
+            sum[i] += y[j] * plane[r * s->row + c];
         }
     return sum;
 }
@@ -213,6 +214,8 @@ static inline void linearise_in(const Picture *s, const Motif *m, const Weighed 
     float z[CHANNELS][BLOCK], w[BLOCK];
     Weighed sum = {0}, part;
     double overlap[COLUMNS] = {0}, of_scene[CHANNELS] = {0}, energy = 0;
+    float level[CHANNELS];
+    int levelled = 0;
     out->cost = INFINITY;
     for (int first = 0; first < m->n; first += BLOCK) {
         int count = m->n - first < BLOCK ? m->n - first : BLOCK;
@@ -227,8 +230,16 @@ static inline void linearise_in(const Picture *s, const Motif *m, const Weighed 
         }
         for (int c = 0; c < channels; c++) {
             v16 zs = {0}, squares = {0};
+            if (!levelled) {
+                for (int i = 0; i < count; i += LANES)
+                    zs += load(z[c] + i, LANES);
+                level[c] = total_of(zs) / seen;
+                zs = (v16){0};
+            }
+            /* About the level of the first block: Σ z² − (Σ z)²/n of a bright, even scene would be rounding. */
             for (int i = 0; i < count; i += LANES) {
-                v16 v = load(z[c] + i, LANES);
+                v16 v = load(z[c] + i, LANES) - level[c] * load(w + i, LANES);
+                memcpy(z[c] + i, &v, sizeof v);
                 zs += v, squares += v * v;
             }
             of_scene[c] += total_of(zs), energy += total_of(squares);
@@ -240,6 +251,7 @@ static inline void linearise_in(const Picture *s, const Motif *m, const Weighed 
                 overlap[k] += total_of(product);
             }
         }
+        levelled = 1;
     }
     if (!(sum.total >= least_seen * m->n))
         return;

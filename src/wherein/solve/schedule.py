@@ -58,7 +58,7 @@ class Plan:
     refine: tuple[Stage, ...]
     finish: tuple[Stage, ...] = (
         Stage(1, 8, pixels=3000, tolerance=1e-3),
-        Stage(1, 20, tolerance=1e-4),
+        Stage(1, 60, tolerance=1e-4),
     )
 
 
