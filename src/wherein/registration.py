@@ -204,11 +204,12 @@ def _fit(descend: _Descent, start: Poses, plan: Plan, everywhere: bool) -> Regis
         refine = tuple(stage for stage in plan.refine if stage.scale < search.thin[0].scale)
         found = descend(search.thin + refine, _Candidates.at(starts))
         best = best.or_better(descend.probe(half, found))
-    best = descend(plan.finish, best)
+    strongest, every = plan.finish
+    best = descend((strongest,), best)
     # A start that was right already, or whose texture only full size shows, must not be lost on the way.
-    if not best.good or descend((replace(plan.finish[-1], steps=0),), first).costs[0] < best.costs[0]:
-        best = best.or_better(descend(plan.finish, first))
-    return _result(descend, best, plan.finish[-1])
+    if not best.good or descend((replace(strongest, steps=0),), first).costs[0] < best.costs[0]:
+        best = best.or_better(descend((strongest,), first))
+    return _result(descend, descend((every,), best), every)
 
 
 def _result(descend: _Descent, best: _Candidates, stage: Stage) -> Registration:

@@ -56,7 +56,7 @@ class Plan:
     alone: tuple[Stage, ...]
     searches: tuple[Search, ...]
     refine: tuple[Stage, ...]
-    finish: tuple[Stage, ...] = (
+    finish: tuple[Stage, Stage] = (
         Stage(1, 8, pixels=3000, tolerance=1e-3),
         Stage(1, 60, tolerance=1e-4),
     )
