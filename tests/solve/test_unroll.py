@@ -10,7 +10,15 @@ from wherein.images.gaussian import blur
 from wherein.images.motif import Motif
 from wherein.motion import Affine, Euclidean, Translation
 from wherein.motion.field import shift_matrix
-from wherein.solve import GaussNewtonLayers, ProximalLayers, Step, Unrolled, UnrolledStage, proximal_gradient
+from wherein.solve import (
+    GaussNewtonLayers,
+    ProximalLayers,
+    Status,
+    Step,
+    Unrolled,
+    UnrolledStage,
+    proximal_gradient,
+)
 
 SIZES = torch.tensor([1e-4, 0.05, 0.05], dtype=torch.float64)
 BASE = shift_matrix(torch.tensor([[10.6, 8.7], [11.2, 9.4]], dtype=torch.float64))
@@ -150,3 +158,22 @@ def test_state_dict_and_wrong_arguments(motif: Motif) -> None:
         ProximalLayers(2, SIZES * 0)
     with pytest.raises(ArgumentError, match="at least one stage"):
         Unrolled(motif, Euclidean(), [])
+
+
+@pytest.mark.parametrize(
+    "layers", [lambda: ProximalLayers(3, SIZES), lambda: GaussNewtonLayers(3)], ids=["proximal", "newton"]
+)
+def test_an_item_without_a_number_leaves_the_others_gradients_alone(
+    layers: object, scene: Tensor, motif: Motif
+) -> None:
+    def gradients(base: Tensor) -> list[Tensor]:
+        network = Unrolled(motif, Euclidean(), [UnrolledStage(CostSmoothed(1.2), layers())]).double()  # type: ignore[operator]
+        found = network(scene, base)
+        assert len(base) == 1 or found.status[1] is Status.DIVERGED
+        found.cost[0].backward()
+        return [p.grad for p in network.parameters() if p.grad is not None]
+
+    lost = BASE.clone()
+    lost[1, 0, 0] = torch.nan
+    for together, alone in zip(gradients(lost), gradients(BASE[:1]), strict=True):
+        torch.testing.assert_close(together, alone)

@@ -104,7 +104,11 @@ class MotionObjective(Objective):
     ) -> None:
         points = formulation.points
         self.formulation, self.motion, self.inverse = formulation, motion, inverse
-        self.base = _still(formulation) if base is None else base
+        base = _still(formulation) if base is None else base
+        # An item that starts from no number costs infinity. It must not be computed with: behind a `where`,
+        # NaN times zero would reach the gradients of the others.
+        self._lost = ~base.detach().flatten(1).isfinite().all(1)
+        self.base = torch.where(self._lost[:, None, None], _still(formulation)[:1], base)
         self._anchor = self.base @ fields.shift_matrix(formulation.centre)
         spread = points.reshape(-1, 2).detach()
         self._radius = float(spread.pow(2).sum(-1).mean().sqrt())
@@ -118,10 +122,11 @@ class MotionObjective(Objective):
         """∇_p φ = ⟨∇_F φ, ∂F/∂p⟩: the field's gradient projected onto Aff(2), then onto the motion."""
         found = self.formulation.evaluate(self._frame(at.pose), at.background)
         gradient = torch.einsum("bij,bijp->bp", found.gradient, self._change(at.pose))
-        return replace(found, gradient=gradient)
+        return replace(found, cost=self._unless_lost(found.cost), gradient=gradient)
 
     def linearise(self, at: Variables) -> Evaluation:  # noqa: D102
-        return self.formulation.linearise(self._frame(at.pose), self._change(at.pose), at.background)
+        found = self.formulation.linearise(self._frame(at.pose), self._change(at.pose), at.background)
+        return replace(found, cost=self._unless_lost(found.cost))
 
     def matrix(self, at: Variables) -> Float[Tensor, "B 3 3"]:  # noqa: D102
         return self._frame(at.pose) @ fields.shift_matrix(-self.formulation.centre)
@@ -138,6 +143,9 @@ class MotionObjective(Objective):
 
     def seen(self, at: Variables) -> Float[Tensor, "B"]:  # noqa: D102
         return self.formulation.seen(self._frame(at.pose))
+
+    def _unless_lost(self, cost: Float[Tensor, "B"]) -> Float[Tensor, "B"]:
+        return torch.where(self._lost, torch.inf, cost)
 
     def _frame(self, pose: Tensor) -> Tensor:
         moved = self.motion.matrix(pose)

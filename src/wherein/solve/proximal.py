@@ -51,8 +51,11 @@ def proximal_gradient(
     for step in steps:
         found = objective.evaluate(at)
         costs.append(found.cost)
-        ahead = _descend(objective, at, step, found.gradient, found.background)
-        broken = ~(found.cost.isfinite() & ahead.pose.flatten(1).isfinite().all(1))
+        # Without a number there is no step: it would reach the other items' gradients as NaN times zero.
+        number = found.cost.isfinite() & found.gradient.flatten(1).isfinite().all(1)
+        gradient = torch.where(number.reshape(-1, *(1,) * (found.gradient.ndim - 1)), found.gradient, 0.0)
+        ahead = _descend(objective, at, step, gradient, found.background)
+        broken = ~(number & ahead.pose.flatten(1).isfinite().all(1))
         failed = failed | (broken & ~done)
         moved = objective.length((ahead.pose - at.pose).detach())
         at = at.where(done | failed, ahead)
