@@ -353,7 +353,7 @@ def test_a_damaged_library_is_made_anew(fresh):
 @compiled
 def test_without_a_place_to_keep_it_it_is_compiled_for_the_process(fresh):
     (fresh / "cache").write_text("a file where the folder would be")
-    assert build.load().wherein_align is not None
+    assert callable(build.load().wherein_align)
 
 
 @compiled

@@ -86,6 +86,12 @@ class Formulation(ABC):
 
     surface: Surface
 
+    def _jet(self, field: Float[Tensor, "*B h w 2"]) -> tuple[Tensor, Tensor]:
+        """y∘τ and Dy∘τ, channels first."""
+        self.tally.interpolations += 3 * field[..., 0, 0, 0].numel()
+        warped, derivative = self.surface.jet(field)
+        return warped.movedim(-1, -3), derivative.movedim(-2, -4)
+
 
 class QuadraticFormulation(Formulation):
     """φ(z) = ½ ⟨z − x̂, Q (z − x̂)⟩ + k: the subclass says what x̂, Q and k are.
@@ -125,10 +131,6 @@ class QuadraticFormulation(Formulation):
         gain, lit = self._light(warped, target)
         slope = self.metric(lit - target)
         return 0.5 * ((lit - target) * slope).sum((-3, -2, -1)) + self.floor, slope, gain
-
-    def cost(self, field: Float[Tensor, "*B h w 2"], background: Tensor | None = None) -> Float[Tensor, "*B"]:
-        """φ(y∘τ) of a vector field."""
-        return self.misfit(self._warp(field), background)[0]
 
     def evaluate_field(
         self, field: Float[Tensor, "B h w 2"], background: Tensor | None = None
@@ -170,11 +172,6 @@ class QuadraticFormulation(Formulation):
     def _warp(self, field: Tensor) -> Tensor:
         self.tally.interpolations += field[..., 0, 0, 0].numel()
         return self.surface(field).movedim(-1, -3)
-
-    def _jet(self, field: Tensor) -> tuple[Tensor, Tensor]:
-        self.tally.interpolations += 3 * field[..., 0, 0, 0].numel()
-        warped, derivative = self.surface.jet(field)
-        return warped.movedim(-1, -3), derivative.movedim(-2, -4)
 
     # Lighting: with s = ⟨1, Q1⟩ and means taken under Q1, the best bias of each channel makes the means of
     # a·z and x̂ agree, and the best gain is then a one-dimensional regression of x̂ on z under Q.

@@ -104,7 +104,7 @@ class SpikesFormulation(Formulation):
     def evaluate(self, frame: Float[Tensor, "B 3 3"], background: Tensor | None = None) -> Evaluation:  # noqa: D102
         del background
         linear = frame[:, :2, :2]
-        warped, derivative = self._jet(frame)
+        warped, derivative = self._jet(fields.transform(frame, self.points))
         taps = self.filter(linear)[:, None]
         residual = convolve_full(warped, taps) - self._target
         slope = correlate_valid(residual, taps) / self._channels
@@ -123,7 +123,7 @@ class SpikesFormulation(Formulation):
     ) -> Evaluation:
         del background
         linear, size = frame[:, :2, :2], change.shape[-1]
-        warped, derivative = self._jet(frame)
+        warped, derivative = self._jet(fields.transform(frame, self.points))
         taps = self.filter(linear)[:, None]
         residual = convolve_full(warped, taps) - self._target
         moved = torch.einsum("bchwi,bhwip->bpchw", derivative, fields.tangent(frame, change, self.points))
@@ -154,8 +154,3 @@ class SpikesFormulation(Formulation):
         inside = (covariance.det() > 0) & (covariance[:, 0, 0] > 0)
         cost = residual.pow(2).sum((-3, -2, -1)) / (2 * self._channels)
         return torch.where(inside, cost, torch.inf)
-
-    def _jet(self, frame: Tensor) -> tuple[Tensor, Tensor]:
-        self.tally.interpolations += 3 * frame.shape[0]
-        warped, derivative = self.surface.jet(fields.transform(frame, self.points))
-        return warped.movedim(-1, -3), derivative.movedim(-2, -4)

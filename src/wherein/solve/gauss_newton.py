@@ -9,7 +9,7 @@ from torch import Tensor
 from wherein.errors import require
 from wherein.formulations import Objective, Variables
 from wherein.formulations.base import Evaluation
-from wherein.solve.result import Solution, Status
+from wherein.solve.result import Solution, statuses
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,7 @@ def gauss_newton(
         costs.append(here.cost)
         if tolerance > 0 and bool((done | failed).all()):
             break
-    seen = objective.seen(at)
-    status = tuple(_status(*row) for row in zip(done.tolist(), failed.tolist(), seen.tolist(), strict=True))
+    status = statuses(done, failed, objective.seen(at))
     return Solution(at, here.cost, status, taken, tuple(costs) if history else ())
 
 
@@ -101,11 +100,3 @@ def _choose(chosen: Tensor, new: Evaluation, old: Evaluation) -> Evaluation:
         pick(new.hessian, old.hessian),
         pick(new.background, old.background),
     )
-
-
-def _status(done: bool, failed: bool, seen: float) -> Status:
-    if failed:
-        return Status.DIVERGED
-    if not seen > 0:
-        return Status.OUTSIDE
-    return Status.CONVERGED if done else Status.STEP_LIMIT

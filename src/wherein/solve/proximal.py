@@ -9,7 +9,7 @@ from torch import Tensor
 
 from wherein.errors import require
 from wherein.formulations import Objective, Variables
-from wherein.solve.result import Solution, Status
+from wherein.solve.result import Solution, statuses
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def proximal_gradient(
     last = objective.evaluate(at).cost
     failed = failed | ~last.isfinite()
     return Solution(
-        at, last, _statuses(done, failed, objective.seen(at)), taken, (*costs, last) if history else ()
+        at, last, statuses(done, failed, objective.seen(at)), taken, (*costs, last) if history else ()
     )
 
 
@@ -78,17 +78,3 @@ def _descend(
     if at.background is None or background is None:
         return replace(at, pose=pose)
     return replace(at, pose=pose, background=at.background - step.background * background)
-
-
-def _statuses(done: Tensor, failed: Tensor, seen: Tensor) -> tuple[Status, ...]:
-    rows = zip(done.tolist(), failed.tolist(), seen.tolist(), strict=True)
-    return tuple(
-        Status.DIVERGED
-        if bad
-        else Status.OUTSIDE
-        if not fraction > 0
-        else Status.CONVERGED
-        if good
-        else Status.STEP_LIMIT
-        for good, bad, fraction in rows
-    )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from wherein.formulations import Variables
@@ -42,6 +42,21 @@ _ADVICE = {
     Status.OUTSIDE: "Too little of the motif lies in the scene to say anything: start closer to it.",
     Status.FLAT: "Motif or scene has no texture under the mask, so no pose is better than another.",
 }
+
+
+def statuses(
+    done: Bool[Tensor, " B"], failed: Bool[Tensor, " B"], seen: Float[Tensor, " B"]
+) -> tuple[Status, ...]:
+    """How each item ended: whether it came to rest, whether it broke, how much of the motif is in sight."""
+
+    def ended(rested: bool, broke: bool, fraction: float) -> Status:
+        if broke:
+            return Status.DIVERGED
+        if not fraction > 0:
+            return Status.OUTSIDE
+        return Status.CONVERGED if rested else Status.STEP_LIMIT
+
+    return tuple(map(ended, done.tolist(), failed.tolist(), seen.tolist()))
 
 
 @dataclass(frozen=True)
