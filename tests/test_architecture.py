@@ -23,6 +23,7 @@ ORDER = [
     "solve",
     "pyramid",
     "registration",
+    "template",
     "report",
     "cli",
 ]

@@ -4,21 +4,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wherein.errors import ArgumentError, PictureError, WhereinError
+    from wherein.errors import ArgumentError, PictureError, TemplateError, WhereinError
     from wherein.registration import Registration, register
     from wherein.solve import Status
+    from wherein.template import Template
 
 __version__ = "0.1.0"
 
-__all__ = ["ArgumentError", "PictureError", "Registration", "Status", "WhereinError", "register"]
+__all__ = [
+    "ArgumentError",
+    "PictureError",
+    "Registration",
+    "Status",
+    "Template",
+    "TemplateError",
+    "WhereinError",
+    "register",
+]
 
 _HOMES = {
     "ArgumentError": "wherein.errors",
     "PictureError": "wherein.errors",
+    "TemplateError": "wherein.errors",
     "WhereinError": "wherein.errors",
     "Registration": "wherein.registration",
     "register": "wherein.registration",
     "Status": "wherein.solve",
+    "Template": "wherein.template",
 }
 
 

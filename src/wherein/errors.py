@@ -17,6 +17,10 @@ class PictureError(WhereinError, ValueError):
     """A picture cannot be read, or what was read is not a picture to work with."""
 
 
+class TemplateError(WhereinError, ValueError):
+    """A template is not as it must be; the message names the part."""
+
+
 def require(condition: bool, message: str) -> None:
     """Raise `ArgumentError` with `message` unless `condition` holds."""
     if not condition:

@@ -1,0 +1,271 @@
+"""template.json ↔ Template, as a folder or a .zip of it."""
+
+import json
+import math
+import os
+import shutil
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import torch
+from PIL import Image
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+
+from wherein.errors import ArgumentError, PictureError, TemplateError
+from wherein.images.load import Picture, load_picture
+from wherein.images.motif import Motif
+from wherein.template.tree import Part, Point, Tree
+
+FORMAT = "wherein-template/1"
+DESCRIPTION = "template.json"
+
+_LARGEST = 512 * 2**20
+"""Bytes that the files of a .zip may unpack to."""
+
+
+class _Spec(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=False)
+
+
+class _PartSpec(_Spec):
+    parent: str | None
+    image: str | None = None
+    at: tuple[FiniteFloat, FiniteFloat] | None = None
+    pivot: tuple[FiniteFloat, FiniteFloat] | None = None
+    turn: Annotated[FiniteFloat, Field(ge=0, le=180)] = 30.0
+    static: bool = False
+
+
+class _TemplateSpec(_Spec):
+    format: Literal["wherein-template/1"]
+    name: Annotated[str, Field(min_length=1)]
+    canvas: str
+    paint_order: list[str] | None = None
+    parts: Annotated[dict[str, _PartSpec], Field(min_length=1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """An object made of a tree of parts that turn about their joints.
+
+    Attributes:
+        name: what it is called.
+        canvas: the whole object as it is at rest; its alpha is its outline.
+        parts: the tree, by name, parents first.
+        paint_order: the leaves, the lowest layer first.
+
+    Example:
+        >>> import torch
+        >>> from wherein.images.motif import Motif
+        >>> logo = Template.rigid("logo", Motif.whole(torch.rand(3, 20, 30)))
+        >>> logo.size, logo.parts.root, logo.parts.leaves
+        ((30, 20), 'logo', ('logo',))
+    """
+
+    name: str
+    canvas: Picture
+    parts: Tree
+    paint_order: tuple[str, ...]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the canvas."""
+        height, width = self.canvas.pixels.shape[-2:]
+        return width, height
+
+    @property
+    def centre(self) -> Point:
+        """Of the canvas."""
+        width, height = self.size
+        return (width - 1) / 2, (height - 1) / 2
+
+    @staticmethod
+    def rigid(name: str, motif: Motif) -> "Template":
+        """The template of a single motif that has no parts."""
+        middle = ((motif.width - 1) / 2, (motif.height - 1) / 2)
+        part = Part(name, None, motif, (0.0, 0.0), middle, 0.0, False)
+        return Template(name, Picture(motif.pixels, motif.mask), Tree({name: part}), (name,))
+
+    @staticmethod
+    def load(source: str | os.PathLike[str]) -> "Template":
+        """A template from its folder or .zip.
+
+        Raises:
+            TemplateError: it is not there or not as it must be; the message names the part.
+        """
+        path = Path(source)
+        if path.is_dir():
+            return _from_folder(path)
+        if path.is_file() and zipfile.is_zipfile(path):
+            return _from_zip(path)
+        kind = "is neither a folder nor a .zip" if path.exists() else "does not exist"
+        raise TemplateError(f"the template {path} {kind}: give a folder with {DESCRIPTION}, or a .zip of it")
+
+    def save(self, target: str | os.PathLike[str], overwrite: bool = False) -> Path:
+        """Write the template to a folder, or to a .zip where the name ends so; whole or not at all.
+
+        Raises:
+            ArgumentError: there is something already, and `overwrite` was not given.
+        """
+        path = Path(target)
+        if path.exists() and not overwrite:
+            raise ArgumentError(f"{path} exists; give another name or overwrite=True")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as temporary:
+            folder = Path(temporary) / "template"
+            folder.mkdir()
+            self._write(folder)
+            if path.suffix.lower() == ".zip":
+                made = Path(shutil.make_archive(str(Path(temporary) / "made"), "zip", folder))
+                made.replace(path)
+            else:
+                if path.exists():
+                    path.replace(Path(temporary) / "old")
+                folder.replace(path)
+        return path
+
+    def _write(self, folder: Path) -> None:
+        names = {name: f"{number:02d}.png" for number, name in enumerate(self.parts.leaves)}
+        parts = {name: _describe(part, names.get(name)) for name, part in self.parts.items()}
+        spec = {
+            "format": FORMAT,
+            "name": self.name,
+            "canvas": "canvas.png",
+            "paint_order": list(self.paint_order),
+            "parts": parts,
+        }
+        (folder / DESCRIPTION).write_text(json.dumps(spec, indent=1, ensure_ascii=False) + "\n")
+        _to_image(self.canvas).save(folder / "canvas.png")
+        for name, file in names.items():
+            motif = self.parts[name].motif
+            assert motif is not None, "a leaf"
+            _to_image(Picture(motif.pixels, motif.mask)).save(folder / file)
+
+
+def _describe(part: Part, image: str | None) -> dict[str, Any]:
+    record: dict[str, Any] = {"parent": part.parent}
+    if image is not None:
+        record |= {"image": image, "at": list(part.at)}
+    return record | {"pivot": list(part.pivot), "turn": part.turn, "static": part.static}
+
+
+def _to_image(picture: Picture) -> Image.Image:
+    mask = picture.mask if picture.mask is not None else torch.ones_like(picture.pixels[0])
+    levels = (torch.cat((picture.pixels, mask[None])).clamp(0, 1) * 255).round().to(torch.uint8)
+    return Image.fromarray(np.ascontiguousarray(levels.detach().cpu().movedim(0, -1).numpy()))
+
+
+def _from_zip(path: Path) -> Template:
+    with tempfile.TemporaryDirectory(prefix="wherein-") as temporary:
+        folder = Path(temporary)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                files = [info for info in archive.infolist() if not info.is_dir()]
+                if sum(info.file_size for info in files) > _LARGEST:
+                    raise TemplateError(f"{path} unpacks to more than {_LARGEST // 2**20} MB")
+                homes = [PurePosixPath(i.filename).parent for i in files if _is_description(i.filename)]
+                if len(homes) != 1:
+                    raise TemplateError(f"{path} has {len(homes)} files {DESCRIPTION}: one is needed")
+                for info in files:
+                    name = PurePosixPath(info.filename)
+                    # Nothing in an archive chooses a place outside.
+                    if name.is_relative_to(homes[0]) and ".." not in name.parts:
+                        target = folder / name.relative_to(homes[0])
+                        target.parent.mkdir(parents=True, exist_ok=True)
+                        target.write_bytes(archive.read(info))
+        except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
+            raise TemplateError(f"{path} cannot be unpacked: {error}") from error
+        return _from_folder(folder, shown=path)
+
+
+def _is_description(filename: str) -> bool:
+    return PurePosixPath(filename).name == DESCRIPTION
+
+
+def _from_folder(folder: Path, shown: Path | None = None) -> Template:
+    where = shown or folder
+    try:
+        text = (folder / DESCRIPTION).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TemplateError(f"{where} has no {DESCRIPTION} that can be read: {error}") from error
+    try:
+        spec = _TemplateSpec.model_validate(json.loads(text))
+    except json.JSONDecodeError as error:
+        raise TemplateError(f"{where}: {DESCRIPTION} is not JSON: {error}") from error
+    except ValidationError as error:
+        raise TemplateError(f"{where}: {_in_words(error)}") from error
+    try:
+        return _assemble(folder, spec)
+    except TemplateError as error:
+        raise TemplateError(f"{where}: {error}") from error
+
+
+def _in_words(error: ValidationError) -> str:
+    first = error.errors()[0]
+    place = [str(step) for step in first["loc"]]
+    what = f'the part "{place[1]}"' if place[:1] == ["parts"] and len(place) > 1 else DESCRIPTION
+    field = ".".join(place[2:] if place[:1] == ["parts"] else place)
+    return f'{what}: "{field}": {first["msg"]}' if field else f"{what}: {first['msg']}"
+
+
+def _assemble(folder: Path, spec: _TemplateSpec) -> Template:
+    canvas = _picture(folder, spec.canvas, "the canvas")
+    height, width = canvas.pixels.shape[-2:]
+    parts = {name: _part(folder, name, part, (width, height)) for name, part in spec.parts.items()}
+    tree = Tree(parts)
+    return Template(spec.name, canvas, tree, _order(spec.paint_order, tree))
+
+
+def _order(wanted: list[str] | None, tree: Tree) -> tuple[str, ...]:
+    """The paint order as given, the leaves that it leaves out on top."""
+    order = list(dict.fromkeys(wanted or ()))
+    for name in order:
+        if name not in tree.leaves:
+            raise TemplateError(f'"paint_order" names "{name}", which is not a part with a picture')
+    return (*order, *(name for name in tree.leaves if name not in order))
+
+
+def _part(folder: Path, name: str, spec: _PartSpec, size: tuple[int, int]) -> Part:
+    if spec.image is None:
+        if spec.at is not None:
+            raise TemplateError(f'the group "{name}" has an "at" but no "image": remove it or give a picture')
+        middle = ((size[0] - 1) / 2, (size[1] - 1) / 2)
+        return Part(name, spec.parent, None, (0.0, 0.0), spec.pivot or middle, spec.turn, spec.static)
+    picture = _picture(folder, spec.image, f'the part "{name}"')
+    mask = picture.mask if picture.mask is not None else torch.ones_like(picture.pixels[0])
+    if not bool((mask > 0.5).any()):
+        raise TemplateError(f'the part "{name}" has an empty mask: no pixel of {spec.image} is opaque')
+    motif = Motif(picture.pixels.float(), mask.float())
+    at = spec.at or (0.0, 0.0)
+    _check_inside(name, motif, at, size)
+    pivot = spec.pivot or ((motif.width - 1) / 2, (motif.height - 1) / 2)
+    return Part(name, spec.parent, motif, at, pivot, spec.turn, spec.static)
+
+
+def _check_inside(name: str, motif: Motif, at: Point, size: tuple[int, int]) -> None:
+    rows, columns = torch.nonzero(motif.mask > 0.5, as_tuple=True)
+    low = at[0] + int(columns.min()), at[1] + int(rows.min())
+    high = at[0] + int(columns.max()), at[1] + int(rows.max())
+    if min(low) < 0 or high[0] > size[0] - 1 or high[1] > size[1] - 1:
+        reach = f"({low[0]:g}, {low[1]:g}) to ({math.ceil(high[0])}, {math.ceil(high[1])})"
+        raise TemplateError(
+            f'the part "{name}" reaches from {reach}, outside the canvas of {size[0]} × {size[1]}: '
+            'check its "at"'
+        )
+
+
+def _picture(folder: Path, file: str, what: str) -> Picture:
+    name = PurePosixPath(file)
+    if name.is_absolute() or ".." in name.parts or "\\" in file:
+        raise TemplateError(f"{what}: {file!r} must be a file in the template's own folder")
+    path = folder / name
+    if not path.is_file():
+        raise TemplateError(f"{what}: the picture {file} is missing")
+    try:
+        return load_picture(path)
+    except PictureError as error:
+        raise TemplateError(f"{what}: {error}") from error

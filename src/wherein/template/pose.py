@@ -1,0 +1,52 @@
+"""Where every part is, given the object's place and the turns of its joints: the nested observation model.
+
+The frame of a part maps canvas → scene. The root's is the object's place; a part turned by t about its joint
+q has the frame of its parent after a rotation about q,
+
+    F_part = F_parent · R(t; q),        matrix of a leaf = F_part · rest,
+
+so a part moves with all that it hangs on, and joints stay where they are on the canvas.
+"""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from wherein.template.tree import Matrix, Point, Tree
+
+
+def rotation(degrees: float, about: Point = (0.0, 0.0)) -> Matrix:
+    """A turn about a point; positive turns x towards y."""
+    c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    x, y = about
+    return np.array(((c, -s, x - c * x + s * y), (s, c, y - s * x - c * y), (0.0, 0.0, 1.0)))
+
+
+def placed(degrees: float, scale: float, at: Point, centre: Point) -> Matrix:
+    """The similarity that turns and scales about `centre` and takes it to `at`."""
+    matrix = rotation(degrees)
+    matrix[:2, :2] *= scale
+    matrix[:2, 2] = np.array(at) - matrix[:2, :2] @ np.array(centre)
+    return matrix
+
+
+def frames(tree: Tree, root: Matrix, turns: Mapping[str, float]) -> dict[str, Matrix]:
+    """The frame of every part.
+
+    Arguments:
+        tree: the parts.
+        root: canvas → scene, of the root.
+        turns: degrees by part; 0 where it is not named.
+    """
+    found: dict[str, Matrix] = {}
+    for name, part in tree.items():
+        found[name] = root if part.parent is None else found[part.parent]
+        if turns.get(name):
+            found[name] = found[name] @ rotation(turns[name], part.joint)
+    return found
+
+
+def matrices(tree: Tree, root: Matrix, turns: Mapping[str, float]) -> dict[str, Matrix]:
+    """The matrix of every part: its own pixels → scene; canvas → scene for a group."""
+    return {name: frame @ tree[name].rest for name, frame in frames(tree, root, turns).items()}
