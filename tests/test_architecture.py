@@ -24,6 +24,7 @@ ORDER = [
     "pyramid",
     "registration",
     "report",
+    "demo",
     "cli",
 ]
 """From what knows nothing of the others to what knows all: a module imports only from those before it."""
