@@ -10,7 +10,7 @@ from PIL import Image
 
 from wherein.demo import ROBOT
 from wherein.demo.draw import MARGIN, draw_pieces, write
-from wherein.demo.robot import SIZE
+from wherein.demo.parts import SIZE
 
 TEMPLATE: dict[str, Any] = json.loads((ROBOT / "template.json").read_text())
 PARTS: dict[str, dict[str, Any]] = TEMPLATE["parts"]

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from PIL import Image
 
-from wherein.demo.robot import GROUPS, PIECES, SIZE, Group, Piece
+from wherein.demo.parts import GROUPS, PIECES, SIZE, Group, Piece
 from wherein.demo.shapes import Point
 from wherein.demo.sheet import Sheet
 
