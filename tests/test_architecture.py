@@ -25,6 +25,7 @@ ORDER = [
     "registration",
     "template",
     "report",
+    "demo",
     "cli",
 ]
 """From what knows nothing of the others to what knows all: a module imports only from those before it."""
