@@ -68,7 +68,8 @@ class _Draft:
         root, moved = self._pose(inside)
         self.picture = render(self.picture, self.template, moved, hidden)
         leaves = {name: moved[name] for name in self.template.parts.leaves if name not in hidden}
-        self.instances.append(Instance(root, leaves, hidden))
+        outside = {name for name in leaves if self._share_inside({name: moved[name]}) < 0.7}
+        self.instances.append(Instance(root, leaves, hidden | outside))
 
     def _pose(self, inside: float) -> tuple[Array, dict[str, Array]]:
         """Drawn until enough of the object is in the frame and clear of the others."""
@@ -93,7 +94,7 @@ class _Draft:
 
     def _share_inside(self, moved: dict[str, Array]) -> float:
         within = total = 0
-        for name in self.template.parts.leaves:
+        for name in moved.keys() & set(self.template.parts.leaves):
             rows, columns = np.nonzero(self.template.parts[name].motif.mask.numpy() > 0.5)
             x, y, _ = moved[name] @ np.stack((columns, rows, np.ones_like(rows)))
             within += ((x >= 0) & (y >= 0) & (x <= SIZE[0] - 1) & (y <= SIZE[1] - 1)).sum()

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from wherein.detect import Calibration, Detection, Detections, Detector
     from wherein.errors import ArgumentError, PictureError, TemplateError, WhereinError
     from wherein.registration import Registration, register
     from wherein.solve import Status
@@ -13,6 +14,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError",
+    "Calibration",
+    "Detection",
+    "Detections",
+    "Detector",
     "PictureError",
     "Registration",
     "Status",
@@ -23,6 +28,10 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Calibration": "wherein.detect",
+    "Detection": "wherein.detect",
+    "Detections": "wherein.detect",
+    "Detector": "wherein.detect",
     "ArgumentError": "wherein.errors",
     "PictureError": "wherein.errors",
     "TemplateError": "wherein.errors",

@@ -1,5 +1,7 @@
 """Paint motifs into scenes, with exact truth: the paper's observation model, one interpolation a motif."""
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -7,6 +9,9 @@ from torch import Tensor
 from wherein.images.motif import Motif
 from wherein.motion.field import lattice, transform
 from wherein.warp import Surface
+
+_KERNEL = 2.0
+"""Pixels beyond the motif that its interpolation reaches."""
 
 
 def paint(
@@ -17,10 +22,36 @@ def paint(
     Colour and mask are interpolated together, the colour weighted by the mask, so that edges blend with
     the background and nothing of the motif's own surroundings leaks in.
     """
-    height, width = background.shape[-2:]
+    left, top, right, bottom = _reach(motif, matrix, background)
+    if left >= right or top >= bottom:
+        return background.clamp(0, 1)
     back = torch.linalg.inv(matrix.double())
-    looks = transform(back, lattice(height, width, back)).to(background.dtype)
+    spots = lattice(bottom - top, right - left, back) + back.new_tensor((left, top))
     layers = torch.cat((motif.masked, motif.mask[None])).to(background.dtype)
-    painted = Surface(layers)(looks).movedim(-1, 0)
+    painted = Surface(layers)(transform(back, spots).to(background.dtype)).movedim(-1, 0)
     cover = painted[-1:].clamp(0, 1)
-    return (background * (1 - cover) + painted[:-1]).clamp(0, 1)
+    window = background[:, top:bottom, left:right] * (1 - cover) + painted[:-1]
+    scene = background.clone()
+    scene[:, top:bottom, left:right] = window
+    return scene.clamp(0, 1)
+
+
+def _reach(
+    motif: Motif, matrix: Float[Tensor, "3 3"], background: Float[Tensor, "C H W"]
+) -> tuple[int, int, int, int]:
+    """Left, top, right and bottom of what the motif can touch in the background, its kernel's width
+    included."""
+    height, width = background.shape[-2:]
+    low, across, down = -_KERNEL, motif.width - 1 + _KERNEL, motif.height - 1 + _KERNEL
+    corners = matrix.new_tensor(((low, low), (across, low), (low, down), (across, down)))
+    reached = transform(matrix, corners)
+    depth = torch.cat((corners, torch.ones_like(corners[:, :1])), 1) @ matrix[2]
+    if not bool((depth > 0).all() and reached.isfinite().all()):
+        return 0, 0, width, height  # a horizon through the motif: no box holds it
+    x, y = reached.detach().unbind(-1)
+    return (
+        min(max(0, math.floor(float(x.min()))), width),
+        min(max(0, math.floor(float(y.min()))), height),
+        max(min(width, math.ceil(float(x.max())) + 1), 0),
+        max(min(height, math.ceil(float(y.max())) + 1), 0),
+    )

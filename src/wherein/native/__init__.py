@@ -22,6 +22,7 @@ _SIGNATURES = {
     "wherein_align": (*_PICTURE, _P, _P, _I, _I, _P, _F, _P, _I, _I, _D, _D, _D, _D, _D, _D, _P, _P, _P),
     "wherein_motif_side": (*_PICTURE, _P, _L, _I, _I, _P),
     "wherein_pool": (*_PICTURE, _I, _P),
+    "wherein_screen": (*_PICTURE, _P, _P, _P, _I, _I, _F, _P, _P),
 }
 
 
@@ -122,6 +123,36 @@ def pool(pixels: Float[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]:
     out = pixels.new_empty(channels, height // factor, width // factor)
     _call("wherein_pool", *_picture(pixels), factor, out.data_ptr())
     return out
+
+
+def screen(
+    padded: Float[Tensor, "K h w"],
+    margin: int,
+    kernels: tuple[Int[Tensor, " M"], Float[Tensor, " V"], Int[Tensor, " A"]],
+    first: int,
+    least: float,
+    best: Float[Tensor, "H W"],
+    which: Int[Tensor, "H W"],
+) -> None:
+    """The best ZNCC over some kernels at every place, into `best` and `which` where it is better.
+
+    Arguments:
+        padded: the scene's C channels and the sum of their squares, `margin` pixels larger on each side (and
+            at least 32 more to the right).
+        margin: how far the first place's centre lies from the corner.
+        kernels: of every point its distance from the centre in memory; the values; the number of points.
+        first: the number of the first kernel.
+        least: a variance below which a place counts as flat.
+        best, which: float32 and int32, contiguous.
+    """
+    places, values, counts = kernels
+    corner = padded.data_ptr() + 4 * (margin * padded.stride(1) + margin)
+    _call(
+        "wherein_screen",
+        *(corner, padded.stride(0), padded.stride(1), len(padded) - 1, *best.shape),
+        *(places.data_ptr(), values.data_ptr(), counts.data_ptr(), len(counts), first, least),
+        *(best.data_ptr(), which.data_ptr()),
+    )
 
 
 def _call(name: str, *arguments: object) -> int:

@@ -1,12 +1,14 @@
 """template.json ↔ Template, as a folder or a .zip of it."""
 
+import hashlib
 import json
 import math
 import os
 import shutil
 import tempfile
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
@@ -57,6 +59,7 @@ class Template:
         canvas: the whole object as it is at rest; its alpha is its outline.
         parts: the tree, by name, parents first.
         paint_order: the leaves, the lowest layer first.
+        source: the folder or .zip that it was loaded from; None where it was made in memory.
 
     Example:
         >>> import torch
@@ -70,6 +73,7 @@ class Template:
     canvas: Picture
     parts: Tree
     paint_order: tuple[str, ...]
+    source: Path | None = None
 
     @property
     def size(self) -> tuple[int, int]:
@@ -82,6 +86,19 @@ class Template:
         """Of the canvas."""
         width, height = self.size
         return (width - 1) / 2, (height - 1) / 2
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The same for templates that look and move the same, whatever they are called."""
+        told = hashlib.sha256()
+        for name, part in self.parts.items():
+            told.update(repr((name, part.parent, part.at, part.pivot, part.turn, part.static)).encode())
+            if part.motif is not None:
+                for plane in (part.motif.pixels, part.motif.mask):
+                    told.update(repr(tuple(plane.shape)).encode())
+                    told.update((plane * 255).round().to(torch.uint8).numpy().tobytes())
+        told.update(repr((self.size, self.paint_order)).encode())
+        return told.hexdigest()[:32]
 
     @staticmethod
     def rigid(name: str, motif: Motif) -> "Template":
@@ -99,7 +116,7 @@ class Template:
         """
         path = Path(source)
         if path.is_dir():
-            return _from_folder(path)
+            return replace(_from_folder(path), source=path)
         if path.is_file() and zipfile.is_zipfile(path):
             return _from_zip(path)
         kind = "is neither a folder nor a .zip" if path.exists() else "does not exist"
@@ -179,7 +196,7 @@ def _from_zip(path: Path) -> Template:
                         target.write_bytes(archive.read(info))
         except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
             raise TemplateError(f"{path} cannot be unpacked: {error}") from error
-        return _from_folder(folder, shown=path)
+        return replace(_from_folder(folder, shown=path), source=path)
 
 
 def _is_description(filename: str) -> bool:

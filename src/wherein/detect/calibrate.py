@@ -1,0 +1,244 @@
+"""Calibration without a person: from the template and backgrounds to steps, weights and a threshold.
+
+What clutter reaches by chance is measured by looking for the template where it is not; what an object
+reaches, by painting it into the same backgrounds in other poses, light, noise and blur, and with pieces
+hidden. The basin of attraction is measured for each motif, and sets how densely poses are sampled.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from pydantic import BaseModel, ConfigDict
+from torch import Tensor
+
+from wherein.detect.basin import Basin, basin_of
+from wherein.detect.clutter import clutter
+from wherein.detect.evidence import information, weight
+from wherein.detect.exclusion import apart
+from wherein.detect.finder import Finder, Range, Steps
+from wherein.detect.fitting import EUCLIDEAN
+from wherein.images.gaussian import blur
+from wherein.search.levels import SceneLevels, descend
+from wherein.solve.schedule import Stage
+from wherein.template import Template
+from wherein.template.pose import matrices, placed
+from wherein.template.render import render
+
+VERSION = 1
+"""Of what is measured here: raise it where old calibrations are no longer right."""
+
+SIZE = (512, 384)
+_CHANCES, _EMPTY, _PRESENT = 8, 20, 24
+"""Scenes in which pieces are looked for one by one; scenes without the template, and with it."""
+
+_RARE = 1e-4
+"""False alarms a scene of `SIZE` that the threshold is to stay clear of."""
+
+_SHARE = 0.35
+"""Where between what clutter and what the object reaches the threshold lies."""
+
+Progress = Callable[[float, str], None]
+"""Told the share that is done, and what is being done."""
+
+
+def quiet(share: float, what: str) -> None:
+    """The progress that no one sees."""
+
+
+class Calibration(BaseModel):
+    """What was measured for a template and a range of poses.
+
+    Attributes:
+        fingerprint: of the template.
+        rotation, scale: the range.
+        basins: degrees and ratio of scale from which a piece finds home at its coarsest scale, by home.
+        chance: the ZNCC that clutter reaches where a piece is looked for, by home.
+        threshold: the least score of a detection.
+        clutter: scores that scenes without the template reached, sorted.
+        present: scores of scenes with it, sorted.
+        confused: pairs of leaves that look alike, and their ZNCC.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal["wherein-calibration/1"] = "wherein-calibration/1"
+    version: int = VERSION
+    fingerprint: str
+    rotation: float
+    scale: tuple[float, float]
+    basins: dict[str, Basin]
+    chance: dict[str, float]
+    threshold: float
+    clutter: list[float]
+    present: list[float]
+    confused: list[tuple[str, str, float]]
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """How much the evidence of a piece counts, by home."""
+        return {home: weight(chance) for home, chance in self.chance.items()}
+
+    @property
+    def separates(self) -> bool:
+        """Whether there is a threshold that clutter stays below and the object above."""
+        return self.threshold < self.present[len(self.present) // 20]
+
+    def false_alarms(self, score: float) -> float:
+        """How many detections of at least this score a megapixel without the template would give.
+
+        By Gumbel's law for the greatest of many: the information −ln(1 − score²) has an exponential tail.
+        """
+        place, spread = _gumbel(self.clutter)
+        told = float(information(np.array(score)))
+        return math.exp(-(told - place) / spread) / (SIZE[0] * SIZE[1] / 1e6)
+
+
+def calibrate(
+    template: Template,
+    ranges: Range,
+    backgrounds: Sequence[Float[Tensor, "3 H W"]] = (),
+    seed: int = 0,
+    progress: Progress = quiet,
+) -> Calibration:
+    """Measure everything; the same for the same seed.
+
+    Arguments:
+        template: what is to be found.
+        ranges: the poses in which it is to be found.
+        backgrounds: pictures like those that it will be looked for in, without it; clutter made by rule where
+            there are none.
+        seed: of poses, light and clutter.
+        progress: is told how far it is.
+    """
+    scenes = _Backgrounds(backgrounds, seed)
+    rng = np.random.default_rng((seed, 1))
+    progress(0.0, "measuring basins of attraction")
+    finder = Finder(template, ranges, {})
+    basins = {
+        piece.home: basin_of(finder.fittings[piece.home], scenes(0), rng) for piece in finder.pieces.pieces
+    }
+    steps = {home: steps_of(basin) for home, basin in basins.items()}
+    chance = _chances(Finder(template, ranges, dict.fromkeys(basins, 1.0), steps), scenes, rng, progress)
+    finder = Finder(template, ranges, {home: weight(q) for home, q in chance.items()}, steps)
+    empty = []
+    for k in range(_EMPTY):
+        progress(0.3 + 0.4 * k / _EMPTY, "looking where it is not")
+        empty.append(_best(finder, scenes(k), math.inf))
+    present, rare = [], _rare(empty)
+    for k in range(_PRESENT):
+        progress(0.7 + 0.3 * k / _PRESENT, "looking where it is")
+        present.append(_best(finder, _spoiled(template, ranges, scenes(k), rng), rare))
+    empty, present = sorted(empty), sorted(present)
+    return Calibration(
+        fingerprint=template.fingerprint,
+        rotation=ranges.rotation,
+        scale=ranges.scale,
+        basins=basins,
+        chance=chance,
+        threshold=_threshold(empty, present),
+        clutter=empty,
+        present=present,
+        confused=[],
+    )
+
+
+def steps_of(basin: Basin) -> Steps:
+    """Looks so close that between two of them every pose is well inside a basin."""
+    return Steps(min(1.5 * basin.turn, 15.0), min(basin.ratio**1.5, 1.15))
+
+
+class _Backgrounds:
+    """The user's pictures in turn, cut to size, or clutter."""
+
+    def __init__(self, pictures: Sequence[Tensor], seed: int) -> None:
+        self.pictures, self.seed = pictures, seed
+
+    def __call__(self, index: int) -> Float[Tensor, "3 H W"]:
+        if not self.pictures:
+            return clutter(*SIZE, seed=self.seed + index)
+        picture = self.pictures[index % len(self.pictures)]
+        height, width = picture.shape[-2:]
+        rng = np.random.default_rng((self.seed, index))
+        left, top = rng.integers(max(1, width - SIZE[0] + 1)), rng.integers(max(1, height - SIZE[1] + 1))
+        return picture[:, top : top + SIZE[1], left : left + SIZE[0]].contiguous()
+
+
+def _chances(
+    finder: Finder, scenes: _Backgrounds, rng: np.random.Generator, progress: Progress
+) -> dict[str, float]:
+    """The best ZNCC in clutter, the median over scenes: of the body everywhere, of limbs from some 200
+    starts.
+
+    What a joint would allow is left aside: that a piece was found where it can be is evidence by itself.
+    """
+    reached: dict[str, list[float]] = {piece.home: [] for piece in finder.pieces.pieces}
+    root = finder.pieces.tree.root
+    for k in range(_CHANCES):
+        progress(0.1 + 0.2 * k / _CHANCES, "looking at clutter")
+        scene = SceneLevels(scenes(k))
+        if finder.of_body is not None:
+            reached[root].append(float(finder.of_body(scene, 1).zncc.max()))
+        roots = np.stack([_root(finder.template, finder.ranges, rng) for _ in range(16)])
+        for piece in finder.pieces.limbs:
+            fitting = finder.fittings[piece.home]
+            starts = (roots[:, None] @ piece.starts(fitting.turn_step) @ fitting.rest).reshape(-1, 3, 3)
+            near = descend(scene, fitting.levels, EUCLIDEAN, Stage(fitting.near, 8), starts)
+            best = near.poses[np.argsort(-near.zncc)[:16]]
+            ended = descend(scene, fitting.levels, EUCLIDEAN, Stage(fitting.judged, 8, pixels=600), best)
+            reached[piece.home].append(float(ended.zncc.max()))
+    return {home: float(np.clip(np.median(zncc), 0.1, 0.9)) for home, zncc in reached.items()}
+
+
+def _best(finder: Finder, picture: Float[Tensor, "3 H W"], enough: float) -> float:
+    scene = SceneLevels(picture)
+    found = finder(scene, enough, torch.get_num_threads())
+    best = apart(finder, finder.polish(scene, found), 0.0, 1)
+    return float(best.scores[0]) if len(best.scores) else 0.0
+
+
+def _root(template: Template, ranges: Range, rng: np.random.Generator) -> np.ndarray:
+    scale = math.exp(rng.uniform(math.log(ranges.scale[0]), math.log(ranges.scale[1])))
+    at = rng.uniform(0.25, 0.75) * SIZE[0], rng.uniform(0.25, 0.75) * SIZE[1]
+    return placed(rng.uniform(-ranges.rotation, ranges.rotation), scale, at, template.centre)
+
+
+def _spoiled(
+    template: Template, ranges: Range, background: Float[Tensor, "3 H W"], rng: np.random.Generator
+) -> Float[Tensor, "3 H W"]:
+    """The template in the background, in a random pose, with up to a third of its moving leaves left out, in
+    other light, with noise and blur."""
+    tree = template.parts
+    turns = {
+        name: rng.uniform(-part.turn, part.turn) for name, part in tree.items() if part.moves and part.motif
+    }
+    loose = [name for name in turns if tree[name].motif is not None]
+    hidden = rng.choice(loose, rng.integers(len(loose) // 3 + 1), replace=False) if loose else ()
+    where = matrices(tree, _root(template, ranges, rng), turns)
+    scene = render(background, template, where, set(map(str, hidden)))
+    scene = blur(scene[None], float(rng.uniform(0.3, 1.2)))[0]
+    scene = scene * rng.uniform(0.6, 1.0) + rng.uniform(-0.1, 0.1)
+    noise = torch.from_numpy(rng.normal(0, rng.uniform(0, 0.06), scene.shape)).float()
+    return (scene + noise).clamp(0, 1)
+
+
+def _gumbel(scores: Sequence[float]) -> tuple[float, float]:
+    """Place and spread of Gumbel's law in the information, by moments."""
+    told = information(np.array(scores))
+    spread = max(float(told.std()) * math.sqrt(6) / math.pi, 1e-3)
+    return float(told.mean()) - 0.5772 * spread, spread
+
+
+def _rare(empty: Sequence[float]) -> float:
+    """The score that clutter reaches once in 1/_RARE scenes."""
+    place, spread = _gumbel(empty)
+    return math.sqrt(-math.expm1(-(place - spread * math.log(_RARE))))
+
+
+def _threshold(empty: Sequence[float], present: Sequence[float]) -> float:
+    rare = _rare(empty)
+    low = present[len(present) // 20]
+    return rare + _SHARE * (low - rare) if low > rare else rare

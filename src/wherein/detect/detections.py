@@ -1,0 +1,148 @@
+"""What was found, in numbers, as JSON, and drawn."""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from wherein.images.load import Picture
+
+Matrix = NDArray[np.float64]
+"""2×3."""
+
+
+@dataclass(frozen=True, eq=False)
+class PartFound:
+    """One part of a detection.
+
+    Attributes:
+        matrix: its pixels → scene pixels, 2×3; canvas → scene for a group. Where it was not found: where it
+            would be if it did not move relative to its parent.
+        score: ZNCC with the scene; of a group, the mean of its leaves'.
+        found: whether it was seen there.
+        polygon: its outline in the scene, (x, y) a row.
+    """
+
+    matrix: Matrix
+    score: float
+    found: bool
+    polygon: NDArray[np.float64]
+
+    @property
+    def angle(self) -> float:
+        """Degrees that it is turned in the scene, positive from x towards y."""
+        return math.degrees(math.atan2(self.matrix[1, 0], self.matrix[0, 0]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "found": self.found,
+            "score": round(self.score, 4),
+            "matrix": np.round(self.matrix, 6).tolist(),
+            "angle": round(self.angle, 4),
+            "polygon": np.round(self.polygon, 2).tolist(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """One object that was found.
+
+    Attributes:
+        score: how sure it is, in [0, 1): see `wherein.detect.evidence`.
+        matrix: canvas → scene of the root, 2×3.
+        parts: every part below the root by name (the root itself where it is a leaf).
+    """
+
+    score: float
+    matrix: Matrix
+    parts: dict[str, PartFound]
+
+    @property
+    def angle(self) -> float:
+        """Degrees that it is turned, positive from x towards y."""
+        return math.degrees(math.atan2(self.matrix[1, 0], self.matrix[0, 0]))
+
+    @property
+    def scale(self) -> float:
+        """How much larger it is in the scene than on the canvas."""
+        return float(abs(np.linalg.det(self.matrix[:, :2])) ** 0.5)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, as the command prints it."""
+        return {
+            "score": round(self.score, 4),
+            "matrix": np.round(self.matrix, 6).tolist(),
+            "angle": round(self.angle, 4),
+            "scale": round(self.scale, 6),
+            "parts": {name: part.to_dict() for name, part in self.parts.items()},
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Detections(Sequence[Detection]):
+    """All objects that were found in a scene, the surest first.
+
+    Attributes:
+        items: one a found object.
+        template: the template's name.
+        scene: the picture that was looked at.
+        seconds: how long the search took.
+    """
+
+    items: tuple[Detection, ...]
+    template: str
+    scene: Picture
+    seconds: float
+
+    @overload
+    def __getitem__(self, index: int) -> Detection: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Detection, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Detection | tuple[Detection, ...]:
+        return self.items[index]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Detection]:
+        return iter(self.items)
+
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{item.score:.2f}" for item in self.items)
+        return f"Detections({len(self)} × {self.template}{f': {scores}' if scores else ''})"
+
+    @cached_property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the scene."""
+        height, width = self.scene.pixels.shape[-2:]
+        return width, height
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, as the command prints them but for the scene's name."""
+        width, height = self.size
+        return {
+            "width": width,
+            "height": height,
+            "template": self.template,
+            "seconds": round(self.seconds, 4),
+            "detections": [item.to_dict() for item in self.items],
+        }
+
+    def to_json(self, indent: int | None = None) -> str:
+        """`to_dict` as text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
+
+    def draw(self) -> Image.Image:
+        """The scene with every part's outline, name and score."""
+        from wherein.detect.drawing import draw_detections
+
+        return draw_detections(self.scene, self.items)

@@ -1,0 +1,112 @@
+"""Detector: a template and a range of poses → everything that is found in a scene."""
+
+import math
+import os
+import time
+
+import numpy as np
+import torch
+
+from wherein.detect.assemble import assemble
+from wherein.detect.calibrate import Calibration, Progress, steps_of
+from wherein.detect.detections import Detections
+from wherein.detect.exclusion import apart
+from wherein.detect.finder import Finder, Judged, Range
+from wherein.detect.keeping import calibration_for
+from wherein.errors import require
+from wherein.images.load import Source, load_picture
+from wherein.search.levels import SceneLevels
+from wherein.template import Template
+
+_LIKELY = 0.8
+"""Of the threshold: from there on a hypothesis is brought to rest at full size before it is judged."""
+
+
+class Detector:
+    """Finds a template in scenes: every instance, and the pose of every part.
+
+    Arguments:
+        template: a `Template`, or the folder or .zip that it is in.
+        rotation: ± degrees that are searched; 180 is every rotation.
+        scale: lowest and highest scale.
+        max_instances: the most that are told, the surest first; None: all.
+        calibration: thresholds and steps; by default the kept one, which is made on first use.
+        threshold: the least score, in place of the calibration's.
+        threads: for the first look at a scene; torch's number by default. The result does not depend on it.
+        progress: is told how far a calibration is.
+
+    Example:
+        >>> import torch
+        >>> from wherein.images.motif import Motif
+        >>> motif = torch.rand(3, 40, 50, generator=torch.Generator().manual_seed(0))
+        >>> detector = Detector(Template.rigid("noise", Motif.whole(motif)), rotation=0, threads=1)
+        >>> scene = torch.full((3, 120, 160), 0.5)
+        >>> scene[:, 30:70, 60:110] = motif
+        >>> found = detector(scene)
+        >>> len(found), found[0].matrix.round(2).tolist()
+        (1, [[1.0, 0.0, 60.0], [0.0, 1.0, 30.0]])
+    """
+
+    def __init__(
+        self,
+        template: Template | str | os.PathLike[str],
+        rotation: float = 180.0,
+        scale: tuple[float, float] = (1.0, 1.0),
+        max_instances: int | None = None,
+        *,
+        calibration: Calibration | None = None,
+        threshold: float | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.template = template if isinstance(template, Template) else Template.load(template)
+        self.ranges = _checked(rotation, scale)
+        require(
+            max_instances is None or max_instances > 0,
+            f"max_instances is {max_instances}: give a positive number, or None for all",
+        )
+        require(
+            threshold is None or 0 < threshold < 1,
+            f"threshold is {threshold}: give a score between 0 and 1, or None for the calibrated one",
+        )
+        self.max_instances, self.threads = max_instances, threads
+        with torch.no_grad():
+            self.calibration = calibration or calibration_for(self.template, self.ranges, progress)
+        self.threshold = threshold if threshold is not None else self.calibration.threshold
+        steps = {home: steps_of(basin) for home, basin in self.calibration.basins.items()}
+        self.finder = Finder(self.template, self.ranges, self.calibration.weights, steps)
+
+    def __call__(self, scene: Source, color: str = "rgb") -> Detections:
+        """Everything that is found in a scene.
+
+        Arguments:
+            scene: a path, an array, a tensor or a PIL image.
+            color: "rgb", or "bgr" for arrays that come from OpenCV.
+        """
+        picture = load_picture(scene, color=color)
+        began = time.perf_counter()
+        with torch.no_grad():
+            judged = self._judged(SceneLevels(picture.pixels.detach().float().cpu()))
+            items = tuple(assemble(self.finder, judged, k) for k in range(len(judged.scores)))
+        return Detections(items, self.template.name, picture, time.perf_counter() - began)
+
+    def _judged(self, scene: SceneLevels) -> Judged:
+        found = self.finder(scene, self.threshold, self.threads or torch.get_num_threads())
+        likely = found[np.flatnonzero(found.scores >= _LIKELY * self.threshold)]
+        return apart(self.finder, self.finder.polish(scene, likely), self.threshold, self.max_instances)
+
+
+def _checked(rotation: float, scale: tuple[float, float]) -> Range:
+    require(
+        math.isfinite(rotation) and 0 <= rotation <= 180,
+        f"rotation is {rotation}: give the degrees to search to either side, 0 to 180",
+    )
+    try:
+        low, high = (float(s) for s in scale)
+    except (TypeError, ValueError):
+        low = high = math.nan
+    require(
+        0 < low <= high < math.inf,
+        f"scale is {scale!r}: give the lowest and the highest as (low, high), 0 < low ≤ high",
+    )
+    return Range(float(rotation), (low, high))

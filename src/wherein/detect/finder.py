@@ -1,0 +1,209 @@
+"""The search: hypotheses about the whole object, with every piece placed, coarse to fine over the tree."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wherein.detect.evidence import information, score
+from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker
+from wherein.detect.hypotheses import from_pairs, settled
+from wherein.detect.pieces import Piece, Pieces
+from wherein.detect.placing import Placed, at_joint, place
+from wherein.motion import Motion
+from wherein.search.levels import Descended, SceneLevels, descend, seen
+from wherein.solve.schedule import Stage
+from wherein.template import Template
+
+_LEADING = 4
+"""Limbs that are looked for everywhere, where there is no body to go by: two must be seen."""
+
+_HYPOTHESES = 12
+"""That are followed down the tree."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Which poses are looked for: ± degrees, and scales from the lowest to the highest."""
+
+    rotation: float = 180.0
+    scale: tuple[float, float] = (1.0, 1.0)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether there is but one scale."""
+        return self.scale[0] == self.scale[1]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How far apart the looks at a piece are: degrees, and ratio of scale."""
+
+    turn: float = 10.0
+    ratio: float = 1.1
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Hypotheses with every piece placed, and the score of each."""
+
+    placed: Placed
+    seen: Mapping[str, NDArray[np.float64]]
+    scores: NDArray[np.float64]
+
+    def and_also(self, other: "Judged") -> "Judged":
+        """Both, those of `self` first."""
+        return Judged(
+            Placed(
+                {h: np.concatenate((f, other.placed.frames[h])) for h, f in self.placed.frames.items()},
+                {h: np.concatenate((z, other.placed.zncc[h])) for h, z in self.placed.zncc.items()},
+            ),
+            {h: np.concatenate((part, other.seen[h])) for h, part in self.seen.items()},
+            np.concatenate((self.scores, other.scores)),
+        )
+
+    def __getitem__(self, chosen: NDArray[np.int64]) -> "Judged":
+        return Judged(
+            self.placed[chosen], {h: part[chosen] for h, part in self.seen.items()}, self.scores[chosen]
+        )
+
+
+class Finder:
+    """Finds where a template could be, in any scene.
+
+    Arguments:
+        template: what to look for.
+        ranges: which poses.
+        weights: how much the evidence of a piece counts, by home.
+        steps: between looks, by home.
+    """
+
+    def __init__(
+        self,
+        template: Template,
+        ranges: Range,
+        weights: Mapping[str, float],
+        steps: Mapping[str, Steps] | None = None,
+    ) -> None:
+        self.template, self.ranges, self.weights, self.steps = template, ranges, weights, steps or {}
+        self.pieces = Pieces.of(template)
+        self.fittings = {piece.home: Fitting.of(piece) for piece in self.pieces.pieces}
+
+    @cached_property
+    def of_body(self) -> Seeker | None:
+        """Looks for the body, if there is one."""
+        body = self.pieces.body
+        if body is None:
+            return None
+        return self._seeker(body, self.ranges.rotation)
+
+    @cached_property
+    def of_limbs(self) -> Mapping[str, Seeker]:
+        """Look for the limbs that hang on the root."""
+        return {piece.home: self._seeker(piece, self.ranges.rotation + piece.turn) for piece in self.leading}
+
+    @cached_property
+    def leading(self) -> tuple[Piece, ...]:
+        """The limbs with the most texture among those that hang on the root."""
+        hung = sorted(self.pieces.hung_on_root, key=lambda piece: piece.texture, reverse=True)
+        return tuple(hung[:_LEADING])
+
+    def _seeker(self, piece: Piece, rotation: float) -> Seeker:
+        steps = self.steps.get(piece.home, Steps())
+        return Seeker.of(self.fittings[piece.home], rotation, self.ranges.scale, steps.turn, steps.ratio)
+
+    def __call__(self, scene: SceneLevels, enough: float, threads: int = 1) -> Judged:
+        """Hypotheses from the body, if there is one; from the limbs where that is not enough.
+
+        Arguments:
+            scene: where to look.
+            enough: the score from which no more is looked for.
+            threads: for the first look.
+        """
+        by_body = self.by_body(scene, threads) if self.of_body is not None else None
+        if by_body is not None and (len(self.of_limbs) < 2 or by_body.scores[0] >= enough):
+            return by_body
+        by_limbs = self.by_limbs(scene, threads)
+        return by_limbs if by_body is None else by_body.and_also(by_limbs)
+
+    def by_body(self, scene: SceneLevels, threads: int = 1) -> Judged:
+        """Hypotheses from the body."""
+        assert self.of_body is not None, "a template with a body"
+        found = self.of_body(scene, threads)
+        fitting = self.of_body.fitting
+        root = self.pieces.tree.root
+        placed = Placed({root: found.poses @ fitting.away}, {root: found.zncc})
+        return self.judge(scene, self._with_limbs(scene, placed))
+
+    def by_limbs(self, scene: SceneLevels, threads: int = 1) -> Judged:
+        """Hypotheses from pairs of limbs."""
+        found = {}
+        for home, seeker in self.of_limbs.items():
+            ended = seeker(scene, threads)
+            found[home] = Descended(ended.poses @ seeker.fitting.away, ended.zncc)
+        hung, root = self.pieces.hung_on_root, self.pieces.tree.root
+        roots = from_pairs(found, self.leading, self.weights, self.ranges.scale, _HYPOTHESES)
+        placed = self._with_limbs(scene, Placed({root: roots}, {}))
+        if self.pieces.body is None:
+            trust = {p.home: information(placed.zncc[p.home]) for p in hung}
+            roots = settled(placed.frames, trust, hung, roots, self.ranges.scale)
+            placed = self._with_limbs(scene, Placed({root: roots}, {}))
+        else:
+            placed = self._with_limbs(scene, self._with_body(scene, placed))
+        return self.judge(scene, placed)
+
+    def _with_body(self, scene: SceneLevels, placed: Placed) -> Placed:
+        """The body where the limbs say that it is."""
+        body = self.pieces.body
+        assert body is not None, "a template with a body"
+        fitting, root = self.fittings[body.home], self.pieces.tree.root
+        found = Descended(placed.frames[root] @ fitting.rest, np.zeros(0))
+        for factor in (4, 2):
+            stage = Stage(max(min(factor, fitting.near), fitting.judged), 8, pixels=600)
+            found = descend(scene, fitting.levels, self._motion, stage, found.poses)
+        return Placed({root: found.poses @ fitting.away}, {root: found.zncc})
+
+    @property
+    def _motion(self) -> Motion:
+        return EUCLIDEAN if self.ranges.fixed else SIMILARITY
+
+    def _with_limbs(self, scene: SceneLevels, placed: Placed) -> Placed:
+        for piece in self.pieces.limbs:
+            placed = place(scene, placed, self.fittings[piece.home])
+        return placed
+
+    def judge(self, scene: SceneLevels, placed: Placed) -> Judged:
+        """The score of each hypothesis, the best first."""
+        visible = {
+            piece.home: seen(
+                scene, self.fittings[piece.home].levels, placed.frames[piece.home] @ piece.carrier.rest
+            )
+            for piece in self.pieces.pieces
+        }
+        scores = score(placed.zncc, visible, self.weights)
+        order = np.argsort(-scores, kind="stable")
+        return Judged(placed, visible, scores)[order]
+
+    def polish(self, scene: SceneLevels, judged: Judged) -> Judged:
+        """The same hypotheses at full size, judged at the scale where they were before."""
+        placed = judged.placed
+        for piece in self.pieces.pieces:
+            fitting = self.fittings[piece.home]
+            motion = self._motion if piece.home == self.pieces.tree.root else EUCLIDEAN
+            before, parents = placed.frames[piece.home], placed.frames[piece.parent]
+            ended = descend(
+                scene, fitting.levels, motion, Stage(1, 30, tolerance=1e-3), before @ fitting.rest
+            )
+            frames = ended.poses @ fitting.away
+            again = descend(scene, fitting.levels, motion, Stage(fitting.judged, 0), ended.poses)
+            good = (again.zncc >= placed.zncc[piece.home] - 0.02) & (placed.zncc[piece.home] > 0)
+            if piece.parent != piece.home:
+                good &= at_joint(piece, parents, frames, 2.5)
+            placed = replace(
+                placed,
+                frames={**placed.frames, piece.home: np.where(good[:, None, None], frames, before)},
+                zncc={**placed.zncc, piece.home: np.where(good, again.zncc, placed.zncc[piece.home])},
+            )
+        return self.judge(scene, placed)

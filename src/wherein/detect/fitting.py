@@ -1,0 +1,165 @@
+"""How one piece is looked for: at which scales, from how many poses, and what of them lives on."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wherein.detect.pieces import Piece
+from wherein.images.motif import Motif
+from wherein.motion import Motion, motion_named
+from wherein.pyramid import Poses
+from wherein.search.levels import Descended, MotifLevels, SceneLevels, descend
+from wherein.search.screen import Kernels, Looks, peaks, screen
+from wherein.solve.schedule import Stage
+from wherein.template.pose import placed
+
+_POINTS, _SIDE, _PURE = 140, 5, 0.45
+"""The least that a motif is reduced to for the first look: points, pixels across, and the share of its pixels
+that are not half background."""
+
+_BASIN = 1.5
+"""Pixels of the scale from which a point of the motif finds home."""
+
+
+def coarsest(motif: Motif, points: int = _POINTS, most: int = 16) -> int:
+    """The largest power of 2 by which the motif can be reduced and still be told from others."""
+    levels, factor = MotifLevels(motif), 1
+    while 2 * factor <= most and _tells(levels.reduced(2 * factor), points):
+        factor *= 2
+    return factor
+
+
+def _tells(small: Motif, points: int) -> bool:
+    pure, half = int((small.mask > 0.85).sum()), int((small.mask > 0.5).sum())
+    across = min(small.mask.amax(0).gt(0.5).sum(), small.mask.amax(1).gt(0.5).sum())
+    return pure >= points and pure >= _PURE * half and int(across) >= _SIDE
+
+
+@dataclass(frozen=True, eq=False)
+class Fitting:
+    """A piece with all that can be made of it before a scene is seen.
+
+    Attributes:
+        piece: what is looked for.
+        levels: its carrier at every scale.
+    """
+
+    piece: Piece
+    levels: MotifLevels
+
+    @staticmethod
+    def of(piece: Piece) -> "Fitting":
+        """Nothing is made yet."""
+        return Fitting(piece, MotifLevels(piece.motif))
+
+    @cached_property
+    def first(self) -> int:
+        """The scale of the first look at every place."""
+        return coarsest(self.piece.motif)
+
+    @cached_property
+    def near(self) -> int:
+        """The scale of the first look around a joint: a wide basin matters more than what can be told
+        apart."""
+        return coarsest(self.piece.motif, points=50, most=4)
+
+    @cached_property
+    def turn_step(self) -> float:
+        """Degrees between starts about the joint, so that no point of the piece is further than a basin
+        away."""
+        motif, (x, y) = self.piece.motif, self.piece.carrier.at
+        corners = [(x + i, y + j) for i in (0, motif.width - 1) for j in (0, motif.height - 1)]
+        reach = max(math.dist(corner, self.piece.joint) for corner in corners)
+        return 2 * math.degrees(math.atan2(_BASIN * self.near, reach))
+
+    @cached_property
+    def judged(self) -> int:
+        """The scale at which the fit is judged: noise and blur matter less at half size than at full."""
+        return min(2, coarsest(self.piece.motif, points=100))
+
+    @cached_property
+    def rest(self) -> NDArray[np.float64]:
+        """Carrier pixels → canvas."""
+        return self.piece.carrier.rest
+
+    @cached_property
+    def away(self) -> NDArray[np.float64]:
+        """Canvas → carrier pixels."""
+        return np.linalg.inv(self.rest).astype(np.float64)
+
+
+EUCLIDEAN, SIMILARITY = motion_named("euclidean"), motion_named("similarity")
+
+
+@dataclass(frozen=True, eq=False)
+class Seeker:
+    """Looks for a piece at every place, rotation and scale."""
+
+    fitting: Fitting
+    kernels: Kernels
+    motion: Motion
+    screened: int
+    kept: int
+
+    @staticmethod
+    def of(
+        fitting: Fitting, rotation: float, scale: tuple[float, float], turn: float = 15.0, ratio: float = 1.12
+    ) -> "Seeker":
+        """For poses within ± `rotation` degrees and the scales."""
+        looks = Looks.over(min(180.0, rotation), turn, scale, ratio)
+        kernels = Kernels.of(fitting.piece.motif, fitting.first, looks, limit=96)
+        motion = EUCLIDEAN if scale[0] == scale[1] else SIMILARITY
+        return Seeker(fitting, kernels, motion, 64, 24)
+
+    def __call__(self, scene: SceneLevels, threads: int) -> Descended:
+        """Its likely poses (carrier pixels → scene), brought to rest at half size, the best first."""
+        motif, first = self.fitting.piece.motif, self.fitting.first
+        maps = screen(scene.surface(first).scene, self.kernels, threads)
+        spots, _ = peaks(maps, self.kernels, self.screened)
+        centre = ((motif.width - 1) / 2, (motif.height - 1) / 2)
+        found = Descended(np.stack([placed(a, s, (x, y), centre) for x, y, a, s in spots]), np.zeros(0))
+        for stage in self._stages():
+            ended = descend(scene, self.fitting.levels, self.motion, stage, found.poses)
+            found = distinct(ended, motif, stage.keep)
+        return found
+
+    def _stages(self) -> tuple[Stage, ...]:
+        factors = [self.fitting.first]
+        while factors[-1] > self.fitting.judged:
+            factors.append(factors[-1] // 2)
+        return tuple(
+            Stage(f, 8, max(self.kept // 2**k, 8), pixels=600 if k < 2 else 1200)
+            for k, f in enumerate(factors)
+        )
+
+
+def distinct(found: Descended, motif: Motif, count: int) -> Descended:
+    """The best `count`, one of each pose: starts that came to rest together are one."""
+    order = np.argsort(-found.zncc, kind="stable")
+    centre = np.array(((motif.width - 1) / 2, (motif.height - 1) / 2, 1.0))
+    spots = (found.poses @ centre)[:, :2]
+    directions = found.poses[:, :2, 0] / np.linalg.norm(found.poses[:, :2, 0], axis=1, keepdims=True)
+    near = max(1.5, 0.03 * math.hypot(motif.width, motif.height))
+    kept: list[int] = []
+    for index in order:
+        if len(kept) == count:
+            break
+        same = [
+            j
+            for j in kept
+            if np.abs(spots[j] - spots[index]).max() < near and directions[j] @ directions[index] > 0.98
+        ]
+        if not same:
+            kept.append(int(index))
+    return Descended(found.poses[kept], found.zncc[kept])
+
+
+def best_of_each(found: Descended, groups: int, count: int = 1) -> Descended:
+    """Of `groups` equally many poses one after the other, the best `count` of each group."""
+    zncc = found.zncc.reshape(groups, -1)
+    chosen = np.argsort(-zncc, axis=1, kind="stable")[:, :count]
+    poses: Poses = np.take_along_axis(found.poses.reshape(groups, -1, 3, 3), chosen[..., None, None], 1)
+    return Descended(poses.reshape(-1, 3, 3), np.take_along_axis(zncc, chosen, 1).ravel())

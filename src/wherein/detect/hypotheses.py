@@ -1,0 +1,136 @@
+"""From poses of single pieces to places of the whole object."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wherein.detect.evidence import information
+from wherein.detect.pieces import Piece
+from wherein.detect.placing import _BEYOND
+from wherein.pyramid import Poses
+from wherein.search.levels import Descended
+
+_JOINT = 4.0
+"""Canvas pixels by which the distance of two joints may be off."""
+
+
+def from_pairs(
+    found: Mapping[str, Descended],
+    pieces: Sequence[Piece],
+    weights: Mapping[str, float],
+    scale: tuple[float, float],
+    count: int,
+) -> Poses:
+    """Root frames on which the joints of two pieces agree, those with the most evidence first.
+
+    The joints of pieces that hang on the root lie still on the canvas, so that two of them fix a similarity:
+    the spikes of the paper's inner nodes, two at a time. It must have a scale within the range, and both
+    pieces must then be turned by no more than they may.
+
+    Arguments:
+        found: frames (canvas → scene) of every piece by home, and their ZNCC.
+        pieces: those that hang on the root.
+        weights: how much the evidence of a piece counts.
+        scale: lowest and highest.
+        count: how many at most.
+    """
+    frames, told = [], []
+    for a, b in combinations(pieces, 2):
+        pairs, evidence = _agreeing(a, b, found[a.home], found[b.home], weights, scale)
+        frames.append(pairs)
+        told.append(evidence)
+    if not frames:
+        return np.zeros((0, 3, 3))
+    every, evidence = np.concatenate(frames), np.concatenate(told)
+    return _distinct(every[np.argsort(-evidence, kind="stable")], pieces, count)
+
+
+def _agreeing(
+    a: Piece,
+    b: Piece,
+    of_a: Descended,
+    of_b: Descended,
+    weights: Mapping[str, float],
+    scale: tuple[float, float],
+) -> tuple[Poses, NDArray[np.float64]]:
+    joints = np.array(((*a.joint, 1.0), (*b.joint, 1.0)))
+    ends = _complex((of_a.poses @ joints[0])[:, :2])[:, None], _complex((of_b.poses @ joints[1])[:, :2])[None]
+    apart = complex(joints[1, 0] - joints[0, 0], joints[1, 1] - joints[0, 1])
+    if abs(apart) < 2 * _JOINT:
+        return np.zeros((0, 3, 3)), np.zeros(0)
+    linear = (ends[1] - ends[0]) / apart
+    size, tolerance = np.abs(linear), (_JOINT + a.slack + b.slack) / abs(apart)
+    fits = (size > scale[0] * (1 - tolerance)) & (size < scale[1] * (1 + tolerance))
+    for piece, poses, axis in ((a, of_a.poses, 1), (b, of_b.poses, 0)):
+        turned = np.expand_dims(_complex(poses[:, :2, 0]), axis) / np.where(size > 0, linear, 1)
+        fits &= np.abs(np.degrees(np.angle(turned))) <= piece.turn + 2 * _BEYOND
+    told = weights[a.home] * information(of_a.zncc)[:, None] + weights[b.home] * information(of_b.zncc)[None]
+    middle = (ends[0] + ends[1]) / 2
+    kept = np.clip(size, *scale) * linear / np.where(size > 0, size, 1)
+    return _frames(kept[fits], middle[fits], joints.mean(0)), told[fits]
+
+
+def _complex(points: NDArray[np.float64]) -> NDArray[np.complex128]:
+    """(x, y) as x + iy: multiplication is then a turn and a scale."""
+    return points[:, 0] + 1j * points[:, 1]
+
+
+def _frames(linear: NDArray[np.complex128], spots: NDArray[np.complex128], at: NDArray[np.float64]) -> Poses:
+    """Similarities with these linear parts that take the point `at` to the spots."""
+    shift = spots - linear * complex(at[0], at[1])
+    frames = np.zeros((len(linear), 3, 3))
+    frames[:, 0, 0] = frames[:, 1, 1] = linear.real
+    frames[:, 1, 0], frames[:, 0, 1] = linear.imag, -linear.imag
+    frames[:, 0, 2], frames[:, 1, 2], frames[:, 2, 2] = shift.real, shift.imag, 1.0
+    return frames
+
+
+def _distinct(frames: Poses, pieces: Sequence[Piece], count: int) -> Poses:
+    """The first `count` under which some joint lies elsewhere than under those before."""
+    joints = np.array([(*piece.joint, 1.0) for piece in pieces]).T
+    spots = (frames @ joints)[:, :2]
+    kept: list[int] = []
+    for index in range(len(frames)):
+        if len(kept) == count:
+            break
+        if all(np.abs(spots[index] - spots[other]).max() > _JOINT for other in kept):
+            kept.append(index)
+    return frames[kept]
+
+
+def settled(
+    frames: Mapping[str, Poses],
+    trust: Mapping[str, NDArray[np.float64]],
+    pieces: Sequence[Piece],
+    roots: Poses,
+    scale: tuple[float, float],
+) -> Poses:
+    """Root frames from the joints of all pieces that were found, by weighted least squares.
+
+    min Σ_k w_k |s R q_k + b − F_k q_k|² over rotation R, shift b and scale s within the range; the root that
+    was there before where fewer than two joints are known.
+
+    Arguments:
+        frames: (H, 3, 3) by home, canvas → scene.
+        trust: w, (H,) by home.
+        pieces: those that hang on the root.
+        roots: before.
+        scale: lowest and highest.
+    """
+    joints = np.array([(*piece.joint, 1.0) for piece in pieces])
+    ends = np.stack([_complex((frames[p.home] @ joints[k])[:, :2]) for k, p in enumerate(pieces)], 1)
+    w = np.stack([trust[p.home] for p in pieces], 1)
+    known = (w > 0).sum(1) > 1
+    total = np.maximum(w.sum(1), 1e-12)
+    at = joints[:, 0] + 1j * joints[:, 1]
+    mean_at, mean_end = (w @ at) / total, (w * ends).sum(1) / total
+    off_at, off_end = at[None] - mean_at[:, None], ends - mean_end[:, None]
+    spread = (w * np.abs(off_at) ** 2).sum(1)
+    known &= spread / total > _JOINT**2
+    linear = (w * off_end * off_at.conj()).sum(1) / np.maximum(spread, 1e-12)
+    size = np.abs(linear)
+    linear = np.where(size > 0, linear / np.where(size > 0, size, 1), 1.0) * np.clip(size, *scale)
+    frames_new = _frames(linear, mean_end - linear * mean_at, np.zeros(2))
+    return np.where(known[:, None, None], frames_new, roots)

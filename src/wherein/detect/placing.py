@@ -1,0 +1,86 @@
+"""Given where the object could be, place every piece: top-down, each about the joint that it hangs on."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wherein.detect.fitting import EUCLIDEAN, Fitting, best_of_each
+from wherein.detect.pieces import Piece
+from wherein.pyramid import Poses
+from wherein.search.levels import Descended, SceneLevels, descend
+from wherein.solve.schedule import Stage
+
+_LOOSE, _TIGHT = 6.0, 2.5
+"""Canvas pixels by which a joint may seem to have moved: at a coarse scale, and where the fit is judged."""
+
+_FOLLOWED = 3
+"""Turns of a piece that go on to the next finer scale."""
+
+_BEYOND = 3.0
+"""Degrees by which a turn may exceed its limit: limits are drawn by hand."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """H hypotheses: the frame of every home, canvas → scene, and how well its piece fits.
+
+    Attributes:
+        frames: (H, 3, 3) by home, the root's always among them.
+        zncc: (H,) by home; −1 where it was not found about its joint.
+    """
+
+    frames: Mapping[str, Poses]
+    zncc: Mapping[str, NDArray[np.float64]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.frames.values())))
+
+    def __getitem__(self, chosen: NDArray[np.int64]) -> "Placed":
+        return Placed(
+            {home: frames[chosen] for home, frames in self.frames.items()},
+            {home: zncc[chosen] for home, zncc in self.zncc.items()},
+        )
+
+    def with_piece(self, home: str, frames: Poses, zncc: NDArray[np.float64]) -> "Placed":
+        """The same with one more piece."""
+        return replace(self, frames={**self.frames, home: frames}, zncc={**self.zncc, home: zncc})
+
+
+def place(scene: SceneLevels, placed: Placed, fitting: Fitting) -> Placed:
+    """One more piece, from turns about its joint a basin apart; where its parent is, has been placed."""
+    piece, parents = fitting.piece, placed.frames[fitting.piece.parent]
+    if not len(parents):
+        return placed.with_piece(piece.home, parents, np.zeros(0))
+    starts = parents[:, None] @ piece.starts(fitting.turn_step)
+    found = Descended((starts @ fitting.rest).reshape(-1, 3, 3), np.zeros(0))
+    factor, tolerance = fitting.near, _LOOSE
+    while True:
+        last = factor <= fitting.judged
+        found = descend(scene, fitting.levels, EUCLIDEAN, Stage(factor, 8, pixels=600), found.poses)
+        repeated = np.repeat(parents, len(found.poses) // len(parents), axis=0)
+        fits = at_joint(piece, repeated, found.poses @ fitting.away, _TIGHT if last else tolerance)
+        found = replace(found, zncc=np.where(fits, found.zncc, -1.0))
+        found = best_of_each(found, len(parents), 1 if last else _FOLLOWED)
+        if last:
+            break
+        factor //= 2
+    frames = np.where((found.zncc > 0)[:, None, None], found.poses @ fitting.away, parents)
+    return placed.with_piece(piece.home, frames, found.zncc)
+
+
+def at_joint(piece: Piece, parents: Poses, frames: Poses, tolerance: float) -> NDArray[np.bool_]:
+    """Whether each frame is its parent's, but for a turn about the joint within the limits."""
+    joint = np.array((*piece.joint, 1.0))
+    scale = np.sqrt(np.abs(np.linalg.det(parents[:, :2, :2])))
+    moved = np.linalg.norm(((frames - parents) @ joint)[:, :2], axis=1) / np.maximum(scale, 1e-9)
+    relative = np.linalg.inv(parents)[:, :2, :2] @ frames[:, :2, :2]
+    turned = np.degrees(np.arctan2(relative[:, 1, 0], relative[:, 0, 0]))
+    return (moved <= tolerance + piece.slack) & (np.abs(turned) <= piece.turn + _BEYOND)
+
+
+def angle(matrix: NDArray[np.float64]) -> float:
+    """Degrees by which a matrix turns, x towards y positive."""
+    return math.degrees(math.atan2(matrix[1, 0], matrix[0, 0]))

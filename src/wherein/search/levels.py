@@ -1,0 +1,94 @@
+"""Scenes and motifs at halves of their size, each made once, and the descent of many poses on one of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from wherein.formulations import CorrelationObjective
+from wherein.formulations.motif_side import MotifSide, motif_side
+from wherein.images.motif import Motif
+from wherein.images.pool import pool
+from wherein.motion import Motion
+from wherein.pyramid import Level, Poses
+from wherein.solve import Damping, align
+from wherein.solve.schedule import Stage
+from wherein.warp import Surface
+
+
+class SceneLevels:
+    """A scene at full size and at halves of it."""
+
+    def __init__(self, scene: Float[Tensor, "C H W"]) -> None:
+        self._surfaces = {1: Surface(scene)}
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height."""
+        return self._surfaces[1].width, self._surfaces[1].height
+
+    def surface(self, factor: int) -> Surface:
+        """The scene, reduced by a power of 2."""
+        if factor not in self._surfaces:
+            self._surfaces[factor] = Surface(pool(self.surface(factor // 2).scene, 2))
+        return self._surfaces[factor]
+
+
+class MotifLevels:
+    """A motif's side of the objective at every scale, motion and number of pixels that was asked for."""
+
+    def __init__(self, motif: Motif) -> None:
+        self.motif = motif
+        self._reduced = {1: motif}
+        self._sides: dict[tuple[int, str, int | None], MotifSide] = {}
+
+    def reduced(self, factor: int) -> Motif:
+        """The motif, reduced by a power of 2."""
+        if factor not in self._reduced:
+            self._reduced[factor] = self.reduced(factor // 2).pooled(2)
+        return self._reduced[factor]
+
+    def side(self, factor: int, motion: Motion, limit: int | None) -> MotifSide:
+        """Made on first use."""
+        key = (factor, motion.name, limit)
+        if key not in self._sides:
+            self._sides[key] = motif_side(self.reduced(factor), motion, limit)
+        return self._sides[key]
+
+
+@dataclass(frozen=True)
+class Descended:
+    """Poses at full size after a stage, and the ZNCC of each; −1 where there is none."""
+
+    poses: Poses
+    zncc: NDArray[np.float64]
+
+
+def descend(scene: SceneLevels, motif: MotifLevels, motion: Motion, stage: Stage, poses: Poses) -> Descended:
+    """Bring poses to rest on one scale, each by itself, in the order in which they came."""
+    if not len(poses):
+        return Descended(poses, np.zeros(0))
+    side = motif.side(stage.scale, motion, stage.pixels)
+    level = Level(CorrelationObjective(scene.surface(stage.scale), side, motion), stage.scale, (0.0, 0.0))
+    ended = align(
+        level.objective,
+        level.enter(poses),
+        stage.steps,
+        Damping(1e-3 if stage.scale == 1 else 1e-2),
+        stage.tolerance,
+    )
+    cost = ended.cost.double().numpy()
+    return Descended(level.leave(ended.variables), np.where(np.isfinite(cost), 1 - cost, -1.0))
+
+
+def seen(scene: SceneLevels, motif: MotifLevels, poses: Poses) -> NDArray[np.float64]:
+    """Which share of the motif lies in the scene, of each pose."""
+    rows, columns = torch.nonzero(motif.motif.mask > 0.5, as_tuple=True)
+    points = torch.stack((columns, rows, torch.ones_like(rows))).double().numpy()[:, ::7]
+    x, y = (poses @ points)[:, 0], (poses @ points)[:, 1]
+    width, height = scene.size
+    inside: NDArray[np.bool_] = (x >= 0) & (y >= 0) & (x <= width - 1) & (y <= height - 1)
+    return inside.mean(1)
