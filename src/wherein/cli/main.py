@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-USAGE, UNREADABLE = 2, 3
+NONE_FOUND, USAGE, UNREADABLE = 1, 2, 3
 
 
 class MotionName(StrEnum):
@@ -94,6 +94,41 @@ def register(
     say({**record, "seconds": round(time.perf_counter() - began, 4)})
     if draw is not None and picture is not None:
         _save(picture, draw)
+
+
+@app.command()
+def detect(
+    template: Annotated[str, typer.Argument(help="A folder with template.json, or a .zip of it.")],
+    scenes: Annotated[list[str], typer.Argument(help="Pictures, folders or globs.", metavar="SCENE…")],
+    rotation: Annotated[float, typer.Option(help="Degrees to search to either side.")] = 180.0,
+    scale: Annotated[tuple[float, float], typer.Option(help="Lowest and highest scale.")] = (1.0, 1.0),
+    max_instances: Annotated[int | None, typer.Option(help="The most to tell of a scene.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="The least score; calibrated by default.")] = None,
+    draw: Annotated[Path | None, typer.Option(help="Write a picture of each scene to this folder.")] = None,
+    fail_if_none: Annotated[bool, typer.Option("--fail-if-none", help="Exit 1 if nothing is found.")] = False,
+) -> None:
+    """Find a template of moving parts in pictures: one JSON object a line, a line a scene.
+
+    Example: wherein detect robot/ photographs/ --scale 0.8 1.25 --draw found/
+    """
+    from wherein.cli import detecting, waiting
+    from wherein.cli.work import UnreadableError
+    from wherein.detect import Detector
+
+    try:
+        wanted = detecting.load_template(template)
+        with waiting.progress("calibrating, once for this template") as progress:
+            detector = Detector(
+                wanted, rotation, scale, max_instances, threshold=threshold, progress=progress
+            )
+        outcome = detecting.detect(detector, scenes, say, draw)
+    except UnreadableError as error:
+        stop(str(error), UNREADABLE)
+    except (WhereinError, OSError) as error:
+        stop(str(error), USAGE)
+    if outcome.status == 0 and fail_if_none and not outcome.found:
+        raise typer.Exit(NONE_FOUND)
+    raise typer.Exit(outcome.status)
 
 
 @app.command()

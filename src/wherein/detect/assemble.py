@@ -3,12 +3,10 @@
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wherein.detect.detections import Detection, PartFound
 from wherein.detect.evidence import information
 from wherein.detect.finder import Finder, Judged
-from wherein.images.outline import hull, outline
 from wherein.template import Template
 from wherein.template.tree import Matrix, Tree
 
@@ -52,7 +50,7 @@ def detection(
             continue
         below = template.parts.leaves_below(name)
         matrix = (frames[name] @ part.rest)[:2]
-        polygon = _outline(template, name) @ matrix[:, :2].T + matrix[:, 2]
+        polygon = template.outlines[name] @ matrix[:, :2].T + matrix[:, 2]
         mean = float(np.mean([leaves[leaf][0] for leaf in below]))
         parts[name] = PartFound(matrix, mean, any(leaves[leaf][1] for leaf in below), polygon)
     return Detection(score, frames[template.parts.root][:2], parts)
@@ -64,12 +62,3 @@ def _every_frame(tree: Tree, frames: Mapping[str, Matrix]) -> dict[str, Matrix]:
     for name, part in tree.items():
         every[name] = frames[name] if name in frames else every[part.parent or tree.root]
     return every
-
-
-def _outline(template: Template, name: str) -> NDArray[np.float64]:
-    """In the part's own pixels; of a group, around all of its leaves on the canvas."""
-    part = template.parts[name]
-    if part.motif is not None:
-        return outline(part.motif)
-    below = [template.parts[leaf] for leaf in template.parts.leaves_below(name)]
-    return hull(np.concatenate([outline(leaf.motif) + leaf.at for leaf in below if leaf.motif is not None]))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.evidence import information, score
-from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker
+from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker, likely
 from wherein.detect.hypotheses import from_pairs, settled
 from wherein.detect.pieces import Piece, Pieces
 from wherein.detect.placing import Placed, at_joint, place
@@ -131,7 +131,7 @@ class Finder:
     def by_body(self, scene: SceneLevels, threads: int = 1) -> Judged:
         """Hypotheses from the body."""
         assert self.of_body is not None, "a template with a body"
-        found = self.of_body(scene, threads)
+        found = likely(self.of_body(scene, threads))
         fitting = self.of_body.fitting
         root = self.pieces.tree.root
         placed = Placed({root: found.poses @ fitting.away}, {root: found.zncc})

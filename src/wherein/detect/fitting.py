@@ -24,6 +24,16 @@ _BASIN = 1.5
 """Pixels of the scale from which a point of the motif finds home."""
 
 
+_SCREENED = 64
+"""Places at which a descent begins."""
+
+_KEPT, _BEHIND = 24, 0.6
+"""Poses of a piece that go on to the next scale at most; and which share of the best is far behind it."""
+
+_SAME_DIRECTION = 0.98
+"""The cosine of 11°."""
+
+
 def coarsest(motif: Motif, points: int = _POINTS, most: int = 16) -> int:
     """The largest power of 2 by which the motif can be reduced and still be told from others."""
     levels, factor = MotifLevels(motif), 1
@@ -101,8 +111,6 @@ class Seeker:
     fitting: Fitting
     kernels: Kernels
     motion: Motion
-    screened: int
-    kept: int
 
     @staticmethod
     def of(
@@ -112,48 +120,48 @@ class Seeker:
         looks = Looks.over(min(180.0, rotation), turn, scale, ratio)
         kernels = Kernels.of(fitting.piece.motif, fitting.first, looks, limit=96)
         motion = EUCLIDEAN if scale[0] == scale[1] else SIMILARITY
-        return Seeker(fitting, kernels, motion, 64, 24)
+        return Seeker(fitting, kernels, motion)
 
     def __call__(self, scene: SceneLevels, threads: int) -> Descended:
         """Its likely poses (carrier pixels → scene), brought to rest at half size, the best first."""
         motif, first = self.fitting.piece.motif, self.fitting.first
         maps = screen(scene.surface(first).scene, self.kernels, threads)
-        spots, _ = peaks(maps, self.kernels, self.screened)
+        spots, _ = peaks(maps, self.kernels, _SCREENED)
         centre = ((motif.width - 1) / 2, (motif.height - 1) / 2)
         found = Descended(np.stack([placed(a, s, (x, y), centre) for x, y, a, s in spots]), np.zeros(0))
         for stage in self._stages():
             ended = descend(scene, self.fitting.levels, self.motion, stage, found.poses)
-            found = distinct(ended, motif, stage.keep)
+            found = likely(distinct(ended, motif, stage.keep), few=6)
         return found
 
     def _stages(self) -> tuple[Stage, ...]:
         factors = [self.fitting.first]
         while factors[-1] > self.fitting.judged:
             factors.append(factors[-1] // 2)
-        return tuple(
-            Stage(f, 8, max(self.kept // 2**k, 8), pixels=600 if k < 2 else 1200)
-            for k, f in enumerate(factors)
-        )
+        return tuple(Stage(f, 8, _KEPT, pixels=600 if k < 2 else 1200) for k, f in enumerate(factors))
 
 
 def distinct(found: Descended, motif: Motif, count: int) -> Descended:
     """The best `count`, one of each pose: starts that came to rest together are one."""
     order = np.argsort(-found.zncc, kind="stable")
-    centre = np.array(((motif.width - 1) / 2, (motif.height - 1) / 2, 1.0))
-    spots = (found.poses @ centre)[:, :2]
-    directions = found.poses[:, :2, 0] / np.linalg.norm(found.poses[:, :2, 0], axis=1, keepdims=True)
+    poses, zncc = found.poses[order], found.zncc[order]
     near = max(1.5, 0.03 * math.hypot(motif.width, motif.height))
+    spots = (poses @ np.array(((motif.width - 1) / 2, (motif.height - 1) / 2, 1.0)))[:, :2]
+    directions = poses[:, :2, 0] / np.linalg.norm(poses[:, :2, 0], axis=1, keepdims=True)
+    same = np.abs(spots[:, None] - spots[None]).max(-1) < near
+    same &= directions @ directions.T > _SAME_DIRECTION
     kept: list[int] = []
-    for index in order:
+    for index in range(len(poses)):
         if len(kept) == count:
             break
-        same = [
-            j
-            for j in kept
-            if np.abs(spots[j] - spots[index]).max() < near and directions[j] @ directions[index] > 0.98
-        ]
-        if not same:
-            kept.append(int(index))
+        if not same[index, kept].any():
+            kept.append(index)
+    return Descended(poses[kept], zncc[kept])
+
+
+def likely(found: Descended, few: int = 3) -> Descended:
+    """Those that are not far behind the best, and the first few in any case; the best come first."""
+    kept = (found.zncc >= _BEHIND * found.zncc.max(initial=0.0)) | (np.arange(len(found.zncc)) < few)
     return Descended(found.poses[kept], found.zncc[kept])
 
 

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from wherein.detect.fitting import EUCLIDEAN, Fitting, best_of_each
 from wherein.detect.pieces import Piece
 from wherein.pyramid import Poses
-from wherein.search.levels import Descended, SceneLevels, descend
+from wherein.search.levels import SceneLevels, descend
 from wherein.solve.schedule import Stage
 
 _LOOSE, _TIGHT = 6.0, 2.5
 """Canvas pixels by which a joint may seem to have moved: at a coarse scale, and where the fit is judged."""
 
-_FOLLOWED = 3
-"""Turns of a piece that go on to the next finer scale."""
+_LOOKED, _FOLLOWED = 6, 3
+"""Turns of a piece from which a descent begins, and that go on to the next finer scale."""
 
 _BEYOND = 3.0
 """Degrees by which a turn may exceed its limit: limits are drawn by hand."""
@@ -55,8 +55,10 @@ def place(scene: SceneLevels, placed: Placed, fitting: Fitting) -> Placed:
     if not len(parents):
         return placed.with_piece(piece.home, parents, np.zeros(0))
     starts = parents[:, None] @ piece.starts(fitting.turn_step)
-    found = Descended((starts @ fitting.rest).reshape(-1, 3, 3), np.zeros(0))
     factor, tolerance = fitting.near, _LOOSE
+    look = Stage(factor, 0, pixels=600)
+    found = descend(scene, fitting.levels, EUCLIDEAN, look, (starts @ fitting.rest).reshape(-1, 3, 3))
+    found = best_of_each(found, len(parents), _LOOKED)
     while True:
         last = factor <= fitting.judged
         found = descend(scene, fitting.levels, EUCLIDEAN, Stage(factor, 8, pixels=600), found.poses)

@@ -18,14 +18,13 @@ from itertools import pairwise
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein import native
 from wherein.images.motif import Motif
 from wherein.motion.field import lattice
-from wherein.warp import Surface
 
 LEAST_VARIANCE = 1e-4
 """A hundredth of the full range, squared: a place with less contrast is flat, and nothing is there."""
@@ -90,12 +89,11 @@ class Kernels:
         small = motif.pooled(factor)
         tint = _tint(small)
         planes = torch.stack((torch.einsum("chw,c->hw", small.masked, tint), small.mask))
-        surface = Surface(planes)
-        half = math.hypot(motif.width, motif.height) / 2 / factor
-        centre = small.pixels.new_tensor(((motif.width - 1) / 2, (motif.height - 1) / 2))
+        centre = planes.new_tensor(((motif.width - 1) / 2, (motif.height - 1) / 2))
         middle = (centre - (factor - 1) / 2) / factor
+        half = math.hypot(motif.width, motif.height) / 2 / factor
         made = [
-            _kernel(surface, middle, half * s, float(a), float(s), limit)
+            _kernel(planes, middle, half * s, float(a), float(s), limit)
             for a, s in zip(looks.angles, looks.scales, strict=True)
         ]
         radius = max(int(offsets.abs().max()) for offsets, _ in made)
@@ -113,18 +111,21 @@ def _tint(motif: Motif) -> Float[Tensor, " C"]:
 
 
 def _kernel(
-    surface: Surface, middle: Tensor, reach: float, angle: float, scale: float, limit: int
-) -> tuple[Int[Tensor, "n 2"], Float[Tensor, "C n"]]:
+    planes: Float[Tensor, "2 h w"], middle: Tensor, reach: float, angle: float, scale: float, limit: int
+) -> tuple[Int[Tensor, "n 2"], Float[Tensor, "1 n"]]:
+    """The motif's points at one look; linear interpolation does, as no pose is exact here."""
     radius = math.ceil(reach) + 1
     offsets = lattice(2 * radius + 1, 2 * radius + 1, middle).reshape(-1, 2) - radius
     c, s = math.cos(math.radians(angle)) / scale, math.sin(math.radians(angle)) / scale
-    sampled = surface(offsets @ offsets.new_tensor(((c, -s), (s, c))) + middle)
-    mask = sampled[:, -1]
+    spots = offsets @ offsets.new_tensor(((c, -s), (s, c))) + middle
+    size = spots.new_tensor((max(planes.shape[2] - 1, 1), max(planes.shape[1] - 1, 1)))
+    grid = (2 * spots / size - 1)[None, None]
+    value, mask = F.grid_sample(planes[None], grid, align_corners=True)[0, :, 0]
     inside = torch.nonzero(mask > _enough(mask))[:, 0]
     if len(inside) > limit:
         inside = inside[torch.linspace(0, len(inside) - 1, limit).round().long()]
-    values = (sampled[inside, :-1] / sampled[inside, -1:]).mT
-    values = values - values.mean(1, keepdim=True)
+    values = (value[inside] / mask[inside])[None]
+    values = values - values.mean()
     return offsets[inside].round().to(torch.int32), values / values.norm().clamp_min(1e-9)
 
 
@@ -166,8 +167,12 @@ def screen(scene: Float[Tensor, "C H W"], kernels: Kernels, threads: int = 1) ->
     def run(sector: int) -> None:
         work(padded, kernels, sectors[sector], best[sector], which[sector])
 
-    with ThreadPoolExecutor(max(1, threads)) as pool:
-        list(pool.map(run, range(len(sectors))))
+    if threads == 1:
+        for sector in range(len(sectors)):
+            run(sector)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(run, range(len(sectors))))
     return Maps(best, which, margin)
 
 
@@ -211,11 +216,20 @@ def _zncc_map(spectrum: Tensor, places: Tensor, values: Tensor, size: tuple[int,
     return overlap / energy.clamp_min(LEAST_VARIANCE * n * channels).sqrt()
 
 
+def _summits(values: Float[Tensor, "S H W"]) -> Bool[Tensor, "S H W"]:
+    """Which places are no lower than their eight neighbours; comparing is faster than pooling."""
+    padded = F.pad(values, (1, 1, 1, 1), value=-torch.inf)
+    height, width = values.shape[-2:]
+    highest = torch.ones_like(values, dtype=torch.bool)
+    for dy, dx in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2)):
+        highest &= values >= padded[:, dy : dy + height, dx : dx + width]
+    return highest
+
+
 def peaks(maps: Maps, kernels: Kernels, count: int) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     """The `count` best local maxima as (x, y, degrees, scale) of the motif's centre, full size; and their
     ZNCC."""
-    tops = F.max_pool2d(maps.best, 3, 1, 1)
-    values = torch.where(maps.best == tops, maps.best, -1.0).flatten()
+    values = torch.where(_summits(maps.best), maps.best, -1.0).flatten()
     found = values.topk(min(count, len(values)))
     index = found.indices.numpy()
     _, height, width = maps.best.shape

@@ -14,12 +14,14 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from PIL import Image
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.images.load import Picture, load_picture
 from wherein.images.motif import Motif
+from wherein.images.outline import hull, outline
 from wherein.template.tree import Part, Point, Tree
 
 FORMAT = "wherein-template/1"
@@ -54,19 +56,20 @@ class _TemplateSpec(_Spec):
 class Template:
     """An object made of a tree of parts that turn about their joints.
 
-    Attributes:
-        name: what it is called.
-        canvas: the whole object as it is at rest; its alpha is its outline.
-        parts: the tree, by name, parents first.
-        paint_order: the leaves, the lowest layer first.
-        source: the folder or .zip that it was loaded from; None where it was made in memory.
+        Attributes:
+            name: what it is called.
+            canvas: the whole object as it is at rest; its alpha is its outline.
+            parts: the tree, by name, parents first.
+            paint_order: the leaves, the lowest layer first.
+            source: the folder or .zip that it was loaded from; None where it was made in memory.
 
-    Example:
-        >>> import torch
-        >>> from wherein.images.motif import Motif
-        >>> logo = Template.rigid("logo", Motif.whole(torch.rand(3, 20, 30)))
-        >>> logo.size, logo.parts.root, logo.parts.leaves
-        ((30, 20), 'logo', ('logo',))
+        Example:
+            >>> import torch
+            >>> from wherein.images.motif import Motif
+    from wherein.images.outline import hull, outline
+            >>> logo = Template.rigid("logo", Motif.whole(torch.rand(3, 20, 30)))
+            >>> logo.size, logo.parts.root, logo.parts.leaves
+            ((30, 20), 'logo', ('logo',))
     """
 
     name: str
@@ -99,6 +102,16 @@ class Template:
                     told.update((plane * 255).round().to(torch.uint8).numpy().tobytes())
         told.update(repr((self.size, self.paint_order)).encode())
         return told.hexdigest()[:32]
+
+    @cached_property
+    def outlines(self) -> dict[str, NDArray[np.float64]]:
+        """A polygon around each part in its own pixels; around all leaves of a group, on the canvas."""
+        made: dict[str, NDArray[np.float64]] = {}
+        for name in self.parts.bottom_up:
+            motif = self.parts[name].motif
+            below = [made[child] + self.parts[child].at for child in self.parts.children(name)]
+            made[name] = outline(motif) if motif is not None else hull(np.concatenate(below))
+        return made
 
     @staticmethod
     def rigid(name: str, motif: Motif) -> "Template":
