@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from wherein.detect.evidence import information, score
 from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker, likely
-from wherein.detect.hypotheses import from_pairs, settled
+from wherein.detect.hypotheses import from_pairs, from_singles, settled
 from wherein.detect.pieces import Piece, Pieces
 from wherein.detect.placing import Placed, at_joint, place
 from wherein.motion import Motion
+from wherein.pyramid import Poses
 from wherein.search.levels import Descended, SceneLevels, descend, seen
 from wherein.solve.schedule import Stage
 from wherein.template import Template
@@ -125,7 +126,7 @@ class Finder:
         by_body = self.by_body(scene, threads) if self.of_body is not None else None
         if by_body is not None and (len(self.of_limbs) < 2 or by_body.scores[0] >= enough):
             return by_body
-        by_limbs = self.by_limbs(scene, threads)
+        by_limbs = self.by_limbs(scene, enough, threads)
         return by_limbs if by_body is None else by_body.and_also(by_limbs)
 
     def by_body(self, scene: SceneLevels, threads: int = 1) -> Judged:
@@ -137,22 +138,31 @@ class Finder:
         placed = Placed({root: found.poses @ fitting.away}, {root: found.zncc})
         return self.judge(scene, self._with_limbs(scene, placed))
 
-    def by_limbs(self, scene: SceneLevels, threads: int = 1) -> Judged:
-        """Hypotheses from pairs of limbs."""
+    def by_limbs(self, scene: SceneLevels, enough: float, threads: int = 1) -> Judged:
+        """Hypotheses from pairs of limbs; where that is not enough, from single ones."""
         found = {}
         for home, seeker in self.of_limbs.items():
             ended = seeker(scene, threads)
             found[home] = Descended(ended.poses @ seeker.fitting.away, ended.zncc)
+        pairs = from_pairs(found, self.leading, self.weights, self.ranges.scale, _HYPOTHESES)
+        judged = self._from_roots(scene, pairs)
+        if judged.scores.max(initial=0.0) >= enough:
+            return judged
+        singles = from_singles(found, self.leading, self.weights)
+        return judged.and_also(self._from_roots(scene, singles))
+
+    def _from_roots(self, scene: SceneLevels, roots: Poses) -> Judged:
+        """Pieces placed about guessed roots, the roots about the pieces, and the pieces again."""
         hung, root = self.pieces.hung_on_root, self.pieces.tree.root
-        roots = from_pairs(found, self.leading, self.weights, self.ranges.scale, _HYPOTHESES)
         placed = self._with_limbs(scene, Placed({root: roots}, {}))
-        if self.pieces.body is None:
-            trust = {p.home: information(placed.zncc[p.home]) for p in hung}
-            roots = settled(placed.frames, trust, hung, roots, self.ranges.scale)
-            placed = self._with_limbs(scene, Placed({root: roots}, {}))
-        else:
-            placed = self._with_limbs(scene, self._with_body(scene, placed))
-        return self.judge(scene, placed)
+        trust = {piece.home: information(placed.zncc[piece.home]) for piece in hung}
+        told = sum(self.weights[home] * trust[home] for home in trust)
+        best = np.argsort(-np.asarray(told), kind="stable")[:_HYPOTHESES]
+        roots = settled(placed.frames, trust, hung, roots, self.ranges.scale)[best]
+        placed = Placed({root: roots}, {})
+        if self.pieces.body is not None:
+            placed = self._with_body(scene, placed)
+        return self.judge(scene, self._with_limbs(scene, placed))
 
     def _with_body(self, scene: SceneLevels, placed: Placed) -> Placed:
         """The body where the limbs say that it is."""

@@ -1,5 +1,6 @@
 """From poses of single pieces to places of the whole object."""
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
@@ -14,6 +15,10 @@ from wherein.search.levels import Descended
 
 _JOINT = 4.0
 """Canvas pixels by which the distance of two joints may be off."""
+
+_SURE, _SINGLES = 6.0, 2
+"""Times the information of clutter from which one piece is reason enough to look for the others; and how many
+poses of a piece are followed so."""
 
 
 def from_pairs(
@@ -45,6 +50,27 @@ def from_pairs(
         return np.zeros((0, 3, 3))
     every, evidence = np.concatenate(frames), np.concatenate(told)
     return _distinct(every[np.argsort(-evidence, kind="stable")], pieces, count)
+
+
+def from_singles(
+    found: Mapping[str, Descended], pieces: Sequence[Piece], weights: Mapping[str, float]
+) -> Poses:
+    """Root frames from one piece alone, where it fits far better than by chance: every turn that it may have.
+
+    Arguments:
+        found: frames (canvas → scene) of every piece by home, and their ZNCC.
+        pieces: those that hang on the root.
+        weights: how much the evidence of a piece counts.
+    """
+    joints = np.array([piece.joint for piece in pieces])
+    roots = [np.zeros((0, 3, 3))]
+    for piece in pieces:
+        told = weights[piece.home] * information(found[piece.home].zncc)
+        sure = found[piece.home].poses[told >= _SURE][:_SINGLES]
+        reach = np.linalg.norm(joints - piece.joint, axis=1).max()
+        back = piece.starts(2 * math.degrees(math.atan2(_JOINT, max(reach, 1.0))))
+        roots.append((sure[:, None] @ back).reshape(-1, 3, 3))
+    return np.concatenate(roots)
 
 
 def _agreeing(
