@@ -19,8 +19,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from wherein.errors import require
+from wherein.images.gaussian import Sigma, gaussian_1d
+from wherein.images.motif import Motif
 from wherein.motion import field as fields
 from wherein.warp import Surface
+
+Taps = Float[Tensor, " K"]
 
 
 @dataclass
@@ -47,18 +52,34 @@ class Evaluation:
     """The gradient in the background model, where the formulation has one."""
 
 
+def taps_of(sigma: Sigma, taps: Taps | None, like: Tensor) -> Taps:
+    """The filter that a formulation smooths by: its own where it was given one, else the Gaussian."""
+    return gaussian_1d(sigma, like=like) if taps is None else taps
+
+
 class Formulation(ABC):
     """A cost of the frame F: the 3×3 matrix that takes centred motif points u to the scene, τ = F u.
 
     Arguments:
-        points: the lattice of centred points u on which the warped scene is compared, (h, w, 2).
+        surface: the scene, ready for sampling.
+        motif: what is compared with it.
+        pad: by how many pixels on each side the lattice reaches beyond the motif's box.
+
+    Attributes:
+        points: the lattice of centred points u on which the warped scene is compared.
+        centre: where their origin lies in the motif.
+        motif: the motif on that lattice.
     """
 
-    points: Float[Tensor, "h w 2"]
-    centre: Float[Tensor, "2"]
-
-    def __init__(self) -> None:
-        self.tally = Tally()
+    def __init__(self, surface: Surface, motif: Motif, pad: int = 0) -> None:
+        channels = len(motif.pixels)
+        require(
+            surface.channels == channels,
+            f"scene and motif need the same channels, but came {surface.channels} and {channels}",
+        )
+        self.tally, self.surface, self.motif = Tally(), surface, motif.padded(pad)
+        self.centre = fields.centre_of(motif.height, motif.width, motif.pixels)
+        self.points = fields.lattice(motif.height, motif.width, motif.pixels, pad) - self.centre
 
     @abstractmethod
     def evaluate(self, frame: Float[Tensor, "B 3 3"], background: Tensor | None = None) -> Evaluation:
@@ -84,8 +105,6 @@ class Formulation(ABC):
         limits = field.new_tensor((self.surface.width - 0.5, self.surface.height - 0.5))
         return ((field >= -0.5) & (field <= limits)).all(-1).to(field.dtype).mean((-2, -1))
 
-    surface: Surface
-
     def _jet(self, field: Float[Tensor, "*B h w 2"]) -> tuple[Tensor, Tensor]:
         """y∘τ and Dy∘τ, channels first."""
         self.tally.interpolations += 3 * field[..., 0, 0, 0].numel()
@@ -97,16 +116,13 @@ class QuadraticFormulation(Formulation):
     """φ(z) = ½ ⟨z − x̂, Q (z − x̂)⟩ + k: the subclass says what x̂, Q and k are.
 
     Arguments:
-        surface: the scene, ready for sampling.
-        points, centre: the lattice in centred coordinates, and where its origin lies in the motif.
+        surface, motif, pad: as for every formulation.
         lighting: eliminate a gain and a bias a channel of the scene, min over a ≥ 0, b of φ(a z + b).
     """
 
-    def __init__(
-        self, surface: Surface, points: Float[Tensor, "h w 2"], centre: Float[Tensor, "2"], lighting: bool
-    ) -> None:
-        super().__init__()
-        self.surface, self.points, self.centre, self.lighting = surface, points, centre, lighting
+    def __init__(self, surface: Surface, motif: Motif, pad: int, lighting: bool) -> None:
+        super().__init__(surface, motif, pad)
+        self.lighting = lighting
 
     @abstractmethod
     def metric(self, change: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor
 
-from wherein.formulations.base import QuadraticFormulation
-from wherein.images.gaussian import Sigma, gaussian_1d, radius_of, separable
+from wherein.formulations.base import QuadraticFormulation, Taps, taps_of
+from wherein.images.gaussian import Sigma, separable
 from wherein.images.motif import Motif
-from wherein.motion.field import centre_of, lattice
 from wherein.warp import KEYS, Surface
 
 
@@ -26,7 +25,7 @@ class Plain:
     sigma: Sigma = 0.0
     lighting: bool = False
     a: float = KEYS
-    taps: Float[Tensor, " K"] | None = None
+    taps: Taps | None = None
 
     def bind(self, scene: Float[Tensor, "*S C H W"], motif: Motif) -> "PlainFormulation":
         """This cost for a scene and a motif."""
@@ -37,20 +36,14 @@ class PlainFormulation(QuadraticFormulation):
     """`Plain` bound to a scene and a motif, on the motif's box and the filter's reach around it."""
 
     def __init__(self, settings: Plain, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
-        pad = radius_of(settings.sigma) if settings.taps is None else settings.taps.numel() // 2
-        centre = centre_of(motif.height, motif.width, motif.pixels)
-        points = lattice(motif.height, motif.width, motif.pixels, pad) - centre
-        super().__init__(Surface(scene, settings.a), points, centre, settings.lighting)
-        self._taps = (
-            settings.taps if settings.taps is not None else gaussian_1d(settings.sigma, like=motif.pixels)
-        )
-        self._motif = motif.padded(pad)
+        self._taps = taps_of(settings.sigma, settings.taps, motif.pixels)
+        super().__init__(Surface(scene, settings.a), motif, self._taps.numel() // 2, settings.lighting)
         self.floor = motif.pixels.new_zeros(())
 
     def target(self, background: Tensor | None) -> Float[Tensor, "C h w"]:  # noqa: D102
         del background
-        return self._motif.pixels
+        return self.motif.pixels
 
     def metric(self, change: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:  # noqa: D102
         self.tally.convolutions += 2 * change[..., 0, 0, 0].numel()
-        return separable(separable(change, self._taps) * self._motif.mask, self._taps)
+        return separable(separable(change, self._taps) * self.motif.mask, self._taps)

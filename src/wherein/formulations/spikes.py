@@ -21,7 +21,6 @@ from wherein.images.gaussian import (
 )
 from wherein.images.motif import Motif
 from wherein.motion import field as fields
-from wherein.motion.field import centre_of, lattice
 from wherein.warp import KEYS, Surface
 
 
@@ -65,17 +64,10 @@ class SpikesFormulation(Formulation):
     """`Spikes` bound to a scene and a motif; its frame must be affine."""
 
     def __init__(self, settings: Spikes, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
-        super().__init__()
-        require(
-            scene.shape[-3] == motif.pixels.shape[0],
-            f"scene and motif need the same channels, but came {scene.shape[-3]} and {motif.pixels.shape[0]}",
-        )
         if not settings.smoothed:
             scene = blur(scene, settings.sigma0)
             motif = Motif(blur(motif.masked, settings.sigma0), torch.ones_like(motif.mask))
-        self.surface = Surface(scene, settings.a)
-        self.centre = centre_of(motif.height, motif.width, motif.pixels)
-        self.points = lattice(motif.height, motif.width, motif.pixels) - self.centre
+        super().__init__(Surface(scene, settings.a), motif)
         self._variance, self._variance0 = settings.sigma**2, settings.sigma0**2
         left = self._variance - self._variance0
         self._eye = torch.eye(2, dtype=motif.pixels.dtype, device=motif.pixels.device)
