@@ -12,6 +12,7 @@ from wherein.formulations import (
     MotionObjective,
     Plain,
     QuadraticFormulation,
+    Robust,
     Settings,
     Spikes,
     Variables,
@@ -31,6 +32,13 @@ SETTINGS: dict[str, Settings] = {
     "background": WithBackground(1.2),
     "background, lighting": WithBackground(1.2, lighting=True),
     "spikes": Spikes(2.5, 1.2),
+    "plain, robust": Plain(1.2, robust=Robust()),
+    "plain, robust, lighting": Plain(1.2, lighting=True, robust=Robust(0.3)),
+    "plain, robust, scale": Plain(1.2, robust=Robust(scale=0.15)),
+    "cost-smoothed, robust": CostSmoothed(1.5, 0.7, robust=Robust()),
+    "cost-smoothed, robust, lighting, scale": CostSmoothed(1.5, lighting=True, robust=Robust(scale=0.3)),
+    "background, robust": WithBackground(1.2, robust=Robust()),
+    "spikes, robust": Spikes(2.5, 1.2, robust=Robust(scale=0.1)),
 }
 EVERY = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 MOVING = pytest.mark.parametrize("motion", MOTIONS.values(), ids=MOTIONS)

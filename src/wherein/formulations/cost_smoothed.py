@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.formulations.base import QuadraticFormulation, Taps, taps_of
+from wherein.formulations.robust import Robust
 from wherein.images.gaussian import Sigma, blur, separable
 from wherein.images.motif import Motif
 from wherein.warp import KEYS, Surface
@@ -20,7 +21,7 @@ class CostSmoothed:
 
         2φ = ⟨z², w⟩ − 2 ⟨z, g ∗ P_Ω x_o⟩ + ‖P_Ω x_o‖²,    w = g ∗ 1_Ω,
 
-    which is a weighted least-squares problem: Q = w, x̂ = (g ∗ P_Ω x_o) / w, and a floor k.
+    which is a weighted least-squares problem without S: x̂ = (g ∗ P_Ω x_o) / w, and a floor k.
 
     Arguments:
         sigma: smoothing of the cost.
@@ -28,6 +29,7 @@ class CostSmoothed:
         lighting: eliminate gain and bias of the scene.
         a: of the cubic kernel.
         taps: a filter to use in place of the Gaussian, odd and symmetric (it can be learned).
+        robust: trust pixels as far as they fit, for a motif that is partly hidden; None: all alike.
     """
 
     sigma: Sigma = 3.0
@@ -35,6 +37,7 @@ class CostSmoothed:
     lighting: bool = False
     a: float = KEYS
     taps: Taps | None = None
+    robust: Robust | None = None
 
     def bind(self, scene: Float[Tensor, "*S C H W"], motif: Motif) -> "CostSmoothedFormulation":
         """This cost for a scene and a motif; here the only convolutions are made."""
@@ -47,7 +50,7 @@ class CostSmoothedFormulation(QuadraticFormulation):
     def __init__(self, settings: CostSmoothed, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
         taps = taps_of(settings.sigma, settings.taps, motif.pixels)
         surface = Surface(blur(scene, settings.scene_sigma), settings.a)
-        super().__init__(surface, motif, taps.numel() // 2, settings.lighting)
+        super().__init__(surface, motif, taps.numel() // 2, settings.lighting, settings.robust)
         self.weight = separable(self.motif.mask, taps)
         smoothed = separable(self.motif.masked, taps)
         # Where the weight is zero the target is free: nothing is compared there.
@@ -60,6 +63,3 @@ class CostSmoothedFormulation(QuadraticFormulation):
     def target(self, background: Tensor | None) -> Float[Tensor, "C h w"]:  # noqa: D102
         del background
         return self._target
-
-    def metric(self, change: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:  # noqa: D102
-        return self.weight * change
