@@ -53,11 +53,14 @@ def _motif(scene, matrix=_SHIFT, height=31, width=37):
     return Motif(0.7 * pixels.clamp(0, 1) + 0.1, ((1.05 - away) * 8).clamp(0, 1))
 
 
-def _objective(motion, channels=3, limit=None, dtype=torch.float32, scene=None):
+def _objective(motion, channels=3, limit=None, dtype=torch.float32, scene=None, robust=False):
     scene = _noise(channels, 83, 101, 1) if scene is None else scene
+    if robust:
+        scene = scene.clone()
+        scene[:, 21:36, 31:57] = _noise(channels, 15, 26, 8)
     motif = _motif(_noise(channels, 83, 101, 1))
     motif = Motif(motif.pixels.to(dtype), motif.mask.to(dtype))
-    return CorrelationObjective(Surface(scene.to(dtype)), motif, motion_named(motion), limit)
+    return CorrelationObjective(Surface(scene.to(dtype)), motif, motion_named(motion), limit, robust)
 
 
 def _starts():
@@ -84,11 +87,16 @@ def _corners(objective, at):
     return moved[..., :2] / moved[..., 2:]
 
 
+ROBUST = pytest.mark.parametrize("robust", [False, True], ids=["all alike", "robust"])
+
+
 @compiled
+@ROBUST
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("motion", MOTIONS)
-def test_one_evaluation_and_one_step_are_those_of_the_reference(motion, channels):
-    ours, exact = _objective(motion, channels), _objective(motion, channels, dtype=torch.float64)
+def test_one_evaluation_and_one_step_are_those_of_the_reference(motion, channels, robust):
+    ours = _objective(motion, channels, robust=robust)
+    exact = _objective(motion, channels, dtype=torch.float64, robust=robust)
     at = ours.at(_starts())
     looked = align(ours, at, 0)
     expected = exact.linearise(Variables(at.pose.double())).cost
@@ -108,10 +116,12 @@ def test_one_evaluation_and_one_step_are_those_of_the_reference(motion, channels
 
 
 @compiled
+@ROBUST
 @pytest.mark.parametrize("limit", [None, 150])
 @pytest.mark.parametrize("motion", MOTIONS)
-def test_fits_end_where_the_reference_ends(motion, limit):
-    ours, exact = _objective(motion, limit=limit), _objective(motion, limit=limit, dtype=torch.float64)
+def test_fits_end_where_the_reference_ends(motion, limit, robust):
+    ours = _objective(motion, limit=limit, robust=robust)
+    exact = _objective(motion, limit=limit, dtype=torch.float64, robust=robust)
     at = ours.at(_starts()[:4])
     found = align(ours, at, 30, Damping(1e-3), 1e-3)
     reference = gauss_newton(exact, Variables(at.pose.double()), 30, Damping(1e-3), 1e-3)
@@ -179,14 +189,15 @@ def test_a_scene_without_texture_has_no_cost_in_either(level, monkeypatch):
 
 
 @compiled
-def test_a_batch_has_the_bits_of_its_items_on_any_number_of_threads():
-    objective = _objective("affine")
+@ROBUST
+def test_a_batch_has_the_bits_of_its_items_on_any_number_of_threads(robust):
+    objective = _objective("affine", robust=robust)
     at = objective.at(_starts())
     whole = align(objective, at, 5)
     threads = torch.get_num_threads()
     try:
         torch.set_num_threads(1 if threads > 1 else 2)
-        again = align(_objective("affine"), at, 5)
+        again = align(_objective("affine", robust=robust), at, 5)
     finally:
         torch.set_num_threads(threads)
     assert torch.equal(whole.variables.pose.nan_to_num(), again.variables.pose.nan_to_num())

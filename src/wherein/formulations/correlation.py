@@ -28,20 +28,20 @@ from wherein.motion import field as fields
 from wherein.motion.models import Motion
 from wherein.warp import Surface
 
-_LEAST_SEEN = 0.25
+LEAST_SEEN = 0.25
 """Of the support: with less of it inside the scene, a correlation says nothing."""
 
-_LONGEST_STEP = 0.35
+LONGEST_STEP = 0.35
 """Of the motif's radius: beyond it the linearisation has no claim."""
 
-_ROBUST = Robust(hidden=0.25)
+ROBUST = Robust(hidden=0.25)
 """Far from the pose all of the motif fits badly, and a loss that allows for more trusts what happens to fit:
 at 0.4, half of the searches from afar fail. A third that is hidden is seen past all the same."""
 
-_ROUNDS, _LEAST_GAIN = 2, 1e-3
+ROUNDS, LEAST_GAIN = 2, 1e-3
 """Of robust weights and lighting by turns; and the gain, below which the motif's contrast cannot be seen."""
 
-_EDGE = 1e-3
+EDGE = 1e-3
 """In pixels: a point on the scene's very edge is inside, whichever way its coordinates were rounded."""
 
 LEAST_VARIANCE = 1e-7
@@ -106,7 +106,7 @@ class CorrelationObjective(Objective):
     def move(self, at: Variables, step: Float[Tensor, "B P"]) -> Variables:
         """F ← F · M(step), no further than the linearisation can be trusted."""
         length = step.norm(dim=1, keepdim=True)
-        step = step * (_LONGEST_STEP * self.radius / length.clamp_min(1e-12)).clamp_max(1)
+        step = step * (LONGEST_STEP * self.radius / length.clamp_min(1e-12)).clamp_max(1)
         pose = at.pose @ self.motion.matrix(step * self.side.unit)
         return replace(at, pose=pose / pose[:, 2:, 2:])
 
@@ -122,6 +122,7 @@ class CorrelationObjective(Objective):
     def linearise(self, at: Variables) -> Evaluation:
         """1 − ZNCC at the poses, and the normal equations of the next step."""
         weights, scene = self._look(at.pose)
+        enough = True if weights is None else weights.mean(1) >= LEAST_SEEN
         if self.robust:
             weights = self._trusted(scene, weights)
         gram, overlap, energy, total = self._moments(scene, weights)
@@ -134,7 +135,7 @@ class CorrelationObjective(Objective):
         zncc = contrast / (energy * gram[:, -1, -1]).sqrt()
         # Without a number: too little of the motif in sight, or no texture.
         textured = energy > LEAST_VARIANCE * total * scene.shape[-1]
-        cost = torch.where(zncc.isfinite() & textured, 1 - zncc, torch.inf)
+        cost = torch.where(zncc.isfinite() & textured & enough, 1 - zncc, torch.inf)
         return Evaluation(cost, torch.nan_to_num(gradient), torch.nan_to_num(hessian))
 
     def probes(self, at: Variables, count: int, drop: float) -> Variables:
@@ -162,7 +163,7 @@ class CorrelationObjective(Objective):
 
     def _inside(self, points: Float[Tensor, "B N 2"]) -> Bool[Tensor, "B N"]:
         limits = points.new_tensor((self.surface.width - 1, self.surface.height - 1))
-        return ((points >= -_EDGE) & (points <= limits + _EDGE)).all(-1)
+        return ((points >= -EDGE) & (points <= limits + EDGE)).all(-1)
 
     def _gram(self, weights: Float[Tensor, "B N"]) -> tuple[Tensor, Tensor, Tensor]:
         """KᵀWK with the channels' weighted means taken off, K = (J, x); the means' sums; the total weight."""
@@ -170,8 +171,7 @@ class CorrelationObjective(Objective):
         sums = torch.einsum("bn,nck->bck", weights, self.side.known)
         gram = (weights @ self._squares).unflatten(1, (self.size + 1,) * 2)
         gram = gram - torch.einsum("bck,bcl->bkl", sums, sums) / total[:, None, None]
-        enough = total >= _LEAST_SEEN * len(self.points)
-        return torch.where(enough[:, None, None], gram, torch.nan), sums, total
+        return gram, sums, total
 
     @cached_property
     def _whole(self) -> tuple[Tensor, Tensor, Tensor]:
@@ -217,11 +217,11 @@ class CorrelationObjective(Objective):
         """The weights times the trust in each point, found by turns with gain and bias of the light."""
         seen = torch.ones_like(scene[..., 0]) if weights is None else weights
         trusted, motif = seen, self.side.known[..., -1]
-        for _ in range(_ROUNDS):
+        for _ in range(ROUNDS):
             gram, overlap, *_ = self._moments(scene, trusted)
-            gain = (overlap[:, -1] / gram[:, -1, -1]).clamp_min(_LEAST_GAIN)[:, None, None]
+            gain = (overlap[:, -1] / gram[:, -1, -1]).clamp_min(LEAST_GAIN)[:, None, None]
             share = trusted[..., None] / trusted.sum(1)[:, None, None].clamp_min(1e-12)
             bias = (share * (scene - gain * motif)).sum(1, keepdim=True)
             squares = (scene - gain * motif - bias).pow(2).sum(-1) / gain[..., 0] ** 2
-            _, trusted = _ROBUST(squares, seen)
+            _, trusted = ROBUST(squares, seen)
         return trusted

@@ -24,7 +24,7 @@ from torch import Tensor
 from wherein.errors import require
 from wherein.images.gaussian import Sigma, value_of
 
-_LEAST = 1e-5
+LEAST = 1e-5
 """s² where the scale is estimated: within a grey level of 255, there is only noise."""
 
 _NEWTON = 30
@@ -77,7 +77,7 @@ class Robust:
             known = torch.as_tensor(self.scale, dtype=squares.dtype, device=squares.device) ** 2
             return known, torch.zeros_like(known)
         variance = scale_of(squares, weights, self.hidden)
-        return variance, self.hidden * (variance[..., 0] - _LEAST) * weights.sum(-1)
+        return variance, self.hidden * (variance[..., 0] - LEAST) * weights.sum(-1)
 
 
 Loss = LeastSquares | Robust
@@ -108,7 +108,7 @@ def scale_of(squares: Squares, weights: Weights, hidden: float) -> Float[Tensor,
     """
     shares = weights / weights.sum(-1, keepdim=True).clamp_min(torch.finfo(weights.dtype).tiny)
     with torch.no_grad():
-        variance = squares.new_full((*squares.shape[:-1], 1), _LEAST)
+        variance = squares.new_full((*squares.shape[:-1], 1), LEAST)
         for _ in range(_NEWTON):
             before, variance = variance, _newton(squares, shares, variance, hidden)
             if bool(((variance - before).abs() <= 1e-6 * before).all()):
@@ -122,4 +122,4 @@ def _newton(squares: Tensor, shares: Tensor, variance: Tensor, hidden: float) ->
     slope = (shares * mistrust / (variance + squares)).sum(-1, keepdim=True)
     tiny = torch.finfo(slope.dtype).tiny  # where everything fits exactly, mean and slope are 0
     step = mean * ((mean / hidden).clamp_min(tiny).sqrt() - 1) / slope.clamp_min(tiny)
-    return (variance + step).clamp_min(_LEAST)
+    return (variance + step).clamp_min(LEAST)
