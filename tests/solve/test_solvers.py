@@ -12,6 +12,7 @@ from wherein.formulations import (
     CostSmoothed,
     FieldObjective,
     MotionObjective,
+    Objective,
     Plain,
     Settings,
     Spikes,
@@ -189,6 +190,52 @@ def test_step_limit_divergence_and_not_a_number() -> None:
     lost = replace(objective.start(), pose=torch.full((1, 3), torch.nan, dtype=torch.float64))
     for found in (gauss_newton(objective, lost, 5), proximal_gradient(objective, lost, [Step(0.1)] * 5)):
         assert found.status == (Status.DIVERGED,)
+
+
+def ends(objective: Objective, at: Variables | None = None) -> set[Status]:
+    """How both solvers end."""
+    at = objective.start() if at is None else at
+    steps = [Step(1e-3)] * 3
+    return {
+        gauss_newton(objective, at, 5).status[0],
+        proximal_gradient(objective, at, steps, tolerance=1e-12).status[0],
+    }
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("level", [0.0, 0.3, 1.0])
+def test_a_scene_without_texture_is_flat_and_not_converged(level: float, dtype: torch.dtype) -> None:
+    known = bank(Euclidean())
+    motif = Motif(known.motif.pixels.to(dtype), known.motif.mask.to(dtype))
+    scene = torch.full((2, 61, 71), level, dtype=dtype)
+    for settings in (*SETTINGS.values(), WithBackground(1.0), Spikes(3.0, 1.0, smoothed=True)):
+        objective = MotionObjective(settings.bind(scene, motif), Euclidean(), BASE.to(dtype))
+        assert ends(objective) == {Status.FLAT}
+
+
+def test_where_the_best_gain_is_zero_the_fit_is_flat() -> None:
+    known = bank(Euclidean())
+    motif = Motif.whole(1 - known.motif.pixels)  # the negative
+    objective = MotionObjective(Plain(0.0, lighting=True).bind(known.scene, motif), Euclidean(), BASE)
+    at = objective.start(known.pose[None])
+    assert ends(objective, at) == {Status.FLAT}
+
+
+def test_an_exact_fit_is_not_flat() -> None:
+    known = bank(Translation())
+    objective = MotionObjective(Plain(0.0).bind(known.scene, known.motif), Translation(), BASE)
+    assert ends(objective, objective.start(known.pose[None])) == {Status.CONVERGED}
+
+
+@pytest.mark.parametrize("settings", [Plain(4.0), CostSmoothed(4.0), WithBackground(3.0)], ids=repr)
+def test_outside_is_where_none_of_the_motifs_own_pixels_are_in_the_scene(settings: Settings) -> None:
+    """Not where none of the lattice is, which reaches as far around the motif as the filter does."""
+    known = bank(Translation())
+    for x, expected in ((-34.0, True), (-31.0, False), (71.5, True), (69.5, False)):
+        base = shift_matrix(torch.tensor([[x, 17.0]], dtype=torch.float64))
+        objective = MotionObjective(settings.bind(known.scene, known.motif), Translation(), base)
+        found = proximal_gradient(objective, objective.start(), [Step(1e-9)])
+        assert (found.status == (Status.OUTSIDE,)) is expected
 
 
 def test_a_finite_pose_survives_divergence() -> None:

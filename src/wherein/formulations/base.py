@@ -15,10 +15,10 @@ holds with w times the trust in each pixel.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from wherein.errors import require
@@ -51,6 +51,8 @@ class Evaluation:
 
     cost: Float[Tensor, "B"]
     gradient: Float[Tensor, "B ..."]
+    flat: Bool[Tensor, "B"]
+    """Nothing of the scene's texture, or of the motif's, enters the cost: no pose is better than another."""
     hessian: Float[Tensor, "B P P"] | None = None
     background: Float[Tensor, "B C h w"] | None = None
     """The gradient in the background model, where the formulation has one."""
@@ -104,16 +106,24 @@ class Formulation(ABC):
         return None
 
     def seen(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B"]:
-        """Which fraction of the lattice falls inside the scene."""
-        field = fields.transform(frame, self.points)
+        """Which fraction of the motif's own pixels falls inside the scene."""
+        field = fields.transform(frame, self.points[self.motif.mask > 0])
         limits = field.new_tensor((self.surface.width - 0.5, self.surface.height - 0.5))
-        return ((field >= -0.5) & (field <= limits)).all(-1).to(field.dtype).mean((-2, -1))
+        return ((field >= -0.5) & (field <= limits)).all(-1).to(field.dtype).mean(-1)
 
     def _jet(self, field: Float[Tensor, "*B h w 2"]) -> tuple[Tensor, Tensor]:
         """y∘τ and Dy∘τ, channels first."""
         self.tally.interpolations += 3 * field[..., 0, 0, 0].numel()
         warped, derivative = self.surface.jet(field)
         return warped.movedim(-1, -3), derivative.movedim(-2, -4)
+
+    @staticmethod
+    def _is_flat(
+        warped: Float[Tensor, "B C h w"], derivative: Float[Tensor, "B C h w 2"]
+    ) -> Bool[Tensor, "B"]:
+        """Whether the scene has no slope but that of rounding."""
+        rounding = 32 * torch.finfo(warped.dtype).eps * warped.detach().abs().amax((-3, -2, -1))
+        return derivative.detach().abs().amax((-4, -3, -2, -1)) <= rounding
 
 
 _ROUNDS = 100
@@ -184,21 +194,18 @@ class QuadraticFormulation(Formulation):
         found = self._compare(warped, background)
         return found.cost, found.gain * found.slope
 
-    def evaluate_field(
-        self, field: Float[Tensor, "B h w 2"], background: Tensor | None = None
-    ) -> tuple[Float[Tensor, "B"], Float[Tensor, "B h w 2"], Tensor | None]:
+    def evaluate_field(self, field: Float[Tensor, "B h w 2"], background: Tensor | None = None) -> Evaluation:
         """φ and its gradient in the vector field, ∇_τ φ (proposition 1), and in the background model."""
         warped, derivative = self._jet(field)
         found = self._compare(warped, background)
         gradient = torch.einsum("bchw,bchwi->bhwi", found.gain * found.slope, derivative)
-        return found.cost, gradient, self.background_gradient(found.slope)
+        flat = self._is_flat(warped, derivative) | (found.gain == 0).flatten()
+        return Evaluation(found.cost, gradient, flat, background=self.background_gradient(found.slope))
 
     def evaluate(self, frame: Float[Tensor, "B 3 3"], background: Tensor | None = None) -> Evaluation:  # noqa: D102
         field = fields.transform(frame, self.points)
-        cost, gradient, of_background = self.evaluate_field(field, background)
-        return Evaluation(
-            cost, fields.project_projective(gradient, self.points, frame), background=of_background
-        )
+        found = self.evaluate_field(field, background)
+        return replace(found, gradient=fields.project_projective(found.gradient, self.points, frame))
 
     def linearise(  # noqa: D102
         self,
@@ -216,7 +223,8 @@ class QuadraticFormulation(Formulation):
                 columns, found.scene[:, None], self._constant, weights
             )
         hessian = (weights * columns).flatten(2) @ columns.flatten(2).mT
-        return Evaluation(found.cost, gradient, hessian, self.background_gradient(found.slope))
+        flat = self._is_flat(warped, derivative) | (found.gain == 0).flatten()
+        return Evaluation(found.cost, gradient, flat, hessian, self.background_gradient(found.slope))
 
     def background_gradient(self, slope: Float[Tensor, "B C h w"]) -> Float[Tensor, "B C h w"] | None:
         """∇_β φ from Q(a z + b − x̂), where there is a background model β."""

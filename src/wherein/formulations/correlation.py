@@ -61,6 +61,8 @@ class CorrelationObjective(Objective):
         robust: down-weight pixels that do not fit (occlusion).
     """
 
+    least_seen = LEAST_SEEN
+
     slack = 0.01
     """The gradient is taken on the motif's side and vanishes where z = x, a little off the least cost of a
     noisy scene and closer to the truth: a rise of this share on the way there is no failure."""
@@ -133,10 +135,11 @@ class CorrelationObjective(Objective):
         gain = (contrast / gram[:, -1, -1]).clamp_min(0.05 * (energy / gram[:, -1, -1]).sqrt())
         gradient = (overlap[:, :-1] - along * contrast[:, None]) / gain[:, None]
         zncc = contrast / (energy * gram[:, -1, -1]).sqrt()
+        least = LEAST_VARIANCE * total * scene.shape[-1]
+        flat = ~((energy > least) & (gram[:, -1, -1] > least))
         # Without a number: too little of the motif in sight, or no texture.
-        textured = energy > LEAST_VARIANCE * total * scene.shape[-1]
-        cost = torch.where(zncc.isfinite() & textured & enough, 1 - zncc, torch.inf)
-        return Evaluation(cost, torch.nan_to_num(gradient), torch.nan_to_num(hessian))
+        cost = torch.where(zncc.isfinite() & ~flat & enough, 1 - zncc, torch.inf)
+        return Evaluation(cost, torch.nan_to_num(gradient), flat, torch.nan_to_num(hessian))
 
     def probes(self, at: Variables, count: int, drop: float) -> Variables:
         """The first pose, and neighbours of it along the `count` directions in which it is least certain.

@@ -45,6 +45,9 @@ class Objective(ABC):
     slack: float = 0.0
     """By which share the cost may rise in a step that is taken nevertheless."""
 
+    least_seen: float = 0.0
+    """Which fraction of the motif must lie in the scene for the cost to say anything; 0: any of it."""
+
     @abstractmethod
     def start(self, pose: Tensor | None = None) -> Variables:
         """Variables at a pose, the identity unless told, with a first background model."""
@@ -182,8 +185,8 @@ class FieldObjective(Objective):
 
     def evaluate(self, at: Variables) -> Evaluation:
         """The smooth part's gradient; the regulariser acts through `prox`, and is part of the cost."""
-        cost, gradient, background = self.formulation.evaluate_field(self._rest + at.pose, at.background)
-        return Evaluation(cost + self.strength * fields.smoothness(at.pose), gradient, background=background)
+        found = self.formulation.evaluate_field(self._rest + at.pose, at.background)
+        return replace(found, cost=found.cost + self.strength * fields.smoothness(at.pose))
 
     def linearise(self, at: Variables) -> Evaluation:  # noqa: D102
         raise NotImplementedError(

@@ -116,7 +116,7 @@ class SpikesFormulation(Formulation):
         of_filter = correlate_valid(pull, warped).sum(1) / self._channels
         gradient = gradient + F.pad(self.filter_gradient(linear, of_filter), (0, 1, 0, 1))
         self.tally.convolutions += 3 * frame.shape[0]
-        return Evaluation(self._cost(loss, linear), gradient)
+        return Evaluation(self._cost(loss, linear), gradient, self._is_flat(warped, derivative))
 
     def linearise(  # noqa: D102
         self,
@@ -136,7 +136,8 @@ class SpikesFormulation(Formulation):
         loss, weights = weigh(self._loss, residual)
         weighted = (weights[:, None] * columns).flatten(2) / self._channels
         gradient = (weighted @ residual.flatten(1)[..., None])[..., 0]
-        return Evaluation(self._cost(loss, linear), gradient, weighted @ columns.flatten(2).mT)
+        hessian = weighted @ columns.flatten(2).mT
+        return Evaluation(self._cost(loss, linear), gradient, self._is_flat(warped, derivative), hessian)
 
     def filter_tangent(
         self, linear: Float[Tensor, "B 2 2"], change: Float[Tensor, "B 2 2 P"]

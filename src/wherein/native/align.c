@@ -20,7 +20,7 @@ static inline void linearise_in(const Problem *p, const double F[9], int channel
     Sums sums = {0};
     Weighed part;
     int levelled = 0;
-    out->cost = INFINITY;
+    out->cost = INFINITY, out->why = OUTSIDE;
     for (int first = 0; first < m->n; first += BLOCK) {
         int count = m->n - first < BLOCK ? m->n - first : BLOCK;
         int seen = look(&p->scene, m, p->rules.edge, F, first, count, channels, z, w);
@@ -115,8 +115,6 @@ static void move(const Motif *m, double longest, const double F[9], const double
         moved[i] /= i < 8 ? moved[8] : moved[i];
 }
 
-enum { CONVERGED, STEP_LIMIT, DIVERGED };
-
 /* Damped Gauss–Newton of one pose, in place. */
 static int descend(const Problem *p, int steps, double F[9], double *cost, int64_t *taken)
 {
@@ -127,7 +125,7 @@ static int descend(const Problem *p, int steps, double F[9], double *cost, int64
     linearise(p, F, &here);
     *cost = here.cost;
     if (!isfinite(here.cost))
-        return DIVERGED;
+        return here.why;
     for (int i = 0; i < steps; i++) {
         double length = damped_step(&here, p->motif.size, mu, step);
         move(&p->motif, rules->longest_step, F, step, length, ahead);

@@ -17,8 +17,13 @@ typedef struct {
     double total, gram[COLUMNS][COLUMNS], sums[CHANNELS][COLUMNS];
 } Weighed;
 
+/* Status of solve/result.py. */
+enum { CONVERGED, STEP_LIMIT, DIVERGED, OUTSIDE, FLAT };
+
+/* Without a number the cost is infinite, and `why` one of the above. */
 typedef struct {
     double cost, gradient[SIZE], hessian[SIZE][SIZE];
+    int why;
 } Model;
 
 /* What Python's modules lay down, in the order of native/__init__.py: Damping and the tolerance; of the objective,

@@ -88,7 +88,7 @@ static void linearise_robust(const Problem *p, const double F[9], Model *out)
     Weighed part;
     double total = 0;
     int levelled = 0;
-    out->cost = INFINITY;
+    out->cost = INFINITY, out->why = OUTSIDE;
     for (int first = 0; first < m->n; first += BLOCK) {
         int count = m->n - first < BLOCK ? m->n - first : BLOCK;
         int seen = look(&p->scene, m, p->rules.edge, F, first, count, channels, z, room->seen + first);

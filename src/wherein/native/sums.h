@@ -105,7 +105,9 @@ static void finish(const Motif *m, int channels, const Rules *rules, Sums *s, Mo
         }
     }
     double texture = known->gram[x][x], contrast = s->overlap[x];
-    if (!(s->energy > rules->least_variance * known->total * channels && texture > 0))
+    const double least = rules->least_variance * known->total * channels;
+    out->why = s->energy > least && texture > least ? DIVERGED : FLAT;
+    if (out->why == FLAT)
         return;
     /* Eliminate the gain α: what of J is along x is a change of contrast, not of pose. */
     double gain = fmax(contrast / texture, 0.05 * sqrt(s->energy / texture));

@@ -7,7 +7,7 @@ from wherein import native
 from wherein.formulations import CorrelationObjective, Variables, correlation, robust
 from wherein.motion import STANDARD
 from wherein.solve.gauss_newton import Damping, gauss_newton
-from wherein.solve.result import Solution, Status
+from wherein.solve.result import Solution, Status, statuses
 from wherein.warp import KEYS
 
 
@@ -28,9 +28,9 @@ def align(
         return _align_in_c(objective, start, steps, damping, tolerance)
     if steps:
         return gauss_newton(objective, start, steps, damping, tolerance)
-    cost = objective.linearise(start).cost
-    status = (Status.STEP_LIMIT if number else Status.DIVERGED for number in cost.isfinite().tolist())
-    return Solution(start, cost, tuple(status), cost.new_zeros(len(cost), dtype=torch.int64))
+    here = objective.linearise(start)
+    none = torch.zeros_like(here.cost, dtype=torch.int64)
+    return Solution(start, here.cost, statuses(objective, start, here, rested=none.bool()), none)
 
 
 def _in_c(objective: CorrelationObjective, start: Variables, damping: Damping) -> bool:
