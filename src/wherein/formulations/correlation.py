@@ -139,7 +139,9 @@ class CorrelationObjective(Objective):
         flat = ~((energy > least) & (gram[:, -1, -1] > least))
         # Without a number: too little of the motif in sight, or no texture.
         cost = torch.where(zncc.isfinite() & ~flat & enough, 1 - zncc, torch.inf)
-        return Evaluation(cost, torch.nan_to_num(gradient), flat, torch.nan_to_num(hessian))
+        numbers = (cost, torch.nan_to_num(gradient), torch.nan_to_num(hessian))
+        cost, gradient, hessian = (number.to(at.pose.dtype) for number in numbers)
+        return Evaluation(cost, gradient, flat, hessian)
 
     def probes(self, at: Variables, count: int, drop: float) -> Variables:
         """The first pose, and neighbours of it along the `count` directions in which it is least certain.
@@ -152,14 +154,18 @@ class CorrelationObjective(Objective):
         hessian = gram[:-1, :-1] - gram[:-1, -1:] * gram[-1:, :-1] / gram[-1, -1]
         values, vectors = torch.linalg.eigh(hessian / gram[-1, -1])
         reach = (drop / values[:count].clamp_min(1e-9)).sqrt()
-        steps = (reach * vectors[:, :count]).mT
+        steps = (reach * vectors[:, :count]).mT.to(at.pose.dtype)
         first = Variables(at.pose[:1].expand(2 * len(steps), 3, 3))
         around = self.move(first, torch.cat((steps, -steps)))
         return Variables(torch.cat((at.pose, around.pose)))
 
     def _look(self, pose: Float[Tensor, "B 3 3"]) -> tuple[Tensor | None, Float[Tensor, "B N C"]]:
-        """The scene under the support, and the weights of its points: None where all are inside."""
-        scene = self.surface(fields.transform(pose, self.points))
+        """The scene under the support, and the weights of its points: None where all are inside.
+
+        From here on all is in float64. In float32 the order of a sum, which changes with the batch, would
+        decide where a descent with little to go by ends.
+        """
+        scene = self.surface(fields.transform(pose, self.points)).to(self._exact)
         if bool(self._inside(fields.transform(pose, self._box)).all()):
             return None, scene
         return self._inside(fields.transform(pose, self.points)).to(scene.dtype), scene
@@ -171,7 +177,7 @@ class CorrelationObjective(Objective):
     def _gram(self, weights: Float[Tensor, "B N"]) -> tuple[Tensor, Tensor, Tensor]:
         """KᵀWK with the channels' weighted means taken off, K = (J, x); the means' sums; the total weight."""
         total = weights.sum(1)
-        sums = torch.einsum("bn,nck->bck", weights, self.side.known)
+        sums = torch.einsum("bn,nck->bck", weights, self._known)
         gram = (weights @ self._squares).unflatten(1, (self.size + 1,) * 2)
         gram = gram - torch.einsum("bck,bcl->bkl", sums, sums) / total[:, None, None]
         return gram, sums, total
@@ -179,7 +185,7 @@ class CorrelationObjective(Objective):
     @cached_property
     def _whole(self) -> tuple[Tensor, Tensor, Tensor]:
         """`_gram` with every point in the scene."""
-        sums, total = self.side.known.sum(0, keepdim=True), self.points.new_tensor((len(self.points),))
+        sums, total = self._known.sum(0, keepdim=True), self._known.new_tensor((len(self.points),))
         gram = self._columns.mT @ self._columns - (sums[0].mT @ sums[0]) / total
         return gram[None], sums, total
 
@@ -189,14 +195,22 @@ class CorrelationObjective(Objective):
         low, high = self.points.amin(0), self.points.amax(0)
         return torch.stack((low, torch.stack((high[0], low[1])), torch.stack((low[0], high[1])), high))
 
+    @property
+    def _exact(self) -> torch.dtype:
+        """Of sums; Apple's GPUs have none better than float32."""
+        return torch.float32 if self.points.device.type == "mps" else torch.float64
+
+    @cached_property
+    def _known(self) -> Float[Tensor, "N C K"]:
+        return self.side.known.to(self._exact)
+
     @cached_property
     def _columns(self) -> Float[Tensor, "NC K"]:
-        return self.side.known.reshape(-1, self.size + 1)
+        return self._known.reshape(-1, self.size + 1)
 
     @cached_property
     def _squares(self) -> Float[Tensor, "N KK"]:
-        known = self.side.known
-        return torch.einsum("nck,ncl->nkl", known, known).flatten(1)
+        return torch.einsum("nck,ncl->nkl", self._known, self._known).flatten(1)
 
     def _moments(self, scene: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """KᵀWK, KᵀWz and zᵀWz, means taken off, and the total weight."""
@@ -219,7 +233,7 @@ class CorrelationObjective(Objective):
     def _trusted(self, scene: Tensor, weights: Tensor | None) -> Tensor:
         """The weights times the trust in each point, found by turns with gain and bias of the light."""
         seen = torch.ones_like(scene[..., 0]) if weights is None else weights
-        trusted, motif = seen, self.side.known[..., -1]
+        trusted, motif = seen, self._known[..., -1]
         for _ in range(ROUNDS):
             gram, overlap, *_ = self._moments(scene, trusted)
             gain = (overlap[:, -1] / gram[:, -1, -1]).clamp_min(LEAST_GAIN)[:, None, None]
