@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -16,6 +17,7 @@ import wherein
 from wherein import native
 from wherein.errors import ArgumentError
 from wherein.formulations import CorrelationObjective, Variables
+from wherein.formulations import motif_side as motif_sides
 from wherein.formulations.motif_side import motif_side
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
@@ -211,6 +213,33 @@ def test_a_batch_has_the_bits_of_its_items_on_any_number_of_threads(robust):
         assert one.steps[0] == whole.steps[index]
 
 
+@ROBUST
+@pytest.mark.parametrize("motion", MOTIONS)
+def test_the_reference_too_gives_a_batch_what_it_gives_its_items(motion, robust):
+    """Also where a descent has little to go by, and rounding would decide where it ends."""
+    objective = _objective(motion, robust=robust)
+    at = objective.at(_starts())
+    whole = gauss_newton(objective, at, 20, Damping(1e-3))
+    for index in range(len(at.pose)):
+        one = gauss_newton(objective, Variables(at.pose[index : index + 1]), 20, Damping(1e-3))
+        pose, expected = one.variables.pose[0].nan_to_num(), whole.variables.pose[index].nan_to_num()
+        torch.testing.assert_close(pose, expected, rtol=1e-6, atol=1e-6)
+        assert (one.steps[0], one.status[0]) == (whole.steps[index], whole.status[index])
+
+
+def test_c_and_python_know_the_same_names_and_numbers() -> None:
+    """What is handed over by its place, and what both have to know before anything is handed over."""
+    source = {path.name: path.read_text() for path in build.SOURCES}
+    (fields,) = re.findall(r"typedef struct \{([^}]*)\} Rules;", source["problem.h"])
+    assert tuple(re.findall(r"\w+(?=[,;])", fields)) == native.Rules._fields
+    (names,) = re.findall(r"enum \{ (CONVERGED[^}]*) \}", source["problem.h"])
+    assert names.split(", ") == [status.name for status in Status]
+    assert f"enum {{ CHANNELS = {native.CHANNELS}, SIZE = 8" in source["problem.h"]
+    assert max(motion.size for motion in MOTIONS.values()) == 8
+    limits = (motif_sides.PURE, motif_sides.HALF, motif_sides.SHARE)
+    assert "pure = {}f, half = {}f, share = {}f".format(*limits) in source["motif.c"]
+
+
 @compiled
 def test_a_view_of_a_scene_is_as_good_as_a_copy_and_nothing_is_written_to():
     large = _noise(3, 120, 140, 3)
@@ -380,6 +409,9 @@ def test_two_processes_may_come_at_once(fresh):
 def test_scene_and_motif_must_agree_before_c_reads_them() -> None:
     with pytest.raises(ArgumentError, match="same channels, but came 3 and 1"):
         CorrelationObjective(Surface(torch.rand(3, 40, 40)), Motif.whole(torch.rand(1, 12, 12)), Affine())
+    for limit in (0, -3):
+        with pytest.raises(ArgumentError, match=f"a number of pixels or None, but came as {limit}"):
+            motif_side(Motif.whole(torch.rand(3, 12, 12)), Affine(), limit)
     side = motif_side(Motif.whole(torch.rand(3, 12, 12)), motion_named("translation"))
     with pytest.raises(ArgumentError, match="made for 2 parameters, but affine has 6"):
         CorrelationObjective(Surface(torch.rand(3, 40, 40)), side, Affine())

@@ -142,6 +142,16 @@ def test_both_solvers_register_spikes() -> None:
         assert corner_error(objective.matrix(found.variables)[0], truth) < 0.03
 
 
+def test_a_free_fields_background_model_begins_where_the_field_is() -> None:
+    known = bank(Translation())
+    formulation = WithBackground(1.0).bind(known.scene, known.motif)
+    shift = torch.tensor([1.25, -0.75], dtype=torch.float64)
+    moved = FieldObjective(formulation, strength=0.1, base=BASE @ shift_matrix(shift[None]))
+    objective = FieldObjective(formulation, strength=0.1, base=BASE)
+    start = objective.start(torch.zeros_like(objective.start().pose) + shift)
+    torch.testing.assert_close(start.background, moved.start().background)
+
+
 def test_a_free_field_follows_a_bend() -> None:
     """min φ(y∘τ) + λρ(τ): a warp that no motion model has."""
     scene = blur(torch.rand(2, 61, 71, generator=torch.Generator().manual_seed(1)).double(), 3.0) * 6
@@ -265,6 +275,13 @@ def test_wrong_arguments_say_what_is_wrong() -> None:
         gauss_newton(objective, objective.start(), 0)
     with pytest.raises(ArgumentError, match="at least one step"):
         proximal_gradient(objective, objective.start(), [])
+    spikes = Spikes(3.0, 1.0).bind(known.scene, known.motif)
+    with pytest.raises(ArgumentError, match="for affine poses, but the homography motion or its start has"):
+        MotionObjective(spikes, MOTIONS["homography"], BASE)
+    bent = BASE.clone()
+    bent[:, 2, 0] = 1e-3
+    with pytest.raises(ArgumentError, match="for affine poses, but the affine motion or its start has"):
+        MotionObjective(spikes, MOTIONS["affine"], bent)
 
 
 def test_statuses_have_words_and_advice() -> None:

@@ -10,7 +10,6 @@ from wherein.formulations.base import QuadraticFormulation, Taps, taps_of
 from wherein.formulations.robust import Robust
 from wherein.images.gaussian import Sigma, blur, radius_of, value_of
 from wherein.images.motif import Motif
-from wherein.motion import field as fields
 from wherein.warp import KEYS, Surface
 
 
@@ -58,10 +57,9 @@ class BackgroundFormulation(QuadraticFormulation):
         reach = value_of(settings.sigma) * settings.dilation
         self.weight = dilate(self.motif.mask > 0, reach).to(motif.mask.dtype)
 
-    def start_background(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B C h w"]:
-        """The smoothed difference of the scene at `frame` and the motif (appendix A.3)."""
-        warped = self._warp(fields.transform(frame, self.points))
-        return blur(warped - self.motif.masked, self._coarse)
+    def start_background(self, field: Float[Tensor, "B h w 2"]) -> Float[Tensor, "B C h w"]:
+        """The smoothed difference of the scene at `field` and the motif (appendix A.3)."""
+        return blur(self._warp(field) - self.motif.masked, self._coarse)
 
     def target(self, background: Tensor | None) -> Float[Tensor, "*B C h w"]:  # noqa: D102
         if background is None:

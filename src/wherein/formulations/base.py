@@ -16,6 +16,7 @@ holds with w times the trust in each pixel.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -77,6 +78,9 @@ class Formulation(ABC):
         motif: the motif on that lattice.
     """
 
+    affine: ClassVar[bool] = False
+    """Whether it is defined for affine frames only."""
+
     def __init__(self, surface: Surface, motif: Motif, pad: int = 0) -> None:
         channels = len(motif.pixels)
         require(
@@ -100,9 +104,9 @@ class Formulation(ABC):
     ) -> Evaluation:
         """Cost, gradient (B, P) and Gauss–Newton matrix (B, P, P) along ∂F/∂p = `change`."""
 
-    def start_background(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B C h w"] | None:
-        """A first background model at that frame; None where the formulation has none."""
-        del frame
+    def start_background(self, field: Float[Tensor, "B h w 2"]) -> Float[Tensor, "B C h w"] | None:
+        """A first background model where the lattice lies at `field`; None where the formulation has none."""
+        del field
         return None
 
     def seen(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B"]:

@@ -112,6 +112,12 @@ class MotionObjective(Objective):
         # NaN times zero would reach the gradients of the others.
         self._lost = ~base.detach().flatten(1).isfinite().all(1)
         self.base = torch.where(self._lost[:, None, None], _still(formulation)[:1], base)
+        bent = bool(motion.jacobian(motion.identity(like=points))[2].any()) or fields.is_projective(self.base)
+        require(
+            not (formulation.affine and bent),
+            f"complementary smoothing is defined for affine poses, but the {motion.name} motion or its start "
+            "has perspective: use an affine motion, or a formulation other than Spikes",
+        )
         self._anchor = self.base @ fields.shift_matrix(formulation.centre)
         spread = points.reshape(-1, 2).detach()
         self._radius = float(spread.pow(2).sum(-1).mean().sqrt())
@@ -119,7 +125,8 @@ class MotionObjective(Objective):
     def start(self, pose: Float[Tensor, "B P"] | None = None) -> Variables:  # noqa: D102
         if pose is None:
             pose = self.motion.identity(len(self.base), like=self.formulation.points)
-        return Variables(pose, self.formulation.start_background(self._frame(pose)))
+        field = fields.transform(self._frame(pose), self.formulation.points)
+        return Variables(pose, self.formulation.start_background(field))
 
     def evaluate(self, at: Variables) -> Evaluation:
         """∇_p φ = ⟨∇_F φ, ∂F/∂p⟩: the field's gradient projected onto Aff(2), then onto the motion."""
@@ -176,12 +183,11 @@ class FieldObjective(Objective):
         points = formulation.points
         base = _still(formulation) if base is None else base
         self.formulation, self.strength = formulation, strength
-        self._frame = base @ fields.shift_matrix(formulation.centre)
-        self._rest = fields.transform(self._frame, points)
+        self._rest = fields.transform(base @ fields.shift_matrix(formulation.centre), points)
 
     def start(self, pose: Float[Tensor, "B h w 2"] | None = None) -> Variables:  # noqa: D102
         pose = torch.zeros_like(self._rest) if pose is None else pose
-        return Variables(pose, self.formulation.start_background(self._frame))
+        return Variables(pose, self.formulation.start_background(self._rest + pose))
 
     def evaluate(self, at: Variables) -> Evaluation:
         """The smooth part's gradient; the regulariser acts through `prox`, and is part of the cost."""

@@ -71,6 +71,8 @@ class Spikes:
 class SpikesFormulation(Formulation):
     """`Spikes` bound to a scene and a motif; its frame must be affine."""
 
+    affine = True
+
     def __init__(self, settings: Spikes, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
         if not settings.smoothed:
             scene = blur(scene, settings.sigma0)

@@ -119,7 +119,11 @@ def motif_side(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """The fields of a `MotifSide` for the motion with `size` parameters."""
     pixels, mask = _rows(pixels, mask)
-    channels, columns, most = len(pixels), size + 1, min(limit or mask.numel(), mask.numel())
+    channels, columns, most = (
+        len(pixels),
+        size + 1,
+        min(mask.numel() if limit is None else limit, mask.numel()),
+    )
     out = pixels.new_empty(3 + size + (2 + channels * columns) * most)
     n = _call(
         "wherein_motif_side",
