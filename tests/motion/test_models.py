@@ -47,6 +47,13 @@ def test_group_laws(motion: Motion, seed: int) -> None:
     torch.testing.assert_close(motion.inverse(motion.inverse(p)), p)
 
 
+@EVERY
+@pytest.mark.parametrize("factor", [3.0, -1.0, -0.2])
+def test_a_matrix_and_its_multiples_are_the_same_transformation(motion: Motion, factor: float) -> None:
+    p = some(motion, 4)
+    torch.testing.assert_close(motion.params(factor * motion.matrix(p)), p)
+
+
 def test_positive_angles_turn_x_towards_y() -> None:
     matrix = Euclidean().matrix(torch.tensor([torch.pi / 2, 0.0, 0.0]))
     torch.testing.assert_close(matrix[:2, 0], torch.tensor([0.0, 1.0]), atol=1e-6, rtol=0)

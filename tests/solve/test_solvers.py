@@ -12,6 +12,7 @@ from wherein.formulations import (
     CostSmoothed,
     FieldObjective,
     MotionObjective,
+    Objective,
     Plain,
     Settings,
     Spikes,
@@ -141,6 +142,16 @@ def test_both_solvers_register_spikes() -> None:
         assert corner_error(objective.matrix(found.variables)[0], truth) < 0.03
 
 
+def test_a_free_fields_background_model_begins_where_the_field_is() -> None:
+    known = bank(Translation())
+    formulation = WithBackground(1.0).bind(known.scene, known.motif)
+    shift = torch.tensor([1.25, -0.75], dtype=torch.float64)
+    moved = FieldObjective(formulation, strength=0.1, base=BASE @ shift_matrix(shift[None]))
+    objective = FieldObjective(formulation, strength=0.1, base=BASE)
+    start = objective.start(torch.zeros_like(objective.start().pose) + shift)
+    torch.testing.assert_close(start.background, moved.start().background)
+
+
 def test_a_free_field_follows_a_bend() -> None:
     """min φ(y∘τ) + λρ(τ): a warp that no motion model has."""
     scene = blur(torch.rand(2, 61, 71, generator=torch.Generator().manual_seed(1)).double(), 3.0) * 6
@@ -191,6 +202,52 @@ def test_step_limit_divergence_and_not_a_number() -> None:
         assert found.status == (Status.DIVERGED,)
 
 
+def ends(objective: Objective, at: Variables | None = None) -> set[Status]:
+    """How both solvers end."""
+    at = objective.start() if at is None else at
+    steps = [Step(1e-3)] * 3
+    return {
+        gauss_newton(objective, at, 5).status[0],
+        proximal_gradient(objective, at, steps, tolerance=1e-12).status[0],
+    }
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("level", [0.0, 0.3, 1.0])
+def test_a_scene_without_texture_is_flat_and_not_converged(level: float, dtype: torch.dtype) -> None:
+    known = bank(Euclidean())
+    motif = Motif(known.motif.pixels.to(dtype), known.motif.mask.to(dtype))
+    scene = torch.full((2, 61, 71), level, dtype=dtype)
+    for settings in (*SETTINGS.values(), WithBackground(1.0), Spikes(3.0, 1.0, smoothed=True)):
+        objective = MotionObjective(settings.bind(scene, motif), Euclidean(), BASE.to(dtype))
+        assert ends(objective) == {Status.FLAT}
+
+
+def test_where_the_best_gain_is_zero_the_fit_is_flat() -> None:
+    known = bank(Euclidean())
+    motif = Motif.whole(1 - known.motif.pixels)  # the negative
+    objective = MotionObjective(Plain(0.0, lighting=True).bind(known.scene, motif), Euclidean(), BASE)
+    at = objective.start(known.pose[None])
+    assert ends(objective, at) == {Status.FLAT}
+
+
+def test_an_exact_fit_is_not_flat() -> None:
+    known = bank(Translation())
+    objective = MotionObjective(Plain(0.0).bind(known.scene, known.motif), Translation(), BASE)
+    assert ends(objective, objective.start(known.pose[None])) == {Status.CONVERGED}
+
+
+@pytest.mark.parametrize("settings", [Plain(4.0), CostSmoothed(4.0), WithBackground(3.0)], ids=repr)
+def test_outside_is_where_none_of_the_motifs_own_pixels_are_in_the_scene(settings: Settings) -> None:
+    """Not where none of the lattice is, which reaches as far around the motif as the filter does."""
+    known = bank(Translation())
+    for x, expected in ((-34.0, True), (-31.0, False), (71.5, True), (69.5, False)):
+        base = shift_matrix(torch.tensor([[x, 17.0]], dtype=torch.float64))
+        objective = MotionObjective(settings.bind(known.scene, known.motif), Translation(), base)
+        found = proximal_gradient(objective, objective.start(), [Step(1e-9)])
+        assert (found.status == (Status.OUTSIDE,)) is expected
+
+
 def test_a_finite_pose_survives_divergence() -> None:
     """Steps that blow up leave the last pose that was a number."""
     known = bank(Translation())
@@ -218,6 +275,13 @@ def test_wrong_arguments_say_what_is_wrong() -> None:
         gauss_newton(objective, objective.start(), 0)
     with pytest.raises(ArgumentError, match="at least one step"):
         proximal_gradient(objective, objective.start(), [])
+    spikes = Spikes(3.0, 1.0).bind(known.scene, known.motif)
+    with pytest.raises(ArgumentError, match="for affine poses, but the homography motion or its start has"):
+        MotionObjective(spikes, MOTIONS["homography"], BASE)
+    bent = BASE.clone()
+    bent[:, 2, 0] = 1e-3
+    with pytest.raises(ArgumentError, match="for affine poses, but the affine motion or its start has"):
+        MotionObjective(spikes, MOTIONS["affine"], bent)
 
 
 def test_statuses_have_words_and_advice() -> None:

@@ -6,6 +6,7 @@ from wherein.formulations.correlation import CorrelationObjective
 from wherein.formulations.cost_smoothed import CostSmoothed
 from wherein.formulations.objective import FieldObjective, MotionObjective, Objective, Variables
 from wherein.formulations.plain import Plain
+from wherein.formulations.robust import Robust
 from wherein.formulations.spikes import Spikes
 
 Settings = Plain | CostSmoothed | WithBackground | Spikes
@@ -21,6 +22,7 @@ __all__ = [
     "Objective",
     "Plain",
     "QuadraticFormulation",
+    "Robust",
     "Settings",
     "Spikes",
     "Tally",

@@ -6,11 +6,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from wherein.formulations.base import QuadraticFormulation
-from wherein.images.gaussian import Sigma, blur, gaussian_1d, radius_of, separable, value_of
+from wherein.formulations.base import QuadraticFormulation, Taps, taps_of
+from wherein.formulations.robust import Robust
+from wherein.images.gaussian import Sigma, blur, radius_of, value_of
 from wherein.images.motif import Motif
-from wherein.motion import field as fields
-from wherein.motion.field import centre_of, lattice
 from wherein.warp import KEYS, Surface
 
 
@@ -19,7 +18,7 @@ class WithBackground:
     """½ ‖P_Ω̃[g_σ² ∗ (y∘τ − x_o − P_Ωᶜ[g_Cσ² ∗ β])]‖² over τ and β (eq. 4).
 
     β is a picture on the lattice that the solver moves along with τ; it is smooth at a coarser scale than the
-    motif. Q = g ∗ P_Ω̃[g ∗ ·], x̂ = P_Ω x_o + P_Ωᶜ[g_Cσ² ∗ β], k = 0.
+    motif. S = g ∗ ·, w = 1_Ω̃, x̂ = P_Ω x_o + P_Ωᶜ[g_Cσ² ∗ β], k = 0.
 
     Arguments:
         sigma: smoothing in pixels.
@@ -29,6 +28,7 @@ class WithBackground:
         lighting: eliminate gain and bias of the scene.
         a: of the cubic kernel.
         taps: a filter to use in place of g_σ², odd and symmetric (it can be learned).
+        robust: trust pixels as far as they fit, for a motif that is partly hidden; None: all alike.
     """
 
     sigma: Sigma = 5.0
@@ -37,7 +37,8 @@ class WithBackground:
     reach: float = 5.0
     lighting: bool = False
     a: float = KEYS
-    taps: Float[Tensor, " K"] | None = None
+    taps: Taps | None = None
+    robust: Robust | None = None
 
     def bind(self, scene: Float[Tensor, "*S C H W"], motif: Motif) -> "BackgroundFormulation":
         """This cost for a scene and a motif."""
@@ -49,34 +50,22 @@ class BackgroundFormulation(QuadraticFormulation):
 
     def __init__(self, settings: WithBackground, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
         pad = radius_of(settings.sigma, settings.reach)
-        centre = centre_of(motif.height, motif.width, motif.pixels)
-        points = lattice(motif.height, motif.width, motif.pixels, pad) - centre
-        super().__init__(Surface(scene, settings.a), points, centre, settings.lighting)
-        self._taps = (
-            settings.taps if settings.taps is not None else gaussian_1d(settings.sigma, like=motif.pixels)
-        )
+        taps = taps_of(settings.sigma, settings.taps, motif.pixels)
+        super().__init__(Surface(scene, settings.a), motif, pad, settings.lighting, settings.robust, taps)
         self._coarse = settings.spread**0.5 * settings.sigma
-        self._motif = motif.padded(pad)
-        self._around = 1 - self._motif.mask
-        self._dilated = dilate(self._motif.mask > 0, value_of(settings.sigma) * settings.dilation).to(
-            motif.mask.dtype
-        )
-        self.floor = motif.pixels.new_zeros(())
+        self._around = 1 - self.motif.mask
+        reach = value_of(settings.sigma) * settings.dilation
+        self.weight = dilate(self.motif.mask > 0, reach).to(motif.mask.dtype)
 
-    def start_background(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B C h w"]:
-        """The smoothed difference of the scene at `frame` and the motif (appendix A.3)."""
-        warped = self._warp(fields.transform(frame, self.points))
-        return blur(warped - self._motif.masked, self._coarse)
+    def start_background(self, field: Float[Tensor, "B h w 2"]) -> Float[Tensor, "B C h w"]:
+        """The smoothed difference of the scene at `field` and the motif (appendix A.3)."""
+        return blur(self._warp(field) - self.motif.masked, self._coarse)
 
     def target(self, background: Tensor | None) -> Float[Tensor, "*B C h w"]:  # noqa: D102
         if background is None:
-            return self._motif.masked
+            return self.motif.masked
         self.tally.convolutions += background[..., 0, 0, 0].numel()
-        return self._motif.masked + self._around * blur(background, self._coarse)
-
-    def metric(self, change: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:  # noqa: D102
-        self.tally.convolutions += 2 * change[..., 0, 0, 0].numel()
-        return separable(separable(change, self._taps) * self._dilated, self._taps)
+        return self.motif.masked + self._around * blur(background, self._coarse)
 
     def background_gradient(self, slope: Float[Tensor, "B C h w"]) -> Float[Tensor, "B C h w"]:
         """∇_β φ = −g_Cσ² ∗ P_Ωᶜ[∂φ/∂z]: the filter is symmetric, so it is its own adjoint."""

@@ -2,25 +2,35 @@
 
 Every cost of the paper but (10) has the form
 
-    φ(z) = ½ ⟨z − x̂, Q (z − x̂)⟩ + k,    z = y∘τ,
+    φ(z) = ½ Σ_n w_n |S(z − x̂)|²_n + k,    z = y∘τ,
 
-with a target x̂, a symmetric metric Q ⪰ 0 that acts on each channel alike, and a floor k that no
-transformation can go below. A formulation is these three; its gradient in τ (proposition 1),
+with a target x̂, a symmetric smoothing S that acts on each channel alike, a weight w ≥ 0 a pixel, and a floor
+k that no transformation can go below. A formulation is these four; its gradient in τ (proposition 1),
 
-    ∇_τ φ = Σ_channels Q(z − x̂) ⊙ (Dy∘τ),
+    ∇_τ φ = Σ_channels Q(z − x̂) ⊙ (Dy∘τ),    Q = S w S,
 
-its projection onto a motion, and the normal equations of Gauss–Newton, JᵀQJ, follow here once for all.
+its projection onto a motion, and the normal equations of Gauss–Newton, JᵀQJ, follow here once for all. Where
+the motif may be partly hidden, a robust loss takes the place of the sum of squares (see `robust`): the same
+holds with w times the trust in each pixel.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
+from wherein.errors import require
+from wherein.formulations import lighting
+from wherein.formulations.robust import LeastSquares, Loss, Robust, weigh
+from wherein.images.gaussian import Sigma, gaussian_1d, separable
+from wherein.images.motif import Motif
 from wherein.motion import field as fields
 from wherein.warp import Surface
+
+Taps = Float[Tensor, " K"]
 
 
 @dataclass
@@ -42,23 +52,44 @@ class Evaluation:
 
     cost: Float[Tensor, "B"]
     gradient: Float[Tensor, "B ..."]
+    flat: Bool[Tensor, "B"]
+    """Nothing of the scene's texture, or of the motif's, enters the cost: no pose is better than another."""
     hessian: Float[Tensor, "B P P"] | None = None
     background: Float[Tensor, "B C h w"] | None = None
     """The gradient in the background model, where the formulation has one."""
+
+
+def taps_of(sigma: Sigma, taps: Taps | None, like: Tensor) -> Taps:
+    """The filter that a formulation smooths by: its own where it was given one, else the Gaussian."""
+    return gaussian_1d(sigma, like=like) if taps is None else taps
 
 
 class Formulation(ABC):
     """A cost of the frame F: the 3×3 matrix that takes centred motif points u to the scene, τ = F u.
 
     Arguments:
-        points: the lattice of centred points u on which the warped scene is compared, (h, w, 2).
+        surface: the scene, ready for sampling.
+        motif: what is compared with it.
+        pad: by how many pixels on each side the lattice reaches beyond the motif's box.
+
+    Attributes:
+        points: the lattice of centred points u on which the warped scene is compared.
+        centre: where their origin lies in the motif.
+        motif: the motif on that lattice.
     """
 
-    points: Float[Tensor, "h w 2"]
-    centre: Float[Tensor, "2"]
+    affine: ClassVar[bool] = False
+    """Whether it is defined for affine frames only."""
 
-    def __init__(self) -> None:
-        self.tally = Tally()
+    def __init__(self, surface: Surface, motif: Motif, pad: int = 0) -> None:
+        channels = len(motif.pixels)
+        require(
+            surface.channels == channels,
+            f"scene and motif need the same channels, but came {surface.channels} and {channels}",
+        )
+        self.tally, self.surface, self.motif = Tally(), surface, motif.padded(pad)
+        self.centre = fields.centre_of(motif.height, motif.width, motif.pixels)
+        self.points = fields.lattice(motif.height, motif.width, motif.pixels, pad) - self.centre
 
     @abstractmethod
     def evaluate(self, frame: Float[Tensor, "B 3 3"], background: Tensor | None = None) -> Evaluation:
@@ -73,18 +104,16 @@ class Formulation(ABC):
     ) -> Evaluation:
         """Cost, gradient (B, P) and Gauss–Newton matrix (B, P, P) along ∂F/∂p = `change`."""
 
-    def start_background(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B C h w"] | None:
-        """A first background model at that frame; None where the formulation has none."""
-        del frame
+    def start_background(self, field: Float[Tensor, "B h w 2"]) -> Float[Tensor, "B C h w"] | None:
+        """A first background model where the lattice lies at `field`; None where the formulation has none."""
+        del field
         return None
 
     def seen(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B"]:
-        """Which fraction of the lattice falls inside the scene."""
-        field = fields.transform(frame, self.points)
+        """Which fraction of the motif's own pixels falls inside the scene."""
+        field = fields.transform(frame, self.points[self.motif.mask > 0])
         limits = field.new_tensor((self.surface.width - 0.5, self.surface.height - 0.5))
-        return ((field >= -0.5) & (field <= limits)).all(-1).to(field.dtype).mean((-2, -1))
-
-    surface: Surface
+        return ((field >= -0.5) & (field <= limits)).all(-1).to(field.dtype).mean(-1)
 
     def _jet(self, field: Float[Tensor, "*B h w 2"]) -> tuple[Tensor, Tensor]:
         """y∘τ and Dy∘τ, channels first."""
@@ -92,61 +121,95 @@ class Formulation(ABC):
         warped, derivative = self.surface.jet(field)
         return warped.movedim(-1, -3), derivative.movedim(-2, -4)
 
+    @staticmethod
+    def _is_flat(
+        warped: Float[Tensor, "B C h w"], derivative: Float[Tensor, "B C h w 2"]
+    ) -> Bool[Tensor, "B"]:
+        """Whether the scene has no slope but that of rounding."""
+        rounding = 32 * torch.finfo(warped.dtype).eps * warped.detach().abs().amax((-3, -2, -1))
+        return derivative.detach().abs().amax((-4, -3, -2, -1)) <= rounding
 
-class QuadraticFormulation(Formulation):
-    """φ(z) = ½ ⟨z − x̂, Q (z − x̂)⟩ + k: the subclass says what x̂, Q and k are.
 
-    Arguments:
-        surface: the scene, ready for sampling.
-        points, centre: the lattice in centred coordinates, and where its origin lies in the motif.
-        lighting: eliminate a gain and a bias a channel of the scene, min over a ≥ 0, b of φ(a z + b).
+_ROUNDS = 100
+"""Between robust weights and lighting, at most; where the fit is any good it takes about ten."""
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """A warped scene beside its target.
+
+    Attributes:
+        cost: φ.
+        slope: Q(a z + b − x̂): ∂φ/∂z is the gain times it, −∂φ/∂x̂ it alone.
+        gain: a, (…, 1, 1, 1); 1 where lighting is not eliminated.
+        weights: w, and the trust in each pixel with it, (…, 1, h, w).
+        scene: S z.
     """
 
-    def __init__(
-        self, surface: Surface, points: Float[Tensor, "h w 2"], centre: Float[Tensor, "2"], lighting: bool
-    ) -> None:
-        super().__init__()
-        self.surface, self.points, self.centre, self.lighting = surface, points, centre, lighting
+    cost: Float[Tensor, "*B"]
+    slope: Float[Tensor, "*B C h w"]
+    gain: Tensor
+    weights: Float[Tensor, "*B 1 h w"]
+    scene: Float[Tensor, "*B C h w"]
 
-    @abstractmethod
-    def metric(self, change: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:
-        """Q: the metric applied to each channel."""
+
+class QuadraticFormulation(Formulation):
+    """φ(z) = ½ Σ w |S(z − x̂)|² + k: the subclass says what x̂, S, w and k are.
+
+    Arguments:
+        surface, motif, pad: as for every formulation.
+        lighting: eliminate a gain and a bias a channel of the scene, min over a ≥ 0, b of φ(a z + b).
+        robust: how to trust pixels that do not fit; None: like all the others.
+        taps: S, a filter along each axis; None where nothing is smoothed.
+    """
+
+    weight: Float[Tensor, "h w"]
+    floor: Float[Tensor, ""]
+
+    def __init__(
+        self,
+        surface: Surface,
+        motif: Motif,
+        pad: int,
+        lighting: bool,
+        robust: Robust | None,
+        taps: Taps | None = None,
+    ) -> None:
+        super().__init__(surface, motif, pad)
+        self.lighting, self._taps = lighting, taps
+        self.loss: Loss = LeastSquares() if robust is None else robust
+        self.floor = motif.pixels.new_zeros(())
 
     @abstractmethod
     def target(self, background: Tensor | None) -> Float[Tensor, "*B C h w"]:
         """x̂: what the warped scene should look like."""
 
-    floor: Float[Tensor, ""]
+    def smooth(self, change: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:
+        """S, its own adjoint, applied to each channel."""
+        if self._taps is None:
+            return change
+        self.tally.convolutions += change[..., 0, 0, 0].numel()
+        return separable(change, self._taps)
 
     def misfit(
         self, warped: Float[Tensor, "*B C h w"], background: Tensor | None = None
     ) -> tuple[Float[Tensor, "*B"], Float[Tensor, "*B C h w"]]:
         """φ(z) and its derivative ∂φ/∂z."""
-        cost, slope, gain = self._compare(warped, background)
-        return cost, gain * slope
+        found = self._compare(warped, background)
+        return found.cost, found.gain * found.slope
 
-    def _compare(self, warped: Tensor, background: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """φ(z), Q(a z + b − x̂) and the gain a: ∂φ/∂z is their product, −∂φ/∂x̂ the second alone."""
-        target = self.target(background)
-        gain, lit = self._light(warped, target)
-        slope = self.metric(lit - target)
-        return 0.5 * ((lit - target) * slope).sum((-3, -2, -1)) + self.floor, slope, gain
-
-    def evaluate_field(
-        self, field: Float[Tensor, "B h w 2"], background: Tensor | None = None
-    ) -> tuple[Float[Tensor, "B"], Float[Tensor, "B h w 2"], Tensor | None]:
+    def evaluate_field(self, field: Float[Tensor, "B h w 2"], background: Tensor | None = None) -> Evaluation:
         """φ and its gradient in the vector field, ∇_τ φ (proposition 1), and in the background model."""
         warped, derivative = self._jet(field)
-        cost, slope, gain = self._compare(warped, background)
-        gradient = torch.einsum("bchw,bchwi->bhwi", gain * slope, derivative)
-        return cost, gradient, self.background_gradient(slope)
+        found = self._compare(warped, background)
+        gradient = torch.einsum("bchw,bchwi->bhwi", found.gain * found.slope, derivative)
+        flat = self._is_flat(warped, derivative) | (found.gain == 0).flatten()
+        return Evaluation(found.cost, gradient, flat, background=self.background_gradient(found.slope))
 
     def evaluate(self, frame: Float[Tensor, "B 3 3"], background: Tensor | None = None) -> Evaluation:  # noqa: D102
         field = fields.transform(frame, self.points)
-        cost, gradient, of_background = self.evaluate_field(field, background)
-        return Evaluation(
-            cost, fields.project_projective(gradient, self.points, frame), background=of_background
-        )
+        found = self.evaluate_field(field, background)
+        return replace(found, gradient=fields.project_projective(found.gradient, self.points, frame))
 
     def linearise(  # noqa: D102
         self,
@@ -155,46 +218,53 @@ class QuadraticFormulation(Formulation):
         background: Tensor | None = None,
     ) -> Evaluation:
         warped, derivative = self._jet(fields.transform(frame, self.points))
-        cost, slope, gain = self._compare(warped, background)
+        found = self._compare(warped, background)
         columns = torch.einsum("bchwi,bhwip->bpchw", derivative, fields.tangent(frame, change, self.points))
+        gradient = torch.einsum("bpchw,bchw->bp", found.gain[:, None] * columns, found.slope)
+        columns, weights = self.smooth(columns), found.weights[:, None]
         if self.lighting:
-            columns = gain[:, None] * self._unlit(columns, warped)
-        weighted = self.metric(columns).flatten(2)
-        hessian = weighted @ columns.flatten(2).mT
-        gradient = torch.einsum("bpchw,bchw->bp", columns, slope)
-        return Evaluation(cost, gradient, hessian, self.background_gradient(slope))
+            columns = found.gain[:, None] * lighting.unlit(
+                columns, found.scene[:, None], self._constant, weights
+            )
+        hessian = (weights * columns).flatten(2) @ columns.flatten(2).mT
+        flat = self._is_flat(warped, derivative) | (found.gain == 0).flatten()
+        return Evaluation(found.cost, gradient, flat, hessian, self.background_gradient(found.slope))
 
     def background_gradient(self, slope: Float[Tensor, "B C h w"]) -> Float[Tensor, "B C h w"] | None:
         """∇_β φ from Q(a z + b − x̂), where there is a background model β."""
         del slope
         return None
 
+    def _compare(self, warped: Tensor, background: Tensor | None) -> _Comparison:
+        target = self.target(background)
+        if self.lighting:
+            scene, target = self.smooth(warped), self.smooth(target)
+            gain, residual, loss, weights = self._relight(scene, target)
+        else:
+            scene, gain = warped, warped.new_ones(1)
+            residual = self.smooth(warped - target)
+            loss, weights = weigh(self.loss, residual, self.weight)
+        slope = self.smooth(weights * residual)
+        return _Comparison(0.5 * loss + self.floor, slope, gain, weights, scene)
+
+    def _relight(self, scene: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Gain, residual, loss and weights at the best lighting: by turns, since each depends on the others.
+
+        There neither gain nor bias changes the loss, and neither enters its gradient.
+        """
+        weights = self.weight.expand_as(scene[..., :1, :, :])
+        for _ in range(_ROUNDS):
+            gain, residual = lighting.relight(scene, target, self._constant, weights)
+            before, (loss, weights) = weights, weigh(self.loss, residual, self.weight)
+            if bool(((weights - before).abs() <= 1e3 * torch.finfo(weights.dtype).eps).all()):
+                break
+        return gain, residual, loss, weights
+
+    @property
+    def _constant(self) -> Float[Tensor, "h w"]:
+        """S 1."""
+        return self.smooth(torch.ones_like(self.weight)[None])[0]
+
     def _warp(self, field: Tensor) -> Tensor:
         self.tally.interpolations += field[..., 0, 0, 0].numel()
         return self.surface(field).movedim(-1, -3)
-
-    # Lighting: with s = ⟨1, Q1⟩ and means taken under Q1, the best bias of each channel makes the means of
-    # a·z and x̂ agree, and the best gain is then a one-dimensional regression of x̂ on z under Q.
-
-    def _light(self, warped: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """The gain (…, 1, 1, 1), and a z + b; 1 and the scene itself where lighting is not eliminated."""
-        if not self.lighting:
-            return warped.new_ones(()), warped
-        scene, motif = self._demean(warped), self._demean(target)
-        measured = self.metric(scene)
-        energy = (scene * measured).sum((-3, -2, -1), keepdim=True)
-        overlap = (motif * measured).sum((-3, -2, -1), keepdim=True)
-        gain = overlap.clamp_min(0) / energy.clamp_min(torch.finfo(energy.dtype).tiny)
-        return gain, gain * scene + (target - motif)
-
-    def _demean(self, picture: Tensor) -> Tensor:
-        under = self.metric(torch.ones_like(picture[..., :1, :, :]))
-        mean = (picture * under).sum((-2, -1), keepdim=True) / under.sum((-2, -1), keepdim=True)
-        return picture - mean
-
-    def _unlit(self, columns: Tensor, warped: Tensor) -> Tensor:
-        """The Jacobian's columns without what a change of gain and bias explains (variable projection)."""
-        columns, scene = self._demean(columns), self._demean(warped)[:, None]
-        measured = self.metric(scene)
-        energy = (scene * measured).sum((-3, -2, -1), keepdim=True).clamp_min(torch.finfo(scene.dtype).tiny)
-        return columns - (columns * measured).sum((-3, -2, -1), keepdim=True) / energy * scene

@@ -22,19 +22,26 @@ from wherein.errors import require
 from wherein.formulations.base import Evaluation
 from wherein.formulations.motif_side import MotifSide, motif_side
 from wherein.formulations.objective import Objective, Variables
+from wherein.formulations.robust import Robust
 from wherein.images.motif import Motif
 from wherein.motion import field as fields
 from wherein.motion.models import Motion
 from wherein.warp import Surface
 
-_LEAST_SEEN = 0.25
+LEAST_SEEN = 0.25
 """Of the support: with less of it inside the scene, a correlation says nothing."""
 
-_LONGEST_STEP = 0.35
+LONGEST_STEP = 0.35
 """Of the motif's radius: beyond it the linearisation has no claim."""
 
+ROBUST = Robust(hidden=0.25)
+"""Far from the pose all of the motif fits badly, and a loss that allows for more trusts what happens to fit:
+at 0.4, half of the searches from afar fail. A third that is hidden is seen past all the same."""
 
-_EDGE = 1e-3
+ROUNDS, LEAST_GAIN = 2, 1e-3
+"""Of robust weights and lighting by turns; and the gain, below which the motif's contrast cannot be seen."""
+
+EDGE = 1e-3
 """In pixels: a point on the scene's very edge is inside, whichever way its coordinates were rounded."""
 
 LEAST_VARIANCE = 1e-7
@@ -53,6 +60,8 @@ class CorrelationObjective(Objective):
         limit: compare no more than this many pixels, those where the motif changes most; None: all.
         robust: down-weight pixels that do not fit (occlusion).
     """
+
+    least_seen = LEAST_SEEN
 
     slack = 0.01
     """The gradient is taken on the motif's side and vanishes where z = x, a little off the least cost of a
@@ -99,7 +108,7 @@ class CorrelationObjective(Objective):
     def move(self, at: Variables, step: Float[Tensor, "B P"]) -> Variables:
         """F ← F · M(step), no further than the linearisation can be trusted."""
         length = step.norm(dim=1, keepdim=True)
-        step = step * (_LONGEST_STEP * self.radius / length.clamp_min(1e-12)).clamp_max(1)
+        step = step * (LONGEST_STEP * self.radius / length.clamp_min(1e-12)).clamp_max(1)
         pose = at.pose @ self.motion.matrix(step * self.side.unit)
         return replace(at, pose=pose / pose[:, 2:, 2:])
 
@@ -115,6 +124,7 @@ class CorrelationObjective(Objective):
     def linearise(self, at: Variables) -> Evaluation:
         """1 − ZNCC at the poses, and the normal equations of the next step."""
         weights, scene = self._look(at.pose)
+        enough = True if weights is None else weights.mean(1) >= LEAST_SEEN
         if self.robust:
             weights = self._trusted(scene, weights)
         gram, overlap, energy, total = self._moments(scene, weights)
@@ -125,10 +135,13 @@ class CorrelationObjective(Objective):
         gain = (contrast / gram[:, -1, -1]).clamp_min(0.05 * (energy / gram[:, -1, -1]).sqrt())
         gradient = (overlap[:, :-1] - along * contrast[:, None]) / gain[:, None]
         zncc = contrast / (energy * gram[:, -1, -1]).sqrt()
+        least = LEAST_VARIANCE * total * scene.shape[-1]
+        flat = ~((energy > least) & (gram[:, -1, -1] > least))
         # Without a number: too little of the motif in sight, or no texture.
-        textured = energy > LEAST_VARIANCE * total * scene.shape[-1]
-        cost = torch.where(zncc.isfinite() & textured, 1 - zncc, torch.inf)
-        return Evaluation(cost, torch.nan_to_num(gradient), torch.nan_to_num(hessian))
+        cost = torch.where(zncc.isfinite() & ~flat & enough, 1 - zncc, torch.inf)
+        numbers = (cost, torch.nan_to_num(gradient), torch.nan_to_num(hessian))
+        cost, gradient, hessian = (number.to(at.pose.dtype) for number in numbers)
+        return Evaluation(cost, gradient, flat, hessian)
 
     def probes(self, at: Variables, count: int, drop: float) -> Variables:
         """The first pose, and neighbours of it along the `count` directions in which it is least certain.
@@ -141,35 +154,38 @@ class CorrelationObjective(Objective):
         hessian = gram[:-1, :-1] - gram[:-1, -1:] * gram[-1:, :-1] / gram[-1, -1]
         values, vectors = torch.linalg.eigh(hessian / gram[-1, -1])
         reach = (drop / values[:count].clamp_min(1e-9)).sqrt()
-        steps = (reach * vectors[:, :count]).mT
+        steps = (reach * vectors[:, :count]).mT.to(at.pose.dtype)
         first = Variables(at.pose[:1].expand(2 * len(steps), 3, 3))
         around = self.move(first, torch.cat((steps, -steps)))
         return Variables(torch.cat((at.pose, around.pose)))
 
     def _look(self, pose: Float[Tensor, "B 3 3"]) -> tuple[Tensor | None, Float[Tensor, "B N C"]]:
-        """The scene under the support, and the weights of its points: None where all are inside."""
-        scene = self.surface(fields.transform(pose, self.points))
+        """The scene under the support, and the weights of its points: None where all are inside.
+
+        From here on all is in float64. In float32 the order of a sum, which changes with the batch, would
+        decide where a descent with little to go by ends.
+        """
+        scene = self.surface(fields.transform(pose, self.points)).to(self._exact)
         if bool(self._inside(fields.transform(pose, self._box)).all()):
             return None, scene
         return self._inside(fields.transform(pose, self.points)).to(scene.dtype), scene
 
     def _inside(self, points: Float[Tensor, "B N 2"]) -> Bool[Tensor, "B N"]:
         limits = points.new_tensor((self.surface.width - 1, self.surface.height - 1))
-        return ((points >= -_EDGE) & (points <= limits + _EDGE)).all(-1)
+        return ((points >= -EDGE) & (points <= limits + EDGE)).all(-1)
 
     def _gram(self, weights: Float[Tensor, "B N"]) -> tuple[Tensor, Tensor, Tensor]:
         """KᵀWK with the channels' weighted means taken off, K = (J, x); the means' sums; the total weight."""
         total = weights.sum(1)
-        sums = torch.einsum("bn,nck->bck", weights, self.side.known)
+        sums = torch.einsum("bn,nck->bck", weights, self._known)
         gram = (weights @ self._squares).unflatten(1, (self.size + 1,) * 2)
         gram = gram - torch.einsum("bck,bcl->bkl", sums, sums) / total[:, None, None]
-        enough = total >= _LEAST_SEEN * len(self.points)
-        return torch.where(enough[:, None, None], gram, torch.nan), sums, total
+        return gram, sums, total
 
     @cached_property
     def _whole(self) -> tuple[Tensor, Tensor, Tensor]:
         """`_gram` with every point in the scene."""
-        sums, total = self.side.known.sum(0, keepdim=True), self.points.new_tensor((len(self.points),))
+        sums, total = self._known.sum(0, keepdim=True), self._known.new_tensor((len(self.points),))
         gram = self._columns.mT @ self._columns - (sums[0].mT @ sums[0]) / total
         return gram[None], sums, total
 
@@ -179,14 +195,22 @@ class CorrelationObjective(Objective):
         low, high = self.points.amin(0), self.points.amax(0)
         return torch.stack((low, torch.stack((high[0], low[1])), torch.stack((low[0], high[1])), high))
 
+    @property
+    def _exact(self) -> torch.dtype:
+        """Of sums; Apple's GPUs have none better than float32."""
+        return torch.float32 if self.points.device.type == "mps" else torch.float64
+
+    @cached_property
+    def _known(self) -> Float[Tensor, "N C K"]:
+        return self.side.known.to(self._exact)
+
     @cached_property
     def _columns(self) -> Float[Tensor, "NC K"]:
-        return self.side.known.reshape(-1, self.size + 1)
+        return self._known.reshape(-1, self.size + 1)
 
     @cached_property
     def _squares(self) -> Float[Tensor, "N KK"]:
-        known = self.side.known
-        return torch.einsum("nck,ncl->nkl", known, known).flatten(1)
+        return torch.einsum("nck,ncl->nkl", self._known, self._known).flatten(1)
 
     def _moments(self, scene: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """KᵀWK, KᵀWz and zᵀWz, means taken off, and the total weight."""
@@ -207,16 +231,14 @@ class CorrelationObjective(Objective):
         return gram.expand(len(scene), -1, -1), overlap, energy, total
 
     def _trusted(self, scene: Tensor, weights: Tensor | None) -> Tensor:
-        """Weights 1/(1 + e²/s²)² (Geman–McClure), s from the median residual of what is seen."""
+        """The weights times the trust in each point, found by turns with gain and bias of the light."""
         seen = torch.ones_like(scene[..., 0]) if weights is None else weights
-        trust = seen
-        motif = self.side.known[..., -1]
-        for _ in range(2):
-            gram, overlap, *_ = self._moments(scene, trust)
-            gain = (overlap[:, -1] / gram[:, -1, -1]).clamp_min(1e-3)[:, None, None]
-            share = trust[..., None] / trust.sum(1)[:, None, None].clamp_min(1e-12)
+        trusted, motif = seen, self._known[..., -1]
+        for _ in range(ROUNDS):
+            gram, overlap, *_ = self._moments(scene, trusted)
+            gain = (overlap[:, -1] / gram[:, -1, -1]).clamp_min(LEAST_GAIN)[:, None, None]
+            share = trusted[..., None] / trusted.sum(1)[:, None, None].clamp_min(1e-12)
             bias = (share * (scene - gain * motif)).sum(1, keepdim=True)
-            error = (scene - gain * motif - bias).pow(2).sum(-1) / gain[..., 0] ** 2
-            scale = torch.nanmedian(torch.where(seen > 0, error, torch.nan), 1, keepdim=True).values
-            trust = seen / (1 + error / (6 * scale + 1e-5)) ** 2
-        return trust
+            squares = (scene - gain * motif - bias).pow(2).sum(-1) / gain[..., 0] ** 2
+            _, trusted = ROBUST(squares, seen)
+        return trusted

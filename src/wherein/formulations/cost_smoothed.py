@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from wherein.formulations.base import QuadraticFormulation
-from wherein.images.gaussian import Sigma, blur, gaussian_1d, separable
+from wherein.formulations.base import QuadraticFormulation, Taps, taps_of
+from wherein.formulations.robust import Robust
+from wherein.images.gaussian import Sigma, blur, separable
 from wherein.images.motif import Motif
-from wherein.motion.field import centre_of, lattice
 from wherein.warp import KEYS, Surface
 
 
@@ -21,7 +21,7 @@ class CostSmoothed:
 
         2φ = ⟨z², w⟩ − 2 ⟨z, g ∗ P_Ω x_o⟩ + ‖P_Ω x_o‖²,    w = g ∗ 1_Ω,
 
-    which is a weighted least-squares problem: Q = w, x̂ = (g ∗ P_Ω x_o) / w, and a floor k.
+    which is a weighted least-squares problem without S: x̂ = (g ∗ P_Ω x_o) / w, and a floor k.
 
     Arguments:
         sigma: smoothing of the cost.
@@ -29,13 +29,15 @@ class CostSmoothed:
         lighting: eliminate gain and bias of the scene.
         a: of the cubic kernel.
         taps: a filter to use in place of the Gaussian, odd and symmetric (it can be learned).
+        robust: trust pixels as far as they fit, for a motif that is partly hidden; None: all alike.
     """
 
     sigma: Sigma = 3.0
     scene_sigma: Sigma = 0.0
     lighting: bool = False
     a: float = KEYS
-    taps: Float[Tensor, " K"] | None = None
+    taps: Taps | None = None
+    robust: Robust | None = None
 
     def bind(self, scene: Float[Tensor, "*S C H W"], motif: Motif) -> "CostSmoothedFormulation":
         """This cost for a scene and a motif; here the only convolutions are made."""
@@ -46,16 +48,11 @@ class CostSmoothedFormulation(QuadraticFormulation):
     """`CostSmoothed` bound to a scene and a motif."""
 
     def __init__(self, settings: CostSmoothed, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
-        taps = settings.taps if settings.taps is not None else gaussian_1d(settings.sigma, like=motif.pixels)
-        pad = taps.numel() // 2
-        centre = centre_of(motif.height, motif.width, motif.pixels)
-        points = lattice(motif.height, motif.width, motif.pixels, pad) - centre
-        super().__init__(
-            Surface(blur(scene, settings.scene_sigma), settings.a), points, centre, settings.lighting
-        )
-        padded = motif.padded(pad)
-        self.weight = separable(padded.mask, taps)
-        smoothed = separable(padded.masked, taps)
+        taps = taps_of(settings.sigma, settings.taps, motif.pixels)
+        surface = Surface(blur(scene, settings.scene_sigma), settings.a)
+        super().__init__(surface, motif, taps.numel() // 2, settings.lighting, settings.robust)
+        self.weight = separable(self.motif.mask, taps)
+        smoothed = separable(self.motif.masked, taps)
         # Where the weight is zero the target is free: nothing is compared there.
         self._target = smoothed / torch.where(self.weight > 0, self.weight, torch.ones_like(self.weight))
         # ½ Σ g_Δ ‖x_o‖² − ½ Σ w x̂²: what is left at the best warped scene there could be.
@@ -66,6 +63,3 @@ class CostSmoothedFormulation(QuadraticFormulation):
     def target(self, background: Tensor | None) -> Float[Tensor, "C h w"]:  # noqa: D102
         del background
         return self._target
-
-    def metric(self, change: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:  # noqa: D102
-        return self.weight * change

@@ -8,11 +8,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein import native
+from wherein.errors import require
 from wherein.images.motif import Motif
 from wherein.motion import field as fields
 from wherein.motion.models import STANDARD, Motion
 
-_PURE, _HALF, _SHARE = 0.9, 0.5, 0.4
+PURE, HALF, SHARE = 0.9, 0.5, 0.4
+"""See `_threshold`; motif.c has the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,7 @@ def motif_side(motif: Motif, motion: Motion, limit: int | None = None) -> MotifS
         motion: how it may move.
         limit: compare no more than this many pixels, those where the motif changes most; None: all.
     """
+    require(limit is None or limit > 0, f"limit must be a number of pixels or None, but came as {limit}")
     few = type(motion) in STANDARD and len(motif.pixels) <= native.CHANNELS
     if few and native.serves(motif.pixels, motif.mask):
         return MotifSide(*native.motif_side(motif.pixels, motif.mask, motion.size, limit))
@@ -77,10 +80,10 @@ def _threshold(mask: Float[Tensor, "h w"]) -> float:
     left out, unless the motif is so thin that too little would stay.
     """
     most = float(mask.detach().amax())
-    if most <= _HALF:
+    if most <= HALF:
         return most / 2
-    pure, half = (float((mask > limit).sum()) for limit in (_PURE, _HALF))
-    return _PURE if pure >= _SHARE * half else _HALF
+    pure, half = (float((mask > limit).sum()) for limit in (PURE, HALF))
+    return PURE if pure >= SHARE * half else HALF
 
 
 def _support(motif: Motif, gradients: Float[Tensor, "2 C h w"], limit: int | None) -> tuple[Tensor, Tensor]:

@@ -45,6 +45,9 @@ class Objective(ABC):
     slack: float = 0.0
     """By which share the cost may rise in a step that is taken nevertheless."""
 
+    least_seen: float = 0.0
+    """Which fraction of the motif must lie in the scene for the cost to say anything; 0: any of it."""
+
     @abstractmethod
     def start(self, pose: Tensor | None = None) -> Variables:
         """Variables at a pose, the identity unless told, with a first background model."""
@@ -109,6 +112,12 @@ class MotionObjective(Objective):
         # NaN times zero would reach the gradients of the others.
         self._lost = ~base.detach().flatten(1).isfinite().all(1)
         self.base = torch.where(self._lost[:, None, None], _still(formulation)[:1], base)
+        bent = bool(motion.jacobian(motion.identity(like=points))[2].any()) or fields.is_projective(self.base)
+        require(
+            not (formulation.affine and bent),
+            f"complementary smoothing is defined for affine poses, but the {motion.name} motion or its start "
+            "has perspective: use an affine motion, or a formulation other than Spikes",
+        )
         self._anchor = self.base @ fields.shift_matrix(formulation.centre)
         spread = points.reshape(-1, 2).detach()
         self._radius = float(spread.pow(2).sum(-1).mean().sqrt())
@@ -116,7 +125,8 @@ class MotionObjective(Objective):
     def start(self, pose: Float[Tensor, "B P"] | None = None) -> Variables:  # noqa: D102
         if pose is None:
             pose = self.motion.identity(len(self.base), like=self.formulation.points)
-        return Variables(pose, self.formulation.start_background(self._frame(pose)))
+        field = fields.transform(self._frame(pose), self.formulation.points)
+        return Variables(pose, self.formulation.start_background(field))
 
     def evaluate(self, at: Variables) -> Evaluation:
         """∇_p φ = ⟨∇_F φ, ∂F/∂p⟩: the field's gradient projected onto Aff(2), then onto the motion."""
@@ -173,17 +183,16 @@ class FieldObjective(Objective):
         points = formulation.points
         base = _still(formulation) if base is None else base
         self.formulation, self.strength = formulation, strength
-        self._frame = base @ fields.shift_matrix(formulation.centre)
-        self._rest = fields.transform(self._frame, points)
+        self._rest = fields.transform(base @ fields.shift_matrix(formulation.centre), points)
 
     def start(self, pose: Float[Tensor, "B h w 2"] | None = None) -> Variables:  # noqa: D102
         pose = torch.zeros_like(self._rest) if pose is None else pose
-        return Variables(pose, self.formulation.start_background(self._frame))
+        return Variables(pose, self.formulation.start_background(self._rest + pose))
 
     def evaluate(self, at: Variables) -> Evaluation:
         """The smooth part's gradient; the regulariser acts through `prox`, and is part of the cost."""
-        cost, gradient, background = self.formulation.evaluate_field(self._rest + at.pose, at.background)
-        return Evaluation(cost + self.strength * fields.smoothness(at.pose), gradient, background=background)
+        found = self.formulation.evaluate_field(self._rest + at.pose, at.background)
+        return replace(found, cost=found.cost + self.strength * fields.smoothness(at.pose))
 
     def linearise(self, at: Variables) -> Evaluation:  # noqa: D102
         raise NotImplementedError(

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from wherein.errors import require
 from wherein.formulations.base import Evaluation, Formulation
+from wherein.formulations.robust import LeastSquares, Loss, Robust, weigh
 from wherein.images.gaussian import (
     Sigma,
     blur,
@@ -21,7 +22,6 @@ from wherein.images.gaussian import (
 )
 from wherein.images.motif import Motif
 from wherein.motion import field as fields
-from wherein.motion.field import centre_of, lattice
 from wherein.warp import KEYS, Surface
 
 
@@ -42,6 +42,8 @@ class Spikes:
         smoothed: the scene and the motif come smoothed by σ0 already.
         reach: the filters' half-width in standard deviations.
         a: of the cubic kernel.
+        robust: trust pixels as far as they fit, where a spike may be missing; its scale must be given, since
+            a picture that is nearly all black has none to be estimated from.
     """
 
     sigma: Sigma = 8.0
@@ -49,11 +51,16 @@ class Spikes:
     smoothed: bool = False
     reach: float = 3.0
     a: float = KEYS
+    robust: Robust | None = None
 
     def __post_init__(self) -> None:
         require(
             value_of(self.sigma) > value_of(self.sigma0) > 0,
             f"spikes need sigma > sigma0 > 0, but came {value_of(self.sigma)} and {value_of(self.sigma0)}",
+        )
+        require(
+            self.robust is None or self.robust.scale is not None,
+            "robust weights of spikes need a scale: Robust(scale=…), about 1/20 of a spike's height, 1/2πσ²",
         )
 
     def bind(self, scene: Float[Tensor, "*S C H W"], motif: Motif) -> "SpikesFormulation":
@@ -64,18 +71,14 @@ class Spikes:
 class SpikesFormulation(Formulation):
     """`Spikes` bound to a scene and a motif; its frame must be affine."""
 
+    affine = True
+
     def __init__(self, settings: Spikes, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
-        super().__init__()
-        require(
-            scene.shape[-3] == motif.pixels.shape[0],
-            f"scene and motif need the same channels, but came {scene.shape[-3]} and {motif.pixels.shape[0]}",
-        )
         if not settings.smoothed:
             scene = blur(scene, settings.sigma0)
             motif = Motif(blur(motif.masked, settings.sigma0), torch.ones_like(motif.mask))
-        self.surface = Surface(scene, settings.a)
-        self.centre = centre_of(motif.height, motif.width, motif.pixels)
-        self.points = lattice(motif.height, motif.width, motif.pixels) - self.centre
+        super().__init__(Surface(scene, settings.a), motif)
+        self._loss: Loss = settings.robust or LeastSquares()
         self._variance, self._variance0 = settings.sigma**2, settings.sigma0**2
         left = self._variance - self._variance0
         self._eye = torch.eye(2, dtype=motif.pixels.dtype, device=motif.pixels.device)
@@ -107,13 +110,15 @@ class SpikesFormulation(Formulation):
         warped, derivative = self._jet(fields.transform(frame, self.points))
         taps = self.filter(linear)[:, None]
         residual = convolve_full(warped, taps) - self._target
-        slope = correlate_valid(residual, taps) / self._channels
+        loss, weights = weigh(self._loss, residual)
+        pull = weights * residual
+        slope = correlate_valid(pull, taps) / self._channels
         of_field = torch.einsum("bchw,bchwi->bhwi", slope, derivative)
         gradient = fields.project_projective(of_field, self.points, frame)
-        of_filter = correlate_valid(residual, warped).sum(1) / self._channels
+        of_filter = correlate_valid(pull, warped).sum(1) / self._channels
         gradient = gradient + F.pad(self.filter_gradient(linear, of_filter), (0, 1, 0, 1))
         self.tally.convolutions += 3 * frame.shape[0]
-        return Evaluation(self._cost(residual, linear), gradient)
+        return Evaluation(self._cost(loss, linear), gradient, self._is_flat(warped, derivative))
 
     def linearise(  # noqa: D102
         self,
@@ -129,10 +134,12 @@ class SpikesFormulation(Formulation):
         moved = torch.einsum("bchwi,bhwip->bpchw", derivative, fields.tangent(frame, change, self.points))
         reshaped = self.filter_tangent(linear, change[:, :2, :2])
         columns = convolve_full(moved, taps[:, None]) + convolve_full(warped[:, None], reshaped[:, :, None])
-        columns = columns.flatten(2)
         self.tally.convolutions += (1 + 2 * size) * frame.shape[0]
-        gradient = (columns @ residual.flatten(1)[..., None])[..., 0] / self._channels
-        return Evaluation(self._cost(residual, linear), gradient, columns @ columns.mT / self._channels)
+        loss, weights = weigh(self._loss, residual)
+        weighted = (weights[:, None] * columns).flatten(2) / self._channels
+        gradient = (weighted @ residual.flatten(1)[..., None])[..., 0]
+        hessian = weighted @ columns.flatten(2).mT
+        return Evaluation(self._cost(loss, linear), gradient, self._is_flat(warped, derivative), hessian)
 
     def filter_tangent(
         self, linear: Float[Tensor, "B 2 2"], change: Float[Tensor, "B 2 2 P"]
@@ -148,9 +155,8 @@ class SpikesFormulation(Formulation):
     def _covariance(self, linear: Tensor) -> Tensor:
         return self._variance * self._eye - self._variance0 * torch.linalg.inv(linear.mT @ linear)
 
-    def _cost(self, residual: Tensor, linear: Tensor) -> Tensor:
+    def _cost(self, loss: Tensor, linear: Tensor) -> Tensor:
         """Infinite outside of the domain Σ(A) ≻ 0, where A shrinks a spike to less than a point."""
         covariance = self._covariance(linear)
         inside = (covariance.det() > 0) & (covariance[:, 0, 0] > 0)
-        cost = residual.pow(2).sum((-3, -2, -1)) / (2 * self._channels)
-        return torch.where(inside, cost, torch.inf)
+        return torch.where(inside, loss / (2 * self._channels), torch.inf)

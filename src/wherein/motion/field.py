@@ -34,18 +34,18 @@ def shift_matrix(shift: Float[Tensor, "*B 2"]) -> Float[Tensor, "*B 3 3"]:
 def transform(matrix: Float[Tensor, "*B 3 3"], points: Float[Tensor, "*N 2"]) -> Float[Tensor, "*BN 2"]:
     """Each matrix applied to all the points: (*B, *N, 2).
 
-    One product of 2B rows with all the points, x before y: much faster than B products of N × 2 × 2.
+    All x before all y, which is the faster way to sample them. Not by a matrix product, whose rounding
+    changes with the size of the batch: an item must not depend on the others.
     """
     rows = matrix[..., :2, :].movedim(-2, 0)
-    flat = points.reshape(-1, 2).mT
-    moved = (rows[..., :2].reshape(-1, 2) @ flat + rows[..., 2].reshape(-1, 1)).reshape(
-        *rows.shape[:-1], *points.shape[:-1]
-    )
-    moved = moved.movedim(0, -1)
-    return moved / _depth(matrix, points)[..., None] if _is_projective(matrix) else moved
+    x, y = points.reshape(-1, 2).mT
+    moved = rows[..., :1] * x + rows[..., 1:2] * y + rows[..., 2:]
+    moved = moved.reshape(*rows.shape[:-1], *points.shape[:-1]).movedim(0, -1)
+    return moved / _depth(matrix, points)[..., None] if is_projective(matrix) else moved
 
 
-def _is_projective(matrix: Tensor) -> bool:
+def is_projective(matrix: Float[Tensor, "*B 3 3"]) -> bool:
+    """Whether the last row of any of the matrices is not (0, 0, 1)."""
     last = matrix[..., 2, :].detach()
     return bool((last != last.new_tensor((0.0, 0.0, 1.0))).any())
 
@@ -70,7 +70,7 @@ def project_projective(
 
     The first two rows are `project` of ∇τ / depth, the last is that of −⟨∇τ, τ⟩ / depth.
     """
-    if _is_projective(matrix):
+    if is_projective(matrix):
         gradient = gradient / _depth(matrix, points)[..., None]
     along = -(gradient * transform(matrix, points)).sum(-1, keepdim=True)
     return project(torch.cat((gradient, along), -1), points)
@@ -78,7 +78,9 @@ def project_projective(
 
 def _depth(matrix: Float[Tensor, "*B 3 3"], points: Float[Tensor, "*N 2"]) -> Float[Tensor, "*BN"]:
     """(F x̄)_3 of every point."""
-    depth = points.reshape(-1, 2) @ matrix[..., 2, :2, None] + matrix[..., 2, 2, None, None]
+    x, y = points.reshape(-1, 2).mT
+    row = matrix[..., 2, :, None]
+    depth = row[..., 0, :] * x + row[..., 1, :] * y + row[..., 2, :]
     return depth.reshape(*matrix.shape[:-2], *points.shape[:-1])
 
 
@@ -89,7 +91,7 @@ def tangent(
     ones = torch.ones_like(points[..., :1])
     raised = torch.cat((points, ones), -1)
     moved = torch.einsum("hwj,...ijp->...hwip", raised, change)
-    if not _is_projective(matrix) and not bool(change[..., 2, :, :].any()):
+    if not is_projective(matrix) and not bool(change[..., 2, :, :].any()):
         return moved[..., :2, :]
     field = transform(matrix, points)[..., None]
     return (moved[..., :2, :] - field * moved[..., 2:, :]) / _depth(matrix, points)[..., None, None]

@@ -103,7 +103,8 @@ class Euclidean(Motion):
         return jacobian
 
     def params(self, matrix: Matrix) -> Params:  # noqa: D102
-        return torch.cat((_angle(matrix)[..., None], matrix[..., :2, 2] / matrix[..., 2:, 2]), -1)
+        matrix = matrix / matrix[..., 2:, 2:]  # whose sign turns the linear part by 180°
+        return torch.cat((_angle(matrix)[..., None], matrix[..., :2, 2]), -1)
 
 
 class Similarity(Motion):
@@ -124,9 +125,9 @@ class Similarity(Motion):
         return jacobian
 
     def params(self, matrix: Matrix) -> Params:  # noqa: D102
-        unit = matrix[..., 2, 2]
-        scale = (torch.linalg.det(matrix[..., :2, :2]).abs().sqrt() / unit.abs()).log()
-        return torch.cat((torch.stack((_angle(matrix), scale), -1), matrix[..., :2, 2] / unit[..., None]), -1)
+        matrix = matrix / matrix[..., 2:, 2:]
+        scale = torch.linalg.det(matrix[..., :2, :2]).abs().sqrt().log()
+        return torch.cat((torch.stack((_angle(matrix), scale), -1), matrix[..., :2, 2]), -1)
 
 
 class Affine(Motion):

@@ -6,6 +6,7 @@ why it is off.
 
 import ctypes
 from functools import cache
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -16,14 +17,34 @@ from wherein.native import build
 CHANNELS = 4
 """The most channels that the C takes."""
 
-_I, _L, _F, _D, _P = ctypes.c_int, ctypes.c_int64, ctypes.c_float, ctypes.c_double, ctypes.c_void_p
+_I, _L, _F, _P = ctypes.c_int, ctypes.c_int64, ctypes.c_float, ctypes.c_void_p
 _PICTURE = (_P, _L, _L, _I, _I, _I)
 _SIGNATURES = {
-    "wherein_align": (*_PICTURE, _P, _P, _I, _I, _P, _F, _P, _I, _I, _D, _D, _D, _D, _D, _D, _P, _P, _P),
+    "wherein_align": (*_PICTURE, _P, _P, _I, _I, _P, _F, _P, _I, _I, _P, _P, _P, _P),
     "wherein_motif_side": (*_PICTURE, _P, _L, _I, _I, _P),
     "wherein_pool": (*_PICTURE, _I, _P),
     "wherein_screen": (*_PICTURE, _P, _P, _P, _I, _I, _F, _P, _P),
 }
+
+
+class Rules(NamedTuple):
+    """The numbers that C goes by, all of them laid down elsewhere; in the order of `Rules` in align.c."""
+
+    start: float
+    ease: float
+    tighten: float
+    tolerance: float
+    slack: float
+    noise: float
+    least_seen: float
+    longest_step: float
+    least_variance: float
+    edge: float
+    hidden: float
+    """0: every pixel is trusted."""
+    least_scale: float
+    least_gain: float
+    rounds: float
 
 
 @cache
@@ -60,7 +81,7 @@ def align(
     side: tuple[Float[Tensor, "N 2"], Float[Tensor, "N C K"], Float[Tensor, " P"], float],
     poses: Float[Tensor, "B 3 3"],
     steps: int,
-    settings: tuple[float, ...],
+    rules: Rules,
 ) -> tuple[Float[Tensor, "B 3 3"], Float[Tensor, " B"], Int[Tensor, " B"], Int[Tensor, " B"]]:
     """`gauss_newton` of a `CorrelationObjective`.
 
@@ -69,7 +90,7 @@ def align(
         side: the motif's points, its columns (J, x), the units and the radius.
         poses: where to start.
         steps: how many at most; 0 only looks at the cost.
-        settings: the damping's start, ease and tighten; the tolerance; the objective's slack and noise.
+        rules: of the damping and of the objective.
 
     Returns:
         Poses, costs, steps taken and the statuses' numbers.
@@ -88,7 +109,7 @@ def align(
         "wherein_align",
         *_picture(scene),
         *(points.data_ptr(), known.data_ptr(), points.shape[1], len(unit), unit.data_ptr(), radius),
-        *(found.data_ptr(), batch, steps, *settings),
+        *(found.data_ptr(), batch, steps, (ctypes.c_double * len(rules))(*rules)),
         *(cost.data_ptr(), taken.data_ptr(), status.data_ptr()),
     )
     return found, cost, taken, status
@@ -99,7 +120,11 @@ def motif_side(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """The fields of a `MotifSide` for the motion with `size` parameters."""
     pixels, mask = _rows(pixels, mask)
-    channels, columns, most = len(pixels), size + 1, min(limit or mask.numel(), mask.numel())
+    channels, columns, most = (
+        len(pixels),
+        size + 1,
+        min(mask.numel() if limit is None else limit, mask.numel()),
+    )
     out = pixels.new_empty(3 + size + (2 + channels * columns) * most)
     n = _call(
         "wherein_motif_side",

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-SOURCES = tuple(Path(__file__).with_name(name) for name in ("align.c", "motif.c", "screen.c", "common.h"))
+SOURCES = tuple(sorted(path for path in Path(__file__).parent.iterdir() if path.suffix in (".c", ".h")))
 
 _FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
 """Nothing of -ffast-math that lets the compiler reorder sums or forget that there are NaNs."""

@@ -4,10 +4,10 @@ import torch
 from torch import Tensor
 
 from wherein import native
-from wherein.formulations import CorrelationObjective, Variables
+from wherein.formulations import CorrelationObjective, Variables, correlation, robust
 from wherein.motion import STANDARD
 from wherein.solve.gauss_newton import Damping, gauss_newton
-from wherein.solve.result import Solution, Status
+from wherein.solve.result import Solution, Status, statuses
 from wherein.warp import KEYS
 
 
@@ -28,18 +28,18 @@ def align(
         return _align_in_c(objective, start, steps, damping, tolerance)
     if steps:
         return gauss_newton(objective, start, steps, damping, tolerance)
-    cost = objective.linearise(start).cost
-    status = (Status.STEP_LIMIT if number else Status.DIVERGED for number in cost.isfinite().tolist())
-    return Solution(start, cost, tuple(status), cost.new_zeros(len(cost), dtype=torch.int64))
+    here = objective.linearise(start)
+    none = torch.zeros_like(here.cost, dtype=torch.int64)
+    return Solution(start, here.cost, statuses(objective, start, here, rested=none.bool()), none)
 
 
 def _in_c(objective: CorrelationObjective, start: Variables, damping: Damping) -> bool:
-    """Whether C knows this problem: plain ZNCC of a picture, over one of our own motions."""
+    """Whether C knows this problem: ZNCC of a picture, over one of our own motions."""
     surface, side = objective.surface, objective.side
     return (
         type(objective) is CorrelationObjective
         and type(objective.motion) in STANDARD
-        and not (objective.robust or isinstance(damping.start, Tensor))
+        and not isinstance(damping.start, Tensor)
         and surface.a == KEYS
         and surface.layers is None
         and surface.channels <= native.CHANNELS
@@ -56,6 +56,25 @@ def _align_in_c(
         (side.points, side.known, side.unit, float(side.radius)),
         start.pose,
         steps,
-        (float(damping.start), damping.ease, damping.tighten, tolerance, objective.slack, objective.noise),
+        _rules(objective, damping, tolerance),
     )
     return Solution(Variables(pose), cost, tuple(map(Status, status.tolist())), taken)
+
+
+def _rules(objective: CorrelationObjective, damping: Damping, tolerance: float) -> native.Rules:
+    return native.Rules(
+        start=float(damping.start),
+        ease=damping.ease,
+        tighten=damping.tighten,
+        tolerance=tolerance,
+        slack=objective.slack,
+        noise=objective.noise,
+        least_seen=correlation.LEAST_SEEN,
+        longest_step=correlation.LONGEST_STEP,
+        least_variance=correlation.LEAST_VARIANCE,
+        edge=correlation.EDGE,
+        hidden=correlation.ROBUST.hidden if objective.robust else 0.0,
+        least_scale=robust.LEAST,
+        least_gain=correlation.LEAST_GAIN,
+        rounds=correlation.ROUNDS,
+    )

@@ -64,7 +64,7 @@ def gauss_newton(
         costs.append(here.cost)
         if tolerance > 0 and bool((done | failed).all()):
             break
-    status = statuses(done, failed, objective.seen(at))
+    status = statuses(objective, at, here, done)
     return Solution(at, here.cost, status, taken, tuple(costs) if history else ())
 
 
@@ -97,6 +97,7 @@ def _choose(chosen: Tensor, new: Evaluation, old: Evaluation) -> Evaluation:
     return Evaluation(
         torch.where(chosen, new.cost, old.cost),
         torch.where(chosen[:, None], new.gradient, old.gradient),
+        torch.where(chosen, new.flat, old.flat),
         pick(new.hessian, old.hessian),
         pick(new.background, old.background),
     )

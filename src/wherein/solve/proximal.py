@@ -63,11 +63,9 @@ def proximal_gradient(
         done = done | (moved < tolerance)
         if bool((done | failed).all()):
             break
-    last = objective.evaluate(at).cost
-    failed = failed | ~last.isfinite()
-    return Solution(
-        at, last, statuses(done, failed, objective.seen(at)), taken, (*costs, last) if history else ()
-    )
+    last = objective.evaluate(at)
+    status = statuses(objective, at, last, done, failed)
+    return Solution(at, last.cost, status, taken, (*costs, last.cost) if history else ())
 
 
 def _descend(

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from wherein.formulations import Variables
+from wherein.formulations import Evaluation, Objective, Variables
 
 
 class Status(IntEnum):
@@ -45,18 +46,31 @@ _ADVICE = {
 
 
 def statuses(
-    done: Bool[Tensor, " B"], failed: Bool[Tensor, " B"], seen: Float[Tensor, " B"]
+    objective: Objective,
+    at: Variables,
+    end: Evaluation,
+    rested: Bool[Tensor, " B"],
+    broken: Bool[Tensor, " B"] | None = None,
 ) -> tuple[Status, ...]:
-    """How each item ended: whether it came to rest, whether it broke, how much of the motif is in sight."""
+    """How each item ended: the first of `ends` that holds, else its steps ran out (align.c does the same).
 
-    def ended(rested: bool, broke: bool, fraction: float) -> Status:
-        if broke:
-            return Status.DIVERGED
-        if not fraction > 0:
-            return Status.OUTSIDE
-        return Status.CONVERGED if rested else Status.STEP_LIMIT
-
-    return tuple(map(ended, done.tolist(), failed.tolist(), seen.tolist()))
+    Arguments:
+        objective, at, end: what was minimised, where it ended, and its value there.
+        rested: the last step was too short to matter.
+        broken: a step on the way led to no number.
+    """
+    seen = objective.seen(at)
+    ends = (
+        (Status.DIVERGED, ~at.pose.flatten(1).isfinite().all(1)),
+        (Status.OUTSIDE, ~((seen > 0) & (seen >= objective.least_seen))),
+        (Status.FLAT, end.flat),
+        (Status.DIVERGED, ~end.cost.isfinite() if broken is None else broken | ~end.cost.isfinite()),
+        (Status.CONVERGED, rested),
+    )
+    numbers = torch.full_like(rested, Status.STEP_LIMIT, dtype=torch.int64)
+    for status, holds in reversed(ends):
+        numbers = torch.where(holds, int(status), numbers)
+    return tuple(map(Status, numbers.tolist()))
 
 
 @dataclass(frozen=True)
