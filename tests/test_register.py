@@ -1,5 +1,6 @@
 """register(): quality on real photographs, every input that can be wrong, and every fit that can fail."""
 
+import json
 import math
 from pathlib import Path
 
@@ -115,6 +116,8 @@ def test_the_mask_and_alpha_hide_what_is_not_the_motif(textured: Array) -> None:
     for found in (
         wherein.register(textured, motif, mask=mask, start=START),
         wherein.register(textured, motif, mask=mask.astype(bool), start=START),
+        wherein.register(textured, motif, mask=mask.astype(np.uint8), start=START),
+        wherein.register(textured, motif, mask=mask.astype(np.uint8) * 255, start=START),
         wherein.register(textured, alpha, start=START),
     ):
         np.testing.assert_allclose(found.matrix, [[1, 0, 40], [0, 1, 30]], atol=0.02)
@@ -244,7 +247,9 @@ def test_wrong_arguments(textured: Array, tmp_path: Path) -> None:
     (tmp_path / "broken.png").write_bytes(b"no picture")
     with pytest.raises(ArgumentError, match="motion 'rigid' is not known"):
         wherein.register(textured, motif, "rigid")
-    with pytest.raises(ArgumentError, match=r"larger than the scene \(50 × 40\): are they swapped"):
+    with pytest.raises(
+        ArgumentError, match=r"larger than the scene \(50 × 40\): are they swapped.*\[\[0\.39, "
+    ):
         wherein.register(motif, textured)
     with pytest.raises(ArgumentError, match="mask is empty"):
         wherein.register(textured, motif, mask=np.zeros((40, 50)))
@@ -260,15 +265,36 @@ def test_wrong_arguments(textured: Array, tmp_path: Path) -> None:
         wherein.register(textured, motif, "affine", start=[[1, 0, 0], [0, 1, 0], [0.001, 0, 1]])
     with pytest.raises(ArgumentError, match="not made of numbers"):
         wherein.register(textured, motif, start="here")
-    with pytest.raises(ArgumentError):
-        wherein.register(spoiled, motif)
-    with pytest.raises(PictureError, match=r"broken\.png"):
-        wherein.register(tmp_path / "broken.png", motif)
+    with pytest.raises(ArgumentError, match="its rows have 3, 2 entries"):
+        wherein.register(textured, motif, start=[[1, 0, 5], [0, 1]])
+    with pytest.raises(ArgumentError, match="its rows have 1, 3 entries"):
+        wherein.register(textured, motif, start=[1, [0, 1, 2]])
+    with pytest.raises(ArgumentError, match="color is 'hsv'"):
+        wherein.register(textured, motif, color="hsv")
+    broken = tmp_path / "broken.png"
+    for role in ("scene", "motif", "mask"):
+        pictures = {"scene": textured, "motif": motif}
+        with pytest.raises(ArgumentError, match=f"^{role}: 1 values are NaN"):
+            wherein.register(**pictures | {role: spoiled})
+        with pytest.raises(PictureError, match=rf"^{role}: .*broken\.png: this is not"):
+            wherein.register(**pictures | {role: broken})
+
+
+def test_the_start_that_the_error_advises_works() -> None:
+    """A motif larger than the scene, which shows it at a third of its size."""
+    from skimage import data
+
+    motif = load_picture(np.asarray(data.coffee())).pixels
+    scene = Motif.whole(motif).pooled(3).pixels
+    with pytest.raises(ArgumentError) as refused:
+        wherein.register(scene, motif)
+    advised = json.loads(str(refused.value).split("such as ")[1])
+    found = wherein.register(scene, motif, "similarity", start=advised)
+    assert found.scale == pytest.approx(1 / 3, abs=1e-3)
+    assert found.zncc > 0.98
 
 
 def test_to_dict_is_plain_json(textured: Array) -> None:
-    import json
-
     lost = wherein.register(textured, np.full((20, 20), 0.5)).to_dict()
     assert lost["zncc"] is None
     assert json.loads(json.dumps(lost, allow_nan=False)) == lost

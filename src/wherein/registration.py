@@ -13,7 +13,7 @@ from torch import Tensor
 
 from wherein.errors import ArgumentError, require
 from wherein.formulations.correlation import LEAST_VARIANCE
-from wherein.images.load import Source, load_picture
+from wherein.images.load import Source, load_mask, load_picture
 from wherein.images.motif import Motif
 from wherein.motion import Motion, motion_named
 from wherein.pyramid import Poses, Pyramid
@@ -114,7 +114,7 @@ def register(
                [ 0.,  1., 30.]]), 'converged')
     """
     model = motion_named(motion)
-    pixels = load_picture(scene, color=color).pixels.detach().float()
+    pixels = load_picture(scene, color=color, role="scene").pixels.detach().float()
     wanted = _motif(motif, mask, color)
     first = _start(start, model, wanted, pixels)
     with torch.no_grad():
@@ -263,10 +263,10 @@ def _turn(degrees: float) -> NDArray[np.float64]:
 
 def _motif(source: Source, mask: Source | None, color: str) -> Motif:
     """The motif with its mask: the one given, or its alpha, or all of it."""
-    picture = load_picture(source, color=color)
+    picture = load_picture(source, color=color, role="motif")
     pixels = picture.pixels.detach().float()
     if mask is not None:
-        weights = load_picture(mask).pixels.detach().float().mean(0)
+        weights = load_mask(mask).detach().float()
     else:
         weights = picture.mask.detach().float() if picture.mask is not None else torch.ones_like(pixels[0])
     require(
@@ -289,7 +289,8 @@ def _start(
         require(
             motif.height <= height and motif.width <= width,
             f"the motif ({motif.width} × {motif.height}) is larger than the scene ({width} × {height}): "
-            "are they swapped? If it is meant, give a start",
+            "are they swapped? If the scene shows it smaller, give a start that shrinks it, such as "
+            f"{_shrinking(motif, width, height)}",
         )
         middle = np.eye(3)
         middle[:2, 2] = (width - motif.width) / 2, (height - motif.height) / 2
@@ -297,12 +298,18 @@ def _start(
     return _matrix(start, motion)
 
 
+def _shrinking(motif: Motif, width: int, height: int) -> str:
+    """A start, as it is written, that fits a motif into a scene."""
+    scale = math.floor(100 * min(width / motif.width, height / motif.height)) / 100
+    return f"[[{scale:g}, 0, 0], [0, {scale:g}, 0]]"
+
+
 def _matrix(start: ArrayLike, motion: Motion) -> NDArray[np.float64]:
     allowed = "a 2×3 or 3×3 matrix, motif pixels → scene pixels"
     try:
         matrix: NDArray[np.float64] = np.asarray(start, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ArgumentError(f"start must be {allowed}, but it is not made of numbers") from None
+        raise ArgumentError(f"start must be {allowed}, but {_why_no_matrix(start)}") from None
     require(
         matrix.shape in ((2, 3), (3, 3)), f"start must be {allowed}, but came with the shape {matrix.shape}"
     )
@@ -319,6 +326,16 @@ def _matrix(start: ArrayLike, motion: Motion) -> NDArray[np.float64]:
         f'start has perspective, which motion="{motion.name}" cannot keep: use motion="homography"',
     )
     return matrix
+
+
+def _why_no_matrix(start: object) -> str:
+    rows = start if isinstance(start, list | tuple) else ()
+    lengths = [str(len(row)) if isinstance(row, list | tuple) else "1" for row in rows]
+    return (
+        f"its rows have {', '.join(lengths)} entries"
+        if len(set(lengths)) > 1
+        else "it is not made of numbers"
+    )
 
 
 def _public(pose: NDArray[np.float64], motion: Motion) -> NDArray[np.float64]:

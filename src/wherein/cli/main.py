@@ -87,7 +87,7 @@ def register(
     try:
         record, picture = work.register(scene, motif, motion.value, mask, matrix, robust, draw is not None)
     except work.UnreadableError as error:
-        say({"scene": str(scene), "error": str(error)})
+        say({error.role: str(error.path), "error": str(error)})
         stop(str(error), UNREADABLE)
     except WhereinError as error:
         stop(str(error), USAGE)
