@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import typer
 from numpy.typing import NDArray
 
 import wherein
@@ -17,8 +16,11 @@ from wherein.motion.field import lattice
 from wherein.report.picture import draw_registration
 
 
-def demo(out: Path, seed: int) -> None:
-    """Paint a cat's face into a photograph, turned, stretched, in other light, with noise; then find it."""
+def demo(out: Path, seed: int) -> str:
+    """Paint a cat's face into a photograph, turned, stretched, in other light, with noise; then find it.
+
+    Returns how that went and where the picture is.
+    """
     try:
         from skimage import data
     except ImportError as error:
@@ -40,7 +42,7 @@ def demo(out: Path, seed: int) -> None:
     )
     target = out / "register.png"
     save(draw_registration(scene, motif, found.matrix, start, lines), target)
-    typer.echo(f"{', '.join(lines[:3])}\nwrote {target}")
+    return f"{', '.join(lines[:3])}\nwrote {target}"
 
 
 def cat_face(photograph: NDArray[np.uint8]) -> Motif:
