@@ -22,6 +22,8 @@ ORDER = [
     "theory",
     "solve",
     "pyramid",
+    "starts",
+    "descent",
     "registration",
     "report",
     "cli",

@@ -12,6 +12,7 @@ from wherein.errors import WhereinError
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
 from wherein.images.render import paint
+from wherein.motion import rotation
 from wherein.motion.field import lattice
 from wherein.report.picture import draw_registration
 
@@ -60,7 +61,8 @@ def hide(
     background = load_picture(photograph).pixels
     height, width = background.shape[-2:]
     first, second = rng.uniform(-1, 1, 2)
-    linear = _turn(first + second) @ np.diag(rng.uniform(0.8, 1.25, 2)) @ _turn(-second)
+    whole, back = rotation(torch.tensor((first + second, -second), dtype=torch.float64)).numpy()
+    linear = whole @ np.diag(rng.uniform(0.8, 1.25, 2)) @ back
     centre = np.array((width - 1, height - 1)) / 2 + rng.uniform(-30, 30, 2)
     shift = centre - linear @ (np.array((motif.width - 1, motif.height - 1)) / 2)
     matrix = np.eye(3)
@@ -68,7 +70,3 @@ def hide(
     painted = paint(background, motif, torch.from_numpy(matrix))
     noise = torch.from_numpy(rng.normal(0, 0.03, painted.shape)).float()
     return (0.75 * painted + 0.1 + noise).clamp(0, 1), matrix[:2]
-
-
-def _turn(angle: float) -> NDArray[np.float64]:
-    return np.array(((np.cos(angle), -np.sin(angle)), (np.sin(angle), np.cos(angle))))
