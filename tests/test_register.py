@@ -89,6 +89,19 @@ def test_light_does_not_matter(textured: Array, gain: float, bias: float) -> Non
     np.testing.assert_allclose(found.matrix, [[1, 0, 40], [0, 1, 30]], atol=0.02)
 
 
+def test_the_share_of_the_motif_that_is_seen(textured: Array) -> None:
+    whole = wherein.register(textured, textured[30:70, 40:90], start=START)
+    assert whole.seen == whole.to_dict()["seen"] == 1
+    beside = np.hstack((np.zeros((96, 20)), textured))  # the motif begins 10 px left of the scene
+    cut = wherein.register(textured, beside[30:70, 10:60], start=[[1, 0, -9], [0, 1, 31]])
+    np.testing.assert_allclose(cut.matrix, [[1, 0, -10], [0, 1, 30]], atol=0.05)
+    assert cut.seen == pytest.approx(40 / 50)
+    mask = np.zeros((40, 50))
+    mask[:, 10:30] = 1  # the support is inside, though its rectangle is not
+    assert wherein.register(textured, beside[30:70, 10:60], mask=mask, start=cut.matrix).seen == 1
+    assert wherein.register(textured, np.full((20, 20), 0.5)).seen == 1
+
+
 def test_every_kind_of_picture_gives_the_same(textured: Array, tmp_path: Path) -> None:
     from PIL import Image
 
@@ -217,6 +230,7 @@ def test_a_start_far_outside(textured: Array, motion: str) -> None:
     for far in (500.0, -1e4, 1e9):
         found = wherein.register(textured, textured[30:70, 40:90], motion, start=[[1, 0, far], [0, 1, far]])
         assert str(found.status) == "outside"
+        assert found.seen == 0
         assert np.isfinite(found.matrix).all()
 
 

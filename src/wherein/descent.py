@@ -82,11 +82,10 @@ class Descent:
         near = np.concatenate([level.leave(level.objective.probes(at, _PROBES, drop)) for drop in _DROPS])
         return self.best_of(stage, found, self._through(stage, Candidates.at(near, found.steps[:1])))
 
-    def zncc(self, pose: Poses, stage: Stage) -> tuple[float, float]:
-        """Of a pose, every pixel trusted alike; and which fraction of the motif is in sight."""
-        level = self.pyramid.level(stage, pose, robust=False)
-        at = level.enter(pose)
-        return 1 - float(align(level.objective, at, 0).cost), float(level.objective.seen(at))
+    def zncc(self, poses: Poses, stage: Stage) -> float:
+        """Of the first pose, every pixel trusted alike; −∞ where it cannot be said."""
+        level = self.pyramid.level(stage, poses[:1], robust=False)
+        return 1 - float(align(level.objective, level.enter(poses[:1]), 0).cost)
 
 
 def fit(descend: Descent, start: Poses, plan: Plan, everywhere: bool) -> Candidates:

@@ -90,6 +90,25 @@ class Pyramid:
             self._motifs[scale] = self._reduced(scale // 2).pooled(2)
         return self._motifs[scale]
 
+    def seen(self, pose: Poses) -> float:
+        """Which share of the motif's support a pose (3, 3) puts inside the scene."""
+        corners = pose @ self._corners
+        if bool((corners[2] > 0).all()) and self._inside(corners) == 1:
+            return 1.0  # with all of its rectangle
+        side = self.side(1, None)
+        points = (side.points + side.centre).double().cpu().numpy()
+        return self._inside(pose @ np.vstack((points.T, np.ones(len(points)))))
+
+    def _inside(self, points: NDArray[np.float64]) -> float:
+        """Which share of the homogeneous points (3, N) lies in the scene, rounding forgiven."""
+        height, width = self.scene.shape[-2:]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x, y = points[:2] / points[2]
+        slack = 1e-3
+        return float(
+            ((x >= -slack) & (x <= width - 1 + slack) & (y >= -slack) & (y <= height - 1 + slack)).mean()
+        )
+
     def level(self, stage: Stage, poses: Poses, robust: bool) -> Level:
         """The objective of a stage, over the part of the scene that the poses can reach."""
         side = self.side(stage.scale, stage.pixels)

@@ -20,6 +20,9 @@ from wherein.pyramid import Pyramid
 from wherein.solve import Status
 from wherein.solve.schedule import Stage, coarse_to_fine
 
+_LEAST_SEEN = 0.25
+"""Of the motif's support: with less of it inside the scene, the objective has no number."""
+
 
 @dataclass(frozen=True)
 class Registration:
@@ -28,6 +31,7 @@ class Registration:
     Attributes:
         matrix: motif pixels → scene pixels, float64, 2×3 (3×3 for a homography).
         zncc: zero-normalised cross-correlation on the motif's support, 1 where they agree.
+        seen: the share of its support that lies inside the scene, in [0, 1].
         cost: what was minimised at the end, 1 − ZNCC (of the trusted pixels where it was robust).
         steps: solver steps on the way to this pose, over all scales.
         status: how it ended; `str(status)` is "converged", "step limit", "diverged", "outside" or
@@ -36,6 +40,7 @@ class Registration:
 
     matrix: NDArray[np.float64]
     zncc: float
+    seen: float
     cost: float
     steps: int
     status: Status
@@ -55,6 +60,7 @@ class Registration:
         return {
             "status": str(self.status),
             "zncc": self.zncc if math.isfinite(self.zncc) else None,
+            "seen": self.seen,
             "cost": self.cost if math.isfinite(self.cost) else None,
             "steps": self.steps,
             "matrix": self.matrix.tolist(),
@@ -112,24 +118,27 @@ def register(
         pyramid = Pyramid(pixels, wanted, model)
         side = pyramid.side(1, None)
         if float(side.known[..., -1].square().mean()) < LEAST_VARIANCE:
-            return Registration(_public(first, model), math.nan, math.nan, 0, Status.FLAT)
+            return Registration(
+                _public(first, model), math.nan, pyramid.seen(first), math.nan, 0, Status.FLAT
+            )
         plan = coarse_to_fine(wanted.height, wanted.width, float(len(side.points)))
         descend = Descent(pyramid, robust)
         return _result(descend, fit(descend, first, plan, everywhere=start is None), plan.finish[-1])
 
 
 def _result(descend: Descent, best: Candidates, stage: Stage) -> Registration:
-    matrix, cost, status = (
-        _public(best.poses[0], descend.pyramid.motion),
-        float(best.costs[0]),
-        best.statuses[0],
-    )
-    zncc, seen = (
-        descend.zncc(best.poses[:1], stage) if descend.robust or cost == math.inf else (1 - cost, 1.0)
-    )
+    pyramid, cost, status = descend.pyramid, float(best.costs[0]), best.statuses[0]
+    zncc, seen = descend.zncc(best.poses, stage) if descend.robust else 1 - cost, pyramid.seen(best.poses[0])
     if not math.isfinite(zncc):
-        zncc, cost, status = math.nan, math.nan, Status.OUTSIDE if seen < 0.25 else Status.FLAT
-    return Registration(matrix, min(zncc, 1.0), max(cost, 0.0), int(best.steps[0]), status)
+        zncc, cost, status = math.nan, math.nan, Status.OUTSIDE if seen < _LEAST_SEEN else Status.FLAT
+    return Registration(
+        _public(best.poses[0], pyramid.motion),
+        zncc=min(zncc, 1.0),
+        seen=seen,
+        cost=max(cost, 0.0),
+        steps=int(best.steps[0]),
+        status=status,
+    )
 
 
 def _motif(source: Source, mask: Source | None, color: str) -> Motif:

@@ -42,7 +42,7 @@ def test_one_json_object_on_standard_output(folder: Path) -> None:
     record = json.loads(result.stdout)
     assert result.stdout.count("\n") == 1
     assert list(record) == [
-        *("scene", "width", "height", "motif", "motion", "status", "zncc", "cost", "steps"),
+        *("scene", "width", "height", "motif", "motion", "status", "zncc", "seen", "cost", "steps"),
         *("matrix", "angle", "scale", "seconds"),
     ]
     assert (record["width"], record["height"], record["motif"], record["status"]) == (
