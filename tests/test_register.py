@@ -10,15 +10,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy import ndimage
 
 import wherein
-from benchmarks import scenes
-from benchmarks.geometry import corners
+from benchmarks import photographs, scenes
+from benchmarks.geometry import centred, corners, homogeneous, rotation
 from wherein import ArgumentError, PictureError, Status
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
 from wherein.motion import Euclidean
 from wherein.report.picture import brought_back
+from wherein.solve.schedule import MOST
 
 Array = NDArray[np.float64]
 
@@ -57,6 +59,46 @@ def test_sub_pixel_accuracy() -> None:
 def test_homographies_with_parts_of_the_motif_outside() -> None:
     errors = [corner_error(solve(p).matrix, p) for p in scenes.homographies(count=20, seed=77)]
     assert np.mean(np.array(errors) < 1) >= 0.95
+
+
+@pytest.mark.parametrize("kind", ["similarity", "affine"])
+@pytest.mark.parametrize("scale", [0.4, 0.55])
+def test_half_the_size_is_found_without_a_start(kind: str, scale: float, shared: Path) -> None:
+    """The scene shows the motif smaller, and so less sharp, than it is."""
+    for index in range(4):
+        rng = np.random.default_rng([index, 77])
+        motif = scenes.body(rng)
+        size = motif.shape[1], motif.shape[0]
+        turned = scale * rotation(rng.uniform(-45, 45))
+        place = homogeneous(centred(scenes.SCENE, size))
+        truth = scenes.about_centre(turned, size, place, rng.uniform(-5, 5, 2))[:2]
+        background = photographs.crop("coffee", *scenes.SCENE, rng)
+        problem = scenes.Problem(
+            scenes.paint(background, softened(motif, scale), truth), motif, None, truth, None, kind, "coffee"
+        )
+        assert corner_error(solve(problem).matrix, problem) < 0.5
+
+
+def softened(motif: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
+    """What is finer than the pixels of a smaller picture of it taken away."""
+    sigma = 0.5 * (scale**-2 - 1) ** 0.5
+    alpha = motif[..., 3:] / 255
+    soft = ndimage.gaussian_filter(motif[..., :3] * alpha, (sigma, sigma, 0))
+    cover = ndimage.gaussian_filter(alpha, (sigma, sigma, 0))
+    return np.dstack((soft / np.maximum(cover, 1e-3), cover * 255)).clip(0, 255).round().astype(np.uint8)
+
+
+def test_a_large_motif_is_fitted_on_its_strongest_pixels_and_judged_on_all(textured: Array) -> None:
+    scene = np.kron(textured, np.ones((8, 8)))
+    scene = ndimage.gaussian_filter(scene, 2)
+    motif = scene[20:740, 40:980]
+    assert motif.size > MOST
+    found = wherein.register(scene, motif, "similarity", start=[[1.02, 0, 30], [0, 1.02, 15]])
+    np.testing.assert_allclose(found.matrix, [[1, 0, 40], [0, 1, 20]], atol=0.01)
+    assert str(found.status) == "converged"
+    noisy = (motif + np.random.default_rng(0).normal(0, 0.1, motif.shape)).clip(0, 1)
+    found = wherein.register(scene, noisy, "translation", start=found.matrix)
+    assert found.zncc == pytest.approx(np.corrcoef(noisy.flat, motif.flat)[0, 1], abs=2e-3)
 
 
 @pytest.fixture(scope="module")

@@ -82,9 +82,9 @@ class Descent:
         near = np.concatenate([level.leave(level.objective.probes(at, _PROBES, drop)) for drop in _DROPS])
         return self.best_of(stage, found, self._through(stage, Candidates.at(near, found.steps[:1])))
 
-    def zncc(self, poses: Poses, stage: Stage) -> float:
+    def zncc(self, poses: Poses) -> float:
         """Of the first pose, every pixel trusted alike; −∞ where it cannot be said."""
-        level = self.pyramid.level(stage, poses[:1], robust=False)
+        level = self.pyramid.judging(poses[:1])
         return 1 - float(align(level.objective, level.enter(poses[:1]), 0).cost)
 
 
@@ -99,16 +99,14 @@ def fit(descend: Descent, start: Poses, plan: Plan, everywhere: bool) -> Candida
         plan: the stages and the searches.
         everywhere: whether the searches try every rotation.
     """
-    first, judge = Candidates.at(start[None]), (plan.alone + plan.refine)[-1]
-    best = descend.probe(judge, descend(plan.alone + plan.refine, first))
+    first = Candidates.at(start[None])
+    best = descend.probe(plan.judge, descend(plan.alone, first))
     for search in plan.searches:
         if best.good:
             break
         starts = start @ around(descend.pyramid.motion, descend.pyramid.motif, search, everywhere)
-        # A finer search has passed the scales before its own.
-        refine = tuple(stage for stage in plan.refine if stage.scale < search.thin[0].scale)
-        found = descend(search.thin + refine, Candidates.at(starts))
-        best = descend.best_of(judge, best, descend.probe(judge, found))
+        found = descend(search.thin + search.refine, Candidates.at(starts))
+        best = descend.best_of(plan.judge, best, descend.probe(plan.judge, found))
     strongest, every = plan.finish
     best = descend((strongest,), best)
     # A start that was right already, or whose texture only full size shows, must not be lost on the way.

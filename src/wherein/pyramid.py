@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from wherein.formulations.motif_side import MotifSide, motif_side
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.motion import Motion
-from wherein.solve.schedule import Stage
+from wherein.solve.schedule import MOST, Stage
 from wherein.warp import Surface
 
 Poses = NDArray[np.float64]
@@ -29,25 +30,26 @@ class Level:
     """An objective at a scale, and the ways from full-size poses into it and back."""
 
     objective: CorrelationObjective
-    scale: int
+    scene_scale: int
+    motif_scale: int
     corner: tuple[float, float]
     """Where its scene begins, in full-size pixels."""
 
     def enter(self, poses: Poses) -> Variables:
         """The objective's variables of full-size poses."""
-        frames = _reduce(self.scale, *self.corner) @ poses @ _enlarge(self.scale, *self._centre)
+        frames = _reduce(self.scene_scale, *self.corner) @ poses @ _enlarge(self.motif_scale, *self._centre)
         return Variables(torch.from_numpy(frames).to(self.objective.points.dtype))
 
     def leave(self, at: Variables) -> Poses:
         """Full-size poses of the objective's variables."""
         frames: Poses = at.pose.numpy().astype(np.float64)
-        return _enlarge(self.scale, *self.corner) @ frames @ _reduce(self.scale, *self._centre)
+        return _enlarge(self.scene_scale, *self.corner) @ frames @ _reduce(self.motif_scale, *self._centre)
 
     @property
     def _centre(self) -> tuple[float, float]:
         """Of the points compared, in full-size pixels from the first pixel of the scale on."""
         x, y = self.objective.centre.tolist()
-        return self.scale * x, self.scale * y
+        return self.motif_scale * x, self.motif_scale * y
 
 
 def _enlarge(scale: int, x: float, y: float) -> Poses:
@@ -77,10 +79,25 @@ class Pyramid:
         self._motifs = {1: motif}
         right, bottom = motif.width - 1.0, motif.height - 1.0
         self._corners = np.array(((0, right, 0, right), (0, 0, bottom, bottom), (1, 1, 1, 1)))
-        self._sides: dict[tuple[int, int | None], MotifSide] = {}
+        self._sides: dict[tuple[int, int], MotifSide] = {}
 
-    def side(self, scale: int, limit: int | None) -> MotifSide:
-        """The motif's side of the objective at a scale."""
+    @cached_property
+    def support(self) -> int:
+        """How many of the motif's pixels can be compared."""
+        return int((self.motif.mask > 0.5).sum())
+
+    @cached_property
+    def sample(self) -> MotifSide:
+        """All the motif's pixels or, of a large one, about MOST, evenly spread: to judge a pose by."""
+        if self.support <= MOST:
+            return self.side(1, MOST)
+        chosen = torch.nonzero(self.motif.mask.flatten() > 0.5)[:: math.ceil(self.support / MOST), 0]
+        mask = torch.zeros_like(self.motif.mask)
+        mask.view(-1)[chosen] = 1
+        return motif_side(Motif(self.motif.pixels, mask), self.motion)
+
+    def side(self, scale: int, limit: int) -> MotifSide:
+        """The motif's side of the objective at a scale, of the `limit` strongest pixels."""
         if (scale, limit) not in self._sides:
             self._sides[scale, limit] = motif_side(self._reduced(scale), self.motion, limit)
         return self._sides[scale, limit]
@@ -95,7 +112,7 @@ class Pyramid:
         corners = pose @ self._corners
         if bool((corners[2] > 0).all()) and self._inside(corners) == 1:
             return 1.0  # with all of its rectangle
-        side = self.side(1, None)
+        side = self.sample
         points = (side.points + side.centre).double().cpu().numpy()
         return self._inside(pose @ np.vstack((points.T, np.ones(len(points)))))
 
@@ -111,11 +128,21 @@ class Pyramid:
 
     def level(self, stage: Stage, poses: Poses, robust: bool) -> Level:
         """The objective of a stage, over the part of the scene that the poses can reach."""
-        side = self.side(stage.scale, stage.pixels)
-        box = self._window(poses, stage.scale)
-        surface = Surface(self._part(box, stage.scale))
-        corner = (float(box[0]), float(box[1]))
-        return Level(CorrelationObjective(surface, side, self.motion, robust=robust), stage.scale, corner)
+        side, scene_scale = self.side(stage.scale, stage.pixels), stage.scene_scale
+        return self._level(side, stage.scale, scene_scale, poses, robust)
+
+    def judging(self, poses: Poses) -> Level:
+        """The plain objective over the motif's `sample`."""
+        return self._level(self.sample, 1, 1, poses, robust=False)
+
+    def _level(
+        self, side: MotifSide, motif_scale: int, scene_scale: int, poses: Poses, robust: bool
+    ) -> Level:
+        box = self._window(poses, scene_scale)
+        objective = CorrelationObjective(
+            Surface(self._part(box, scene_scale)), side, self.motion, robust=robust
+        )
+        return Level(objective, scene_scale, motif_scale, (float(box[0]), float(box[1])))
 
     def _window(self, poses: Poses, scale: int) -> Box:
         """The box of all poses with a margin of half the motif, in whole pixels of the scale."""

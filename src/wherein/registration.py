@@ -18,7 +18,7 @@ from wherein.images.motif import Motif
 from wherein.motion import Motion, motion_named
 from wherein.pyramid import Pyramid
 from wherein.solve import Status
-from wherein.solve.schedule import Stage, coarse_to_fine
+from wherein.solve.schedule import MOST, coarse_to_fine
 
 _LEAST_SEEN = 0.25
 """Of the motif's support: with less of it inside the scene, the objective has no number."""
@@ -116,19 +116,19 @@ def register(
     first = _start(start, model, wanted, pixels)
     with torch.no_grad():
         pyramid = Pyramid(pixels, wanted, model)
-        side = pyramid.side(1, None)
-        if float(side.known[..., -1].square().mean()) < LEAST_VARIANCE:
+        if float(pyramid.side(1, MOST).known[..., -1].square().mean()) < LEAST_VARIANCE:
             return Registration(
                 _public(first, model), math.nan, pyramid.seen(first), math.nan, 0, Status.FLAT
             )
-        plan = coarse_to_fine(wanted.height, wanted.width, float(len(side.points)))
+        plan = coarse_to_fine(wanted.height, wanted.width, pyramid.support)
         descend = Descent(pyramid, robust)
-        return _result(descend, fit(descend, first, plan, everywhere=start is None), plan.finish[-1])
+        return _result(descend, fit(descend, first, plan, everywhere=start is None))
 
 
-def _result(descend: Descent, best: Candidates, stage: Stage) -> Registration:
+def _result(descend: Descent, best: Candidates) -> Registration:
     pyramid, cost, status = descend.pyramid, float(best.costs[0]), best.statuses[0]
-    zncc, seen = descend.zncc(best.poses, stage) if descend.robust else 1 - cost, pyramid.seen(best.poses[0])
+    minimised = pyramid.support <= MOST and not descend.robust
+    zncc, seen = 1 - cost if minimised else descend.zncc(best.poses), pyramid.seen(best.poses[0])
     if not math.isfinite(zncc):
         zncc, cost, status = math.nan, math.nan, Status.OUTSIDE if seen < _LEAST_SEEN else Status.FLAT
     return Registration(

@@ -27,7 +27,7 @@ def around(motion: Motion, motif: Motif, search: Search, everywhere: bool) -> ND
         everywhere: whether to try every rotation, and not only those near by.
     """
     size = motion.size if search.shapes else min(motion.size, 3)
-    linear = _linear(size, search.turns, 360.0 if everywhere else _NEAR)
+    linear = search.size * _linear(size, search.turns, 360.0 if everywhere else _NEAR)
     places = np.arange(-search.shifts, search.shifts + 1) * search.spacing
     shifts = np.array([(x, y) for y in places for x in places])
     centre = np.array(((motif.width - 1) / 2, (motif.height - 1) / 2))
