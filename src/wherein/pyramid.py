@@ -21,6 +21,9 @@ from wherein.warp import Surface
 Poses = NDArray[np.float64]
 """(B, 3, 3), motif pixels → scene pixels at full size. Not tensors: on 3 × 3 numbers numpy is faster."""
 
+_SMALL = 32
+"""Pixels: in a picture of this size every eighth is at the border."""
+
 Box = tuple[int, int, int, int]
 """left, top, right, bottom."""
 
@@ -76,7 +79,7 @@ class Pyramid:
     def __init__(self, scene: Float[Tensor, "C H W"], motif: Motif, motion: Motion) -> None:
         self.scene, self.motif, self.motion = scene, motif, motion
         self._scenes: dict[int, tuple[int, int, Tensor]] = {}
-        self._motifs = {1: motif}
+        self._motifs = {1: _inner(motif)}
         right, bottom = motif.width - 1.0, motif.height - 1.0
         self._corners = np.array(((0, right, 0, right), (0, 0, bottom, bottom), (1, 1, 1, 1)))
         self._sides: dict[tuple[int, int], MotifSide] = {}
@@ -104,7 +107,7 @@ class Pyramid:
 
     def _reduced(self, scale: int) -> Motif:
         if scale not in self._motifs:
-            self._motifs[scale] = self._reduced(scale // 2).pooled(2)
+            self._motifs[scale] = (self._reduced(scale // 2) if scale > 2 else self.motif).pooled(2)
         return self._motifs[scale]
 
     def seen(self, pose: Poses) -> float:
@@ -181,6 +184,21 @@ class Pyramid:
         if first < 0 or above < 0 or last > part.shape[2] or below > part.shape[1]:
             return None
         return part[:, above:below, first:last]
+
+
+def _inner(motif: Motif) -> Motif:
+    """The motif without the pixels at its outline, as far as enough of it stays.
+
+    A cubic interpolation reaches two pixels: as near to the outline of a motif that was cut out, the scene is
+    a mixture. Where a whole picture ends there is none, but the last pixel's derivative is a guess, which
+    matters where a good part of the pixels are last ones.
+    """
+    whole = bool((motif.mask > 0.5).all())
+    if whole and min(motif.height, motif.width) >= _SMALL:
+        return motif
+    enough = int((motif.mask > 0.5).sum()) / 2
+    insets = (motif.inset(radius) for radius in ((1,) if whole else (2, 1)))
+    return next((inner for inner in insets if int((inner.mask > 0.5).sum()) >= enough), motif)
 
 
 def _side(low: float, high: float, limit: int, scale: int) -> tuple[int, int]:
