@@ -61,10 +61,10 @@ class Descent:
         level = self.pyramid.level(stage, found.poses, self.robust)
         damping = Damping(1e-3 if stage.scale == 1 else 1e-2)
         ended = align(level.objective, level.enter(found.poses), stage.steps, damping, stage.tolerance)
-        costs = ended.cost.numpy()
+        costs = ended.cost.cpu().numpy()
         order = costs.argsort(kind="stable")[: stage.keep]
         statuses = tuple(ended.status[index] for index in order)
-        steps = found.steps + ended.steps.numpy()
+        steps = found.steps + ended.steps.cpu().numpy()
         return Candidates(level.leave(ended.variables)[order], costs[order], steps[order], statuses)
 
     def best_of(self, stage: Stage, *contenders: Candidates) -> Candidates:

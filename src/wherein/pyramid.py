@@ -19,7 +19,8 @@ from wherein.solve.schedule import MOST, Stage
 from wherein.warp import Surface
 
 Poses = NDArray[np.float64]
-"""(B, 3, 3), motif pixels → scene pixels at full size. Not tensors: on 3 × 3 numbers numpy is faster."""
+"""(B, 3, 3), motif pixels → scene pixels at full size. Not tensors: on 3 × 3 numbers numpy is faster, and
+wherever the scene lives, a plan is followed on the CPU."""
 
 _SMALL = 32
 """Pixels: in a picture of this size every eighth is at the border."""
@@ -41,11 +42,11 @@ class Level:
     def enter(self, poses: Poses) -> Variables:
         """The objective's variables of full-size poses."""
         frames = _reduce(self.scene_scale, *self.corner) @ poses @ _enlarge(self.motif_scale, *self._centre)
-        return Variables(torch.from_numpy(frames).to(self.objective.points.dtype))
+        return Variables(torch.from_numpy(frames).to(self.objective.points))
 
     def leave(self, at: Variables) -> Poses:
         """Full-size poses of the objective's variables."""
-        frames: Poses = at.pose.numpy().astype(np.float64)
+        frames: Poses = at.pose.cpu().numpy().astype(np.float64)
         return _enlarge(self.scene_scale, *self.corner) @ frames @ _reduce(self.motif_scale, *self._centre)
 
     @property

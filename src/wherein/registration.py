@@ -112,7 +112,7 @@ def register(
     """
     model = motion_named(motion)
     pixels = load_picture(scene, color=color, role="scene").pixels.detach().float()
-    wanted = _motif(motif, mask, color)
+    wanted = _motif(motif, mask, color, pixels.device)
     first = _start(start, model, wanted, pixels)
     with torch.no_grad():
         pyramid = Pyramid(pixels, wanted, model)
@@ -141,8 +141,8 @@ def _result(descend: Descent, best: Candidates) -> Registration:
     )
 
 
-def _motif(source: Source, mask: Source | None, color: str) -> Motif:
-    """The motif with its mask: the one given, or its alpha, or all of it."""
+def _motif(source: Source, mask: Source | None, color: str, device: torch.device) -> Motif:
+    """The motif on the scene's device, with its mask: the one given, or its alpha, or all of it."""
     picture = load_picture(source, color=color, role="motif")
     pixels = picture.pixels.detach().float()
     if mask is not None:
@@ -157,7 +157,7 @@ def _motif(source: Source, mask: Source | None, color: str) -> Motif:
         bool((weights > 0.5).any()),
         "the motif's mask is empty: at least one pixel must be more than half in it",
     )
-    return Motif(pixels, weights)
+    return Motif(pixels.to(device), weights.to(device))
 
 
 def _start(
@@ -187,7 +187,8 @@ def _shrinking(motif: Motif, width: int, height: int) -> str:
 def _matrix(start: ArrayLike, motion: Motion) -> NDArray[np.float64]:
     allowed = "a 2×3 or 3×3 matrix, motif pixels → scene pixels"
     try:
-        matrix: NDArray[np.float64] = np.asarray(start, dtype=np.float64)
+        given = start.detach().cpu() if isinstance(start, Tensor) else start
+        matrix: NDArray[np.float64] = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise ArgumentError(f"start must be {allowed}, but {_why_no_matrix(start)}") from None
     require(
