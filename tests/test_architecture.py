@@ -29,6 +29,7 @@ ORDER = [
     "starts",
     "descent",
     "registration",
+    "evidence",
     "report",
     "cli",
 ]

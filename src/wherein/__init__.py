@@ -5,18 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wherein.errors import ArgumentError, PictureError, WhereinError
+    from wherein.evidence import certainty
     from wherein.registration import Registration, register
     from wherein.solve import Status
 
 __version__ = "0.1.0"
 
-__all__ = ["ArgumentError", "PictureError", "Registration", "Status", "WhereinError", "register"]
+__all__ = ["ArgumentError", "PictureError", "Registration", "Status", "WhereinError", "certainty", "register"]
 
 _HOMES = {
     "ArgumentError": "wherein.errors",
     "PictureError": "wherein.errors",
     "WhereinError": "wherein.errors",
     "Registration": "wherein.registration",
+    "certainty": "wherein.evidence",
     "register": "wherein.registration",
     "Status": "wherein.solve",
 }

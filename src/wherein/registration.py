@@ -13,8 +13,8 @@ from torch import Tensor
 from wherein.descent import Candidates, Descent, fit
 from wherein.errors import ArgumentError, require
 from wherein.formulations.correlation import LEAST_VARIANCE
-from wherein.images.load import Source, load_mask, load_picture
-from wherein.images.motif import Motif
+from wherein.images.load import Source, load_picture
+from wherein.images.motif import Motif, load_motif
 from wherein.motion import Motion, motion_named
 from wherein.pyramid import Pyramid
 from wherein.solve import Status
@@ -112,7 +112,7 @@ def register(
     """
     model = motion_named(motion)
     pixels = load_picture(scene, color=color, role="scene").pixels.detach().float()
-    wanted = _motif(motif, mask, color, pixels.device)
+    wanted = load_motif(motif, mask, color, pixels.device)
     first = _start(start, model, wanted, pixels)
     with torch.no_grad():
         pyramid = Pyramid(pixels, wanted, model)
@@ -139,25 +139,6 @@ def _result(descend: Descent, best: Candidates) -> Registration:
         steps=int(best.steps[0]),
         status=status,
     )
-
-
-def _motif(source: Source, mask: Source | None, color: str, device: torch.device) -> Motif:
-    """The motif on the scene's device, with its mask: the one given, or its alpha, or all of it."""
-    picture = load_picture(source, color=color, role="motif")
-    pixels = picture.pixels.detach().float()
-    if mask is not None:
-        weights = load_mask(mask).detach().float()
-    else:
-        weights = picture.mask.detach().float() if picture.mask is not None else torch.ones_like(pixels[0])
-    require(
-        weights.shape == pixels.shape[-2:],
-        f"the mask is {tuple(weights.shape)}, the motif {tuple(pixels.shape[-2:])}: they must agree",
-    )
-    require(
-        bool((weights > 0.5).any()),
-        "the motif's mask is empty: at least one pixel must be more than half in it",
-    )
-    return Motif(pixels.to(device), weights.to(device))
 
 
 def _start(

@@ -43,7 +43,7 @@ def test_one_json_object_on_standard_output(folder: Path) -> None:
     assert result.stdout.count("\n") == 1
     assert list(record) == [
         *("scene", "width", "height", "motif", "motion", "status", "zncc", "seen", "cost", "steps"),
-        *("matrix", "angle", "scale", "seconds"),
+        *("matrix", "angle", "scale", "certainty", "seconds"),
     ]
     assert (record["width"], record["height"], record["motif"], record["status"]) == (
         128,

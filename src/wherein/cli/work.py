@@ -38,7 +38,7 @@ def register(
     found = wherein.register(picture, wanted, motion, limits, start, robust=robust)
     height, width = picture.pixels.shape[-2:]
     record = {"scene": str(scene), "width": width, "height": height, "motif": motif.stem, "motion": motion}
-    record |= found.to_dict()
+    record |= {**found.to_dict(), "certainty": wherein.certainty(picture, wanted, found, limits)}
     if not draw:
         return record, None
     from wherein.report.picture import draw_registration

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.errors import require
+from wherein.images.load import Source, load_mask, load_picture
 from wherein.images.pool import pool
 
 
@@ -72,3 +73,22 @@ class Motif:
         rest = (0, -self.width % factor, 0, -self.height % factor)
         planes = pool(F.pad(planes, rest) if any(rest) else planes, factor)
         return Motif(planes[:-1] / planes[-1].clamp_min(torch.finfo(planes.dtype).eps), planes[-1])
+
+
+def load_motif(source: Source, mask: Source | None, color: str, device: torch.device) -> Motif:
+    """The motif on the scene's device, with its mask: the one given, or its alpha, or all of it."""
+    picture = load_picture(source, color=color, role="motif")
+    pixels = picture.pixels.detach().float()
+    if mask is not None:
+        weights = load_mask(mask).detach().float()
+    else:
+        weights = picture.mask.detach().float() if picture.mask is not None else torch.ones_like(pixels[0])
+    require(
+        weights.shape == pixels.shape[-2:],
+        f"the mask is {tuple(weights.shape)}, the motif {tuple(pixels.shape[-2:])}: they must agree",
+    )
+    require(
+        bool((weights > 0.5).any()),
+        "the motif's mask is empty: at least one pixel must be more than half in it",
+    )
+    return Motif(pixels.to(device), weights.to(device))
