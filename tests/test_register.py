@@ -1,5 +1,6 @@
 """register(): quality on real photographs, every input that can be wrong, and every fit that can fail."""
 
+import json
 import math
 from pathlib import Path
 
@@ -9,15 +10,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy import ndimage
 
 import wherein
-from benchmarks import scenes
-from benchmarks.geometry import corners
+from benchmarks import photographs, scenes
+from benchmarks.geometry import Spline, apply, centred, corners, homogeneous, pixels, rotation, shift
 from wherein import ArgumentError, PictureError, Status
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
 from wherein.motion import Euclidean
 from wherein.report.picture import brought_back
+from wherein.solve.schedule import MOST
 
 Array = NDArray[np.float64]
 
@@ -44,7 +47,7 @@ def test_the_poses_of_figure_1(kind: str, where: str, shared: Path) -> None:
     """A tenth of what `make bench` runs, from another seed."""
     found = [(solve(p), p) for p in scenes.figure1(kind, where, count=10, seed=77)]
     assert min(r.zncc for r, _ in found) >= 0.9
-    assert np.median([corner_error(r.matrix, p) for r, p in found]) < 0.05
+    assert np.median([corner_error(r.matrix, p) for r, p in found]) < 0.02
     assert all(r.status is Status.CONVERGED for r, _ in found)
 
 
@@ -53,9 +56,70 @@ def test_sub_pixel_accuracy() -> None:
     assert np.sqrt(np.mean(np.square(errors))) <= 0.004
 
 
+@pytest.mark.parametrize("motion", ["translation", "euclidean", "affine"])
+def test_small_smooth_motifs_come_to_rest(motion: str) -> None:
+    """Of eight pixels a half are at the border, where their derivatives are guesses."""
+    errors, statuses = [], []
+    for index in range(12):
+        rng = np.random.default_rng([index, 77])
+        photograph = photographs.crop(("coffee", "chelsea", "astronaut")[index % 3], 64, 64, rng) / 255.0
+        scene = Spline(ndimage.gaussian_filter(photograph, (4, 4, 0)), order=5)
+        turned = {"translation": np.eye(2), "euclidean": rotation(rng.uniform(-5, 5))}
+        linear = turned.get(motion, scenes.small_affine(rng))
+        truth = scenes.about_centre(linear, (8, 8), shift(28, 28), rng.uniform(-2, 2, 2))[:2]
+        pictures = (scene(apply(m, pixels(n, n))).reshape(n, n, 3) for m, n in ((np.eye(3), 64), (truth, 8)))
+        problem = scenes.Problem(*pictures, None, truth, shift(28, 28)[:2], motion, "")
+        found = solve(problem)
+        errors.append(corner_error(found.matrix, problem))
+        statuses.append(found.status)
+    assert np.median(errors) < 0.02
+    assert np.mean(np.array(errors) < 0.5) > 0.9
+    assert statuses.count(Status.CONVERGED) >= 11
+
+
 def test_homographies_with_parts_of_the_motif_outside() -> None:
     errors = [corner_error(solve(p).matrix, p) for p in scenes.homographies(count=20, seed=77)]
     assert np.mean(np.array(errors) < 1) >= 0.95
+
+
+@pytest.mark.parametrize("kind", ["similarity", "affine"])
+@pytest.mark.parametrize("scale", [0.4, 0.55])
+def test_half_the_size_is_found_without_a_start(kind: str, scale: float, shared: Path) -> None:
+    """The scene shows the motif smaller, and so less sharp, than it is."""
+    for index in range(4):
+        rng = np.random.default_rng([index, 77])
+        motif = scenes.body(rng)
+        size = motif.shape[1], motif.shape[0]
+        turned = scale * rotation(rng.uniform(-45, 45))
+        place = homogeneous(centred(scenes.SCENE, size))
+        truth = scenes.about_centre(turned, size, place, rng.uniform(-5, 5, 2))[:2]
+        background = photographs.crop("coffee", *scenes.SCENE, rng)
+        problem = scenes.Problem(
+            scenes.paint(background, softened(motif, scale), truth), motif, None, truth, None, kind, "coffee"
+        )
+        assert corner_error(solve(problem).matrix, problem) < 0.5
+
+
+def softened(motif: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
+    """What is finer than the pixels of a smaller picture of it taken away."""
+    sigma = 0.5 * (scale**-2 - 1) ** 0.5
+    alpha = motif[..., 3:] / 255
+    soft = ndimage.gaussian_filter(motif[..., :3] * alpha, (sigma, sigma, 0))
+    cover = ndimage.gaussian_filter(alpha, (sigma, sigma, 0))
+    return np.dstack((soft / np.maximum(cover, 1e-3), cover * 255)).clip(0, 255).round().astype(np.uint8)
+
+
+def test_a_large_motif_is_fitted_on_its_strongest_pixels_and_judged_on_all(textured: Array) -> None:
+    scene = np.kron(textured, np.ones((8, 8)))
+    scene = ndimage.gaussian_filter(scene, 2)
+    motif = scene[20:740, 40:980]
+    assert motif.size > MOST
+    found = wherein.register(scene, motif, "similarity", start=[[1.02, 0, 30], [0, 1.02, 15]])
+    np.testing.assert_allclose(found.matrix, [[1, 0, 40], [0, 1, 20]], atol=0.01)
+    assert str(found.status) == "converged"
+    noisy = (motif + np.random.default_rng(0).normal(0, 0.1, motif.shape)).clip(0, 1)
+    found = wherein.register(scene, noisy, "translation", start=found.matrix)
+    assert found.zncc == pytest.approx(np.corrcoef(noisy.flat, motif.flat)[0, 1], abs=2e-3)
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +152,19 @@ def test_light_does_not_matter(textured: Array, gain: float, bias: float) -> Non
     np.testing.assert_allclose(found.matrix, [[1, 0, 40], [0, 1, 30]], atol=0.02)
 
 
+def test_the_share_of_the_motif_that_is_seen(textured: Array) -> None:
+    whole = wherein.register(textured, textured[30:70, 40:90], start=START)
+    assert whole.seen == whole.to_dict()["seen"] == 1
+    beside = np.hstack((np.zeros((96, 20)), textured))  # the motif begins 10 px left of the scene
+    cut = wherein.register(textured, beside[30:70, 10:60], start=[[1, 0, -9], [0, 1, 31]])
+    np.testing.assert_allclose(cut.matrix, [[1, 0, -10], [0, 1, 30]], atol=0.05)
+    assert cut.seen == pytest.approx(40 / 50)
+    mask = np.zeros((40, 50))
+    mask[:, 10:30] = 1  # the support is inside, though its rectangle is not
+    assert wherein.register(textured, beside[30:70, 10:60], mask=mask, start=cut.matrix).seen == 1
+    assert wherein.register(textured, np.full((20, 20), 0.5)).seen == 1
+
+
 def test_every_kind_of_picture_gives_the_same(textured: Array, tmp_path: Path) -> None:
     from PIL import Image
 
@@ -115,6 +192,8 @@ def test_the_mask_and_alpha_hide_what_is_not_the_motif(textured: Array) -> None:
     for found in (
         wherein.register(textured, motif, mask=mask, start=START),
         wherein.register(textured, motif, mask=mask.astype(bool), start=START),
+        wherein.register(textured, motif, mask=mask.astype(np.uint8), start=START),
+        wherein.register(textured, motif, mask=mask.astype(np.uint8) * 255, start=START),
         wherein.register(textured, alpha, start=START),
     ):
         np.testing.assert_allclose(found.matrix, [[1, 0, 40], [0, 1, 30]], atol=0.02)
@@ -214,6 +293,7 @@ def test_a_start_far_outside(textured: Array, motion: str) -> None:
     for far in (500.0, -1e4, 1e9):
         found = wherein.register(textured, textured[30:70, 40:90], motion, start=[[1, 0, far], [0, 1, far]])
         assert str(found.status) == "outside"
+        assert found.seen == 0
         assert np.isfinite(found.matrix).all()
 
 
@@ -244,7 +324,9 @@ def test_wrong_arguments(textured: Array, tmp_path: Path) -> None:
     (tmp_path / "broken.png").write_bytes(b"no picture")
     with pytest.raises(ArgumentError, match="motion 'rigid' is not known"):
         wherein.register(textured, motif, "rigid")
-    with pytest.raises(ArgumentError, match=r"larger than the scene \(50 × 40\): are they swapped"):
+    with pytest.raises(
+        ArgumentError, match=r"larger than the scene \(50 × 40\): are they swapped.*\[\[0\.39, "
+    ):
         wherein.register(motif, textured)
     with pytest.raises(ArgumentError, match="mask is empty"):
         wherein.register(textured, motif, mask=np.zeros((40, 50)))
@@ -260,15 +342,36 @@ def test_wrong_arguments(textured: Array, tmp_path: Path) -> None:
         wherein.register(textured, motif, "affine", start=[[1, 0, 0], [0, 1, 0], [0.001, 0, 1]])
     with pytest.raises(ArgumentError, match="not made of numbers"):
         wherein.register(textured, motif, start="here")
-    with pytest.raises(ArgumentError):
-        wherein.register(spoiled, motif)
-    with pytest.raises(PictureError, match=r"broken\.png"):
-        wherein.register(tmp_path / "broken.png", motif)
+    with pytest.raises(ArgumentError, match="its rows have 3, 2 entries"):
+        wherein.register(textured, motif, start=[[1, 0, 5], [0, 1]])
+    with pytest.raises(ArgumentError, match="its rows have 1, 3 entries"):
+        wherein.register(textured, motif, start=[1, [0, 1, 2]])
+    with pytest.raises(ArgumentError, match="color is 'hsv'"):
+        wherein.register(textured, motif, color="hsv")
+    broken = tmp_path / "broken.png"
+    for role in ("scene", "motif", "mask"):
+        pictures = {"scene": textured, "motif": motif}
+        with pytest.raises(ArgumentError, match=f"^{role}: 1 values are NaN"):
+            wherein.register(**pictures | {role: spoiled})
+        with pytest.raises(PictureError, match=rf"^{role}: .*broken\.png: this is not"):
+            wherein.register(**pictures | {role: broken})
+
+
+def test_the_start_that_the_error_advises_works() -> None:
+    """A motif larger than the scene, which shows it at a third of its size."""
+    from skimage import data
+
+    motif = load_picture(np.asarray(data.coffee())).pixels
+    scene = Motif.whole(motif).pooled(3).pixels
+    with pytest.raises(ArgumentError) as refused:
+        wherein.register(scene, motif)
+    advised = json.loads(str(refused.value).split("such as ")[1])
+    found = wherein.register(scene, motif, "similarity", start=advised)
+    assert found.scale == pytest.approx(1 / 3, abs=1e-3)
+    assert found.zncc > 0.98
 
 
 def test_to_dict_is_plain_json(textured: Array) -> None:
-    import json
-
     lost = wherein.register(textured, np.full((20, 20), 0.5)).to_dict()
     assert lost["zncc"] is None
     assert json.loads(json.dumps(lost, allow_nan=False)) == lost

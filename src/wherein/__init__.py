@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from wherein.detect import Calibration, Detection, Detections, Detector
     from wherein.errors import ArgumentError, PictureError, TemplateError, WhereinError
+    from wherein.evidence import certainty
     from wherein.registration import Registration, register
     from wherein.solve import Status
     from wherein.template import Template
@@ -24,6 +25,7 @@ __all__ = [
     "Template",
     "TemplateError",
     "WhereinError",
+    "certainty",
     "register",
 ]
 
@@ -37,6 +39,7 @@ _HOMES = {
     "TemplateError": "wherein.errors",
     "WhereinError": "wherein.errors",
     "Registration": "wherein.registration",
+    "certainty": "wherein.evidence",
     "register": "wherein.registration",
     "Status": "wherein.solve",
     "Template": "wherein.template",

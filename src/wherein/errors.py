@@ -4,6 +4,9 @@ Exceptions are for wrong arguments and unreadable files. A fit that fails is not
 exception but a `wherein.Status`.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class WhereinError(Exception):
     """The root of every exception this package raises on purpose."""
@@ -25,3 +28,12 @@ def require(condition: bool, message: str) -> None:
     """Raise `ArgumentError` with `message` unless `condition` holds."""
     if not condition:
         raise ArgumentError(message)
+
+
+@contextmanager
+def about(what: str) -> Iterator[None]:
+    """Let errors that are raised inside begin with what they are about; an empty word changes nothing."""
+    try:
+        yield
+    except (ArgumentError, PictureError) as error:
+        raise type(error)(f"{what}: {error}" if what else str(error)) from error

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -14,11 +15,15 @@ from wherein.formulations.motif_side import MotifSide, motif_side
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.motion import Motion
-from wherein.solve.schedule import Stage
+from wherein.solve.schedule import MOST, Stage
 from wherein.warp import Surface
 
 Poses = NDArray[np.float64]
-"""(B, 3, 3), motif pixels → scene pixels at full size. Not tensors: on 3 × 3 numbers numpy is faster."""
+"""(B, 3, 3), motif pixels → scene pixels at full size. Not tensors: on 3 × 3 numbers numpy is faster, and
+wherever the scene lives, a plan is followed on the CPU."""
+
+_SMALL = 32
+"""Pixels: in a picture of this size every eighth is at the border."""
 
 Box = tuple[int, int, int, int]
 """left, top, right, bottom."""
@@ -29,34 +34,35 @@ class Level:
     """An objective at a scale, and the ways from full-size poses into it and back."""
 
     objective: CorrelationObjective
-    scale: int
+    scene_scale: int
+    motif_scale: int
     corner: tuple[float, float]
     """Where its scene begins, in full-size pixels."""
 
     def enter(self, poses: Poses) -> Variables:
         """The objective's variables of full-size poses."""
-        frames = _reduce(self.scale, *self.corner) @ poses @ _enlarge(self.scale, *self._centre)
-        return Variables(torch.from_numpy(frames).to(self.objective.points.dtype))
+        frames = reduce(self.scene_scale, *self.corner) @ poses @ enlarge(self.motif_scale, *self._centre)
+        return Variables(torch.from_numpy(frames).to(self.objective.points))
 
     def leave(self, at: Variables) -> Poses:
         """Full-size poses of the objective's variables."""
-        frames: Poses = at.pose.numpy().astype(np.float64)
-        return _enlarge(self.scale, *self.corner) @ frames @ _reduce(self.scale, *self._centre)
+        frames: Poses = at.pose.cpu().numpy().astype(np.float64)
+        return enlarge(self.scene_scale, *self.corner) @ frames @ reduce(self.motif_scale, *self._centre)
 
     @property
     def _centre(self) -> tuple[float, float]:
         """Of the points compared, in full-size pixels from the first pixel of the scale on."""
         x, y = self.objective.centre.tolist()
-        return self.scale * x, self.scale * y
+        return self.motif_scale * x, self.motif_scale * y
 
 
-def _enlarge(scale: int, x: float, y: float) -> Poses:
+def enlarge(scale: int, x: float = 0.0, y: float = 0.0) -> Poses:
     """u ↦ scale · u + (scale − 1)/2 + (x, y): from a reduced picture that begins at (x, y), to full size."""
     middle = (scale - 1) / 2
     return np.array(((scale, 0.0, x + middle), (0.0, scale, y + middle), (0.0, 0.0, 1.0)))
 
 
-def _reduce(scale: int, x: float, y: float) -> Poses:
+def reduce(scale: int, x: float = 0.0, y: float = 0.0) -> Poses:
     """Its inverse."""
     middle, s = (scale - 1) / 2, 1 / scale
     return np.array(((s, 0.0, -(x + middle) * s), (0.0, s, -(y + middle) * s), (0.0, 0.0, 1.0)))
@@ -74,29 +80,73 @@ class Pyramid:
     def __init__(self, scene: Float[Tensor, "C H W"], motif: Motif, motion: Motion) -> None:
         self.scene, self.motif, self.motion = scene, motif, motion
         self._scenes: dict[int, tuple[int, int, Tensor]] = {}
-        self._motifs = {1: motif}
+        self._motifs = {1: _inner(motif)}
         right, bottom = motif.width - 1.0, motif.height - 1.0
         self._corners = np.array(((0, right, 0, right), (0, 0, bottom, bottom), (1, 1, 1, 1)))
-        self._sides: dict[tuple[int, int | None], MotifSide] = {}
+        self._sides: dict[tuple[int, int], MotifSide] = {}
 
-    def side(self, scale: int, limit: int | None) -> MotifSide:
-        """The motif's side of the objective at a scale."""
+    @cached_property
+    def support(self) -> int:
+        """How many of the motif's pixels can be compared."""
+        return int((self.motif.mask > 0.5).sum())
+
+    @cached_property
+    def sample(self) -> MotifSide:
+        """All the motif's pixels or, of a large one, about MOST, evenly spread: to judge a pose by."""
+        if self.support <= MOST:
+            return self.side(1, MOST)
+        chosen = torch.nonzero(self.motif.mask.flatten() > 0.5)[:: math.ceil(self.support / MOST), 0]
+        mask = torch.zeros_like(self.motif.mask)
+        mask.view(-1)[chosen] = 1
+        return motif_side(Motif(self.motif.pixels, mask), self.motion)
+
+    def side(self, scale: int, limit: int) -> MotifSide:
+        """The motif's side of the objective at a scale, of the `limit` strongest pixels."""
         if (scale, limit) not in self._sides:
             self._sides[scale, limit] = motif_side(self._reduced(scale), self.motion, limit)
         return self._sides[scale, limit]
 
     def _reduced(self, scale: int) -> Motif:
         if scale not in self._motifs:
-            self._motifs[scale] = self._reduced(scale // 2).pooled(2)
+            self._motifs[scale] = (self._reduced(scale // 2) if scale > 2 else self.motif).pooled(2)
         return self._motifs[scale]
+
+    def seen(self, pose: Poses) -> float:
+        """Which share of the motif's support a pose (3, 3) puts inside the scene."""
+        corners = pose @ self._corners
+        if bool((corners[2] > 0).all()) and self._inside(corners) == 1:
+            return 1.0  # with all of its rectangle
+        side = self.sample
+        points = (side.points + side.centre).double().cpu().numpy()
+        return self._inside(pose @ np.vstack((points.T, np.ones(len(points)))))
+
+    def _inside(self, points: NDArray[np.float64]) -> float:
+        """Which share of the homogeneous points (3, N) lies in the scene, rounding forgiven."""
+        height, width = self.scene.shape[-2:]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x, y = points[:2] / points[2]
+        slack = 1e-3
+        return float(
+            ((x >= -slack) & (x <= width - 1 + slack) & (y >= -slack) & (y <= height - 1 + slack)).mean()
+        )
 
     def level(self, stage: Stage, poses: Poses, robust: bool) -> Level:
         """The objective of a stage, over the part of the scene that the poses can reach."""
-        side = self.side(stage.scale, stage.pixels)
-        box = self._window(poses, stage.scale)
-        surface = Surface(self._part(box, stage.scale))
-        corner = (float(box[0]), float(box[1]))
-        return Level(CorrelationObjective(surface, side, self.motion, robust=robust), stage.scale, corner)
+        side, scene_scale = self.side(stage.scale, stage.pixels), stage.scene_scale
+        return self._level(side, stage.scale, scene_scale, poses, robust)
+
+    def judging(self, poses: Poses) -> Level:
+        """The plain objective over the motif's `sample`."""
+        return self._level(self.sample, 1, 1, poses, robust=False)
+
+    def _level(
+        self, side: MotifSide, motif_scale: int, scene_scale: int, poses: Poses, robust: bool
+    ) -> Level:
+        box = self._window(poses, scene_scale)
+        objective = CorrelationObjective(
+            Surface(self._part(box, scene_scale)), side, self.motion, robust=robust
+        )
+        return Level(objective, scene_scale, motif_scale, (float(box[0]), float(box[1])))
 
     def _window(self, poses: Poses, scale: int) -> Box:
         """The box of all poses with a margin of half the motif, in whole pixels of the scale."""
@@ -135,6 +185,21 @@ class Pyramid:
         if first < 0 or above < 0 or last > part.shape[2] or below > part.shape[1]:
             return None
         return part[:, above:below, first:last]
+
+
+def _inner(motif: Motif) -> Motif:
+    """The motif without the pixels at its outline, as far as enough of it stays.
+
+    A cubic interpolation reaches two pixels: as near to the outline of a motif that was cut out, the scene is
+    a mixture. Where a whole picture ends there is none, but the last pixel's derivative is a guess, which
+    matters where a good part of the pixels are last ones.
+    """
+    whole = bool((motif.mask > 0.5).all())
+    if whole and min(motif.height, motif.width) >= _SMALL:
+        return motif
+    enough = int((motif.mask > 0.5).sum()) / 2
+    insets = (motif.inset(radius) for radius in ((1,) if whole else (2, 1)))
+    return next((inner for inner in insets if int((inner.mask > 0.5).sum()) >= enough), motif)
 
 
 def _side(low: float, high: float, limit: int, scale: int) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from wherein.errors import ArgumentError, PictureError
-from wherein.images.load import Picture, load_picture
+from wherein.images.load import Picture, load_mask, load_picture
 
 H, W = 13, 7  # odd and not square
 
@@ -197,6 +197,26 @@ def test_a_picture_passes_through():
     assert load_picture(picture) is picture
 
 
+# Masks
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.uint16, np.float32])
+def test_a_mask_of_zeros_and_ones_means_no_and_yes(dtype, tmp_path):
+    levels = np.array([[0, 1, 1], [1, 0, 0]], dtype)
+    expected = torch.from_numpy(levels.astype(np.float32))
+    assert torch.equal(load_mask(levels), expected)
+    assert torch.equal(load_mask(torch.from_numpy(levels)), expected)
+    if dtype is np.uint8:
+        Image.fromarray(levels).save(tmp_path / "mask.png")
+        assert torch.equal(load_mask(tmp_path / "mask.png"), expected)
+
+
+def test_a_soft_mask_stays_soft():
+    assert load_mask(np.array([[0, 51, 255]], np.uint8))[0].tolist() == pytest.approx([0, 0.2, 1])
+    assert load_mask(np.array([[0.2, 0.6]]))[0].tolist() == pytest.approx([0.2, 0.6])
+    assert load_mask(np.array([[0, 1, 2]], np.uint8)).max() < 0.01
+
+
 # Wrong arguments, by their words
 
 
@@ -233,6 +253,15 @@ def test_a_picture_passes_through():
 def test_wrong_arguments_say_what_came_and_what_is_allowed(source, words):
     with pytest.raises(ArgumentError, match=re.escape(words)):
         load_picture(source)
+
+
+def test_errors_begin_with_the_role_of_the_picture():
+    with pytest.raises(ArgumentError, match=r"^motif: the array is int64"):
+        load_picture(np.zeros((4, 4), np.int64), role="motif")
+    with pytest.raises(PictureError, match=r"^scene: nowhere\.png: there is no such file"):
+        load_picture("nowhere.png", role="scene")
+    with pytest.raises(ArgumentError, match=r"^the array is"):
+        load_picture(np.zeros((4, 4), np.int64))
 
 
 def test_wrong_keywords_say_what_is_allowed():

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wherein.cli.output import SOME_UNREADABLE, UNREADABLE
 from wherein.cli.scenes import Given, given
 from wherein.cli.work import UnreadableError, read, save
 from wherein.detect import Detections, Detector
@@ -25,7 +26,7 @@ class Outcome:
         """0 done, 3 every scene is unreadable, 4 some are."""
         if not self.unreadable:
             return 0
-        return 4 if self.read else 3
+        return SOME_UNREADABLE if self.read else UNREADABLE
 
 
 def load_template(path: str) -> Template:
@@ -33,7 +34,7 @@ def load_template(path: str) -> Template:
     try:
         return Template.load(path)
     except TemplateError as error:
-        raise UnreadableError(str(error)) from error
+        raise UnreadableError("template", Path(path), error) from error
 
 
 def detect(
@@ -61,5 +62,5 @@ def detect(
 
 def _look(detector: Detector, scene: Given) -> Detections:
     if scene.error is not None:
-        raise UnreadableError(scene.error)
-    return detector(read(scene.path))
+        raise UnreadableError("scene", scene.path, scene.error)
+    return detector(read(scene.path, "scene"))

@@ -4,14 +4,14 @@ Nothing heavy is imported here: torch comes in only when work starts.
 """
 
 import json
-import sys
 import time
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
+from wherein.cli.output import NONE_FOUND, UNREADABLE, USAGE, heard, say, stop
 from wherein.errors import WhereinError
 
 app = typer.Typer(
@@ -22,8 +22,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-NONE_FOUND, USAGE, UNREADABLE = 1, 2, 3
-
 
 class MotionName(StrEnum):
     """The motion models by name; a test keeps them in step with `wherein.motion`."""
@@ -33,18 +31,6 @@ class MotionName(StrEnum):
     SIMILARITY = "similarity"
     AFFINE = "affine"
     HOMOGRAPHY = "homography"
-
-
-def say(record: dict[str, Any]) -> None:
-    """One JSON object on a line of standard output."""
-    sys.stdout.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
-    sys.stdout.flush()
-
-
-def stop(message: str, code: int) -> NoReturn:
-    """One line on standard error, and the exit status."""
-    typer.echo(f"wherein: {message}", err=True)
-    raise typer.Exit(code)
 
 
 @app.callback(invoke_without_command=True)
@@ -87,7 +73,7 @@ def register(
     try:
         record, picture = work.register(scene, motif, motion.value, mask, matrix, robust, draw is not None)
     except work.UnreadableError as error:
-        say({"scene": str(scene), "error": str(error)})
+        say({error.role: str(error.path), "error": str(error)})
         stop(str(error), UNREADABLE)
     except WhereinError as error:
         stop(str(error), USAGE)
@@ -143,9 +129,10 @@ def demo(
     from wherein.cli import show
 
     try:
-        show.demo(out, seed)
+        told = show.demo(out, seed)
     except (WhereinError, OSError) as error:
         stop(str(error), USAGE)
+    typer.echo(told)
 
 
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
@@ -181,4 +168,5 @@ def _matrix(text: str | None) -> Any:
 
 def main() -> None:
     """The console script."""
-    app()
+    with heard():
+        app()

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import typer
 from numpy.typing import NDArray
 
 import wherein
@@ -13,12 +12,16 @@ from wherein.errors import WhereinError
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
 from wherein.images.render import paint
+from wherein.motion import rotation
 from wherein.motion.field import lattice
 from wherein.report.picture import draw_registration
 
 
-def demo(out: Path, seed: int) -> None:
-    """Paint a cat's face into a photograph, turned, stretched, in other light, with noise; then find it."""
+def demo(out: Path, seed: int) -> str:
+    """Paint a cat's face into a photograph, turned, stretched, in other light, with noise; then find it.
+
+    Returns how that went and where the picture is.
+    """
     try:
         from skimage import data
     except ImportError as error:
@@ -40,7 +43,7 @@ def demo(out: Path, seed: int) -> None:
     )
     target = out / "register.png"
     save(draw_registration(scene, motif, found.matrix, start, lines), target)
-    typer.echo(f"{', '.join(lines[:3])}\nwrote {target}")
+    return f"{', '.join(lines[:3])}\nwrote {target}"
 
 
 def cat_face(photograph: NDArray[np.uint8]) -> Motif:
@@ -58,7 +61,8 @@ def hide(
     background = load_picture(photograph).pixels
     height, width = background.shape[-2:]
     first, second = rng.uniform(-1, 1, 2)
-    linear = _turn(first + second) @ np.diag(rng.uniform(0.8, 1.25, 2)) @ _turn(-second)
+    whole, back = rotation(torch.tensor((first + second, -second), dtype=torch.float64)).numpy()
+    linear = whole @ np.diag(rng.uniform(0.8, 1.25, 2)) @ back
     centre = np.array((width - 1, height - 1)) / 2 + rng.uniform(-30, 30, 2)
     shift = centre - linear @ (np.array((motif.width - 1, motif.height - 1)) / 2)
     matrix = np.eye(3)
@@ -66,7 +70,3 @@ def hide(
     painted = paint(background, motif, torch.from_numpy(matrix))
     noise = torch.from_numpy(rng.normal(0, 0.03, painted.shape)).float()
     return (0.75 * painted + 0.1 + noise).clamp(0, 1), matrix[:2]
-
-
-def _turn(angle: float) -> NDArray[np.float64]:
-    return np.array(((np.cos(angle), -np.sin(angle)), (np.sin(angle), np.cos(angle))))

@@ -15,12 +15,14 @@ from jaxtyping import Float
 from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 
+from wherein.detect.bands import Bands
 from wherein.detect.basin import Basin, basin_of
 from wherein.detect.clutter import clutter
 from wherein.detect.evidence import information, weight
 from wherein.detect.exclusion import apart
 from wherein.detect.finder import Finder, Range, Steps
 from wherein.detect.fitting import EUCLIDEAN
+from wherein.detect.likeness import alike
 from wherein.images.gaussian import blur
 from wherein.search.levels import SceneLevels, descend
 from wherein.solve.schedule import Stage
@@ -123,15 +125,15 @@ def calibrate(
     }
     steps = {home: steps_of(basin) for home, basin in basins.items()}
     chance = _chances(Finder(template, ranges, dict.fromkeys(basins, 1.0), steps), scenes, rng, progress)
-    finder = Finder(template, ranges, {home: weight(q) for home, q in chance.items()}, steps)
+    bands = Bands(template, ranges, {home: weight(q) for home, q in chance.items()}, steps)
     empty = []
     for k in range(_EMPTY):
         progress(0.3 + 0.4 * k / _EMPTY, "looking where it is not")
-        empty.append(_best(finder, scenes(k), math.inf))
+        empty.append(_best(bands, scenes(k), 0.99))
     present, rare = [], _rare(empty)
     for k in range(_PRESENT):
         progress(0.7 + 0.3 * k / _PRESENT, "looking where it is")
-        present.append(_best(finder, _spoiled(template, ranges, scenes(k), rng), rare))
+        present.append(_best(bands, _spoiled(template, ranges, scenes(k), rng), rare))
     empty, present = sorted(empty), sorted(present)
     return Calibration(
         fingerprint=template.fingerprint,
@@ -142,7 +144,7 @@ def calibrate(
         threshold=_threshold(empty, present),
         clutter=empty,
         present=present,
-        confused=[],
+        confused=alike(template),
     )
 
 
@@ -193,10 +195,9 @@ def _chances(
     return {home: float(np.clip(np.median(zncc), 0.1, 0.9)) for home, zncc in reached.items()}
 
 
-def _best(finder: Finder, picture: Float[Tensor, "3 H W"], enough: float) -> float:
-    scene = SceneLevels(picture)
-    found = finder(scene, enough, torch.get_num_threads())
-    best = apart(finder, finder.polish(scene, found), 0.0, 1)
+def _best(bands: Bands, picture: Float[Tensor, "3 H W"], enough: float) -> float:
+    found = bands(picture, enough, torch.get_num_threads(), polished=0.0)
+    best = apart(bands.whole, found, 0.0, 1)
     return float(best.scores[0]) if len(best.scores) else 0.0
 
 

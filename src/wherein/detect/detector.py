@@ -4,22 +4,20 @@ import math
 import os
 import time
 
-import numpy as np
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from wherein.detect.assemble import assemble
+from wherein.detect.bands import Bands
 from wherein.detect.calibrate import Calibration, Progress, steps_of
 from wherein.detect.detections import Detections
 from wherein.detect.exclusion import apart
-from wherein.detect.finder import Finder, Judged, Range
+from wherein.detect.finder import Judged, Range
 from wherein.detect.keeping import calibration_for
 from wherein.errors import require
 from wherein.images.load import Source, load_picture
-from wherein.search.levels import SceneLevels
 from wherein.template import Template
-
-_LIKELY = 0.8
-"""Of the threshold: from there on a hypothesis is brought to rest at full size before it is judged."""
 
 
 class Detector:
@@ -74,7 +72,7 @@ class Detector:
             self.calibration = calibration or calibration_for(self.template, self.ranges, progress)
         self.threshold = threshold if threshold is not None else self.calibration.threshold
         steps = {home: steps_of(basin) for home, basin in self.calibration.basins.items()}
-        self.finder = Finder(self.template, self.ranges, self.calibration.weights, steps)
+        self.bands = Bands(self.template, self.ranges, self.calibration.weights, steps)
 
     def __call__(self, scene: Source, color: str = "rgb") -> Detections:
         """Everything that is found in a scene.
@@ -86,14 +84,13 @@ class Detector:
         picture = load_picture(scene, color=color)
         began = time.perf_counter()
         with torch.no_grad():
-            judged = self._judged(SceneLevels(picture.pixels.detach().float().cpu()))
-            items = tuple(assemble(self.finder, judged, k) for k in range(len(judged.scores)))
+            judged = self._judged(picture.pixels.detach().float().cpu())
+            items = tuple(assemble(self.bands.whole, judged, k) for k in range(len(judged.scores)))
         return Detections(items, self.template.name, picture, time.perf_counter() - began)
 
-    def _judged(self, scene: SceneLevels) -> Judged:
-        found = self.finder(scene, self.threshold, self.threads or torch.get_num_threads())
-        likely = found[np.flatnonzero(found.scores >= _LIKELY * self.threshold)]
-        return apart(self.finder, self.finder.polish(scene, likely), self.threshold, self.max_instances)
+    def _judged(self, scene: Float[Tensor, "C H W"]) -> Judged:
+        found = self.bands(scene, self.threshold, self.threads or torch.get_num_threads())
+        return apart(self.bands.whole, found, self.threshold, self.max_instances)
 
 
 def _checked(rotation: float, scale: tuple[float, float]) -> Range:

@@ -6,6 +6,7 @@ be inverted, as Adobe's programs write it. Pillow keeps the high byte only of 16
 16-bit grey is kept whole.
 """
 
+import math
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -18,7 +19,7 @@ from jaxtyping import Float, Shaped
 from PIL import Image
 from torch import Tensor
 
-from wherein.errors import ArgumentError, PictureError, require
+from wherein.errors import ArgumentError, PictureError, about, require
 from wherein.images.decode import as_picture_error, check_size, decode, refuse_misread, strict_pillow, upright
 
 OVERSHOOT = 0.25
@@ -54,7 +55,9 @@ else:
     Source = object  # under test beartype would answer a wrong type before our own error does
 
 
-def load_picture(source: Source, *, color: str = "rgb", max_pixels: int = 200_000_000) -> Picture:
+def load_picture(
+    source: Source, *, color: str = "rgb", max_pixels: int = 200_000_000, role: str = ""
+) -> Picture:
     """Load one picture, in any of the forms it may come in.
 
     Arguments:
@@ -66,6 +69,7 @@ def load_picture(source: Source, *, color: str = "rgb", max_pixels: int = 200_00
             float64, all else becomes float32. A `Picture` is returned as it is.
         color: the order of the channels of an array or a tensor, "rgb" or "bgr" (OpenCV's).
         max_pixels: the most pixels a file or a PIL image may have, by its header.
+        role: what the caller calls the picture, "scene" say: errors begin with it.
 
     Raises:
         PictureError: a file or a PIL image cannot be read whole, or is too large.
@@ -81,6 +85,26 @@ def load_picture(source: Source, *, color: str = "rgb", max_pixels: int = 200_00
     """
     require(color in ("rgb", "bgr"), f"color is {color!r}: give 'rgb' or 'bgr'")
     require(max_pixels > 0, f"max_pixels is {max_pixels}: give a positive number")
+    with about(role):
+        return _loaded(source, color, max_pixels)
+
+
+def load_mask(source: Source, *, role: str = "mask") -> Float[Tensor, "H W"]:
+    """Load a mask: how much each pixel counts, in [0, 1], by the grey of a picture in any form.
+
+    Where the highest level is 1 of 255 (or of 65535), the levels are not greys but no and yes, as
+    `array.astype(numpy.uint8)` makes them of booleans, and 1 counts whole.
+
+    >>> load_mask(np.array([[0, 1, 1]], dtype=np.uint8))
+    tensor([[0., 1., 1.]])
+    """
+    levels = load_picture(source, role=role).pixels.mean(0)
+    highest = float(levels.detach().amax())
+    binary = any(math.isclose(highest, 1 / full, rel_tol=1e-5) for full in (255, 65535))
+    return (levels > 0).to(levels.dtype) if binary else levels
+
+
+def _loaded(source: Source, color: str, max_pixels: int) -> Picture:
     if isinstance(source, Picture):
         return source
     if isinstance(source, Tensor):

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.errors import require
+from wherein.images.load import Source, load_mask, load_picture
 from wherein.images.pool import pool
 
 
@@ -50,6 +51,17 @@ class Motif:
         pixels = self.pixels * (self.mask > 0)
         return Motif(F.pad(pixels, (radius,) * 4), F.pad(self.mask, (radius,) * 4))
 
+    def inset(self, radius: int) -> "Motif":
+        """The same motif with a mask of at most ½ where it is `radius` pixels or less from the outside.
+
+        These pixels still say how the motif goes on, but are not well inside it any more.
+        """
+        inner = F.pad(self.mask > 0.5, (radius,) * 4)
+        for _ in range(radius):  # a square of 3 at a time, by rows and by columns: faster than any pooling
+            inner = inner[1:-1] & inner[:-2] & inner[2:]
+            inner = inner[:, 1:-1] & inner[:, :-2] & inner[:, 2:]
+        return Motif(self.pixels, torch.where(inner, self.mask, self.mask.clamp_max(0.5)))
+
     def pooled(self, factor: int) -> "Motif":
         """The motif at 1/factor of its size: each pixel the mean of factor², as far as they are in the mask.
 
@@ -61,3 +73,22 @@ class Motif:
         rest = (0, -self.width % factor, 0, -self.height % factor)
         planes = pool(F.pad(planes, rest) if any(rest) else planes, factor)
         return Motif(planes[:-1] / planes[-1].clamp_min(torch.finfo(planes.dtype).eps), planes[-1])
+
+
+def load_motif(source: Source, mask: Source | None, color: str, device: torch.device) -> Motif:
+    """The motif on the scene's device, with its mask: the one given, or its alpha, or all of it."""
+    picture = load_picture(source, color=color, role="motif")
+    pixels = picture.pixels.detach().float()
+    if mask is not None:
+        weights = load_mask(mask).detach().float()
+    else:
+        weights = picture.mask.detach().float() if picture.mask is not None else torch.ones_like(pixels[0])
+    require(
+        weights.shape == pixels.shape[-2:],
+        f"the mask is {tuple(weights.shape)}, the motif {tuple(pixels.shape[-2:])}: they must agree",
+    )
+    require(
+        bool((weights > 0.5).any()),
+        "the motif's mask is empty: at least one pixel must be more than half in it",
+    )
+    return Motif(pixels.to(device), weights.to(device))

@@ -10,6 +10,7 @@ from wherein.motion.models import (
     Similarity,
     Translation,
     motion_named,
+    rotation,
 )
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "Similarity",
     "Translation",
     "motion_named",
+    "rotation",
 ]

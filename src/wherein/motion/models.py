@@ -39,6 +39,8 @@ class Motion(ABC):
     """P: how many parameters it has."""
     linear: ClassVar[bool] = True
     """Whether the matrix is linear in the parameters, so that the projection onto it is the proximal map."""
+    projective: ClassVar[bool] = False
+    """Whether the matrix may have perspective, so that its last row is not always (0, 0, 1)."""
 
     def identity(self, *batch: int, like: Tensor | None = None) -> Params:
         """The parameters of the transformation that moves nothing."""
@@ -154,7 +156,7 @@ class Affine(Motion):
 class Homography(Motion):
     """x ↦ H x / (H x)_3 with H_33 = 1; parameters: those of `Affine`, then the perspective (h_x, h_y)."""
 
-    name, size, linear = "homography", 8, False
+    name, size, linear, projective = "homography", 8, False, True
 
     _affine: ClassVar[Affine] = Affine()
 

@@ -20,7 +20,7 @@ Matrix = NDArray[np.float64]
 def to_image(pixels: Float[Tensor, "3 H W"]) -> Image.Image:
     """A picture as Pillow has them, 8 bits."""
     levels = (pixels.clamp(0, 1) * 255).round().to(torch.uint8)
-    return Image.fromarray(levels.movedim(0, -1).contiguous().numpy())
+    return Image.fromarray(levels.movedim(0, -1).contiguous().cpu().numpy())
 
 
 def homogeneous(matrix: Matrix) -> Float[Tensor, "3 3"]:
@@ -32,8 +32,8 @@ def homogeneous(matrix: Matrix) -> Float[Tensor, "3 3"]:
 def outline(motif: Motif) -> Float[Tensor, "N 2"]:
     """A polygon around the motif: the convex hull of its support, by its extreme points in 72 directions."""
     rows, columns = torch.nonzero(motif.mask > 0.5, as_tuple=True)
-    points = torch.stack((columns, rows), -1).double()
-    angles = torch.arange(72, dtype=torch.float64) * (2 * torch.pi / 72)
+    points = torch.stack((columns, rows), -1).double().cpu()
+    angles = torch.arange(72, dtype=points.dtype, device=points.device) * (2 * torch.pi / 72)
     farthest = (points @ torch.stack((angles.cos(), angles.sin()))).argmax(0)
     return points[torch.unique_consecutive(farthest)]
 
@@ -49,8 +49,9 @@ def draw_outline(
 
 def brought_back(scene: Float[Tensor, "3 H W"], motif: Motif, matrix: Matrix) -> Float[Tensor, "3 h w"]:
     """The part of the scene that `matrix` says is the motif, upright."""
-    field = transform(homogeneous(matrix), lattice(motif.height, motif.width, torch.empty(0).double()))
-    return warp(scene, field.to(scene.dtype)) * (motif.mask > 0.5)
+    full = homogeneous(matrix)
+    field = transform(full, lattice(motif.height, motif.width, full))
+    return warp(scene, field.to(scene)) * (motif.mask > 0.5)
 
 
 def draw_registration(

@@ -72,7 +72,9 @@ def descend(scene: SceneLevels, motif: MotifLevels, motion: Motion, stage: Stage
     if not len(poses):
         return Descended(poses, np.zeros(0))
     side = motif.side(stage.scale, motion, stage.pixels)
-    level = Level(CorrelationObjective(scene.surface(stage.scale), side, motion), stage.scale, (0.0, 0.0))
+    level = Level(
+        CorrelationObjective(scene.surface(stage.scale), side, motion), stage.scale, stage.scale, (0.0, 0.0)
+    )
     ended = align(
         level.objective,
         level.enter(poses),

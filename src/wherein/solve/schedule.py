@@ -2,24 +2,37 @@
 
 from dataclasses import dataclass
 
+MOST = 2**18
+"""Pixels that are compared at most, the strongest: more make a pose no better, only later and larger."""
+
+_DEEPEST = 7
+"""Halvings at most."""
+
 
 @dataclass(frozen=True)
 class Stage:
     """One stage of a coarse-to-fine fit.
 
     Arguments:
-        scale: the picture is reduced by this factor; 1 is full size.
+        scale: the motif is reduced by this factor; 1 is full size.
         steps: Gauss–Newton steps at most; 0 only looks at the cost.
         keep: how many of the poses go on to the next stage.
-        pixels: how many of the motif's pixels are compared at most; None: all.
+        pixels: how many of the motif's pixels are compared at most.
         tolerance: a pose has come to rest where a step moves it by less, in pixels of the stage.
+        finer: the scene is reduced by this factor less, for a motif that the scene shows smaller.
     """
 
     scale: int
     steps: int
     keep: int = 1
-    pixels: int | None = None
+    pixels: int = MOST
     tolerance: float = 1e-2
+    finer: int = 1
+
+    @property
+    def scene_scale(self) -> int:
+        """The factor by which the scene is reduced."""
+        return max(self.scale // self.finer, 1)
 
 
 @dataclass(frozen=True)
@@ -28,17 +41,21 @@ class Search:
 
     Arguments:
         thin: the stages.
+        refine: then from their scale to half size.
         turns: by how many degrees the starts are turned from one to the next.
         shapes: whether to begin from other scales and stretches too.
         shifts: to how many places on each side to shift the start, along each axis.
         spacing: by how many pixels: about the width of the basin of attraction at the stages' scale.
+        size: of the motif in the scene, about which the other scales lie, against the start's.
     """
 
     thin: tuple[Stage, ...]
+    refine: tuple[Stage, ...]
     turns: float = 15.0
     shapes: bool = True
     shifts: int = 0
     spacing: int = 0
+    size: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -46,43 +63,67 @@ class Plan:
     """How `register` spends its effort: as long as the fit is not good, from one search to the next.
 
     Attributes:
-        alone: the coarsest scale, from the start alone.
+        alone: from the start alone: from the coarsest scale to half size.
         searches: in the order in which they are tried.
-        refine: from the coarsest scale to half size.
         finish: at full size: the strongest pixels, then all, where a hundred times finer a tolerance keeps
             the end of the descent out of the error.
     """
 
     alone: tuple[Stage, ...]
     searches: tuple[Search, ...]
-    refine: tuple[Stage, ...]
     finish: tuple[Stage, Stage] = (
         Stage(1, 8, pixels=3000, tolerance=1e-3),
         Stage(1, 60, tolerance=1e-4),
     )
 
+    @property
+    def judge(self) -> Stage:
+        """Where poses that came different ways are compared."""
+        return self.alone[-1]
 
-def coarse_to_fine(height: int, width: int, support: float) -> Plan:
+
+def coarse_to_fine(height: int, width: int, support: int) -> Plan:
     """The plan for a motif of that size, with that many pixels in its support.
 
-    The coarsest scale leaves the motif at least 10 pixels high and wide and 100 pixels in its support: below
-    that, poses can no longer be told apart. The second search is at half of it, where thin strokes show that
-    the coarsest has lost; the third looks further away, the last closer.
+    The second search is at half of the coarsest scale, where thin strokes show that the coarsest has lost;
+    the third looks for the motif at half its size, the fourth further away, the last closer.
     """
-    scale = next((s for s in (8, 4, 2) if min(height, width) / s >= 10 and support / s**2 >= 100), 1)
+    scale = _coarsest(min(height, width), support)
+    half = max(scale // 2, 1)
     searches = (
-        Search(_thinned(scale, 8)),
-        Search(_thinned(max(scale // 2, 1), 4)),
-        Search(_thinned(scale, 8), shapes=False, shifts=2, spacing=3 * scale),
-        Search(_thinned(max(scale // 2, 1), 8), turns=7.5, shifts=1, spacing=2 * scale),
+        Search(_thinned(scale, 8), _refining(scale)),
+        Search(_thinned(half, 4), _refining(half)),
+        Search(_thinned(scale, 8, finer=2), _refining(scale, finer=2), size=0.5),
+        Search(_thinned(scale, 8), _refining(scale), shapes=False, shifts=2, spacing=3 * scale),
+        Search(_thinned(half, 8), _refining(half), turns=7.5, shifts=1, spacing=2 * scale),
     )
-    refine = tuple(s for s in (Stage(4, 6, 3, pixels=600), Stage(2, 8, pixels=1200)) if s.scale < scale)
-    return Plan((Stage(scale, 8, pixels=600),), searches, refine)
+    return Plan((Stage(scale, 8, pixels=600), *_refining(scale)), searches)
 
 
-def _thinned(scale: int, keep: int) -> tuple[Stage, ...]:
+def _coarsest(size: int, support: int) -> int:
+    """The scale that leaves a motif at least 10 pixels high and wide and 100 in its support.
+
+    Below that, poses can no longer be told apart. Beyond 8 it leaves twice as many: what is lost is fine
+    texture, and the price of a pixel there is small.
+    """
+
+    def enough(scale: int) -> bool:
+        room = 1 if scale <= 8 else 2
+        return size / scale >= 10 * room and support / scale**2 >= 100 * room**2
+
+    return max((2**k for k in range(_DEEPEST + 1) if enough(2**k)), default=1)
+
+
+def _thinned(scale: int, keep: int, finer: int = 1) -> tuple[Stage, ...]:
     return (
-        Stage(scale, 0, 64, pixels=150),
-        Stage(scale, 3, 16, pixels=250),
-        Stage(scale, 6, keep, pixels=500),
+        Stage(scale, 0, 64, pixels=150, finer=finer),
+        Stage(scale, 3, 16, pixels=250, finer=finer),
+        Stage(scale, 6, keep, pixels=500, finer=finer),
     )
+
+
+def _refining(scale: int, finer: int = 1) -> tuple[Stage, ...]:
+    """From the next scale to half size."""
+    scales = [2**k for k in reversed(range(1, scale.bit_length() - 1))]
+    few = [Stage(s, 6, 3, pixels=600, finer=finer) for s in scales[:-1]]
+    return (*few, *(Stage(s, 8, pixels=1200, finer=finer) for s in scales[-1:]))

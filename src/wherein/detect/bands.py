@@ -1,0 +1,123 @@
+"""Scales from the smallest to the largest, an octave at a time.
+
+Descent and screening want scene and motif at about one size. An object that is larger in the scene is looked
+for in the scene reduced by a power of 2, one that is smaller by the template reduced; within a band what is
+left of the scale is between 1/√2 and √2.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float
+from torch import Tensor
+
+from wherein.detect.finder import Finder, Judged, Range, Steps
+from wherein.images.load import Picture
+from wherein.images.pool import pool
+from wherein.pyramid import enlarge, reduce
+from wherein.search.levels import SceneLevels
+from wherein.template import Template, Tree
+from wherein.template.tree import Part
+
+_LIKELY = 0.8
+"""Of what is enough: from there on a hypothesis is brought to rest at full size before it is judged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """A finder for one octave.
+
+    Attributes:
+        finder: of the template reduced by `canvas`, in scenes reduced by `scene`; one of the two is 1.
+    """
+
+    finder: Finder
+    scene: int
+    canvas: int
+
+    def __call__(self, scene: Float[Tensor, "C H W"], enough: float, threads: int, polished: float) -> Judged:
+        """Polished hypotheses, in the pixels of the scene and of the template as they are."""
+        levels = SceneLevels(pool(scene, self.scene) if self.scene > 1 else scene)
+        found = self.finder(levels, enough, threads)
+        found = found[np.flatnonzero(found.scores >= polished)]
+        found = self.finder.polish(levels, found)
+        if self.scene == self.canvas == 1:
+            return found
+        before, after = enlarge(self.scene), reduce(self.canvas)
+        frames = {home: before @ frame @ after for home, frame in found.placed.frames.items()}
+        return replace(found, placed=replace(found.placed, frames=frames))
+
+
+class Bands:
+    """All octaves of a range of scales.
+
+    Arguments:
+        template, ranges, weights, steps: as of `Finder`.
+    """
+
+    def __init__(
+        self,
+        template: Template,
+        ranges: Range,
+        weights: Mapping[str, float],
+        steps: Mapping[str, Steps],
+    ) -> None:
+        self.whole = Finder(template, ranges, weights, steps)
+        self.bands = [
+            _band(template, replace(ranges, scale=scale), octave, weights, steps)
+            for octave, scale in octaves(*ranges.scale)
+        ]
+
+    def __call__(
+        self, scene: Float[Tensor, "C H W"], enough: float, threads: int = 1, polished: float | None = None
+    ) -> Judged:
+        """Hypotheses of all bands.
+
+        Arguments:
+            scene: where to look.
+            enough: the score of a sure find.
+            threads: for the first look.
+            polished: the least score that goes on to full size; by default a little below what is enough.
+        """
+        least = _LIKELY * enough if polished is None else polished
+        first, *rest = (band(scene, enough, threads, least) for band in self.bands)
+        for other in rest:
+            first = first.and_also(other)
+        return first
+
+
+def octaves(low: float, high: float) -> list[tuple[int, tuple[float, float]]]:
+    """Which powers of 2 a range of scales needs, and which part of the range falls to each."""
+    first, last = (math.floor(math.log2(scale) + 0.5) for scale in (low, high))
+    if high / low <= 2 and max(high, 1 / low) <= 2:
+        return [(0, (low, high))]  # as one: little is lost
+    return [(k, (max(low, 2 ** (k - 0.5)), min(high, 2 ** (k + 0.5)))) for k in range(first, last + 1)]
+
+
+def _band(
+    template: Template,
+    ranges: Range,
+    octave: int,
+    weights: Mapping[str, float],
+    steps: Mapping[str, Steps],
+) -> Band:
+    scene, canvas = 2 ** max(octave, 0), 2 ** max(-octave, 0)
+    low, high = (scale / 2**octave for scale in ranges.scale)
+    smaller = reduced(template, canvas) if canvas > 1 else template
+    return Band(Finder(smaller, replace(ranges, scale=(low, high)), weights, steps), scene, canvas)
+
+
+def reduced(template: Template, factor: int) -> Template:
+    """The template at 1/factor of its size."""
+
+    def smaller(part: Part) -> Part:
+        motif = part.motif.pooled(factor) if part.motif is not None else None
+        (x, y), middle = part.pivot, (factor - 1) / 2
+        pivot = ((x - middle) / factor, (y - middle) / factor)
+        return replace(part, motif=motif, at=(part.at[0] / factor, part.at[1] / factor), pivot=pivot)
+
+    canvas = Picture(pool(template.canvas.pixels, factor), None)
+    parts = Tree({name: smaller(part) for name, part in template.parts.items()})
+    return replace(template, canvas=canvas, parts=parts)

@@ -1,0 +1,66 @@
+"""The way from a start to the best pose: which contender wins, and what is counted on the way."""
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from wherein.descent import Candidates, Descent, fit
+from wherein.images.motif import Motif
+from wherein.motion import MOTIONS, Motion
+from wherein.pyramid import Pyramid
+from wherein.solve.schedule import Stage, coarse_to_fine
+from wherein.starts import around
+
+JUDGE = Stage(2, 8, pixels=1200)
+
+
+def shifted(x: float, y: float) -> NDArray[np.float64]:
+    return np.array([[1, 0, x], [0, 1, y], [0, 0, 1.0]])
+
+
+def descent(motion: Motion = MOTIONS["similarity"]) -> Descent:
+    """A motif that lies at (40, 30) in its scene."""
+    rng = np.random.default_rng(5)
+    picture = sum(np.kron(rng.random((96 // s, 128 // s)), np.ones((s, s))) for s in (4, 8, 16, 32))
+    scene = torch.from_numpy(np.stack([picture / picture.max()] * 3)).float()
+    return Descent(Pyramid(scene, Motif.whole(scene[:, 30:70, 40:90]), motion), robust=False)
+
+
+def test_contenders_are_compared_in_one_stage() -> None:
+    """One brings a low cost from elsewhere, the other a high one: only what they cost here counts."""
+    flattered = Candidates(shifted(46, 36)[None], np.float32([1e-6]), np.array([3]), ())
+    right = Candidates(shifted(40, 30)[None], np.float32([0.9]), np.array([7]), ())
+    for contenders in ((flattered, right), (right, flattered)):
+        best = descent().best_of(JUDGE, *contenders)
+        assert np.allclose(best.poses, right.poses)
+        assert (best.steps[0], best.costs[0] < 1e-3) == (7, True)
+
+
+def test_steps_before_a_probe_count() -> None:
+    descend = descent()
+    found = descend((Stage(4, 1, pixels=600),), Candidates.at(shifted(46, 25)[None]))
+    assert not found.good
+    probed = descend.probe(JUDGE, found)
+    only = descend((JUDGE,), Candidates.at(probed.poses))
+    assert probed.costs[0] < found.costs[0]
+    assert probed.steps[0] > found.steps[0] == 1
+    assert only.steps[0] < probed.steps[0]
+
+
+def test_a_start_that_is_close_is_not_searched_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wherein.descent.around", lambda *_: pytest.fail("searched"))
+    plan = coarse_to_fine(40, 50, 2000)
+    best = fit(descent(), shifted(41, 29), plan, everywhere=True)
+    assert np.allclose(best.poses[0], shifted(40, 30), atol=1e-2)
+
+
+@pytest.mark.parametrize(("name", "shapes"), [("translation", 1), ("euclidean", 1), ("similarity", 5)])
+def test_starts_move_only_what_the_motion_can(name: str, shapes: int) -> None:
+    search = coarse_to_fine(40, 50, 2000).searches[0]
+    motif = descent().pyramid.motif
+    starts = around(MOTIONS[name], motif, search, everywhere=True)
+    turns = 24 if name != "translation" else 1
+    assert starts.shape == (turns * shapes, 3, 3)
+    assert np.allclose(starts @ (24.5, 19.5, 1), (24.5, 19.5, 1))  # the centre stays
+    assert len(np.unique(np.linalg.det(starts).round(6))) == shapes

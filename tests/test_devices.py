@@ -1,0 +1,62 @@
+"""Tensors are made where the scene is. There may be no second device here: one that holds nothing will do."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+import wherein
+from wherein import native
+from wherein.formulations import CorrelationObjective, Variables
+from wherein.images.motif import Motif
+from wherein.motion import MOTIONS
+from wherein.pyramid import Level
+from wherein.report.picture import draw_registration
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[None]:
+    """What is made without saying where is made elsewhere, and cannot be mixed with the scene."""
+    torch.set_default_device("meta")
+    yield
+    torch.set_default_device(None)
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("motion", MOTIONS)
+@pytest.mark.parametrize("robust", [True, False])
+def test_the_default_device_is_none_of_our_business(
+    motion: str, robust: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native, "serves", lambda *_: False)  # C is for the CPU, this is for the others
+    scene = np.kron(np.random.default_rng(0).random((12, 16)), np.ones((8, 8)))
+    motif = np.dstack((*[scene[30:70, 40:90]] * 3, np.ones((40, 50))))
+    found = wherein.register(scene, motif, motion, start=[[1, 0, 38], [0, 1, 31]], robust=robust)
+    assert np.abs(found.matrix[:2, 2] - (40, 30)).max() < 0.1
+    pixels = torch.from_numpy(np.stack([scene] * 3)).float()
+    mask = torch.ones(40, 50, device="cpu")
+    assert draw_registration(pixels, Motif(pixels[:, 30:70, 40:90], mask), found.matrix, None).width > 128
+
+
+def test_poses_enter_a_level_on_its_device() -> None:
+    objective = object.__new__(CorrelationObjective)
+    objective.points, objective.centre = torch.empty(0, 2, device="meta"), torch.zeros(2)
+    entered = Level(objective, 1, 1, (0.0, 0.0)).enter(np.eye(3)[None])
+    assert (entered.pose.device.type, entered.pose.dtype) == ("meta", torch.float32)
+
+
+def test_poses_leave_a_level_for_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(torch.Tensor, "cpu", lambda tensor: asked.append(tensor.shape) or tensor)
+    objective = object.__new__(CorrelationObjective)
+    objective.points, objective.centre = torch.empty(0, 2), torch.zeros(2)
+    Level(objective, 1, 1, (0.0, 0.0)).leave(Variables(torch.eye(3)[None]))
+    assert asked == [(1, 3, 3)]
+
+
+def test_a_start_may_be_a_tensor_that_asks_for_gradients() -> None:
+    scene = np.kron(np.random.default_rng(0).random((12, 16)), np.ones((8, 8)))
+    start = torch.tensor([[1.0, 0, 38], [0, 1, 31]], requires_grad=True)
+    found = wherein.register(scene, scene[30:70, 40:90], start=start)
+    assert np.abs(found.matrix[:, 2] - (40, 30)).max() < 0.1
