@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.evidence import information, score
-from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker, likely
+from wherein.detect.evidence import FOUND, information, score
+from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker, despite_covers, likely
 from wherein.detect.hypotheses import from_pairs, from_singles, settled
 from wherein.detect.pieces import Piece, Pieces
 from wherein.detect.placing import Placed, at_joint, place
@@ -132,8 +132,9 @@ class Finder:
     def by_body(self, scene: SceneLevels, threads: int = 1) -> Judged:
         """Hypotheses from the body."""
         assert self.of_body is not None, "a template with a body"
-        found = likely(self.of_body(scene, threads))
         fitting = self.of_body.fitting
+        found = likely(self.of_body(scene, threads))
+        found = despite_covers(scene, fitting, self._motion, Stage(fitting.judged, 12, pixels=1200), found)
         root = self.pieces.tree.root
         placed = Placed({root: found.poses @ fitting.away}, {root: found.zncc})
         return self.judge(scene, self._with_limbs(scene, placed))
@@ -173,7 +174,10 @@ class Finder:
         for factor in (4, 2):
             stage = Stage(max(min(factor, fitting.near), fitting.judged), 8, pixels=600)
             found = descend(scene, fitting.levels, self._motion, stage, found.poses)
-        return Placed({root: found.poses @ fitting.away}, {root: found.zncc})
+        # One that is covered says nothing, and must not pull the limbs aside.
+        sure = self.weights[body.home] * information(found.zncc) >= FOUND
+        frames = np.where(sure[:, None, None], found.poses @ fitting.away, placed.frames[root])
+        return Placed({root: frames}, {root: np.where(sure, found.zncc, -1.0)})
 
     @property
     def _motion(self) -> Motion:
