@@ -150,7 +150,7 @@ def calibrate(
 
 def steps_of(basin: Basin) -> Steps:
     """Looks so close that between two of them every pose is well inside a basin."""
-    return Steps(min(1.5 * basin.turn, 15.0), min(basin.ratio**1.5, 1.15))
+    return Steps(min(1.5 * basin.turn, 15.0), min(basin.ratio**1.5, 1.2))
 
 
 class _Backgrounds:
