@@ -19,7 +19,8 @@ from wherein.solve.schedule import Stage
 from wherein.template import Template
 
 _LEADING, _BESIDES = 4, 3
-"""Limbs that are looked for everywhere where there is no body to go by; and where there is one, but hidden."""
+"""Limbs that are looked for everywhere where there is no body to go by; and where there is one, but
+hidden."""
 
 _HYPOTHESES = 12
 """That are followed down the tree."""
