@@ -1,11 +1,13 @@
 """template.json ↔ Template, as a folder or a .zip of it."""
 
 import json
+import lzma
 import math
 import os
 import shutil
 import tempfile
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
@@ -138,7 +140,9 @@ class Template:
             "paint_order": list(self.paint_order),
             "parts": parts,
         }
-        (folder / DESCRIPTION).write_text(json.dumps(spec, indent=1, ensure_ascii=False) + "\n")
+        (folder / DESCRIPTION).write_text(
+            json.dumps(spec, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
         _to_image(self.canvas).save(folder / "canvas.png")
         for name, file in names.items():
             motif = self.parts[name].motif
@@ -159,56 +163,92 @@ def _to_image(picture: Picture) -> Image.Image:
     return Image.fromarray(np.ascontiguousarray(levels.detach().cpu().movedim(0, -1).numpy()))
 
 
+_DAMAGE = (
+    OSError,
+    EOFError,
+    RuntimeError,
+    NotImplementedError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+)
+"""What reading an archive raises where it is damaged, encrypted or packed in a way we cannot undo."""
+
+
 def _from_zip(path: Path) -> Template:
     with tempfile.TemporaryDirectory(prefix="wherein-") as temporary:
         folder = Path(temporary)
         try:
             with zipfile.ZipFile(path) as archive:
-                files = [info for info in archive.infolist() if not info.is_dir()]
-                if sum(info.file_size for info in files) > _LARGEST:
-                    raise TemplateError(f"{path} unpacks to more than {_LARGEST // 2**20} MB")
-                homes = [PurePosixPath(i.filename).parent for i in files if _is_description(i.filename)]
-                if len(homes) != 1:
-                    raise TemplateError(f"{path} has {len(homes)} files {DESCRIPTION}: one is needed")
-                for info in files:
-                    name = PurePosixPath(info.filename)
-                    # Nothing in an archive chooses a place outside.
-                    if name.is_relative_to(homes[0]) and ".." not in name.parts:
-                        target = folder / name.relative_to(homes[0])
-                        target.parent.mkdir(parents=True, exist_ok=True)
-                        target.write_bytes(archive.read(info))
-        except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
+                _unpack(archive, folder, path)
+        except _DAMAGE as error:
             raise TemplateError(f"{path} cannot be unpacked: {error}") from error
         return _from_folder(folder, shown=path)
 
 
-def _is_description(filename: str) -> bool:
-    return PurePosixPath(filename).name == DESCRIPTION
+def _unpack(archive: zipfile.ZipFile, folder: Path, shown: Path) -> None:
+    """The files beside and below template.json; nothing in an archive chooses a place outside."""
+    files = {PurePosixPath(i.filename): i for i in archive.infolist() if not i.is_dir()}
+    if sum(info.file_size for info in files.values()) > _LARGEST:
+        raise TemplateError(f"{shown} unpacks to more than {_LARGEST // 2**20} MB")
+    for name in files:
+        if name.is_absolute() or ".." in name.parts:
+            raise TemplateError(f"{shown} holds {str(name)!r}, which would leave its folder")
+    homes = [name.parent for name in files if name.name == DESCRIPTION]
+    if len(homes) != 1:
+        raise TemplateError(f"{shown} has {len(homes)} files {DESCRIPTION}: one is needed")
+    for name, info in files.items():
+        if name.is_relative_to(homes[0]):
+            target = folder / name.relative_to(homes[0])
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(archive.read(info))
 
 
 def _from_folder(folder: Path, shown: Path | None = None) -> Template:
     where = shown or folder
     try:
-        text = (folder / DESCRIPTION).read_text(encoding="utf-8")
+        # "-sig": editors on Windows begin a file with a byte order mark.
+        text = (folder / DESCRIPTION).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise TemplateError(f"{where} has no {DESCRIPTION} that can be read: {error}") from error
     try:
-        spec = _TemplateSpec.model_validate(json.loads(text))
-    except json.JSONDecodeError as error:
-        raise TemplateError(f"{where}: {DESCRIPTION} is not JSON: {error}") from error
+        return _assemble(folder, _TemplateSpec.model_validate(_parse(text)))
     except ValidationError as error:
         raise TemplateError(f"{where}: {_in_words(error)}") from error
-    try:
-        return _assemble(folder, spec)
     except TemplateError as error:
         raise TemplateError(f"{where}: {error}") from error
+
+
+def _parse(text: str) -> dict[str, Any]:
+    try:
+        description = json.loads(text, object_pairs_hook=_each_once)
+    except RecursionError:
+        raise TemplateError(f"{DESCRIPTION} is not JSON: it is nested too deeply") from None
+    except TemplateError:
+        raise
+    except ValueError as error:  # a number of too many digits is not a JSONDecodeError
+        raise TemplateError(f"{DESCRIPTION} is not JSON: {error}") from error
+    if not isinstance(description, dict):
+        raise TemplateError(f"{DESCRIPTION}: it must be an object, but is a {type(description).__name__}")
+    return description
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """JSON lets the last of two parts of a name win, without a word."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise TemplateError(f'{DESCRIPTION} names "{key}" twice')
+        found[key] = value
+    return found
 
 
 def _in_words(error: ValidationError) -> str:
     first = error.errors()[0]
     place = [str(step) for step in first["loc"]]
-    what = f'the part "{place[1]}"' if place[:1] == ["parts"] and len(place) > 1 else DESCRIPTION
-    field = ".".join(place[2:] if place[:1] == ["parts"] else place)
+    of_part = place[:1] == ["parts"] and len(place) > 1
+    what = f'the part "{place[1]}"' if of_part else DESCRIPTION
+    field = ".".join(place[2:] if of_part else place)
     return f'{what}: "{field}": {first["msg"]}' if field else f"{what}: {first['msg']}"
 
 
