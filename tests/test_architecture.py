@@ -24,6 +24,8 @@ ORDER = [
     "pyramid",
     "registration",
     "template",
+    "search",
+    "detect",
     "report",
     "cli",
 ]

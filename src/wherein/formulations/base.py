@@ -14,6 +14,7 @@ its projection onto a motion, and the normal equations of Gauss–Newton, JᵀQJ
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -163,6 +164,23 @@ class QuadraticFormulation(Formulation):
         hessian = weighted @ columns.flatten(2).mT
         gradient = torch.einsum("bpchw,bchw->bp", columns, slope)
         return Evaluation(cost, gradient, hessian, self.background_gradient(slope))
+
+    textured: ClassVar[bool] = True
+    """Whether only differences of brightness count; spikes stand on black, and black means none."""
+
+    def similarity(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B"]:
+        """ZNCC of scene and target under Q, NCC for spikes: 0 where there is nothing to see.
+
+        NCC = ⟨z, Qx̂⟩ / √(⟨z, Qz⟩⟨x̂, Qx̂⟩); for ZNCC the channels' means are removed first.
+        """
+        warped, target = self._warp(fields.transform(frame, self.points)), self.target(None)
+        if self.textured:
+            warped, target = self._demean(warped), self._demean(target)
+        overlap, energy, whole = (
+            (left * self.metric(right)).sum((-3, -2, -1))
+            for left, right in ((warped, target), (warped, warped), (target, target))
+        )
+        return overlap / (energy * whole).sqrt().clamp_min(torch.finfo(warped.dtype).tiny)
 
     def background_gradient(self, slope: Float[Tensor, "B C h w"]) -> Float[Tensor, "B C h w"] | None:
         """∇_β φ from Q(a z + b − x̂), where there is a background model β."""

@@ -6,11 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from wherein.errors import require
 from wherein.formulations.base import QuadraticFormulation
 from wherein.images.gaussian import Sigma, blur, gaussian_1d, separable
 from wherein.images.motif import Motif
 from wherein.motion.field import centre_of, lattice
-from wherein.warp import KEYS, Surface
+from wherein.warp import KEYS, Relief, Surface
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,9 @@ class CostSmoothed:
         lighting: eliminate gain and bias of the scene.
         a: of the cubic kernel.
         taps: a filter to use in place of the Gaussian, odd and symmetric (it can be learned).
+        spacing: compare every so many pixels along each axis, each for spacing² of them: where scene and
+            weights are smooth, their sum over a coarser lattice is the same.
+        relief: interpolate Dy as a picture (see `wherein.warp.Relief`): for smooth scenes, less work.
     """
 
     sigma: Sigma = 3.0
@@ -36,6 +40,11 @@ class CostSmoothed:
     lighting: bool = False
     a: float = KEYS
     taps: Float[Tensor, " K"] | None = None
+    spacing: int = 1
+    relief: bool = False
+
+    def __post_init__(self) -> None:
+        require(self.spacing >= 1, f"spacing must be 1 or more pixels, but came as {self.spacing}")
 
     def bind(self, scene: Float[Tensor, "*S C H W"], motif: Motif) -> "CostSmoothedFormulation":
         """This cost for a scene and a motif; here the only convolutions are made."""
@@ -50,17 +59,19 @@ class CostSmoothedFormulation(QuadraticFormulation):
         pad = taps.numel() // 2
         centre = centre_of(motif.height, motif.width, motif.pixels)
         points = lattice(motif.height, motif.width, motif.pixels, pad) - centre
-        super().__init__(
-            Surface(blur(scene, settings.scene_sigma), settings.a), points, centre, settings.lighting
-        )
+        kind = Relief if settings.relief else Surface
+        surface = kind(blur(scene, settings.scene_sigma), settings.a)
+        thin = (..., *2 * (slice(None, None, settings.spacing),))
+        super().__init__(surface, points[thin[1:]], centre, settings.lighting)
         padded = motif.padded(pad)
-        self.weight = separable(padded.mask, taps)
+        weight = separable(padded.mask, taps)
         smoothed = separable(padded.masked, taps)
         # Where the weight is zero the target is free: nothing is compared there.
-        self._target = smoothed / torch.where(self.weight > 0, self.weight, torch.ones_like(self.weight))
+        target = smoothed / torch.where(weight > 0, weight, torch.ones_like(weight))
         # ½ Σ g_Δ ‖x_o‖² − ½ Σ w x̂²: what is left at the best warped scene there could be.
         mass = taps.sum() ** 2
-        self.floor = 0.5 * (mass * (motif.mask * motif.pixels**2).sum() - (self._target * smoothed).sum())
+        self.floor = 0.5 * (mass * (motif.mask * motif.pixels**2).sum() - (target * smoothed).sum())
+        self.weight, self._target = weight[thin] * settings.spacing**2, target[thin]
         self.tally.convolutions += 3
 
     def target(self, background: Tensor | None) -> Float[Tensor, "C h w"]:  # noqa: D102

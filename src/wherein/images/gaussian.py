@@ -76,6 +76,21 @@ def offsets_2d(radius: int, like: Tensor) -> Float[Tensor, "K K 2"]:
     return torch.stack((x, y), -1)
 
 
+def gaussian_spots(
+    points: Float[Tensor, "N 2"], sigma: Sigma, height: int, width: int
+) -> Float[Tensor, "N H W"]:
+    """The density g_σ² about each point (x, y), sampled on a picture: spikes that need no whole pixels.
+
+    A Gaussian with a mean of its own, and not a filter on a rounded spike: its derivative in the point
+    exists everywhere.
+    """
+    level = torch.as_tensor(sigma, dtype=points.dtype, device=points.device)
+    grid = torch.arange(max(height, width), dtype=points.dtype, device=points.device)
+    x = torch.exp(-0.5 * ((grid[:width] - points[:, :1]) / level) ** 2)
+    y = torch.exp(-0.5 * ((grid[:height] - points[:, 1:]) / level) ** 2)
+    return y[:, :, None] * x[:, None, :] / (2 * math.pi * level**2)
+
+
 def blur(picture: Float[Tensor, "*B H W"], sigma: Sigma) -> Float[Tensor, "*B H W"]:
     """g_σ² ∗ picture, the same size, zeros outside; σ = 0 gives the picture back."""
     return separable(picture, gaussian_1d(sigma, like=picture).to(picture.dtype))

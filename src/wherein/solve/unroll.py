@@ -13,7 +13,15 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from wherein.errors import require
-from wherein.formulations import MotionObjective, Objective, Settings, Spikes, Variables
+from wherein.formulations import (
+    CostSmoothed,
+    Formulation,
+    MotionObjective,
+    Objective,
+    Settings,
+    Spikes,
+    Variables,
+)
 from wherein.images.gaussian import gaussian_1d, value_of
 from wherein.images.motif import Motif
 from wherein.motion import Motion
@@ -80,6 +88,9 @@ class UnrolledStage(nn.Module):
         self.layers, self._settings = layers, settings
         self.log_sigma = nn.Parameter(sigma.log()) if value_of(sigma) > 0 and not filters else None
         self.half_taps: nn.Parameter | None = None
+        self.log_scene_sigma: nn.Parameter | None = None
+        if isinstance(settings, CostSmoothed) and value_of(settings.scene_sigma) > 0:
+            self.log_scene_sigma = nn.Parameter(torch.as_tensor(settings.scene_sigma).log())
         if filters:
             require(
                 not isinstance(settings, Spikes),
@@ -90,13 +101,17 @@ class UnrolledStage(nn.Module):
 
     def settings(self, like: Tensor) -> Settings:
         """The formulation as it is now."""
+        settings = self._settings
+        if self.log_scene_sigma is not None:
+            assert isinstance(settings, CostSmoothed)
+            settings = replace(settings, scene_sigma=self.log_scene_sigma.to(like).exp())
         if self.half_taps is not None:
-            assert not isinstance(self._settings, Spikes)
+            assert not isinstance(settings, Spikes)
             half = self.half_taps.to(like)
-            return replace(self._settings, taps=torch.cat((half.flip(0)[:-1], half)))
+            return replace(settings, taps=torch.cat((half.flip(0)[:-1], half)))
         if self.log_sigma is None:
-            return self._settings
-        return replace(self._settings, sigma=self.log_sigma.to(like).exp())
+            return settings
+        return replace(settings, sigma=self.log_sigma.to(like).exp())
 
 
 @dataclass(frozen=True)
@@ -162,14 +177,27 @@ class Unrolled(nn.Module):
             scene: (C, H, W), or (B, C, H, W).
             base: where to start, motif pixels → scene pixels; the identity where there is none.
         """
-        motif = Motif(self.pixels.to(scene), self.mask.to(scene))
         pose: Tensor | None = None
         for stage in self.stages:
             assert isinstance(stage, UnrolledStage)
-            formulation = stage.settings(scene).bind(scene, motif)
-            objective = MotionObjective(formulation, self.motion, base, self.inverse)
-            solution: Solution = stage.layers(objective, objective.start(pose))
-            pose = solution.variables.pose
-        return Unrolling(
-            objective.matrix(solution.variables), solution.cost, solution.variables.pose, solution.status
-        )
+            found = self.run(stage, self.bind(stage, scene), base, pose)
+            pose = found.pose
+        return found
+
+    def bind(self, stage: UnrolledStage, scene: Float[Tensor, "*S C H W"]) -> Formulation:
+        """The stage's formulation of this scene and the motif, as both are now."""
+        motif = Motif(self.pixels.to(scene), self.mask.to(scene))
+        return stage.settings(scene).bind(scene, motif)
+
+    def run(
+        self,
+        stage: UnrolledStage,
+        formulation: Formulation,
+        base: Float[Tensor, "B 3 3"] | None,
+        pose: Float[Tensor, "B P"] | None = None,
+    ) -> Unrolling:
+        """One stage, from the pose of the one before."""
+        objective = MotionObjective(formulation, self.motion, base, self.inverse)
+        solution: Solution = stage.layers(objective, objective.start(pose))
+        at = solution.variables
+        return Unrolling(objective.matrix(at), solution.cost, at.pose, solution.status)

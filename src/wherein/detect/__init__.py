@@ -1,0 +1,1 @@
+"""A template of parts in a scene."""

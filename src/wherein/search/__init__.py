@@ -1,0 +1,1 @@
+"""One motif, every place."""
