@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from wherein.detect.nodes import Hyperparameters, Node, Occurrences, group, leaf
 from wherein.errors import require
 from wherein.template import Template
-from wherein.template.extract import OccurrenceMotif, from_joints, from_maps
+from wherein.template.extract import OccurrenceMotif, from_joints, from_maps, joints_below
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,9 @@ class PaperNetwork(nn.Module):
     Example:
         >>> from wherein.images.gaussian import blur
         >>> from wherein.images.motif import Motif
-        >>> colours = torch.rand(3, 12, 16, generator=torch.Generator().manual_seed(0))
-        >>> motif = Motif.whole(blur(colours, 2.0))
-        >>> network = PaperNetwork(Template.rigid("logo", motif), Hyperparameters(stride=6))
-        >>> scene = torch.zeros(3, 40, 50)
-        >>> scene[:, 10:22, 21:37] = motif.pixels
+        >>> scene = blur(torch.rand(3, 60, 80, generator=torch.Generator().manual_seed(0)), 2.0)
+        >>> logo = Template.rigid("logo", Motif.whole(scene[:, 10:26, 21:43]))
+        >>> network = PaperNetwork(logo, Hyperparameters(stride=8))
         >>> found = network(scene).nodes["logo"]
         >>> found.matrix[found.cost.argmin(), :2, 2].detach().round(decimals=1)
         tensor([21., 10.])
@@ -69,12 +67,11 @@ class PaperNetwork(nn.Module):
 
     def _group(self, name: str, extracted: OccurrenceMotif) -> Node:
         parts = self.template.parts
-        children = parts.children(name)
         require(
-            len(children) > 1,
+            len(parts.children(name)) > 1,
             f'the group "{name}" has one part: the paper\'s network needs two spikes or more to see a turn',
         )
-        joints = torch.tensor([parts[child].joint for child in children]) - torch.tensor(extracted.at)
+        joints = joints_below(self.template, name) - torch.tensor(extracted.at)
         return group(extracted, joints, parts[name].pivot, self.chosen)
 
     def forward(self, scene: Float[Tensor, "3 H W"]) -> Traversal:
@@ -103,10 +100,13 @@ class PaperNetwork(nn.Module):
         """Take the groups' motifs from what the network itself sees on the canvas (appendix A.4).
 
         What `from_joints` says beforehand is then measured, with all that the leaves do wrong. The canvas
-        stands on black, as the paper has it.
+        stands on its mean colour: on black, as the paper has it, its outline would be a sharper edge than
+        any scene has, too steep for steps that suit scenes.
         """
-        canvas = self.template.canvas
-        scene = canvas.pixels if canvas.mask is None else canvas.pixels * canvas.mask
+        pixels, mask = self.template.canvas.pixels, self.template.canvas.mask
+        cover = torch.ones_like(pixels[0]) if mask is None else mask
+        mean = (pixels * cover).sum((1, 2), keepdim=True) / cover.sum()
+        scene = pixels * cover + (1 - cover) * mean
         found: dict[str, Occurrences] = {}
         for index, name in enumerate(self.order):
             if not self._is_leaf(name):

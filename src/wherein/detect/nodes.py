@@ -137,7 +137,7 @@ def leaf(motif: Motif, pivot: tuple[float, float], chosen: Hyperparameters) -> N
     )
     stages = [
         UnrolledStage(
-            settings, ProximalLayers(depth, rate * curvature_steps(settings, motif)), chosen.filters
+            settings, ProximalLayers(depth, rate * curvature_steps(settings, motif), None), chosen.filters
         )
         for (settings, depth), rate in zip(rounds, (chosen.rate, chosen.fine_rate), strict=True)
     ]
@@ -175,7 +175,7 @@ def group(
     left = math.sqrt(chosen.spike_sigma**2 - chosen.sigma0**2)
     # A Gaussian on a lattice of less than half its width is summed to a millionth.
     settings = RigidSpikes(left, spacing=max(1, int(chosen.spike_sigma / 4)))
-    stage = UnrolledStage(settings, ProximalLayers(chosen.spike_steps, steps), chosen.filters)
+    stage = UnrolledStage(settings, ProximalLayers(chosen.spike_steps, steps, None), chosen.filters)
     missing = 1 / (8 * math.pi * channels * chosen.spike_sigma**2)
     return Node(
         Unrolled(motif, Euclidean(), [stage], learn_motif=True),

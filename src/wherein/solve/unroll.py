@@ -36,23 +36,26 @@ class ProximalLayers(nn.Module):
     Arguments:
         depth: T.
         pose: the first step sizes, one for each component of the pose (P,).
-        background: the step size of the background model.
+        background: the step size of the background model; None where the formulation has none.
         hold: in the first `hold` steps only the background moves (appendix A.3: 5).
     """
 
     moves: Tensor
 
-    def __init__(self, depth: int, pose: Float[Tensor, " P"], background: float = 1.0, hold: int = 0) -> None:
+    def __init__(
+        self, depth: int, pose: Float[Tensor, " P"], background: float | None = 1.0, hold: int = 0
+    ) -> None:
         super().__init__()
         require(depth > hold >= 0, f"a depth of {depth} layers with {hold} held leaves no step")
         require(bool((pose > 0).all()), "step sizes must be positive: they are learned by their logarithm")
         self.log_pose = nn.Parameter(pose.log().repeat(depth, 1))
-        self.log_background = nn.Parameter(pose.new_tensor(background).log())
+        self.log_background = None if background is None else nn.Parameter(pose.new_tensor(background).log())
         self.register_buffer("moves", (torch.arange(depth) >= hold).to(pose.dtype))
 
     def forward(self, objective: Objective, start: Variables) -> Solution:
         """From `start`, through all the layers."""
-        sizes, background = self.log_pose.exp() * self.moves[:, None], self.log_background.exp()
+        sizes = self.log_pose.exp() * self.moves[:, None]
+        background = 1.0 if self.log_background is None else self.log_background.exp()
         return proximal_gradient(objective, start, [Step(size, background) for size in sizes])
 
 

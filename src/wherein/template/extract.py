@@ -34,9 +34,15 @@ class OccurrenceMotif:
     at: tuple[int, int]
 
 
+def joints_below(template: Template, node: str) -> Float[Tensor, "C 2"]:
+    """The joints of a node's children, (x, y) on the canvas."""
+    children = template.parts.children(node)
+    return torch.tensor([template.parts[child].joint for child in children], dtype=torch.float32)
+
+
 def from_joints(template: Template, node: str, sigma0: float) -> OccurrenceMotif:
     """What the children of a node show at rest: a spike of width σ0 on each joint."""
-    joints = torch.tensor([template.parts[child].joint for child in template.parts.children(node)])
+    joints = joints_below(template, node)
     # exp(−r²/2σ0²) = 1/20: where `from_maps` would crop.
     reach = math.ceil(sigma0 * math.sqrt(-2 * math.log(SUPPORT)))
     low, high = joints.amin(0).floor().long() - reach, joints.amax(0).ceil().long() + reach + 1
