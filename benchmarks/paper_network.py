@@ -1,10 +1,10 @@
 """The rotation sweep of the paper's Figure 3 with the paper's network, on the paper's tree (no body).
 
-`python -m benchmarks.paper_network [--limit 30] [--out results/paper_network.json]` needs ../shared. Of the
-sweeps "limbs" are the scenes turn_*.png, whose limbs turn by up to 15° besides; in "rest" the whole crab turns
-in the middle of a beach, as in the paper; `--random N` adds N scenes of random place, angle within ±22.5° and
-limbs within ±15°: whether a part falls between two strides depends on where it is. An instance is found where the root is within 4 px and
-5° of the truth, a part where its centre is within 1 px and its angle within 1°.
+`python -m benchmarks.paper_network [--limit 30] [--random N] [--out FILE.json]` needs ../shared.
+Sweeps: "limbs", the scenes turn_*.png, whose limbs turn by up to 15° besides; "rest", the crab turning as a
+whole in the middle of a beach, as in the paper; "random", N scenes of random places, angles within ±22.5° and
+limbs within ±15°, since a part may fall between two strides or not. An instance is found where its root is
+within 4 px and 5° of the truth, a part where its centre is within 1 px and its angle within 1°.
 """
 
 import argparse

@@ -10,7 +10,7 @@ from wherein.errors import ArgumentError
 from wherein.formulations import CostSmoothed
 from wherein.images.gaussian import blur
 from wherein.images.motif import Motif
-from wherein.motion import Euclidean, Translation
+from wherein.motion import Euclidean
 from wherein.search.strides import Screen, grid, pieces, register_strides
 from wherein.solve import GaussNewtonLayers, Unrolled, UnrolledStage
 
@@ -82,6 +82,15 @@ def test_gradients_do_not_depend_on_pieces(scene: Tensor, network: Unrolled) -> 
         torch.testing.assert_close(one, other, rtol=1e-8, atol=1e-10)
 
 
+def test_what_diverges_is_left_out(scene: Tensor, network: Unrolled) -> None:
+    starts = grid((57, 71), (13, 15), 20, scene)
+    starts[1, 0] = torch.nan
+    found = register_strides(network, scene, starts)
+    assert found.stride.tolist() == [0, *range(2, len(starts))]
+    found.cost.sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in network.parameters())
+
+
 def test_nothing_similar_is_no_error(scene: Tensor, network: Unrolled) -> None:
     starts = grid((57, 71), (13, 15), 20, scene)
     none = register_strides(network, scene, starts, Screen(similarity=1.1))
@@ -104,4 +113,3 @@ def test_similarity_sees_through_light_but_not_through_its_lack(scene: Tensor) -
 def test_pieces_fit(scene: Tensor) -> None:
     bound = CostSmoothed(0.0).bind(scene, Motif.whole(scene[:, :10, :10]))
     assert [pieces(bound, memory) for memory in (1.0, 1e5, 1e6)] == [1, 1, 10]
-    assert Translation().size == 2

@@ -239,6 +239,6 @@ def test_a_zip_that_unpacks_to_too_much(
     toy: Template, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = toy.save(tmp_path / "t.zip")
-    monkeypatch.setattr("wherein.template.bundle._LARGEST", 1000)
+    monkeypatch.setattr("wherein.template.archive.LARGEST", 1000)
     with pytest.raises(TemplateError, match="unpacks to more than"):
         Template.load(path)

@@ -21,7 +21,6 @@ from wherein.solve import Unrolled, UnrolledStage
 BYTES_PER_SAMPLE = 1000
 """Of one compared point in one step, about: 16 rows and weights, 9 planes, and what is made of them."""
 
-
 _Found = tuple[Tensor, Tensor, Tensor]
 """Matrices, costs and poses of the strides of one stage."""
 
@@ -44,7 +43,7 @@ class Screen:
 
 @dataclass(frozen=True)
 class Registered:
-    """What came of the strides that were followed to the end, N of them."""
+    """What came of the strides that were followed to the end and did not diverge, N of them."""
 
     stride: Int[Tensor, " N"]
     """Which of the starts it was."""
@@ -114,7 +113,10 @@ def register_strides(
             kept = torch.nonzero(similarities(formulation, base, piece) > screen.similarity)[:, 0]
         found = _run(network, stage, formulation, base[kept], pose, piece)
     assert found is not None, "a network has a stage"
-    return Registered(kept, found[0], found[1])
+    matrix, cost, _ = found
+    # A stride that diverged was not found; as a number it would spoil the map and every gradient.
+    whole = cost.detach().isfinite() & matrix.detach().flatten(1).isfinite().all(1)
+    return Registered(kept[whole], matrix[whole], cost[whole])
 
 
 def pieces(formulation: Formulation, memory: float) -> int:

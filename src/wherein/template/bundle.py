@@ -1,13 +1,11 @@
 """template.json ↔ Template, as a folder or a .zip of it."""
 
 import json
-import lzma
 import math
 import os
 import shutil
 import tempfile
 import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
@@ -20,13 +18,11 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.images.load import Picture, load_picture
 from wherein.images.motif import Motif
+from wherein.template.archive import unpack
 from wherein.template.tree import Part, Point, Tree
 
 FORMAT = "wherein-template/1"
 DESCRIPTION = "template.json"
-
-_LARGEST = 512 * 2**20
-"""Bytes that the files of a .zip may unpack to."""
 
 
 class _Spec(BaseModel):
@@ -163,45 +159,10 @@ def _to_image(picture: Picture) -> Image.Image:
     return Image.fromarray(np.ascontiguousarray(levels.detach().cpu().movedim(0, -1).numpy()))
 
 
-_DAMAGE = (
-    OSError,
-    EOFError,
-    RuntimeError,
-    NotImplementedError,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-)
-"""What reading an archive raises where it is damaged, encrypted or packed in a way we cannot undo."""
-
-
 def _from_zip(path: Path) -> Template:
     with tempfile.TemporaryDirectory(prefix="wherein-") as temporary:
-        folder = Path(temporary)
-        try:
-            with zipfile.ZipFile(path) as archive:
-                _unpack(archive, folder, path)
-        except _DAMAGE as error:
-            raise TemplateError(f"{path} cannot be unpacked: {error}") from error
-        return _from_folder(folder, shown=path)
-
-
-def _unpack(archive: zipfile.ZipFile, folder: Path, shown: Path) -> None:
-    """The files beside and below template.json; nothing in an archive chooses a place outside."""
-    files = {PurePosixPath(i.filename): i for i in archive.infolist() if not i.is_dir()}
-    if sum(info.file_size for info in files.values()) > _LARGEST:
-        raise TemplateError(f"{shown} unpacks to more than {_LARGEST // 2**20} MB")
-    for name in files:
-        if name.is_absolute() or ".." in name.parts:
-            raise TemplateError(f"{shown} holds {str(name)!r}, which would leave its folder")
-    homes = [name.parent for name in files if name.name == DESCRIPTION]
-    if len(homes) != 1:
-        raise TemplateError(f"{shown} has {len(homes)} files {DESCRIPTION}: one is needed")
-    for name, info in files.items():
-        if name.is_relative_to(homes[0]):
-            target = folder / name.relative_to(homes[0])
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(archive.read(info))
+        unpack(path, Path(temporary), DESCRIPTION)
+        return _from_folder(Path(temporary), shown=path)
 
 
 def _from_folder(folder: Path, shown: Path | None = None) -> Template:
