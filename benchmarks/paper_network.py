@@ -88,7 +88,9 @@ def limbs(limit: float) -> Iterator[Truth]:
 
 def rest(crab: Template, limit: float) -> Iterator[Truth]:
     """The crab as a whole, in the middle of a crop of the beach."""
-    background = next(_crops(np.random.default_rng(0)))
+    beach = load_picture(BEACH).pixels
+    top, left = (beach.shape[1] - SIZE[1]) // 2, (beach.shape[2] - SIZE[0]) // 2
+    background = beach[:, top : top + SIZE[1], left : left + SIZE[0]]
     for angle in sorted({sign * a + 0.0 for a in HALF for sign in (-1, 1) if a <= limit}):
         root = placed(angle, 1.0, ((SIZE[0] - 1) / 2, (SIZE[1] - 1) / 2), crab.centre)
         places = matrices(crab.parts, root, {})

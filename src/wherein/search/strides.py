@@ -97,7 +97,8 @@ def register_strides(
         starts: λ, where the motif's top-left pixel starts.
         screen: which strides to leave out.
         memory: about how many bytes the samples of one piece of the batch may take. More is not faster: small
-            pieces stay in the cache. It does not change the result.
+            pieces stay in the cache. It does not change the result. On the way back of a gradient all steps
+            of one piece are held at once: some thirty times as much.
     """
     base, kept = shift_matrix(starts), torch.arange(len(starts), device=starts.device)
     found: _Found | None = None
