@@ -15,6 +15,7 @@ from wherein.detect.detections import Detections
 from wherein.detect.exclusion import apart
 from wherein.detect.finder import Judged, Range
 from wherein.detect.keeping import calibration_for
+from wherein.detect.occurrence import Map, occurrence
 from wherein.errors import require
 from wherein.images.load import Source, load_picture
 from wherein.template import Template
@@ -87,6 +88,21 @@ class Detector:
             judged = self._judged(picture.pixels.detach().float().cpu())
             items = tuple(assemble(self.bands.whole, judged, k) for k in range(len(judged.scores)))
         return Detections(items, self.template.name, picture, time.perf_counter() - began)
+
+    def occurrence(self, scene: Source, color: str = "rgb") -> dict[str, Map]:
+        """What the first look sees: how well the body (or each leading limb) fits with its centre at each
+        pixel.
+
+        Arguments:
+            scene, color: as of a call.
+
+        Returns:
+            (H, W) arrays of ZNCC in the pixels of the scene, by the name of the part that was compared.
+        """
+        picture = load_picture(scene, color=color)
+        threads = self.threads or torch.get_num_threads()
+        with torch.no_grad():
+            return occurrence(self.bands, picture.pixels.detach().float().cpu(), threads)
 
     def _judged(self, scene: Float[Tensor, "C H W"]) -> Judged:
         found = self.bands(scene, self.threshold, self.threads or torch.get_num_threads())
