@@ -62,7 +62,7 @@ def _paint(rng: np.random.Generator, x: Image, y: Image) -> Image:
     )
 
 
-def _texture(rng: np.random.Generator, u: Image, v: Image, radius: float) -> Image:
+def _texture(rng: np.random.Generator, u: Image, v: Image, radius: float) -> NDArray[np.float64]:
     """Shading, and stripes, checks, grain or nothing."""
     shade = rng.normal(0, 0.15) * u / max(radius, 1) + rng.normal(0, 0.15) * v / max(radius, 1)
     angle, period, strength = rng.uniform(0, np.pi), rng.uniform(3, 20), rng.uniform(0, 0.35)

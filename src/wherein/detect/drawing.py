@@ -17,7 +17,7 @@ from wherein.images.load import Picture
 if TYPE_CHECKING:
     from wherein.detect.detections import Detection
 
-_MISSING: Color = (215, 215, 215)
+_MISSING: Color = (240, 240, 240)
 _SMALL, _LARGE = 900, 2600
 """Sides in pixels: a smaller picture is drawn at twice its size, a larger one without smooth lines."""
 
@@ -66,8 +66,8 @@ def _outlines(
             pen.line(closed, fill=palette[name], width=3 * fine, joint="curve")
             continue
         for dash in dashes(closed[:-1], 6.0 * fine):
-            pen.line(dash, fill=INK, width=3 * fine)
-            pen.line(dash, fill=_MISSING, width=fine)
+            pen.line(dash, fill=INK, width=4 * fine)
+            pen.line(dash, fill=_MISSING, width=2 * fine)
 
 
 def dashes(corners: Sequence[Corner], length: float) -> Iterator[tuple[Corner, Corner]]:
