@@ -37,23 +37,19 @@ def _branch(tree: Tree, name: str) -> str:
 def about_search(detector: Detector) -> str:
     """Which poses were looked for, from which score on, and how rare such scores are."""
     known, ranges = detector.calibration, detector.ranges
-    low, high = ranges.scale
+    (low, high), (least, most) = ranges.scale, known.limits.scale
     scales = f"scale {low:g}" if ranges.fixed else f"scales {low:g} to {high:g}"
     given = "" if detector.threshold == known.threshold else ", given in place of the calibrated one"
     facts = [
-        f"Looked for: rotations within ±{ranges.rotation:g}°, {scales}.",
+        f"Looked for: rotations within ±{ranges.rotation:g}°, {scales}; at rest it is found within "
+        f"±{known.limits.rotation:g}° and at scales {least:.2f} to {most:.2f}.",
         f"Least score of a detection: {number(detector.threshold, 3)}{given}; "
         f"one as high comes by chance {rarity(known.false_alarms(detector.threshold))}.",
         f"Calibrated on {len(known.clutter)} scenes without the template, whose best score was "
         f"{number(max(known.clutter), 3)}, and {len(known.present)} with it, whose least was "
         f"{number(min(known.present), 3)}.",
     ]
-    if not known.separates:
-        facts.append("<strong>No threshold keeps this template apart from clutter: expect misses.</strong>")
-    facts += [
-        f"{text(a)} and {text(b)} look alike (ZNCC {number(zncc)}) and may be taken for one another."
-        for a, b, zncc in known.confused
-    ]
+    facts += [f"Mind that {text(doubt)}." for doubt in known.doubts]
     listed = "".join(f"<p>{fact}</p>" for fact in facts)
     return f'<section class="search"><h2>Scores</h2>{_strip(known, detector.threshold)}{listed}</section>\n'
 

@@ -49,7 +49,7 @@ def _shapes(parts: PageParts, place: str, k: int, item: Detection, size: tuple[i
     letters = max(size) / 45
     x = float(np.clip((corners[:, 0].min() + corners[:, 0].max()) / 2, letters, size[0] - letters))
     y = float(np.clip(corners[:, 1].min() - letters / 2, letters, size[1] - letters))
-    return f'<g>{outlines}<text x="{x:.1f}" y="{y:.1f}" font-size="{letters:.1f}">{k}</text></g>'
+    return f'<g>{outlines}<text x="{x:.1f}" y="{y:.1f}" style="--size: {letters:.1f}px">{k}</text></g>'
 
 
 def _outline(parts: PageParts, place: str, k: int, name: str, part: PartFound) -> str:
