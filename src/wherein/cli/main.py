@@ -130,17 +130,16 @@ def demo(
     out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Another pose, light and noise for each seed.")] = 0,
 ) -> None:
-    """Find a cat's face in a photograph of something else, and write a picture of it.
+    """Find robots of moving parts in a photograph; write what was found as pictures and a page.
 
     Example: wherein demo --out demo
     """
     from wherein.cli import show
 
     try:
-        told = show.demo(out, seed)
-    except (WhereinError, OSError) as error:
+        show.demo(out, seed, typer.echo)
+    except WhereinError as error:
         stop(str(error), USAGE)
-    typer.echo(told)
 
 
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
