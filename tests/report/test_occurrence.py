@@ -47,6 +47,12 @@ def test_without_a_body_each_limb_has_a_map() -> None:
     assert set(finder.occurrence(scene(template))) == {"body", "arm"}
 
 
+def test_a_scene_too_small_to_look_at_has_a_map_of_nothing() -> None:
+    maps = detector(toy()).occurrence(torch.full((3, 3, 2), 0.5))
+    assert maps["body"].shape == (3, 2)
+    assert (maps["body"] == -1).all()
+
+
 def test_heat_keeps_the_highest_and_the_proportions() -> None:
     values = np.zeros((500, 1200), np.float32)
     values[123, 457] = 1.0

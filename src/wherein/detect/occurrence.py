@@ -46,7 +46,10 @@ def _seekers(band: Band) -> tuple[Seeker, ...]:
 def _map(seeker: Seeker, scene: SceneLevels, reduced: int, size: tuple[int, int], threads: int) -> Map:
     """The best over all kernels, brought to the size of the scene: a reduced pixel covers factor² of it."""
     first = seeker.fitting.first
-    maps = screen(scene.surface(first).scene, seeker.kernels, threads)
+    small = scene.surface(first).scene
+    if not small.numel():  # a scene of fewer pixels than one of the reduced scene covers
+        return np.full(size, -1.0, np.float32)
+    maps = screen(small, seeker.kernels, threads)
     inner = slice(maps.margin, -maps.margin or None)
     best = maps.best.amax(0)[inner, inner]
     factor = first * reduced
