@@ -153,7 +153,7 @@ def test_draw_writes_a_picture_a_scene_and_overwrites_nothing(folder: Path) -> N
     assert detect(folder, *arguments).exit_code == 4
     assert sorted(p.name for p in out.iterdir()) == ["a.png", "b.png"]
     with Image.open(out / "a.png") as drawn:
-        assert drawn.width == 320
+        assert drawn.width == 6 * 160
     before = (out / "a.png").stat().st_mtime_ns
     again = detect(folder, *arguments)
     assert again.exit_code == 2

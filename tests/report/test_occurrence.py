@@ -48,8 +48,8 @@ def test_without_a_body_each_limb_has_a_map() -> None:
 
 
 def test_a_scene_too_small_to_look_at_has_a_map_of_nothing() -> None:
-    maps = detector(toy()).occurrence(torch.full((3, 3, 2), 0.5))
-    assert maps["body"].shape == (3, 2)
+    maps = detector(toy()).occurrence(torch.full((3, 1, 2), 0.5))
+    assert maps["body"].shape == (1, 2)
     assert (maps["body"] == -1).all()
 
 
@@ -65,13 +65,13 @@ def test_a_drawing_shows_the_scene_outlines_and_a_legend() -> None:
     template = toy()
     found = detector(template)(scene(template))
     drawn = found.draw()
-    assert drawn.width == 320
-    assert drawn.height > 240
+    assert drawn.width == 6 * 160
+    assert drawn.height > 6 * 120
     pixels = np.asarray(drawn).reshape(-1, 3)
     for color in colors(("body", "arm")).values():
         assert (pixels == color).all(1).sum() > 100
     nothing = detector(template)(empty()).draw()
-    assert nothing.width == 320
+    assert nothing.width == 6 * 160
 
 
 def test_colours_differ() -> None:
@@ -83,5 +83,5 @@ def test_colours_differ() -> None:
 def test_drawing_what_lies_outside_the_frame() -> None:
     template = toy()
     found = detector(template)(scene(template, at=(20.0, 15.0)))
-    assert found.draw().size[0] == 320
+    assert found.draw().size[0] == 6 * 160
     assert torch.isfinite(found.scene.pixels).all()

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from wherein.detect.detections import Detection
 
 _MISSING: Color = (240, 240, 240)
-_SMALL, _LARGE = 900, 2600
-"""Sides in pixels: a smaller picture is drawn at twice its size, a larger one without smooth lines."""
+_SMALL, _MOST, _LARGE = 900, 8, 2600
+"""Pixels of the longer side below which a picture is enlarged, how many times at most, and from which on its
+lines are not smoothed."""
 
 Corner = tuple[float, float]
 Box = tuple[float, float, float, float]
@@ -33,7 +34,7 @@ def draw_detections(scene: Picture, items: Sequence["Detection"]) -> Image.Image
     A part that was found has a full line in its colour, one that was not a grey dashed one where it would be.
     """
     image = _to_image(scene)
-    zoom = 2 if max(image.size) < _SMALL else 1
+    zoom = min(_MOST, -(-_SMALL // max(image.size)))
     fine = 2 if zoom * max(image.size) < _LARGE else 1
     image = image.resize((image.width * zoom * fine, image.height * zoom * fine), Image.Resampling.BICUBIC)
     palette = colors(dict.fromkeys(name for item in items for name, part in item.parts.items() if part.leaf))

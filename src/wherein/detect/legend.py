@@ -26,7 +26,8 @@ def with_legend(
     line = int(1.5 * _extent("Ág", font)[1])
     columns, across = _columns(palette, image.width, font, line)
     rows = -(-len(palette) // columns)
-    page = Image.new("RGB", (image.width, image.height + int(line * (rows + len(lines) + 1.3))), PAPER)
+    width = max(image.width, *(_extent(text, font)[0] + line for text in lines))
+    page = Image.new("RGB", (width, image.height + int(line * (rows + len(lines) + 1.3))), PAPER)
     page.paste(image, (0, 0))
     pen, top = ImageDraw.Draw(page), image.height + line // 2
     for number, (name, color) in enumerate(palette.items()):
@@ -46,8 +47,9 @@ def summaries(items: Sequence["Detection"]) -> list[str]:
     for number, item in enumerate(items[:_MOST], 1):
         leaves = {name: part.found for name, part in item.parts.items() if part.leaf}
         missing = [name for name, found in leaves.items() if not found]
+        angle = round(item.angle, 1) + 0.0  # never −0
         lines.append(
-            f"{number}: score {item.score:.2f}, turned {item.angle:.1f}°, scale {item.scale:.3f}, "
+            f"{number}: score {item.score:.2f}, turned {angle:.1f}°, scale {item.scale:.3f}, "
             f"{sum(leaves.values())} of {len(leaves)} parts found"
             + (f", not {', '.join(missing)}" if 0 < len(missing) < 4 else "")
         )
