@@ -11,6 +11,7 @@ from wherein.detect.detections import Detections
 from wherein.detect.finder import Range
 from wherein.detect.keeping import calibration_for
 from wherein.detect.methods import METHODS, PAPER_THRESHOLD, ByPaper, ByPieces, Search
+from wherein.detect.occurrence import Map
 from wherein.errors import require
 from wherein.images.load import Source, load_picture
 from wherein.template import Template
@@ -95,6 +96,20 @@ class Detector:
         with torch.no_grad():
             items = self.search(picture.pixels.detach().float().cpu(), self.max_instances)
         return Detections(items, self.template.name, picture, time.perf_counter() - began)
+
+    def occurrence(self, scene: Source, color: str = "rgb") -> dict[str, Map]:
+        """Where parts could be: of the body (or each leading limb) how well it fits with its centre at each
+        pixel; of the paper's network the occurrence map of every node.
+
+        Arguments:
+            scene, color: as of a call.
+
+        Returns:
+            (H, W) arrays in the pixels of the scene, by the name of the part.
+        """
+        picture = load_picture(scene, color=color, role="scene")
+        with torch.no_grad():
+            return self.search.occurrence(picture.pixels.detach().float().cpu())
 
 
 def _checked(rotation: float, scale: tuple[float, float]) -> Range:

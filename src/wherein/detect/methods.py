@@ -16,6 +16,7 @@ from wherein.detect.detections import Detection
 from wherein.detect.exclusion import apart
 from wherein.detect.finder import Range
 from wherein.detect.network import PaperNetwork
+from wherein.detect.occurrence import Map, occurrence
 from wherein.detect.paper import PaperDetection, PaperDetector
 from wherein.errors import require
 from wherein.template import Template
@@ -33,6 +34,9 @@ class Search(Protocol):
 
     def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> tuple[Detection, ...]:
         """The surest `count` instances, all where it is None."""
+
+    def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
+        """Where parts could be, by name."""
 
 
 class ByPieces:
@@ -64,6 +68,10 @@ class ByPieces:
         judged = apart(self.bands.whole, found, self.threshold, count)
         return tuple(assemble(self.bands.whole, judged, k) for k in range(len(judged.scores)))
 
+    def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
+        """The first look: ZNCC with the part's centre at each pixel."""
+        return occurrence(self.bands, scene, self.threads or torch.get_num_threads())
+
 
 class ByPaper:
     """Algorithm 1.
@@ -87,6 +95,12 @@ class ByPaper:
         with _one_thread():
             found = [self._told(one) for one in self.detector(scene)]
         return tuple(one for one in found if abs(one.angle) <= self.ranges.rotation)[:count]
+
+    def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
+        """ω of every node."""
+        with _one_thread():
+            nodes = self.detector.network(scene).nodes
+        return {name: node.map.float().numpy() for name, node in nodes.items()}
 
     def _told(self, found: PaperDetection) -> Detection:
         tree = self.template.parts
