@@ -69,8 +69,8 @@ class Descended:
 
 def descend(scene: SceneLevels, motif: MotifLevels, motion: Motion, stage: Stage, poses: Poses) -> Descended:
     """Bring poses to rest on one scale, each by itself, in the order in which they came."""
-    if not len(poses):
-        return Descended(poses, np.zeros(0))
+    if not len(poses) or not scene.surface(stage.scale).scene.numel():
+        return Descended(poses, np.full(len(poses), -1.0))  # no pixel is left of a scene as small as that
     side = motif.side(stage.scale, motion, stage.pixels)
     level = Level(
         CorrelationObjective(scene.surface(stage.scale), side, motion), stage.scale, stage.scale, (0.0, 0.0)

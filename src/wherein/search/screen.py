@@ -152,6 +152,8 @@ def screen(scene: Float[Tensor, "C H W"], kernels: Kernels, threads: int = 1) ->
 
     What lies outside counts as the scene's mean colour. Centres may lie outside by half of the radius.
     """
+    if not scene.numel():
+        return Maps(scene.new_zeros(1, 0, 0), torch.zeros(1, 0, 0, dtype=torch.int32), 0)
     margin = kernels.radius // 2
     pad = kernels.radius + margin
     plane = torch.einsum("chw,c->hw", scene, kernels.tint)[None]
