@@ -15,6 +15,7 @@ from torch import Tensor
 
 from wherein.detect.finder import Finder, Judged, Range, Steps
 from wherein.images.load import Picture
+from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.pyramid import enlarge, reduce
 from wherein.search.levels import SceneLevels
@@ -113,7 +114,7 @@ def reduced(template: Template, factor: int) -> Template:
     """The template at 1/factor of its size."""
 
     def smaller(part: Part) -> Part:
-        motif = part.motif.pooled(factor) if part.motif is not None else None
+        motif = _pooled(part.motif, factor) if part.motif is not None else None
         (x, y), middle = part.pivot, (factor - 1) / 2
         pivot = ((x - middle) / factor, (y - middle) / factor)
         return replace(part, motif=motif, at=(part.at[0] / factor, part.at[1] / factor), pivot=pivot)
@@ -121,3 +122,10 @@ def reduced(template: Template, factor: int) -> Template:
     canvas = Picture(pool(template.canvas.pixels, factor), None)
     parts = Tree({name: smaller(part) for name, part in template.parts.items()})
     return replace(template, canvas=canvas, parts=parts)
+
+
+def _pooled(motif: Motif, factor: int) -> Motif:
+    """The motif at 1/factor of its size; one so thin that no pixel is half covered keeps those it has."""
+    small = motif.pooled(factor)
+    most = small.mask.max()
+    return small if bool(most > 0.5) else Motif(small.pixels, small.mask / most)
