@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.detect.finder import Finder, Judged, Range, Steps
+from wherein.detect.placing import scales
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
@@ -24,6 +25,9 @@ from wherein.template.tree import Part
 
 _LIKELY = 0.8
 """Of what is enough: from there on a hypothesis is brought to rest at full size before it is judged."""
+
+_ADRIFT = 1.5
+"""Times the range of a band: what has drifted further in scale is another thing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +47,18 @@ class Band:
         levels = SceneLevels(pool(scene, self.scene) if self.scene > 1 else scene)
         found = self.finder(levels, enough, threads)
         found = found[np.flatnonzero(found.scores >= polished)]
-        found = self.finder.polish(levels, found)
+        found = self._of_size(self.finder.polish(levels, found))
         if self.scene == self.canvas == 1:
             return found
         before, after = enlarge(self.scene), reduce(self.canvas)
         frames = {home: before @ frame @ after for home, frame in found.placed.frames.items()}
         return replace(found, placed=replace(found.placed, frames=frames))
+
+    def _of_size(self, found: Judged) -> Judged:
+        """Those that have not shrunk to a speck, which fits on any shading, nor grown out of the range."""
+        low, high = self.finder.ranges.scale
+        sizes = scales(found.placed.frames[self.finder.pieces.tree.root])
+        return found[np.flatnonzero((sizes > low / _ADRIFT) & (sizes < high * _ADRIFT))]
 
 
 class Bands:
