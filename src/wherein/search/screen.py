@@ -72,8 +72,8 @@ class Kernels:
     factor: int
     looks: Looks
     tint: Float[Tensor, " C"]
-    offsets: tuple[Int[Tensor, "n 2"], ...]
-    values: tuple[Float[Tensor, "1 n"], ...]
+    offsets: tuple[Int[Tensor, "_ 2"], ...]
+    values: tuple[Float[Tensor, "1 _"], ...]
     radius: int
 
     @staticmethod
