@@ -52,9 +52,7 @@ def leaf(
     static: bool = False,
 ) -> Part:
     middle = ((pixels.shape[2] - 1) / 2, (pixels.shape[1] - 1) / 2)
-    return Part(
-        name, parent, Motif.whole(pixels), at, pivot or middle, **{"turn": 30.0, "static": False} | more
-    )
+    return Part(name, parent, Motif.whole(pixels), at, pivot or middle, turn, static)
 
 
 def template(*parts: Part, size: tuple[int, int]) -> Template:
