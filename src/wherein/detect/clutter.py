@@ -5,6 +5,8 @@ lines and repeated patterns. So: dead leaves (discs and boxes with sizes by a po
 was before, each with its own colour, shading and texture), over which a few strokes are drawn.
 """
 
+from typing import Any
+
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -62,7 +64,7 @@ def _paint(rng: np.random.Generator, x: Image, y: Image) -> Image:
     )
 
 
-def _texture(rng: np.random.Generator, u: Image, v: Image, radius: float) -> Image:
+def _texture(rng: np.random.Generator, u: Image, v: Image, radius: float) -> NDArray[np.floating[Any]]:
     """Shading, and stripes, checks, grain or nothing."""
     shade = rng.normal(0, 0.15) * u / max(radius, 1) + rng.normal(0, 0.15) * v / max(radius, 1)
     angle, period, strength = rng.uniform(0, np.pi), rng.uniform(3, 20), rng.uniform(0, 0.35)
