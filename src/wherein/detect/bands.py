@@ -14,7 +14,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.detect.finder import Finder, Judged, Range, Steps
+from wherein.detect.placing import scales
 from wherein.images.load import Picture
+from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.pyramid import enlarge, reduce
 from wherein.search.levels import SceneLevels
@@ -23,6 +25,9 @@ from wherein.template.tree import Part
 
 _LIKELY = 0.8
 """Of what is enough: from there on a hypothesis is brought to rest at full size before it is judged."""
+
+_ADRIFT = 1.5
+"""Times the range of a band: what has drifted further in scale is another thing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +47,18 @@ class Band:
         levels = SceneLevels(pool(scene, self.scene) if self.scene > 1 else scene)
         found = self.finder(levels, enough, threads)
         found = found[np.flatnonzero(found.scores >= polished)]
-        found = self.finder.polish(levels, found)
+        found = self._of_size(self.finder.polish(levels, found))
         if self.scene == self.canvas == 1:
             return found
         before, after = enlarge(self.scene), reduce(self.canvas)
         frames = {home: before @ frame @ after for home, frame in found.placed.frames.items()}
         return replace(found, placed=replace(found.placed, frames=frames))
+
+    def _of_size(self, found: Judged) -> Judged:
+        """Those that have not shrunk to a speck, which fits on any shading, nor grown out of the range."""
+        low, high = self.finder.ranges.scale
+        sizes = scales(found.placed.frames[self.finder.pieces.tree.root])
+        return found[np.flatnonzero((sizes > low / _ADRIFT) & (sizes < high * _ADRIFT))]
 
 
 class Bands:
@@ -113,7 +124,7 @@ def reduced(template: Template, factor: int) -> Template:
     """The template at 1/factor of its size."""
 
     def smaller(part: Part) -> Part:
-        motif = part.motif.pooled(factor) if part.motif is not None else None
+        motif = _pooled(part.motif, factor) if part.motif is not None else None
         (x, y), middle = part.pivot, (factor - 1) / 2
         pivot = ((x - middle) / factor, (y - middle) / factor)
         return replace(part, motif=motif, at=(part.at[0] / factor, part.at[1] / factor), pivot=pivot)
@@ -121,3 +132,10 @@ def reduced(template: Template, factor: int) -> Template:
     canvas = Picture(pool(template.canvas.pixels, factor), None)
     parts = Tree({name: smaller(part) for name, part in template.parts.items()})
     return replace(template, canvas=canvas, parts=parts)
+
+
+def _pooled(motif: Motif, factor: int) -> Motif:
+    """The motif at 1/factor of its size; one so thin that no pixel is half covered keeps those it has."""
+    small = motif.pooled(factor)
+    most = small.mask.max()
+    return small if bool(most > 0.5) else Motif(small.pixels, small.mask / most)

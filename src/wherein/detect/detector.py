@@ -64,10 +64,19 @@ class Detector:
             f"max_instances is {max_instances}: give a positive number, or None for all",
         )
         require(
+            threads is None or threads > 0,
+            f"threads is {threads}: give a positive number, or None for torch's",
+        )
+        require(
             threshold is None or 0 < threshold < 1,
             f"threshold is {threshold}: give a score between 0 and 1, or None for the calibrated one",
         )
         require(method in METHODS, f"method is {method!r}: give one of {', '.join(METHODS)}")
+        require(
+            calibration is None or calibration.fingerprint == self.template.fingerprint,
+            f'the calibration was made for another template than "{self.template.name}" or for one that has '
+            "changed since: make it anew with wherein.detect.calibrate, or leave it out",
+        )
         self.max_instances = max_instances
         self.calibration: Calibration | None = None
         self.search: Search
@@ -119,7 +128,7 @@ def _checked(rotation: float, scale: tuple[float, float]) -> Range:
     )
     try:
         low, high = (float(s) for s in scale)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError):  # not two, or not numbers
         low = high = math.nan
     require(
         0 < low <= high < math.inf,

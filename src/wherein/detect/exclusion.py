@@ -44,12 +44,14 @@ def apart(finder: Finder, judged: Judged, threshold: float, count: int | None) -
     pieces = finder.pieces.pieces
     stencils = {piece.home: Stencil(piece.motif) for piece in pieces}
     kept: list[int] = []
+    final: list[float] = []
     scores = judged.scores.copy()
     while len(scores) and (count is None or len(kept) < count):
         first = int(scores.argmax())
         if scores[first] < threshold:
             break
         kept.append(first)
+        final.append(float(scores[first]))
         judged = replace(judged, placed=replace(judged.placed, zncc=dict(judged.placed.zncc)))
         for piece in pieces:
             pose = judged.placed.frames[piece.home][first] @ piece.carrier.rest
@@ -57,7 +59,7 @@ def apart(finder: Finder, judged: Judged, threshold: float, count: int | None) -
                 _claim(finder, judged, stencils, piece.home, pose, kept)
         scores = score(judged.placed.zncc, judged.seen, finder.weights)
         scores[kept] = -1.0
-    return judged[np.array(kept, dtype=np.int64)]
+    return replace(judged[np.array(kept, dtype=np.int64)], scores=np.array(final, dtype=np.float64))
 
 
 def _claim(

@@ -131,7 +131,8 @@ class Seeker:
         maps = screen(scene.surface(first).scene, self.kernels, threads)
         spots, _ = peaks(maps, self.kernels, _SCREENED)
         centre = ((motif.width - 1) / 2, (motif.height - 1) / 2)
-        found = Descended(np.stack([placed(a, s, (x, y), centre) for x, y, a, s in spots]), np.zeros(0))
+        starts = [placed(a, s, (x, y), centre) for x, y, a, s in spots]
+        found = Descended(np.reshape(starts, (-1, 3, 3)), np.zeros(0))
         for stage in self._stages():
             ended = descend(scene, self.fitting.levels, self.motion, stage, found.poses)
             found = likely(distinct(ended, motif, stage.keep), few=6)

@@ -66,7 +66,8 @@ def from_singles(
     roots = [np.zeros((0, 3, 3))]
     for piece in pieces:
         told = weights[piece.home] * information(found[piece.home].zncc)
-        sure = found[piece.home].poses[told >= _SURE][:_SINGLES]
+        enough = _SURE if len(pieces) > 1 else 0.0  # where there are no others, there is nothing else to ask
+        sure = found[piece.home].poses[told >= enough][:_SINGLES]
         reach = np.linalg.norm(joints - piece.joint, axis=1).max()
         back = piece.starts(2 * math.degrees(math.atan2(_JOINT, max(reach, 1.0))))
         roots.append((sure[:, None] @ back).reshape(-1, 3, 3))

@@ -17,6 +17,7 @@ def outline(motif: Motif) -> NDArray[np.float64]:
 def hull(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """The convex hull of points, in the order of the angle."""
     angles = np.arange(_DIRECTIONS) * (2 * np.pi / _DIRECTIONS)
-    farthest = (points @ np.stack((np.cos(angles), np.sin(angles)))).argmax(0)
-    changes = np.flatnonzero(np.diff(farthest, prepend=farthest[-1] + (len(np.unique(farthest)) > 1)))
+    # Rounded, so that along an edge no point between its ends is farthest by the last bit of a cosine.
+    farthest = (points @ np.stack((np.cos(angles), np.sin(angles)))).round(9).argmax(0)
+    changes = np.flatnonzero(np.diff(farthest, prepend=farthest[-1]))
     return points[farthest[changes]] if len(changes) else points[farthest[:1]]

@@ -79,10 +79,10 @@ def descend(
         poses: motif pixels → scene pixels, full size.
         robust: trust pixels less that do not fit; the ZNCC that is told is that of all pixels alike.
     """
-    if not len(poses):
-        return Descended(poses, np.zeros(0))
-    side = motif.side(stage.scale, motion, stage.pixels)
     surface = scene.surface(stage.scale)
+    if not len(poses) or not surface.scene.numel():  # of a small scene no pixel may be left
+        return Descended(poses, np.full(len(poses), -1.0))
+    side = motif.side(stage.scale, motion, stage.pixels)
     damping = Damping(1e-3 if stage.scale == 1 else 1e-2)
     level = Level(CorrelationObjective(surface, side, motion), stage.scale, stage.scale, (0.0, 0.0))
     at, steps = level.enter(poses), stage.steps

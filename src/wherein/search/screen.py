@@ -72,8 +72,8 @@ class Kernels:
     factor: int
     looks: Looks
     tint: Float[Tensor, " C"]
-    offsets: tuple[Int[Tensor, "n 2"], ...]
-    values: tuple[Float[Tensor, "1 n"], ...]
+    offsets: tuple[Int[Tensor, "_ 2"], ...]
+    values: tuple[Float[Tensor, "1 _"], ...]
     radius: int
 
     @staticmethod
@@ -152,12 +152,13 @@ def screen(scene: Float[Tensor, "C H W"], kernels: Kernels, threads: int = 1) ->
 
     What lies outside counts as the scene's mean colour. Centres may lie outside by half of the radius.
     """
+    if not scene.numel():
+        return Maps(scene.new_zeros(1, 0, 0), torch.zeros(1, 0, 0, dtype=torch.int32), 0)
     margin = kernels.radius // 2
     pad = kernels.radius + margin
     plane = torch.einsum("chw,c->hw", scene, kernels.tint)[None]
-    flat = plane - plane.mean()
-    planes = torch.cat((flat, flat.square().sum(0, keepdim=True)))
-    padded = F.pad(planes, (pad, pad + _SPAN, pad, pad))
+    plane -= plane.mean()
+    padded = F.pad(torch.cat((plane, plane.square())), (pad, pad + _SPAN, pad, pad))
     height, width = scene.shape[-2] + 2 * margin, scene.shape[-1] + 2 * margin
     sectors = _sectors(len(kernels.values))
     best = scene.new_full((len(sectors), height, width), -1.0)
@@ -216,26 +217,32 @@ def _zncc_map(spectrum: Tensor, places: Tensor, values: Tensor, size: tuple[int,
     return overlap / energy.clamp_min(LEAST_VARIANCE * n * channels).sqrt()
 
 
-def _summits(values: Float[Tensor, "S H W"]) -> Bool[Tensor, "S H W"]:
+def _summits(values: Float[Tensor, "H W"]) -> Bool[Tensor, "H W"]:
     """Which places are no lower than their eight neighbours; comparing is faster than pooling."""
     padded = F.pad(values, (1, 1, 1, 1), value=-torch.inf)
     height, width = values.shape[-2:]
     highest = torch.ones_like(values, dtype=torch.bool)
     for dy, dx in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2)):
-        highest &= values >= padded[:, dy : dy + height, dx : dx + width]
+        highest &= values >= padded[dy : dy + height, dx : dx + width]
     return highest
 
 
 def peaks(maps: Maps, kernels: Kernels, count: int) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     """The `count` best local maxima as (x, y, degrees, scale) of the motif's centre, full size; and their
     ZNCC."""
-    values = torch.where(_summits(maps.best), maps.best, -1.0).flatten()
-    found = values.topk(min(count, len(values)))
-    index = found.indices.numpy()
+    places, values = [], []
+    for number, sector in enumerate(maps.best):  # one at a time: of a large scene each is tens of megabytes
+        summits = torch.nonzero(_summits(sector).flatten() & (sector.flatten() > 0))[:, 0].numpy()
+        heights = sector.flatten().numpy()[summits]
+        highest = np.argsort(-heights, kind="stable")[:count]
+        places.append(summits[highest] + number * sector.numel())
+        values.append(heights[highest])
+    order = np.argsort(-np.concatenate(values), kind="stable")[:count]
+    index, zncc = np.concatenate(places)[order], np.concatenate(values)[order]
     _, height, width = maps.best.shape
     row, column = index // width % height, index % width
     look = maps.which.flatten().numpy()[index]
     f = kernels.factor
     x, y = (f * (v - maps.margin) + (f - 1) / 2 for v in (column, row))
     poses = np.stack((x, y, kernels.looks.angles[look], kernels.looks.scales[look]), 1)
-    return poses, found.values.numpy()
+    return poses, zncc

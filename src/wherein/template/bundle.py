@@ -54,20 +54,19 @@ class _TemplateSpec(_Spec):
 class Template:
     """An object made of a tree of parts that turn about their joints.
 
-        Attributes:
-            name: what it is called.
-            canvas: the whole object as it is at rest; its alpha is its outline.
-            parts: the tree, by name, parents first.
-            paint_order: the leaves, the lowest layer first.
-            source: the folder or .zip that it was loaded from; None where it was made in memory.
+    Attributes:
+        name: what it is called.
+        canvas: the whole object as it is at rest; its alpha is its outline.
+        parts: the tree, by name, parents first.
+        paint_order: the leaves, the lowest layer first.
+        source: the folder or .zip that it was loaded from; None where it was made in memory.
 
-        Example:
-            >>> import torch
-            >>> from wherein.images.motif import Motif
-    from wherein.images.outline import hull, outline
-            >>> logo = Template.rigid("logo", Motif.whole(torch.rand(3, 20, 30)))
-            >>> logo.size, logo.parts.root, logo.parts.leaves
-            ((30, 20), 'logo', ('logo',))
+    Example:
+        >>> import torch
+        >>> from wherein.images.motif import Motif
+        >>> logo = Template.rigid("logo", Motif.whole(torch.rand(3, 20, 30)))
+        >>> logo.size, logo.parts.root, logo.parts.leaves
+        ((30, 20), 'logo', ('logo',))
     """
 
     name: str

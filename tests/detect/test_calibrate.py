@@ -1,0 +1,118 @@
+"""What is measured of a template: clutter, basins, likeness, thresholds."""
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from detecting import group, leaf, made_up, noise, template, walker
+from wherein.detect import basin, limits
+from wherein.detect.basin import Basin, basin_of
+from wherein.detect.calibrate import Calibration, calibrate
+from wherein.detect.clutter import clutter
+from wherein.detect.finder import Range
+from wherein.detect.fitting import Fitting
+from wherein.detect.likeness import alike
+from wherein.detect.pieces import Pieces
+from wherein.images.motif import Motif
+from wherein.template import Template
+
+
+def test_clutter_is_the_same_for_the_same_seed() -> None:
+    first = clutter(120, 90, 5)
+    assert first.shape == (3, 90, 120)
+    assert torch.equal(first, clutter(120, 90, 5))
+    assert not torch.equal(first, clutter(120, 90, 6))
+    assert first.min() >= 0
+    assert first.max() <= 1
+    assert first.std() > 0.02
+
+
+@pytest.mark.parametrize("size", [(13, 12), (40, 300)])
+def test_clutter_of_any_size(size: tuple[int, int]) -> None:
+    assert clutter(*size, 0).shape == (3, size[1], size[0])
+
+
+@pytest.mark.usefixtures("few")
+def test_basins_of_coarse_motifs_are_wider() -> None:
+    def measured(pixels: torch.Tensor) -> Basin:
+        (piece,) = Pieces.of(Template.rigid("x", Motif.whole(pixels))).pieces
+        return basin_of(Fitting.of(piece), clutter(200, 150, 1), np.random.default_rng(0))
+
+    smooth = torch.nn.functional.interpolate(noise(12, 12, 1)[None], scale_factor=5, mode="bicubic")[0]
+    wide, narrow = measured(smooth.clamp(0, 1)), measured(torch.rand(3, 60, 60))
+    assert wide.turn > narrow.turn
+    assert wide.ratio >= narrow.ratio > 1
+    assert wide == measured(smooth.clamp(0, 1))
+
+
+def test_parts_that_look_alike_are_told() -> None:
+    eye = noise(30, 24, 1)
+    other = (0.7 * eye + 0.1).flip(1, 2)  # turned by 180°, in other light
+    made = template(
+        group("face"),
+        leaf("left", "face", eye),
+        leaf("right", "face", other, (40.0, 0.0)),
+        leaf("mouth", "face", noise(26, 26, 7), (20.0, 40.0)),
+        size=(70, 70),
+    )
+    ((a, b, zncc),) = alike(made)
+    assert {a, b} == {"left", "right"}
+    assert zncc > 0.95
+    assert alike(walker()) == []
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few starts to measure a basin by."""
+    monkeypatch.setattr(basin, "_TRIES", 4)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A calibration on a few small scenes."""
+    calibrating = sys.modules["wherein.detect.calibrate"]  # the name of the module is also a function's
+    monkeypatch.setattr(calibrating, "SIZE", (160, 120))
+    for name, count in (("_CHANCES", 2), ("_EMPTY", 4), ("_PRESENT", 4)):
+        monkeypatch.setattr(calibrating, name, count)
+    monkeypatch.setattr(limits, "_TRIES", 2)
+
+
+@pytest.mark.usefixtures("few", "quick")
+def test_a_calibration_separates_and_is_the_same_again() -> None:
+    patch = Template.rigid("patch", Motif.whole(noise(40, 50, 3)))
+    shares: list[float] = []
+    first = calibrate(patch, Range(20.0), progress=lambda share, what: shares.append(share))
+    assert first == calibrate(patch, Range(20.0))
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] <= shares[-1] <= 1
+    assert first.separates
+    assert first.clutter[-1] < first.threshold < first.present[0]
+    assert first.clutter == sorted(first.clutter)
+    assert first.fingerprint == patch.fingerprint
+    assert first.limits.rotation >= 20
+    assert Calibration.model_validate_json(first.model_dump_json()) == first
+    assert first.false_alarms(first.threshold) < first.false_alarms(first.clutter[-1])
+
+
+@pytest.mark.usefixtures("few", "quick")
+def test_backgrounds_of_the_user_are_used() -> None:
+    patch = Template.rigid("patch", Motif.whole(noise(30, 30, 3)))
+    flat = calibrate(patch, Range(0.0), [torch.full((3, 130, 170), 0.5)])
+    busy = calibrate(patch, Range(0.0), [clutter(170, 130, 3)])
+    assert flat.chance["patch"] < busy.chance["patch"]
+
+
+def test_doubts_in_words() -> None:
+    sure = made_up(walker())
+    assert sure.doubts == []
+    unsure = sure.model_copy(update={"threshold": 0.95, "confused": [("a", "b", 0.8)]})
+    assert ["no threshold separates" in words for words in unsure.doubts] == [True, False]
+    assert unsure.doubts[1] == "a and b look alike (ZNCC 0.80)"
+
+
+def test_weights_follow_chance() -> None:
+    weights = made_up(walker(), chance=0.2).weights
+    assert set(weights) == {"walker", "arm", "leg", "wrist"}
+    assert weights["arm"] == pytest.approx(-1 / np.log(1 - 0.04))

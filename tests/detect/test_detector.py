@@ -1,0 +1,225 @@
+"""The whole detector against truth, on photographs."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from benchmarks import objects
+from detecting import angle, between, group, leaf, made_up, noise, off, painted, photo, template, walker
+from wherein import ArgumentError, Detection, Detections, Detector, PictureError, TemplateError
+from wherein.images.motif import Motif
+from wherein.template import Template
+from wherein.template.pose import placed
+
+OTHER = made_up(Template.rigid("other", Motif.whole(noise(9, 9))))
+ROBOT = Path(__file__).resolve().parents[2] / "src" / "wherein" / "demo" / "robot"
+
+
+@pytest.fixture(scope="module")
+def robot() -> Detector:
+    made = Template.load(ROBOT)
+    return Detector(made, calibration=made_up(made), threads=1)
+
+
+@pytest.fixture(scope="module")
+def small() -> Detector:
+    made = walker()
+    return Detector(made, calibration=made_up(made), threads=1)
+
+
+def match(detector: Detector, found: Detections, instance: objects.Instance) -> Detection:
+    """The detection within 4 px and 5° of the truth, as score.py has it."""
+    made = detector.template
+
+    def near(item: Detection) -> bool:
+        return bool(np.less_equal(off(made, made.parts.root, item.matrix, instance.root), (4, 5)).all())
+
+    items = [item for item in found if near(item)]
+    assert items, f"not among {found}"
+    return items[0]
+
+
+def check(detector: Detector, scene: objects.Scene) -> None:
+    """Every instance, every part within 1 px and 1°, and nothing else."""
+    found = detector(scene.picture)
+    assert len(found) == len(scene.instances), scene.name
+    for instance in scene.instances:
+        item = match(detector, found, instance)
+        for name, truth in instance.parts.items():
+            if name not in instance.covered:
+                assert np.less(off(detector.template, name, item.parts[name].matrix, truth), 1).all(), name
+                assert item.parts[name].found, name
+
+
+@pytest.mark.parametrize("index", range(3))
+def test_robots_anywhere_on_photographs(robot: Detector, index: int) -> None:
+    check(robot, objects.scene(robot.template, "plain", index))
+
+
+@pytest.mark.parametrize("kind", ["two", "light", "noise", "grey", "empty"])
+def test_robots_two_in_other_light_in_noise_grey_and_none(robot: Detector, kind: str) -> None:
+    check(robot, objects.scene(robot.template, kind, 0))
+
+
+def test_half_outside(robot: Detector) -> None:
+    scene = objects.scene(robot.template, "outside", 0)
+    item = match(robot, robot(scene.picture), scene.instances[0])
+    assert item.score > 0.3
+
+
+def test_a_part_that_is_not_there_is_not_found(small: Detector) -> None:
+    root = placed(75.0, 1.0, (160.0, 120.0), small.template.centre)
+    for hidden in ("leg", "hand"):
+        scene, where = painted(small.template, root, {"arm": 15.0}, (hidden,))
+        (item,) = small(scene)
+        assert not item.parts[hidden].found
+        for name in {"trunk", "upper", "leg", "hand"} - {hidden}:
+            assert item.parts[name].found
+            assert np.less(off(small.template, name, item.parts[name].matrix, where[name]), 1).all()
+
+
+@pytest.mark.parametrize("turn", [0.0, 40.0, -90.0, 180.0])
+def test_a_chain_of_three_levels_at_any_rotation(small: Detector, turn: float) -> None:
+    root = placed(turn, 1.0, (160.0, 120.0), small.template.centre)
+    scene, where = painted(small.template, root, {"arm": -35.0, "wrist": 38.0, "leg": 24.0})
+    (item,) = small(scene)
+    for name, part in item.parts.items():
+        assert np.less(off(small.template, name, part.matrix, where[name]), 1).all(), name
+
+
+def test_without_its_body_it_is_found_by_its_limbs(small: Detector) -> None:
+    root = placed(20.0, 1.0, (150.0, 120.0), small.template.centre)
+    scene, where = painted(small.template, root, {"arm": 10.0}, ("trunk",))
+    detector = Detector(small.template, calibration=small.calibration, threads=1, threshold=0.35)
+    item = detector(scene)[0]
+    assert not item.parts["trunk"].found
+    assert np.less(off(small.template, "walker", item.matrix, where["walker"]), (4, 5)).all()
+
+
+def same(a: Detections, b: Detections) -> bool:
+    return {**a.to_dict(), "seconds": 0} == {**b.to_dict(), "seconds": 0}
+
+
+def test_the_same_from_run_to_run_with_any_threads_in_any_form(small: Detector, tmp_path: Path) -> None:
+    root = placed(75.0, 1.0, (160.0, 120.0), small.template.centre)
+    scene, _ = painted(small.template, root, {"arm": 15.0})
+    levels = (scene * 255).round().to(torch.uint8)
+    array = levels.movedim(0, -1).numpy()
+    Image.fromarray(array).save(tmp_path / "scene.png")
+    found = small(array)
+    assert len(found) == 1
+    again = Detector(small.template, calibration=small.calibration, threads=2)
+    assert same(found, small(array))
+    assert same(found, again(array))
+    for source in (levels, tmp_path / "scene.png", str(tmp_path / "scene.png"), Image.fromarray(array)):
+        assert same(found, small(source))
+    assert same(found, small(array[..., ::-1], color="bgr"))
+    assert same(found, small(levels.float() / 255))
+
+
+def test_the_scene_is_not_touched(small: Detector) -> None:
+    scene = photo("coffee", 120, 90)
+    before = scene.clone()
+    small(scene)
+    assert torch.equal(scene, before)
+
+
+def test_max_instances_and_threshold() -> None:
+    patch = Template.rigid("patch", Motif.whole(noise(30, 40, 3)))
+    on = photo("coffee", 260, 160)
+    for x in (50.0, 130.0, 210.0):
+        on, _ = painted(patch, placed(x, 1.0, (x, 80.0), patch.centre), on=on)
+
+    def count(**more: object) -> int:
+        return len(Detector(patch, calibration=made_up(patch), threads=1, **more)(on))
+
+    assert count(threshold=0.9) == 3
+    assert count(threshold=0.9, max_instances=2) == 2
+    assert count(threshold=0.999) == 0
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 50), (3, 3), (15, 16), (40, 30)])
+@pytest.mark.parametrize("flat", [False, True])
+def test_scenes_smaller_than_the_template(small: Detector, size: tuple[int, int], flat: bool) -> None:
+    scene = torch.full((3, size[1], size[0]), 0.5) if flat else photo("coffee", *size)
+    assert len(small(scene)) == 0
+
+
+def test_a_flat_and_a_grey_scene(small: Detector) -> None:
+    assert len(small(np.zeros((200, 300), np.uint8))) == 0
+    assert len(small(np.full((200, 300), 0.7))) == 0
+
+
+def test_templates_of_every_shape() -> None:
+    """A leaf as root; only static parts; parts that may not turn; one limb alone; 5 × 5 pixels."""
+    patch = noise(40, 50, 8)
+    shapes = [
+        Template.rigid("patch", Motif.whole(patch)),
+        template(
+            group("root"),
+            leaf("a", "root", patch, static=True),
+            leaf("b", "root", noise(30, 30, 9), (50.0, 5.0), turn=0.0),
+            size=(80, 40),
+        ),
+        template(group("root"), leaf("a", "root", patch), size=(50, 40)),
+        template(
+            group("root"),
+            leaf("a", "root", patch, static=True),
+            leaf("dot", "root", noise(5, 5, 9), (52.0, 5.0)),
+            size=(60, 40),
+        ),
+    ]
+    for made in shapes:
+        root = placed(33.0, 1.0, (160.0, 120.0), made.centre)
+        scene, where = painted(made, root)
+        for chance in (0.3, 0.7):
+            calibration = made_up(made, chance=chance)
+            item = Detector(made, calibration=calibration, threads=1)(scene)[0]
+            leaves = [name for name in made.parts.leaves if name != "dot"]
+            for name in leaves:
+                assert np.less(off(made, name, item.parts[name].matrix, where[name]), 1).all()
+
+
+def test_a_narrow_rotation_is_not_found_far_outside_of_it() -> None:
+    made = walker()
+    detector = Detector(made, rotation=10, calibration=made_up(made), threads=1)
+    for turn, there in ((-8.0, 1), (170.0, 0)):
+        scene, _ = painted(made, placed(turn, 1.0, (160.0, 120.0), made.centre))
+        found = [d for d in detector(scene) if d.score > 0.6]
+        assert len(found) == there
+        assert all(between(angle(d.matrix), turn) < 1 for d in found)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"rotation": -1.0}, "rotation is -1.0: give the degrees to search to either side, 0 to 180"),
+        ({"rotation": 200.0}, "rotation is 200"),
+        ({"rotation": float("nan")}, "rotation is nan"),
+        ({"scale": (2.0, 1.0)}, r"scale is \(2.0, 1.0\): give the lowest and the highest"),
+        ({"scale": (0.0, 1.0)}, "0 < low ≤ high"),
+        ({"scale": (1.0, float("inf"))}, "scale is"),
+        ({"max_instances": 0}, "max_instances is 0: give a positive number, or None for all"),
+        ({"threshold": 1.5}, "threshold is 1.5: give a score between 0 and 1"),
+        ({"threads": 0}, "threads is 0: give a positive number"),
+        (
+            {"calibration": made_up(Template.rigid("x", Motif.whole(noise(9, 9))))},
+            "made for another template",
+        ),
+    ],
+)
+def test_arguments_are_refused_in_words(arguments: dict, words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        Detector(walker(), **({"calibration": made_up(walker())} | arguments))
+
+
+def test_what_cannot_be_read_is_refused_in_words(small: Detector, tmp_path: Path) -> None:
+    with pytest.raises(TemplateError, match="does not exist"):
+        Detector(tmp_path / "nothing")
+    with pytest.raises(PictureError):
+        small(tmp_path / "nothing.png")
+    with pytest.raises(ArgumentError, match="color is 'hsv'"):
+        small(np.zeros((9, 9)), color="hsv")

@@ -1,0 +1,80 @@
+"""Each pixel is evidence for one object only."""
+
+import numpy as np
+import pytest
+import torch
+
+from detecting import painted, photo, walker
+from wherein.detect.exclusion import Stencil, apart
+from wherein.detect.finder import Finder, Judged, Range
+from wherein.detect.placing import Placed
+from wherein.images.motif import Motif
+from wherein.search.levels import SceneLevels
+from wherein.template.pose import frames, placed
+
+WALKER = walker()
+HOMES = ("walker", "arm", "leg", "wrist")
+FIRST = placed(10.0, 1.0, (110.0, 90.0), WALKER.centre)
+SECOND = placed(200.0, 1.0, (300.0, 170.0), WALKER.centre)
+
+
+def judged(*roots: np.ndarray, fits: tuple[float, ...] = ()) -> tuple[Finder, Judged]:
+    """Hypotheses with all pieces at rest about their roots, every piece with the ZNCC of its hypothesis."""
+    finder = Finder(WALKER, Range(), dict.fromkeys(HOMES, 1.0))
+    every = [frames(WALKER.parts, root, {}) for root in roots]
+    zncc = np.array(fits or (0.9,) * len(roots))
+    placed_ = Placed({h: np.stack([f[h] for f in every]) for h in HOMES}, {h: zncc.copy() for h in HOMES})
+    scene, _ = painted(WALKER, FIRST, on=photo("coffee", 420, 260))
+    return finder, finder.judge(SceneLevels(scene), placed_)
+
+
+def test_two_that_are_apart_stay() -> None:
+    kept = apart(*judged(FIRST, SECOND), 0.5, None)
+    assert kept.scores.tolist() == pytest.approx([0.9, 0.9])
+    assert {round(frame[0, 2]) for frame in kept.placed.frames["walker"]} == {
+        round(FIRST[0, 2]),
+        round(SECOND[0, 2]),
+    }
+
+
+def test_the_same_again_has_no_evidence_left() -> None:
+    nudged = placed(12.0, 1.0, (112.0, 91.0), WALKER.centre)
+    kept = apart(*judged(FIRST, nudged, SECOND, fits=(0.9, 0.85, 0.8)), 0.5, None)
+    assert kept.scores.tolist() == pytest.approx([0.9, 0.8])
+    np.testing.assert_array_equal(kept.placed.frames["walker"][0], FIRST)
+
+
+def test_scores_are_those_without_claimed_pixels_and_in_order() -> None:
+    """A hypothesis that shares its trunk only keeps its limbs, and tells what they alone say."""
+    sharing = placed(190.0, 1.0, (86.0, 78.0), WALKER.centre)
+    finder, three = judged(FIRST, sharing, SECOND, fits=(0.95, 0.94, 0.7))
+    kept = apart(finder, three, 0.3, None)
+    assert (np.diff(kept.scores) <= 0).all()
+    claimed = [[h for h in HOMES if kept.placed.zncc[h][k] < 0] for k in range(len(kept.scores))]
+    assert any(claimed), "a case in which nothing is shared tests nothing"
+    for k, total in enumerate(kept.scores):
+        fits = np.array([max(kept.placed.zncc[h][k], 0.0) for h in HOMES])
+        seen = np.array([kept.seen[h][k] for h in HOMES])
+        assert total == pytest.approx(np.sqrt(1 - np.exp((seen * np.log1p(-(fits**2))).mean())), abs=1e-9)
+
+
+def test_threshold_and_count() -> None:
+    assert len(apart(*judged(FIRST, SECOND, fits=(0.9, 0.4)), 0.5, None).scores) == 1
+    assert len(apart(*judged(FIRST, SECOND), 0.5, 1).scores) == 1
+    assert len(apart(*judged(FIRST, SECOND), 0.95, None).scores) == 0
+
+
+def test_what_came_in_is_left_alone() -> None:
+    finder, before = judged(FIRST, FIRST)
+    apart(finder, before, 0.5, None)
+    assert all((before.placed.zncc[h] == 0.9).all() for h in HOMES)
+
+
+def test_a_stencil_covers_its_mask_and_nothing_else() -> None:
+    mask = torch.zeros(20, 30)
+    mask[:, :15] = 1
+    stencil = Stencil(Motif(torch.rand(3, 20, 30), mask))
+    pose = placed(90.0, 2.0, (100.0, 100.0), (0.0, 0.0))
+    points = np.stack((pose @ (7, 10, 1), pose @ (22, 10, 1), (1e6, -1e6, 1)), 1)
+    assert stencil.covers(pose, points).tolist() == [True, False, False]
+    assert stencil.mask[stencil.points[1].astype(int), stencil.points[0].astype(int)].all()

@@ -1,0 +1,120 @@
+"""Where calibrations are kept."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from detecting import made_up, walker
+from wherein.detect import Calibration, keeping
+from wherein.detect.finder import Range
+from wherein.template import Template
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Calibration]:
+    """Every calibration that was made anew; the cache is a folder of the test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    all_made: list[Calibration] = []
+
+    def calibrate(template: Template, ranges: Range, progress: object = None) -> Calibration:
+        all_made.append(made_up(template, ranges.rotation, ranges.scale))
+        return all_made[-1]
+
+    monkeypatch.setattr(keeping, "calibrate", calibrate)
+    return all_made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    yield walker().save(tmp_path / "walker")
+
+
+def test_beside_the_template(made: list[Calibration], folder: Path, tmp_path: Path) -> None:
+    first = keeping.calibration_for(Template.load(folder), Range())
+    again = keeping.calibration_for(Template.load(folder), Range())
+    assert len(made) == 1
+    assert first == again
+    assert (folder / "calibration.json").exists()
+    assert not (tmp_path / "cache").exists()
+    assert sorted(p.name for p in folder.iterdir() if p.name.startswith(".")) == []
+
+
+def test_another_range_is_kept_beside_it(made: list[Calibration], folder: Path) -> None:
+    ranges = [Range(), Range(30.0), Range(30.0, (0.5, 2.0))]
+    for each in (*ranges, *ranges):
+        found = keeping.calibration_for(Template.load(folder), each)
+        assert (found.rotation, found.scale) == (each.rotation, each.scale)
+    assert len(made) == 3
+    assert len(json.loads((folder / "calibration.json").read_text())) == 3
+
+
+def test_a_zip_has_it_beside_itself(made: list[Calibration], tmp_path: Path) -> None:
+    archive = walker().save(tmp_path / "walker.zip")
+    for _ in range(2):
+        keeping.calibration_for(Template.load(archive), Range())
+    assert len(made) == 1
+    assert (tmp_path / "walker.calibration.json").exists()
+
+
+def test_a_folder_that_must_not_be_written_has_it_in_the_cache(
+    made: list[Calibration], folder: Path, tmp_path: Path
+) -> None:
+    folder.chmod(0o555)
+    try:
+        for _ in range(2):
+            template = Template.load(folder)
+            keeping.calibration_for(template, Range())
+    finally:
+        folder.chmod(0o755)
+    assert len(made) == 1
+    assert not (folder / "calibration.json").exists()
+    assert (tmp_path / "cache/wherein/calibrations" / f"{template.fingerprint}.json").exists()
+
+
+def test_one_in_memory_has_it_in_the_cache(made: list[Calibration]) -> None:
+    for _ in range(2):
+        keeping.calibration_for(walker(), Range())
+    assert len(made) == 1
+
+
+def test_where_nothing_can_be_written_it_is_made_each_time(
+    made: list[Calibration], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    for _ in range(2):
+        keeping.calibration_for(walker(), Range())
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[1, 2]", "{}", "null", '[{"format": "other"}]', "\x00\xff"])
+def test_a_damaged_file_is_made_anew(made: list[Calibration], folder: Path, damage: str) -> None:
+    (folder / "calibration.json").write_text(damage)
+    for _ in range(2):
+        keeping.calibration_for(Template.load(folder), Range())
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize("field", ["version", "fingerprint"])
+def test_one_of_another_template_or_version_does_not_count(
+    made: list[Calibration], folder: Path, field: str
+) -> None:
+    keeping.calibration_for(Template.load(folder), Range())
+    place = folder / "calibration.json"
+    (record,) = json.loads(place.read_text())
+    place.write_text(json.dumps([record | {field: 0 if field == "version" else "0" * 32}]))
+    keeping.calibration_for(Template.load(folder), Range())
+    assert len(made) == 2
+    assert len(json.loads(place.read_text())) == 1
+
+
+def test_the_template_may_move(made: list[Calibration], folder: Path, tmp_path: Path) -> None:
+    keeping.calibration_for(Template.load(folder), Range())
+    shutil.move(folder, tmp_path / "elsewhere")
+    keeping.calibration_for(Template.load(tmp_path / "elsewhere"), Range())
+    assert len(made) == 1
+    assert os.environ["XDG_CACHE_HOME"].startswith(str(tmp_path))

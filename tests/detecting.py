@@ -1,0 +1,133 @@
+"""What the tests of search and detection share: pictures, small templates, calibrations without measuring."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from benchmarks import photographs
+from wherein.detect import Calibration
+from wherein.detect.basin import Basin
+from wherein.detect.limits import Limits
+from wherein.detect.pieces import Pieces
+from wherein.images.load import Picture
+from wherein.images.motif import Motif
+from wherein.template import Part, Template, Tree
+from wherein.template.pose import matrices
+from wherein.template.render import render
+
+Array = NDArray[np.float64]
+
+
+def photo(name: str, width: int, height: int, seed: int = 0) -> Tensor:
+    """A crop of a photograph, (3, H, W) in [0, 1]."""
+    crop = photographs.crop(name, width, height, np.random.default_rng(seed))
+    return torch.from_numpy(crop).movedim(-1, 0).float() / 255
+
+
+def noise(height: int, width: int, seed: int = 0, channels: int = 3) -> Tensor:
+    """Smooth noise in [0, 1]."""
+    rng = torch.Generator().manual_seed(seed)
+    coarse = torch.rand(1, channels, height // 5 + 3, width // 5 + 3, generator=rng)
+    return torch.nn.functional.interpolate(coarse, size=(height, width), mode="bicubic")[0].clamp(0, 1)
+
+
+def group(
+    name: str,
+    parent: str | None = None,
+    pivot: tuple[float, float] = (0.0, 0.0),
+    turn: float = 30.0,
+    static: bool = False,
+) -> Part:
+    return Part(name, parent, None, (0.0, 0.0), pivot, turn, static)
+
+
+def leaf(
+    name: str,
+    parent: str | None,
+    pixels: Tensor,
+    at: tuple[float, float] = (0.0, 0.0),
+    pivot: tuple[float, float] | None = None,
+    turn: float = 30.0,
+    static: bool = False,
+) -> Part:
+    middle = ((pixels.shape[2] - 1) / 2, (pixels.shape[1] - 1) / 2)
+    return Part(name, parent, Motif.whole(pixels), at, pivot or middle, turn, static)
+
+
+def template(*parts: Part, size: tuple[int, int]) -> Template:
+    """A template of parts, painted in the order in which they come."""
+    canvas = Picture(torch.zeros(3, size[1], size[0]), None)
+    order = tuple(part.name for part in parts if part.motif is not None)
+    return Template("made", canvas, Tree({part.name: part for part in parts}), order)
+
+
+def walker() -> Template:
+    """A static trunk, an arm in two links (three levels of groups), and a leg."""
+    return template(
+        group("walker"),
+        leaf("trunk", "walker", noise(60, 50, 1), (40.0, 20.0), static=True),
+        group("arm", "walker", (90.0, 40.0), turn=40.0),
+        leaf("upper", "arm", noise(20, 50, 2), (86.0, 30.0), static=True),
+        group("wrist", "arm", (136.0, 40.0), turn=40.0),
+        leaf("hand", "wrist", noise(26, 36, 3), (134.0, 27.0), (2.0, 13.0), static=True),
+        leaf("leg", "walker", noise(44, 24, 4), (52.0, 76.0), (12.0, 4.0), turn=25.0),
+        size=(172, 122),
+    )
+
+
+def made_up(
+    of: Template,
+    rotation: float = 180.0,
+    scale: tuple[float, float] = (1.0, 1.0),
+    chance: float = 0.35,
+    threshold: float = 0.5,
+) -> Calibration:
+    """A calibration that nothing was measured for: measuring takes half a minute."""
+    homes = [piece.home for piece in Pieces.of(of).pieces]
+    return Calibration(
+        fingerprint=of.fingerprint,
+        rotation=rotation,
+        scale=scale,
+        basins=dict.fromkeys(homes, Basin(turn=8.0, ratio=1.12)),
+        chance=dict.fromkeys(homes, chance),
+        threshold=threshold,
+        clutter=[0.2, 0.25, 0.3],
+        present=[0.9, 0.95],
+        confused=[],
+        limits=Limits(rotation=rotation, scale=scale),
+    )
+
+
+def painted(
+    of: Template,
+    root: Array,
+    turns: dict[str, float] | None = None,
+    hidden: tuple[str, ...] = (),
+    on: Tensor | None = None,
+) -> tuple[Tensor, dict[str, Array]]:
+    """A scene with the template in it, and the matrix of every part."""
+    where = matrices(of.parts, root, turns or {})
+    return render(photo("coffee", 320, 240) if on is None else on, of, where, hidden), where
+
+
+def centre(of: Template, name: str) -> Array:
+    """The middle of a part's picture in its own pixels, or of the canvas; homogeneous."""
+    motif = of.parts[name].motif
+    width, height = of.size if motif is None else (motif.width, motif.height)
+    return np.array(((width - 1) / 2, (height - 1) / 2, 1.0))
+
+
+def angle(matrix: Array) -> float:
+    return float(np.degrees(np.arctan2(matrix[1, 0], matrix[0, 0])))
+
+
+def between(a: float, b: float) -> float:
+    """Degrees from one angle to another, 0 to 180."""
+    return abs((a - b + 180) % 360 - 180)
+
+
+def off(of: Template, name: str, found: Array, truth: Array) -> tuple[float, float]:
+    """Pixels at the part's middle, and degrees, by which a pose is off."""
+    middle = centre(of, name)
+    return float(np.linalg.norm(found[:2] @ middle - truth[:2] @ middle)), between(angle(found), angle(truth))
