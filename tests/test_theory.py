@@ -294,3 +294,27 @@ def test_errors_say_what_came_what_is_allowed_and_what_to_do(call, words, monkey
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(ArgumentError, match=words):
         call()
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_rigid_steps_are_the_theorems_and_safe(count: int) -> None:
+    """Seen in θ, a step of t_A is half of it, and never exceeds one over the cost's curvature."""
+    spikes = torch.randn(count, 2, dtype=torch.float64) * 20
+    spikes = spikes - spikes.mean(0)
+    sizes = theory.rigid_step_sizes(spikes, 9.0)
+    if count > 2:
+        affine = theory.step_sizes(spikes, 9.0)
+        torch.testing.assert_close(sizes.linear, affine.linear / 2)
+        torch.testing.assert_close(sizes.shift, affine.shift)
+    angle = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    c, s = angle.cos(), angle.sin()
+    turned = torch.stack((torch.stack((c, -s)), torch.stack((s, c))))
+    cost = theory.continuum_cost(turned, torch.zeros(2).double(), spikes, spikes, 9.0)
+    (slope,) = torch.autograd.grad(cost, angle, create_graph=True)
+    (curvature,) = torch.autograd.grad(slope, angle)
+    assert 0.4 < sizes.linear * curvature <= 1 + 1e-6
+
+
+def test_rigid_steps_need_two_places() -> None:
+    with pytest.raises(ArgumentError, match="on one point"):
+        theory.rigid_step_sizes(torch.zeros(2, 2), 9.0)

@@ -107,6 +107,23 @@ def step_sizes(spikes: Points, sigma: Level) -> StepSizes:
     return StepSizes(spikes.shape[-2] * shift / largest.square(), shift)
 
 
+def rigid_step_sizes(spikes: Points, sigma: Level) -> StepSizes:
+    """t_θ = t_A / 2 = 4π c σ⁴ / s_max(U)² and t_b = 8π σ⁴: (17) where A is a rotation R(θ).
+
+    A step of t_A along ∇_A, seen in θ, is one of t_A / ‖∂R/∂θ‖_F². Since ∂²φ/∂θ² = ‖U‖_F² / (8π c σ⁴) and
+    ‖U‖_F² ≤ 2 s_max², it is never more than 1/curvature. Two spikes will do, on a line or not.
+
+    >>> U = torch.tensor([[2.0, 0.0], [-2.0, 0.0]])
+    >>> [round(t.item() / torch.pi, 3) for t in rigid_step_sizes(U, 1.0)]
+    [1.0, 8.0]
+    """
+    level = _level(sigma, spikes)
+    largest = torch.linalg.matrix_norm(spikes, 2)
+    require(bool((largest > 0).all()), "the spikes lie on one point: nothing says how far they are turned")
+    shift = (8 * math.pi * level**4).expand(_batch(spikes=spikes, sigma=level))
+    return StepSizes(spikes.shape[-2] * shift / (2 * largest.square()), shift)
+
+
 def condition_number(spikes: Points) -> Numbers:
     """κ = s_max(U)² / s_min(U)² of centred spikes U, (*B, c, 2) (below equation 18): 1 is best.
 

@@ -5,13 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from wherein.detect.detections import Detection, PartFound
-from wherein.detect.evidence import information
+from wherein.detect.evidence import FOUND, information
 from wherein.detect.finder import Finder, Judged
 from wherein.template import Template
 from wherein.template.tree import Matrix, Tree
-
-_FOUND = 2.0
-"""A part is found where it fits with this many times the information that clutter gives."""
 
 _LEAST_SEEN = 0.25
 """Of a part: with less of it in the frame it is not found, however well that fits."""
@@ -25,7 +22,7 @@ def assemble(finder: Finder, judged: Judged, index: int) -> Detection:
     for piece in finder.pieces.pieces:
         zncc = float(judged.placed.zncc[piece.home][index])
         told = float(information(np.array(zncc))) * finder.weights[piece.home]
-        found = told >= _FOUND and bool(judged.seen[piece.home][index] >= _LEAST_SEEN)
+        found = told >= FOUND and bool(judged.seen[piece.home][index] >= _LEAST_SEEN)
         leaves |= {leaf.name: (max(zncc, 0.0), found) for leaf in piece.leaves}
     return detection(finder.template, _every_frame(tree, frames), leaves, float(judged.scores[index]))
 

@@ -23,6 +23,7 @@ from wherein.detect.exclusion import apart
 from wherein.detect.finder import Finder, Range, Steps
 from wherein.detect.fitting import EUCLIDEAN
 from wherein.detect.likeness import alike
+from wherein.detect.limits import Limits, limits
 from wherein.images.gaussian import blur
 from wherein.search.levels import SceneLevels, descend
 from wherein.solve.schedule import Stage
@@ -63,6 +64,7 @@ class Calibration(BaseModel):
         clutter: scores that scenes without the template reached, sorted.
         present: scores of scenes with it, sorted.
         confused: pairs of leaves that look alike, and their ZNCC.
+        limits: how far beyond the range it is still found.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -78,11 +80,24 @@ class Calibration(BaseModel):
     clutter: list[float]
     present: list[float]
     confused: list[tuple[str, str, float]]
+    limits: Limits
 
     @property
     def weights(self) -> dict[str, float]:
         """How much the evidence of a piece counts, by home."""
         return {home: weight(chance) for home, chance in self.chance.items()}
+
+    @property
+    def doubts(self) -> list[str]:
+        """What a user should know, in words: no threshold that separates, and parts that look alike."""
+        words = []
+        if not self.separates:
+            words.append(
+                f"the template reaches {self.present[0]:.2f} and more, clutter up to {self.clutter[-1]:.2f}: "
+                "no threshold separates them, expect misses or false alarms"
+            )
+        words += [f"{a} and {b} look alike (ZNCC {zncc:.2f})" for a, b, zncc in self.confused]
+        return words
 
     @property
     def separates(self) -> bool:
@@ -135,31 +150,47 @@ def calibrate(
         progress(0.7 + 0.3 * k / _PRESENT, "looking where it is")
         present.append(_best(bands, _spoiled(template, ranges, scenes(k), rng), rare))
     empty, present = sorted(empty), sorted(present)
+    threshold = _threshold(empty, present)
+
+    def found(degrees: float, scale: float) -> bool:
+        """At rest in the middle of two backgrounds."""
+        middle = ((SIZE[0] - 1) / 2, (SIZE[1] - 1) / 2)
+        where = matrices(template.parts, placed(degrees, scale, middle, template.centre), {})
+        painted = (render(scenes(k), template, where) for k in range(2))
+        return all(_best(bands, picture, threshold) >= threshold for picture in painted)
+
     return Calibration(
         fingerprint=template.fingerprint,
         rotation=ranges.rotation,
         scale=ranges.scale,
         basins=basins,
         chance=chance,
-        threshold=_threshold(empty, present),
+        threshold=threshold,
         clutter=empty,
         present=present,
         confused=alike(template),
+        limits=limits(ranges, found),
     )
 
 
 def steps_of(basin: Basin) -> Steps:
     """Looks so close that between two of them every pose is well inside a basin."""
-    return Steps(min(1.5 * basin.turn, 15.0), min(basin.ratio**1.5, 1.15))
+    return Steps(min(1.5 * basin.turn, 15.0), min(basin.ratio**1.5, 1.2))
 
 
 class _Backgrounds:
-    """The user's pictures in turn, cut to size, or clutter."""
+    """The user's pictures in turn, cut to size, or clutter; each is made once."""
 
     def __init__(self, pictures: Sequence[Tensor], seed: int) -> None:
         self.pictures, self.seed = pictures, seed
+        self._made: dict[int, Tensor] = {}
 
     def __call__(self, index: int) -> Float[Tensor, "3 H W"]:
+        if index not in self._made:
+            self._made[index] = self._make(index)
+        return self._made[index]
+
+    def _make(self, index: int) -> Float[Tensor, "3 H W"]:
         if not self.pictures:
             return clutter(*SIZE, seed=self.seed + index)
         picture = self.pictures[index % len(self.pictures)]

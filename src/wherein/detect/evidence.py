@@ -20,6 +20,10 @@ BEST = 0.98
 """A better fit than this says no more: what is left is noise and interpolation."""
 
 
+FOUND = 2.0
+"""A piece is found where it fits with this many times the information that clutter gives."""
+
+
 def information(zncc: NDArray[np.float64]) -> NDArray[np.float64]:
     """ℓ = −ln(1 − ρ²) for ρ > 0, else 0."""
     explained = np.clip(zncc, 0.0, BEST) ** 2

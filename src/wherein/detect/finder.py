@@ -7,19 +7,20 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.evidence import information, score
-from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker, likely
+from wherein.detect.evidence import FOUND, information, score
+from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker, despite_covers, likely
 from wherein.detect.hypotheses import from_pairs, from_singles, settled
 from wherein.detect.pieces import Piece, Pieces
-from wherein.detect.placing import Placed, at_joint, place
+from wherein.detect.placing import Placed, at_joint, place, scales
 from wherein.motion import Motion
 from wherein.pyramid import Poses
 from wherein.search.levels import Descended, SceneLevels, descend, seen
 from wherein.solve.schedule import Stage
 from wherein.template import Template
 
-_LEADING = 4
-"""Limbs that are looked for everywhere, where there is no body to go by: two must be seen."""
+_LEADING, _BESIDES = 4, 3
+"""Limbs that are looked for everywhere where there is no body to go by; and where there is one, but
+hidden."""
 
 _HYPOTHESES = 12
 """That are followed down the tree."""
@@ -109,7 +110,7 @@ class Finder:
     def leading(self) -> tuple[Piece, ...]:
         """The limbs with the most texture among those that hang on the root."""
         hung = sorted(self.pieces.hung_on_root, key=lambda piece: piece.texture, reverse=True)
-        return tuple(hung[:_LEADING])
+        return tuple(hung[: _LEADING if self.pieces.body is None else _BESIDES])
 
     def _seeker(self, piece: Piece, rotation: float) -> Seeker:
         steps = self.steps.get(piece.home, Steps())
@@ -132,8 +133,9 @@ class Finder:
     def by_body(self, scene: SceneLevels, threads: int = 1) -> Judged:
         """Hypotheses from the body."""
         assert self.of_body is not None, "a template with a body"
-        found = likely(self.of_body(scene, threads))
         fitting = self.of_body.fitting
+        found = likely(self.of_body(scene, threads))
+        found = despite_covers(scene, fitting, self._motion, Stage(fitting.judged, 12, pixels=1200), found)
         root = self.pieces.tree.root
         placed = Placed({root: found.poses @ fitting.away}, {root: found.zncc})
         return self.judge(scene, self._with_limbs(scene, placed))
@@ -158,11 +160,30 @@ class Finder:
         trust = {piece.home: information(placed.zncc[piece.home]) for piece in hung}
         told = sum(self.weights[home] * trust[home] for home in trust)
         best = np.argsort(-np.asarray(told), kind="stable")[:_HYPOTHESES]
-        roots = settled(placed.frames, trust, hung, roots, self.ranges.scale)[best]
+        sizes = self._sizes(scene, placed, trust)
+        roots = settled(placed.frames, trust, hung, roots, sizes)[best]
         placed = Placed({root: roots}, {})
         if self.pieces.body is not None:
             placed = self._with_body(scene, placed)
         return self.judge(scene, self._with_limbs(scene, placed))
+
+    def _sizes(
+        self, scene: SceneLevels, placed: Placed, trust: Mapping[str, NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """The scale of each hypothesis: the mean over its limbs, each left to find its own."""
+        roots = placed.frames[self.pieces.tree.root]
+        if self.ranges.fixed:
+            return np.full(len(roots), self.ranges.scale[0])
+        total, weights = np.zeros(len(roots)), np.full(len(roots), 1e-9)
+        for piece in self.pieces.hung_on_root:
+            fitting = self.fittings[piece.home]
+            stage, poses = Stage(fitting.judged, 8, pixels=600), placed.frames[piece.home] @ fitting.rest
+            ended = descend(scene, fitting.levels, SIMILARITY, stage, poses)
+            weight = trust[piece.home] * piece.texture
+            total += weight * np.log(np.maximum(scales(ended.poses), 1e-9))
+            weights += weight
+        means = np.where(weights > 1e-6, np.exp(total / weights), scales(roots))
+        return np.clip(means, *self.ranges.scale)
 
     def _with_body(self, scene: SceneLevels, placed: Placed) -> Placed:
         """The body where the limbs say that it is."""
@@ -173,7 +194,10 @@ class Finder:
         for factor in (4, 2):
             stage = Stage(max(min(factor, fitting.near), fitting.judged), 8, pixels=600)
             found = descend(scene, fitting.levels, self._motion, stage, found.poses)
-        return Placed({root: found.poses @ fitting.away}, {root: found.zncc})
+        # One that is covered says nothing, and must not pull the limbs aside.
+        sure = self.weights[body.home] * information(found.zncc) >= FOUND
+        frames = np.where(sure[:, None, None], found.poses @ fitting.away, placed.frames[root])
+        return Placed({root: frames}, {root: np.where(sure, found.zncc, -1.0)})
 
     @property
     def _motion(self) -> Motion:

@@ -30,6 +30,9 @@ _SCREENED = 64
 _KEPT, _BEHIND = 24, 0.6
 """Poses of a piece that go on to the next scale at most; and which share of the best is far behind it."""
 
+_COVERED = 0.93
+"""ZNCC below which something may be in front of a piece."""
+
 _SAME_DIRECTION = 0.98
 """The cosine of 11°."""
 
@@ -74,7 +77,7 @@ class Fitting:
     def near(self) -> int:
         """The scale of the first look around a joint: a wide basin matters more than what can be told
         apart."""
-        return coarsest(self.piece.motif, points=50, most=4)
+        return coarsest(self.piece.motif, points=100, most=4)
 
     @cached_property
     def turn_step(self) -> float:
@@ -163,6 +166,20 @@ def likely(found: Descended, few: int = 3) -> Descended:
     """Those that are not far behind the best, and the first few in any case; the best come first."""
     kept = (found.zncc >= _BEHIND * found.zncc.max(initial=0.0)) | (np.arange(len(found.zncc)) < few)
     return Descended(found.poses[kept], found.zncc[kept])
+
+
+def despite_covers(
+    scene: SceneLevels, fitting: Fitting, motion: Motion, stage: Stage, found: Descended
+) -> Descended:
+    """The same poses, those that fit badly after a descent that trusts pixels less which do not fit.
+
+    Something in front of a piece pulls it aside; where nothing is, trusting all pixels alike is more exact.
+    """
+    covered = np.flatnonzero((found.zncc < _COVERED) & (found.zncc > 0))
+    again = descend(scene, fitting.levels, motion, stage, found.poses[covered], robust=True)
+    poses, zncc = found.poses.copy(), found.zncc.copy()
+    poses[covered], zncc[covered] = again.poses, again.zncc
+    return Descended(poses, zncc)
 
 
 def best_of_each(found: Descended, groups: int, count: int = 1) -> Descended:

@@ -131,11 +131,11 @@ def settled(
     trust: Mapping[str, NDArray[np.float64]],
     pieces: Sequence[Piece],
     roots: Poses,
-    scale: tuple[float, float],
+    sizes: NDArray[np.float64],
 ) -> Poses:
     """Root frames from the joints of all pieces that were found, by weighted least squares.
 
-    min Σ_k w_k |s R q_k + b − F_k q_k|² over rotation R, shift b and scale s within the range; the root that
+    min Σ_k w_k |s R q_k + b − F_k q_k|² over rotation R and shift b, the scale s being given; the root that
     was there before where fewer than two joints are known.
 
     Arguments:
@@ -143,7 +143,7 @@ def settled(
         trust: w, (H,) by home.
         pieces: those that hang on the root.
         roots: before.
-        scale: lowest and highest.
+        sizes: s, (H,): two joints that lie close together would tell it badly.
     """
     joints = np.array([(*piece.joint, 1.0) for piece in pieces])
     ends = np.stack([_complex((frames[p.home] @ joints[k])[:, :2]) for k, p in enumerate(pieces)], 1)
@@ -157,6 +157,6 @@ def settled(
     known &= spread / total > _JOINT**2
     linear = (w * off_end * off_at.conj()).sum(1) / np.maximum(spread, 1e-12)
     size = np.abs(linear)
-    linear = np.where(size > 0, linear / np.where(size > 0, size, 1), 1.0) * np.clip(size, *scale)
+    linear = np.where(size > 0, linear / np.where(size > 0, size, 1), 1.0) * sizes
     frames_new = _frames(linear, mean_end - linear * mean_at, np.zeros(2))
     return np.where(known[:, None, None], frames_new, roots)

@@ -1,6 +1,5 @@
 """Given where the object could be, place every piece: top-down, each about the joint that it hangs on."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -76,13 +75,12 @@ def place(scene: SceneLevels, placed: Placed, fitting: Fitting) -> Placed:
 def at_joint(piece: Piece, parents: Poses, frames: Poses, tolerance: float) -> NDArray[np.bool_]:
     """Whether each frame is its parent's, but for a turn about the joint within the limits."""
     joint = np.array((*piece.joint, 1.0))
-    scale = np.sqrt(np.abs(np.linalg.det(parents[:, :2, :2])))
-    moved = np.linalg.norm(((frames - parents) @ joint)[:, :2], axis=1) / np.maximum(scale, 1e-9)
+    moved = np.linalg.norm(((frames - parents) @ joint)[:, :2], axis=1) / np.maximum(scales(parents), 1e-9)
     relative = np.linalg.inv(parents)[:, :2, :2] @ frames[:, :2, :2]
     turned = np.degrees(np.arctan2(relative[:, 1, 0], relative[:, 0, 0]))
     return (moved <= tolerance + piece.slack) & (np.abs(turned) <= piece.turn + _BEYOND)
 
 
-def angle(matrix: NDArray[np.float64]) -> float:
-    """Degrees by which a matrix turns, x towards y positive."""
-    return math.degrees(math.atan2(matrix[1, 0], matrix[0, 0]))
+def scales(frames: Poses) -> NDArray[np.float64]:
+    """√|det A| of each."""
+    return np.sqrt(np.abs(np.linalg.det(frames[:, :2, :2])))

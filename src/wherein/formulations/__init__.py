@@ -6,10 +6,11 @@ from wherein.formulations.correlation import CorrelationObjective
 from wherein.formulations.cost_smoothed import CostSmoothed
 from wherein.formulations.objective import FieldObjective, MotionObjective, Objective, Variables
 from wherein.formulations.plain import Plain
+from wherein.formulations.rigid_spikes import RigidSpikes
 from wherein.formulations.robust import Robust
 from wherein.formulations.spikes import Spikes
 
-Settings = Plain | CostSmoothed | WithBackground | Spikes
+Settings = Plain | CostSmoothed | WithBackground | Spikes | RigidSpikes
 """A formulation's hyperparameters, to be bound to a scene and a motif."""
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Objective",
     "Plain",
     "QuadraticFormulation",
+    "RigidSpikes",
     "Robust",
     "Settings",
     "Spikes",

@@ -71,17 +71,19 @@ class Formulation(ABC):
         surface: the scene, ready for sampling.
         motif: what is compared with it.
         pad: by how many pixels on each side the lattice reaches beyond the motif's box.
+        spacing: compare every so many pixels along each axis.
 
     Attributes:
         points: the lattice of centred points u on which the warped scene is compared.
         centre: where their origin lies in the motif.
-        motif: the motif on that lattice.
+        motif: the motif, padded; on that lattice where `thin` is applied.
+        thin: every so many rows and columns.
     """
 
     affine: ClassVar[bool] = False
     """Whether it is defined for affine frames only."""
 
-    def __init__(self, surface: Surface, motif: Motif, pad: int = 0) -> None:
+    def __init__(self, surface: Surface, motif: Motif, pad: int = 0, spacing: int = 1) -> None:
         channels = len(motif.pixels)
         require(
             surface.channels == channels,
@@ -89,7 +91,9 @@ class Formulation(ABC):
         )
         self.tally, self.surface, self.motif = Tally(), surface, motif.padded(pad)
         self.centre = fields.centre_of(motif.height, motif.width, motif.pixels)
-        self.points = fields.lattice(motif.height, motif.width, motif.pixels, pad) - self.centre
+        self.thin = (..., *2 * (slice(None, None, spacing),))
+        lattice = fields.lattice(motif.height, motif.width, motif.pixels, pad)
+        self.points = lattice[::spacing, ::spacing] - self.centre
 
     @abstractmethod
     def evaluate(self, frame: Float[Tensor, "B 3 3"], background: Tensor | None = None) -> Evaluation:
@@ -111,7 +115,7 @@ class Formulation(ABC):
 
     def seen(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B"]:
         """Which fraction of the motif's own pixels falls inside the scene."""
-        field = fields.transform(frame, self.points[self.motif.mask > 0])
+        field = fields.transform(frame, self.points[self.motif.mask[self.thin] > 0])
         limits = field.new_tensor((self.surface.width - 0.5, self.surface.height - 0.5))
         return ((field >= -0.5) & (field <= limits)).all(-1).to(field.dtype).mean(-1)
 
@@ -161,6 +165,7 @@ class QuadraticFormulation(Formulation):
         lighting: eliminate a gain and a bias a channel of the scene, min over a ≥ 0, b of φ(a z + b).
         robust: how to trust pixels that do not fit; None: like all the others.
         taps: S, a filter along each axis; None where nothing is smoothed.
+        spacing: as for every formulation.
     """
 
     weight: Float[Tensor, "h w"]
@@ -174,8 +179,9 @@ class QuadraticFormulation(Formulation):
         lighting: bool,
         robust: Robust | None,
         taps: Taps | None = None,
+        spacing: int = 1,
     ) -> None:
-        super().__init__(surface, motif, pad)
+        super().__init__(surface, motif, pad, spacing)
         self.lighting, self._taps = lighting, taps
         self.loss: Loss = LeastSquares() if robust is None else robust
         self.floor = motif.pixels.new_zeros(())
@@ -229,6 +235,32 @@ class QuadraticFormulation(Formulation):
         hessian = (weights * columns).flatten(2) @ columns.flatten(2).mT
         flat = self._is_flat(warped, derivative) | (found.gain == 0).flatten()
         return Evaluation(found.cost, gradient, flat, hessian, self.background_gradient(found.slope))
+
+    textured: ClassVar[bool] = True
+    """Whether only differences of brightness count; spikes stand on black, and black means none."""
+
+    def similarity(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B"]:
+        """ZNCC of scene and target under Q, NCC for spikes: 0 where there is nothing to see.
+
+        NCC = ⟨z, Qx̂⟩ / √(⟨z, Qz⟩⟨x̂, Qx̂⟩); for ZNCC the channels' means are removed first.
+        """
+        warped, target = self._warp(fields.transform(frame, self.points)), self.target(None)
+        if self.textured:
+            warped, target = self._demean(warped), self._demean(target)
+        overlap, energy, whole = (
+            (left * self._metric(right)).sum((-3, -2, -1))
+            for left, right in ((warped, target), (warped, warped), (target, target))
+        )
+        return overlap / (energy * whole).sqrt().clamp_min(torch.finfo(warped.dtype).tiny)
+
+    def _metric(self, change: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:
+        """Q = S w S."""
+        return self.smooth(self.weight * self.smooth(change))
+
+    def _demean(self, picture: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:
+        under = self._metric(torch.ones_like(picture[..., :1, :, :]))
+        mean = (picture * under).sum((-2, -1), keepdim=True) / under.sum((-2, -1), keepdim=True)
+        return picture - mean
 
     def background_gradient(self, slope: Float[Tensor, "B C h w"]) -> Float[Tensor, "B C h w"] | None:
         """∇_β φ from Q(a z + b − x̂), where there is a background model β."""

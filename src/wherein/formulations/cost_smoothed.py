@@ -6,11 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from wherein.errors import require
 from wherein.formulations.base import QuadraticFormulation, Taps, taps_of
 from wherein.formulations.robust import Robust
 from wherein.images.gaussian import Sigma, blur, separable
 from wherein.images.motif import Motif
-from wherein.warp import KEYS, Surface
+from wherein.warp import KEYS, Relief, Surface
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,9 @@ class CostSmoothed:
         a: of the cubic kernel.
         taps: a filter to use in place of the Gaussian, odd and symmetric (it can be learned).
         robust: trust pixels as far as they fit, for a motif that is partly hidden; None: all alike.
+        spacing: compare every so many pixels along each axis, each for spacing² of them: where scene and
+            weights are smooth, their sum over a coarser lattice is the same.
+        relief: interpolate Dy as a picture (see `wherein.warp.Relief`): for smooth scenes, less work.
     """
 
     sigma: Sigma = 3.0
@@ -38,6 +42,11 @@ class CostSmoothed:
     a: float = KEYS
     taps: Taps | None = None
     robust: Robust | None = None
+    spacing: int = 1
+    relief: bool = False
+
+    def __post_init__(self) -> None:
+        require(self.spacing >= 1, f"spacing must be 1 or more pixels, but came as {self.spacing}")
 
     def bind(self, scene: Float[Tensor, "*S C H W"], motif: Motif) -> "CostSmoothedFormulation":
         """This cost for a scene and a motif; here the only convolutions are made."""
@@ -49,15 +58,18 @@ class CostSmoothedFormulation(QuadraticFormulation):
 
     def __init__(self, settings: CostSmoothed, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
         taps = taps_of(settings.sigma, settings.taps, motif.pixels)
-        surface = Surface(blur(scene, settings.scene_sigma), settings.a)
-        super().__init__(surface, motif, taps.numel() // 2, settings.lighting, settings.robust)
-        self.weight = separable(self.motif.mask, taps)
+        kind = Relief if settings.relief else Surface
+        surface = kind(blur(scene, settings.scene_sigma), settings.a)
+        pad, spacing = taps.numel() // 2, settings.spacing
+        super().__init__(surface, motif, pad, settings.lighting, settings.robust, spacing=spacing)
+        weight = separable(self.motif.mask, taps)
         smoothed = separable(self.motif.masked, taps)
         # Where the weight is zero the target is free: nothing is compared there.
-        self._target = smoothed / torch.where(self.weight > 0, self.weight, torch.ones_like(self.weight))
+        target = smoothed / torch.where(weight > 0, weight, torch.ones_like(weight))
         # ½ Σ g_Δ ‖x_o‖² − ½ Σ w x̂²: what is left at the best warped scene there could be.
         mass = taps.sum() ** 2
-        self.floor = 0.5 * (mass * (motif.mask * motif.pixels**2).sum() - (self._target * smoothed).sum())
+        self.floor = 0.5 * (mass * (motif.mask * motif.pixels**2).sum() - (target * smoothed).sum())
+        self.weight, self._target = weight[self.thin] * spacing**2, target[self.thin]
         self.tally.convolutions += 3
 
     def target(self, background: Tensor | None) -> Float[Tensor, "C h w"]:  # noqa: D102

@@ -103,8 +103,8 @@ def align(
         *_rows(unit, scene),
     )
     found, batch = poses.clone(memory_format=torch.contiguous_format), len(poses)
-    cost, taken = found.new_empty(batch), torch.empty(batch, dtype=torch.int64)
-    status = torch.empty(batch, dtype=torch.int32)
+    cost, taken = found.new_empty(batch), found.new_empty(batch, dtype=torch.int64)
+    status = found.new_empty(batch, dtype=torch.int32)
     _call(
         "wherein_align",
         *_picture(scene),

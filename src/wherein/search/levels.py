@@ -67,21 +67,29 @@ class Descended:
     zncc: NDArray[np.float64]
 
 
-def descend(scene: SceneLevels, motif: MotifLevels, motion: Motion, stage: Stage, poses: Poses) -> Descended:
-    """Bring poses to rest on one scale, each by itself, in the order in which they came."""
+def descend(
+    scene: SceneLevels, motif: MotifLevels, motion: Motion, stage: Stage, poses: Poses, robust: bool = False
+) -> Descended:
+    """Bring poses to rest on one scale, each by itself, in the order in which they came.
+
+    Arguments:
+        scene, motif: at every scale.
+        motion: how the poses may move.
+        stage: which scale, how many steps and pixels.
+        poses: motif pixels → scene pixels, full size.
+        robust: trust pixels less that do not fit; the ZNCC that is told is that of all pixels alike.
+    """
     if not len(poses):
         return Descended(poses, np.zeros(0))
     side = motif.side(stage.scale, motion, stage.pixels)
-    level = Level(
-        CorrelationObjective(scene.surface(stage.scale), side, motion), stage.scale, stage.scale, (0.0, 0.0)
-    )
-    ended = align(
-        level.objective,
-        level.enter(poses),
-        stage.steps,
-        Damping(1e-3 if stage.scale == 1 else 1e-2),
-        stage.tolerance,
-    )
+    surface = scene.surface(stage.scale)
+    damping = Damping(1e-3 if stage.scale == 1 else 1e-2)
+    level = Level(CorrelationObjective(surface, side, motion), stage.scale, stage.scale, (0.0, 0.0))
+    at, steps = level.enter(poses), stage.steps
+    if robust:
+        trusting = CorrelationObjective(surface, side, motion, robust=True)
+        at, steps = align(trusting, at, stage.steps, damping, stage.tolerance).variables, 0
+    ended = align(level.objective, at, steps, damping, stage.tolerance)
     cost = ended.cost.double().numpy()
     return Descended(level.leave(ended.variables), np.where(np.isfinite(cost), 1 - cost, -1.0))
 

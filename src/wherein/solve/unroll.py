@@ -13,7 +13,15 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from wherein.errors import require
-from wherein.formulations import MotionObjective, Objective, Settings, Spikes, Variables
+from wherein.formulations import (
+    CostSmoothed,
+    Formulation,
+    MotionObjective,
+    Objective,
+    Settings,
+    Spikes,
+    Variables,
+)
 from wherein.images.gaussian import gaussian_1d, value_of
 from wherein.images.motif import Motif
 from wherein.motion import Motion
@@ -28,23 +36,26 @@ class ProximalLayers(nn.Module):
     Arguments:
         depth: T.
         pose: the first step sizes, one for each component of the pose (P,).
-        background: the step size of the background model.
+        background: the step size of the background model; None where the formulation has none.
         hold: in the first `hold` steps only the background moves (appendix A.3: 5).
     """
 
     moves: Tensor
 
-    def __init__(self, depth: int, pose: Float[Tensor, " P"], background: float = 1.0, hold: int = 0) -> None:
+    def __init__(
+        self, depth: int, pose: Float[Tensor, " P"], background: float | None = 1.0, hold: int = 0
+    ) -> None:
         super().__init__()
         require(depth > hold >= 0, f"a depth of {depth} layers with {hold} held leaves no step")
         require(bool((pose > 0).all()), "step sizes must be positive: they are learned by their logarithm")
         self.log_pose = nn.Parameter(pose.log().repeat(depth, 1))
-        self.log_background = nn.Parameter(pose.new_tensor(background).log())
+        self.log_background = None if background is None else nn.Parameter(pose.new_tensor(background).log())
         self.register_buffer("moves", (torch.arange(depth) >= hold).to(pose.dtype))
 
     def forward(self, objective: Objective, start: Variables) -> Solution:
         """From `start`, through all the layers."""
-        sizes, background = self.log_pose.exp() * self.moves[:, None], self.log_background.exp()
+        sizes = self.log_pose.exp() * self.moves[:, None]
+        background = 1.0 if self.log_background is None else self.log_background.exp()
         return proximal_gradient(objective, start, [Step(size, background) for size in sizes])
 
 
@@ -80,6 +91,9 @@ class UnrolledStage(nn.Module):
         self.layers, self._settings = layers, settings
         self.log_sigma = nn.Parameter(sigma.log()) if value_of(sigma) > 0 and not filters else None
         self.half_taps: nn.Parameter | None = None
+        self.log_scene_sigma: nn.Parameter | None = None
+        if isinstance(settings, CostSmoothed) and value_of(settings.scene_sigma) > 0:
+            self.log_scene_sigma = nn.Parameter(torch.as_tensor(settings.scene_sigma).log())
         if filters:
             require(
                 not isinstance(settings, Spikes),
@@ -90,13 +104,17 @@ class UnrolledStage(nn.Module):
 
     def settings(self, like: Tensor) -> Settings:
         """The formulation as it is now."""
+        settings = self._settings
+        if self.log_scene_sigma is not None:
+            assert isinstance(settings, CostSmoothed)
+            settings = replace(settings, scene_sigma=self.log_scene_sigma.to(like).exp())
         if self.half_taps is not None:
-            assert not isinstance(self._settings, Spikes)
+            assert not isinstance(settings, Spikes)
             half = self.half_taps.to(like)
-            return replace(self._settings, taps=torch.cat((half.flip(0)[:-1], half)))
+            return replace(settings, taps=torch.cat((half.flip(0)[:-1], half)))
         if self.log_sigma is None:
-            return self._settings
-        return replace(self._settings, sigma=self.log_sigma.to(like).exp())
+            return settings
+        return replace(settings, sigma=self.log_sigma.to(like).exp())
 
 
 @dataclass(frozen=True)
@@ -162,14 +180,27 @@ class Unrolled(nn.Module):
             scene: (C, H, W), or (B, C, H, W).
             base: where to start, motif pixels → scene pixels; the identity where there is none.
         """
-        motif = Motif(self.pixels.to(scene), self.mask.to(scene))
         pose: Tensor | None = None
         for stage in self.stages:
             assert isinstance(stage, UnrolledStage)
-            formulation = stage.settings(scene).bind(scene, motif)
-            objective = MotionObjective(formulation, self.motion, base, self.inverse)
-            solution: Solution = stage.layers(objective, objective.start(pose))
-            pose = solution.variables.pose
-        return Unrolling(
-            objective.matrix(solution.variables), solution.cost, solution.variables.pose, solution.status
-        )
+            found = self.run(stage, self.bind(stage, scene), base, pose)
+            pose = found.pose
+        return found
+
+    def bind(self, stage: UnrolledStage, scene: Float[Tensor, "*S C H W"]) -> Formulation:
+        """The stage's formulation of this scene and the motif, as both are now."""
+        motif = Motif(self.pixels.to(scene), self.mask.to(scene))
+        return stage.settings(scene).bind(scene, motif)
+
+    def run(
+        self,
+        stage: UnrolledStage,
+        formulation: Formulation,
+        base: Float[Tensor, "B 3 3"] | None,
+        pose: Float[Tensor, "B P"] | None = None,
+    ) -> Unrolling:
+        """One stage, from the pose of the one before."""
+        objective = MotionObjective(formulation, self.motion, base, self.inverse)
+        solution: Solution = stage.layers(objective, objective.start(pose))
+        at = solution.variables
+        return Unrolling(objective.matrix(at), solution.cost, at.pose, solution.status)

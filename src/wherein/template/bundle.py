@@ -22,13 +22,11 @@ from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.images.load import Picture, load_picture
 from wherein.images.motif import Motif
 from wherein.images.outline import hull, outline
+from wherein.template.archive import unpack
 from wherein.template.tree import Part, Point, Tree
 
 FORMAT = "wherein-template/1"
 DESCRIPTION = "template.json"
-
-_LARGEST = 512 * 2**20
-"""Bytes that the files of a .zip may unpack to."""
 
 
 class _Spec(BaseModel):
@@ -168,7 +166,9 @@ class Template:
             "paint_order": list(self.paint_order),
             "parts": parts,
         }
-        (folder / DESCRIPTION).write_text(json.dumps(spec, indent=1, ensure_ascii=False) + "\n")
+        (folder / DESCRIPTION).write_text(
+            json.dumps(spec, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
         _to_image(self.canvas).save(folder / "canvas.png")
         for name, file in names.items():
             motif = self.parts[name].motif
@@ -191,54 +191,55 @@ def _to_image(picture: Picture) -> Image.Image:
 
 def _from_zip(path: Path) -> Template:
     with tempfile.TemporaryDirectory(prefix="wherein-") as temporary:
-        folder = Path(temporary)
-        try:
-            with zipfile.ZipFile(path) as archive:
-                files = [info for info in archive.infolist() if not info.is_dir()]
-                if sum(info.file_size for info in files) > _LARGEST:
-                    raise TemplateError(f"{path} unpacks to more than {_LARGEST // 2**20} MB")
-                homes = [PurePosixPath(i.filename).parent for i in files if _is_description(i.filename)]
-                if len(homes) != 1:
-                    raise TemplateError(f"{path} has {len(homes)} files {DESCRIPTION}: one is needed")
-                for info in files:
-                    name = PurePosixPath(info.filename)
-                    # Nothing in an archive chooses a place outside.
-                    if name.is_relative_to(homes[0]) and ".." not in name.parts:
-                        target = folder / name.relative_to(homes[0])
-                        target.parent.mkdir(parents=True, exist_ok=True)
-                        target.write_bytes(archive.read(info))
-        except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
-            raise TemplateError(f"{path} cannot be unpacked: {error}") from error
-        return replace(_from_folder(folder, shown=path), source=path)
-
-
-def _is_description(filename: str) -> bool:
-    return PurePosixPath(filename).name == DESCRIPTION
+        unpack(path, Path(temporary), DESCRIPTION)
+        return replace(_from_folder(Path(temporary), shown=path), source=path)
 
 
 def _from_folder(folder: Path, shown: Path | None = None) -> Template:
     where = shown or folder
     try:
-        text = (folder / DESCRIPTION).read_text(encoding="utf-8")
+        # "-sig": editors on Windows begin a file with a byte order mark.
+        text = (folder / DESCRIPTION).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise TemplateError(f"{where} has no {DESCRIPTION} that can be read: {error}") from error
     try:
-        spec = _TemplateSpec.model_validate(json.loads(text))
-    except json.JSONDecodeError as error:
-        raise TemplateError(f"{where}: {DESCRIPTION} is not JSON: {error}") from error
+        return _assemble(folder, _TemplateSpec.model_validate(_parse(text)))
     except ValidationError as error:
         raise TemplateError(f"{where}: {_in_words(error)}") from error
-    try:
-        return _assemble(folder, spec)
     except TemplateError as error:
         raise TemplateError(f"{where}: {error}") from error
+
+
+def _parse(text: str) -> dict[str, Any]:
+    try:
+        description = json.loads(text, object_pairs_hook=_each_once)
+    except RecursionError:
+        raise TemplateError(f"{DESCRIPTION} is not JSON: it is nested too deeply") from None
+    except TemplateError:
+        raise
+    except ValueError as error:  # a number of too many digits is not a JSONDecodeError
+        raise TemplateError(f"{DESCRIPTION} is not JSON: {error}") from error
+    if not isinstance(description, dict):
+        raise TemplateError(f"{DESCRIPTION}: it must be an object, but is a {type(description).__name__}")
+    return description
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """JSON lets the last of two parts of a name win, without a word."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise TemplateError(f'{DESCRIPTION} names "{key}" twice')
+        found[key] = value
+    return found
 
 
 def _in_words(error: ValidationError) -> str:
     first = error.errors()[0]
     place = [str(step) for step in first["loc"]]
-    what = f'the part "{place[1]}"' if place[:1] == ["parts"] and len(place) > 1 else DESCRIPTION
-    field = ".".join(place[2:] if place[:1] == ["parts"] else place)
+    of_part = place[:1] == ["parts"] and len(place) > 1
+    what = f'the part "{place[1]}"' if of_part else DESCRIPTION
+    field = ".".join(place[2:] if of_part else place)
     return f'{what}: "{field}": {first["msg"]}' if field else f"{what}: {first['msg']}"
 
 

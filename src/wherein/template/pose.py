@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from wherein.errors import require
 from wherein.template.tree import Matrix, Point, Tree
 
 
@@ -38,7 +39,13 @@ def frames(tree: Tree, root: Matrix, turns: Mapping[str, float]) -> dict[str, Ma
         tree: the parts.
         root: canvas → scene, of the root.
         turns: degrees by part; 0 where it is not named.
+
+    Raises:
+        ArgumentError: a turn of a part that does not exist, or that is static.
     """
+    for name, degrees in turns.items():
+        require(name in tree, f'there is no part "{name}" to turn; there are {", ".join(sorted(tree))}')
+        require(not (degrees and tree[name].static), f'the part "{name}" is static: it cannot be turned')
     found: dict[str, Matrix] = {}
     for name, part in tree.items():
         found[name] = root if part.parent is None else found[part.parent]

@@ -1,0 +1,205 @@
+"""The rotation sweep of the paper's Figure 3 with the paper's network, on the paper's tree (no body).
+
+`python -m benchmarks.paper_network [--limit 30] [--random N] [--out FILE.json]` needs ../shared.
+Sweeps: "limbs", the scenes turn_*.png, whose limbs turn by up to 15° besides; "rest", the crab turning as a
+whole in the middle of a beach, as in the paper; "random", N scenes of random places, angles within ±22.5° and
+limbs within ±15°, since a part may fall between two strides or not. An instance is found where its root is
+within 4 px and 5° of the truth, a part where its centre is within 1 px and its angle within 1°.
+"""
+
+import argparse
+import json
+import math
+import re
+import resource
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor
+
+from benchmarks.geometry import Array, homogeneous
+from benchmarks.photographs import BEACH, SHARED
+from wherein.detect.network import PaperNetwork
+from wherein.detect.paper import PaperDetection, PaperDetector
+from wherein.images.load import load_picture
+from wherein.template import Template, Tree
+from wherein.template.pose import matrices, placed
+from wherein.template.render import render
+
+PAPER = {"perfect to": 22.5, "fails from about": 30.0, "seconds on this CPU": 1000.0, "gigabytes": 4.4}
+SIZE = (512, 384)
+HALF = [0.0, 7.5, 15.0, 22.5, 30.0, 37.5, 45.0, 52.5, 60.0]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """One scene with one crab in it."""
+
+    sweep: str
+    angle: float
+    scene: Tensor
+    root: Array
+    parts: dict[str, Array]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the network made of it."""
+
+    sweep: str
+    angle: float
+    score: float
+    root_px: float
+    root_degrees: float
+    right: int
+    parts: int
+    worst_px: float
+    false_alarms: int
+    seconds: float
+
+    @property
+    def succeeded(self) -> bool:
+        """Root and every part."""
+        return self.root_px <= 4 and self.root_degrees <= 5 and self.right == self.parts
+
+
+def without_body(crab: Template) -> Template:
+    """The paper's tree: two claws, two eyes, the pair."""
+    parts = {name: part for name, part in crab.parts.items() if name != "body"}
+    return Template(crab.name, crab.canvas, Tree(parts), tuple(n for n in crab.paint_order if n != "body"))
+
+
+def limbs(limit: float) -> Iterator[Truth]:
+    """The scenes of ../shared."""
+    for entry in json.loads((SHARED / "scenes" / "truth.json").read_text(encoding="utf-8")):
+        named = re.fullmatch(r"turn_([+-][\d.]+)\.png", entry["scene"])
+        if named and abs(float(named[1])) <= limit:
+            (instance,) = entry["instances"]
+            parts = {name: homogeneous(np.array(m)) for name, m in instance["parts"].items()}
+            scene = load_picture(SHARED / "scenes" / entry["scene"]).pixels
+            yield Truth("limbs", float(named[1]), scene, homogeneous(np.array(instance["root"])), parts)
+
+
+def rest(crab: Template, limit: float) -> Iterator[Truth]:
+    """The crab as a whole, in the middle of a crop of the beach."""
+    background = next(_crops(np.random.default_rng(0)))
+    for angle in sorted({sign * a + 0.0 for a in HALF for sign in (-1, 1) if a <= limit}):
+        root = placed(angle, 1.0, ((SIZE[0] - 1) / 2, (SIZE[1] - 1) / 2), crab.centre)
+        places = matrices(crab.parts, root, {})
+        yield Truth("rest", angle, render(background, crab, places), root, places)
+
+
+def anywhere(crab: Template, count: int, seed: int = 0) -> Iterator[Truth]:
+    """Random places, angles and limbs."""
+    rng = np.random.default_rng(seed)
+    for _, background in zip(range(count), _crops(rng), strict=False):
+        angle = float(rng.uniform(-22.5, 22.5))
+        at = (float(rng.uniform(140, SIZE[0] - 140)), float(rng.uniform(130, SIZE[1] - 130)))
+        turns = {
+            name: float(rng.uniform(-15, 15))
+            for name, part in crab.parts.items()
+            if part.motif and part.moves
+        }
+        root = placed(angle, 1.0, at, crab.centre)
+        places = matrices(crab.parts, root, turns)
+        yield Truth("random", angle, render(background, crab, places), root, places)
+
+
+def _crops(rng: np.random.Generator) -> Iterator[Tensor]:
+    """Pieces of the beach."""
+    beach = load_picture(BEACH).pixels
+    while True:
+        top = int(rng.integers(beach.shape[1] - SIZE[1] + 1))
+        left = int(rng.integers(beach.shape[2] - SIZE[0] + 1))
+        yield beach[:, top : top + SIZE[1], left : left + SIZE[0]]
+
+
+def judge(truth: Truth, template: Template, found: list[PaperDetection], seconds: float) -> Row:
+    """Compare the detection that is nearest with the truth."""
+    leaves = template.parts.leaves
+    best, root = None, (math.inf, math.inf)
+    for detection in found:
+        error = _error(detection.matrix, truth.root, template.centre)
+        if error < root:
+            best, root = detection, error
+    errors = [
+        _error(best.parts[n].matrix, truth.parts[n], _middle(template, n)) if best else (math.inf, math.inf)
+        for n in leaves
+    ]
+    right = sum(px <= 1 and degrees <= 1 for px, degrees in errors)
+    worst, score = max(px for px, _ in errors), best.score if best else 0.0
+    extra = len(found) - bool(best)
+    return Row(truth.sweep, truth.angle, score, *root, right, len(leaves), worst, extra, seconds)
+
+
+def _middle(template: Template, name: str) -> tuple[float, float]:
+    motif = template.parts[name].motif
+    assert motif is not None
+    return (motif.width - 1) / 2, (motif.height - 1) / 2
+
+
+def _error(one: Array, other: Array, point: tuple[float, float]) -> tuple[float, float]:
+    """Distance of a point's two images, and the difference of the angles."""
+    raised = np.array((*point, 1.0))
+    turn = math.degrees(math.atan2(one[1, 0], one[0, 0]) - math.atan2(other[1, 0], other[0, 0]))
+    return float(np.linalg.norm((one @ raised - other @ raised)[:2])), abs((turn + 180) % 360 - 180)
+
+
+def measure(network: PaperNetwork, truths: Iterator[Truth]) -> Iterator[Row]:
+    """Run it, scene by scene."""
+    detector = PaperDetector(network)
+    for truth in truths:
+        began = time.process_time()
+        found = detector(truth.scene)
+        yield judge(truth, network.template, found, time.process_time() - began)
+
+
+def show(rows: list[Row]) -> None:
+    """The table."""
+    table = Table(
+        "sweep", "angle", "score", "root px", "root °", "parts", "worst px", "extra", "s", "paper", "here"
+    )
+    for row in sorted(rows, key=lambda row: (row.sweep, row.angle)):
+        paper = "yes" if abs(row.angle) <= PAPER["perfect to"] else "no"
+        numbers = (f"{row.score:.2f}", f"{row.root_px:.2f}", f"{row.root_degrees:.2f}")
+        table.add_row(
+            row.sweep, f"{row.angle:+.1f}", *numbers, f"{row.right}/{row.parts}", f"{row.worst_px:.2f}",
+            str(row.false_alarms), f"{row.seconds:.1f}", paper, "yes" if row.succeeded else "no",
+        )  # fmt: skip
+    Console(width=110).print(table)
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.paper_network", description=__doc__)
+    parser.add_argument("--limit", type=float, default=30.0, help="the largest angle in degrees")
+    parser.add_argument("--out", type=Path, default=Path("results/paper_network.json"))
+    parser.add_argument("--random", type=int, default=0, help="how many random scenes besides")
+    parser.add_argument("--threads", type=int, default=1)
+    asked = parser.parse_args()
+    torch.set_num_threads(asked.threads)
+    crab = Template.load(SHARED / "crab")
+    network = PaperNetwork(without_body(crab))
+    rows: list[Row] = []
+    for truths in (limbs(asked.limit), rest(crab, asked.limit), anywhere(crab, asked.random)):
+        for row in measure(network, truths):
+            rows.append(row)
+            outcome = "found" if row.succeeded else "missed"
+            print(f"{row.sweep} {row.angle:+.1f}: {row.seconds:.1f} s, {outcome}", flush=True)
+    show(rows)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    report = {"rows": [asdict(row) | {"succeeded": row.succeeded} for row in rows], "paper": PAPER}
+    report |= {"peak gigabytes": round(peak, 2), "threads": asked.threads}
+    asked.out.parent.mkdir(parents=True, exist_ok=True)
+    asked.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    print(f"peak {peak:.2f} GB, wrote {asked.out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+"""Templates on disk: what is written comes back, and what is wrong is said in words."""
+
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from wherein.errors import ArgumentError, TemplateError
+from wherein.images.motif import Motif
+from wherein.template import Template
+
+Spec = dict[str, Any]
+Write = Callable[[Spec], Path]
+
+
+def assert_same(one: Template, other: Template) -> None:
+    assert (one.name, one.paint_order, list(one.parts)) == (other.name, other.paint_order, list(other.parts))
+    assert torch.equal(one.canvas.pixels, other.canvas.pixels)
+    for name, part in one.parts.items():
+        twin = other.parts[name]
+        for field in ("parent", "at", "pivot", "turn", "static"):
+            assert getattr(part, field) == getattr(twin, field), (name, field)
+        assert (part.motif is None) == (twin.motif is None)
+        if part.motif is not None and twin.motif is not None:
+            assert torch.equal(part.motif.pixels, twin.motif.pixels)
+            assert torch.equal(part.motif.mask, twin.motif.mask)
+
+
+def test_the_toy_is_as_described(toy: Template) -> None:
+    assert (toy.name, toy.size, toy.centre) == ("toy", (48, 30), (23.5, 14.5))
+    assert toy.parts.root == "toy"
+    assert set(toy.parts.leaves) == {"body", "arm", "left", "right"}
+    assert toy.paint_order[:2] == ("body", "arm")
+    assert set(toy.paint_order[2:]) == {"left", "right"}
+    assert (toy.parts["left"].turn, toy.parts["right"].turn) == (20, 30)
+    assert toy.parts["arm"].pivot == (4, 7)  # its own centre, unless told
+    assert toy.parts["toy"].pivot == toy.centre
+    arm = toy.parts["arm"].motif
+    assert arm is not None and (arm.width, arm.height) == (9, 15)
+    assert arm.mask.sum() == 9 * 15 - 4
+
+
+def test_the_tree_is_in_order(toy: Template) -> None:
+    tree = toy.parts
+    top_down, bottom_up = list(tree), tree.bottom_up
+    for name, part in tree.items():
+        if part.parent is not None:
+            assert top_down.index(part.parent) < top_down.index(name)
+            assert bottom_up.index(name) < bottom_up.index(part.parent)
+            assert name in tree.children(part.parent)
+    assert len(tree) == 6 and tree.depth("toy") == 0 and tree.depth("left") == 2
+    assert tree.leaves_below("pair") == ("left", "right") and tree.leaves_below("arm") == ("arm",)
+    assert not tree["body"].moves and not tree["toy"].moves and tree["arm"].moves
+
+
+@pytest.mark.shared
+def test_the_crab_of_the_paper(shared: Path) -> None:
+    crab = Template.load(shared / "crab")
+    assert set(crab.parts.leaves) == {"body", "claw_left", "claw_right", "eye_left", "eye_right"}
+    assert crab.parts.children("eye_pair") == ("eye_left", "eye_right")
+    assert crab.parts["claw_left"].joint == (38, 101)
+    # Every leaf is cut from the canvas where its "at" says.
+    for name in ("claw_left", "claw_right"):
+        part = crab.parts[name]
+        assert part.motif is not None
+        x, y = int(part.at[0]), int(part.at[1])
+        cut = crab.canvas.pixels[:, y : y + part.motif.height, x : x + part.motif.width]
+        sure = part.motif.mask > 0.99
+        assert (cut - part.motif.pixels)[:, sure].abs().mean() < 0.05
+
+
+@pytest.mark.parametrize("name", ["copy", "copy.zip", "deep/er/copy.ZIP"])
+def test_what_is_saved_comes_back(toy: Template, tmp_path: Path, name: str) -> None:
+    path = toy.save(tmp_path / name)
+    assert path.is_file() == name.lower().endswith("zip")
+    assert_same(Template.load(path), toy)
+    assert [p.name for p in path.parent.iterdir() if p.name.startswith(".")] == []  # nothing left behind
+
+
+def test_saving_asks_before_it_overwrites(toy: Template, tmp_path: Path) -> None:
+    logo = Template.rigid("Ünïcode 標", Motif.whole(torch.rand(3, 5, 8)))
+    for target in (tmp_path / "a", tmp_path / "a.zip"):
+        toy.save(target)
+        with pytest.raises(ArgumentError, match=r"exists; give another name or overwrite=True"):
+            logo.save(target)
+        assert_same(Template.load(target), toy)
+        logo.save(target, overwrite=True)
+        assert Template.load(target).name == logo.name
+
+
+@pytest.mark.parametrize("inside", ["", "toy/", "a/b/"])
+def test_a_zip_may_have_the_folder_inside(
+    toy: Template, spec: Spec, write: Write, tmp_path: Path, inside: str
+) -> None:
+    path = tmp_path / "t.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in sorted(write(spec).iterdir()):
+            archive.write(file, inside + file.name)
+    assert_same(Template.load(path), toy)
+
+
+def test_a_byte_order_mark_is_no_matter(toy: Template, spec: Spec, write: Write) -> None:
+    folder = write(spec)
+    (folder / "template.json").write_text(json.dumps(spec), encoding="utf-8-sig")
+    assert_same(Template.load(folder), toy)
+
+
+def change(key: str, **values: Any) -> Callable[[Spec], None]:
+    return lambda spec: spec["parts"].setdefault(key, {}).update(values)
+
+
+def remove(spec: Spec, *path: str) -> None:
+    for key in path[:-1]:
+        spec = spec[key]
+    del spec[path[-1]]
+
+
+WRONG: dict[str, tuple[Callable[[Spec], None], str]] = {
+    "two roots": (change("pair", parent=None), "one root.*here are 2: pair, toy"),
+    "no root": (change("toy", parent="pair"), "here are 0; the parents go round in a circle"),
+    "cycle": (
+        lambda s: s["parts"].update({"a": {"parent": "b"}, "b": {"parent": "a"}}),
+        "the parents of a, b go round in a circle",
+    ),
+    "own parent": (change("pair", parent="pair"), "the parents of left, pair, right go round in a circle"),
+    "unknown parent": (change("arm", parent="boat"), '"arm" hangs on "boat", which does not exist'),
+    "parent with a picture": (change("arm", parent="body"), '"arm" hangs on "body", which has a picture'),
+    "empty group": (change("tail", parent="toy"), 'the group "tail" is empty'),
+    "at of a group": (change("pair", at=[1, 2]), 'the group "pair" has an "at" but no "image"'),
+    "missing picture": (change("arm", image="leg.png"), 'the part "arm": the picture leg.png is missing'),
+    "missing canvas": (lambda s: s.update(canvas="no.png"), "the canvas: the picture no.png is missing"),
+    "outside": (change("arm", at=[44, 8]), r'"arm" reaches from \(44, 8\) to \(52, 22\), outside'),
+    "left of the canvas": (change("arm", at=[-1, 8]), '"arm" reaches from .* outside the canvas'),
+    "leaves the folder": (change("arm", image="../arm.png"), "must be a file in the template's own folder"),
+    "absolute": (change("arm", image="/etc/passwd"), "must be a file in the template's own folder"),
+    "backslashes": (change("arm", image="..\\arm.png"), "must be a file in the template's own folder"),
+    "unknown key": (change("arm", colour="red"), 'the part "arm": "colour": Extra inputs'),
+    "unknown key above": (lambda s: s.update(colour=1), 'template.json: "colour": Extra inputs'),
+    "no parent": (lambda s: remove(s, "parts", "arm", "parent"), 'the part "arm": "parent": Field required'),
+    "not a number": (change("arm", at=[1, float("nan")]), 'the part "arm": "at.1": Input should be a finite'),
+    "turn": (change("arm", turn=181), 'the part "arm": "turn": Input should be less than or equal to 180'),
+    "other format": (lambda s: s.update(format="wherein-template/2"), '"format": Input should be'),
+    "no parts": (lambda s: s.update(parts={}), '"parts": Dictionary should have at least 1'),
+    "painted group": (lambda s: s.update(paint_order=["pair"]), '"paint_order" names "pair", which is not'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_said(case: str, spec: Spec, write: Write) -> None:
+    spoil, words = WRONG[case]
+    spoil(spec)
+    folder = write(spec)
+    with pytest.raises(TemplateError, match=words) as caught:
+        Template.load(folder)
+    assert str(caught.value).startswith(f"{folder}: ")
+
+
+def test_pictures_that_are_none(spec: Spec, write: Write) -> None:
+    folder = write(spec)
+    Image.fromarray(np.zeros((15, 9, 4), np.uint8)).save(folder / "arm.png")
+    with pytest.raises(
+        TemplateError, match=r'the part "arm" has an empty mask: no pixel of arm\.png is opaque'
+    ):
+        Template.load(folder)
+    (folder / "arm.png").write_bytes(b"not a picture")
+    with pytest.raises(TemplateError, match=r'the part "arm": .*arm\.png'):
+        Template.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "template.json is not JSON: Expecting property name"),
+        ("[" * 100_000, "template.json is not JSON: .*nested too deeply"),
+        ("1" * 5000, "template.json is not JSON: .*digits"),
+        ("[]", "template.json: it must be an object"),
+        ('{"a": 1, "a": 2}', 'template.json names "a" twice'),
+    ],
+    ids=["cut off", "deep", "long", "list", "twice"],
+)
+def test_a_description_that_is_none(spec: Spec, write: Write, text: str, words: str) -> None:
+    folder = write(spec)
+    (folder / "template.json").write_text(text, encoding="utf-8")
+    with pytest.raises(TemplateError, match=words):
+        Template.load(folder)
+
+
+def test_no_template_there(tmp_path: Path) -> None:
+    with pytest.raises(TemplateError, match="does not exist: give a folder"):
+        Template.load(tmp_path / "none")
+    (tmp_path / "text").write_text("hello", encoding="utf-8")
+    with pytest.raises(TemplateError, match=r"is neither a folder nor a \.zip"):
+        Template.load(tmp_path / "text")
+    with pytest.raises(TemplateError, match=r"has no template\.json that can be read"):
+        Template.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["readme.txt"], "has 0 files template.json: one is needed"),
+        (["a/template.json", "b/template.json"], "has 2 files template.json: one is needed"),
+        (["template.json", "../evil.txt"], r"holds '\.\./evil\.txt', which would leave its folder"),
+        (["../template.json"], r"holds '\.\./template\.json', which would leave its folder"),
+        (["template.json", "/evil.txt"], "holds '/evil.txt', which would leave its folder"),
+    ],
+)
+def test_zips_that_are_none(tmp_path: Path, names: list[str], words: str) -> None:
+    path = tmp_path / "inner" / "t.zip"
+    path.parent.mkdir()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, "{}")
+    with pytest.raises(TemplateError, match=words) as caught:
+        Template.load(path)
+    assert str(path) in str(caught.value)
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["inner", "t.zip"]
+
+
+def test_a_damaged_zip(toy: Template, tmp_path: Path) -> None:
+    path = toy.save(tmp_path / "t.zip")
+    data = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        begin = archive.getinfo("canvas.png").header_offset + 60
+    data[begin : begin + 400] = bytes(range(200)) * 2
+    path.write_bytes(data)
+    with pytest.raises(TemplateError, match=re.escape(str(path)) + " cannot be unpacked"):
+        Template.load(path)
+
+
+def test_a_zip_that_unpacks_to_too_much(
+    toy: Template, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = toy.save(tmp_path / "t.zip")
+    monkeypatch.setattr("wherein.template.archive.LARGEST", 1000)
+    with pytest.raises(TemplateError, match="unpacks to more than"):
+        Template.load(path)
