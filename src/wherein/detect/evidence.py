@@ -27,7 +27,7 @@ FOUND = 2.0
 def information(zncc: NDArray[np.float64]) -> NDArray[np.float64]:
     """ℓ = −ln(1 − ρ²) for ρ > 0, else 0."""
     explained = np.clip(zncc, 0.0, BEST) ** 2
-    return -np.log1p(-explained)
+    return np.asarray(-np.log1p(-explained))  # of a single number too
 
 
 def weight(chance: float) -> float:
