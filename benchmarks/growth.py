@@ -43,6 +43,7 @@ LIMBS = (
     *(("forearm_left", "forearm_right"), ("antenna_left", "antenna_right")),
 )  # of the robot: two moving pieces more with each, none before what it hangs on
 PHOTOGRAPH = "coffee"
+PATIENCE = 3.0  # s: what takes longer is not repeated
 ANGLE = 12.0  # degrees: within the smallest range
 
 
@@ -99,13 +100,13 @@ def _row(work: Workload, case: Case) -> dict[str, Any]:
 
 
 def pruned(calibration: Calibration, template: Template) -> Calibration:
-    """The calibration with only the pieces that the template has."""
+    """The calibration with only the pieces that the template has, as if it were its own."""
     homes = {piece.home for piece in Pieces.of(template).pieces}
     kept = {
         name: {home: value for home, value in getattr(calibration, name).items() if home in homes}
         for name in ("basins", "chance")
     }
-    return calibration.model_copy(update=kept)
+    return calibration.model_copy(update=kept | {"fingerprint": template.fingerprint})
 
 
 def pictures(
@@ -122,7 +123,7 @@ def pictures(
 def _median(detector: Detector, picture: NDArray[np.uint8], repeats: int) -> tuple[int, float]:
     """How many were found, and the median time after the first call."""
     found, taken = len(detector(picture)), []
-    for _ in range(repeats):
+    while len(taken) < repeats and sum(taken) < PATIENCE:
         began = perf_counter()
         detector(picture)
         taken.append(perf_counter() - began)

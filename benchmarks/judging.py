@@ -35,6 +35,7 @@ class Tally:
     false_alarms: int = 0
     hidden: int = 0  # parts of found instances that were never painted
     imagined: int = 0  # those of them that were told as found
+    wrong: tuple[str, ...] = ()  # parts of found instances that are not right, and by how much
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
@@ -91,11 +92,20 @@ def _instance(match: Mapping[str, Any] | None, instance: Instance, template: Tem
         instances=1,
         found=match is not None,
         parts=len(counted),
-        right=sum(px <= PART_PX and turn <= PART_TURN for px, turn in away),
+        right=sum(_right(*one) for one in away),
         near=sum(px <= NEAR_PX for px, _ in away),
         hidden=len(hidden),
         imagined=sum(bool(told.get(name, {}).get("found")) for name in hidden),
+        wrong=tuple(
+            f"{name} by {px:.1f} px and {turn:.1f}°"
+            for name, (px, turn) in zip(counted, away, strict=True)
+            if match and not _right(px, turn)
+        ),
     )
+
+
+def _right(px: float, turn: float) -> bool:
+    return px <= PART_PX and turn <= PART_TURN
 
 
 def _away(told: Mapping[str, Any] | None, truth: Array, template: Template, name: str) -> tuple[float, float]:

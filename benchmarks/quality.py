@@ -100,12 +100,8 @@ def _losses(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _in_words(failed: Mapping[str, Any]) -> str:
-    words = {
-        "missed": failed["instances"] - failed["found"],
-        "parts wrong": failed["parts"] - failed["right"],
-        "false alarms": failed["false_alarms"],
-    }
-    return ", ".join(f"{count} {what}" for what, count in words.items() if count)
+    counts = {"missed": failed["instances"] - failed["found"], "false alarms": failed["false_alarms"]}
+    return ", ".join([*(f"{count} {what}" for what, count in counts.items() if count), *failed["wrong"]])
 
 
 # --- the scenes in ../shared, by its own score.py ---
@@ -128,8 +124,7 @@ def shared(detector: Detector, scale: tuple[float, float]) -> list[dict[str, Any
 
 
 def _as_tally(counted: Mapping[str, int]) -> dict[str, int]:
-    names = {name: name.replace("_", " ") for name in asdict(Tally())}
-    return {name: counted.get(theirs, 0) for name, theirs in names.items()}
+    return asdict(Tally()) | {name.replace(" ", "_"): count for name, count in counted.items()}
 
 
 def _score(path: Path) -> ModuleType | None:

@@ -1,6 +1,7 @@
 """The templates that are looked for, and their calibrations, made in the run that measures them."""
 
 from collections.abc import Collection
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from time import perf_counter
@@ -91,7 +92,7 @@ class Calibrations:
 
     def _make(self, template: Template, ranges: Range) -> Calibration:
         module = import_module("wherein.detect.calibrate")
-        with mock.patch.multiple(module, **(FEWER if self.quick else {})):
+        with mock.patch.multiple(module, **FEWER) if self.quick else nullcontext():
             return module.calibrate(template, ranges)
 
     def detector(self, template: Template, scale: tuple[float, float], threads: int) -> Detector:

@@ -24,13 +24,13 @@ class Counts:
     scenes: int = 12  # a kind
     empty: int = 120  # without the object
     scaled: tuple[str, ...] = tuple(objects.KINDS)  # kinds that are looked at over scales too
-    timed: int = 8  # scenes of a row of the times
+    timed: int = 6  # scenes of a row of the times
     repeats: int = 5
     swept: int = 3  # of them by OpenCV as well
     swept_scales: int = 1  # the same at eight scales, over a minute each
     every: int = 1  # how many of the sizes, parts and ranges of the growth: each, every second …
     cold: int = 3  # processes
-    same: int = 3  # scenes a kind that are looked at again and again
+    same: int = 2  # scenes a kind that are looked at again and again
 
 
 FULL = Counts()

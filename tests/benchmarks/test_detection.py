@@ -17,6 +17,7 @@ from benchmarks.subjects import FIXED, SCALES, Calibrations, robot
 from benchmarks.workload import Counts, Workload, aim, section
 from wherein.detect import Calibration, Detector
 from wherein.detect.basin import Basin
+from wherein.detect.limits import Limits
 from wherein.detect.pieces import Pieces
 
 TINY = Counts(
@@ -46,6 +47,7 @@ def guessed(template):
         clutter=[0.3, 0.35],
         present=[0.8, 0.9],
         confused=[],
+        limits=Limits(rotation=180.0, scale=FIXED),
     )
 
 
@@ -67,11 +69,10 @@ class Told:
 
 
 class Oracle:
-    """A detector that looks up the truth by the picture, and finds nothing where it is told to miss."""
+    """A detector that knows the scenes that were made, and finds nothing where it is told to miss."""
 
-    def __init__(self, template, scenes, misses=()):
-        self.template, self._misses = template, misses
-        self._scenes = {scene.picture.tobytes(): scene for scene in scenes}
+    def __init__(self, template, scenes, misses):
+        self.template, self._scenes, self._misses = template, scenes, misses
 
     def __call__(self, picture):
         scene = self._scenes[picture.tobytes()]
@@ -88,18 +89,19 @@ class Oracle:
 
 @pytest.fixture
 def oracle(monkeypatch):
-    """The robot at fixed scale, looked for by one who knows, except where the kind is among the misses."""
-    template, work = robot(), Workload(Settings(), TINY, Guessed())
-    misses = set()
+    """A small robot, looked for by one who knows, except where the kind is among the misses."""
+    template, scenes, misses, scene = growth.limbed(2), {}, set(), Workload.scene
 
-    def detector(self, wanted, scale, threads):
-        kinds = [(kind, 2) for kind in objects.KINDS]
-        scenes = [work.scene(wanted, kind, k, scale) for kind, count in kinds for k in range(count)]
-        return Oracle(wanted, scenes, misses)
+    def noted(*given):
+        made = scene(*given)
+        return scenes.setdefault(made.picture.tobytes(), made)
 
-    monkeypatch.setattr(Guessed, "detector", detector)
+    monkeypatch.setattr(Workload, "scene", noted)
+    monkeypatch.setattr(Guessed, "detector", lambda self, wanted, *_: Oracle(wanted, scenes, misses))
     monkeypatch.setattr(quality, "subjects", lambda quick: [template])
-    return work, misses
+    kinds = {kind: objects.KINDS[kind] for kind in ("plain", "two", "missing", "empty")}
+    monkeypatch.setattr(objects, "KINDS", kinds)
+    return Workload(Settings(), TINY, Guessed()), misses
 
 
 def silent(share):
@@ -123,14 +125,14 @@ def test_quality_names_what_was_missed(oracle):
     misses.add("two")
     made = quality.measure(work, silent)
     aims = {target["measure"]: target for target in made["targets"]}
-    found = aims["robot, fixed scale: found"]
+    found = aims["robot with 4, fixed scale: found"]
     assert not found["met"]
-    assert found["value"] == pytest.approx(10 / 12)
-    assert not aims["robot, fixed scale: parts right"]["met"]
-    assert aims["robot, scales 0.8 to 1.25: found"]["met"]
+    assert found["value"] == pytest.approx(2 / 4)
+    assert not aims["robot with 4, fixed scale: parts right"]["met"]
+    assert aims["robot with 4, scales 0.8 to 1.25: found"]["met"]
     (lost,) = made["losses"]
-    assert lost.startswith("robot, fixed scale, two_0_")
-    assert "2 missed, " in lost
+    assert lost.startswith("robot with 4, fixed scale, two_0_")
+    assert lost.endswith(": 2 missed")
 
 
 def test_shared_scenes_are_scored_by_their_own_script(shared):
@@ -208,7 +210,7 @@ def test_a_sweep_that_finds_more_is_a_loss(monkeypatch):
 
 
 def test_growth_takes_parts_out_pair_by_pair():
-    for pairs in range(1, 6):
+    for pairs in (1, 3, 5):
         template = growth.limbed(pairs)
         pieces = Pieces.of(template)
         assert (len(pieces.limbs), pieces.body is not None) == (2 * pairs, True)

@@ -102,6 +102,7 @@ def test_a_part_is_right_within_1_px_and_1_degree(template, change, right, near)
     result = tally(template, [said], truth)
     assert (result.parts, result.right, result.near) == (3, 2 + right, 2 + near)
     assert result.perfect == bool(right)
+    assert [words.split(" by ")[0] for words in result.wrong] == ["left"] * (1 - right)
 
 
 def test_what_no_one_can_see_is_not_counted(template):

@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.detect.finder import Finder, Judged, Range, Steps
+from wherein.detect.hypotheses import SURE
 from wherein.detect.placing import scales
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
@@ -65,7 +66,7 @@ class Bands:
     """All octaves of a range of scales.
 
     Arguments:
-        template, ranges, weights, steps: as of `Finder`.
+        template, ranges, weights, steps, reason: as of `Finder`.
     """
 
     def __init__(
@@ -74,12 +75,10 @@ class Bands:
         ranges: Range,
         weights: Mapping[str, float],
         steps: Mapping[str, Steps],
+        reason: float = SURE,
     ) -> None:
-        self.whole = Finder(template, ranges, weights, steps)
-        self.bands = [
-            _band(template, replace(ranges, scale=scale), octave, weights, steps)
-            for octave, scale in octaves(*ranges.scale)
-        ]
+        self.whole = Finder(template, ranges, weights, steps, reason)
+        self.bands = [_band(self.whole, octave, scale) for octave, scale in octaves(*ranges.scale)]
 
     def __call__(
         self, scene: Float[Tensor, "C H W"], enough: float, threads: int = 1, polished: float | None = None
@@ -107,17 +106,12 @@ def octaves(low: float, high: float) -> list[tuple[int, tuple[float, float]]]:
     return [(k, (max(low, 2 ** (k - 0.5)), min(high, 2 ** (k + 0.5)))) for k in range(first, last + 1)]
 
 
-def _band(
-    template: Template,
-    ranges: Range,
-    octave: int,
-    weights: Mapping[str, float],
-    steps: Mapping[str, Steps],
-) -> Band:
+def _band(whole: Finder, octave: int, scale: tuple[float, float]) -> Band:
     scene, canvas = 2 ** max(octave, 0), 2 ** max(-octave, 0)
-    low, high = (scale / 2**octave for scale in ranges.scale)
-    smaller = reduced(template, canvas) if canvas > 1 else template
-    return Band(Finder(smaller, replace(ranges, scale=(low, high)), weights, steps), scene, canvas)
+    low, high = (value / 2**octave for value in scale)
+    template = reduced(whole.template, canvas) if canvas > 1 else whole.template
+    ranges = replace(whole.ranges, scale=(low, high))
+    return Band(Finder(template, ranges, whole.weights, whole.steps, whole.reason), scene, canvas)
 
 
 def reduced(template: Template, factor: int) -> Template:

@@ -140,7 +140,9 @@ def calibrate(
     }
     steps = {home: steps_of(basin) for home, basin in basins.items()}
     chance = _chances(Finder(template, ranges, dict.fromkeys(basins, 1.0), steps), scenes, rng, progress)
-    bands = Bands(template, ranges, {home: weight(q) for home, q in chance.items()}, steps)
+    weights = {home: weight(q) for home, q in chance.items()}
+    # Here every pair is followed, however little it tells: it is clutter that is to be known.
+    bands = Bands(template, ranges, weights, steps, reason=0.0)
     empty = []
     for k in range(_EMPTY):
         progress(0.3 + 0.4 * k / _EMPTY, "looking where it is not")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wherein.detect.evidence import FOUND, information, score
 from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker, despite_covers, likely
-from wherein.detect.hypotheses import from_pairs, from_singles, settled
+from wherein.detect.hypotheses import SURE, from_pairs, from_singles, settled
 from wherein.detect.pieces import Piece, Pieces
 from wherein.detect.placing import Placed, at_joint, place, scales
 from wherein.motion import Motion
@@ -80,6 +80,7 @@ class Finder:
         ranges: which poses.
         weights: how much the evidence of a piece counts, by home.
         steps: between looks, by home.
+        reason: evidence that two limbs must have to be followed, in units of what clutter gives one.
     """
 
     def __init__(
@@ -88,8 +89,10 @@ class Finder:
         ranges: Range,
         weights: Mapping[str, float],
         steps: Mapping[str, Steps] | None = None,
+        reason: float = SURE,
     ) -> None:
         self.template, self.ranges, self.weights, self.steps = template, ranges, weights, steps or {}
+        self.reason = reason
         self.pieces = Pieces.of(template)
         self.fittings = {piece.home: Fitting.of(piece) for piece in self.pieces.pieces}
 
@@ -146,7 +149,7 @@ class Finder:
         for home, seeker in self.of_limbs.items():
             ended = seeker(scene, threads)
             found[home] = Descended(ended.poses @ seeker.fitting.away, ended.zncc)
-        pairs = from_pairs(found, self.leading, self.weights, self.ranges.scale, _HYPOTHESES)
+        pairs = from_pairs(found, self.leading, self.weights, self.ranges.scale, _HYPOTHESES, self.reason)
         judged = self._from_roots(scene, pairs)
         if judged.scores.max(initial=0.0) >= enough:
             return judged

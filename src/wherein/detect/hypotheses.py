@@ -16,9 +16,9 @@ from wherein.search.levels import Descended
 _JOINT = 4.0
 """Canvas pixels by which the distance of two joints may be off."""
 
-_SURE, _SINGLES = 6.0, 2
-"""Times the information of clutter from which one piece is reason enough to look for the others; and how many
-poses of a piece are followed so."""
+SURE, _SINGLES = 6.0, 2
+"""Times the information of clutter from which one piece, or two that agree, are reason enough to look for the
+others; and how many poses of a piece are followed by themselves."""
 
 
 def from_pairs(
@@ -27,6 +27,7 @@ def from_pairs(
     weights: Mapping[str, float],
     scale: tuple[float, float],
     count: int,
+    least: float,
 ) -> Poses:
     """Root frames on which the joints of two pieces agree, those with the most evidence first.
 
@@ -40,6 +41,7 @@ def from_pairs(
         weights: how much the evidence of a piece counts.
         scale: lowest and highest.
         count: how many at most.
+        least: evidence that a pair must have, in units of what clutter gives a piece.
     """
     frames, told = [], []
     for a, b in combinations(pieces, 2):
@@ -49,6 +51,7 @@ def from_pairs(
     if not frames:
         return np.zeros((0, 3, 3))
     every, evidence = np.concatenate(frames), np.concatenate(told)
+    every, evidence = every[evidence >= least], evidence[evidence >= least]
     return _distinct(every[np.argsort(-evidence, kind="stable")], pieces, count)
 
 
@@ -66,7 +69,7 @@ def from_singles(
     roots = [np.zeros((0, 3, 3))]
     for piece in pieces:
         told = weights[piece.home] * information(found[piece.home].zncc)
-        enough = _SURE if len(pieces) > 1 else 0.0  # where there are no others, there is nothing else to ask
+        enough = SURE if len(pieces) > 1 else 0.0  # where there are no others, there is nothing else to ask
         sure = found[piece.home].poses[told >= enough][:_SINGLES]
         reach = np.linalg.norm(joints - piece.joint, axis=1).max()
         back = piece.starts(2 * math.degrees(math.atan2(_JOINT, max(reach, 1.0))))
