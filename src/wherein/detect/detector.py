@@ -41,7 +41,7 @@ class Detector:
         >>> scene = torch.full((3, 120, 160), 0.5)
         >>> scene[:, 30:70, 60:110] = motif
         >>> found = detector(scene)
-        >>> len(found), found[0].matrix.round(2).tolist()
+        >>> len(found), (found[0].matrix.round(2) + 0.0).tolist()
         (1, [[1.0, 0.0, 60.0], [0.0, 1.0, 30.0]])
     """
 
