@@ -5,17 +5,19 @@ Tables go to standard output, progress to standard error, JSON and Markdown to t
 
 import argparse
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from benchmarks import registration
+from benchmarks import detection, registration, sections
 from benchmarks.registration import Settings
 from benchmarks.report import write
 
-SUITES = {"registration": registration.run}
+SUITES = {"registration": registration.run, "detection": detection.run}
+WRITERS = {"detection": partial(write, text=sections.markdown, table=sections.terminal)}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -27,7 +29,8 @@ def main(arguments: list[str] | None = None) -> None:
     settings = Settings(seed=asked.seed, quick=asked.quick, threads=asked.threads)
     messages = Console(stderr=True)
     for suite in asked.suites or SUITES:
-        for file in write(_measured(suite, settings, messages), asked.out, _wide(Console())):
+        report = _measured(suite, settings, messages)
+        for file in WRITERS.get(suite, write)(report, asked.out, _wide(Console())):
             messages.print(f"wrote {file}")
 
 

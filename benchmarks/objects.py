@@ -112,8 +112,30 @@ def _plain(draft: _Draft) -> None:
 
 
 def _two(draft: _Draft) -> None:
+    """The second may cover parts of the first."""
     draft.add()
     draft.add()
+    first, second = draft.instances
+    covered = {name for name in first.parts if _share_under(draft.template, first, name, second) > 0.3}
+    draft.instances[0] = Instance(first.root, first.parts, first.covered | covered)
+
+
+def _share_under(template: Template, lower: Instance, name: str, upper: Instance) -> float:
+    """How much of a leaf lies under the leaves of an instance that was painted later."""
+    points = lower.parts[name] @ _mask_points(template, name)
+    under = np.zeros(points.shape[1], dtype=bool)
+    for other, matrix in upper.parts.items():
+        mask = template.parts[other].motif.mask.numpy() > 0.5
+        columns, rows, _ = np.rint(np.linalg.inv(matrix) @ points).astype(int)
+        inside = (columns >= 0) & (rows >= 0) & (columns < mask.shape[1]) & (rows < mask.shape[0])
+        under[inside] |= mask[rows[inside], columns[inside]]
+    return float(under.mean())
+
+
+def _mask_points(template: Template, name: str) -> Array:
+    """(3, N): the pixels of a leaf, homogeneous."""
+    rows, columns = np.nonzero(template.parts[name].motif.mask.numpy() > 0.5)
+    return np.stack((columns, rows, np.ones_like(rows))).astype(np.float64)
 
 
 def _empty(draft: _Draft) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 
 from benchmarks.measure import Trial, summarise
@@ -150,20 +150,27 @@ def terminal(report: Mapping[str, Any]) -> Table:
     return table
 
 
-def markdown(report: Mapping[str, Any]) -> str:
-    """The same table with where it was taken, what was aimed at and what was lost."""
+def preamble(report: Mapping[str, Any]) -> list[str]:
+    """The title, the command and where it ran."""
     at = report["machine"]
     versions = ", ".join(f"{name} {number}" for name, number in at["versions"].items() if number)
-    lines = [
+    return [
         f"# Benchmark: {report['suite']}",
         "",
         f"`{report['command']}` with seed {report['settings']['seed']}, on {at['cores']} cores with "
         f"{at['threads']} threads (load before: {at['load_before'][0]}); Python {at['python']}, {versions}.",
         "",
+    ]
+
+
+def markdown(report: Mapping[str, Any]) -> str:
+    """The same table with where it was taken, what was aimed at and what was lost."""
+    lines = [
+        *preamble(report),
         *(f"- {name}: {_about(method)}" for name, method in report["methods"].items()),
         *(f"- missing: {what}" for what in report["data"]["missing"]),
         "",
-        *_grid(HEADER, rows(report)),
+        *grid(HEADER, rows(report)),
         "",
         "Corner errors in px over all problems of a row, – where too many gave no answer; times are medians, "
         "and ours / its is the median ratio of wherein's time to the peer's, over the problems that the peer "
@@ -171,7 +178,7 @@ def markdown(report: Mapping[str, Any]) -> str:
         "",
         "## Aims",
         "",
-        *_grid(("group", "measure", "aim", "value", "met"), _aims(report)),
+        *grid(("group", "measure", "aim", "value", "met"), aims(report)),
         "",
         "## Lost to a peer",
         "",
@@ -184,15 +191,17 @@ def _about(method: Mapping[str, Any]) -> str:
     return method["about"] if method["missing"] is None else f"not measured: {method['missing']}"
 
 
-def _grid(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+def grid(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    """A table in Markdown."""
     return [f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *body)]
 
 
-def _aims(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def aims(report: Mapping[str, Any], parts: str = "groups") -> list[tuple[str, ...]]:
+    """Every target of a report's groups or sections, a row each."""
     words = {True: "yes", False: "no", None: "not measured"}
     return [
         (g["name"], t["measure"], f"{t['relation']} {t['bound']:g}", _number(t["value"]), words[t["met"]])
-        for g in report["groups"]
+        for g in report[parts]
         for t in g["targets"]
     ]
 
@@ -213,13 +222,19 @@ def _losses(report: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def write(report: Mapping[str, Any], folder: Path, console: Console) -> list[Path]:
+def write(
+    report: Mapping[str, Any],
+    folder: Path,
+    console: Console,
+    text: Callable[[Mapping[str, Any]], str] = markdown,
+    table: Callable[[Mapping[str, Any]], RenderableType] = terminal,
+) -> list[Path]:
     """Print the table and write `<suite>.json` and `<suite>.md` to the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     files = folder / f"{report['suite']}.json", folder / f"{report['suite']}.md"
     files[0].write_text(
         json.dumps(report, indent=1, allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    files[1].write_text(markdown(report), encoding="utf-8")
-    console.print(terminal(report))
+    files[1].write_text(text(report), encoding="utf-8")
+    console.print(table(report))
     return list(files)

@@ -1,4 +1,4 @@
-"""`wherein register` and `wherein demo`: what they print and how they exit."""
+"""`wherein register`: what it prints and how it exits."""
 
 import json
 from pathlib import Path
@@ -108,14 +108,6 @@ def test_exit_status(folder: Path, arguments: list[str], code: int, words: str) 
 
 def test_the_motions_are_the_librarys() -> None:
     assert [m.value for m in MotionName] == list(MOTIONS)
-
-
-def test_demo_writes_its_picture(tmp_path: Path) -> None:
-    result = runner.invoke(app, ["demo", "--out", str(tmp_path)])
-    assert result.exit_code == 0, result.output
-    assert "converged" in result.stdout
-    with Image.open(tmp_path / "register.png") as drawn:
-        assert drawn.width > 600
 
 
 def test_version() -> None:

@@ -2,14 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from wherein.cli.output import SOME_UNREADABLE, UNREADABLE
-from wherein.cli.scenes import Given, given
-from wherein.cli.work import UnreadableError, read, save
-from wherein.detect import Detections, Detector
-from wherein.errors import TemplateError, WhereinError
+from wherein.cli.scenes import Given
+from wherein.cli.targets import Outputs, drawings, reporting
+from wherein.cli.work import UnreadableError, read, save, writing
+from wherein.detect import Detector
+from wherein.errors import TemplateError
+from wherein.images.load import Picture
+from wherein.report.page import Page
 from wherein.template import Template
 
 
@@ -37,30 +41,60 @@ def load_template(path: str) -> Template:
         raise UnreadableError("template", Path(path), error) from error
 
 
-def detect(
-    detector: Detector,
-    scenes: Sequence[str],
-    say: Callable[[dict[str, Any]], None],
-    draw: Path | None,
-) -> Outcome:
-    """A record a scene, in their order; one that cannot be read gets a record that says why."""
-    outcome = Outcome()
-    for scene in given(scenes):
+@dataclass
+class Detecting:
+    """Looks at scenes one by one.
+
+    Attributes:
+        template: what to look for.
+        make: makes the detector, which may take a calibration; asked once, when a scene has been read, so
+            that a slip in a file's name is told at once.
+        say: is given the record of each scene.
+        outputs: what is written besides.
+    """
+
+    template: Template
+    make: Callable[[], Detector]
+    say: Callable[[dict[str, Any]], None]
+    outputs: Outputs
+
+    @cached_property
+    def detector(self) -> Detector:
+        """Made on first use."""
+        return self.make()
+
+    def __call__(self, scenes: Sequence[Given]) -> Outcome:
+        """A record a scene, in their order; one that cannot be read gets a record that says why."""
+        outcome = Outcome()
+        targets = drawings(scenes, self.outputs)
+        with reporting(self.outputs.report, self.template) as report:
+            for scene, target in zip(scenes, targets, strict=True):
+                self._one(scene, target, report, outcome)
+        return outcome
+
+    def _one(self, scene: Given, target: Path | None, report: Page | None, outcome: Outcome) -> None:
+        name = str(scene.path)
         try:
-            found = _look(detector, scene)
-        except WhereinError as error:
+            picture = _picture(scene)
+        except UnreadableError as error:
             outcome.unreadable += 1
-            say({"scene": str(scene.path), "error": str(error)})
-            continue
+            self.say({"scene": name, "error": str(error)})
+            if report is not None:
+                report.unreadable(name, str(error))
+            return
+        found = self.detector(picture)
         outcome.read += 1
         outcome.found += len(found)
-        say({"scene": str(scene.path), **found.to_dict()})
-        if draw is not None:
-            save(found.draw(), draw / f"{scene.path.stem}.png")
-    return outcome
+        self.say({"scene": name, **found.to_dict()})
+        if target is not None:
+            save(found.draw(), target)
+        if report is not None and self.outputs.report is not None:
+            maps = self.detector.occurrence(picture) if self.outputs.maps else None
+            with writing(self.outputs.report):
+                report.add(name, found, self.detector, maps)
 
 
-def _look(detector: Detector, scene: Given) -> Detections:
+def _picture(scene: Given) -> Picture:
     if scene.error is not None:
         raise UnreadableError("scene", scene.path, scene.error)
-    return detector(read(scene.path, "scene"))
+    return read(scene.path, "scene")

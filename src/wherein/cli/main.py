@@ -91,26 +91,34 @@ def detect(
     max_instances: Annotated[int | None, typer.Option(help="The most to tell of a scene.")] = None,
     threshold: Annotated[float | None, typer.Option(help="The least score; calibrated by default.")] = None,
     draw: Annotated[Path | None, typer.Option(help="Write a picture of each scene to this folder.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a page about all scenes to this .html.")] = None,
+    maps: Annotated[bool, typer.Option("--maps", help="Put occurrence maps into the page.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Let both replace files.")] = False,
     fail_if_none: Annotated[bool, typer.Option("--fail-if-none", help="Exit 1 if nothing is found.")] = False,
 ) -> None:
     """Find a template of moving parts in pictures: one JSON object a line, a line a scene.
 
-    Example: wherein detect robot/ photographs/ --scale 0.8 1.25 --draw found/
+    Example: wherein detect robot/ photographs/ --scale 0.8 1.25 --report found.html
     """
     from wherein.cli import detecting, waiting
+    from wherein.cli.scenes import given
+    from wherein.cli.targets import Outputs
     from wherein.cli.work import UnreadableError
     from wherein.detect import Detector
 
-    try:
-        wanted = detecting.load_template(template)
+    outputs = Outputs(draw, report, maps, overwrite)
+
+    def make() -> Detector:
         with waiting.progress("calibrating, once for this template") as progress:
-            detector = Detector(
-                wanted, rotation, scale, max_instances, threshold=threshold, progress=progress
-            )
-        outcome = detecting.detect(detector, scenes, say, draw)
+            return Detector(wanted, rotation, scale, max_instances, threshold=threshold, progress=progress)
+
+    try:
+        outputs.check()
+        wanted = detecting.load_template(template)
+        outcome = detecting.Detecting(wanted, make, say, outputs)(list(given(scenes)))
     except UnreadableError as error:
         stop(str(error), UNREADABLE)
-    except (WhereinError, OSError) as error:
+    except WhereinError as error:
         stop(str(error), USAGE)
     if outcome.status == 0 and fail_if_none and not outcome.found:
         raise typer.Exit(NONE_FOUND)
@@ -122,17 +130,16 @@ def demo(
     out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Another pose, light and noise for each seed.")] = 0,
 ) -> None:
-    """Find a cat's face in a photograph of something else, and write a picture of it.
+    """Find robots of moving parts in a photograph; write what was found as pictures and a page.
 
     Example: wherein demo --out demo
     """
     from wherein.cli import show
 
     try:
-        told = show.demo(out, seed)
-    except (WhereinError, OSError) as error:
+        show.demo(out, seed, typer.echo)
+    except WhereinError as error:
         stop(str(error), USAGE)
-    typer.echo(told)
 
 
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
@@ -153,8 +160,8 @@ def _save(picture: Any, path: Path) -> None:
 
     try:
         work.save(picture, path)
-    except OSError as error:
-        stop(f"{path} cannot be written: {error}", USAGE)
+    except work.UnwritableError as error:
+        stop(str(error), USAGE)
 
 
 def _matrix(text: str | None) -> Any:

@@ -16,7 +16,9 @@ NONE_FOUND, USAGE, UNREADABLE, SOME_UNREADABLE = 1, 2, 3, 4
 
 def say(record: dict[str, Any]) -> None:
     """One JSON object on a line of standard output."""
-    typer.echo(json.dumps(record, ensure_ascii=False, allow_nan=False))
+    line = json.dumps(record, ensure_ascii=False, allow_nan=False)
+    # A file's name that is no proper text has lone surrogates, which JSON writes as it writes them here.
+    typer.echo(line.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 def stop(message: str, code: int) -> NoReturn:

@@ -1,72 +1,78 @@
-"""The demonstration: a motif painted into a real photograph, and found again."""
+"""The demonstration: robots in a photograph, found with all their parts, and a cat's face, registered."""
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
-
-import wherein
-from wherein.cli.work import save
-from wherein.errors import WhereinError
-from wherein.images.load import load_picture
-from wherein.images.motif import Motif
-from wherein.images.render import paint
-from wherein.motion import rotation
-from wherein.motion.field import lattice
-from wherein.report.picture import draw_registration
+from wherein.cli.register_cat import registered_cat
+from wherein.cli.waiting import progress
+from wherein.cli.work import save, writing
+from wherein.demo import ROBOT
+from wherein.demo.errors import missed, nearest
+from wherein.demo.scene import SCALE, Shown, Truth, photograph, stage
+from wherein.detect import Detection, Detections, Detector
+from wherein.report.page import page
+from wherein.report.picture import to_image
+from wherein.template import Template
 
 
-def demo(out: Path, seed: int) -> str:
-    """Paint a cat's face into a photograph, turned, stretched, in other light, with noise; then find it.
+def demo(out: Path, seed: int, say: Callable[[str], None]) -> None:
+    """Find everything, say how that went, and write pictures and a page into a folder.
 
-    Returns how that went and where the picture is.
+    Arguments:
+        out: the folder.
+        seed: of poses, light and noise.
+        say: is given each line as it comes.
     """
-    try:
-        from skimage import data
-    except ImportError as error:
-        raise WhereinError("the demo needs photographs: pip install 'wherein[photos]'") from error
-    rng = np.random.default_rng(seed)
-    motif = cat_face(np.asarray(data.chelsea()))
-    scene, truth = hide(np.asarray(data.coffee()), motif, rng)
-    rgba = torch.cat((motif.pixels, motif.mask[None]))
-    found = wherein.register(scene, rgba, motion="affine")
-    corners = np.array([(x, y, 1.0) for x in (0, motif.width - 1) for y in (0, motif.height - 1)])
-    missed = float(np.linalg.norm(corners @ (found.matrix - truth).T, axis=1).max())
-    height, width = scene.shape[-2:]
-    start = np.array([[1.0, 0, (width - motif.width) / 2], [0, 1, (height - motif.height) / 2]])
-    lines = (
-        f"{found.status} after {found.steps} steps",
-        f"ZNCC {found.zncc:.3f}, turned {found.angle:.1f}°",
-        f"corner error {missed:.3f} px",
-        "orange: start, green: found",
+    template = replace(Template.load(ROBOT), source=None)  # so that its calibration is kept in the cache
+    background, real = photograph(seed)
+    if not real:
+        say("no photographs here (pip install 'wherein[photos]' brings some): the scene is made by rule")
+    shown = stage(template, background, seed)
+    with progress("calibrating, once for this template") as told:
+        detector = Detector(template, scale=SCALE, progress=told)
+    detector(shown.pixels)  # the first call also prepares what all others use
+    found = detector(shown.pixels)
+    for line in compared(found, shown, template):
+        say(line)
+    written = {"the scene": out / "scene.png", "what was found": out / "robot.png"}
+    save(to_image(shown.pixels), written["the scene"])
+    save(found.draw(), written["what was found"])
+    written["the page about it"] = _page(detector, found, out / "report.html")
+    if real:
+        line, written["a registration"] = registered_cat(out, seed)
+        say(line)
+    for what, path in written.items():
+        say(f"{what}: {path}")
+
+
+def compared(found: Detections, shown: Shown, template: Template) -> Iterator[str]:
+    """A line about the whole, and one about each robot, numbered as in the picture."""
+    width, height = found.size
+    met = [nearest(item, shown.truths, template) for item in found]
+    there = sum(truth in met for truth in shown.truths)
+    yield (
+        f"{there} of {len(shown.truths)} robots found in {width} × {height} px, at any rotation and "
+        f"scales {SCALE[0]} to {SCALE[1]}, in {found.seconds:.2f} s"
     )
-    target = out / "register.png"
-    save(draw_registration(scene, motif, found.matrix, start, lines), target)
-    return f"{', '.join(lines[:3])}\nwrote {target}"
+    for number, (item, truth) in enumerate(zip(found, met, strict=True), 1):
+        yield f"robot {number}: {'there is none' if truth is None else _told(item, truth, template)}"
 
 
-def cat_face(photograph: NDArray[np.uint8]) -> Motif:
-    """An ellipse cut out of scikit-image's cat."""
-    pixels = load_picture(photograph[15:265, 95:375]).pixels
-    height, width = pixels.shape[-2:]
-    unit = (lattice(height, width, pixels) + 0.5) / torch.tensor((width, height)) * 2 - 1
-    return Motif(pixels, (unit.norm(dim=-1) < 0.97).float())
+def _told(item: Detection, truth: Truth, template: Template) -> str:
+    off = missed(item, truth, template)
+    seen = sum(part.found for part in item.parts.values() if part.leaf)
+    return (
+        f"score {item.score:.2f}, turned {item.angle:.1f}°, scale {item.scale:.3f}; "
+        f"{seen} of {len(template.parts.leaves)} parts found"
+        + (f", hidden: {', '.join(sorted(truth.hidden))}" if truth.hidden else "")
+        + (f", wrong about {', '.join(off.wrong)}" if off.wrong else "")
+        + f"; off by {off.pixels[0]:.2f} px and {off.degrees[0]:.2f}° on average, "
+        f"{off.pixels[1]:.2f} px and {off.degrees[1]:.2f}° at most"
+    )
 
 
-def hide(
-    photograph: NDArray[np.uint8], motif: Motif, rng: np.random.Generator
-) -> tuple[torch.Tensor, NDArray[np.float64]]:
-    """The photograph with the motif painted in, in other light and with noise, and the true matrix."""
-    background = load_picture(photograph).pixels
-    height, width = background.shape[-2:]
-    first, second = rng.uniform(-1, 1, 2)
-    whole, back = rotation(torch.tensor((first + second, -second), dtype=torch.float64)).numpy()
-    linear = whole @ np.diag(rng.uniform(0.8, 1.25, 2)) @ back
-    centre = np.array((width - 1, height - 1)) / 2 + rng.uniform(-30, 30, 2)
-    shift = centre - linear @ (np.array((motif.width - 1, motif.height - 1)) / 2)
-    matrix = np.eye(3)
-    matrix[:2, :2], matrix[:2, 2] = linear, shift
-    painted = paint(background, motif, torch.from_numpy(matrix))
-    noise = torch.from_numpy(rng.normal(0, 0.03, painted.shape)).float()
-    return (0.75 * painted + 0.1 + noise).clamp(0, 1), matrix[:2]
+def _page(detector: Detector, found: Detections, path: Path) -> Path:
+    with writing(path), page(path, detector.template) as made:
+        made.add("scene.png", found, detector, detector.occurrence(found.scene))
+    return path

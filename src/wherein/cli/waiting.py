@@ -9,9 +9,19 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 @contextmanager
 def progress(title: str) -> Iterator[Callable[[float, str], None]]:
-    """A bar that appears with the first call of what is yielded: the share done, and what is being done."""
+    """A bar that appears with the first call of what is yielded: the share done, and what is being done.
+
+    Where standard error is a file or a pipe a bar would be litter: there each thing that is done is a line.
+    """
+    console = Console(stderr=True)
+    with _bar(console, title) if console.is_terminal else _lines(console, title) as show:
+        yield show
+
+
+@contextmanager
+def _bar(console: Console, title: str) -> Iterator[Callable[[float, str], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar = Progress(*columns, console=console, transient=True)
     task = bar.add_task(title, total=1.0)
 
     def show(share: float, what: str) -> None:
@@ -22,3 +32,15 @@ def progress(title: str) -> Iterator[Callable[[float, str], None]]:
         yield show
     finally:
         bar.stop()
+
+
+@contextmanager
+def _lines(console: Console, title: str) -> Iterator[Callable[[float, str], None]]:
+    told: set[str] = set()
+
+    def show(share: float, what: str) -> None:
+        if what not in told:
+            told.add(what)
+            console.print(f"{title}: {what}, {share:.0%} done", soft_wrap=True, highlight=False)
+
+    yield show

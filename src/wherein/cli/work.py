@@ -1,7 +1,7 @@
 """What the commands do, between their arguments and their JSON."""
 
-import os
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import wherein
 from wherein.errors import PictureError, WhereinError
 from wherein.images.load import Picture, load_mask, load_picture
 from wherein.images.motif import Motif
+from wherein.report.whole import whole
 
 
 class UnreadableError(WhereinError):
@@ -49,17 +50,20 @@ def register(
     return record, draw_registration(picture.pixels, drawn, found.matrix, None, lines)
 
 
-def save(picture: Image.Image, path: Path) -> None:
-    """Write a picture whole or not at all: beside its place first, then into it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix or ".png")
-    os.close(handle)
+class UnwritableError(WhereinError):
+    """A file that a command was to write cannot be written."""
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Let what goes wrong inside be told as about `path`."""
     try:
-        picture.save(name)
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)  # as any other file: mkstemp's are for the owner alone
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        yield
+    except OSError as error:
+        raise UnwritableError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def save(picture: Image.Image, path: Path) -> None:
+    """Write a picture whole or not at all."""
+    with writing(path), whole(path) as target:
+        picture.save(target)

@@ -49,7 +49,8 @@ def detection(
         matrix = (frames[name] @ part.rest)[:2]
         polygon = template.outlines[name] @ matrix[:, :2].T + matrix[:, 2]
         mean = float(np.mean([leaves[leaf][0] for leaf in below]))
-        parts[name] = PartFound(matrix, mean, any(leaves[leaf][1] for leaf in below), polygon)
+        found = any(leaves[leaf][1] for leaf in below)
+        parts[name] = PartFound(matrix, mean, found, polygon, leaf=part.motif is not None)
     return Detection(score, frames[template.parts.root][:2], parts)
 
 

@@ -27,12 +27,14 @@ class PartFound:
         score: ZNCC with the scene; of a group, the mean of its leaves'.
         found: whether it was seen there.
         polygon: its outline in the scene, (x, y) a row.
+        leaf: whether it has a picture of its own; a group is where its parts are.
     """
 
     matrix: Matrix
     score: float
     found: bool
     polygon: NDArray[np.float64]
+    leaf: bool = True
 
     @property
     def angle(self) -> float:
@@ -142,7 +144,7 @@ class Detections(Sequence[Detection]):
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
 
     def draw(self) -> Image.Image:
-        """The scene with every part's outline, name and score."""
+        """The scene with every part's outline, and a legend below it."""
         from wherein.detect.drawing import draw_detections
 
         return draw_detections(self.scene, self.items)

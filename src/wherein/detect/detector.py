@@ -5,16 +5,13 @@ import os
 import time
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from wherein.detect.assemble import assemble
-from wherein.detect.bands import Bands
-from wherein.detect.calibrate import Calibration, Progress, steps_of
+from wherein.detect.calibrate import Calibration, Progress
 from wherein.detect.detections import Detections
-from wherein.detect.exclusion import apart
-from wherein.detect.finder import Judged, Range
+from wherein.detect.finder import Range
 from wherein.detect.keeping import calibration_for
+from wherein.detect.methods import METHODS, PAPER_THRESHOLD, ByPaper, ByPieces, Search
+from wherein.detect.occurrence import Map
 from wherein.errors import require
 from wherein.images.load import Source, load_picture
 from wherein.template import Template
@@ -32,6 +29,8 @@ class Detector:
         threshold: the least score, in place of the calibration's.
         threads: for the first look at a scene; torch's number by default. The result does not depend on it.
         progress: is told how far a calibration is.
+        method: "fast", or "paper" for the network as the paper has it (algorithm 1): far slower, at one scale
+            only, and not for every rotation. `wherein.detect.network.PaperNetwork` is it, to be trained.
 
     Example:
         >>> import torch
@@ -56,6 +55,7 @@ class Detector:
         threshold: float | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
+        method: str = "fast",
     ) -> None:
         self.template = template if isinstance(template, Template) else Template.load(template)
         self.ranges = _checked(rotation, scale)
@@ -71,17 +71,27 @@ class Detector:
             threshold is None or 0 < threshold < 1,
             f"threshold is {threshold}: give a score between 0 and 1, or None for the calibrated one",
         )
-        self.max_instances, self.threads = max_instances, threads
+        require(method in METHODS, f"method is {method!r}: give one of {', '.join(METHODS)}")
         require(
             calibration is None or calibration.fingerprint == self.template.fingerprint,
             f'the calibration was made for another template than "{self.template.name}" or for one that has '
             "changed since: make it anew with wherein.detect.calibrate, or leave it out",
         )
-        with torch.no_grad():
-            self.calibration = calibration or calibration_for(self.template, self.ranges, progress)
-        self.threshold = threshold if threshold is not None else self.calibration.threshold
-        steps = {home: steps_of(basin) for home, basin in self.calibration.basins.items()}
-        self.bands = Bands(self.template, self.ranges, self.calibration.weights, steps)
+        self.max_instances = max_instances
+        self.calibration: Calibration | None = None
+        self.search: Search
+        if method == "paper":
+            self.search = ByPaper(self.template, self.ranges, threshold or PAPER_THRESHOLD)
+        else:
+            with torch.no_grad():
+                made = calibration or calibration_for(self.template, self.ranges, progress)
+            self.calibration = made
+            self.search = ByPieces(self.template, self.ranges, made, threshold or made.threshold, threads)
+
+    @property
+    def threshold(self) -> float:
+        """The least score of a detection."""
+        return self.search.threshold
 
     def __call__(self, scene: Source, color: str = "rgb") -> Detections:
         """Everything that is found in a scene.
@@ -90,16 +100,25 @@ class Detector:
             scene: a path, an array, a tensor or a PIL image.
             color: "rgb", or "bgr" for arrays that come from OpenCV.
         """
-        picture = load_picture(scene, color=color)
+        picture = load_picture(scene, color=color, role="scene")
         began = time.perf_counter()
         with torch.no_grad():
-            judged = self._judged(picture.pixels.detach().float().cpu())
-            items = tuple(assemble(self.bands.whole, judged, k) for k in range(len(judged.scores)))
+            items = self.search(picture.pixels.detach().float().cpu(), self.max_instances)
         return Detections(items, self.template.name, picture, time.perf_counter() - began)
 
-    def _judged(self, scene: Float[Tensor, "C H W"]) -> Judged:
-        found = self.bands(scene, self.threshold, self.threads or torch.get_num_threads())
-        return apart(self.bands.whole, found, self.threshold, self.max_instances)
+    def occurrence(self, scene: Source, color: str = "rgb") -> dict[str, Map]:
+        """Where parts could be: of the body (or each leading limb) how well it fits with its centre at each
+        pixel; of the paper's network the occurrence map of every node.
+
+        Arguments:
+            scene, color: as of a call.
+
+        Returns:
+            (H, W) arrays in the pixels of the scene, by the name of the part.
+        """
+        picture = load_picture(scene, color=color, role="scene")
+        with torch.no_grad():
+            return self.search.occurrence(picture.pixels.detach().float().cpu())
 
 
 def _checked(rotation: float, scale: tuple[float, float]) -> Range:

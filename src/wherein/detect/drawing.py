@@ -1,64 +1,114 @@
-"""Detections drawn on their scene."""
+"""Detections drawn on their scene, with a legend below: names on the parts would hide them."""
 
-import colorsys
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
+from wherein.detect.legend import INK, PAPER, Font, with_legend
+from wherein.detect.palette import Color, colors
 from wherein.images.load import Picture
 
 if TYPE_CHECKING:
     from wherein.detect.detections import Detection
 
-_PAPER, _INK = (255, 255, 255), (20, 20, 20)
+_MISSING: Color = (240, 240, 240)
+_SMALL, _MOST, _LARGE = 900, 8, 2600
+"""Pixels of the longer side below which a picture is enlarged, how many times at most, and from which on its
+lines are not smoothed."""
+
+Corner = tuple[float, float]
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom."""
 
 
 def draw_detections(scene: Picture, items: Sequence["Detection"]) -> Image.Image:
-    """The scene with every leaf's outline, its name, and the score of the whole.
+    """The scene with the outline of every part that has a picture, a number and score for each object, and a
+    legend.
 
-    A part that was found has a full line, one that was not a thin grey one where it would be.
+    A part that was found has a full line in its colour, one that was not a grey dashed one where it would be.
     """
-    levels = (scene.pixels.detach().cpu().clamp(0, 1) * 255).round().to(torch.uint8)
-    image = Image.fromarray(np.ascontiguousarray(levels.movedim(0, -1).numpy()))
-    large = 2 if max(image.size) < 900 else 1
-    image = image.resize((image.width * large, image.height * large), Image.Resampling.BICUBIC)
-    pen, font = ImageDraw.Draw(image), ImageFont.load_default(13)
+    image = _to_image(scene)
+    zoom = min(_MOST, -(-_SMALL // max(image.size)))
+    fine = 2 if zoom * max(image.size) < _LARGE else 1
+    image = image.resize((image.width * zoom * fine, image.height * zoom * fine), Image.Resampling.BICUBIC)
+    palette = colors(dict.fromkeys(name for item in items for name, part in item.parts.items() if part.leaf))
+    pen = ImageDraw.Draw(image)
     for item in items:
-        for number, (name, part) in enumerate(item.parts.items()):
-            corners = [
-                (float(x * large + (large - 1) / 2), float(y * large + (large - 1) / 2))
-                for x, y in part.polygon
-            ]
-            color = _color(number, len(item.parts)) if part.found else (150, 150, 150)
-            pen.line([*corners, *corners[:2]], fill=color, width=3 if part.found else 1, joint="curve")
-            if part.found:
-                _label(pen, _middle(corners), f"{name} {part.score:.2f}", font, color)
-        x, y = item.matrix[:, 2] * large
-        _label(pen, (float(x), float(y)), f"{item.score:.2f}, {item.angle:.1f}°", font, _INK)
-    return image
+        _outlines(pen, item, palette, zoom * fine, fine)
+    image = image.reduce(fine) if fine > 1 else image
+    font = ImageFont.load_default(max(13, min(24, image.width // 80)))
+    _numbers(image, items, zoom, font)
+    return with_legend(image, items, palette, font)
 
 
-def _color(number: int, count: int) -> tuple[int, int, int]:
-    red, green, blue = colorsys.hsv_to_rgb(number / max(count, 1), 0.85, 0.95)
-    return int(255 * red), int(255 * green), int(255 * blue)
+def _to_image(scene: Picture) -> Image.Image:
+    levels = (scene.pixels.detach().cpu().clamp(0, 1) * 255).round().to(torch.uint8)
+    levels = levels.expand(3, -1, -1) if levels.shape[0] == 1 else levels
+    return Image.fromarray(np.ascontiguousarray(levels.movedim(0, -1).numpy()))
 
 
-def _middle(corners: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    x, y = np.mean(corners, axis=0)
-    return float(x), float(y)
-
-
-def _label(
-    pen: ImageDraw.ImageDraw,
-    at: tuple[float, float],
-    text: str,
-    font: ImageFont.ImageFont | ImageFont.FreeTypeFont,
-    color: tuple[int, int, int],
+def _outlines(
+    pen: ImageDraw.ImageDraw, item: "Detection", palette: dict[str, Color], zoom: int, fine: int
 ) -> None:
-    """Text on paper of its own, so that it can be read on any photograph."""
-    left, top, right, bottom = pen.textbbox(at, text, font=font, anchor="mm")
-    pen.rectangle((left - 3, top - 2, right + 3, bottom + 2), fill=_PAPER, outline=color)
-    pen.text(at, text, fill=_INK, font=font, anchor="mm")
+    """First what was not found, so that it hides nothing; each line on a dark one, to be seen on anything."""
+    for name, part in sorted(item.parts.items(), key=lambda named: named[1].found):
+        if not part.leaf:
+            continue
+        corners = _scaled(part.polygon, zoom)
+        closed = [*corners, *corners[:2]]
+        if part.found:
+            pen.line(closed, fill=INK, width=5 * fine, joint="curve")
+            pen.line(closed, fill=palette[name], width=3 * fine, joint="curve")
+            continue
+        for dash in dashes(closed[:-1], 6.0 * fine):
+            pen.line(dash, fill=INK, width=4 * fine)
+            pen.line(dash, fill=_MISSING, width=2 * fine)
+
+
+def dashes(corners: Sequence[Corner], length: float) -> Iterator[tuple[Corner, Corner]]:
+    """Every second piece of a line, pieces being no longer than `length`."""
+    for (x0, y0), (x1, y1) in pairwise(corners):
+        pieces = max(1, round(math.dist((x0, y0), (x1, y1)) / length))
+        for k in range(0, pieces, 2):
+            a, b = k / pieces, (k + 1) / pieces
+            yield (x0 + a * (x1 - x0), y0 + a * (y1 - y0)), (x0 + b * (x1 - x0), y0 + b * (y1 - y0))
+
+
+def _numbers(image: Image.Image, items: Sequence["Detection"], zoom: int, font: Font) -> None:
+    """Above each object its number and score, on paper of its own; within the frame and not on another's."""
+    pen = ImageDraw.Draw(image)
+    taken: list[Box] = []
+    for number, item in enumerate(items, 1):
+        polygons = [part.polygon for part in item.parts.values() if part.leaf]
+        corners = np.array(_scaled(np.concatenate(polygons), zoom))
+        text = f"{number}: {item.score:.2f}"
+        left, top, right, bottom = pen.textbbox((0, 0), text, font=font)
+        width, height = right - left + 12, bottom - top + 10
+        x = np.clip((corners[:, 0].min() + corners[:, 0].max() - width) / 2, 2, image.width - width - 2)
+        y = np.clip(corners[:, 1].min() - height - 4, 2, image.height - height - 2)
+        box = _free((float(x), float(y), float(x + width), float(y + height)), taken, image.height)
+        taken.append(box)
+        pen.rounded_rectangle(box, 5, fill=PAPER, outline=INK)
+        pen.text((box[0] + 6 - left, box[1] + 5 - top), text, fill=INK, font=font)
+
+
+def _free(box: Box, taken: Sequence[Box], height: int) -> Box:
+    """The box, moved down until it lies on no other, as far as there is room."""
+    x0, y0, x1, y1 = box
+    step = y1 - y0 + 2
+    while y1 + step < height and any(
+        x0 < right and left < x1 and y0 < bottom and top < y1 for left, top, right, bottom in taken
+    ):
+        y0, y1 = y0 + step, y1 + step
+    return x0, y0, x1, y1
+
+
+def _scaled(polygon: NDArray[np.float64], zoom: int) -> list[Corner]:
+    """On the enlarged picture, whose pixel centres lie between those of the scene."""
+    return [(float(x), float(y)) for x, y in polygon * zoom + (zoom - 1) / 2]

@@ -14,6 +14,9 @@ from wherein.template import Template
 
 _FILE = "calibration.json"
 
+_PACKAGE = Path(__file__).resolve().parents[1]
+"""Ours, in which nothing is written: the demo's template lies there."""
+
 
 def calibration_for(template: Template, ranges: Range, progress: Progress | None = None) -> Calibration:
     """The calibration of a template for a range of poses: the kept one, or a new one, which is then kept.
@@ -49,7 +52,7 @@ def _places(template: Template) -> list[Path]:
     cache = Path(base) if Path(base).is_absolute() else Path("~/.cache").expanduser()
     places = [cache / "wherein" / "calibrations" / f"{template.fingerprint}.json"]
     source = template.source
-    if source is not None:
+    if source is not None and not source.resolve().is_relative_to(_PACKAGE):
         beside = source / _FILE if source.is_dir() else source.with_name(f"{source.stem}.{_FILE}")
         places.insert(0, beside)
     return places

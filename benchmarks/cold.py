@@ -1,0 +1,68 @@
+"""Detection, 3: what one call of the command costs, and the calibration before the first."""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from benchmarks.launch import launched
+from benchmarks.subjects import FIXED, timed_subject
+from benchmarks.workload import Share, Workload, aim, levels, section
+
+ABOUT = (
+    "`wherein detect TEMPLATE SCENE` as a process of its own on one scene of 512 × 384 px, its calibration "
+    "kept beside the template and the compiled kernels in the user's cache: from the start of Python to "
+    "its end. Calibrations are timed where they are made, in the process of the benchmark."
+)
+COLUMNS = (
+    ("what", "what", "text"),
+    ("n", "count", "text"),
+    ("s", "seconds", "number"),
+    ("peak MB", "peak_mb", "number"),
+    ("found", "found", "text"),
+)
+COMMAND = [sys.executable, "-c", "from wherein.cli.main import main; main()"]
+START, CALIBRATION, MEMORY = 4.0, 60.0, 1000.0  # s, s, MB
+
+
+def measure(work: Workload, share: Share) -> dict[str, Any]:
+    """Processes one after the other, then the calibrations of the whole run."""
+    with tempfile.TemporaryDirectory() as folder:
+        runs = []
+        for k in range(work.counts.cold):
+            share(k / work.counts.cold)
+            runs.append(_detect(work, Path(folder) / str(k)))
+    seconds, peak = (float(np.median([run[key] for run in runs])) for key in ("seconds", "peak_mb"))
+    start = {"what": "wherein detect", "count": len(runs), "seconds": seconds, "peak_mb": peak}
+    made = work.calibrations.seconds
+    rows = [
+        start | {"found": sum(run["found"] for run in runs)},
+        *({"what": f"calibration: {name}", "count": 1, "seconds": taken} for name, taken in made.items()),
+    ]
+    slowest = None if work.settings.quick else max(made.values(), default=None)
+    targets = [
+        aim("cold start, s", "<", START, seconds),
+        aim("peak memory of the command, MB", "<", MEMORY, peak),
+        aim("slowest calibration, s", "<", CALIBRATION, slowest),
+    ]
+    return section("cold start", ABOUT, COLUMNS, rows=rows, targets=targets)
+
+
+def _detect(work: Workload, folder: Path) -> dict[str, Any]:
+    """One call of the command, on files that no one has opened yet."""
+    template = timed_subject()
+    place = template.save(folder / "template")
+    kept = place / "calibration.json"
+    calibration = work.calibrations.of(template, FIXED)
+    kept.write_text(json.dumps([calibration.model_dump(mode="json")]), encoding="utf-8")
+    before = kept.read_bytes()
+    scene = folder / "scene.png"
+    Image.fromarray(levels(work.scene(template, "plain", 0, FIXED).picture)).save(scene)
+    ran = launched([*COMMAND, "detect", str(place), str(scene)])
+    if ran["status"] != 0 or kept.read_bytes() != before:
+        raise RuntimeError(f"wherein detect did not do what is measured: {ran['errors'] or 'it calibrated'}")
+    return {**ran, "found": len(json.loads(ran["output"])["detections"])}

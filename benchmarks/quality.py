@@ -1,0 +1,142 @@
+"""Detection, 1: what is found, what is misplaced and what is made up, on every kind of scene."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from benchmarks import objects, photographs
+from benchmarks.judging import Tally, judge
+from benchmarks.subjects import CRAB, FIXED, SCALES, scales_in_words, subjects
+from benchmarks.workload import Share, Workload, aim, section
+from wherein.detect import Detector
+from wherein.template import Template
+
+ABOUT = (
+    "Scenes of 512 × 384 px on photographs of scikit-image and scikit-learn: every rotation, every joint "
+    "within its turn. An instance is found within 4 px and 5° at the centre of its canvas, a part is right "
+    "within 1 px and 1°; parts that are hidden, covered or outside are not counted, those of missed "
+    "instances are. Imagined: parts that are not there, told as found. The rows called shared are those of "
+    "../shared/scenes, in score.py's own numbers."
+)
+COLUMNS = (
+    ("template", "template", "text"),
+    ("scale", "scale", "text"),
+    ("scenes of", "kind", "text"),
+    ("n", "scenes", "text"),
+    ("found", "found", "of instances"),
+    ("parts right", "right", "of parts"),
+    ("false alarms", "false_alarms", "text"),
+    ("imagined", "imagined", "of hidden"),
+)
+FOUND, RIGHT = 0.99, 0.98
+ALL = "all"
+
+
+def measure(work: Workload, share: Share) -> dict[str, Any]:
+    """Every template on every kind of scene, at fixed scale and over scales."""
+    rows, targets = [], []
+    runs = [(t, scale) for t in subjects(work.settings.quick) for scale in (FIXED, SCALES)]
+    for done, (template, scale) in enumerate(runs):
+        detector = work.calibrations.detector(template, scale, work.settings.threads)
+        kinds = tuple(objects.KINDS) if scale == FIXED else work.counts.scaled
+        made = []
+        for k, kind in enumerate(kinds):
+            share((done + k / len(kinds)) / len(runs))
+            made.append(_kind(work, detector, scale, kind))
+        rows += [*made, _total(made)]
+        targets += _targets(made, f"{template.name}, {scales_in_words(scale)}")
+        if template.name == "crab" and kinds == tuple(objects.KINDS):
+            rows += shared(detector, scale)
+    return section("quality", ABOUT, COLUMNS, rows=rows, targets=targets, losses=_losses(rows))
+
+
+def _kind(work: Workload, detector: Detector, scale: tuple[float, float], kind: str) -> dict[str, Any]:
+    total, failures = Tally(), []
+    count = work.counts.empty if kind == "empty" else work.counts.scenes
+    for index in range(count):
+        scene = work.scene(detector.template, kind, index, scale)
+        tally = judge(detector(scene.picture).to_dict()["detections"], scene, detector.template)
+        total += tally
+        if not tally.perfect:
+            failures.append({"scene": scene.name, **asdict(tally)})
+    return row(detector.template, scale, kind, asdict(total)) | {"failures": failures}
+
+
+def row(
+    template: Template, scale: tuple[float, float], kind: str, counts: Mapping[str, int]
+) -> dict[str, Any]:
+    """A row of the table."""
+    return {"template": template.name, "scale": scales_in_words(scale), "kind": kind, **counts}
+
+
+def _total(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    total = sum((_tally(made) for made in rows), Tally())
+    return {**rows[0], "kind": ALL, **asdict(total), "failures": []}
+
+
+def _tally(made: Mapping[str, Any]) -> Tally:
+    return Tally(**{name: made[name] for name in asdict(Tally())})
+
+
+def _targets(rows: list[dict[str, Any]], what: str) -> Iterator[dict[str, Any]]:
+    total = sum((_tally(made) for made in rows), Tally())
+    empty = sum((_tally(made) for made in rows if made["kind"] == "empty"), Tally())
+    yield aim(f"{what}: found", ">=", FOUND, total.found / total.instances)
+    yield aim(f"{what}: parts right", ">=", RIGHT, total.right / total.parts)
+    yield aim(f"{what}: false alarms in {empty.scenes} scenes without it", "<=", 0, empty.false_alarms)
+
+
+def _losses(rows: list[dict[str, Any]]) -> list[str]:
+    """Every scene with something missed, misplaced or made up."""
+    return [
+        f"{made['template']}, {made['scale']}, {failed['scene']}: {_in_words(failed)}"
+        for made in rows
+        for failed in made["failures"]
+    ]
+
+
+def _in_words(failed: Mapping[str, Any]) -> str:
+    words = {
+        "missed": failed["instances"] - failed["found"],
+        "parts wrong": failed["parts"] - failed["right"],
+        "false alarms": failed["false_alarms"],
+    }
+    return ", ".join(f"{count} {what}" for what, count in words.items() if count)
+
+
+# --- the scenes in ../shared, by its own score.py ---
+
+
+def shared(detector: Detector, scale: tuple[float, float]) -> list[dict[str, Any]]:
+    """A row a group of ../shared/scenes; those of other sizes only where scales are looked for."""
+    score, folder = _score(photographs.SHARED / "score.py"), photographs.SHARED / "scenes"
+    if score is None or not (folder / "truth.json").exists():
+        return []
+    truth = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
+    if scale == FIXED:
+        truth = [scene for scene in truth if not scene["scene"].startswith("scale")]
+    found = {Path(s["scene"]).name: detector(folder / Path(s["scene"]).name).to_dict() for s in truth}
+    groups = score.score(truth, found, CRAB)
+    return [
+        row(detector.template, scale, f"shared: {name}", _as_tally(groups[name])) | {"failures": []}
+        for name in sorted(groups)
+    ]
+
+
+def _as_tally(counted: Mapping[str, int]) -> dict[str, int]:
+    names = {name: name.replace("_", " ") for name in asdict(Tally())}
+    return {name: counted.get(theirs, 0) for name, theirs in names.items()}
+
+
+def _score(path: Path) -> ModuleType | None:
+    """score.py as a module, where it is."""
+    spec = spec_from_file_location("shared_score", path) if path.exists() else None
+    if spec is None or spec.loader is None:
+        return None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,127 @@
+"""A page that shows what was found: one file with everything in it, and nothing in it from elsewhere.
+
+Scenes are written as they come, so a page of thousands needs no more memory than a page of one. No script
+runs in it: the switches are style alone, and the policy in its head forbids all else, so what a file or a
+part is called cannot do anything.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wherein.detect import Detections, Detector
+from wherein.report.about import about_search, about_template
+from wherein.report.markup import number, text
+from wherein.report.parts import PageParts
+from wherein.report.scene import SceneWriter
+from wherein.report.stage import rules
+from wherein.report.whole import whole
+from wherein.template import Template
+
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""Nothing is fetched, run or sent: style and pictures are in the page itself."""
+
+
+@dataclass
+class Page:
+    """A page in the making.
+
+    Attributes:
+        template: what is looked for.
+        body: where the scenes are written.
+        rows: the table of contents so far.
+        detector: whose results they are, from the first of them on.
+        maps: the most occurrence maps that a scene had.
+        read, found, seconds: of all scenes together.
+    """
+
+    template: Template
+    body: IO[str]
+    rows: list[str] = field(default_factory=list)
+    detector: Detector | None = None
+    maps: int = 0
+    read: int = 0
+    found: int = 0
+    seconds: float = 0.0
+
+    @cached_property
+    def parts(self) -> PageParts:
+        """Of the template."""
+        return PageParts(self.template)
+
+    def add(
+        self,
+        name: str,
+        found: Detections,
+        detector: Detector,
+        maps: Mapping[str, NDArray[np.float32]] | None = None,
+    ) -> None:
+        """Write a scene.
+
+        Arguments:
+            name: what it is called.
+            found: what was found in it.
+            detector: by whom.
+            maps: `Detector.occurrence`, as layers that can be switched on.
+        """
+        maps, index = maps or {}, len(self.rows)
+        self.detector, self.maps = detector, max(self.maps, len(maps))
+        self.read, self.found = self.read + 1, self.found + len(found)
+        self.seconds += found.seconds
+        self.body.write(SceneWriter(self.parts, detector.calibration)(index, name, found, maps))
+        best = number(found[0].score) if len(found) else ""
+        self.rows.append(
+            f'<tr><th><a href="#s{index}">{text(name)}</a><td>{len(found)}<td>{best}'
+            f"<td>{found.seconds:.3f} s</tr>\n"
+        )
+
+    def unreadable(self, name: str, error: str) -> None:
+        """Tell of a scene that could not be read."""
+        self.rows.append(f'<tr class="error"><th>{text(name)}<td colspan="3">{text(error)}</tr>\n')
+
+    def head(self) -> str:
+        """What stands above the scenes, once all of them are known."""
+        style = resources.files("wherein.report").joinpath("page.css").read_text(encoding="utf-8")
+        failed = len(self.rows) - self.read
+        facts = f"{self.found} found in {_scenes(self.read)}"
+        unread = f"; {_scenes(failed)} could not be read" if failed else ""
+        search = about_search(self.detector) if self.detector is not None else ""
+        columns = "".join(f"<th>{title}" for title in ("scene", "found", "best score", "time"))
+        return (
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{text(self.template.name)}: {facts}</title>\n"
+            f"<style>\n{style}{rules(len(self.parts.listed), self.maps)}</style></head><body>\n"
+            f"<header><h1>{text(self.template.name)}</h1>"
+            f"<p>{facts}, {self.seconds:.2f} s of searching{unread}</p></header>\n<main>"
+            f'<div class="about">{about_template(self.template)}{search}</div>\n'
+            '<section><h2>Scenes</h2><div class="wide"><table class="contents">'
+            f"<thead><tr>{columns}</tr></thead><tbody>\n{''.join(self.rows)}</tbody></table></div></section>\n"
+        )
+
+
+@contextmanager
+def page(path: Path, template: Template) -> Iterator[Page]:
+    """A page to add scenes to; it is at `path`, whole, when the block ends, or not at all."""
+    with whole(path) as target, tempfile.TemporaryFile("w+", encoding="utf-8", dir=path.parent) as body:
+        made = Page(template, body)
+        yield made
+        body.seek(0)
+        with target.open("w", encoding="utf-8") as file:
+            file.write(made.head())
+            shutil.copyfileobj(body, file)
+            file.write("</main><footer><p>Made by wherein.</p></footer></body></html>\n")
+
+
+def _scenes(count: int) -> str:
+    return f"{count} scene" if count == 1 else f"{count} scenes"

@@ -1,0 +1,82 @@
+"""One scene of a page: its picture, and the numbers of everything that was found in it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wherein.detect import Calibration, Detection, Detections, PartFound
+from wherein.report.markup import matrix, number, pair, rarity, text
+from wherein.report.parts import PageParts
+from wherein.report.stage import Maps, seen, stage, switches
+
+_COLUMNS = ("part", "score", "found", "angle", "middle (x, y)", "matrix")
+
+
+@dataclass(frozen=True, eq=False)
+class SceneWriter:
+    """Writes scenes.
+
+    Attributes:
+        parts: of the template that was looked for.
+        calibration: what its scores mean; None where that is not known.
+    """
+
+    parts: PageParts
+    calibration: Calibration | None
+
+    def __call__(self, index: int, name: str, found: Detections, maps: Maps) -> str:
+        """The section of one scene.
+
+        Arguments:
+            index: of the scene; its place is #s{index}.
+            name: of the scene.
+            found: what was found in it.
+            maps: occurrence maps by part.
+        """
+        width, height = found.size
+        count = f"{len(found)} found" if len(found) else "nothing found"
+        tables = "".join(self._detection(f"s{index}d{k}", k, item) for k, item in enumerate(found, 1))
+        return (
+            f'<section class="scene" id="s{index}"><h2>{text(name)}</h2>\n'
+            f'<p class="facts">{width} × {height} px · {count} · {found.seconds:.3f} s</p>\n'
+            f'<div class="beside">{stage(self.parts, index, found, maps)}'
+            f"{switches(self.parts, found, maps)}</div>\n{tables}</section>\n"
+        )
+
+    def _detection(self, place: str, k: int, item: Detection) -> str:
+        leaves = [part.found for part in item.parts.values() if part.leaf]
+        middle = item.matrix @ np.array((*self.parts.template.centre, 1.0))
+        known = self.calibration
+        rare = f"A score as high comes by chance {rarity(known.false_alarms(item.score))}. " if known else ""
+        head = "".join(f"<th>{title}" for title in _COLUMNS)
+        rows = "".join(self._row(place, name, item.parts[name]) for name in self.parts.listed)
+        return (
+            f'<details class="found"{" open" if k == 1 else ""}><summary><b>{k}</b> '
+            f"score {number(item.score, 3)} · {sum(leaves)} of {len(leaves)} parts · "
+            f"turned {number(item.angle, 1)}° · scale {number(item.scale, 3)}</summary>\n"
+            f"<p>{rare}Its middle is at {pair(middle)}.</p>"
+            f'{_folded(item.matrix)}\n<div class="wide"><table><thead><tr>{head}</tr></thead>'
+            f"<tbody>{rows}</tbody></table></div></details>\n"
+        )
+
+    def _row(self, place: str, name: str, part: PartFound) -> str:
+        outline = self.parts.template.outlines[name]
+        middle = part.matrix @ np.array((*(outline.min(0) + outline.max(0)) / 2, 1.0))
+        cells = (
+            f'<span class="bar" style="--v: {part.score:.3f}">{number(part.score)}</span>',
+            seen(part),
+            f"{number(part.angle, 1)}°",
+            pair(middle),
+            _folded(part.matrix),
+        )
+        return (
+            f'<tr{"" if part.found else " class=missing"}><th style="--depth: {self.parts.depth(name)}">'
+            f'<i style="--c: {self.parts.color[name]}"></i>'
+            f'<a href="#{place}p{self.parts.number[name]}">{text(name)}</a>'
+            f"{''.join(f'<td>{cell}' for cell in cells)}</tr>"
+        )
+
+
+def _folded(values: NDArray[np.float64]) -> str:
+    return f'<details class="matrix"><summary>matrix</summary>{matrix(values)}</details>'

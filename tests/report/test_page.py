@@ -1,0 +1,193 @@
+"""The page: everything in it, nothing from elsewhere, and names that can be anything."""
+
+import base64
+import io
+import os
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from detect_helpers import detector, empty, made_up, scene, toy
+from wherein.detect import Detector
+from wherein.images.motif import Motif
+from wherein.report.markup import number, rarity, text
+from wherein.report.page import POLICY, page
+from wherein.template import Template
+
+HOSTILE = "<img src=x onerror=alert(1)>.png"
+VOID = {"meta", "img", "input", "image", "polygon", "line", "circle"}
+OPTIONAL = {"th", "td", "tr", "li", "p"}
+
+
+class Seen(HTMLParser):
+    """What a browser would make of a page: elements with their attributes, text, and whether tags match."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID | OPTIONAL:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID | OPTIONAL:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def parsed(path: Path) -> Seen:
+    seen = Seen()
+    seen.feed(path.read_text(encoding="utf-8"))
+    assert not seen.open, "every tag is closed"
+    return seen
+
+
+def made(path: Path, template: Template, name: str = "a.png", maps: bool = False) -> Seen:
+    finder, picture = detector(template), scene(template)
+    with page(path, template) as report:
+        report.add(name, finder(picture), finder, finder.occurrence(picture) if maps else None)
+        report.add("empty.png", finder(empty()), finder)
+        report.unreadable(f"broken {name}", f"scene: broken {name}: not a picture")
+    return parsed(path)
+
+
+def test_nothing_comes_from_elsewhere_and_nothing_runs(tmp_path: Path) -> None:
+    seen = made(tmp_path / "a.html", toy(), maps=True)
+    policies = [m["content"] for m in seen.all("meta") if m.get("http-equiv") == "Content-Security-Policy"]
+    assert policies == [POLICY]
+    assert POLICY.startswith("default-src 'none'; img-src data:; style-src 'unsafe-inline'")
+    assert not {"script", "link", "iframe", "object", "base"} & {tag for tag, _ in seen.elements}
+    for _, attributes in seen.elements:
+        assert not [name for name in attributes if name.startswith("on")]
+        for name in ("src", "href"):
+            assert re.match(r"#|data:image/(png|jpeg);base64,", attributes.get(name) or "#")
+    assert not re.search(r"https?:|@import|url\(", (tmp_path / "a.html").read_text())
+
+
+def test_names_are_only_names(tmp_path: Path) -> None:
+    template = toy(name="<b>toy</b>", body='"><script>alert(1)</script>', arm="' onload='alert(1)")
+    seen = made(tmp_path / "a.html", template, HOSTILE, maps=True)
+    assert {tag for tag, _ in seen.elements}.isdisjoint({"script"})
+    assert not [name for _, attributes in seen.elements for name in attributes if name.startswith("on")]
+    assert all((image["src"] or "").startswith("data:image/png;base64,") for image in seen.all("img"))
+    said = "\n".join(seen.words)
+    for name in (HOSTILE, *template.parts):
+        assert name in said
+
+
+def test_a_name_that_is_no_proper_text(tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.png")
+    assert text(name) == "caf\N{REPLACEMENT CHARACTER}.png"
+    assert "caf\N{REPLACEMENT CHARACTER}.png" in made(tmp_path / "a.html", toy(), name).words
+
+
+def test_every_part_has_an_outline_a_switch_and_a_row(tmp_path: Path) -> None:
+    seen = made(tmp_path / "a.html", toy(), maps=True)
+    polygons = seen.all("polygon")
+    assert [p["id"] for p in polygons] == ["s0d1p0", "s0d1p1"]
+    places = {a["href"] for a in seen.all("a")}
+    assert {"#s0", "#s1", "#s0d1p0", "#s0d1p1"} == places
+    ids = [attributes["id"] for _, attributes in seen.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    switches = {i["class"]: "checked" in i for i in seen.all("input")}
+    assert switches == {"all": True, "only": False, "m0": False, "c0": True, "c1": True}
+    style = (tmp_path / "a.html").read_text()
+    for rule in (".scene:has(.c1:not(:checked)) .p1", ".scene:has(.m0:not(:checked)) .h0"):
+        assert rule in style
+
+
+def test_what_it_says(tmp_path: Path) -> None:
+    said = " ".join(" ".join(made(tmp_path / "a.html", toy()).words).split())
+    assert "1 found in 2 scenes" in said
+    assert "1 scene could not be read" in said
+    assert "scene: broken a.png: not a picture" in said
+    assert "nothing found" in said
+    assert "turns ±20°" in said
+    assert "Least score of a detection: 0.600" in said
+    assert "comes by chance" in said
+
+
+def test_the_pictures_are_the_scene_and_the_map(tmp_path: Path) -> None:
+    seen = made(tmp_path / "a.html", toy(), maps=True)
+    first, heat, second = seen.all("image")
+    assert (first["width"], first["height"], first["x"], first["y"]) == ("160", "120", "-0.5", "-0.5")
+    kinds = []
+    for image in (first, heat, second):
+        head, data = (image["href"] or "").split(",")
+        kinds.append(head)
+        with Image.open(io.BytesIO(base64.b64decode(data))) as picture:
+            assert picture.size == (160, 120)
+    assert kinds == ["data:image/jpeg;base64", "data:image/png;base64", "data:image/jpeg;base64"]
+    assert heat["class"] == "h0"
+
+
+def test_a_template_of_one_part(tmp_path: Path) -> None:
+    motif = toy().parts["body"].motif
+    assert motif is not None
+    template = Template.rigid("card", Motif.whole(motif.pixels))
+    finder = Detector(template, rotation=0, calibration=made_up(template), threads=1)
+    picture = empty()
+    picture[:, 20:68, 50:98] = motif.pixels
+    with page(tmp_path / "a.html", template) as report:
+        report.add("a.png", finder(picture), finder)
+    assert len(parsed(tmp_path / "a.html").all("polygon")) == 1
+
+
+def test_scenes_are_written_as_they_come(tmp_path: Path) -> None:
+    template = toy()
+    finder = detector(template)
+    found = finder(scene(template))
+    with page(tmp_path / "a.html", template) as report:
+        for number in range(20):
+            before = report.body.tell()
+            report.add(f"{number}.png", found, finder)
+            assert report.body.tell() - before > 5000
+        assert sum(map(len, report.rows)) < 20 * 200
+    assert len(parsed(tmp_path / "a.html").all("polygon")) == 40
+
+
+def test_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "a.html"
+    with pytest.raises(KeyboardInterrupt), page(path, toy()) as report:
+        report.unreadable("a.png", "no")
+        raise KeyboardInterrupt
+    assert not list(path.parent.iterdir())
+    with page(path, toy()):
+        assert not path.exists()
+    assert [p.name for p in path.parent.iterdir()] == ["a.html"]
+    assert path.stat().st_mode & 0o044 == 0o044 & ~_umask()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@pytest.mark.parametrize(
+    ("rate", "words"),
+    [
+        (2.34, "2.3 times in a megapixel"),
+        (1 / 3456, "once in 3,500 megapixels"),
+        (1e-20, "less than once in 10⁹ megapixels"),
+        (0.0, "less than once in 10⁹ megapixels"),
+    ],
+)
+def test_how_rare(rate: float, words: str) -> None:
+    assert rarity(rate) == words
+
+
+def test_numbers_have_a_proper_minus_and_no_negative_zero() -> None:
+    assert (number(-1.234), number(-0.001), number(2, 0)) == ("−1.23", "0.00", "2")
