@@ -1,7 +1,6 @@
 """Shared fixtures: shape checking for every annotated function, the data in ../shared, seeds."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,6 @@ from jaxtyping import install_import_hook
 _hook = install_import_hook("wherein", "typecheck.checked")
 
 import torch  # noqa: E402 (after the hook on purpose)
-
-from wherein import native  # noqa: E402
 
 if os.environ.get("PYTEST_XDIST_WORKER"):
     torch.set_num_threads(1)  # two workers on two cores: one thread each
@@ -27,15 +24,6 @@ def shared() -> Path:
     if not (SHARED / "contract.md").exists():
         pytest.skip("the folder ../shared with the paper's data is not beside this checkout")
     return SHARED
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test reads or writes the user's cache; but the compiled library may come from there."""
-    native.available()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
 
 
 @pytest.fixture(autouse=True)

@@ -70,6 +70,17 @@ def test_half_outside(robot: Detector) -> None:
     assert item.score > 0.3
 
 
+def test_a_part_out_of_the_frame_is_not_found(small: Detector) -> None:
+    """However well the last fifth of the hand fits that can still be seen."""
+    root = placed(0.0, 1.0, (320.0 - 60.0, 120.0), small.template.centre)
+    scene, where = painted(small.template, root)
+    edge = where["hand"] @ (0, 0, 1)
+    scene = scene[:, :, : int(edge[0]) + 7].contiguous()
+    (item,) = small(scene)
+    assert item.parts["upper"].found
+    assert not item.parts["hand"].found
+
+
 def test_a_part_that_is_not_there_is_not_found(small: Detector) -> None:
     root = placed(75.0, 1.0, (160.0, 120.0), small.template.centre)
     for hidden in ("leg", "hand"):
