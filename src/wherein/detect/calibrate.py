@@ -150,7 +150,7 @@ def calibrate(
     present, rare = [], _rare(empty)
     for k in range(_PRESENT):
         progress(0.7 + 0.3 * k / _PRESENT, "looking where it is")
-        present.append(_best(bands, _spoiled(template, ranges, scenes(k), rng), rare))
+        present.append(_best(bands, _spoiled(bands.whole, scenes(k), rng), rare))
     empty, present = sorted(empty), sorted(present)
     threshold = _threshold(empty, present)
 
@@ -241,17 +241,16 @@ def _root(template: Template, ranges: Range, rng: np.random.Generator) -> np.nda
 
 
 def _spoiled(
-    template: Template, ranges: Range, background: Float[Tensor, "3 H W"], rng: np.random.Generator
+    finder: Finder, background: Float[Tensor, "3 H W"], rng: np.random.Generator
 ) -> Float[Tensor, "3 H W"]:
     """The template in the background, in a random pose, with up to a third of its moving leaves left out, in
     other light, with noise and blur."""
-    tree = template.parts
-    turns = {
-        name: rng.uniform(-part.turn, part.turn) for name, part in tree.items() if part.moves and part.motif
-    }
+    template, tree = finder.template, finder.pieces.tree
+    homes = [piece.home for piece in finder.pieces.limbs]
+    turns = {home: rng.uniform(-tree[home].turn, tree[home].turn) for home in homes}
     loose = [name for name in turns if tree[name].motif is not None]
     hidden = rng.choice(loose, rng.integers(len(loose) // 3 + 1), replace=False) if loose else ()
-    where = matrices(tree, _root(template, ranges, rng), turns)
+    where = matrices(tree, _root(template, finder.ranges, rng), turns)
     scene = render(background, template, where, set(map(str, hidden)))
     scene = blur(scene[None], float(rng.uniform(0.3, 1.2)))[0]
     scene = scene * rng.uniform(0.6, 1.0) + rng.uniform(-0.1, 0.1)

@@ -23,7 +23,7 @@ class PartFound:
 
     Attributes:
         matrix: its pixels → scene pixels, 2×3; canvas → scene for a group. Where it was not found: where it
-            would be if it did not move relative to its parent.
+            fits best about its joint, or at rest.
         score: ZNCC with the scene; of a group, the mean of its leaves'.
         found: whether it was seen there.
         polygon: its outline in the scene, (x, y) a row.

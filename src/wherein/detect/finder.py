@@ -1,6 +1,7 @@
 """The search: hypotheses about the whole object, with every piece placed, coarse to fine over the tree."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -145,16 +146,24 @@ class Finder:
 
     def by_limbs(self, scene: SceneLevels, enough: float, threads: int = 1) -> Judged:
         """Hypotheses from pairs of limbs; where that is not enough, from single ones."""
-        found = {}
-        for home, seeker in self.of_limbs.items():
-            ended = seeker(scene, threads)
-            found[home] = Descended(ended.poses @ seeker.fitting.away, ended.zncc)
+        found = self._seek_limbs(scene, threads)
         pairs = from_pairs(found, self.leading, self.weights, self.ranges.scale, _HYPOTHESES, self.reason)
         judged = self._from_roots(scene, pairs)
         if judged.scores.max(initial=0.0) >= enough:
             return judged
         singles = from_singles(found, self.leading, self.weights)
         return judged.and_also(self._from_roots(scene, singles))
+
+    def _seek_limbs(self, scene: SceneLevels, threads: int) -> dict[str, Descended]:
+        """Likely frames of every leading limb by home, the limbs side by side."""
+        seekers = self.of_limbs
+        scene.surface(max((seeker.fitting.first for seeker in seekers.values()), default=1))  # not by each
+        with ThreadPoolExecutor(threads) as pool:
+            ended = list(pool.map(lambda seeker: seeker(scene, 1), seekers.values()))
+        return {
+            home: Descended(one.poses @ seekers[home].fitting.away, one.zncc)
+            for home, one in zip(seekers, ended, strict=True)
+        }
 
     def _from_roots(self, scene: SceneLevels, roots: Poses) -> Judged:
         """Pieces placed about guessed roots, the roots about the pieces, and the pieces again."""

@@ -24,11 +24,12 @@ _BASIN = 1.5
 """Pixels of the scale from which a point of the motif finds home."""
 
 
-_SCREENED = 64
-"""Places at which a descent begins."""
+_SCREENED, _KEPT, _USUAL = 64, 32, 512 * 384
+"""Places at which a descent begins, and poses that go on to the next scale at most, in a scene of so many
+pixels; in larger ones as many more."""
 
-_KEPT, _BEHIND = 24, 0.6
-"""Poses of a piece that go on to the next scale at most; and which share of the best is far behind it."""
+_BEHIND = 0.6
+"""Which share of the best ZNCC is far behind it."""
 
 _COVERED = 0.93
 """ZNCC below which something may be in front of a piece."""
@@ -129,20 +130,21 @@ class Seeker:
         """Its likely poses (carrier pixels → scene), brought to rest at half size, the best first."""
         motif, first = self.fitting.piece.motif, self.fitting.first
         maps = screen(scene.surface(first).scene, self.kernels, threads)
-        spots, _ = peaks(maps, self.kernels, _SCREENED)
+        more = max(1.0, math.prod(scene.size) / _USUAL)
+        spots, _ = peaks(maps, self.kernels, round(_SCREENED * more))
         centre = ((motif.width - 1) / 2, (motif.height - 1) / 2)
         starts = [placed(a, s, (x, y), centre) for x, y, a, s in spots]
         found = Descended(np.reshape(starts, (-1, 3, 3)), np.zeros(0))
-        for stage in self._stages():
+        for stage in self._stages(round(_KEPT * more)):
             ended = descend(scene, self.fitting.levels, self.motion, stage, found.poses)
             found = likely(distinct(ended, motif, stage.keep), few=6)
         return found
 
-    def _stages(self) -> tuple[Stage, ...]:
+    def _stages(self, kept: int) -> tuple[Stage, ...]:
         factors = [self.fitting.first]
         while factors[-1] > self.fitting.judged:
             factors.append(factors[-1] // 2)
-        return tuple(Stage(f, 8, _KEPT, pixels=600 if k < 2 else 1200) for k, f in enumerate(factors))
+        return tuple(Stage(f, 8, kept, pixels=600 if k < 2 else 1200) for k, f in enumerate(factors))
 
 
 def distinct(found: Descended, motif: Motif, count: int) -> Descended:

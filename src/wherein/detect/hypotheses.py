@@ -27,7 +27,7 @@ def from_pairs(
     weights: Mapping[str, float],
     scale: tuple[float, float],
     count: int,
-    least: float,
+    least: float = 0.0,
 ) -> Poses:
     """Root frames on which the joints of two pieces agree, those with the most evidence first.
 

@@ -32,6 +32,9 @@ LEAST_VARIANCE = 1e-4
 SECTORS = 4
 """Of rotation: in each the best is kept, so that a motif's likeness to itself upside down hides nothing."""
 
+_WORTH_THREADS = 3e8
+"""Points times places: with less to do, threads cost more than they give."""
+
 _SPAN = 32
 """Floats that the C reads at once."""
 
@@ -168,7 +171,7 @@ def screen(scene: Float[Tensor, "C H W"], kernels: Kernels, threads: int = 1) ->
     def run(sector: int) -> None:
         work(padded, kernels, sectors[sector], best[sector], which[sector])
 
-    if threads == 1:
+    if threads == 1 or best[0].numel() * sum(map(len, kernels.offsets)) < _WORTH_THREADS:
         for sector in range(len(sectors)):
             run(sector)
     else:
