@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -12,16 +12,18 @@ from wherein.detect.evidence import FOUND, information, score
 from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker, despite_covers, likely
 from wherein.detect.hypotheses import SURE, from_pairs, from_singles, settled
 from wherein.detect.pieces import Piece, Pieces
-from wherein.detect.placing import Placed, at_joint, place, scales
+from wherein.detect.placing import TIGHT, Placed, at_joint, place, scales
 from wherein.motion import Motion
 from wherein.pyramid import Poses
 from wherein.search.levels import Descended, SceneLevels, descend, seen
 from wherein.solve.schedule import Stage
 from wherein.template import Template
 
-_LEADING, _BESIDES = 4, 3
-"""Limbs that are looked for everywhere where there is no body to go by; and where there is one, but
-hidden."""
+_LEADING = 4
+"""Limbs that are looked for everywhere, where there is no body to go by or it is hidden."""
+
+_WORSE = 0.02
+"""ZNCC at half size that a pose may lose on its way to rest at full size."""
 
 _HYPOTHESES = 12
 """That are followed down the tree."""
@@ -114,7 +116,7 @@ class Finder:
     def leading(self) -> tuple[Piece, ...]:
         """The limbs with the most texture among those that hang on the root."""
         hung = sorted(self.pieces.hung_on_root, key=lambda piece: piece.texture, reverse=True)
-        return tuple(hung[: _LEADING if self.pieces.body is None else _BESIDES])
+        return tuple(hung[:_LEADING])
 
     def _seeker(self, piece: Piece, rotation: float) -> Seeker:
         steps = self.steps.get(piece.home, Steps())
@@ -236,20 +238,20 @@ class Finder:
         """The same hypotheses at full size, judged at the scale where they were before."""
         placed = judged.placed
         for piece in self.pieces.pieces:
-            fitting = self.fittings[piece.home]
-            motion = self._motion if piece.home == self.pieces.tree.root else EUCLIDEAN
-            before, parents = placed.frames[piece.home], placed.frames[piece.parent]
-            ended = descend(
-                scene, fitting.levels, motion, Stage(1, 30, tolerance=1e-3), before @ fitting.rest
-            )
-            frames = ended.poses @ fitting.away
-            again = descend(scene, fitting.levels, motion, Stage(fitting.judged, 0), ended.poses)
-            good = (again.zncc >= placed.zncc[piece.home] - 0.02) & (placed.zncc[piece.home] > 0)
+            fitting, before = self.fittings[piece.home], placed.frames[piece.home]
+            found = self._at_full_size(scene, fitting, before @ fitting.rest)
+            frames, zncc = found.poses @ fitting.away, placed.zncc[piece.home]
+            good = (found.zncc >= zncc - _WORSE) & (zncc > 0)
             if piece.parent != piece.home:
-                good &= at_joint(piece, parents, frames, 2.5)
-            placed = replace(
-                placed,
-                frames={**placed.frames, piece.home: np.where(good[:, None, None], frames, before)},
-                zncc={**placed.zncc, piece.home: np.where(good, again.zncc, placed.zncc[piece.home])},
-            )
+                good &= at_joint(piece, placed.frames[piece.parent], frames, TIGHT)
+            frames = np.where(good[:, None, None], frames, before)
+            placed = placed.with_piece(piece.home, frames, np.where(good, found.zncc, zncc))
         return self.judge(scene, placed)
+
+    def _at_full_size(self, scene: SceneLevels, fitting: Fitting, poses: Poses) -> Descended:
+        """Where poses come to rest, with the ZNCC that they have at the scale where they are judged."""
+        motion = self._motion if fitting.piece.home == self.pieces.tree.root else EUCLIDEAN
+        stage, judging = Stage(1, 30, tolerance=1e-3), Stage(fitting.judged, 0)
+        ended = descend(scene, fitting.levels, motion, stage, poses)
+        ended = despite_covers(scene, fitting, motion, stage, ended)
+        return descend(scene, fitting.levels, motion, judging, ended.poses)

@@ -122,7 +122,7 @@ class Seeker:
     ) -> "Seeker":
         """For poses within ± `rotation` degrees and the scales."""
         looks = Looks.over(min(180.0, rotation), turn, scale, ratio)
-        kernels = Kernels.of(fitting.piece.motif, fitting.first, looks, limit=96)
+        kernels = Kernels.of(fitting.piece.motif, fitting.first, looks, limit=64)
         motion = EUCLIDEAN if scale[0] == scale[1] else SIMILARITY
         return Seeker(fitting, kernels, motion)
 

@@ -12,7 +12,7 @@ from wherein.pyramid import Poses
 from wherein.search.levels import SceneLevels, descend
 from wherein.solve.schedule import Stage
 
-_LOOSE, _TIGHT = 6.0, 2.5
+_LOOSE, TIGHT = 6.0, 2.5
 """Canvas pixels by which a joint may seem to have moved: at a coarse scale, and where the fit is judged."""
 
 _LOOKED, _FOLLOWED = 6, 3
@@ -62,7 +62,7 @@ def place(scene: SceneLevels, placed: Placed, fitting: Fitting) -> Placed:
         last = factor <= fitting.judged
         found = descend(scene, fitting.levels, EUCLIDEAN, Stage(factor, 8, pixels=600), found.poses)
         repeated = np.repeat(parents, len(found.poses) // len(parents), axis=0)
-        fits = at_joint(piece, repeated, found.poses @ fitting.away, _TIGHT if last else tolerance)
+        fits = at_joint(piece, repeated, found.poses @ fitting.away, TIGHT if last else tolerance)
         found = replace(found, zncc=np.where(fits, found.zncc, -1.0))
         found = best_of_each(found, len(parents), 1 if last else _FOLLOWED)
         if last:
