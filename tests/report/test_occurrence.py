@@ -24,7 +24,7 @@ def test_the_peak_is_where_the_body_is(size: tuple[int, int]) -> None:
     y, x = np.unravel_index(maps["body"].argmax(), size)
     # The body's middle is 16 px to the left of the canvas's. The map was made on a scene reduced by 4.
     assert np.hypot(x - 67.5, y - 59.5) < 4
-    assert maps["body"].max() > 0.8
+    assert maps["body"].max() > 0.75  # of 64 points of it
     assert np.sort(maps["body"].ravel())[-500] < 0.6  # a peak, not a plain
 
 

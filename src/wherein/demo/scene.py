@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Float
+from PIL import Image
 from torch import Tensor
 
 from wherein.detect.clutter import clutter
@@ -17,8 +18,8 @@ from wherein.template.tree import Matrix
 SCALE = (0.8, 1.2)
 """Lowest and highest scale of a robot."""
 
-_SIZE = (741, 500)
-"""Of a background that is made by rule."""
+_SIZE = (750, 500)
+"""Of the background: room for three."""
 
 _PLACES = ((0.19, 0.46, 0.95, 1.05), (0.5, 0.66, 0.8, 0.86), (0.8, 0.42, 1.05, 1.15))
 """Of each robot: where its middle is, as shares of width and height, and the range that its scale is from."""
@@ -51,11 +52,12 @@ class Shown:
 
 
 def photograph(seed: int) -> tuple[Float[Tensor, "3 H W"], bool]:
-    """A motorcycle in a garage, from scikit-image, and True; without it clutter made by rule, and False."""
+    """A cup of coffee, from scikit-image, and True; without it clutter made by rule, and False."""
     try:
         from skimage import data
 
-        return load_picture(np.asarray(data.stereo_motorcycle()[0])).pixels, True
+        cup = Image.fromarray(np.asarray(data.coffee()))  # whose photographer has given up all rights in it
+        return load_picture(cup.resize(_SIZE, Image.Resampling.BICUBIC)).pixels, True
     except (ImportError, OSError):  # not installed, or installed without its photographs
         return clutter(*_SIZE, seed=seed), False
 

@@ -12,7 +12,7 @@ from wherein.detect.evidence import FOUND, information, score
 from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker, despite_covers, likely
 from wherein.detect.hypotheses import SURE, from_pairs, from_singles, settled
 from wherein.detect.pieces import Piece, Pieces
-from wherein.detect.placing import TIGHT, Placed, at_joint, place, scales
+from wherein.detect.placing import LOOSE, TIGHT, Placed, at_joint, place, scales
 from wherein.motion import Motion
 from wherein.pyramid import Poses
 from wherein.search.levels import Descended, SceneLevels, descend, seen
@@ -170,7 +170,7 @@ class Finder:
     def _from_roots(self, scene: SceneLevels, roots: Poses) -> Judged:
         """Pieces placed about guessed roots, the roots about the pieces, and the pieces again."""
         hung, root = self.pieces.hung_on_root, self.pieces.tree.root
-        placed = self._with_limbs(scene, Placed({root: roots}, {}))
+        placed = self._with_limbs(scene, Placed({root: roots}, {}), LOOSE)
         trust = {piece.home: information(placed.zncc[piece.home]) for piece in hung}
         told = sum(self.weights[home] * trust[home] for home in trust)
         best = np.argsort(-np.asarray(told), kind="stable")[:_HYPOTHESES]
@@ -217,9 +217,9 @@ class Finder:
     def _motion(self) -> Motion:
         return EUCLIDEAN if self.ranges.fixed else SIMILARITY
 
-    def _with_limbs(self, scene: SceneLevels, placed: Placed) -> Placed:
+    def _with_limbs(self, scene: SceneLevels, placed: Placed, tolerance: float = TIGHT) -> Placed:
         for piece in self.pieces.limbs:
-            placed = place(scene, placed, self.fittings[piece.home])
+            placed = place(scene, placed, self.fittings[piece.home], tolerance)
         return placed
 
     def judge(self, scene: SceneLevels, placed: Placed) -> Judged:

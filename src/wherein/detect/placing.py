@@ -12,8 +12,9 @@ from wherein.pyramid import Poses
 from wherein.search.levels import SceneLevels, descend
 from wherein.solve.schedule import Stage
 
-_LOOSE, TIGHT = 6.0, 2.5
-"""Canvas pixels by which a joint may seem to have moved: at a coarse scale, and where the fit is judged."""
+LOOSE, TIGHT = 6.0, 2.5
+"""Canvas pixels by which a joint may seem to have moved: at a coarse scale or about a guessed root, and where
+the fit is judged."""
 
 _LOOKED, _FOLLOWED = 6, 3
 """Turns of a piece from which a descent begins, and that go on to the next finer scale."""
@@ -48,13 +49,20 @@ class Placed:
         return replace(self, frames={**self.frames, home: frames}, zncc={**self.zncc, home: zncc})
 
 
-def place(scene: SceneLevels, placed: Placed, fitting: Fitting) -> Placed:
-    """One more piece, from turns about its joint a basin apart; where its parent is, has been placed."""
+def place(scene: SceneLevels, placed: Placed, fitting: Fitting, tolerance: float = TIGHT) -> Placed:
+    """One more piece, from turns about its joint a basin apart; where its parent is, has been placed.
+
+    Arguments:
+        scene: where to look.
+        placed: the pieces above it.
+        fitting: the piece.
+        tolerance: canvas pixels by which its joint may seem to have moved in the end; on the way it is loose.
+    """
     piece, parents = fitting.piece, placed.frames[fitting.piece.parent]
     if not len(parents):
         return placed.with_piece(piece.home, parents, np.zeros(0))
     starts = parents[:, None] @ piece.starts(fitting.turn_step)
-    factor, tolerance = fitting.near, _LOOSE
+    factor = fitting.near
     look = Stage(factor, 0, pixels=600)
     found = descend(scene, fitting.levels, EUCLIDEAN, look, (starts @ fitting.rest).reshape(-1, 3, 3))
     found = best_of_each(found, len(parents), _LOOKED)
@@ -62,7 +70,7 @@ def place(scene: SceneLevels, placed: Placed, fitting: Fitting) -> Placed:
         last = factor <= fitting.judged
         found = descend(scene, fitting.levels, EUCLIDEAN, Stage(factor, 8, pixels=600), found.poses)
         repeated = np.repeat(parents, len(found.poses) // len(parents), axis=0)
-        fits = at_joint(piece, repeated, found.poses @ fitting.away, TIGHT if last else tolerance)
+        fits = at_joint(piece, repeated, found.poses @ fitting.away, tolerance if last else LOOSE)
         found = replace(found, zncc=np.where(fits, found.zncc, -1.0))
         found = best_of_each(found, len(parents), 1 if last else _FOLLOWED)
         if last:
