@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -151,10 +151,15 @@ class Finder:
         found = self._seek_limbs(scene, threads)
         pairs = from_pairs(found, self.leading, self.weights, self.ranges.scale, _HYPOTHESES, self.reason)
         judged = self._from_roots(scene, pairs)
-        if judged.scores.max(initial=0.0) >= enough:
+        if judged.scores.max(initial=0.0) >= enough and self._sure_pieces(judged.placed)[0] > 1:
             return judged
         singles = from_singles(found, self.leading, self.weights)
         return judged.and_also(self._from_roots(scene, singles))
+
+    def _sure_pieces(self, placed: Placed) -> NDArray[np.int64]:
+        """How many pieces of each hypothesis are there beyond doubt: with one alone, the root is a guess."""
+        told = (self.weights[home] * information(zncc) >= SURE for home, zncc in placed.zncc.items())
+        return np.sum(list(told), axis=0)
 
     def _seek_limbs(self, scene: SceneLevels, threads: int) -> dict[str, Descended]:
         """Likely frames of every leading limb by home, the limbs side by side."""
@@ -246,7 +251,19 @@ class Finder:
                 good &= at_joint(piece, placed.frames[piece.parent], frames, TIGHT)
             frames = np.where(good[:, None, None], frames, before)
             placed = placed.with_piece(piece.home, frames, np.where(good, found.zncc, zncc))
-        return self.judge(scene, placed)
+        return self.judge(scene, self._settled(placed))
+
+    def _settled(self, placed: Placed) -> Placed:
+        """The same with the root between the joints of its limbs, where there is no body that says more."""
+        hung, root = self.pieces.hung_on_root, self.pieces.tree.root
+        if not hung:
+            return placed
+        told = {p.home: self.weights[p.home] * information(placed.zncc[p.home]) for p in hung}
+        trust = {home: np.where(weight >= FOUND, weight, 0.0) for home, weight in told.items()}
+        roots = settled(placed.frames, trust, hung, placed.frames[root], scales(placed.frames[root]))
+        seen = placed.zncc.get(root, np.full(len(placed), -1.0)) > 0
+        roots = np.where(seen[:, None, None], placed.frames[root], roots)
+        return replace(placed, frames={**placed.frames, root: roots})
 
     def _at_full_size(self, scene: SceneLevels, fitting: Fitting, poses: Poses) -> Descended:
         """Where poses come to rest, with the ZNCC that they have at the scale where they are judged."""

@@ -16,6 +16,10 @@ from wherein.search.levels import Descended
 _JOINT = 4.0
 """Canvas pixels by which the distance of two joints may be off."""
 
+_ASTRAY = 1.5
+"""Canvas pixels by which the joints of the others may be off under a root that one piece suggests: a thin
+part is not seen from further away."""
+
 SURE, _SINGLES = 6.0, 2
 """Times the information of clutter from which one piece, or two that agree, are reason enough to look for the
 others; and how many poses of a piece are followed by themselves."""
@@ -72,7 +76,7 @@ def from_singles(
         enough = SURE if len(pieces) > 1 else 0.0  # where there are no others, there is nothing else to ask
         sure = found[piece.home].poses[told >= enough][:_SINGLES]
         reach = np.linalg.norm(joints - piece.joint, axis=1).max()
-        back = piece.starts(2 * math.degrees(math.atan2(_JOINT, max(reach, 1.0))))
+        back = piece.starts(2 * math.degrees(math.atan2(_ASTRAY, max(reach, 1.0))))
         roots.append((sure[:, None] @ back).reshape(-1, 3, 3))
     return np.concatenate(roots)
 
