@@ -3,7 +3,6 @@
 import json
 import sys
 
-import cv2
 import numpy as np
 import pytest
 import torch
@@ -23,15 +22,6 @@ from wherein.detect.pieces import Pieces
 TINY = Counts(
     scenes=1, empty=2, scaled=("plain", "empty"), timed=1, repeats=1, swept=1, swept_scales=0, same=1
 )
-
-
-@pytest.fixture
-def threads():
-    """A run sets the number of threads for the whole process: put it back."""
-    before = torch.get_num_threads(), cv2.getNumThreads()
-    yield
-    torch.set_num_threads(before[0])
-    cv2.setNumThreads(before[1])
 
 
 def guessed(template):

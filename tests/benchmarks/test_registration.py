@@ -2,10 +2,8 @@
 
 import json
 
-import cv2
 import numpy as np
 import pytest
-import torch
 from rich.console import Console
 
 from benchmarks import registration, report, scenes
@@ -41,15 +39,6 @@ def gives_up(problem):
 
 def stub(name, run, missing=None, limit=None):
     return Method(name, f"stub {name}", run, lambda: missing, limit)
-
-
-@pytest.fixture
-def threads():
-    """A run sets the number of threads for the whole process: put it back."""
-    before = torch.get_num_threads(), cv2.getNumThreads()
-    yield
-    torch.set_num_threads(before[0])
-    cv2.setNumThreads(before[1])
 
 
 @pytest.fixture
