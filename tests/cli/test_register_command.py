@@ -8,7 +8,8 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from wherein.cli.main import MotionName, app
+from wherein.cli.commands.register import MotionName
+from wherein.cli.main import app
 from wherein.motion import MOTIONS
 
 runner = CliRunner()

@@ -1,0 +1,1 @@
+"""One file a command: its arguments and its help. Nothing heavy is imported until it runs."""
