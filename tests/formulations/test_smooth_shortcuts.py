@@ -49,6 +49,24 @@ def test_a_thinner_lattice_has_the_same_cost_and_gradient(scene: Tensor) -> None
         assert (one - other).norm() < 0.08 * one.norm()
 
 
+@pytest.mark.parametrize(("negligible", "close"), [(0.0, 1e-12), (0.01, 0.01)])
+def test_points_of_no_weight_need_no_comparison(scene: Tensor, negligible: float, close: float) -> None:
+    mask = torch.zeros(41, 25, dtype=torch.float64)
+    mask[5:36, 3:9] = 1  # a thin motif in a wide box
+    motif = Motif(scene[:, 10:51, 25:50], mask)
+    base = shift_matrix(torch.tensor([[26.7, 8.6], [23.9, 30.3]], dtype=torch.float64))  # one half outside
+    costs = [CostSmoothed(2.0, negligible=least).bind(scene, motif) for least in (None, negligible)]
+    whole, listed = (MotionObjective(cost, Euclidean(), base) for cost in costs)
+    assert costs[1].points.numel() < 0.7 * costs[0].points.numel()
+    one, other = whole.linearise(whole.start()), listed.linearise(listed.start())
+    torch.testing.assert_close(other.cost, one.cost, rtol=close, atol=0)
+    assert other.hessian is not None and one.hessian is not None
+    assert (other.hessian - one.hessian).norm() <= 3 * close * one.hessian.norm()
+    assert (listed.evaluate(listed.start()).gradient - one.gradient).norm() <= 3 * close * one.gradient.norm()
+    torch.testing.assert_close(costs[1].similarity(base), costs[0].similarity(base), rtol=0, atol=close)
+    torch.testing.assert_close(listed.seen(listed.start()), whole.seen(whole.start()))
+
+
 @pytest.mark.parametrize("settings", [CostSmoothed, RigidSpikes])
 def test_a_spacing_is_at_least_a_pixel(settings: type[CostSmoothed]) -> None:
     with pytest.raises(ArgumentError, match="spacing must be 1 or more"):

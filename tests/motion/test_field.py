@@ -59,6 +59,8 @@ def test_projection_is_the_gradient_in_the_matrix(motion: Motion, points: Tensor
     else:
         torch.testing.assert_close(found[:, :2], expected[:, :2])
         torch.testing.assert_close(project(gradient, points), expected[:, :2])
+    listed = gradient.reshape(2, 1, 63, 2), points.reshape(1, 63, 2)  # the same points, in one row
+    torch.testing.assert_close(project_projective(*listed, matrix), found)
 
 
 def test_the_centred_basis_is_orthogonal(points: Tensor) -> None:

@@ -18,6 +18,10 @@ from wherein.solve import ProximalLayers, Unrolled, UnrolledStage
 from wherein.template.extract import OccurrenceMotif
 from wherein.theory import rigid_step_sizes
 
+NEGLIGIBLE = 0.01
+"""Of a pixel well inside the motif: what weighs less in the cost is not compared. Half of the box of a motif
+that does not fill it, and more, weighs nothing."""
+
 
 @dataclass(frozen=True)
 class Hyperparameters:
@@ -132,8 +136,8 @@ class Node(nn.Module):
 def leaf(motif: Motif, pivot: tuple[float, float], chosen: Hyperparameters) -> Node:
     """The node of a visual motif: cost-smoothed, in two rounds (eq. 11)."""
     rounds = (
-        (CostSmoothed(chosen.sigma, chosen.scene_sigma, spacing=chosen.spacing, relief=True), chosen.steps),
-        (CostSmoothed(chosen.fine_sigma, relief=True), chosen.fine_steps),
+        (_smoothed(chosen.sigma, chosen.scene_sigma, chosen.spacing), chosen.steps),
+        (_smoothed(chosen.fine_sigma), chosen.fine_steps),
     )
     stages = [
         UnrolledStage(
@@ -152,6 +156,10 @@ def leaf(motif: Motif, pivot: tuple[float, float], chosen: Hyperparameters) -> N
         chosen.stride,
         chosen.aggregate,
     )
+
+
+def _smoothed(sigma: float, scene_sigma: float = 0.0, spacing: int = 1) -> CostSmoothed:
+    return CostSmoothed(sigma, scene_sigma, spacing=spacing, relief=True, negligible=NEGLIGIBLE)
 
 
 def group(

@@ -75,6 +75,7 @@ class Formulation(ABC):
 
     Attributes:
         points: the lattice of centred points u on which the warped scene is compared.
+        inside: which of them are the motif's own.
         centre: where their origin lies in the motif.
         motif: the motif, padded; on that lattice where `thin` is applied.
         thin: every so many rows and columns.
@@ -94,6 +95,7 @@ class Formulation(ABC):
         self.thin = (..., *2 * (slice(None, None, spacing),))
         lattice = fields.lattice(motif.height, motif.width, motif.pixels, pad)
         self.points = lattice[::spacing, ::spacing] - self.centre
+        self.inside = self.motif.mask[self.thin] > 0
 
     @abstractmethod
     def evaluate(self, frame: Float[Tensor, "B 3 3"], background: Tensor | None = None) -> Evaluation:
@@ -115,7 +117,7 @@ class Formulation(ABC):
 
     def seen(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B"]:
         """Which fraction of the motif's own pixels falls inside the scene."""
-        field = fields.transform(frame, self.points[self.motif.mask[self.thin] > 0])
+        field = fields.transform(frame, self.points[self.inside])
         limits = field.new_tensor((self.surface.width - 0.5, self.surface.height - 0.5))
         return ((field >= -0.5) & (field <= limits)).all(-1).to(field.dtype).mean(-1)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from wherein.errors import require
@@ -34,6 +34,8 @@ class CostSmoothed:
         spacing: compare every so many pixels along each axis, each for spacing² of them: where scene and
             weights are smooth, their sum over a coarser lattice is the same.
         relief: interpolate Dy as a picture (see `wherein.warp.Relief`): for smooth scenes, less work.
+        negligible: leave out points whose weight (of at most 1) is not more than this. The lattice is then a
+            list of points, (1, n), of no use to a free field; None keeps the rectangle.
     """
 
     sigma: Sigma = 3.0
@@ -44,6 +46,7 @@ class CostSmoothed:
     robust: Robust | None = None
     spacing: int = 1
     relief: bool = False
+    negligible: float | None = None
 
     def __post_init__(self) -> None:
         require(self.spacing >= 1, f"spacing must be 1 or more pixels, but came as {self.spacing}")
@@ -70,7 +73,15 @@ class CostSmoothedFormulation(QuadraticFormulation):
         mass = taps.sum() ** 2
         self.floor = 0.5 * (mass * (motif.mask * motif.pixels**2).sum() - (target * smoothed).sum())
         self.weight, self._target = weight[self.thin] * spacing**2, target[self.thin]
+        if settings.negligible is not None:
+            self._leave_out(weight[self.thin].detach() <= settings.negligible)
         self.tally.convolutions += 3
+
+    def _leave_out(self, negligible: Bool[Tensor, "h w"]) -> None:
+        """Make the lattice a list, one row high, without these points."""
+        kept = ~negligible
+        self.points, self.inside = self.points[kept][None], self.inside[kept][None]
+        self.weight, self._target = self.weight[kept][None], self._target[:, kept][:, None]
 
     def target(self, background: Tensor | None) -> Float[Tensor, "C h w"]:  # noqa: D102
         del background

@@ -56,10 +56,12 @@ def project(gradient: Float[Tensor, "*B h w K"], points: Float[Tensor, "h w 2"])
     In centred points the basis is orthogonal, and each inner product is of low rank: sums over rows and
     columns first, then one short product, instead of h·w·6.
     """
-    columns, rows = points[0, :, 0], points[:, 0, 1]
     by_column = gradient.sum(-3)
-    x = torch.einsum("...wk,w->...k", by_column, columns)
-    y = torch.einsum("...hk,h->...k", gradient.sum(-2), rows)
+    x = torch.einsum("...wk,w->...k", by_column, points[0, :, 0])
+    if len(points) == 1:  # one row, or a list of points, each at a height of its own
+        y = torch.einsum("...wk,w->...k", by_column, points[0, :, 1])
+    else:
+        y = torch.einsum("...hk,h->...k", gradient.sum(-2), points[:, 0, 1])
     return torch.stack((x, y, by_column.sum(-2)), -1)
 
 
