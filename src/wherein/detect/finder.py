@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from wherein.detect.evidence import FOUND, information, score
 from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker, despite_covers, likely
+from wherein.detect.hidden import place_beyond
 from wherein.detect.hypotheses import SURE, from_pairs, from_singles, settled
 from wherein.detect.pieces import Piece, Pieces
 from wherein.detect.placing import LOOSE, TIGHT, Placed, at_joint, place, scales
+from wherein.detect.polishing import body_at_rest, limb_at_rest
 from wherein.motion import Motion
 from wherein.pyramid import Poses
 from wherein.search.levels import Descended, SceneLevels, descend, seen
@@ -61,10 +63,7 @@ class Judged:
     def and_also(self, other: "Judged") -> "Judged":
         """Both, those of `self` first."""
         return Judged(
-            Placed(
-                {h: np.concatenate((f, other.placed.frames[h])) for h, f in self.placed.frames.items()},
-                {h: np.concatenate((z, other.placed.zncc[h])) for h, z in self.placed.zncc.items()},
-            ),
+            self.placed.and_also(other.placed),
             {h: np.concatenate((part, other.seen[h])) for h, part in self.seen.items()},
             np.concatenate((self.scores, other.scores)),
         )
@@ -224,8 +223,18 @@ class Finder:
 
     def _with_limbs(self, scene: SceneLevels, placed: Placed, tolerance: float = TIGHT) -> Placed:
         for piece in self.pieces.limbs:
-            placed = place(scene, placed, self.fittings[piece.home], tolerance)
+            fitting = self.fittings[piece.home]
+            placed = place(scene, placed, fitting, tolerance)
+            if piece.parent in self.fittings and piece.parent != self.pieces.tree.root:
+                lost = np.flatnonzero(~self._found(placed, piece.parent) & ~self._found(placed, piece.home))
+                beyond = place_beyond(scene, placed[lost], fitting, self.fittings[piece.parent])
+                told = np.flatnonzero(self._found(beyond, piece.home))
+                placed = placed.with_rows(lost[told], beyond[told])
         return placed
+
+    def _found(self, placed: Placed, home: str) -> NDArray[np.bool_]:
+        """Under which hypotheses a piece is there."""
+        return self.weights[home] * information(placed.zncc[home]) >= FOUND
 
     def judge(self, scene: SceneLevels, placed: Placed) -> Judged:
         """The score of each hypothesis, the best first."""
@@ -244,10 +253,14 @@ class Finder:
         placed = judged.placed
         for piece in self.pieces.pieces:
             fitting, before = self.fittings[piece.home], placed.frames[piece.home]
-            found = self._at_full_size(scene, fitting, before @ fitting.rest)
-            frames, zncc = found.poses @ fitting.away, placed.zncc[piece.home]
+            zncc, limb = placed.zncc[piece.home], piece.parent != piece.home
+            if limb:
+                found = limb_at_rest(scene, fitting, placed.frames[piece.parent], before @ fitting.rest)
+            else:
+                found = body_at_rest(scene, fitting, self._motion, before @ fitting.rest)
+            frames = found.poses @ fitting.away
             good = (found.zncc >= zncc - _WORSE) & (zncc > 0)
-            if piece.parent != piece.home:
+            if limb:
                 good &= at_joint(piece, placed.frames[piece.parent], frames, TIGHT)
             frames = np.where(good[:, None, None], frames, before)
             placed = placed.with_piece(piece.home, frames, np.where(good, found.zncc, zncc))
@@ -264,11 +277,3 @@ class Finder:
         seen = placed.zncc.get(root, np.full(len(placed), -1.0)) > 0
         roots = np.where(seen[:, None, None], placed.frames[root], roots)
         return replace(placed, frames={**placed.frames, root: roots})
-
-    def _at_full_size(self, scene: SceneLevels, fitting: Fitting, poses: Poses) -> Descended:
-        """Where poses come to rest, with the ZNCC that they have at the scale where they are judged."""
-        motion = self._motion if fitting.piece.home == self.pieces.tree.root else EUCLIDEAN
-        stage, judging = Stage(1, 30, tolerance=1e-3), Stage(fitting.judged, 0)
-        ended = descend(scene, fitting.levels, motion, stage, poses)
-        ended = despite_covers(scene, fitting, motion, stage, ended)
-        return descend(scene, fitting.levels, motion, judging, ended.poses)

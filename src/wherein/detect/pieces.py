@@ -16,7 +16,7 @@ from wherein.images.motif import Motif
 from wherein.images.render import paint
 from wherein.motion.field import lattice, transform
 from wherein.template import Template
-from wherein.template.pose import rotation
+from wherein.template.pose import rotations
 from wherein.template.tree import Matrix, Part, Point, Tree
 from wherein.warp import warp
 
@@ -57,7 +57,7 @@ class Piece:
     def starts(self, step: float) -> Matrix:
         """(T, 3, 3): turns about the joint, no further than `step` degrees apart."""
         count = max(1, 1 + 2 * math.ceil(self.turn / step - 1e-9))
-        return np.stack([rotation(float(t), self.joint) for t in np.linspace(-self.turn, self.turn, count)])
+        return rotations(np.linspace(-self.turn, self.turn, count), self.joint)
 
 
 @dataclass(frozen=True, eq=False)
