@@ -140,20 +140,20 @@ class Finder:
         assert self.of_body is not None, "a template with a body"
         fitting = self.of_body.fitting
         found = likely(self.of_body(scene, threads))
-        found = despite_covers(scene, fitting, self._motion, Stage(fitting.judged, 12, pixels=1200), found)
+        found = despite_covers(scene, fitting, self.motion, Stage(fitting.judged, 12, pixels=1200), found)
         root = self.pieces.tree.root
         placed = Placed({root: found.poses @ fitting.away}, {root: found.zncc})
-        return self.judge(scene, self._with_limbs(scene, placed))
+        return self.judge(scene, self.with_limbs(scene, placed))
 
     def by_limbs(self, scene: SceneLevels, enough: float, threads: int = 1) -> Judged:
         """Hypotheses from pairs of limbs; where that is not enough, from single ones."""
         found = self._seek_limbs(scene, threads)
         pairs = from_pairs(found, self.leading, self.weights, self.ranges.scale, _HYPOTHESES, self.reason)
-        judged = self._from_roots(scene, pairs)
+        judged = self.from_roots(scene, pairs)
         if judged.scores.max(initial=0.0) >= enough and self._sure_pieces(judged.placed)[0] > 1:
             return judged
         singles = from_singles(found, self.leading, self.weights)
-        return judged.and_also(self._from_roots(scene, singles))
+        return judged.and_also(self.from_roots(scene, singles))
 
     def _sure_pieces(self, placed: Placed) -> NDArray[np.int64]:
         """How many pieces of each hypothesis are there beyond doubt: with one alone, the root is a guess."""
@@ -171,10 +171,10 @@ class Finder:
             for home, one in zip(seekers, ended, strict=True)
         }
 
-    def _from_roots(self, scene: SceneLevels, roots: Poses) -> Judged:
+    def from_roots(self, scene: SceneLevels, roots: Poses) -> Judged:
         """Pieces placed about guessed roots, the roots about the pieces, and the pieces again."""
         hung, root = self.pieces.hung_on_root, self.pieces.tree.root
-        placed = self._with_limbs(scene, Placed({root: roots}, {}), LOOSE)
+        placed = self.with_limbs(scene, Placed({root: roots}, {}), LOOSE)
         trust = {piece.home: information(placed.zncc[piece.home]) for piece in hung}
         told = sum(self.weights[home] * trust[home] for home in trust)
         best = np.argsort(-np.asarray(told), kind="stable")[:_HYPOTHESES]
@@ -183,7 +183,7 @@ class Finder:
         placed = Placed({root: roots}, {})
         if self.pieces.body is not None:
             placed = self._with_body(scene, placed)
-        return self.judge(scene, self._with_limbs(scene, placed))
+        return self.judge(scene, self.with_limbs(scene, placed))
 
     def _sizes(
         self, scene: SceneLevels, placed: Placed, trust: Mapping[str, NDArray[np.float64]]
@@ -211,17 +211,19 @@ class Finder:
         found = Descended(placed.frames[root] @ fitting.rest, np.zeros(0))
         for factor in (4, 2):
             stage = Stage(max(min(factor, fitting.near), fitting.judged), 8, pixels=600)
-            found = descend(scene, fitting.levels, self._motion, stage, found.poses)
+            found = descend(scene, fitting.levels, self.motion, stage, found.poses)
         # One that is covered says nothing, and must not pull the limbs aside.
         sure = self.weights[body.home] * information(found.zncc) >= FOUND
         frames = np.where(sure[:, None, None], found.poses @ fitting.away, placed.frames[root])
         return Placed({root: frames}, {root: np.where(sure, found.zncc, -1.0)})
 
     @property
-    def _motion(self) -> Motion:
+    def motion(self) -> Motion:
+        """Of the body."""
         return EUCLIDEAN if self.ranges.fixed else SIMILARITY
 
-    def _with_limbs(self, scene: SceneLevels, placed: Placed, tolerance: float = TIGHT) -> Placed:
+    def with_limbs(self, scene: SceneLevels, placed: Placed, tolerance: float = TIGHT) -> Placed:
+        """Every limb about the root, or about the limb that it hangs on."""
         for piece in self.pieces.limbs:
             fitting = self.fittings[piece.home]
             placed = place(scene, placed, fitting, tolerance)
@@ -257,7 +259,7 @@ class Finder:
             if limb:
                 found = limb_at_rest(scene, fitting, placed.frames[piece.parent], before @ fitting.rest)
             else:
-                found = body_at_rest(scene, fitting, self._motion, before @ fitting.rest)
+                found = body_at_rest(scene, fitting, self.motion, before @ fitting.rest)
             frames = found.poses @ fitting.away
             good = (found.zncc >= zncc - _WORSE) & (zncc > 0)
             if limb:

@@ -20,7 +20,7 @@ _POINTS, _SIDE, _PURE = 140, 5, 0.45
 """The least that a motif is reduced to for the first look: points, pixels across, and the share of its pixels
 that are not half background."""
 
-_BASIN = 1.5
+BASIN = 1.5
 """Pixels of the scale from which a point of the motif finds home."""
 
 
@@ -87,7 +87,7 @@ class Fitting:
         motif, (x, y) = self.piece.motif, self.piece.carrier.at
         corners = [(x + i, y + j) for i in (0, motif.width - 1) for j in (0, motif.height - 1)]
         reach = max(math.dist(corner, self.piece.joint) for corner in corners)
-        return 2 * math.degrees(math.atan2(_BASIN * self.near, reach))
+        return 2 * math.degrees(math.atan2(BASIN * self.near, reach))
 
     @cached_property
     def judged(self) -> int:
