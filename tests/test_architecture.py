@@ -35,6 +35,7 @@ ORDER = [
     "search",
     "detect",
     "report",
+    "video",
     "demo",
     "cli",
 ]
