@@ -97,7 +97,7 @@ def place(scene: SceneLevels, placed: Placed, fitting: Fitting, tolerance: float
 def at_joint(piece: Piece, parents: Poses, frames: Poses, tolerance: float) -> NDArray[np.bool_]:
     """Whether each frame is its parent's, but for a turn about the joint within the limits."""
     moved, turned = astray(piece, parents, frames), turns(parents, frames)
-    return (moved <= tolerance + piece.slack) & (np.abs(turned) <= piece.turn + _BEYOND)
+    return (moved <= max(tolerance, piece.play) + piece.slack) & (np.abs(turned) <= piece.turn + _BEYOND)
 
 
 def astray(piece: Piece, parents: Poses, frames: Poses) -> NDArray[np.float64]:
