@@ -98,7 +98,11 @@ class Detector:
 
         Arguments:
             scene: a path, an array, a tensor or a PIL image.
-            color: "rgb", or "bgr" for arrays that come from OpenCV.
+            color: "rgb", or "bgr" for an array that comes from OpenCV.
+
+        Raises:
+            ArgumentError: the scene is not as it must be, or "bgr" was said of a file or a PIL image.
+            PictureError: a file cannot be read.
         """
         picture = load_picture(scene, color=color, role="scene")
         began = time.perf_counter()
