@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from wherein.cli.options import Format
 from wherein.cli.output import NONE_FOUND, UNREADABLE, USAGE, say, stop
 from wherein.errors import WhereinError
 
@@ -19,7 +20,13 @@ def detect(
     draw: Annotated[Path | None, typer.Option(help="Write a picture of each scene to this folder.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page about all scenes to this .html.")] = None,
     maps: Annotated[bool, typer.Option("--maps", help="Put occurrence maps into the page.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Let both replace files.")] = False,
+    export: Annotated[
+        Path | None, typer.Option(help="Write all for other programs to this .json, .csv or folder.")
+    ] = None,
+    kind: Annotated[
+        Format | None, typer.Option("--format", help="Of the export; by the end of its name by default.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Let files be replaced.")] = False,
     fail_if_none: Annotated[bool, typer.Option("--fail-if-none", help="Exit 1 if nothing is found.")] = False,
 ) -> None:
     """Find a template of moving parts in pictures: one JSON object a line, a line a scene.
@@ -32,7 +39,7 @@ def detect(
     from wherein.cli.work import UnreadableError
     from wherein.detect import Detector
 
-    outputs = Outputs(draw, report, maps, overwrite)
+    outputs = Outputs(draw, report, maps, overwrite, export, kind)
 
     def make() -> Detector:
         with waiting.progress("calibrating, once for this template") as progress:

@@ -1,0 +1,15 @@
+"""Options that several commands have, and the values that they may take."""
+
+from enum import StrEnum
+
+
+class Format(StrEnum):
+    """Formats of others in which `wherein detect` can write what it found."""
+
+    COCO = "coco"
+    CSV = "csv"
+    LABELME = "labelme"
+
+
+SUFFIXES = {Format.COCO: ".json", Format.CSV: ".csv"}
+"""Of the formats that are one file; labelme's is a folder with a file a scene."""
