@@ -51,12 +51,14 @@ class Detecting:
             that a slip in a file's name is told at once.
         say: is given the record of each scene.
         outputs: what is written besides.
+        done: is called after each scene.
     """
 
     template: Template
     make: Callable[[], Detector]
     say: Callable[[dict[str, Any]], None]
     outputs: Outputs
+    done: Callable[[], None]
 
     @cached_property
     def detector(self) -> Detector:
@@ -69,6 +71,7 @@ class Detecting:
         with writers(self.outputs, self.template, scenes) as told:
             for scene in scenes:
                 self._one(scene, told, outcome)
+                self.done()
         return outcome
 
     def _one(self, scene: Given, told: Writers, outcome: Outcome) -> None:

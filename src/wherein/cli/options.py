@@ -1,6 +1,14 @@
 """Options that several commands have, and the values that they may take."""
 
 from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress and no messages: results and errors only.")
+]
+"""Every command has it, so that scripts can give it to all."""
 
 
 class Format(StrEnum):
