@@ -10,6 +10,8 @@ Quiet = Annotated[
 ]
 """Every command has it, so that scripts can give it to all."""
 
+Json = Annotated[bool, typer.Option("--json", help="One JSON object in place of words.")]
+
 
 class Format(StrEnum):
     """Formats of others in which `wherein detect` can write what it found."""
