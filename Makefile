@@ -17,7 +17,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo "ready: $(BIN)/wherein --help"
 
 demo: setup
-	$(BIN)/wherein demo
+	$(BIN)/wherein demo --overwrite
 
 test: setup
 	$(BIN)/python -m pytest -n 2

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wherein.detect import Calibration, Detection, Detections, Detector, Tracker
-    from wherein.errors import ArgumentError, PictureError, TemplateError, WhereinError
+    from wherein.errors import ArgumentError, MissingError, PictureError, TemplateError, WhereinError
     from wherein.evidence import certainty
     from wherein.registration import Registration, register
     from wherein.solve import Status
@@ -19,6 +19,7 @@ __all__ = [
     "Detection",
     "Detections",
     "Detector",
+    "MissingError",
     "PictureError",
     "Registration",
     "Status",
@@ -37,6 +38,7 @@ _HOMES = {
     "Detector": "wherein.detect",
     "Tracker": "wherein.detect",
     "ArgumentError": "wherein.errors",
+    "MissingError": "wherein.errors",
     "PictureError": "wherein.errors",
     "TemplateError": "wherein.errors",
     "WhereinError": "wherein.errors",

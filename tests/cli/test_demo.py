@@ -51,6 +51,11 @@ def test_it_finds_the_robots_and_says_where_everything_is(tmp_path: Path) -> Non
     assert "occurrence of torso" in page
     assert page.count("<polygon") == 3 * 14
     assert not (ROBOT / "calibration.json").exists()
+    again = runner.invoke(app, ["demo", "--out", str(tmp_path / "demo")])
+    assert (again.exit_code, again.stdout) == (2, "")
+    assert f"{tmp_path / 'demo' / 'scene.png'} exists; give another --out or --overwrite" in again.stderr
+    quiet = runner.invoke(app, ["demo", "--out", str(tmp_path / "demo"), "--overwrite", "--quiet"])
+    assert (quiet.exit_code, quiet.output) == (0, "")
 
 
 def test_without_photographs_it_says_so_and_makes_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

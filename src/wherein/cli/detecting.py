@@ -8,12 +8,12 @@ from typing import Any
 
 from wherein.cli.output import SOME_UNREADABLE, UNREADABLE
 from wherein.cli.scenes import Given
-from wherein.cli.targets import Outputs, drawings, reporting
-from wherein.cli.work import UnreadableError, read, save, writing
+from wherein.cli.targets import Outputs
+from wherein.cli.work import UnreadableError, read
+from wherein.cli.writers import Writers, writers
 from wherein.detect import Detector
 from wherein.errors import TemplateError
 from wherein.images.load import Picture
-from wherein.report.page import Page
 from wherein.template import Template
 
 
@@ -51,12 +51,14 @@ class Detecting:
             that a slip in a file's name is told at once.
         say: is given the record of each scene.
         outputs: what is written besides.
+        done: is called after each scene.
     """
 
     template: Template
     make: Callable[[], Detector]
     say: Callable[[dict[str, Any]], None]
     outputs: Outputs
+    done: Callable[[], None]
 
     @cached_property
     def detector(self) -> Detector:
@@ -66,32 +68,26 @@ class Detecting:
     def __call__(self, scenes: Sequence[Given]) -> Outcome:
         """A record a scene, in their order; one that cannot be read gets a record that says why."""
         outcome = Outcome()
-        targets = drawings(scenes, self.outputs)
-        with reporting(self.outputs.report, self.template) as report:
-            for scene, target in zip(scenes, targets, strict=True):
-                self._one(scene, target, report, outcome)
+        with writers(self.outputs, self.template, scenes) as told:
+            for scene in scenes:
+                self._one(scene, told, outcome)
+                self.done()
         return outcome
 
-    def _one(self, scene: Given, target: Path | None, report: Page | None, outcome: Outcome) -> None:
+    def _one(self, scene: Given, told: Writers, outcome: Outcome) -> None:
         name = str(scene.path)
         try:
             picture = _picture(scene)
         except UnreadableError as error:
             outcome.unreadable += 1
             self.say({"scene": name, "error": str(error)})
-            if report is not None:
-                report.unreadable(name, str(error))
+            told.unreadable(scene.path, str(error))
             return
         found = self.detector(picture)
         outcome.read += 1
         outcome.found += len(found)
         self.say({"scene": name, **found.to_dict()})
-        if target is not None:
-            save(found.draw(), target)
-        if report is not None and self.outputs.report is not None:
-            maps = self.detector.occurrence(picture) if self.outputs.maps else None
-            with writing(self.outputs.report):
-                report.add(name, found, self.detector, maps)
+        told.add(scene.path, found, self.detector)
 
 
 def _picture(scene: Given) -> Picture:

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
@@ -13,12 +14,17 @@ import typer
 NONE_FOUND, USAGE, UNREADABLE, SOME_UNREADABLE = 1, 2, 3, 4
 """Exit statuses; the second also where something cannot be written."""
 
+INTERRUPTED = 130
+"""As shells have it for a program that Ctrl-C ended."""
+
 
 def say(record: dict[str, Any]) -> None:
-    """One JSON object on a line of standard output."""
+    """One JSON object on a line of standard output, which Ctrl-C does not cut."""
     line = json.dumps(record, ensure_ascii=False, allow_nan=False)
     # A file's name that is no proper text has lone surrogates, which JSON writes as it writes them here.
-    typer.echo(line.encode("utf-8", "backslashreplace").decode("utf-8"))
+    text = line.encode("utf-8", "backslashreplace").decode("utf-8")
+    with undisturbed():
+        typer.echo(text)
 
 
 def stop(message: str, code: int) -> NoReturn:
@@ -29,8 +35,32 @@ def stop(message: str, code: int) -> NoReturn:
 
 
 @contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ctrl-C waits until the block is over; pressed twice, it waits no longer."""
+    if threading.current_thread() is not threading.main_thread():  # which alone hears it
+        yield
+        return
+    pressed = False
+
+    def later(*_: object) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    before = signal.signal(signal.SIGINT, later)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
+
+
+@contextmanager
 def heard() -> Iterator[None]:
-    """Around the whole program: standard output that cannot be written ends it in a line, not a traceback.
+    """Around the whole program: Ctrl-C, or standard output that cannot be written, ends it in a line, not a
+    traceback.
 
     A reader that went away, as `head` does, ends it quietly, by the signal that ends other programs then.
     """
@@ -40,6 +70,10 @@ def heard() -> Iterator[None]:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         yield
+    except SystemExit as ended:  # which is what typer makes of Ctrl-C
+        if ended.code != INTERRUPTED:
+            raise
+        stop("interrupted", INTERRUPTED)
     except OSError as error:
         if error.filename is not None:  # a file's, so not ours
             raise

@@ -1,10 +1,11 @@
 """`wherein detect`: a template in many scenes."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from wherein.cli.options import Format, Quiet
 from wherein.cli.output import NONE_FOUND, UNREADABLE, USAGE, say, stop
 from wherein.errors import WhereinError
 
@@ -19,12 +20,19 @@ def detect(
     draw: Annotated[Path | None, typer.Option(help="Write a picture of each scene to this folder.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page about all scenes to this .html.")] = None,
     maps: Annotated[bool, typer.Option("--maps", help="Put occurrence maps into the page.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Let both replace files.")] = False,
+    export: Annotated[
+        Path | None, typer.Option(help="Write all for other programs to this .json, .csv or folder.")
+    ] = None,
+    kind: Annotated[
+        Format | None, typer.Option("--format", help="Of the export; by the end of its name by default.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Let files be replaced.")] = False,
     fail_if_none: Annotated[bool, typer.Option("--fail-if-none", help="Exit 1 if nothing is found.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Find a template of moving parts in pictures: one JSON object a line, a line a scene.
 
-    Example: wherein detect robot/ photographs/ --scale 0.8 1.25 --report found.html
+    Example: wherein detect robot photographs/ --report found.html
     """
     from wherein.cli import detecting, waiting
     from wherein.cli.scenes import given
@@ -32,16 +40,22 @@ def detect(
     from wherein.cli.work import UnreadableError
     from wherein.detect import Detector
 
-    outputs = Outputs(draw, report, maps, overwrite)
+    outputs, pictures = Outputs(draw, report, maps, overwrite, export, kind), list(given(scenes))
 
     def make() -> Detector:
-        with waiting.progress("calibrating, once for this template") as progress:
+        bar.hide()
+        with waiting.progress("calibrating, once for this template", quiet) as progress:
             return Detector(wanted, rotation, scale, max_instances, threshold=threshold, progress=progress)
+
+    def tell(record: dict[str, Any]) -> None:
+        bar.hide()
+        say(record)
 
     try:
         outputs.check()
         wanted = detecting.load_template(template)
-        outcome = detecting.Detecting(wanted, make, say, outputs)(list(given(scenes)))
+        with waiting.counted(len(pictures), quiet) as bar:
+            outcome = detecting.Detecting(wanted, make, tell, outputs, bar.step)(pictures)
     except UnreadableError as error:
         stop(str(error), UNREADABLE)
     except WhereinError as error:
