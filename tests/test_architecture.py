@@ -13,6 +13,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "wherein"
 
 ORDER = [
     "errors",
+    "needed",
     "caching",
     "native",
     "images.gaussian",

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from wherein.cli import watching
 from wherein.cli.output import SOME_UNREADABLE, UNREADABLE
 from wherein.cli.scenes import Given
 from wherein.cli.targets import Outputs
@@ -13,7 +14,6 @@ from wherein.cli.work import UnreadableError, read
 from wherein.cli.writers import Writers, writers
 from wherein.detect import Detector
 from wherein.errors import TemplateError
-from wherein.images.load import Picture
 from wherein.template import Template
 
 
@@ -52,6 +52,7 @@ class Detecting:
         say: is given the record of each scene.
         outputs: what is written besides.
         done: is called after each scene.
+        note: is told how many frames a second there were.
     """
 
     template: Template
@@ -59,6 +60,7 @@ class Detecting:
     say: Callable[[dict[str, Any]], None]
     outputs: Outputs
     done: Callable[[], None]
+    note: Callable[[str], None]
 
     @cached_property
     def detector(self) -> Detector:
@@ -75,22 +77,29 @@ class Detecting:
         return outcome
 
     def _one(self, scene: Given, told: Writers, outcome: Outcome) -> None:
-        name = str(scene.path)
         try:
-            picture = _picture(scene)
+            if scene.error is not None:
+                raise UnreadableError("scene", scene.path, scene.error)
+            look = self._video if scene.video else self._picture
+            look(scene.path, told, outcome)
         except UnreadableError as error:
             outcome.unreadable += 1
-            self.say({"scene": name, "error": str(error)})
+            self.say({"scene": str(scene.path), "error": str(error)})
             told.unreadable(scene.path, str(error))
-            return
+
+    def _picture(self, path: Path, told: Writers, outcome: Outcome) -> None:
+        picture = read(path, "scene")
         found = self.detector(picture)
         outcome.read += 1
         outcome.found += len(found)
-        self.say({"scene": name, **found.to_dict()})
-        told.add(scene.path, found, self.detector)
+        self.say({"scene": str(path), **found.to_dict()})
+        told.add(path, found, self.detector)
 
-
-def _picture(scene: Given) -> Picture:
-    if scene.error is not None:
-        raise UnreadableError("scene", scene.path, scene.error)
-    return read(scene.path, "scene")
+    def _video(self, path: Path, told: Writers, outcome: Outcome) -> None:
+        seen = watching.watched(path, lambda: self.detector, told.drawings.get(path), self.say)
+        if not seen.frames:
+            raise UnreadableError("scene", path, "there is no frame that can be read")
+        outcome.read += 1
+        outcome.found += seen.found
+        told.watched(path, seen.frames)
+        self.note(str(seen))

@@ -67,13 +67,13 @@ class Outputs:
         require(self.overwrite or not path.exists(), _exists(path))
 
     def drawings(self, scenes: Sequence[Given]) -> dict[Path, Path]:
-        """Of each scene the picture that is drawn of it, if one is."""
+        """Of each scene the picture or video that is drawn of it, if one is."""
         return self._named(scenes, "--draw", self.draw, ".png")
 
     def files(self, scenes: Sequence[Given]) -> dict[Path, Path]:
         """Of each scene its own file of the export, if it has one."""
         folder = self.export if self.format is Format.LABELME else None
-        return self._named(scenes, "--export", folder, ".json")
+        return self._named([scene for scene in scenes if not scene.video], "--export", folder, ".json")
 
     def _named(
         self, scenes: Sequence[Given], option: str, folder: Path | None, suffix: str
@@ -89,7 +89,8 @@ class Outputs:
         taken: set[str] = set()
         targets: dict[Path, Path] = {}
         for scene in scenes:
-            target = folder / f"{_free(scene.path.stem, taken)}{suffix}"
+            stem = scene.path.stem.replace(":", "-")  # of a camera
+            target = folder / f"{_free(stem, taken)}{'.mp4' if scene.video else suffix}"
             require(
                 target.resolve() not in given, f"{target} is a scene itself; give another folder to {option}"
             )

@@ -45,6 +45,11 @@ class Writers:
             with writing(self.outputs.report):
                 self.report.add(str(scene), found, detector, maps)
 
+    def watched(self, scene: Path, frames: int) -> None:
+        """Of a video that it was watched: its frames have their own lines, and are no pictures to export."""
+        if self.report is not None:
+            self.report.unreadable(str(scene), f"a video of {frames} frames: see its lines, or --draw")
+
     def unreadable(self, scene: Path, error: str) -> None:
         """Of a scene why it was not looked at; drawings and exports are of pictures, so not of this."""
         if self.report is not None:

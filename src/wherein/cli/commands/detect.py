@@ -12,12 +12,16 @@ from wherein.errors import WhereinError
 
 def detect(
     template: Annotated[str, typer.Argument(help="A folder with template.json, or a .zip of it.")],
-    scenes: Annotated[list[str], typer.Argument(help="Pictures, folders or globs.", metavar="SCENE…")],
+    scenes: Annotated[
+        list[str], typer.Argument(help="Pictures, videos, folders or globs; camera:0.", metavar="SCENE…")
+    ],
     rotation: Annotated[float, typer.Option(help="Degrees to search to either side.")] = 180.0,
     scale: Annotated[tuple[float, float], typer.Option(help="Lowest and highest scale.")] = (1.0, 1.0),
     max_instances: Annotated[int | None, typer.Option(help="The most to tell of a scene.")] = None,
     threshold: Annotated[float | None, typer.Option(help="The least score; calibrated by default.")] = None,
-    draw: Annotated[Path | None, typer.Option(help="Write a picture of each scene to this folder.")] = None,
+    draw: Annotated[
+        Path | None, typer.Option(help="Write a picture (or video) of each scene to this folder.")
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page about all scenes to this .html.")] = None,
     maps: Annotated[bool, typer.Option("--maps", help="Put occurrence maps into the page.")] = False,
     export: Annotated[
@@ -30,7 +34,7 @@ def detect(
     fail_if_none: Annotated[bool, typer.Option("--fail-if-none", help="Exit 1 if nothing is found.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find a template of moving parts in pictures: one JSON object a line, a line a scene.
+    """Find a template of moving parts in pictures: one JSON object a line, a line a scene or a frame.
 
     Example: wherein detect robot photographs/ --report found.html
     """
@@ -51,11 +55,16 @@ def detect(
         bar.hide()
         say(record)
 
+    def note(text: str) -> None:
+        if not quiet:
+            bar.hide()
+            typer.echo(text, err=True)
+
     try:
         outputs.check()
         wanted = detecting.load_template(template)
         with waiting.counted(len(pictures), quiet) as bar:
-            outcome = detecting.Detecting(wanted, make, tell, outputs, bar.step)(pictures)
+            outcome = detecting.Detecting(wanted, make, tell, outputs, bar.step, note)(pictures)
     except UnreadableError as error:
         stop(str(error), UNREADABLE)
     except WhereinError as error:
