@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from detect_helpers import made_up
 from golden import held, told
+from wherein.cli import show
 from wherein.cli.main import app
 from wherein.cli.show import compared
 from wherein.demo import ROBOT
@@ -56,8 +57,12 @@ def test_it_finds_the_robots_and_says_where_everything_is(tmp_path: Path) -> Non
     again = runner.invoke(app, ["demo", "--out", str(tmp_path / "demo")])
     assert (again.exit_code, again.stdout) == (2, "")
     assert f"{tmp_path / 'demo' / 'scene.png'} exists; give another --out or --overwrite" in again.stderr
-    quiet = runner.invoke(app, ["demo", "--out", str(tmp_path / "demo"), "--overwrite", "--quiet"])
-    assert (quiet.exit_code, quiet.output) == (0, "")
+
+
+def test_quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(show, "demo", lambda out, seed, say, quiet: say(f"quiet: {quiet}"))
+    assert runner.invoke(app, ["demo", "--out", str(tmp_path)]).output == "quiet: False\n"
+    assert runner.invoke(app, ["demo", "--out", str(tmp_path), "--quiet"]).output == ""
 
 
 def test_without_photographs_it_says_so_and_makes_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
