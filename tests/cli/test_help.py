@@ -5,13 +5,17 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
 from typer.testing import CliRunner
 
+from detect_helpers import made_up, texture, write_picture
+from wherein.cli import calibrating
 from wherein.cli.main import app
+from wherein.detect import keeping
 
 HEAVY = ("torch", "numpy", "rich", "PIL")
 
@@ -47,6 +51,24 @@ def test_every_command_says_what_it_does_and_has_an_example_that_it_understands(
     assert context.params
     for parameter in ALL[path].params:
         assert getattr(parameter, "help", None), f"{parameter.name} has no help"
+
+
+@pytest.mark.parametrize("name", ["detect", "register", "calibrate", "info"])  # the demo has its own tests
+def test_examples_work(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrating, "calibrate", lambda of, ranges, *_, **__: made_up(of, ranges.rotation))
+    monkeypatch.setattr(keeping, "calibrate", lambda of, ranges, **_: made_up(of, ranges.rotation))
+    (folder / "toy").rename(folder / "robot")
+    ground = texture(523, 391, 3, block=40)
+    ground[:, 100:148, 200:248] = texture(48, 48, 1)
+    write_picture(folder / "photographs" / "a.png", ground)
+    write_picture(folder / "scene.png", ground)
+    write_picture(folder / "motif.png", ground[:, 150:240, 210:330])
+    monkeypatch.chdir(folder)
+    (example,) = examples((name,))
+    result = CliRunner().invoke(app, example)
+    assert result.exit_code == 0, result.output
+    assert result.stdout
+    assert (folder / "found.html").exists() == ("found.html" in example)
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)

@@ -26,7 +26,8 @@ FILES = {
 
 
 def check(out: Path, overwrite: bool) -> None:
-    """Before any work: `ArgumentError` where a file exists and may not be replaced."""
+    """Before any work: `ArgumentError` where a file exists and may not be replaced, or is no folder."""
+    require(out.is_dir() or not out.exists(), f"--out {out} is a file; give a folder")
     for name in FILES.values():
         require(
             overwrite or not (out / name).exists(), f"{out / name} exists; give another --out or --overwrite"
