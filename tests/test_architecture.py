@@ -36,6 +36,7 @@ ORDER = [
     "search",
     "detect",
     "report",
+    "video",
     "demo",
     "cli",
 ]
