@@ -35,6 +35,7 @@ ORDER = [
     "search",
     "detect",
     "report",
+    "making",
     "demo",
     "cli",
 ]
