@@ -10,6 +10,7 @@ import typer
 from wherein.cli.commands.demo import demo
 from wherein.cli.commands.detect import detect
 from wherein.cli.commands.register import register
+from wherein.cli.commands.template import template
 from wherein.cli.output import heard
 
 app = typer.Typer(
@@ -37,6 +38,7 @@ def root(
 
 for command in (register, detect, demo):
     app.command()(command)
+app.add_typer(template)
 
 
 def main() -> None:

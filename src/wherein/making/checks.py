@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from wherein.detect.calibrate import SIZE
 from wherein.detect.likeness import alike, self_alike
 from wherein.detect.pieces import LEAST_VISIBLE, Piece, Pieces, uncovered
 from wherein.making.finding import Finding, Severity
@@ -199,6 +200,17 @@ def _minor(subject: _Subject) -> Iterator[Finding]:
 
 
 _MINOR = 0.02
+
+
+def _large(subject: _Subject) -> Iterator[Finding]:
+    size = max(subject.template.size)
+    if size > max(SIZE):
+        yield Finding(
+            *(NOTE, "large", None, size, max(SIZE), "pixels"),
+            f"it is {size} pixels large; looking for it takes the longer, and it is calibrated on scenes of "
+            f"{SIZE[0]} × {SIZE[1]}, into which it does not fit",
+            "reduce the picture and the scenes alike, where half the exactness will do",
+        )
 
 
 def _no_body(subject: _Subject) -> Iterator[Finding]:

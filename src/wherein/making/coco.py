@@ -6,14 +6,14 @@
 - An annotation, or its `attributes`, may say more: `parent`, `pivot` ([x, y]), `turn`, `static`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
 from pydantic import Field, FiniteFloat
 
-from wherein.errors import TemplateError
+from wherein.errors import ArgumentError, TemplateError
 from wherein.images.load import Picture, Source
 from wherein.making.annotated import (
     Annotated,
@@ -99,10 +99,18 @@ def read(
             one category.
 
     Raises:
-        TemplateError: the file is not as it must be, or leaves a choice.
+        TemplateError: the file is not as it must be.
+        ArgumentError: there are several images or objects and none was chosen, or one that is not there.
         PictureError: the picture cannot be read, or has another size.
     """
-    file = checked(_File, parsed(path), path)
+    return understood(parsed(path), path, image, picture, thing)
+
+
+def understood(
+    record: Mapping[str, Any], path: Path_, image: str | None, picture: Source | None, thing: str | None
+) -> Annotated:
+    """As `read`, of JSON that is parsed already; `path` is where it came from."""
+    file = checked(_File, record, path)
     entry = _image(file.images, image, path)
     names = {category.id: category.name for category in file.categories}
     of_image = [annotation for annotation in file.annotations if annotation.image_id == entry.id]
@@ -121,12 +129,12 @@ def _image(images: Sequence[_Image], wanted: str | None, path: Path_) -> _Image:
     known = ", ".join(image.file_name for image in images[:_SHOWN]) + (", …" if len(images) > _SHOWN else "")
     if wanted is None:
         if len(images) != 1:
-            raise TemplateError(f"{path} has {len(images)} images: choose one of {known}")
+            raise ArgumentError(f"{path} has {len(images)} images: choose an image of {known}")
         return images[0]
     for image in images:
         if wanted in (str(image.id), image.file_name, PurePosixPath(image.file_name).name):
             return image
-    raise TemplateError(f"{path} has no image {wanted!r}: it has {known}")
+    raise ArgumentError(f"{path} has no image {wanted!r}: it has {known}")
 
 
 def _of_thing(
@@ -136,14 +144,14 @@ def _of_thing(
     if thing is not None:
         annotations = [a for a in annotations if thing in a.things]
     if not annotations:
-        which = "the image has no annotation" if thing is None else f"the image has no object {thing!r}"
-        raise TemplateError(f"{path}: {which}: give an image with one, or another object")
+        which = "annotation" if thing is None else f"object {thing!r}"
+        raise ArgumentError(f"{path}: the image has no {which}: choose another image or object")
     parts: dict[str, _Annotation] = {}
     for annotation in annotations:
         name = names.get(annotation.category_id, str(annotation.category_id))
         if name in parts:
             choice = ", ".join(str(a.id if a.group is None else a.group) for a in annotations[:_SHOWN])
-            raise TemplateError(
+            raise ArgumentError(
                 f'{path} has several parts "{name}" in this image: choose an object of {choice}'
             )
         parts[name] = annotation

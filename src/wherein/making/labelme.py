@@ -10,14 +10,14 @@
 import base64
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated as With
 from typing import Any
 
 import numpy as np
 from pydantic import BeforeValidator, FiniteFloat
 
-from wherein.errors import PictureError, TemplateError
+from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.images.load import Picture, Source, load_bytes, load_mask
 from wherein.making.annotated import (
     Annotated,
@@ -79,9 +79,17 @@ def read(path: Path_, picture: Source | None = None, thing: str | None = None) -
 
     Raises:
         TemplateError: the file is not as it must be; the message names the shape.
+        ArgumentError: there are several objects and none was chosen, or one that is not there.
         PictureError: its picture cannot be read, or has another size.
     """
-    file = checked(_File, parsed(path), path)
+    return understood(parsed(path), path, picture, thing)
+
+
+def understood(
+    record: Mapping[str, Any], path: Path_, picture: Source | None, thing: str | None
+) -> Annotated:
+    """As `read`, of JSON that is parsed already; `path` is where it came from."""
+    file = checked(_File, record, path)
     image = loaded(
         _source(file, path) if picture is None else picture, path, file.imageWidth, file.imageHeight
     )
@@ -125,9 +133,9 @@ def _of_thing(shapes: Sequence[_Shape], thing: str | None, path: Path_) -> list[
     """The shapes of one object; points without a group may belong to any."""
     things = list(dict.fromkeys(shape.thing for shape in shapes if shape.shape_type != "point"))
     if thing is None and len(things) > 1:
-        raise TemplateError(f"{path} has {len(things)} objects, the groups {', '.join(things)}: choose one")
+        raise ArgumentError(f"{path} has several objects, the groups {', '.join(things)}: choose an object")
     if thing is not None and thing not in things:
-        raise TemplateError(f"{path} has no object {thing!r}: its groups are {', '.join(things) or 'none'}")
+        raise ArgumentError(f"{path} has no object {thing!r}: its groups are {', '.join(things) or 'none'}")
     wanted = thing if thing is not None else (things or [_NONE])[0]
     return [s for s in shapes if s.thing == wanted or (s.shape_type == "point" and s.thing == _NONE)]
 
