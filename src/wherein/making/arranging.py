@@ -25,9 +25,9 @@ def arranged(outlines: Sequence[Outline], name: str) -> dict[str, Outline]:
     """
     tree = _by_name(outlines)
     _check_parents(tree)
-    for outline in outlines:
-        if not outline.group and _children(tree, outline.name):
-            _split(tree, outline, name)
+    for part in [outline.name for outline in outlines if not outline.group]:
+        if _children(tree, part):
+            _split(tree, tree[part], name)
     roots = [part for part in tree.values() if part.parent is None]
     if len(roots) > 1:
         root = _free(tree, name, f"{name}_group")

@@ -64,7 +64,7 @@ def cut(
     whole = torch.stack(list(masks.values())).sum(0).clamp_max(1)  # parts side by side leave no seam
     if not keep_covered:
         masks = _uncovered(masks, order)
-    pixels, frame = window.of(source.pixels).detach().float().cpu(), Box.around(whole)
+    pixels, frame = window.of(source.pixels).detach().float().cpu().clone(), Box.around(whole)
     origin = window.left + frame.left, window.top + frame.top
     parts = {
         part.name: _leaf(part, pixels, masks[part.name], frame, origin)
@@ -123,7 +123,10 @@ def _pivot(outline: Outline, origin: tuple[int, int]) -> tuple[float, float] | N
     """On the canvas, whose first pixel is the picture's pixel `origin`."""
     if outline.pivot is None:
         return None
-    x, y = map(float, outline.pivot)
+    try:
+        x, y = map(float, outline.pivot)
+    except (TypeError, ValueError):
+        x = y = math.nan
     if not (math.isfinite(x) and math.isfinite(y)):
-        raise TemplateError(f'the part "{outline.name}" has its pivot at ({x}, {y}): give two numbers')
+        raise TemplateError(f'the part "{outline.name}" has its pivot at {outline.pivot}: give x and y')
     return x - origin[0], y - origin[1]
