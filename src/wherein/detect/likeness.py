@@ -16,7 +16,7 @@ from wherein.template import Template
 from wherein.template.pose import placed
 from wherein.template.tree import Point
 
-_ALIKE = 0.6
+ALIKE = 0.6
 """ZNCC from which two parts are told as alike."""
 
 _SIZES = 1.5
@@ -36,7 +36,7 @@ def alike(template: Template) -> list[tuple[str, str, float]]:
         pair = (min(a, b), max(a, b))
         fit = _fit(first, second, _all_around(first, second), steps=20)
         found[pair] = max(found.get(pair, -1.0), float(fit.zncc.max()))
-    alike_ones = [(a, b, round(zncc, 3)) for (a, b), zncc in found.items() if zncc >= _ALIKE]
+    alike_ones = [(a, b, round(zncc, 3)) for (a, b), zncc in found.items() if zncc >= ALIKE]
     return sorted(alike_ones, key=lambda pair: -pair[2])
 
 
