@@ -49,6 +49,12 @@ def half_turn() -> Tensor:
     return (pixels + pixels.flip(1, 2)) / 2
 
 
+def slow() -> Tensor:
+    """Changes little over its length."""
+    x, y = fields(80, 40)
+    return grey(0.5 + 0.2 * np.cos(x / 25) + 0.25 * np.sin(y / 12))
+
+
 def thin() -> Tensor:
     mask = torch.zeros(60, 200)
     mask[30:33] = 1
@@ -134,6 +140,7 @@ def test_it_is_told(make: Callable[[], Template], severity: Severity, kind: str,
         walker,
         limb,
         lambda: limb(pivot=(-1.0, 10.0)),  # at its edge
+        lambda: limb(pixels=slow(), pivot=(4.0, 20.0)),  # whose best angle is blunt, but the only one
         lambda: limb(pixels=half_turn(), pivot=(4.0, 20.0)),  # which its joint does not let it turn to
     ],
 )

@@ -106,6 +106,12 @@ def test_a_pixel_shows_the_topmost_part_only() -> None:
     assert kept.parts["body"].motif is not None and bool((kept.parts["body"].motif.mask == 1).all())
 
 
+def test_what_hangs_on_a_part_lies_above_it() -> None:
+    hand = box("hand", 66, 30, 20, 20, parent="arm", pivot=(70.0, 40.0))  # larger than the arm
+    made = cut(PICTURE, [hand, replace(ARM, parent="body"), BODY], "crane")
+    assert made.paint_order == ("body", "arm", "hand")
+
+
 def test_edges_are_soft_and_sides_that_meet_leave_no_seam() -> None:
     left = Outline("left", [(10, 10), (20.25, 10), (20.25, 40), (10, 40)])
     right = Outline("right", [(20.25, 10), (50, 10), (50, 40), (20.25, 40)])

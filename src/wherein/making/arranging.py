@@ -36,6 +36,17 @@ def arranged(outlines: Sequence[Outline], name: str) -> dict[str, Outline]:
     return tree
 
 
+def heights(outlines: Sequence[Outline]) -> dict[str, int]:
+    """How many others each of them hangs on, one after the other; they are as `arranged` takes them."""
+    above = {outline.name: outline.parent for outline in outlines}
+
+    def height(name: str) -> int:
+        parent = above[name]
+        return 0 if parent is None else 1 + height(parent)
+
+    return {name: height(name) for name in above}
+
+
 def _by_name(outlines: Sequence[Outline]) -> dict[str, Outline]:
     if not outlines:
         raise TemplateError("there is nothing to cut out: give at least one outline")

@@ -163,7 +163,7 @@ def _symmetric(subject: _Subject) -> Iterator[Finding]:
         yield Finding(
             NOTE if held else PROBLEM if zncc >= _SAME else WARNING,
             *("symmetric", name, zncc, _AMBIGUOUS, "ZNCC"),
-            f"turned by {abs(degrees):.0f}° it looks nearly the same (ZNCC {zncc:.2f}): its angle is a guess",
+            f"turned by {abs(degrees):.0f}° it looks much the same (ZNCC {zncc:.2f}): its angle may be wrong",
             "the parts that hang on it decide its angle"
             if held
             else "let the outline hold a mark that breaks the symmetry, or do not rely on its angle",

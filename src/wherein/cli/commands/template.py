@@ -34,9 +34,7 @@ def new(
     object_: Annotated[
         str | None, typer.Option("--object", help="Which object: labelme's group, COCO's group or id.")
     ] = None,
-    paint_order: Annotated[
-        str | None, typer.Option(help="Parts, the lowest first: body,claw. The largest by default.")
-    ] = None,
+    paint_order: Annotated[str | None, typer.Option(help="Parts, the lowest first: body,claw.")] = None,
     keep_covered: Annotated[
         bool, typer.Option("--keep-covered", help="Parts keep pixels that parts above them cover.")
     ] = False,
