@@ -65,7 +65,7 @@ def _at_rest(motif: Motif) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _about_joint(motif: Motif, joint: Point, reach: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Turns about a joint, and their ZNCC where it is not less than at both turns beside."""
     count = int(min(reach, 180.0) / _LOOK)
-    turns: NDArray[np.float64] = np.arange(-count, count + 1) * _LOOK
+    turns = np.linspace(-count * _LOOK, count * _LOOK, 2 * count + 1)
     poses: Poses = np.stack([placed(float(turn), 1.0, joint, joint) for turn in turns])
     zncc = np.pad(_fit(motif, motif, poses, steps=0).zncc, 1, constant_values=-1.0)
     best = (zncc[1:-1] >= zncc[:-2]) & (zncc[1:-1] >= zncc[2:])
