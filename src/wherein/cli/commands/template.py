@@ -26,7 +26,7 @@ def new(
         tuple[int, int, int, int] | None, typer.Option(help="The motif: left, top, width, height.")
     ] = None,
     polygon: Annotated[
-        str | None, typer.Option(help='The motif: "x,y x,y x,y …", or a .json with [[x, y], …].')
+        str | None, typer.Option(help='The motif: "x,y x,y x,y …", or a .json file of corners.')
     ] = None,
     image: Annotated[
         str | None, typer.Option(help="The annotation's picture, or the name or id of one in COCO's.")
