@@ -37,6 +37,7 @@ ORDER = [
     "search",
     "detect",
     "report",
+    "making",
     "video",
     "demo",
     "cli",

@@ -12,6 +12,7 @@ from wherein.cli.commands.demo import demo
 from wherein.cli.commands.detect import detect
 from wherein.cli.commands.info import info
 from wherein.cli.commands.register import register
+from wherein.cli.commands.template import template
 from wherein.cli.output import heard
 
 app = typer.Typer(
@@ -40,6 +41,7 @@ def root(
 
 for command in (detect, register, calibrate, demo, info):
     app.command()(command)
+app.add_typer(template)
 
 
 def main() -> None:
