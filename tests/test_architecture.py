@@ -13,6 +13,8 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "wherein"
 
 ORDER = [
     "errors",
+    "needed",
+    "caching",
     "native",
     "images.gaussian",
     "images.decode",
@@ -35,6 +37,8 @@ ORDER = [
     "search",
     "detect",
     "report",
+    "making",
+    "video",
     "demo",
     "cli",
 ]

@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wherein.detect import Calibration, Detection, Detections, Detector
-    from wherein.errors import ArgumentError, PictureError, TemplateError, WhereinError
+    from wherein.detect import Calibration, Detection, Detections, Detector, Tracker
+    from wherein.errors import ArgumentError, MissingError, PictureError, TemplateError, WhereinError
     from wherein.evidence import certainty
     from wherein.registration import Registration, register
     from wherein.solve import Status
@@ -19,11 +19,13 @@ __all__ = [
     "Detection",
     "Detections",
     "Detector",
+    "MissingError",
     "PictureError",
     "Registration",
     "Status",
     "Template",
     "TemplateError",
+    "Tracker",
     "WhereinError",
     "certainty",
     "register",
@@ -34,7 +36,9 @@ _HOMES = {
     "Detection": "wherein.detect",
     "Detections": "wherein.detect",
     "Detector": "wherein.detect",
+    "Tracker": "wherein.detect",
     "ArgumentError": "wherein.errors",
+    "MissingError": "wherein.errors",
     "PictureError": "wherein.errors",
     "TemplateError": "wherein.errors",
     "WhereinError": "wherein.errors",

@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
+from wherein.cli.commands.calibrate import calibrate
 from wherein.cli.commands.demo import demo
 from wherein.cli.commands.detect import detect
+from wherein.cli.commands.info import info
 from wherein.cli.commands.register import register
+from wherein.cli.commands.template import template
 from wherein.cli.output import heard
 
 app = typer.Typer(
@@ -18,6 +21,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: rich alone would take longer to import than all else
 )
 
 
@@ -35,8 +39,9 @@ def root(
         raise typer.Exit
 
 
-for command in (register, detect, demo):
+for command in (detect, register, calibrate, demo, info):
     app.command()(command)
+app.add_typer(template)
 
 
 def main() -> None:

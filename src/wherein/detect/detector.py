@@ -3,11 +3,15 @@
 import math
 import os
 import time
+from collections.abc import Callable
 
+import numpy as np
 import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
 
 from wherein.detect.calibrate import Calibration, Progress
-from wherein.detect.detections import Detections
+from wherein.detect.detections import Detection, Detections
 from wherein.detect.finder import Range
 from wherein.detect.keeping import calibration_for
 from wherein.detect.methods import METHODS, PAPER_THRESHOLD, ByPaper, ByPieces, Search
@@ -58,7 +62,7 @@ class Detector:
         method: str = "fast",
     ) -> None:
         self.template = template if isinstance(template, Template) else Template.load(template)
-        self.ranges = _checked(rotation, scale)
+        self.ranges = checked_range(rotation, scale)
         require(
             max_instances is None or max_instances > 0,
             f"max_instances is {max_instances}: give a positive number, or None for all",
@@ -98,12 +102,51 @@ class Detector:
 
         Arguments:
             scene: a path, an array, a tensor or a PIL image.
-            color: "rgb", or "bgr" for arrays that come from OpenCV.
+            color: "rgb", or "bgr" for an array that comes from OpenCV.
+
+        Raises:
+            ArgumentError: the scene is not as it must be, or "bgr" was said of a file or a PIL image.
+            PictureError: a file cannot be read.
         """
+        return self._found(scene, color, lambda pixels: self.search(pixels, self.max_instances))
+
+    def follow(
+        self, scene: Source, before: ArrayLike, color: str = "rgb", everywhere: bool = False
+    ) -> Detections:
+        """What is found near places where it was, or is expected: faster than a look at everything.
+
+        Arguments:
+            scene, color: as of a call.
+            before: (N, 3, 3) or (N, 2, 3), canvas → scene: `matrix` of earlier detections, one at least.
+            everywhere: look at all other places as well.
+
+        Raises:
+            ArgumentError: there is no such place, or the detector's method is not "fast".
+        """
+        search, matrices = self.search, np.asarray(before, dtype=np.float64)
+        require(
+            isinstance(search, ByPieces),
+            'this detector has method="paper", which knows no start: use the default to follow objects',
+        )
+        require(
+            matrices.ndim == 3 and len(matrices) > 0 and matrices.shape[1:] in ((2, 3), (3, 3)),
+            f"before has shape {matrices.shape}: give (N, 2, 3) or (N, 3, 3) with N > 0, the matrices of "
+            "earlier detections",
+        )
+        assert isinstance(search, ByPieces)
+        roots = np.repeat(np.eye(3)[None], len(matrices), axis=0)
+        roots[:, :2] = matrices[:, :2]
+        return self._found(
+            scene, color, lambda pixels: search.follow(pixels, roots, self.max_instances, everywhere)
+        )
+
+    def _found(
+        self, scene: Source, color: str, search: Callable[[Tensor], tuple[Detection, ...]]
+    ) -> Detections:
         picture = load_picture(scene, color=color, role="scene")
         began = time.perf_counter()
         with torch.no_grad():
-            items = self.search(picture.pixels.detach().float().cpu(), self.max_instances)
+            items = search(picture.pixels.detach().float().cpu())
         return Detections(items, self.template.name, picture, time.perf_counter() - began)
 
     def occurrence(self, scene: Source, color: str = "rgb") -> dict[str, Map]:
@@ -121,7 +164,8 @@ class Detector:
             return self.search.occurrence(picture.pixels.detach().float().cpu())
 
 
-def _checked(rotation: float, scale: tuple[float, float]) -> Range:
+def checked_range(rotation: float, scale: tuple[float, float]) -> Range:
+    """The range of poses, or `ArgumentError`."""
     require(
         math.isfinite(rotation) and 0 <= rotation <= 180,
         f"rotation is {rotation}: give the degrees to search to either side, 0 to 180",

@@ -11,16 +11,21 @@ from functools import cache, cached_property
 
 import numpy as np
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from wherein.images.motif import Motif
 from wherein.images.render import paint
 from wherein.motion.field import lattice, transform
 from wherein.template import Template
-from wherein.template.pose import rotation
+from wherein.template.pose import rotations
 from wherein.template.tree import Matrix, Part, Point, Tree
 from wherein.warp import warp
 
-_LEAST_VISIBLE = 0.3
+_PLAY = 0.01
+"""Of the canvas's diagonal: how exactly joints are drawn."""
+
+LEAST_VISIBLE = 0.3
 """Of a leaf: with less of it visible at rest, all of it is compared."""
 
 
@@ -36,6 +41,7 @@ class Piece:
         joint: what it turns about, on the canvas.
         turn: how far it may turn, ± degrees.
         slack: how far the joint itself may have moved with groups that have no picture, in canvas pixels.
+        play: how far the joint may be from where it was drawn, in canvas pixels.
         texture: of all leaves, Σ (x − x̄)² over mask and channels.
     """
 
@@ -46,6 +52,7 @@ class Piece:
     joint: Point
     turn: float
     slack: float
+    play: float
     texture: float
 
     @property
@@ -57,7 +64,7 @@ class Piece:
     def starts(self, step: float) -> Matrix:
         """(T, 3, 3): turns about the joint, no further than `step` degrees apart."""
         count = max(1, 1 + 2 * math.ceil(self.turn / step - 1e-9))
-        return np.stack([rotation(float(t), self.joint) for t in np.linspace(-self.turn, self.turn, count)])
+        return rotations(np.linspace(-self.turn, self.turn, count), self.joint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,11 +122,21 @@ def _piece(template: Template, home: str, leaves: list[Part], homes: dict[str, l
         above = group.parent
     texture = sum(_texture(leaf) for leaf in leaves)
     motif = visible(template, leaves[0].name)
-    return Piece(home, tuple(leaves), motif, above or home, part.joint, min(turn, 180.0), slack, texture)
+    play, turn = _PLAY * math.hypot(*template.size), min(turn, 180.0)
+    return Piece(home, tuple(leaves), motif, above or home, part.joint, turn, slack, play, texture)
 
 
 def visible(template: Template, name: str) -> Motif:
     """A leaf without the pixels that parts painted after it cover at rest, unless little would be left."""
+    motif = template.parts[name].motif
+    assert motif is not None, "a leaf"
+    mask = uncovered(template, name)
+    enough = bool((mask > 0.5).sum() >= LEAST_VISIBLE * (motif.mask > 0.5).sum())
+    return Motif(motif.pixels, mask) if enough else motif
+
+
+def uncovered(template: Template, name: str) -> Float[Tensor, "h w"]:
+    """A leaf's mask without the pixels that parts painted after it cover at rest."""
     leaf = template.parts[name]
     assert leaf.motif is not None, "a leaf"
     width, height = template.size
@@ -132,9 +149,7 @@ def visible(template: Template, name: str) -> Motif:
     back = transform(
         torch.from_numpy(leaf.rest), lattice(leaf.motif.height, leaf.motif.width, torch.zeros(1).double())
     )
-    mask = leaf.motif.mask * (1 - warp(cover, back.float())[0].clamp(0, 1))
-    enough = bool((mask > 0.5).sum() >= _LEAST_VISIBLE * (leaf.motif.mask > 0.5).sum())
-    return Motif(leaf.motif.pixels, mask) if enough else leaf.motif
+    return leaf.motif.mask * (1 - warp(cover, back.float())[0].clamp(0, 1))
 
 
 def _texture(leaf: Part) -> float:

@@ -6,6 +6,7 @@ be inverted, as Adobe's programs write it. Pillow keeps the high byte only of 16
 16-bit grey is kept whole.
 """
 
+import io
 import math
 from dataclasses import dataclass
 from os import PathLike
@@ -20,7 +21,15 @@ from PIL import Image
 from torch import Tensor
 
 from wherein.errors import ArgumentError, PictureError, about, require
-from wherein.images.decode import as_picture_error, check_size, decode, refuse_misread, strict_pillow, upright
+from wherein.images.decode import (
+    as_picture_error,
+    check_size,
+    decode,
+    decode_open,
+    refuse_misread,
+    strict_pillow,
+    upright,
+)
 
 OVERSHOOT = 0.25
 """How far floats may lie outside [0, 1]: cubic resampling overshoots at edges, levels to 255 far more."""
@@ -33,6 +42,7 @@ _FLOATS = {
     torch.float64: torch.float64,
 }
 _KINDS = "uint8, uint16, bool or float in [0, 1]"
+_ORDERED = "color='bgr' is for arrays from OpenCV, but this is a {}, whose order is known: leave color out"
 _DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I", "F")
 
 
@@ -67,14 +77,15 @@ def load_picture(
             Arrays and tensors are uint8, uint16, bool or float in [0, 1]. A tensor keeps its
             device and its gradient, and a float tensor may be returned uncopied. float64 stays
             float64, all else becomes float32. A `Picture` is returned as it is.
-        color: the order of the channels of an array or a tensor, "rgb" or "bgr" (OpenCV's).
+        color: the order of the channels of an array or a tensor, "rgb" or "bgr" (OpenCV's). All else knows
+            its own order, and "bgr" is refused.
         max_pixels: the most pixels a file or a PIL image may have, by its header.
         role: what the caller calls the picture, "scene" say: errors begin with it.
 
     Raises:
         PictureError: a file or a PIL image cannot be read whole, or is too large.
         ArgumentError: an array or a tensor has a wrong shape, type or range, or `source` is
-            something else.
+            something else; or `color` is given where the order is known.
 
     >>> import numpy as np
     >>> picture = load_picture(np.full((2, 4, 4), 255, dtype=np.uint8))
@@ -86,7 +97,23 @@ def load_picture(
     require(color in ("rgb", "bgr"), f"color is {color!r}: give 'rgb' or 'bgr'")
     require(max_pixels > 0, f"max_pixels is {max_pixels}: give a positive number")
     with about(role):
+        require(color == "rgb" or is_array(source), _ORDERED.format(type(source).__name__))
         return _loaded(source, color, max_pixels)
+
+
+def is_array(source: Source) -> bool:
+    """Whether it is bare numbers, of which only the caller knows the order of the channels."""
+    return isinstance(source, np.ndarray | Tensor)
+
+
+def load_bytes(contents: bytes, *, max_pixels: int = 200_000_000, role: str = "picture") -> Picture:
+    """Load one picture from the bytes of a file: one that was sent, or that lies inside another file.
+
+    Raises:
+        PictureError: they are not a whole picture, or a too large one; the message begins with `role`.
+    """
+    with as_picture_error(role), strict_pillow():
+        return _from_decoded(decode_open(io.BytesIO(contents), max_pixels))
 
 
 def load_mask(source: Source, *, role: str = "mask") -> Float[Tensor, "H W"]:

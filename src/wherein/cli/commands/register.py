@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from wherein.cli.drawing import check_drawing
+from wherein.cli.options import Quiet
 from wherein.cli.output import UNREADABLE, USAGE, say, stop
 from wherein.errors import WhereinError
-
-PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 
 
 class MotionName(StrEnum):
@@ -35,13 +35,14 @@ def register(
     robust: Annotated[bool, typer.Option("--robust", help="For motifs that are partly hidden.")] = False,
     draw: Annotated[Path | None, typer.Option(help="Write a picture of the result to this file.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Let --draw replace a file.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Register one motif in one scene and print the pose as JSON.
 
     Example: wherein register scene.png motif.png --motion similarity
     """
     if draw is not None:
-        _check_target(draw, overwrite)
+        check_drawing(draw, overwrite)
     matrix = _matrix(start)
     from wherein.cli import work
 
@@ -56,16 +57,6 @@ def register(
     say({**record, "seconds": round(time.perf_counter() - began, 4)})
     if draw is not None and picture is not None:
         _save(picture, draw)
-
-
-def _check_target(path: Path, overwrite: bool) -> None:
-    """Before any work: can a picture go there?"""
-    if path.suffix.lower() not in PICTURES:
-        stop(f"--draw {path} must end in one of {', '.join(PICTURES)}", USAGE)
-    if path.is_dir():
-        stop(f"--draw {path} is a folder; give a file in it", USAGE)
-    if path.exists() and not overwrite:
-        stop(f"{path} exists; give another name or --overwrite", USAGE)
 
 
 def _save(picture: Any, path: Path) -> None:

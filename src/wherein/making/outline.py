@@ -1,0 +1,69 @@
+"""An outline: a part as a person draws it on a picture, before anything is cut out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    Place: TypeAlias = Sequence[float]
+    Polygon: TypeAlias = Sequence[Place] | NDArray[Any]
+else:
+    Place = Polygon = object  # under test beartype would answer a wrong type before our own error does
+
+TURN = 30.0
+"""± degrees that a part may turn unless told, as in template.json."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """A part of an object, outlined on a picture.
+
+    All places are (x, y) in the picture's pixels, whose centres are at whole numbers.
+
+    Attributes:
+        name: what the part is called.
+        polygon: its corners, at least three. One that crosses itself is filled by the even-odd rule: what
+            it winds around twice is outside.
+        mask: in place of a polygon, (H, W) of the picture's size: booleans, or levels as `load_mask` takes
+            them. With neither it is a group.
+        parent: the part that it hangs on; None: the object itself.
+        pivot: what it turns about relative to its parent; None: the middle of what is cut out.
+        turn: how far it may turn, ± degrees.
+        static: it never moves relative to its parent; None: where it has no pivot.
+
+    Example:
+        >>> arm = Outline("arm", [(0, 0), (40, 0), (40, 12), (0, 12)], parent="body", pivot=(4, 6))
+        >>> arm.static, arm.fixed, arm.group
+        (None, False, False)
+    """
+
+    name: str
+    polygon: Polygon | None = None
+    parent: str | None = None
+    pivot: Place | None = None
+    turn: float = TURN
+    static: bool | None = None
+    mask: NDArray[Any] | None = None
+
+    @property
+    def group(self) -> bool:
+        """Whether it only holds other parts together."""
+        return self.polygon is None and self.mask is None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it never moves relative to its parent."""
+        return self.pivot is None if self.static is None else self.static
+
+    @staticmethod
+    def box(name: str, left: float, top: float, width: float, height: float) -> "Outline":
+        """The outline of the pixels picture[top : top + height, left : left + width].
+
+        Example:
+            >>> Outline.box("all", 0, 0, 4, 3).polygon
+            ((-0.5, -0.5), (3.5, -0.5), (3.5, 2.5), (-0.5, 2.5))
+        """
+        x0, y0, x1, y1 = left - 0.5, top - 0.5, left + width - 0.5, top + height - 0.5
+        return Outline(name, ((x0, y0), (x1, y0), (x1, y1), (x0, y1)))
