@@ -15,9 +15,9 @@ from jaxtyping import Float
 from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 
+from wherein.detect.backgrounds import Backgrounds
 from wherein.detect.bands import Bands
 from wherein.detect.basin import Basin, basin_of
-from wherein.detect.clutter import clutter
 from wherein.detect.evidence import information, weight
 from wherein.detect.exclusion import apart
 from wherein.detect.finder import Finder, Range, Steps
@@ -134,7 +134,7 @@ def calibrate(
         seed: of poses, light and clutter.
         progress: is told how far it is.
     """
-    scenes = _Backgrounds(backgrounds, seed)
+    scenes = Backgrounds(backgrounds, seed, SIZE)
     rng = np.random.default_rng((seed, 1))
     progress(0.0, "measuring basins of attraction")
     finder = Finder(template, ranges, {})
@@ -183,30 +183,8 @@ def steps_of(basin: Basin) -> Steps:
     return Steps(min(1.5 * basin.turn, 15.0), min(basin.ratio**1.5, 1.2))
 
 
-class _Backgrounds:
-    """The user's pictures in turn, cut to size, or clutter; each is made once."""
-
-    def __init__(self, pictures: Sequence[Tensor], seed: int) -> None:
-        self.pictures, self.seed = pictures, seed
-        self._made: dict[int, Tensor] = {}
-
-    def __call__(self, index: int) -> Float[Tensor, "3 H W"]:
-        if index not in self._made:
-            self._made[index] = self._make(index)
-        return self._made[index]
-
-    def _make(self, index: int) -> Float[Tensor, "3 H W"]:
-        if not self.pictures:
-            return clutter(*SIZE, seed=self.seed + index)
-        picture = self.pictures[index % len(self.pictures)]
-        height, width = picture.shape[-2:]
-        rng = np.random.default_rng((self.seed, index))
-        left, top = rng.integers(max(1, width - SIZE[0] + 1)), rng.integers(max(1, height - SIZE[1] + 1))
-        return picture[:, top : top + SIZE[1], left : left + SIZE[0]].contiguous()
-
-
 def _chances(
-    finder: Finder, scenes: _Backgrounds, rng: np.random.Generator, progress: Progress
+    finder: Finder, scenes: Backgrounds, rng: np.random.Generator, progress: Progress
 ) -> dict[str, float]:
     """The best ZNCC in clutter, the median over scenes: of the body everywhere, of limbs from some 200
     starts.
