@@ -1,7 +1,7 @@
 """The paper's network (algorithm 1): bottom-up over the tree, occurrence maps to the root, differentiable."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -26,6 +26,28 @@ class Traversal:
         return self.nodes[self.root].map
 
 
+def make_node(
+    template: Template, name: str, chosen: Hyperparameters, extracted: OccurrenceMotif | None = None
+) -> Node:
+    """The node of a part.
+
+    Arguments:
+        template: the tree of parts.
+        name: of the part.
+        chosen: its hyperparameters.
+        extracted: the occurrence motif of a group; by default what its joints make.
+    """
+    part, children = template.parts[name], template.parts.children(name)
+    if part.motif is not None:
+        return leaf(part.motif, part.pivot, chosen)
+    require(
+        len(children) > 1,
+        f'the group "{name}" has one part: the paper\'s network needs two spikes or more to see a turn',
+    )
+    extracted = extracted or from_joints(template, name, chosen.sigma0)
+    return group(extracted, joints_below(template, name) - torch.tensor(extracted.at), part.pivot, chosen)
+
+
 class PaperNetwork(nn.Module):
     """Hierarchical detection by unrolled optimisation (section 4.3), one module.
 
@@ -35,8 +57,10 @@ class PaperNetwork(nn.Module):
 
     Arguments:
         template: the tree of parts.
-        chosen: the hyperparameters.
+        chosen: the hyperparameters, the same for all nodes.
         memory: about how many bytes to work in, beside the pictures; it does not change the result.
+        own: those of nodes that have their own, by name; σ0 and the aggregate are always those of `chosen`,
+            since every node draws spikes that another reads.
 
     Example:
         >>> from wherein.images.gaussian import blur
@@ -50,29 +74,24 @@ class PaperNetwork(nn.Module):
     """
 
     def __init__(
-        self, template: Template, chosen: Hyperparameters = Hyperparameters(), memory: float = 64e6
+        self,
+        template: Template,
+        chosen: Hyperparameters = Hyperparameters(),
+        memory: float = 64e6,
+        own: Mapping[str, Hyperparameters] | None = None,
     ) -> None:
         super().__init__()
         self.template, self.chosen, self.memory = template, chosen, memory
+        self.own = own or {}
         self.order = template.parts.bottom_up
         self.log_sigma0 = nn.Parameter(torch.tensor(chosen.sigma0).log())
         # By number: a part's name may hold a dot, a module's must not.
         self.nodes = nn.ModuleList(self._make(name) for name in self.order)
 
-    def _make(self, name: str) -> Node:
-        part = self.template.parts[name]
-        if part.motif is not None:
-            return leaf(part.motif, part.pivot, self.chosen)
-        return self._group(name, from_joints(self.template, name, self.chosen.sigma0))
-
-    def _group(self, name: str, extracted: OccurrenceMotif) -> Node:
-        parts = self.template.parts
-        require(
-            len(parts.children(name)) > 1,
-            f'the group "{name}" has one part: the paper\'s network needs two spikes or more to see a turn',
-        )
-        joints = joints_below(self.template, name) - torch.tensor(extracted.at)
-        return group(extracted, joints, parts[name].pivot, self.chosen)
+    def _make(self, name: str, extracted: OccurrenceMotif | None = None) -> Node:
+        own = self.own.get(name, self.chosen)
+        chosen = replace(own, sigma0=self.chosen.sigma0, aggregate=self.chosen.aggregate)
+        return make_node(self.template, name, chosen, extracted)
 
     def forward(self, scene: Float[Tensor, "3 H W"]) -> Traversal:
         """Algorithm 1: every node after its children."""
@@ -111,5 +130,5 @@ class PaperNetwork(nn.Module):
         for index, name in enumerate(self.order):
             if not self._is_leaf(name):
                 maps = self._maps(name, found)
-                self.nodes[index] = self._group(name, from_maps(maps, float(self.log_sigma0.exp()), name))
+                self.nodes[index] = self._make(name, from_maps(maps, float(self.log_sigma0.exp()), name))
             found[name] = self._visit(name, self.nodes[index], scene, found)

@@ -25,11 +25,11 @@ that does not fill it, and more, weighs nothing."""
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """(ν, T, Δ, σ², σ0², α, γ) of algorithm 1, the same for all visual motifs and for all spiky ones.
+    """(ν, T, Δ, σ², σ0², α, γ) of algorithm 1, of visual motifs and of spiky ones.
 
     Smoothing, strides, detection parameters and the maximum in place of eq. (13)'s sum are those of the
-    released code; the costs' units are such that they hold for motifs of every size. Iterations are fewer,
-    since the steps here come from the curvature of the cost: see `curvature_steps`.
+    released code, found by hand for its crab; `wherein.detect.tuning` derives them for any template.
+    Iterations are fewer, since the steps here come from the curvature of the cost: see `curvature_steps`.
 
     Attributes:
         stride: Δ_H = Δ_W in pixels.
@@ -39,13 +39,13 @@ class Hyperparameters:
         fine_sigma: σ of the second round, whose scene is not smoothed.
         steps, fine_steps: T of each.
         rate, fine_rate: of the step sizes, 1 is one over the curvature.
-        spacing: compare every so many pixels in the first round; all in the second.
+        spacing, fine_spacing: compare every so many pixels in the first round, and in the second.
         keep: the share of the strides that goes on to the second round.
         alpha, gamma: of the cost a pixel of the motif's support.
         spike_sigma: σ of spikes, σ0 included.
         spike_steps, spike_rate: T, and ν as a share of the theorem's step sizes.
         spike_similarity: start only where NCC is more than this.
-        spike_alpha, spike_gamma: of the cost in units of one missing spike, 1/(8π c σ²).
+        spike_alpha, spike_gamma: of the cost in missing spikes, see `missing_spike`.
         filters: learn the smoothing filters tap by tap, and not only their widths.
     """
 
@@ -60,6 +60,7 @@ class Hyperparameters:
     rate: float = 1.0
     fine_rate: float = 0.5
     spacing: int = 2
+    fine_spacing: int = 1
     keep: float = 0.2
     alpha: float = 1e4
     gamma: float = 1e-2
@@ -73,22 +74,45 @@ class Hyperparameters:
 
 
 @dataclass(frozen=True)
-class Occurrences:
-    """Where a node was found: N strides, and the map that they make.
+class Ends:
+    """Where N strides of a node ended.
 
     Attributes:
-        map: ω_v, on the scene.
         matrix: the part's own pixels → scene pixels; canvas → scene pixels for a group.
         cost: loss(v, λ).
-        weight: how sure it is, 0 to 1 (eq. 13).
         point: the joint in the scene, where its spike is.
     """
 
-    map: Float[Tensor, "H W"]
     matrix: Float[Tensor, "N 3 3"]
     cost: Float[Tensor, " N"]
-    weight: Float[Tensor, " N"]
     point: Float[Tensor, "N 2"]
+
+    def __len__(self) -> int:
+        return len(self.cost)
+
+    def __getitem__(self, which: Tensor) -> "Ends":
+        return Ends(self.matrix[which], self.cost[which], self.point[which])
+
+    def and_also(self, other: "Ends") -> "Ends":
+        """These and others."""
+        return Ends(
+            torch.cat((self.matrix, other.matrix)),
+            torch.cat((self.cost, other.cost)),
+            torch.cat((self.point, other.point)),
+        )
+
+
+@dataclass(frozen=True)
+class Occurrences(Ends):
+    """Where a node was found: its strides' ends, and the map that they make.
+
+    Attributes:
+        weight: how sure each is, 0 to 1 (eq. 13).
+        map: ω_v, on the scene.
+    """
+
+    weight: Float[Tensor, " N"]
+    map: Float[Tensor, "H W"]
 
 
 class Node(nn.Module):
@@ -126,18 +150,25 @@ class Node(nn.Module):
         motif = (self.network.mask.shape[0], self.network.mask.shape[1])
         starts = grid(size, motif, self.stride, scene)
         found = register_strides(self.network, scene, starts, self.screen, memory)
-        matrix = found.matrix @ shift_matrix(-scene.new_tensor(self.at))
-        point = (matrix @ scene.new_tensor((*self.pivot, 1.0)))[:, :2]
-        weight = confidence(found.cost, self.log_alpha.to(scene).exp(), self.gamma.to(scene))
-        drawn = occurrence_map(point, weight, sigma0.to(scene), size, self.aggregate)
-        return Occurrences(drawn, matrix, found.cost, weight, point)
+        return self.show(self.ends(found.matrix, found.cost), size, sigma0)
+
+    def ends(self, matrix: Float[Tensor, "N 3 3"], cost: Float[Tensor, " N"]) -> Ends:
+        """What registrations of the motif (its pixels → scene) say of the node."""
+        matrix = matrix @ shift_matrix(-matrix.new_tensor(self.at))
+        return Ends(matrix, cost, (matrix @ matrix.new_tensor((*self.pivot, 1.0)))[:, :2])
+
+    def show(self, ends: Ends, size: tuple[int, int], sigma0: Float[Tensor, ""]) -> Occurrences:
+        """ω_v of strides that ended there (eq. 13), on a scene of this height and width."""
+        weight = confidence(ends.cost, self.log_alpha.to(ends.cost).exp(), self.gamma.to(ends.cost))
+        drawn = occurrence_map(ends.point, weight, sigma0.to(ends.cost), size, self.aggregate)
+        return Occurrences(ends.matrix, ends.cost, ends.point, weight, drawn)
 
 
 def leaf(motif: Motif, pivot: tuple[float, float], chosen: Hyperparameters) -> Node:
     """The node of a visual motif: cost-smoothed, in two rounds (eq. 11)."""
     rounds = (
         (_smoothed(chosen.sigma, chosen.scene_sigma, chosen.spacing), chosen.steps),
-        (_smoothed(chosen.fine_sigma), chosen.fine_steps),
+        (_smoothed(chosen.fine_sigma, 0.0, chosen.fine_spacing), chosen.fine_steps),
     )
     stages = [
         UnrolledStage(
@@ -158,7 +189,7 @@ def leaf(motif: Motif, pivot: tuple[float, float], chosen: Hyperparameters) -> N
     )
 
 
-def _smoothed(sigma: float, scene_sigma: float = 0.0, spacing: int = 1) -> CostSmoothed:
+def _smoothed(sigma: float, scene_sigma: float, spacing: int) -> CostSmoothed:
     return CostSmoothed(sigma, scene_sigma, spacing=spacing, relief=True, negligible=NEGLIGIBLE)
 
 
@@ -184,7 +215,7 @@ def group(
     # A Gaussian on a lattice of less than half its width is summed to a millionth.
     settings = RigidSpikes(left, spacing=max(1, int(chosen.spike_sigma / 4)))
     stage = UnrolledStage(settings, ProximalLayers(chosen.spike_steps, steps, None), chosen.filters)
-    missing = 1 / (8 * math.pi * channels * chosen.spike_sigma**2)
+    missing = missing_spike(channels, chosen.spike_sigma)
     return Node(
         Unrolled(motif, Euclidean(), [stage], learn_motif=True),
         extracted.at,
@@ -195,6 +226,11 @@ def group(
         chosen.stride,
         chosen.aggregate,
     )
+
+
+def missing_spike(channels: int, sigma: float) -> float:
+    """1/(8π c σ²): what eq. (12) costs where one of c spikes is missing and the others are in place."""
+    return 1 / (8 * math.pi * channels * sigma**2)
 
 
 def curvature_steps(settings: CostSmoothed, motif: Motif) -> Float[Tensor, " P"]:
