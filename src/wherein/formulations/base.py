@@ -32,6 +32,9 @@ from wherein.warp import Surface
 
 Taps = Float[Tensor, " K"]
 
+FAINT = 0.1
+"""Of full spikes: what is smaller than this as a whole does not look like them."""
+
 
 @dataclass
 class Tally:
@@ -244,7 +247,8 @@ class QuadraticFormulation(Formulation):
     def similarity(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B"]:
         """ZNCC of scene and target under Q, NCC for spikes: 0 where there is nothing to see.
 
-        NCC = ⟨z, Qx̂⟩ / √(⟨z, Qz⟩⟨x̂, Qx̂⟩); for ZNCC the channels' means are removed first.
+        NCC = ⟨z, Qx̂⟩ / √(⟨z, Qz⟩⟨x̂, Qx̂⟩); for ZNCC the channels' means are removed first. Spikes fainter
+        than `FAINT` fade out of it: they are nothing to see, however well they are placed.
         """
         warped, target = self._warp(fields.transform(frame, self.points)), self.target(None)
         if self.textured:
@@ -253,7 +257,8 @@ class QuadraticFormulation(Formulation):
             (left * self._metric(right)).sum((-3, -2, -1))
             for left, right in ((warped, target), (warped, warped), (target, target))
         )
-        return overlap / (energy * whole).sqrt().clamp_min(torch.finfo(warped.dtype).tiny)
+        least = 0.0 if self.textured else FAINT**2 * whole
+        return overlap / (energy.clamp_min(least) * whole).sqrt().clamp_min(torch.finfo(warped.dtype).tiny)
 
     def _metric(self, change: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:
         """Q = S w S."""
