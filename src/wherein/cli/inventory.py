@@ -11,7 +11,7 @@ import torch
 
 import wherein
 from wherein import native
-from wherein.detect.keeping import cached_calibrations
+from wherein.detect.shelf import cached_calibrations
 from wherein.native import build
 
 _PACKAGES = ("torch", "numpy", "pillow")

@@ -12,7 +12,6 @@ from typing import Literal
 import numpy as np
 import torch
 from jaxtyping import Float
-from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 
 from wherein.detect.backgrounds import Backgrounds
@@ -24,6 +23,7 @@ from wherein.detect.finder import Finder, Range, Steps
 from wherein.detect.fitting import EUCLIDEAN
 from wherein.detect.likeness import alike
 from wherein.detect.limits import Limits, limits
+from wherein.detect.shelf import Record
 from wherein.images.gaussian import blur
 from wherein.search.levels import SceneLevels, descend
 from wherein.solve.schedule import Stage
@@ -55,12 +55,10 @@ def quiet(share: float, what: str) -> None:
     """The progress that no one sees."""
 
 
-class Calibration(BaseModel):
+class Calibration(Record):
     """What was measured for a template and a range of poses.
 
     Attributes:
-        fingerprint: of the template.
-        rotation, scale: the range.
         basins: degrees and ratio of scale from which a piece finds home at its coarsest scale, by home.
         chance: the ZNCC that clutter reaches where a piece is looked for, by home.
         threshold: the least score of a detection.
@@ -70,13 +68,8 @@ class Calibration(BaseModel):
         limits: how far beyond the range it is still found.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     format: Literal["wherein-calibration/1"] = "wherein-calibration/1"
     version: int = VERSION
-    fingerprint: str
-    rotation: float
-    scale: tuple[float, float]
     basins: dict[str, Basin]
     chance: dict[str, float]
     threshold: float

@@ -13,9 +13,12 @@ from torch import Tensor
 from wherein.detect.calibrate import Calibration, Progress
 from wherein.detect.detections import Detection, Detections
 from wherein.detect.finder import Range
-from wherein.detect.keeping import calibration_for
+from wherein.detect.keeping import calibration_for, paper_calibration_for
 from wherein.detect.methods import METHODS, PAPER_THRESHOLD, ByPaper, ByPieces, Search
+from wherein.detect.network import PaperNetwork
+from wherein.detect.nodes import Hyperparameters
 from wherein.detect.occurrence import Map
+from wherein.detect.tuning.record import PaperCalibration
 from wherein.errors import require
 from wherein.images.load import Source, load_picture
 from wherein.template import Template
@@ -29,12 +32,14 @@ class Detector:
         rotation: ± degrees that are searched; 180 is every rotation.
         scale: lowest and highest scale.
         max_instances: the most that are told, the surest first; None: all.
-        calibration: thresholds and steps; by default the kept one, which is made on first use.
+        calibration: thresholds and steps; by default the kept one, which is made on first use. For the method
+            "paper" a `PaperCalibration`.
         threshold: the least score, in place of the calibration's.
         threads: for the first look at a scene; torch's number by default. The result does not depend on it.
         progress: is told how far a calibration is.
         method: "fast", or "paper" for the network as the paper has it (algorithm 1): far slower, at one scale
             only, and not for every rotation. `wherein.detect.network.PaperNetwork` is it, to be trained.
+        hyperparameters: of the method "paper", for all nodes, in place of calibrated ones.
 
     Example:
         >>> import torch
@@ -55,11 +60,12 @@ class Detector:
         scale: tuple[float, float] = (1.0, 1.0),
         max_instances: int | None = None,
         *,
-        calibration: Calibration | None = None,
+        calibration: Calibration | PaperCalibration | None = None,
         threshold: float | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
         method: str = "fast",
+        hyperparameters: Hyperparameters | None = None,
     ) -> None:
         self.template = template if isinstance(template, Template) else Template.load(template)
         self.ranges = checked_range(rotation, scale)
@@ -83,14 +89,54 @@ class Detector:
         )
         self.max_instances = max_instances
         self.calibration: Calibration | None = None
+        self.paper_calibration: PaperCalibration | None = None
         self.search: Search
         if method == "paper":
-            self.search = ByPaper(self.template, self.ranges, threshold or PAPER_THRESHOLD)
-        else:
-            with torch.no_grad():
-                made = calibration or calibration_for(self.template, self.ranges, progress)
-            self.calibration = made
-            self.search = ByPieces(self.template, self.ranges, made, threshold or made.threshold, threads)
+            self.search = self._by_paper(calibration, threshold, progress, hyperparameters)
+            return
+        require(
+            hyperparameters is None,
+            'hyperparameters are for method="paper", but the method is "fast": leave one of the two out',
+        )
+        require(
+            not isinstance(calibration, PaperCalibration),
+            'the calibration is for method="paper", but the method is "fast": give that, or leave it out',
+        )
+        with torch.no_grad():
+            made = calibration or calibration_for(self.template, self.ranges, progress)
+        assert isinstance(made, Calibration)
+        self.calibration = made
+        self.search = ByPieces(self.template, self.ranges, made, threshold or made.threshold, threads)
+
+    def _by_paper(
+        self,
+        calibration: Calibration | PaperCalibration | None,
+        threshold: float | None,
+        progress: Progress | None,
+        hyperparameters: Hyperparameters | None,
+    ) -> ByPaper:
+        """The paper's network: with what the caller chose, or with what was measured."""
+        require(
+            self.ranges.scale == (1.0, 1.0),
+            f'scale is {self.ranges.scale}, but method="paper" knows turns and shifts only: leave it at '
+            "(1, 1)",
+        )
+        require(
+            not isinstance(calibration, Calibration),
+            'the calibration is for method="fast": give one of wherein.detect.tuning, or leave it out',
+        )
+        require(
+            calibration is None or hyperparameters is None,
+            "came a calibration and hyperparameters, which both say the same: give one of them",
+        )
+        if hyperparameters is not None:
+            network = PaperNetwork(self.template, hyperparameters)
+            return ByPaper(network, self.ranges, threshold or PAPER_THRESHOLD)
+        known = calibration or paper_calibration_for(self.template, self.ranges, progress)
+        assert isinstance(known, PaperCalibration)
+        self.paper_calibration = known
+        network = PaperNetwork(self.template, known.shared, own=known.hyperparameters(self.template))
+        return ByPaper(network, self.ranges, threshold or known.threshold)
 
     @property
     def threshold(self) -> float:

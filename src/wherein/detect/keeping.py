@@ -1,22 +1,17 @@
-"""Where calibrations are kept: beside the template, or in the user's cache where that cannot be written."""
+"""Calibrations are made once and kept: beside the template, or in the user's cache."""
 
-import json
-import os
-import stat
-import tempfile
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from wherein.caching import cache_folder
 from wherein.detect.calibrate import VERSION, Calibration, Progress, calibrate, quiet
 from wherein.detect.finder import Range
+from wherein.detect.shelf import Shelf
+from wherein.detect.tuning.calibrate import REACH, calibrate_paper
+from wherein.detect.tuning.record import VERSION as PAPER_VERSION
+from wherein.detect.tuning.record import PaperCalibration
 from wherein.template import Template
 
-_FILE = "calibration.json"
-
-_PACKAGE = Path(__file__).resolve().parents[1]
-"""Ours, in which nothing is written: the demo's template lies there."""
+_SHELF = Shelf(Calibration, VERSION, "json")
+_PAPER = Shelf(PaperCalibration, PAPER_VERSION, "paper.json")
 
 
 def calibration_for(template: Template, ranges: Range, progress: Progress | None = None) -> Calibration:
@@ -37,64 +32,22 @@ def calibration_for(template: Template, ranges: Range, progress: Progress | None
 
 def kept(template: Template, ranges: Range) -> tuple[Calibration, Path] | None:
     """The calibration that is kept for a template and a range of poses, and the file; None: there is none."""
-    for place in _places(template):
-        for known in _read(place):
-            if _fits(known, template, ranges):
-                return known, place
-    return None
+    return _SHELF.kept(template, ranges)
 
 
 def keep(template: Template, made: Calibration) -> Path | None:
     """Keep a calibration in place of the one for the same range; in which file, None if in none."""
-    return next((place for place in _places(template) if _keep(place, made)), None)
+    return _SHELF.keep(template, made)
 
 
-def cached_calibrations() -> Path:
-    """The folder for those that cannot lie beside their templates."""
-    return cache_folder("calibrations")
-
-
-def _fits(known: Calibration, template: Template, ranges: Range) -> bool:
-    return (
-        known.version == VERSION
-        and known.fingerprint == template.fingerprint
-        and (known.rotation, known.scale) == (ranges.rotation, ranges.scale)
-    )
-
-
-def _places(template: Template) -> list[Path]:
-    """Where it may lie, in the order in which to look."""
-    places = [cached_calibrations() / f"{template.fingerprint}.json"]
-    source = template.source
-    if source is not None and not source.resolve().is_relative_to(_PACKAGE):
-        beside = source / _FILE if source.is_dir() else source.with_name(f"{source.stem}.{_FILE}")
-        places.insert(0, beside)
-    return places
-
-
-def _read(place: Path) -> list[Calibration]:
-    """All that are kept there; none where there is no file, or not one of ours."""
-    try:
-        records = json.loads(place.read_text(encoding="utf-8"))
-        return [Calibration.model_validate(record) for record in records]
-    except (OSError, ValueError, TypeError, ValidationError):
-        return []
-
-
-def _keep(place: Path, made: Calibration) -> bool:
-    """Add one to those that are kept there; False where that cannot be written."""
-    others = [c for c in _read(place) if (c.rotation, c.scale) != (made.rotation, made.scale)]
-    others = [c for c in others if c.fingerprint == made.fingerprint and c.version == VERSION]
-    text = json.dumps([c.model_dump(mode="json") for c in (*others, made)], indent=1)
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if not place.parent.stat().st_mode & stat.S_IWUSR:
-            return False  # marked as not to be written, which for root is a request
-        handle, partial = tempfile.mkstemp(dir=place.parent, prefix=".calibration-", suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-        Path(partial).chmod(0o644)
-        Path(partial).replace(place)
-    except OSError:
-        return False
-    return True
+def paper_calibration_for(
+    template: Template, ranges: Range, progress: Progress | None = None
+) -> PaperCalibration:
+    """The same for the paper's network, whose rotations end at `REACH`."""
+    within = Range(min(ranges.rotation, REACH))
+    before = _PAPER.kept(template, within)
+    if before is not None:
+        return before[0]
+    made = calibrate_paper(template, within, progress=progress or quiet)
+    _PAPER.keep(template, made)
+    return made

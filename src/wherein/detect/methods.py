@@ -1,7 +1,5 @@
 """The two ways to search a scene: by pieces, down the tree; and bottom-up, as the paper has it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Protocol
 
 import numpy as np
@@ -18,14 +16,14 @@ from wherein.detect.finder import Judged, Range
 from wherein.detect.network import PaperNetwork
 from wherein.detect.occurrence import Map, occurrence
 from wherein.detect.paper import PaperDetection, PaperDetector
-from wherein.errors import require
+from wherein.detect.threads import one_thread
 from wherein.pyramid import Poses
 from wherein.template import Template
 
 METHODS = ("fast", "paper")
 
 PAPER_THRESHOLD = 0.5
-"""Of ω_0 at its peak, where a spike that is surely there has 1."""
+"""Of ω_0 at its peak, where a spike that is surely there has 1, where nothing was measured."""
 
 
 class Search(Protocol):
@@ -99,28 +97,24 @@ class ByPaper:
     """Algorithm 1.
 
     Arguments:
-        template: what is looked for.
-        ranges: finds outside of its rotations are not told; the scale must be 1, as the paper's is.
+        network: with its template.
+        ranges: finds outside of its rotations are not told.
         threshold: the least score.
     """
 
-    def __init__(self, template: Template, ranges: Range, threshold: float) -> None:
-        require(
-            ranges.scale == (1.0, 1.0),
-            f'scale is {ranges.scale}, but method="paper" knows turns and shifts only: leave it at (1, 1)',
-        )
-        self.template, self.ranges, self.threshold = template, ranges, threshold
-        self.detector = PaperDetector(PaperNetwork(template), threshold)
+    def __init__(self, network: PaperNetwork, ranges: Range, threshold: float) -> None:
+        self.template, self.ranges, self.threshold = network.template, ranges, threshold
+        self.detector = PaperDetector(network, threshold)
 
     def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> tuple[Detection, ...]:
         """The surest `count` instances."""
-        with _one_thread():
+        with one_thread():
             found = [self._told(one) for one in self.detector(scene)]
         return tuple(one for one in found if abs(one.angle) <= self.ranges.rotation)[:count]
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
         """ω of every node."""
-        with _one_thread():
+        with one_thread():
             nodes = self.detector.network(scene).nodes
         return {name: node.map.float().numpy() for name, node in nodes.items()}
 
@@ -129,15 +123,3 @@ class ByPaper:
         frames = {name: part.matrix @ np.linalg.inv(tree[name].rest) for name, part in found.parts.items()}
         leaves = {name: (found.parts[name].score, found.parts[name].found) for name in tree.leaves}
         return detection(self.template, {tree.root: found.matrix, **frames}, leaves, found.score)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Thousands of small operations: threads that wait for each other between them cost more than they give,
-    and twenty times as much where another process holds a core."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
