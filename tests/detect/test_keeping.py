@@ -11,6 +11,7 @@ import pytest
 from detecting import made_up, walker
 from wherein.detect import Calibration, keeping
 from wherein.detect.finder import Range
+from wherein.detect.tuning import PaperCalibration
 from wherein.template import Template
 
 
@@ -118,3 +119,62 @@ def test_the_template_may_move(made: list[Calibration], folder: Path, tmp_path: 
     keeping.calibration_for(Template.load(tmp_path / "elsewhere"), Range())
     assert len(made) == 1
     assert os.environ["XDG_CACHE_HOME"].startswith(str(tmp_path))
+
+
+def made_up_paper(template: Template, ranges: Range, progress: object = None) -> PaperCalibration:
+    return PaperCalibration(
+        fingerprint=template.fingerprint,
+        rotation=ranges.rotation,
+        scale=ranges.scale,
+        sigma0=3.0,
+        nodes={},
+        threshold=0.4,
+        clutter=[0.0],
+        present=[1.0],
+    )
+
+
+@pytest.fixture
+def rotations(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Those for which the paper's network was calibrated."""
+    asked: list[float] = []
+
+    def calibrate_paper(template: Template, ranges: Range, progress: object = None) -> PaperCalibration:
+        asked.append(ranges.rotation)
+        return made_up_paper(template, ranges)
+
+    monkeypatch.setattr(keeping, "calibrate_paper", calibrate_paper)
+    return asked
+
+
+def test_that_of_the_papers_network_lies_in_a_file_of_its_own(
+    made: list[Calibration], rotations: list[float], folder: Path, tmp_path: Path
+) -> None:
+    archive = walker().save(tmp_path / "walker.zip")
+    for source in (folder, archive, folder, archive):
+        template = Template.load(source)
+        assert keeping.paper_calibration_for(template, Range(20.0)) == made_up_paper(template, Range(20.0))
+        keeping.calibration_for(template, Range(20.0))
+    assert rotations == [20.0, 20.0] and len(made) == 2
+    files = ["calibration.json", "calibration.paper.json"]
+    assert sorted(path.name for path in folder.glob("calibration*")) == files
+    assert sorted(path.name for path in tmp_path.glob("walker.cal*")) == [f"walker.{name}" for name in files]
+
+
+def test_beyond_its_reach_the_papers_network_is_the_same(rotations: list[float], folder: Path) -> None:
+    for rotation in (180.0, 45.0, 30.0):
+        keeping.paper_calibration_for(Template.load(folder), Range(rotation))
+    assert rotations == [30.0]
+
+
+def test_that_of_the_papers_network_in_the_cache(
+    made: list[Calibration], rotations: list[float], tmp_path: Path
+) -> None:
+    for _ in range(2):
+        keeping.paper_calibration_for(walker(), Range(20.0))
+    assert rotations == [20.0]
+    (place,) = (tmp_path / "cache/wherein/calibrations").iterdir()
+    assert place.name == f"{walker().fingerprint}.paper.json"
+    place.write_text("[{}]")
+    keeping.paper_calibration_for(walker(), Range(20.0))
+    assert len(rotations) == 2
