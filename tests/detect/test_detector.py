@@ -81,6 +81,15 @@ def test_a_part_out_of_the_frame_is_not_found(small: Detector) -> None:
     assert not item.parts["hand"].found
 
 
+def test_limbs_are_not_made_ready_where_the_body_is_enough() -> None:
+    made = walker()
+    detector = Detector(made, calibration=made_up(made), threads=1)
+    scene, _ = painted(made, placed(75.0, 1.0, (160.0, 120.0), made.centre))
+    assert len(detector(scene)) == 1
+    (band,) = detector.search.bands.bands
+    assert "of_limbs" not in vars(band.finder)
+
+
 def test_a_part_that_is_not_there_is_not_found(small: Detector) -> None:
     root = placed(75.0, 1.0, (160.0, 120.0), small.template.centre)
     for hidden in ("leg", "hand"):

@@ -130,7 +130,7 @@ class Finder:
             threads: for the first look.
         """
         by_body = self.by_body(scene, threads) if self.of_body is not None else None
-        if by_body is not None and (len(self.of_limbs) < 2 or by_body.scores.max(initial=0.0) >= enough):
+        if by_body is not None and (len(self.leading) < 2 or by_body.scores.max(initial=0.0) >= enough):
             return by_body
         by_limbs = self.by_limbs(scene, enough, threads)
         return by_limbs if by_body is None else by_body.and_also(by_limbs)
