@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from wherein.detect.detections import Detection, PartFound
-from wherein.detect.evidence import FOUND, information
 from wherein.detect.finder import Finder, Judged
+from wherein.detect.score import FOUND, information
 from wherein.template import Template
 from wherein.template.tree import Matrix, Tree
 

@@ -18,13 +18,13 @@ from torch import Tensor
 from wherein.detect.bands import Bands
 from wherein.detect.basin import Basin, basin_of
 from wherein.detect.clutter import clutter
-from wherein.detect.evidence import information, weight
 from wherein.detect.exclusion import apart
 from wherein.detect.finder import Finder, Range, Steps
 from wherein.detect.fitting import EUCLIDEAN
 from wherein.detect.likeness import alike
 from wherein.detect.limits import Limits, limits
 from wherein.detect.pieces import Pieces
+from wherein.detect.score import information, weight
 from wherein.images.gaussian import blur
 from wherein.search.levels import SceneLevels, descend
 from wherein.solve.schedule import Stage

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.evidence import score
 from wherein.detect.finder import Finder, Judged
 from wherein.detect.placing import Placed
+from wherein.detect.score import score
 from wherein.images.motif import Motif
 
 _SHARED = 0.3

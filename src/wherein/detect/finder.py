@@ -8,13 +8,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.evidence import FOUND, information, score
 from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker, despite_covers, likely
 from wherein.detect.hidden import place_beyond
 from wherein.detect.hypotheses import SURE, from_pairs, from_singles, settled
 from wherein.detect.pieces import Piece, Pieces
 from wherein.detect.placing import LOOSE, TIGHT, Placed, at_joint, place, scales
 from wherein.detect.polishing import body_at_rest, limb_at_rest
+from wherein.detect.score import FOUND, information, score
 from wherein.motion import Motion
 from wherein.pyramid import Poses
 from wherein.search.levels import Descended, SceneLevels, descend, seen

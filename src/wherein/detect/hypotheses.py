@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.evidence import information
 from wherein.detect.pieces import Piece
-from wherein.detect.placing import _BEYOND
+from wherein.detect.placing import BEYOND
+from wherein.detect.score import information
 from wherein.pyramid import Poses
 from wherein.search.levels import Descended
 
@@ -106,7 +106,7 @@ def _agreeing(
     size, fits = np.abs(linear), np.ones(len(linear), dtype=np.bool_)
     for piece, poses in ((a, of_a.poses), (b, of_b.poses)):
         turned = _complex(poses[:, :2, 0]) / np.where(size > 0, linear, 1)
-        fits &= np.abs(np.degrees(np.angle(turned))) <= piece.turn + 2 * _BEYOND
+        fits &= np.abs(np.degrees(np.angle(turned))) <= piece.turn + 2 * BEYOND
     told = weights[a.home] * information(of_a.zncc) + weights[b.home] * information(of_b.zncc)
     middle = (ends[0] + ends[1]) / 2
     kept = np.clip(size, *scale) * linear / np.where(size > 0, size, 1)

@@ -20,7 +20,7 @@ the fit is judged."""
 _LOOKED, _FOLLOWED = 6, 3
 """Turns of a piece from which a descent begins, and that go on to the next finer scale."""
 
-_BEYOND = 3.0
+BEYOND = 3.0
 """Degrees by which a turn may exceed its limit: limits are drawn by hand."""
 
 
@@ -97,7 +97,7 @@ def place(scene: SceneLevels, placed: Placed, fitting: Fitting, tolerance: float
 def at_joint(piece: Piece, parents: Poses, frames: Poses, tolerance: float) -> NDArray[np.bool_]:
     """Whether each frame is its parent's, but for a turn about the joint within the limits."""
     moved, turned = astray(piece, parents, frames), turns(parents, frames)
-    return (moved <= max(tolerance, piece.play) + piece.slack) & (np.abs(turned) <= piece.turn + _BEYOND)
+    return (moved <= max(tolerance, piece.play) + piece.slack) & (np.abs(turned) <= piece.turn + BEYOND)
 
 
 def astray(piece: Piece, parents: Poses, frames: Poses) -> NDArray[np.float64]:
