@@ -231,7 +231,7 @@ def _chances(
         progress(0.1 + 0.2 * k / _CHANCES, "looking at clutter")
         scene = SceneLevels(scenes(k))
         if finder.of_body is not None:
-            reached[root].append(float(finder.of_body(scene, 1).zncc.max()))
+            reached[root].append(float(finder.of_body(scene, 1).zncc.max(initial=0.0)))  # flat ones have none
         roots = np.stack([_root(finder.template, finder.ranges, rng) for _ in range(16)])
         for piece in finder.pieces.limbs:
             fitting = finder.fittings[piece.home]
