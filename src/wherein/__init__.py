@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wherein.detect import Calibration, Detection, Detections, Detector
-    from wherein.errors import ArgumentError, PictureError, TemplateError, WhereinError
+    from wherein.errors import ArgumentError, MissingError, PictureError, TemplateError, WhereinError
     from wherein.evidence import certainty
     from wherein.registration import Registration, register
     from wherein.solve import Status
@@ -19,6 +19,7 @@ __all__ = [
     "Detection",
     "Detections",
     "Detector",
+    "MissingError",
     "PictureError",
     "Registration",
     "Status",
@@ -35,6 +36,7 @@ _HOMES = {
     "Detections": "wherein.detect",
     "Detector": "wherein.detect",
     "ArgumentError": "wherein.errors",
+    "MissingError": "wherein.errors",
     "PictureError": "wherein.errors",
     "TemplateError": "wherein.errors",
     "WhereinError": "wherein.errors",

@@ -24,6 +24,10 @@ class TemplateError(WhereinError, ValueError):
     """A template is not as it must be; the message names the part."""
 
 
+class MissingError(WhereinError, ImportError):
+    """A package that is not installed is needed for this; the message says how to get it."""
+
+
 def require(condition: bool, message: str) -> None:
     """Raise `ArgumentError` with `message` unless `condition` holds."""
     if not condition:

@@ -1,4 +1,4 @@
-"""What was found, in numbers, as JSON, and drawn."""
+"""What was found, in numbers, as JSON, in the formats of others, and drawn."""
 
 import json
 import math
@@ -15,6 +15,9 @@ from wherein.images.load import Picture
 
 Matrix = NDArray[np.float64]
 """2×3."""
+
+SCENE = "scene.png"
+"""What a scene that came as an array is called where a format wants a name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +145,58 @@ class Detections(Sequence[Detection]):
     def to_json(self, indent: int | None = None) -> str:
         """`to_dict` as text."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
+
+    def to_coco(self, name: str = SCENE) -> dict[str, Any]:
+        """A COCO dataset of this scene: a category for the whole object and one for each part.
+
+        Many scenes in one: `wherein.detect.exports.coco.coco`.
+
+        Arguments:
+            name: of the scene's file.
+        """
+        from wherein.detect.exports.coco import coco
+
+        return coco([(name, self)], self.template)
+
+    def to_labelme(self, name: str = SCENE) -> dict[str, Any]:
+        """The JSON of labelme: a polygon for each part that was found, a group for each object.
+
+        Arguments:
+            name: of the scene's file, relative to the folder that the JSON will lie in.
+        """
+        from wherein.detect.exports.labelme import labelme
+
+        return labelme(self, name)
+
+    def to_csv(self, name: str = SCENE) -> str:
+        """A header, and a row for each part of each object.
+
+        Arguments:
+            name: of the scene.
+        """
+        from wherein.detect.exports.table import COLUMNS, csv_text, rows
+
+        return csv_text([COLUMNS, *rows(self, name)])
+
+    def to_dataframe(self, name: str = SCENE) -> Any:
+        """The rows of `to_csv` as a `pandas.DataFrame`.
+
+        Raises:
+            MissingError: pandas is not installed.
+        """
+        from wherein.detect.exports.table import dataframe
+
+        return dataframe(self, name)
+
+    def to_supervision(self) -> Any:
+        """A `supervision.Detections` with masks: `class_id` 0 is the whole object, the parts follow.
+
+        Raises:
+            MissingError: supervision is not installed.
+        """
+        from wherein.detect.exports.supervision import supervision
+
+        return supervision(self)
 
     def draw(self) -> Image.Image:
         """The scene with every part's outline, and a legend below it."""
