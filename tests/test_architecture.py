@@ -37,6 +37,7 @@ ORDER = [
     "report",
     "making",
     "demo",
+    "studio",
     "cli",
 ]
 """From what knows nothing of the others to what knows all: a module imports only from those before it."""
