@@ -11,6 +11,7 @@ from wherein.cli.commands.demo import demo
 from wherein.cli.commands.detect import detect
 from wherein.cli.commands.register import register
 from wherein.cli.commands.studio import studio
+from wherein.cli.commands.template import template
 from wherein.cli.output import heard
 
 app = typer.Typer(
@@ -38,6 +39,7 @@ def root(
 
 for command in (register, detect, demo, studio):
     app.command()(command)
+app.add_typer(template)
 
 
 def main() -> None:

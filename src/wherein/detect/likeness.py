@@ -1,25 +1,29 @@
-"""Which parts could be taken for one another."""
+"""Which parts could be taken for one another, and which for themselves, turned."""
 
 import math
 from itertools import permutations
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from wherein.detect.fitting import EUCLIDEAN
 from wherein.images.motif import Motif
 from wherein.images.render import paint
-from wherein.search.levels import MotifLevels, SceneLevels, descend
+from wherein.pyramid import Poses
+from wherein.search.levels import Descended, MotifLevels, SceneLevels, descend
 from wherein.solve.schedule import Stage
 from wherein.template import Template
 from wherein.template.pose import placed
+from wherein.template.tree import Point
 
 _ALIKE = 0.6
 """ZNCC from which two parts are told as alike."""
 
 _SIZES = 1.5
 """Parts that differ more in area are not compared: the smaller fits on a piece of anything."""
+
+_APART = 15.0
+"""Degrees from which a turn counts as another pose: smaller ones the descent brings home."""
 
 
 def alike(template: Template) -> list[tuple[str, str, float]]:
@@ -30,28 +34,61 @@ def alike(template: Template) -> list[tuple[str, str, float]]:
         if first is None or second is None or not 1 / _SIZES < _area(first) / _area(second) < _SIZES:
             continue
         pair = (min(a, b), max(a, b))
-        found[pair] = max(found.get(pair, -1.0), _fit(first, second))
+        fit = _fit(first, second, _all_around(first, second), steps=20)
+        found[pair] = max(found.get(pair, -1.0), float(fit.zncc.max()))
     alike_ones = [(a, b, round(zncc, 3)) for (a, b), zncc in found.items() if zncc >= _ALIKE]
     return sorted(alike_ones, key=lambda pair: -pair[2])
+
+
+def self_alike(motif: Motif, joint: Point | None = None, reach: float = 180.0) -> tuple[float, float]:
+    """The turn by which a motif looks most like itself, in degrees, and its ZNCC; small turns do not count.
+
+    Arguments:
+        motif: what is turned.
+        joint: what it turns about, in its own pixels; None: anything, it is brought to rest.
+        reach: ± degrees.
+    """
+    step = 15.0 if joint is None else 5.0
+    angles = [float(angle) for angle in np.arange(-180.0, 180.0, step) if _APART <= abs(angle) <= reach]
+    if not angles:
+        return 0.0, -1.0
+    starts: Poses = np.stack(
+        [placed(angle, 1.0, p, p) for angle in angles for p in [joint or _centre(motif)]]
+    )
+    ended = _fit(motif, motif, starts, steps=20 if joint is None else 0)
+    turns = np.degrees(np.arctan2(ended.poses[:, 1, 0], ended.poses[:, 0, 0]))
+    zncc = np.where((np.abs(turns) >= _APART) & (np.abs(turns) <= reach + 1), ended.zncc, -1.0)
+    return float(turns[zncc.argmax()]), float(zncc.max())
 
 
 def _area(motif: Motif) -> float:
     return float((motif.mask > 0.5).sum())
 
 
-def _fit(wanted: Motif, there: Motif) -> float:
-    """The best ZNCC of one motif on the other, painted on its own mean colour, from starts all around."""
+def _all_around(wanted: Motif, there: Motif) -> Poses:
+    """Poses that put one motif's middle on the other's, 15° apart."""
+    return np.stack(
+        [placed(float(angle), 1.0, _centre(there), _centre(wanted)) for angle in range(0, 360, 15)]
+    )
+
+
+def _fit(wanted: Motif, there: Motif, starts: Poses, steps: int) -> Descended:
+    """How well one motif fits on the other, painted on its own mean colour.
+
+    Arguments:
+        wanted, there: the two.
+        starts: the one's pixels → the other's; they are brought to rest.
+        steps: of the descent, at half size; 0 only looks.
+    """
     side = 2 * math.ceil(math.hypot(max(wanted.width, there.width), max(wanted.height, there.height)))
     mean = there.pixels[:, there.mask > 0.5].mean(1)
     middle = ((side - 1) / 2, (side - 1) / 2)
+    at = placed(0.0, 1.0, middle, _centre(there))
     ground = mean[:, None, None].expand(3, side, side)
-    scene = paint(ground, there, torch.from_numpy(placed(0.0, 1.0, middle, _centre(there))))
-    starts: NDArray[np.float64] = np.stack(
-        [placed(float(angle), 1.0, middle, _centre(wanted)) for angle in range(0, 360, 15)]
-    )
-    ended = descend(SceneLevels(scene.contiguous()), MotifLevels(wanted), EUCLIDEAN, Stage(2, 20), starts)
-    return float(ended.zncc.max())
+    scene = SceneLevels(paint(ground, there, torch.from_numpy(at)).contiguous())
+    ended = descend(scene, MotifLevels(wanted), EUCLIDEAN, Stage(2, steps), at @ starts)
+    return Descended(np.linalg.inv(at) @ ended.poses, ended.zncc)
 
 
-def _centre(motif: Motif) -> tuple[float, float]:
+def _centre(motif: Motif) -> Point:
     return (motif.width - 1) / 2, (motif.height - 1) / 2

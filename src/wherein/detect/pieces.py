@@ -11,6 +11,8 @@ from functools import cache, cached_property
 
 import numpy as np
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from wherein.images.motif import Motif
 from wherein.images.render import paint
@@ -20,7 +22,7 @@ from wherein.template.pose import rotation
 from wherein.template.tree import Matrix, Part, Point, Tree
 from wherein.warp import warp
 
-_LEAST_VISIBLE = 0.3
+LEAST_VISIBLE = 0.3
 """Of a leaf: with less of it visible at rest, all of it is compared."""
 
 
@@ -120,6 +122,15 @@ def _piece(template: Template, home: str, leaves: list[Part], homes: dict[str, l
 
 def visible(template: Template, name: str) -> Motif:
     """A leaf without the pixels that parts painted after it cover at rest, unless little would be left."""
+    motif = template.parts[name].motif
+    assert motif is not None, "a leaf"
+    mask = uncovered(template, name)
+    enough = bool((mask > 0.5).sum() >= LEAST_VISIBLE * (motif.mask > 0.5).sum())
+    return Motif(motif.pixels, mask) if enough else motif
+
+
+def uncovered(template: Template, name: str) -> Float[Tensor, "h w"]:
+    """A leaf's mask without the pixels that parts painted after it cover at rest."""
     leaf = template.parts[name]
     assert leaf.motif is not None, "a leaf"
     width, height = template.size
@@ -132,9 +143,7 @@ def visible(template: Template, name: str) -> Motif:
     back = transform(
         torch.from_numpy(leaf.rest), lattice(leaf.motif.height, leaf.motif.width, torch.zeros(1).double())
     )
-    mask = leaf.motif.mask * (1 - warp(cover, back.float())[0].clamp(0, 1))
-    enough = bool((mask > 0.5).sum() >= _LEAST_VISIBLE * (leaf.motif.mask > 0.5).sum())
-    return Motif(leaf.motif.pixels, mask) if enough else leaf.motif
+    return leaf.motif.mask * (1 - warp(cover, back.float())[0].clamp(0, 1))
 
 
 def _texture(leaf: Part) -> float:

@@ -93,10 +93,15 @@ def decode(path: Path, max_pixels: int) -> Image.Image:
         raise PictureError("this is a folder or a device, not a file: give the path of one picture")
     # Pillow is given the file and not its name, so that it maps no memory that others can change.
     with path.open("rb") as file:
-        image = _open(file, max_pixels)
-        check_size(image.size, max_pixels)
-        refuse_misread(image)
-        return upright(_load(image, file))
+        return decode_open(file, max_pixels)
+
+
+def decode_open(file: BinaryIO, max_pixels: int) -> Image.Image:
+    """As `decode`, of a file that is open already."""
+    image = _open(file, max_pixels)
+    check_size(image.size, max_pixels)
+    refuse_misread(image)
+    return upright(_load(image, file))
 
 
 def check_size(size: tuple[int, int], max_pixels: int) -> None:

@@ -6,6 +6,7 @@ be inverted, as Adobe's programs write it. Pillow keeps the high byte only of 16
 16-bit grey is kept whole.
 """
 
+import io
 import math
 from dataclasses import dataclass
 from os import PathLike
@@ -20,7 +21,15 @@ from PIL import Image
 from torch import Tensor
 
 from wherein.errors import ArgumentError, PictureError, about, require
-from wherein.images.decode import as_picture_error, check_size, decode, refuse_misread, strict_pillow, upright
+from wherein.images.decode import (
+    as_picture_error,
+    check_size,
+    decode,
+    decode_open,
+    refuse_misread,
+    strict_pillow,
+    upright,
+)
 
 OVERSHOOT = 0.25
 """How far floats may lie outside [0, 1]: cubic resampling overshoots at edges, levels to 255 far more."""
@@ -87,6 +96,16 @@ def load_picture(
     require(max_pixels > 0, f"max_pixels is {max_pixels}: give a positive number")
     with about(role):
         return _loaded(source, color, max_pixels)
+
+
+def load_bytes(contents: bytes, *, max_pixels: int = 200_000_000, role: str = "picture") -> Picture:
+    """Load one picture from the bytes of a file: one that was sent, or that lies inside another file.
+
+    Raises:
+        PictureError: they are not a whole picture, or a too large one; the message begins with `role`.
+    """
+    with as_picture_error(role), strict_pillow():
+        return _from_decoded(decode_open(io.BytesIO(contents), max_pixels))
 
 
 def load_mask(source: Source, *, role: str = "mask") -> Float[Tensor, "H W"]:

@@ -93,7 +93,7 @@ def _uncovered(masks: Mapping[str, Tensor], order: Sequence[str]) -> dict[str, T
         seen[name] = (masks[name] * free * 255).round() / 255
         if not bool((seen[name] > 0.5).any()):
             raise TemplateError(
-                f'nothing of the part "{name}" can be seen, the parts above it cover it: change the paint order'
+                f'the part "{name}" cannot be seen, the parts above it cover it: change the paint order'
             )
         free = free * (1 - masks[name])
     return seen

@@ -64,9 +64,8 @@ def drawn(outlines: Iterable[Outline], picture: Picture) -> tuple[dict[str, Floa
     masks = {name: (shape.within(box) * alpha * 255).round() / 255 for name, shape in shapes.items()}
     for name, mask in masks.items():
         if not bool((mask > 0.5).any()):
-            raise TemplateError(
-                f'the part "{name}" is empty: no pixel of the {width} × {height} picture is more than half in it'
-            )
+            size = f"{width} × {height}"
+            raise TemplateError(f'the part "{name}" is empty: no pixel of the {size} picture is half in it')
     return masks, box
 
 

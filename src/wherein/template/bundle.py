@@ -136,11 +136,14 @@ class Template:
         """Write the template to a folder, or to a .zip where the name ends so; whole or not at all.
 
         Raises:
-            ArgumentError: there is something already, and `overwrite` was not given.
+            ArgumentError: there is something already, and `overwrite` was not given; or it is a folder of
+                other things, which is never replaced.
         """
         path = Path(target)
         if path.exists() and not overwrite:
             raise ArgumentError(f"{path} exists; give another name or overwrite=True")
+        if path.is_dir() and any(path.iterdir()) and not (path / DESCRIPTION).is_file():
+            raise ArgumentError(f"{path} is a folder of other things, not a template: give another name")
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as temporary:
             folder = Path(temporary) / "template"

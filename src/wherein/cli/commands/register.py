@@ -8,10 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from wherein.cli.drawing import check_drawing
 from wherein.cli.output import UNREADABLE, USAGE, say, stop
 from wherein.errors import WhereinError
-
-PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 
 
 class MotionName(StrEnum):
@@ -41,7 +40,7 @@ def register(
     Example: wherein register scene.png motif.png --motion similarity
     """
     if draw is not None:
-        _check_target(draw, overwrite)
+        check_drawing(draw, overwrite)
     matrix = _matrix(start)
     from wherein.cli import work
 
@@ -56,16 +55,6 @@ def register(
     say({**record, "seconds": round(time.perf_counter() - began, 4)})
     if draw is not None and picture is not None:
         _save(picture, draw)
-
-
-def _check_target(path: Path, overwrite: bool) -> None:
-    """Before any work: can a picture go there?"""
-    if path.suffix.lower() not in PICTURES:
-        stop(f"--draw {path} must end in one of {', '.join(PICTURES)}", USAGE)
-    if path.is_dir():
-        stop(f"--draw {path} is a folder; give a file in it", USAGE)
-    if path.exists() and not overwrite:
-        stop(f"{path} exists; give another name or --overwrite", USAGE)
 
 
 def _save(picture: Any, path: Path) -> None:
