@@ -13,6 +13,7 @@ from wherein import __version__
 from wherein.demo import ROBOT
 from wherein.demo.scene import SCALE, photograph, stage
 from wherein.images.load import Picture
+from wherein.making import findings
 from wherein.studio.draft import Draft
 from wherein.studio.exports import export
 from wherein.studio.previews import preview
@@ -63,6 +64,7 @@ class Api:
             ("DELETE", "/api/scenes/{key}", self.drop_scene),
             ("POST", "/api/templates", self.make_template),
             ("GET", "/api/templates/{key}", self.template),
+            ("GET", "/api/templates/{key}/findings", self.findings),
             ("POST", "/api/templates/{key}/save", self.save),
             ("POST", "/api/detections", self.detect),
             ("GET", "/api/calibration", self.calibration),
@@ -122,9 +124,13 @@ class Api:
         return {}
 
     def make_template(self, draft: Draft) -> Answer:
-        """Cut a draft's template out, and say what makes it hard to find."""
+        """Cut a draft's template out."""
         key, template = self.workshop.compile(draft)
-        return {"id": key} | self.workshop.describe(template)
+        return {"id": key, "leaves": template.parts.leaves}
+
+    def findings(self, key: str) -> Answer:
+        """What makes a template hard to find."""
+        return {"findings": [finding.to_dict() for finding in findings(self.workshop.templates[key])]}
 
     def template(self, key: str) -> Response:
         """A template's .zip."""

@@ -1,6 +1,6 @@
 """A draft: an object as it is outlined in the page, on a picture that the studio holds."""
 
-from typing import Annotated, Self
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
@@ -57,7 +57,7 @@ class Draft(_Message):
     order: tuple[Name, ...] = ()
 
     @model_validator(mode="after")
-    def _outlined(self) -> Self:
+    def _outlined(self) -> "Draft":
         if not any(part.points is not None for part in self.parts):
             raise ValueError("nothing is outlined yet: draw around the object first")
         return self

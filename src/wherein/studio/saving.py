@@ -6,7 +6,6 @@ from typing import Any
 
 from wherein.errors import ArgumentError
 from wherein.template import Template
-from wherein.template.bundle import DESCRIPTION
 
 
 @dataclass
@@ -31,29 +30,21 @@ class Target:
         """
         if self.path is None:
             raise ArgumentError("the studio was started without a place to save to: download the template")
-        self._check(self.path)
+        name = self.path.name
+        if self.path.exists() and not (self.overwrite or self.ours):
+            raise ArgumentError(
+                f'"{name}" exists: download the template, or start the studio with --overwrite'
+            )
         try:
             template.save(self.path, overwrite=True)
+        except ArgumentError as error:
+            raise ArgumentError(str(error).replace(str(self.path), f'"{name}"')) from error
         except OSError as error:
-            raise ArgumentError(
-                f'"{self.path.name}" cannot be written: {error.strerror or "why is not known"}'
-            ) from error
+            reason = error.strerror or "the system does not say why"
+            raise ArgumentError(f'"{name}" cannot be written: {reason}') from error
         self.ours = True
-        return self.path.name
+        return name
 
     def to_dict(self) -> dict[str, Any] | None:
         """What the page may know of it."""
         return None if self.path is None else {"name": self.path.name}
-
-    def _check(self, path: Path) -> None:
-        if not path.exists() or self.ours:
-            return
-        if not self.overwrite:
-            raise ArgumentError(
-                f'"{path.name}" exists: download the template, or start the studio with --overwrite'
-            )
-        # A folder is replaced with all that is in it, so it must be a template's and not somebody's home.
-        if path.is_dir() and any(path.iterdir()) and not (path / DESCRIPTION).is_file():
-            raise ArgumentError(
-                f'"{path.name}" is a folder without {DESCRIPTION}: only templates are replaced'
-            )

@@ -11,7 +11,6 @@ from wherein.detect import Detections, Detector
 from wherein.detect.finder import Range
 from wherein.errors import require
 from wherein.images.load import Picture, load_picture
-from wherein.making import findings
 from wherein.report.markup import rarity
 from wherein.studio.calibrating import Calibrator, Ground
 from wherein.studio.compiling import Sheet, compiled
@@ -145,16 +144,6 @@ class Workshop:
             draft = draft.model_copy(update={"picture": ""})
         template = compiled(draft, sheet)
         return self.templates.put(template), template
-
-    def describe(self, template: Template) -> dict[str, Any]:
-        """What the page shows about a template."""
-        width, height = template.size
-        return {
-            "width": width,
-            "height": height,
-            "leaves": template.parts.leaves,
-            "findings": [finding.to_dict() for finding in findings(template)],
-        }
 
     def find(self, wish: Wish, scene: Scene) -> Found:
         """Look for the template in a scene, by the best calibration that there is now."""

@@ -58,6 +58,7 @@ export const picture = (id) => bitmap(`/api/pictures/${id}`);
 export const scene = (id) => bitmap(`/api/scenes/${id}`);
 export const dropScene = (id) => told(`/api/scenes/${id}`, { method: "DELETE" });
 export const makeTemplate = (draft, signal) => told("/api/templates", { ...posted(draft), signal });
+export const findings = (id, signal) => told(`/api/templates/${id}/findings`, { signal });
 export const saveTemplate = (id) => told(`/api/templates/${id}/save`, { method: "POST" });
 export const detect = (wish, signal) => told("/api/detections", { ...posted(wish), signal });
 export const calibration = () => told("/api/calibration");

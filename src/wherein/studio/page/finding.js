@@ -20,7 +20,7 @@ async function cut() {
   if (!draft.picture || !outlined(draft).length) {
     cutting?.abort.abort();
     cutting = null;
-    return update({ template: null, problem: null, checking: false });
+    return update({ template: null, problem: null, findings: null, checking: false });
   }
   if (cutting?.draft === draft) return cutting.done;
   cutting?.abort.abort();
@@ -32,11 +32,25 @@ async function cut() {
 async function sent(draft, signal) {
   try {
     const template = await api.makeTemplate(toMessage(draft), signal);
-    if (now().draft === draft) update({ template, problem: null, checking: false });
+    if (now().draft !== draft) return;
+    update({ template, problem: null });
+    check(template, signal);
   } catch (error) {
     if (error.name === "AbortError") return;
     if (!(error instanceof api.StudioError)) throw error;
-    if (now().draft === draft) update({ template: null, problem: error.message, checking: false });
+    if (now().draft === draft) update({ template: null, problem: error.message, findings: null, checking: false });
+  }
+}
+
+/** Ask what makes it hard to find, which takes longer than to cut it out. */
+async function check(template, signal) {
+  try {
+    const { findings } = await api.findings(template.id, signal);
+    if (now().template === template) update({ findings, checking: false });
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    update({ findings: null, checking: false });
+    complain(error);
   }
 }
 

@@ -13,8 +13,9 @@ const state = {
   corner: null, // the index of a corner of its outline
   redrawn: null, // the id of a part whose outline is drawn anew
   pose: {}, // degrees by part, to try joints
-  template: null, // what the server made of the draft: { id, leaves, findings }
+  template: null, // what the server made of the draft: { id, leaves }
   problem: null, // why it could not
+  findings: null, // what makes it hard to find
   checking: false,
   scenes: [],
   scene: null, // the id of the one that is shown
