@@ -36,6 +36,7 @@ ORDER = [
     "detect",
     "report",
     "making",
+    "video",
     "demo",
     "studio",
     "cli",

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wherein.detect import Calibration, Detection, Detections, Detector
+    from wherein.detect import Calibration, Detection, Detections, Detector, Tracker
     from wherein.errors import ArgumentError, MissingError, PictureError, TemplateError, WhereinError
     from wherein.evidence import certainty
     from wherein.registration import Registration, register
@@ -25,6 +25,7 @@ __all__ = [
     "Status",
     "Template",
     "TemplateError",
+    "Tracker",
     "WhereinError",
     "certainty",
     "register",
@@ -35,6 +36,7 @@ _HOMES = {
     "Detection": "wherein.detect",
     "Detections": "wherein.detect",
     "Detector": "wherein.detect",
+    "Tracker": "wherein.detect",
     "ArgumentError": "wherein.errors",
     "MissingError": "wherein.errors",
     "PictureError": "wherein.errors",

@@ -107,3 +107,16 @@ def test_frames_nest() -> None:
     wrist = np.array((136.0, 40.0, 1.0))
     np.testing.assert_allclose(nested["wrist"] @ wrist, nested["arm"] @ wrist)
     assert between(angle(nested["hand"]), 40 + 20 - 50) < 1e-9
+
+
+@pytest.mark.parametrize("size", [(100, 100), (1200, 900)])
+def test_joints_of_large_templates_are_drawn_no_more_exactly_than_those_of_small_ones(
+    size: tuple[int, int],
+) -> None:
+    """In canvas pixels: a hundredth of the diagonal, and not less than what a fit can tell."""
+    made = template(group("r"), leaf("a", "r", noise(9, 9), (3.0, 4.0), (2.0, 2.0), turn=20.0), size=size)
+    (piece,) = Pieces.of(made).pieces
+    allowed = max(2.5, 0.01 * float(np.hypot(*size)))
+    moved = np.repeat(np.eye(3)[None], 2, axis=0)
+    moved[:, 0, 2] = (allowed - 0.1, allowed + 0.1)
+    assert at_joint(piece, np.repeat(np.eye(3)[None], 2, axis=0), moved, 2.5).tolist() == [True, False]

@@ -3,5 +3,6 @@
 from wherein.detect.calibrate import Calibration, calibrate
 from wherein.detect.detections import Detection, Detections, PartFound
 from wherein.detect.detector import Detector
+from wherein.detect.tracking import Tracker
 
-__all__ = ["Calibration", "Detection", "Detections", "Detector", "PartFound", "calibrate"]
+__all__ = ["Calibration", "Detection", "Detections", "Detector", "PartFound", "Tracker", "calibrate"]

@@ -6,7 +6,7 @@ left of the scale is between 1/√2 and √2.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,12 +14,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.detect.finder import Finder, Judged, Range, Steps
+from wherein.detect.following import follow
 from wherein.detect.hypotheses import SURE
 from wherein.detect.placing import scales
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
-from wherein.pyramid import enlarge, reduce
+from wherein.pyramid import Poses, enlarge, reduce
 from wherein.search.levels import SceneLevels
 from wherein.template import Template, Tree
 from wherein.template.tree import Part
@@ -45,9 +46,21 @@ class Band:
 
     def __call__(self, scene: Float[Tensor, "C H W"], enough: float, threads: int, polished: float) -> Judged:
         """Polished hypotheses, in the pixels of the scene and of the template as they are."""
-        levels = SceneLevels(pool(scene, self.scene) if self.scene > 1 else scene)
-        found = self.finder(levels, enough, threads)
-        found = found[np.flatnonzero(found.scores >= polished)]
+        levels = self._levels(scene)
+        return self._polished(levels, self.finder(levels, enough, threads), polished)
+
+    def follow(self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float, polished: float) -> Judged:
+        """The same near known places."""
+        levels = self._levels(scene)
+        ours = np.linalg.inv(enlarge(self.scene)) @ roots @ np.linalg.inv(reduce(self.canvas))
+        return self._polished(levels, follow(self.finder, levels, ours, enough), polished)
+
+    def _levels(self, scene: Float[Tensor, "C H W"]) -> SceneLevels:
+        return SceneLevels(pool(scene, self.scene) if self.scene > 1 else scene)
+
+    def _polished(self, levels: SceneLevels, found: Judged, least: float) -> Judged:
+        """Those with at least a score, at full size and in the pixels of scene and template as they are."""
+        found = found[np.flatnonzero(found.scores >= least)]
         found = self._of_size(self.finder.polish(levels, found))
         if self.scene == self.canvas == 1:
             return found
@@ -60,6 +73,19 @@ class Band:
         low, high = self.finder.ranges.scale
         sizes = scales(found.placed.frames[self.finder.pieces.tree.root])
         return found[np.flatnonzero((sizes > low / _ADRIFT) & (sizes < high * _ADRIFT))]
+
+    @property
+    def octave(self) -> int:
+        """The power of 2 by which scales are those of the finder."""
+        return round(math.log2(self.scene / self.canvas))
+
+
+def together(found: Sequence[Judged]) -> Judged:
+    """All hypotheses, one list after the other."""
+    first, *rest = found
+    for other in rest:
+        first = first.and_also(other)
+    return first
 
 
 class Bands:
@@ -92,10 +118,23 @@ class Bands:
             polished: the least score that goes on to full size; by default a little below what is enough.
         """
         least = _LIKELY * enough if polished is None else polished
-        first, *rest = (band(scene, enough, threads, least) for band in self.bands)
-        for other in rest:
-            first = first.and_also(other)
-        return first
+        return together([band(scene, enough, threads, least) for band in self.bands])
+
+    def follow(self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float) -> Judged:
+        """Hypotheses near known places, each in the band of its scale.
+
+        Arguments:
+            scene: where to look.
+            roots: (N, 3, 3) canvas → scene, N > 0.
+            enough: the score of a sure find.
+        """
+        sizes = np.log2(np.maximum(scales(roots), 1e-9))
+        middles = [math.log2(math.prod(band.finder.ranges.scale)) / 2 + band.octave for band in self.bands]
+        nearest = np.abs(sizes[:, None] - np.array(middles)).argmin(1)
+        least = _LIKELY * enough
+        return together(
+            [self.bands[k].follow(scene, roots[nearest == k], enough, least) for k in np.unique(nearest)]
+        )
 
 
 def octaves(low: float, high: float) -> list[tuple[int, tuple[float, float]]]:

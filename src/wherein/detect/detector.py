@@ -3,11 +3,15 @@
 import math
 import os
 import time
+from collections.abc import Callable
 
+import numpy as np
 import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
 
 from wherein.detect.calibrate import Calibration, Progress
-from wherein.detect.detections import Detections
+from wherein.detect.detections import Detection, Detections
 from wherein.detect.finder import Range
 from wherein.detect.keeping import calibration_for
 from wherein.detect.methods import METHODS, PAPER_THRESHOLD, ByPaper, ByPieces, Search
@@ -100,10 +104,45 @@ class Detector:
             scene: a path, an array, a tensor or a PIL image.
             color: "rgb", or "bgr" for arrays that come from OpenCV.
         """
+        return self._found(scene, color, lambda pixels: self.search(pixels, self.max_instances))
+
+    def follow(
+        self, scene: Source, before: ArrayLike, color: str = "rgb", everywhere: bool = False
+    ) -> Detections:
+        """What is found near places where it was, or is expected: faster than a look at everything.
+
+        Arguments:
+            scene, color: as of a call.
+            before: (N, 3, 3) or (N, 2, 3), canvas → scene: `matrix` of earlier detections, one at least.
+            everywhere: look at all other places as well.
+
+        Raises:
+            ArgumentError: there is no such place, or the detector's method is not "fast".
+        """
+        search, matrices = self.search, np.asarray(before, dtype=np.float64)
+        require(
+            isinstance(search, ByPieces),
+            'this detector has method="paper", which knows no start: use the default to follow objects',
+        )
+        require(
+            matrices.ndim == 3 and len(matrices) > 0 and matrices.shape[1:] in ((2, 3), (3, 3)),
+            f"before has shape {matrices.shape}: give (N, 2, 3) or (N, 3, 3) with N > 0, the matrices of "
+            "earlier detections",
+        )
+        assert isinstance(search, ByPieces)
+        roots = np.repeat(np.eye(3)[None], len(matrices), axis=0)
+        roots[:, :2] = matrices[:, :2]
+        return self._found(
+            scene, color, lambda pixels: search.follow(pixels, roots, self.max_instances, everywhere)
+        )
+
+    def _found(
+        self, scene: Source, color: str, search: Callable[[Tensor], tuple[Detection, ...]]
+    ) -> Detections:
         picture = load_picture(scene, color=color, role="scene")
         began = time.perf_counter()
         with torch.no_grad():
-            items = self.search(picture.pixels.detach().float().cpu(), self.max_instances)
+            items = search(picture.pixels.detach().float().cpu())
         return Detections(items, self.template.name, picture, time.perf_counter() - began)
 
     def occurrence(self, scene: Source, color: str = "rgb") -> dict[str, Map]:

@@ -33,18 +33,42 @@ def draw_detections(scene: Picture, items: Sequence["Detection"]) -> Image.Image
 
     A part that was found has a full line in its colour, one that was not a grey dashed one where it would be.
     """
+    zoom = min(_MOST, -(-_SMALL // max(scene.pixels.shape[-2:])))
+    palette = _palette(items)
+    image = _outlined(scene, items, palette, zoom)
+    font = ImageFont.load_default(max(13, min(24, image.width // 80)))
+    _numbers(image, items, range(1, len(items) + 1), zoom, font)
+    return with_legend(image, items, palette, font)
+
+
+def draw_frame(scene: Picture, items: Sequence["Detection"], numbers: Sequence[int]) -> Image.Image:
+    """The same as a frame of a video: of the scene's size, without a legend.
+
+    Arguments:
+        scene: the frame.
+        items: what was found in it.
+        numbers: of each one's track.
+    """
+    image = _outlined(scene, items, _palette(items), 1)
+    _numbers(image, items, numbers, 1, ImageFont.load_default(max(11, min(24, image.width // 60))))
+    return image
+
+
+def _palette(items: Sequence["Detection"]) -> dict[str, Color]:
+    return colors(dict.fromkeys(name for item in items for name, part in item.parts.items() if part.leaf))
+
+
+def _outlined(
+    scene: Picture, items: Sequence["Detection"], palette: dict[str, Color], zoom: int
+) -> Image.Image:
+    """The scene, enlarged, with the outlines; drawn at twice the size, so that lines are smooth."""
     image = _to_image(scene)
-    zoom = min(_MOST, -(-_SMALL // max(image.size)))
     fine = 2 if zoom * max(image.size) < _LARGE else 1
     image = image.resize((image.width * zoom * fine, image.height * zoom * fine), Image.Resampling.BICUBIC)
-    palette = colors(dict.fromkeys(name for item in items for name, part in item.parts.items() if part.leaf))
     pen = ImageDraw.Draw(image)
     for item in items:
         _outlines(pen, item, palette, zoom * fine, fine)
-    image = image.reduce(fine) if fine > 1 else image
-    font = ImageFont.load_default(max(13, min(24, image.width // 80)))
-    _numbers(image, items, zoom, font)
-    return with_legend(image, items, palette, font)
+    return image.reduce(fine) if fine > 1 else image
 
 
 def _to_image(scene: Picture) -> Image.Image:
@@ -80,11 +104,13 @@ def dashes(corners: Sequence[Corner], length: float) -> Iterator[tuple[Corner, C
             yield (x0 + a * (x1 - x0), y0 + a * (y1 - y0)), (x0 + b * (x1 - x0), y0 + b * (y1 - y0))
 
 
-def _numbers(image: Image.Image, items: Sequence["Detection"], zoom: int, font: Font) -> None:
+def _numbers(
+    image: Image.Image, items: Sequence["Detection"], numbers: Sequence[int], zoom: int, font: Font
+) -> None:
     """Above each object its number and score, on paper of its own; within the frame and not on another's."""
     pen = ImageDraw.Draw(image)
     taken: list[Box] = []
-    for number, item in enumerate(items, 1):
+    for number, item in zip(numbers, items, strict=True):
         polygons = [part.polygon for part in item.parts.values() if part.leaf]
         corners = np.array(_scaled(np.concatenate(polygons), zoom))
         text = f"{number}: {item.score:.2f}"

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from wherein.detect.evidence import FOUND, information, score
 from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker, despite_covers, likely
+from wherein.detect.hidden import place_beyond
 from wherein.detect.hypotheses import SURE, from_pairs, from_singles, settled
 from wherein.detect.pieces import Piece, Pieces
 from wherein.detect.placing import LOOSE, TIGHT, Placed, at_joint, place, scales
+from wherein.detect.polishing import body_at_rest, limb_at_rest
 from wherein.motion import Motion
 from wherein.pyramid import Poses
 from wherein.search.levels import Descended, SceneLevels, descend, seen
@@ -61,10 +63,7 @@ class Judged:
     def and_also(self, other: "Judged") -> "Judged":
         """Both, those of `self` first."""
         return Judged(
-            Placed(
-                {h: np.concatenate((f, other.placed.frames[h])) for h, f in self.placed.frames.items()},
-                {h: np.concatenate((z, other.placed.zncc[h])) for h, z in self.placed.zncc.items()},
-            ),
+            self.placed.and_also(other.placed),
             {h: np.concatenate((part, other.seen[h])) for h, part in self.seen.items()},
             np.concatenate((self.scores, other.scores)),
         )
@@ -141,20 +140,20 @@ class Finder:
         assert self.of_body is not None, "a template with a body"
         fitting = self.of_body.fitting
         found = likely(self.of_body(scene, threads))
-        found = despite_covers(scene, fitting, self._motion, Stage(fitting.judged, 12, pixels=1200), found)
+        found = despite_covers(scene, fitting, self.motion, Stage(fitting.judged, 12, pixels=1200), found)
         root = self.pieces.tree.root
         placed = Placed({root: found.poses @ fitting.away}, {root: found.zncc})
-        return self.judge(scene, self._with_limbs(scene, placed))
+        return self.judge(scene, self.with_limbs(scene, placed))
 
     def by_limbs(self, scene: SceneLevels, enough: float, threads: int = 1) -> Judged:
         """Hypotheses from pairs of limbs; where that is not enough, from single ones."""
         found = self._seek_limbs(scene, threads)
         pairs = from_pairs(found, self.leading, self.weights, self.ranges.scale, _HYPOTHESES, self.reason)
-        judged = self._from_roots(scene, pairs)
+        judged = self.from_roots(scene, pairs)
         if judged.scores.max(initial=0.0) >= enough and self._sure_pieces(judged.placed)[0] > 1:
             return judged
         singles = from_singles(found, self.leading, self.weights)
-        return judged.and_also(self._from_roots(scene, singles))
+        return judged.and_also(self.from_roots(scene, singles))
 
     def _sure_pieces(self, placed: Placed) -> NDArray[np.int64]:
         """How many pieces of each hypothesis are there beyond doubt: with one alone, the root is a guess."""
@@ -172,10 +171,10 @@ class Finder:
             for home, one in zip(seekers, ended, strict=True)
         }
 
-    def _from_roots(self, scene: SceneLevels, roots: Poses) -> Judged:
+    def from_roots(self, scene: SceneLevels, roots: Poses) -> Judged:
         """Pieces placed about guessed roots, the roots about the pieces, and the pieces again."""
         hung, root = self.pieces.hung_on_root, self.pieces.tree.root
-        placed = self._with_limbs(scene, Placed({root: roots}, {}), LOOSE)
+        placed = self.with_limbs(scene, Placed({root: roots}, {}), LOOSE)
         trust = {piece.home: information(placed.zncc[piece.home]) for piece in hung}
         told = sum(self.weights[home] * trust[home] for home in trust)
         best = np.argsort(-np.asarray(told), kind="stable")[:_HYPOTHESES]
@@ -184,7 +183,7 @@ class Finder:
         placed = Placed({root: roots}, {})
         if self.pieces.body is not None:
             placed = self._with_body(scene, placed)
-        return self.judge(scene, self._with_limbs(scene, placed))
+        return self.judge(scene, self.with_limbs(scene, placed))
 
     def _sizes(
         self, scene: SceneLevels, placed: Placed, trust: Mapping[str, NDArray[np.float64]]
@@ -212,20 +211,32 @@ class Finder:
         found = Descended(placed.frames[root] @ fitting.rest, np.zeros(0))
         for factor in (4, 2):
             stage = Stage(max(min(factor, fitting.near), fitting.judged), 8, pixels=600)
-            found = descend(scene, fitting.levels, self._motion, stage, found.poses)
+            found = descend(scene, fitting.levels, self.motion, stage, found.poses)
         # One that is covered says nothing, and must not pull the limbs aside.
         sure = self.weights[body.home] * information(found.zncc) >= FOUND
         frames = np.where(sure[:, None, None], found.poses @ fitting.away, placed.frames[root])
         return Placed({root: frames}, {root: np.where(sure, found.zncc, -1.0)})
 
     @property
-    def _motion(self) -> Motion:
+    def motion(self) -> Motion:
+        """Of the body."""
         return EUCLIDEAN if self.ranges.fixed else SIMILARITY
 
-    def _with_limbs(self, scene: SceneLevels, placed: Placed, tolerance: float = TIGHT) -> Placed:
+    def with_limbs(self, scene: SceneLevels, placed: Placed, tolerance: float = TIGHT) -> Placed:
+        """Every limb about the root, or about the limb that it hangs on."""
         for piece in self.pieces.limbs:
-            placed = place(scene, placed, self.fittings[piece.home], tolerance)
+            fitting = self.fittings[piece.home]
+            placed = place(scene, placed, fitting, tolerance)
+            if piece.parent in self.fittings and piece.parent != self.pieces.tree.root:
+                lost = np.flatnonzero(~self._found(placed, piece.parent) & ~self._found(placed, piece.home))
+                beyond = place_beyond(scene, placed[lost], fitting, self.fittings[piece.parent])
+                told = np.flatnonzero(self._found(beyond, piece.home))
+                placed = placed.with_rows(lost[told], beyond[told])
         return placed
+
+    def _found(self, placed: Placed, home: str) -> NDArray[np.bool_]:
+        """Under which hypotheses a piece is there."""
+        return self.weights[home] * information(placed.zncc[home]) >= FOUND
 
     def judge(self, scene: SceneLevels, placed: Placed) -> Judged:
         """The score of each hypothesis, the best first."""
@@ -244,10 +255,14 @@ class Finder:
         placed = judged.placed
         for piece in self.pieces.pieces:
             fitting, before = self.fittings[piece.home], placed.frames[piece.home]
-            found = self._at_full_size(scene, fitting, before @ fitting.rest)
-            frames, zncc = found.poses @ fitting.away, placed.zncc[piece.home]
+            zncc, limb = placed.zncc[piece.home], piece.parent != piece.home
+            if limb:
+                found = limb_at_rest(scene, fitting, placed.frames[piece.parent], before @ fitting.rest)
+            else:
+                found = body_at_rest(scene, fitting, self.motion, before @ fitting.rest)
+            frames = found.poses @ fitting.away
             good = (found.zncc >= zncc - _WORSE) & (zncc > 0)
-            if piece.parent != piece.home:
+            if limb:
                 good &= at_joint(piece, placed.frames[piece.parent], frames, TIGHT)
             frames = np.where(good[:, None, None], frames, before)
             placed = placed.with_piece(piece.home, frames, np.where(good, found.zncc, zncc))
@@ -264,11 +279,3 @@ class Finder:
         seen = placed.zncc.get(root, np.full(len(placed), -1.0)) > 0
         roots = np.where(seen[:, None, None], placed.frames[root], roots)
         return replace(placed, frames={**placed.frames, root: roots})
-
-    def _at_full_size(self, scene: SceneLevels, fitting: Fitting, poses: Poses) -> Descended:
-        """Where poses come to rest, with the ZNCC that they have at the scale where they are judged."""
-        motion = self._motion if fitting.piece.home == self.pieces.tree.root else EUCLIDEAN
-        stage, judging = Stage(1, 30, tolerance=1e-3), Stage(fitting.judged, 0)
-        ended = descend(scene, fitting.levels, motion, stage, poses)
-        ended = despite_covers(scene, fitting, motion, stage, ended)
-        return descend(scene, fitting.levels, motion, judging, ended.poses)

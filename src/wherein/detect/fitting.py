@@ -20,7 +20,7 @@ _POINTS, _SIDE, _PURE = 140, 5, 0.45
 """The least that a motif is reduced to for the first look: points, pixels across, and the share of its pixels
 that are not half background."""
 
-_BASIN = 1.5
+BASIN = 1.5
 """Pixels of the scale from which a point of the motif finds home."""
 
 
@@ -87,7 +87,7 @@ class Fitting:
         motif, (x, y) = self.piece.motif, self.piece.carrier.at
         corners = [(x + i, y + j) for i in (0, motif.width - 1) for j in (0, motif.height - 1)]
         reach = max(math.dist(corner, self.piece.joint) for corner in corners)
-        return 2 * math.degrees(math.atan2(_BASIN * self.near, reach))
+        return 2 * math.degrees(math.atan2(BASIN * self.near, reach))
 
     @cached_property
     def judged(self) -> int:
@@ -168,7 +168,7 @@ def distinct(found: Descended, motif: Motif, count: int) -> Descended:
 def likely(found: Descended, few: int = 3) -> Descended:
     """Those that are not far behind the best, and the first few in any case; the best come first."""
     kept = (found.zncc >= _BEHIND * found.zncc.max(initial=0.0)) | (np.arange(len(found.zncc)) < few)
-    return Descended(found.poses[kept], found.zncc[kept])
+    return found[np.flatnonzero(kept)]
 
 
 def despite_covers(
@@ -178,11 +178,16 @@ def despite_covers(
 
     Something in front of a piece pulls it aside; where nothing is, trusting all pixels alike is more exact.
     """
-    covered = np.flatnonzero((found.zncc < _COVERED) & (found.zncc > 0))
-    again = descend(scene, fitting.levels, motion, stage, found.poses[covered], robust=True)
+    unsure = covered(found)
+    again = descend(scene, fitting.levels, motion, stage, found.poses[unsure], robust=True)
     poses, zncc = found.poses.copy(), found.zncc.copy()
-    poses[covered], zncc[covered] = again.poses, again.zncc
+    poses[unsure], zncc[unsure] = again.poses, again.zncc
     return Descended(poses, zncc)
+
+
+def covered(found: Descended) -> NDArray[np.int64]:
+    """Which poses fit so badly that something may be in front of them."""
+    return np.flatnonzero((found.zncc < _COVERED) & (found.zncc > 0))
 
 
 def best_of_each(found: Descended, groups: int, count: int = 1) -> Descended:

@@ -95,7 +95,7 @@ def _agreeing(
     if abs(apart) < 2 * _JOINT:
         return np.zeros((0, 3, 3)), np.zeros(0)
     linear = (ends[1] - ends[0]) / apart
-    size, tolerance = np.abs(linear), (_JOINT + a.slack + b.slack) / abs(apart)
+    size, tolerance = np.abs(linear), (max(_JOINT, a.play + b.play) + a.slack + b.slack) / abs(apart)
     fits = (size > scale[0] * (1 - tolerance)) & (size < scale[1] * (1 + tolerance))
     for piece, poses, axis in ((a, of_a.poses, 1), (b, of_b.poses, 0)):
         turned = np.expand_dims(_complex(poses[:, :2, 0]), axis) / np.where(size > 0, linear, 1)

@@ -5,6 +5,7 @@ from itertools import permutations
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from wherein.detect.fitting import EUCLIDEAN
 from wherein.images.motif import Motif
@@ -16,14 +17,14 @@ from wherein.template import Template
 from wherein.template.pose import placed
 from wherein.template.tree import Point
 
-_ALIKE = 0.6
+ALIKE = 0.6
 """ZNCC from which two parts are told as alike."""
 
 _SIZES = 1.5
 """Parts that differ more in area are not compared: the smaller fits on a piece of anything."""
 
-_APART = 15.0
-"""Degrees from which a turn counts as another pose: smaller ones the descent brings home."""
+_APART, _LOOK = 15.0, 5.0
+"""Degrees from which a turn counts as another pose, and from one look to the next."""
 
 
 def alike(template: Template) -> list[tuple[str, str, float]]:
@@ -36,29 +37,39 @@ def alike(template: Template) -> list[tuple[str, str, float]]:
         pair = (min(a, b), max(a, b))
         fit = _fit(first, second, _all_around(first, second), steps=20)
         found[pair] = max(found.get(pair, -1.0), float(fit.zncc.max()))
-    alike_ones = [(a, b, round(zncc, 3)) for (a, b), zncc in found.items() if zncc >= _ALIKE]
+    alike_ones = [(a, b, round(zncc, 3)) for (a, b), zncc in found.items() if zncc >= ALIKE]
     return sorted(alike_ones, key=lambda pair: -pair[2])
 
 
 def self_alike(motif: Motif, joint: Point | None = None, reach: float = 180.0) -> tuple[float, float]:
-    """The turn by which a motif looks most like itself, in degrees, and its ZNCC; small turns do not count.
+    """The other turn by which a motif looks most like itself, in degrees, and its ZNCC.
+
+    Turns from which a descent comes home do not count: what changes slowly as it turns has but one best.
 
     Arguments:
         motif: what is turned.
-        joint: what it turns about, in its own pixels; None: anything, it is brought to rest.
+        joint: what it turns about, in its own pixels; None: anything.
         reach: ± degrees.
     """
-    step = 15.0 if joint is None else 5.0
-    angles = [float(angle) for angle in np.arange(-180.0, 180.0, step) if _APART <= abs(angle) <= reach]
-    if not angles:
-        return 0.0, -1.0
-    starts: Poses = np.stack(
-        [placed(angle, 1.0, p, p) for angle in angles for p in [joint or _centre(motif)]]
-    )
-    ended = _fit(motif, motif, starts, steps=20 if joint is None else 0)
-    turns = np.degrees(np.arctan2(ended.poses[:, 1, 0], ended.poses[:, 0, 0]))
-    zncc = np.where((np.abs(turns) >= _APART) & (np.abs(turns) <= reach + 1), ended.zncc, -1.0)
+    turns, zncc = _about_joint(motif, joint, reach) if joint is not None else _at_rest(motif)
+    zncc = np.where((np.abs(turns) >= _APART) & (np.abs(turns) <= reach + 1), zncc, -1.0)
     return float(turns[zncc.argmax()]), float(zncc.max())
+
+
+def _at_rest(motif: Motif) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Turns at which it rests on itself, and their ZNCC."""
+    ended = _fit(motif, motif, _all_around(motif, motif), steps=20)
+    return np.degrees(np.arctan2(ended.poses[:, 1, 0], ended.poses[:, 0, 0])), ended.zncc
+
+
+def _about_joint(motif: Motif, joint: Point, reach: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Turns about a joint, and their ZNCC where it is not less than at both turns beside."""
+    count = int(min(reach, 180.0) / _LOOK)
+    turns = np.linspace(-count * _LOOK, count * _LOOK, 2 * count + 1)
+    poses: Poses = np.stack([placed(float(turn), 1.0, joint, joint) for turn in turns])
+    zncc = np.pad(_fit(motif, motif, poses, steps=0).zncc, 1, constant_values=-1.0)
+    best = (zncc[1:-1] >= zncc[:-2]) & (zncc[1:-1] >= zncc[2:])
+    return turns, np.where(best, zncc[1:-1], -1.0)
 
 
 def _area(motif: Motif) -> float:

@@ -14,11 +14,12 @@ from wherein.detect.bands import Bands
 from wherein.detect.calibrate import Calibration, steps_of
 from wherein.detect.detections import Detection
 from wherein.detect.exclusion import apart
-from wherein.detect.finder import Range
+from wherein.detect.finder import Judged, Range
 from wherein.detect.network import PaperNetwork
 from wherein.detect.occurrence import Map, occurrence
 from wherein.detect.paper import PaperDetection, PaperDetector
 from wherein.errors import require
+from wherein.pyramid import Poses
 from wherein.template import Template
 
 METHODS = ("fast", "paper")
@@ -64,7 +65,28 @@ class ByPieces:
 
     def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> tuple[Detection, ...]:
         """The surest `count` instances."""
-        found = self.bands(scene, self.threshold, self.threads or torch.get_num_threads())
+        return self._told(self._everywhere(scene), count)
+
+    def follow(
+        self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
+    ) -> tuple[Detection, ...]:
+        """The surest `count` instances near known places.
+
+        Arguments:
+            scene: where to look.
+            roots: (N, 3, 3) canvas → scene, N > 0.
+            count: None: all.
+            everywhere: look at all other places as well.
+        """
+        found = self.bands.follow(scene, roots, self.threshold)
+        if everywhere:
+            found = found.and_also(self._everywhere(scene))
+        return self._told(found, count)
+
+    def _everywhere(self, scene: Float[Tensor, "3 H W"]) -> Judged:
+        return self.bands(scene, self.threshold, self.threads or torch.get_num_threads())
+
+    def _told(self, found: Judged, count: int | None) -> tuple[Detection, ...]:
         judged = apart(self.bands.whole, found, self.threshold, count)
         return tuple(assemble(self.bands.whole, judged, k) for k in range(len(judged.scores)))
 

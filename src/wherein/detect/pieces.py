@@ -18,9 +18,12 @@ from wherein.images.motif import Motif
 from wherein.images.render import paint
 from wherein.motion.field import lattice, transform
 from wherein.template import Template
-from wherein.template.pose import rotation
+from wherein.template.pose import rotations
 from wherein.template.tree import Matrix, Part, Point, Tree
 from wherein.warp import warp
+
+_PLAY = 0.01
+"""Of the canvas's diagonal: how exactly joints are drawn."""
 
 LEAST_VISIBLE = 0.3
 """Of a leaf: with less of it visible at rest, all of it is compared."""
@@ -38,6 +41,7 @@ class Piece:
         joint: what it turns about, on the canvas.
         turn: how far it may turn, ± degrees.
         slack: how far the joint itself may have moved with groups that have no picture, in canvas pixels.
+        play: how far the joint may be from where it was drawn, in canvas pixels.
         texture: of all leaves, Σ (x − x̄)² over mask and channels.
     """
 
@@ -48,6 +52,7 @@ class Piece:
     joint: Point
     turn: float
     slack: float
+    play: float
     texture: float
 
     @property
@@ -59,7 +64,7 @@ class Piece:
     def starts(self, step: float) -> Matrix:
         """(T, 3, 3): turns about the joint, no further than `step` degrees apart."""
         count = max(1, 1 + 2 * math.ceil(self.turn / step - 1e-9))
-        return np.stack([rotation(float(t), self.joint) for t in np.linspace(-self.turn, self.turn, count)])
+        return rotations(np.linspace(-self.turn, self.turn, count), self.joint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +122,8 @@ def _piece(template: Template, home: str, leaves: list[Part], homes: dict[str, l
         above = group.parent
     texture = sum(_texture(leaf) for leaf in leaves)
     motif = visible(template, leaves[0].name)
-    return Piece(home, tuple(leaves), motif, above or home, part.joint, min(turn, 180.0), slack, texture)
+    play, turn = _PLAY * math.hypot(*template.size), min(turn, 180.0)
+    return Piece(home, tuple(leaves), motif, above or home, part.joint, turn, slack, play, texture)
 
 
 def visible(template: Template, name: str) -> Motif:

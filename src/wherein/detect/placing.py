@@ -11,6 +11,7 @@ from wherein.detect.pieces import Piece
 from wherein.pyramid import Poses
 from wherein.search.levels import SceneLevels, descend
 from wherein.solve.schedule import Stage
+from wherein.template.tree import Point
 
 LOOSE, TIGHT = 6.0, 2.5
 """Canvas pixels by which a joint may seem to have moved: at a coarse scale or about a guessed root, and where
@@ -42,6 +43,19 @@ class Placed:
         return Placed(
             {home: frames[chosen] for home, frames in self.frames.items()},
             {home: zncc[chosen] for home, zncc in self.zncc.items()},
+        )
+
+    def with_rows(self, chosen: NDArray[np.int64], other: "Placed") -> "Placed":
+        """The same with some hypotheses replaced."""
+        rows = np.arange(len(self))
+        rows[chosen] = len(self) + np.arange(len(other))
+        return self.and_also(other)[rows]
+
+    def and_also(self, other: "Placed") -> "Placed":
+        """Both, those of `self` first."""
+        return Placed(
+            {home: np.concatenate((frames, other.frames[home])) for home, frames in self.frames.items()},
+            {home: np.concatenate((zncc, other.zncc[home])) for home, zncc in self.zncc.items()},
         )
 
     def with_piece(self, home: str, frames: Poses, zncc: NDArray[np.float64]) -> "Placed":
@@ -82,11 +96,29 @@ def place(scene: SceneLevels, placed: Placed, fitting: Fitting, tolerance: float
 
 def at_joint(piece: Piece, parents: Poses, frames: Poses, tolerance: float) -> NDArray[np.bool_]:
     """Whether each frame is its parent's, but for a turn about the joint within the limits."""
+    moved, turned = astray(piece, parents, frames), turns(parents, frames)
+    return (moved <= max(tolerance, piece.play) + piece.slack) & (np.abs(turned) <= piece.turn + _BEYOND)
+
+
+def astray(piece: Piece, parents: Poses, frames: Poses) -> NDArray[np.float64]:
+    """How far each frame has the joint from where its parent has it, in canvas pixels."""
     joint = np.array((*piece.joint, 1.0))
-    moved = np.linalg.norm(((frames - parents) @ joint)[:, :2], axis=1) / np.maximum(scales(parents), 1e-9)
+    return np.linalg.norm(((frames - parents) @ joint)[:, :2], axis=1) / np.maximum(scales(parents), 1e-9)
+
+
+def turns(parents: Poses, frames: Poses) -> NDArray[np.float64]:
+    """Degrees by which each frame is turned against its parent."""
     relative = np.linalg.inv(parents)[:, :2, :2] @ frames[:, :2, :2]
-    turned = np.degrees(np.arctan2(relative[:, 1, 0], relative[:, 0, 0]))
-    return (moved <= tolerance + piece.slack) & (np.abs(turned) <= piece.turn + _BEYOND)
+    return np.degrees(np.arctan2(relative[:, 1, 0], relative[:, 0, 0]))
+
+
+def turn_towards(piece: Piece, parents: Poses, frames: Poses, point: Point) -> NDArray[np.float64]:
+    """Degrees by which a piece must turn about its joint so that a canvas point of it lies in the direction
+    where each of the frames has it."""
+    joint, target = np.array((*piece.joint, 1.0)), np.array((*point, 1.0))
+    arm = (np.linalg.inv(parents) @ frames @ target - joint)[:, :2]
+    rest = (target - joint)[:2]
+    return np.degrees(np.arctan2(arm[:, 1], arm[:, 0]) - np.arctan2(rest[1], rest[0])) % 360.0
 
 
 def scales(frames: Poses) -> NDArray[np.float64]:

@@ -18,13 +18,13 @@ A damaged compressed TIFF makes libtiff write a line of its own to standard erro
 kept from it without redirecting that of the whole process.
 """
 
+import io
 import re
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from PIL import ExifTags, Image, ImageFile
 from PIL.BmpImagePlugin import BmpImageFile
@@ -35,6 +35,9 @@ from PIL.TiffImagePlugin import TiffImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
 from wherein.errors import PictureError, WhereinError
+
+Opened = io.BufferedReader | io.BytesIO
+"""A file that is open, or its bytes."""
 
 FORMATS = "PNG, JPEG, WebP, TIFF, BMP or GIF"
 
@@ -96,7 +99,7 @@ def decode(path: Path, max_pixels: int) -> Image.Image:
         return decode_open(file, max_pixels)
 
 
-def decode_open(file: BinaryIO, max_pixels: int) -> Image.Image:
+def decode_open(file: Opened, max_pixels: int) -> Image.Image:
     """As `decode`, of a file that is open already."""
     image = _open(file, max_pixels)
     check_size(image.size, max_pixels)
@@ -162,7 +165,7 @@ def _is_misread_tiff(image: TiffImageFile) -> bool:
     return bits == 12 or white_is_zero or planes or swapped
 
 
-def _open(file: BinaryIO, max_pixels: int) -> ImageFile.ImageFile:
+def _open(file: Opened, max_pixels: int) -> ImageFile.ImageFile:
     """Read the header only, with the reader that the file's first bytes ask for."""
     head = file.read(30)
     file.seek(0)
@@ -186,7 +189,7 @@ def _webp_size(head: bytes) -> tuple[int, int]:
     return int.from_bytes(head[26:28], "little") & 0x3FFF, int.from_bytes(head[28:30], "little") & 0x3FFF
 
 
-def _open_tiff(file: BinaryIO) -> TiffImageFile:
+def _open_tiff(file: Opened) -> TiffImageFile:
     with warnings.catch_warnings():
         # A directory that is cut off only warns, and then lacks its orientation, say.
         warnings.filterwarnings("error", module=r"PIL\.")
@@ -194,7 +197,7 @@ def _open_tiff(file: BinaryIO) -> TiffImageFile:
         return TiffImageFile(file)
 
 
-def _load(image: ImageFile.ImageFile, file: BinaryIO) -> ImageFile.ImageFile:
+def _load(image: ImageFile.ImageFile, file: Opened) -> ImageFile.ImageFile:
     """Decode the pixels, after the checks that Pillow leaves out."""
     if isinstance(image, PngImageFile):
         image.verify()  # of the checksums; uses the image up

@@ -25,15 +25,26 @@ def arranged(outlines: Sequence[Outline], name: str) -> dict[str, Outline]:
     """
     tree = _by_name(outlines)
     _check_parents(tree)
-    for outline in outlines:
-        if not outline.group and _children(tree, outline.name):
-            _split(tree, outline, name)
+    for part in [outline.name for outline in outlines if not outline.group]:
+        if _children(tree, part):
+            _split(tree, tree[part], name)
     roots = [part for part in tree.values() if part.parent is None]
     if len(roots) > 1:
         root = _free(tree, name, f"{name}_group")
         tree |= {part.name: replace(part, parent=root) for part in roots}
         tree[root] = Outline(root)
     return tree
+
+
+def heights(outlines: Sequence[Outline]) -> dict[str, int]:
+    """How many others each of them hangs on, one after the other; they are as `arranged` takes them."""
+    above = {outline.name: outline.parent for outline in outlines}
+
+    def height(name: str) -> int:
+        parent = above[name]
+        return 0 if parent is None else 1 + height(parent)
+
+    return {name: height(name) for name in above}
 
 
 def _by_name(outlines: Sequence[Outline]) -> dict[str, Outline]:

@@ -15,7 +15,7 @@ from torch import Tensor
 from wherein.errors import TemplateError, require
 from wherein.images.load import Picture, Source, load_picture
 from wherein.images.motif import Motif
-from wherein.making.arranging import arranged
+from wherein.making.arranging import arranged, heights
 from wherein.making.masking import Box, drawn
 from wherein.making.outline import Outline
 from wherein.template import Part, Template, Tree
@@ -40,8 +40,8 @@ def cut(
         picture: a path, an array, a tensor or a PIL image.
         outlines: the parts and groups, in any order.
         name: of the object.
-        paint_order: parts that have an outline, the lowest first; those that it leaves out lie on top, the
-            largest lowest, so that what lies on a body is above it.
+        paint_order: parts that have an outline, the lowest first; those that it leaves out lie on top. By
+            default what hangs on a part lies above it, and of parts beside each other the larger below.
         keep_covered: parts keep the pixels that parts above them cover.
 
     Raises:
@@ -60,11 +60,11 @@ def cut(
     source = load_picture(picture, role="picture")
     tree = arranged(outlines, name)
     masks, window = drawn((part for part in tree.values() if not part.group), source)
-    order = _order(masks, paint_order)
+    order = _order(masks, heights(outlines), paint_order)
     whole = torch.stack(list(masks.values())).sum(0).clamp_max(1)  # parts side by side leave no seam
     if not keep_covered:
         masks = _uncovered(masks, order)
-    pixels, frame = window.of(source.pixels).detach().float().cpu(), Box.around(whole)
+    pixels, frame = window.of(source.pixels).detach().float().cpu().clone(), Box.around(whole)
     origin = window.left + frame.left, window.top + frame.top
     parts = {
         part.name: _leaf(part, pixels, masks[part.name], frame, origin)
@@ -76,13 +76,15 @@ def cut(
     return Template(name, canvas, Tree(parts), order)
 
 
-def _order(masks: Mapping[str, Tensor], wanted: Sequence[str] | None) -> tuple[str, ...]:
-    by_size = sorted(masks, key=lambda name: -float(masks[name].sum()))
+def _order(
+    masks: Mapping[str, Tensor], height: Mapping[str, int], wanted: Sequence[str] | None
+) -> tuple[str, ...]:
+    natural = sorted(masks, key=lambda name: (height[name], -float(masks[name].sum())))
     first = list(dict.fromkeys(wanted or ()))
     for name in first:
         if name not in masks:
             raise TemplateError(f'paint_order names "{name}", which is not a part with an outline')
-    return (*first, *(name for name in by_size if name not in first))
+    return (*first, *(name for name in natural if name not in first))
 
 
 def _uncovered(masks: Mapping[str, Tensor], order: Sequence[str]) -> dict[str, Tensor]:
@@ -123,7 +125,10 @@ def _pivot(outline: Outline, origin: tuple[int, int]) -> tuple[float, float] | N
     """On the canvas, whose first pixel is the picture's pixel `origin`."""
     if outline.pivot is None:
         return None
-    x, y = map(float, outline.pivot)
+    try:
+        x, y = map(float, outline.pivot)
+    except (TypeError, ValueError):
+        x = y = math.nan
     if not (math.isfinite(x) and math.isfinite(y)):
-        raise TemplateError(f'the part "{outline.name}" has its pivot at ({x}, {y}): give two numbers')
+        raise TemplateError(f'the part "{outline.name}" has its pivot at {outline.pivot}: give x and y')
     return x - origin[0], y - origin[1]

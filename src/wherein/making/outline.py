@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
-from wherein.template.tree import Point
+if TYPE_CHECKING:
+    Place: TypeAlias = Sequence[float]
+    Polygon: TypeAlias = Sequence[Place] | NDArray[Any]
+else:
+    Place = Polygon = object  # under test beartype would answer a wrong type before our own error does
 
 TURN = 30.0
 """± degrees that a part may turn unless told, as in template.json."""
@@ -37,9 +40,9 @@ class Outline:
     """
 
     name: str
-    polygon: Sequence[Point] | NDArray[np.float64] | None = None
+    polygon: Polygon | None = None
     parent: str | None = None
-    pivot: Point | None = None
+    pivot: Place | None = None
     turn: float = TURN
     static: bool | None = None
     mask: NDArray[Any] | None = None

@@ -66,6 +66,9 @@ class Descended:
     poses: Poses
     zncc: NDArray[np.float64]
 
+    def __getitem__(self, chosen: NDArray[np.int64]) -> "Descended":
+        return Descended(self.poses[chosen], self.zncc[chosen])
+
 
 def descend(
     scene: SceneLevels, motif: MotifLevels, motion: Motion, stage: Stage, poses: Poses, robust: bool = False

@@ -8,10 +8,10 @@ q has the frame of its parent after a rotation about q,
 so a part moves with all that it hangs on, and joints stay where they are on the canvas.
 """
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wherein.errors import require
 from wherein.template.tree import Matrix, Point, Tree
@@ -19,9 +19,19 @@ from wherein.template.tree import Matrix, Point, Tree
 
 def rotation(degrees: float, about: Point = (0.0, 0.0)) -> Matrix:
     """A turn about a point; positive turns x towards y."""
-    c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    return rotations(np.array(float(degrees)), about)
+
+
+def rotations(degrees: NDArray[np.float64], about: Point) -> NDArray[np.float64]:
+    """Turns about a point, (…, 3, 3) for angles of shape (…)."""
+    c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
     x, y = about
-    return np.array(((c, -s, x - c * x + s * y), (s, c, y - s * x - c * y), (0.0, 0.0, 1.0)))
+    matrices = np.zeros((*np.shape(degrees), 3, 3))
+    matrices[..., 0, 0] = matrices[..., 1, 1] = c
+    matrices[..., 1, 0], matrices[..., 0, 1] = s, -s
+    matrices[..., 0, 2], matrices[..., 1, 2] = x - c * x + s * y, y - s * x - c * y
+    matrices[..., 2, 2] = 1.0
+    return matrices
 
 
 def placed(degrees: float, scale: float, at: Point, centre: Point) -> Matrix:

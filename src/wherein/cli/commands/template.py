@@ -26,7 +26,7 @@ def new(
         tuple[int, int, int, int] | None, typer.Option(help="The motif: left, top, width, height.")
     ] = None,
     polygon: Annotated[
-        str | None, typer.Option(help='The motif: "x,y x,y x,y …", or a .json with [[x, y], …].')
+        str | None, typer.Option(help='The motif: "x,y x,y x,y …", or a .json file of corners.')
     ] = None,
     image: Annotated[
         str | None, typer.Option(help="The annotation's picture, or the name or id of one in COCO's.")
@@ -34,9 +34,7 @@ def new(
     object_: Annotated[
         str | None, typer.Option("--object", help="Which object: labelme's group, COCO's group or id.")
     ] = None,
-    paint_order: Annotated[
-        str | None, typer.Option(help="Parts, the lowest first: body,claw. The largest by default.")
-    ] = None,
+    paint_order: Annotated[str | None, typer.Option(help="Parts, the lowest first: body,claw.")] = None,
     keep_covered: Annotated[
         bool, typer.Option("--keep-covered", help="Parts keep pixels that parts above them cover.")
     ] = False,

@@ -1,0 +1,132 @@
+"""Objects from frame to frame."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from detecting import made_up, off, photo, walker
+from wherein.detect import Detector, Tracker
+from wherein.errors import ArgumentError
+from wherein.template import Template
+from wherein.template.pose import matrices, placed
+from wherein.template.render import render
+
+GROUND = photo("coffee", 400, 280)
+
+
+@pytest.fixture(scope="module")
+def made() -> Template:
+    return walker()
+
+
+@pytest.fixture(scope="module")
+def detector(made: Template) -> Detector:
+    return Detector(made, calibration=made_up(made), threads=1)
+
+
+def frame(
+    made: Template, *poses: tuple[float, float, float, float], on: Tensor = GROUND
+) -> tuple[Tensor, list]:
+    """A frame with objects at (x, y), turned by degrees, their arms by more; and every part's matrix."""
+    scene, truth = on, []
+    for x, y, turn, arm in poses:
+        where = matrices(made.parts, placed(turn, 1.0, (x, y), made.centre), {"arm": arm, "leg": -arm / 2})
+        scene = render(scene, made, where)
+        truth.append(where)
+    return scene, truth
+
+
+def path(k: int) -> tuple[float, float, float, float]:
+    """Some 10 px and 4° a frame."""
+    return 120 + 9.0 * k, 110 + 5.0 * k, 10 + 4.0 * k, 25 * np.sin(k / 3)
+
+
+def test_one_is_followed_without_a_look_at_everything(made: Template, detector: Detector) -> None:
+    tracker, looked = Tracker(detector, every=100), []
+    for k in range(12):
+        scene, (truth,) = frame(made, path(k))
+        now = tracker(scene)
+        looked.append(now.searched)
+        assert now.tracks == (1,)
+        for name in ("trunk", "upper", "hand", "leg"):
+            pixels, degrees = off(made, name, now.found[0].parts[name].matrix, truth[name])
+            assert pixels < 1
+            assert degrees < 1
+    assert looked == [True] + 11 * [False]
+
+
+def test_following_finds_what_a_look_at_everything_finds(made: Template, detector: Detector) -> None:
+    (before, _), (scene, _) = frame(made, path(0)), frame(made, path(1))
+    followed = detector.follow(scene, [item.matrix for item in detector(before)])
+    searched = detector(scene)
+    np.testing.assert_allclose(followed[0].matrix, searched[0].matrix, atol=0.02)
+
+
+def test_who_is_lost_is_searched_anew_and_found_again(made: Template, detector: Detector) -> None:
+    tracker = Tracker(detector, every=100)
+    shown, _ = frame(made, path(0))
+    elsewhere, _ = frame(made, (290.0, 170.0, -120.0, 5.0))
+    assert tracker(shown).tracks == (1,)
+    gone = tracker(GROUND)
+    assert gone.searched
+    assert len(gone.found) == 0
+    back = tracker(elsewhere)
+    assert back.searched
+    assert back.tracks == (2,)
+
+
+def test_one_that_jumps_is_found_where_it_went(made: Template, detector: Detector) -> None:
+    tracker = Tracker(detector, every=100)
+    tracker(frame(made, path(0))[0])
+    jumped = tracker(frame(made, (290.0, 170.0, -120.0, 5.0))[0])
+    assert jumped.searched
+    assert len(jumped.found) == 1
+    assert jumped.tracks == (2,), "too far for one frame"
+
+
+def test_two_keep_their_numbers_and_newcomers_are_seen(made: Template, detector: Detector) -> None:
+    tracker, still = Tracker(detector, every=3), (300.0, 190.0, 100.0, 0.0)
+    numbers = []
+    for k in range(6):
+        objects = (path(0), still) if k >= 1 else (path(0),)
+        numbers.append(set(tracker(frame(made, *objects)[0]).tracks))
+    assert numbers[0] == {1}
+    assert numbers[-1] == {1, 2}
+    assert all(one <= other for one, other in itertools.pairwise(numbers))
+
+
+def test_with_as_many_as_there_can_be_nobody_is_looked_for(made: Template) -> None:
+    detector = Detector(made, max_instances=1, calibration=made_up(made), threads=1)
+    tracker = Tracker(detector, every=2)
+    assert [tracker(frame(made, path(k))[0]).searched for k in range(5)] == [True] + 4 * [False]
+
+
+def test_a_hidden_body_does_not_lose_the_object(made: Template, detector: Detector) -> None:
+    scene, _ = frame(made, path(0))
+    hidden = render(GROUND, made, matrices(made.parts, placed(10, 1, (120, 110), made.centre), {}), {"trunk"})
+    found = detector.follow(hidden, [detector(scene)[0].matrix])
+    assert len(found) == 1
+    assert not found[0].parts["trunk"].found
+    assert found[0].parts["hand"].found
+
+
+def test_following_over_octaves(made: Template) -> None:
+    detector = Detector(made, scale=(0.4, 1.0), calibration=made_up(made, scale=(0.4, 1.0)), threads=1)
+    for scale in (0.5, 0.95):
+        root = placed(20.0, scale, (150.0, 120.0), made.centre)
+        near = placed(24.0, scale * 1.02, (154.0, 117.0), made.centre)
+        scene = render(GROUND, made, matrices(made.parts, root, {"arm": 10.0}))
+        found = detector.follow(scene, [near])
+        assert len(found) == 1
+        assert found[0].scale == pytest.approx(scale, rel=0.01)
+
+
+def test_wrong_arguments(made: Template, detector: Detector) -> None:
+    with pytest.raises(ArgumentError, match=r"every is 0: give the number of frames"):
+        Tracker(detector, every=0)
+    for wrong in (np.zeros((0, 2, 3)), np.eye(3), np.zeros((2, 4, 4))):
+        with pytest.raises(ArgumentError, match=r"before has shape .* give \(N, 2, 3\)"):
+            detector.follow(torch.zeros(3, 50, 60), wrong)

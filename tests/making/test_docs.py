@@ -1,0 +1,44 @@
+"""docs/templates.md: its code runs, and its limits are those of the code."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from detecting import noise
+from wherein.making import checks
+from wherein.report.picture import to_image
+from wherein.template import Template
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "templates.md").read_text(encoding="utf-8")
+
+
+def test_the_python_block_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    to_image(noise(100, 180)).save(tmp_path / "picture.png")
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(block, {})
+    made = Template.load("crane")
+    assert list(made.parts) == ["crane", "body", "arm"]
+    assert made.parts["arm"].joint == (76, 21)
+    assert capsys.readouterr().out == ""
+
+
+def test_limits_are_those_of_the_code() -> None:
+    rows = dict(re.findall(r"^\| ([a-z ]+?) \| [^|]+ \| ([^|]+) \|$", PAGE, re.MULTILINE))
+    numbers = {kind: [float(n) for n in re.findall(r"\d+(?:\.\d+)?", told)] for kind, told in rows.items()}
+    assert {kind: told for kind, told in numbers.items() if told} == {
+        "too small": [checks._WHOLE[1], checks._WHOLE[0], checks._LIMB[1], checks._LIMB[0]],
+        "thin": [checks._THIN],
+        "no texture": [checks._FAINT, checks._FLAT],
+        "slides": [checks._SLIDES],
+        "symmetric": [checks._AMBIGUOUS, checks._SAME],
+        "alike": [checks.ALIKE],
+        "hidden": [checks.LEAST_VISIBLE, checks._GONE],
+        "joint": [checks._FAR],
+        "minor": [checks._MINOR],
+        "large": [max(checks.SIZE)],
+        "no body": [1],
+    }

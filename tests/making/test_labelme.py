@@ -1,0 +1,240 @@
+"""labelme's JSON to outlines: shapes, joints, words, objects; and what is wrong with a file."""
+
+import base64
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from wherein.errors import ArgumentError, PictureError, TemplateError
+from wherein.making import Annotated, Outline, cut, labelme
+
+W, H = 83, 61
+BODY = [[10, 10], [50, 10], [50, 40], [10, 40]]
+ARM = [[45, 20], [75, 20], [75, 30], [45, 30]]
+
+
+def pixels() -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (H, W, 3), dtype=np.uint8)
+
+
+def png(levels: np.ndarray) -> str:
+    """As labelme puts pictures into its files."""
+    file = io.BytesIO()
+    Image.fromarray(levels).save(file, "PNG")
+    return base64.b64encode(file.getvalue()).decode()
+
+
+def shape(label: str, points: list[Any], kind: str = "polygon", **more: Any) -> dict[str, Any]:
+    return {"label": label, "points": points, "group_id": None, "shape_type": kind, "flags": {}, **more}
+
+
+def written(folder: Path, *shapes: dict[str, Any], **more: Any) -> Path:
+    record = {"version": "5.5.0", "flags": {}, "shapes": list(shapes), "imagePath": "photo.png"}
+    record |= {"imageData": png(pixels()), "imageHeight": H, "imageWidth": W, **more}
+    path = folder / "photo.json"
+    path.write_text(json.dumps(record), encoding="utf-8")
+    return path
+
+
+def outlines(read: Annotated) -> dict[str, Outline]:
+    return {outline.name: outline for outline in read.outlines}
+
+
+def test_polygons_are_parts_and_points_their_joints(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, shape("body", BODY), shape("arm", ARM), shape("arm.pivot", [[48.5, 25]], "point")
+    )
+    read = labelme.read(path)
+    assert torch.equal(read.picture.pixels, torch.from_numpy(pixels()).movedim(-1, 0) / 255)
+    body, arm = outlines(read)["body"], outlines(read)["arm"]
+    assert body.fixed and not arm.fixed and arm.turn == 30 and arm.pivot == (48, 24.5)
+    # A corner of labelme's at (10, 10) is the upper left corner of the pixel (10, 10).
+    assert np.array_equal(np.asarray(body.polygon), np.array(BODY) - 0.5)
+    assert cut(read.picture, read.outlines, "x").parts["body"].motif.mask[:, :35].sum() == 30 * 35  # type: ignore[union-attr]
+    assert read.notes == ()
+
+
+@pytest.mark.parametrize("label", ["arm.pivot", "arm_pivot", "arm pivot", "arm:joint", "arm/Joint", "arm"])
+def test_a_joint_by_any_name(tmp_path: Path, label: str) -> None:
+    path = written(tmp_path, shape("arm", ARM), shape(label, [[48.5, 25]], "point"))
+    assert outlines(labelme.read(path))["arm"].pivot == (48, 24.5)
+
+
+@pytest.mark.parametrize(
+    ("more", "turn", "static", "parent", "pivot"),
+    [
+        ({"description": "turn=40"}, 40, False, None, None),
+        ({"description": "may turn: ±12.5°, parent = body"}, 12.5, False, "body", None),
+        ({"description": 'static, parent="body"'}, 30, True, "body", None),
+        ({"description": "static=no turn=5."}, 5, False, None, None),
+        ({"description": "pivot=48.5,25"}, 30, False, None, (48.0, 24.5)),
+        ({"flags": {"turn=20": True, "static": False}}, 20, False, None, None),
+        ({"flags": {"static": True}, "description": "turn=20"}, 20, True, None, None),
+        ({"flags": None, "description": None}, 30, True, None, None),
+        (
+            {"description": "the statically loaded one; it returns and apparently pivots"},
+            30,
+            True,
+            None,
+            None,
+        ),
+    ],
+)
+def test_words_in_flags_and_description(
+    tmp_path: Path, more: dict[str, Any], turn: float, static: bool, parent: str | None, pivot: object
+) -> None:
+    arm = outlines(labelme.read(written(tmp_path, shape("body", BODY), shape("arm", ARM, **more))))["arm"]
+    assert (arm.turn, arm.fixed, arm.parent, arm.pivot) == (turn, static, parent, pivot)
+
+
+def test_groups_without_a_shape(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        shape("left", BODY, description="parent=eyes"),
+        shape("right", ARM, description="parent=eyes"),
+        shape("eyes.pivot", [[40, 30]], "point", description="turn=10 parent=head"),
+    )
+    read = outlines(labelme.read(path))
+    assert set(read) == {"left", "right", "eyes", "head"}
+    assert read["eyes"].group and read["eyes"].turn == 10 and read["eyes"].parent == "head"
+    assert read["head"].group and read["head"].parent is None
+
+
+def test_rectangles_circles_and_several_shapes_of_a_part(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        shape("box", [[30, 25], [10, 10]], "rectangle"),
+        shape("disc", [[60, 30], [60, 20]], "circle"),
+        shape("two", [[1, 1], [5, 5]], "rectangle"),
+        shape("two", [[1, 50], [5, 55]], "rectangle"),
+    )
+    read = labelme.read(path)
+    made = cut(read.picture, read.outlines, "x")
+    areas = {name: float(made.parts[name].motif.mask.sum()) for name in made.parts.leaves}  # type: ignore[union-attr]
+    assert areas["box"] == 20 * 15
+    assert areas["disc"] == pytest.approx(np.pi * 100, rel=0.01)
+    assert areas["two"] == 16 + 20
+    assert made.parts["disc"].pivot == (9.5, 9.5) and made.parts["disc"].motif.width == 20  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("at", "inside"), [((20, 15), (9, 12)), ((-4, 55), (5, 6)), ((78, -2), (5, 7))])
+def test_masks(tmp_path: Path, at: tuple[int, int], inside: tuple[int, int]) -> None:
+    mask = np.full((9, 9), 255, np.uint8) if at != (20, 15) else np.full((12, 9), 255, np.uint8)
+    corner = [at[0] + mask.shape[1] - 1, at[1] + mask.shape[0] - 1]
+    read = labelme.read(written(tmp_path, shape("blob", [list(at), corner], "mask", mask=png(mask))))
+    made = cut(read.picture, read.outlines, "blob")
+    assert made.size == inside
+
+
+def test_the_group_tells_the_object(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        shape("body", BODY, group_id=1),
+        shape("arm", ARM, group_id=1),
+        shape("body", ARM, group_id=2),
+        shape("arm.pivot", [[48.5, 25]], "point"),
+    )
+    with pytest.raises(ArgumentError, match="several objects, the groups 1, 2: choose an object"):
+        labelme.read(path)
+    with pytest.raises(ArgumentError, match="no object '3': its groups are 1, 2"):
+        labelme.read(path, thing="3")
+    assert outlines(labelme.read(path, thing="1"))["arm"].pivot == (48, 24.5)
+    alone = labelme.read(path, thing="2")
+    assert list(outlines(alone)) == ["body"]
+    assert alone.notes == ('left out the point "arm": no part is called so',)
+
+
+def test_what_is_left_out_is_said(tmp_path: Path) -> None:
+    path = written(tmp_path, shape("body", BODY), shape("edge", [[1, 1], [9, 9]], "linestrip"))
+    assert labelme.read(path).notes == ('left out "edge": a linestrip has no inside',)
+
+
+def test_the_picture_beside_below_or_given(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    Image.fromarray(pixels()).save(tmp_path / "below" / "photo.png")
+    shown = torch.from_numpy(pixels()).movedim(-1, 0) / 255
+    for name in ("below/photo.png", "below\\photo.png"):
+        path = written(tmp_path, shape("body", BODY), imageData=None, imagePath=name)
+        assert torch.equal(labelme.read(path).picture.pixels, shown)
+    path = written(tmp_path, shape("body", BODY), imageData=None, imagePath="../elsewhere/photo.png")
+    assert torch.equal(labelme.read(path, tmp_path / "below" / "photo.png").picture.pixels, shown)
+
+
+@pytest.mark.parametrize(
+    "name", ["../photo.png", "/etc/photo.png", "C:\\photo.png", "a/../../photo.png", "..\\p.png"]
+)
+def test_no_picture_outside_of_the_folder(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "annotations"
+    folder.mkdir()
+    Image.fromarray(pixels()).save(tmp_path / "photo.png")
+    path = written(folder, shape("body", BODY), imageData=None, imagePath=name)
+    with pytest.raises(TemplateError, match="outside of its folder: give that picture itself"):
+        labelme.read(path)
+
+
+@pytest.mark.parametrize(
+    ("more", "kind", "words"),
+    [
+        ({"imageData": None}, PictureError, "its picture: .*there is no such file"),
+        ({"imageData": None, "imagePath": None}, TemplateError, "neither imageData nor imagePath"),
+        ({"imageData": "????"}, PictureError, "imageData"),
+        (
+            {"imageData": base64.b64encode(b"no picture").decode()},
+            PictureError,
+            "imageData: this is not a PNG",
+        ),
+        ({"imageWidth": 100}, PictureError, "a picture of 100 × 61, but the picture is 83 × 61"),
+        ({"imageWidth": H, "imageHeight": W}, PictureError, "turned by its EXIF orientation"),
+        ({"shapes": {}}, TemplateError, '"shapes": Input should be a valid list'),
+        ({"shapes": []}, TemplateError, "no polygon, rectangle, circle or mask"),
+        ({"shapes": [{"label": "a"}]}, TemplateError, '"shapes.0.points": Field required'),
+        ({"shapes": [shape("a", [[1, 2, 3]])]}, TemplateError, '"shapes.0.points.0"'),
+        ({"shapes": [shape("a", [["x", 2]])]}, TemplateError, '"shapes.0.points.0.0"'),
+        (
+            {"shapes": [shape("a", [[1, 1]], "circle")]},
+            TemplateError,
+            'the circle "a" has 1 points: it needs two',
+        ),
+        ({"shapes": [shape("a", [[1, 1], [2, 2]], "mask")]}, PictureError, 'the mask "a": the file is empty'),
+        (
+            {"shapes": [shape("a", BODY), shape("a", [], "point")]},
+            TemplateError,
+            'the point "a" has 0 places',
+        ),
+        ({"shapes": [shape("a", BODY, description="turn=far")]}, TemplateError, 'the shape "a" has turn=far'),
+        ({"shapes": [shape("a", BODY, description="pivot=3")]}, TemplateError, "pivot=3: give x and y"),
+    ],
+)
+def test_what_is_wrong_in_words(tmp_path: Path, more: dict[str, Any], kind: type, words: str) -> None:
+    path = written(tmp_path, shape("body", BODY), **more)
+    with pytest.raises(kind, match=words):
+        labelme.read(path)
+
+
+@pytest.mark.parametrize(
+    ("contents", "words"),
+    [
+        (b"{", "is not JSON"),
+        (b"", "is not JSON"),
+        (b"\xff\xfe", "is not JSON"),
+        (b"[1]", "holds a list: an annotation is an object"),
+        (b"[" * 200_000, "is not JSON"),
+    ],
+)
+def test_broken_files(tmp_path: Path, contents: bytes, words: str) -> None:
+    (tmp_path / "a.json").write_bytes(contents)
+    with pytest.raises(TemplateError, match=words):
+        labelme.read(tmp_path / "a.json")
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(TemplateError, match="cannot be read: No such file"):
+        labelme.read(tmp_path / "a.json")
+    with pytest.raises(TemplateError, match="cannot be read: Is a directory"):
+        labelme.read(tmp_path)
