@@ -1,11 +1,20 @@
-"""Studios that are served for real, on a socket, with calibrations that take no time."""
+"""Studios that are served for real, on a socket, with calibrations that take no time; and a browser."""
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from studio_page import Page, asked, served
 
 from wherein.studio.limits import Limits
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+SHOTS = Path(__file__).resolve().parents[2] / "results" / "studio"
+"""Where the browser's pictures are kept."""
 
 
 @pytest.fixture
@@ -22,3 +31,23 @@ def strict() -> Iterator[Page]:
         yield made
 
 
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    """The system's Chromium: none is downloaded."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: the studio was not tried in a browser"
+    )
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("there is no Chromium (apt-get install chromium): the studio was not tried in a browser")
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    quiet = [
+        "--no-sandbox",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--no-first-run",
+    ]
+    with playwright.sync_playwright() as driver:
+        made = driver.chromium.launch(executable_path=program, args=quiet)
+        yield made
+        made.close()

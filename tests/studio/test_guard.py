@@ -33,7 +33,9 @@ def test_its_own_page_is_answered(strict: Page) -> None:
         assert answer.status_code == 200
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", "[::1]:80", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", "[::1]:80", ""]
+)
 @pytest.mark.parametrize("path", ["/", "/main.js", SESSION])
 def test_another_host(strict: Page, host: str, path: str) -> None:
     words = strict.refused(strict.client.get(path, headers={"host": host}), 403)
@@ -47,7 +49,9 @@ def test_two_hosts(strict: Page) -> None:
     assert status in (400, 403)
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "", "https://127.0.0.1", "http://127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "", "https://127.0.0.1", "http://127.0.0.1:1"]
+)
 def test_another_origin(strict: Page, origin: str) -> None:
     answer = strict.client.post("/api/demo", headers={"origin": origin})
     assert strict.refused(answer, 403) == "only the studio's own page may ask"
@@ -224,7 +228,9 @@ TRICKS = [
 @pytest.mark.parametrize("trick", TRICKS)
 def test_no_path_leads_anywhere(strict: Page, trick: str) -> None:
     own = strict.address.removeprefix("http://").rstrip("/")
-    head = f"GET {trick} HTTP/1.1\r\nHost: {own}\r\nX-Wherein-Token: {strict.token}\r\nConnection: close\r\n\r\n"
+    head = (
+        f"GET {trick} HTTP/1.1\r\nHost: {own}\r\nX-Wherein-Token: {strict.token}\r\nConnection: close\r\n\r\n"
+    )
     status, answer = raw(strict, head.encode())
     assert status in (400, 404)
     assert b"root:" not in answer

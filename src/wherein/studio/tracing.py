@@ -25,7 +25,9 @@ def traced(mask: NDArray[np.bool_]) -> Polygon:
     loops = []
     while edges:
         loops.append(_loop(edges))
-    return simplified(max(loops, key=_area))
+    largest = max(loops, key=_area)
+    fewer = simplified(largest)
+    return fewer if len(fewer) > 2 else largest  # a few pixels have no corner to spare
 
 
 def simplified(polygon: Polygon, tolerance: float = _TOLERANCE) -> Polygon:

@@ -29,7 +29,7 @@ async function ask(path, options = {}) {
   if (answer.ok) return answer;
   const { error } = await answer.json().catch(() => ({}));
   const words = error ?? `the studio answered ${answer.status}`;
-  throw new StudioError(words[0].toUpperCase() + words.slice(1) + (/[.!?]$/.test(words) ? "" : "."));
+  throw new StudioError(/[.!?]$/.test(words) ? words : `${words}.`);
 }
 
 const told = async (path, options) => (await ask(path, options)).json();

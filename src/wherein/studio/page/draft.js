@@ -69,11 +69,14 @@ export function addPart(draft, points) {
     turn: TURN,
     static: !host,
   };
-  const size = area(points);
-  const place = draft.order.findIndex((other) => area(partOf(draft, other).points) < size);
-  const order = [...draft.order];
-  order.splice(place < 0 ? order.length : place, 0, id);
-  return [{ ...draft, parts: [...draft.parts, part], order }, id];
+  return [{ ...draft, parts: [...draft.parts, part], order: draft.order.toSpliced(layer(draft, part), 0, id) }, id];
+}
+
+/** Above what it hangs on, and above all that are larger. */
+function layer(draft, part) {
+  const smaller = draft.order.findIndex((id) => area(partOf(draft, id).points) < area(part.points));
+  const above = draft.order.indexOf(part.parent) + 1;
+  return Math.max(above, smaller < 0 ? draft.order.length : smaller);
 }
 
 /** The smallest part that shares the most corners with an outline, or else the first that has one. */

@@ -80,8 +80,12 @@ async function look() {
     const result = await doing(`Looking in ${name}…`, () => asked(id, key, abort.signal));
     if (!result || abort.signal.aborted) return;
     update({ results: new Map(now().results).set(id, result) });
-    if (result.data) follow(result.data.calibration);
-    if (result.data?.ground !== "measured") return;
+    if (!result.data) continue;
+    follow(result.data.calibration);
+    if (result.data.ground === "measured") continue;
+    // It may have become known while the scene was searched.
+    if (!result.data.calibration.running && !result.data.calibration.error) lookSoon();
+    return;
   }
 }
 

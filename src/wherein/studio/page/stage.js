@@ -21,7 +21,7 @@ let held = false; // the space bar
 let due = false;
 let fitted = null; // the picture that is shown whole, until a person moves it
 let shown = null; // the id of the picture that was fitted last
-let taken = 0; // when the tool was taken in hand
+let presses = []; // the tools of the last two
 
 /** Paint again, soon: however much has changed, once a frame. */
 export function repaint() {
@@ -47,7 +47,6 @@ export function setTool(next) {
   if (tool === next) return;
   tool?.cancel?.();
   tool = next;
-  taken = performance.now();
   repaint();
 }
 
@@ -98,6 +97,7 @@ const placeOf = (event) => {
 function press(event) {
   if (event.pointerType === "mouse" && event.button === 2) return;
   canvas.focus({ preventScroll: true });
+  presses = [...presses.slice(-1), tool];
   canvas.setPointerCapture(event.pointerId);
   const point = placeOf(event);
   pointers.set(event.pointerId, point);
@@ -182,7 +182,7 @@ canvas.addEventListener("pointerleave", () => {
 });
 canvas.addEventListener("dblclick", (event) => {
   // Of two clicks the first may have been the last of another tool.
-  if (performance.now() - taken > 500) tool?.double?.(placeOf(event));
+  if (presses.every((one) => one === tool)) tool?.double?.(placeOf(event));
 });
 canvas.addEventListener("contextmenu", (event) => {
   event.preventDefault();

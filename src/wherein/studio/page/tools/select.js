@@ -101,8 +101,10 @@ export const selectTool = {
     settle();
   },
 
-  click({ place }) {
-    update({ selected: partAt(place), corner: null, pose: {} });
+  click({ place, reach }) {
+    const part = partOf(now().draft, now().selected);
+    const onEdge = part?.points && nearestEdge(place, part.points).distance <= reach;
+    update({ selected: onEdge ? part.id : partAt(place), corner: null, pose: {} });
   },
 
   hover(point) {
