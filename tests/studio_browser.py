@@ -18,6 +18,31 @@ def file(name: str, content: bytes, kind: str = "image/png") -> FILE:
     return {"name": name, "mimeType": kind, "buffer": content}
 
 
+_SCREEN = """async ([x, y]) => {
+  const { view } = await import("/stage.js");
+  const [sx, sy] = view.toScreen([x, y]);
+  const box = document.querySelector("#canvas").getBoundingClientRect();
+  return [box.left + sx, box.top + sy];
+}"""
+
+_COLOR = """async ([x, y]) => {
+  const { view } = await import("/stage.js");
+  const [sx, sy] = view.toScreen([x, y]).map((v) => Math.round(v * devicePixelRatio));
+  const context = document.querySelector("#canvas").getContext("2d");
+  return [...context.getImageData(sx, sy, 1, 1).data].slice(0, 3);
+}"""
+
+_DROP = """([name, data, zone]) => {
+  const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([bytes], name, { type: "image/png" }));
+  const send = (kind, target) =>
+    target.dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer }));
+  send("dragenter", document.body);
+  send("drop", document.querySelector(zone));
+}"""
+
+
 class Person:
     """Uses a page.
 
@@ -67,23 +92,11 @@ class Person:
 
     def screen(self, x: float, y: float) -> tuple[float, float]:
         """Where a pixel of the picture is in the window."""
-        found = self.page.evaluate(
-            "async ([x, y]) => { const { view } = await import('/stage.js'); const [sx, sy] = view.toScreen([x, y]);"
-            " const box = document.querySelector('#canvas').getBoundingClientRect();"
-            " return [box.left + sx, box.top + sy]; }",
-            [x, y],
-        )
-        return found[0], found[1]
+        return tuple(self.page.evaluate(_SCREEN, [x, y]))
 
     def color(self, x: float, y: float) -> tuple[int, ...]:
         """Red, green and blue that are painted there."""
-        found = self.page.evaluate(
-            "async ([x, y]) => { const { view } = await import('/stage.js'); const [sx, sy] = view.toScreen([x, y]);"
-            " const canvas = document.querySelector('#canvas'); const r = devicePixelRatio;"
-            " return [...canvas.getContext('2d').getImageData(Math.round(sx * r), Math.round(sy * r), 1, 1).data]; }",
-            [x, y],
-        )
-        return tuple(found[:3])
+        return tuple(self.page.evaluate(_COLOR, [x, y]))
 
     def click(self, x: float, y: float, **options: Any) -> None:
         self.page.mouse.click(*self.screen(x, y), **options)
@@ -115,14 +128,7 @@ class Person:
 
     def drop(self, name: str, content: bytes, zone: str) -> None:
         """Drop a file on one of the two zones."""
-        self.page.evaluate(
-            "([name, data, zone]) => { const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));"
-            " const transfer = new DataTransfer(); transfer.items.add(new File([bytes], name, { type: 'image/png' }));"
-            " const send = (kind, target) => target.dispatchEvent(new DragEvent(kind,"
-            " { bubbles: true, cancelable: true, dataTransfer: transfer }));"
-            " send('dragenter', document.body); send('drop', document.querySelector(zone)); }",
-            [name, base64.b64encode(content).decode(), zone],
-        )
+        self.page.evaluate(_DROP, [name, base64.b64encode(content).decode(), zone])
 
 
 @contextmanager

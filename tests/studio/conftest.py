@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from studio_page import Page, asked, served
 
+from studio_page import Page, asked, served
 from wherein.studio.limits import Limits
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The way of a page through the studio's requests: from a picture to a template, to what is found, and home."""
+"""The way of a page through the studio's requests: a picture, a template, what is found, and files of it."""
 
 import io
 import json
@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from studio_page import ARM, BODY, Page, Record, asked, at_once, box, crane, draft, png, served
 
 from detecting import photo
+from studio_page import ARM, BODY, Page, Record, asked, at_once, box, crane, draft, png, served
 from wherein.demo import ROBOT
 from wherein.detect import Calibration
 from wherein.detect.calibrate import Progress

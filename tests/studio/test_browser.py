@@ -1,11 +1,13 @@
-"""A person's whole way through the studio, in a browser: a picture, an outline, a template, and it is found."""
+"""A person's whole way through the studio, in a browser: a picture, outlines, a template, and it is found."""
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
 from studio_page import ARM, BODY, box, crane, png, served
 
 pytest.importorskip(
@@ -13,9 +15,9 @@ pytest.importorskip(
 )
 
 from playwright.sync_api import expect
-from studio_browser import Person, file, person
 
 from detecting import photo
+from studio_browser import Person, file, person
 from wherein.studio.saving import Target
 from wherein.template import Template
 from wherein.template.pose import matrices, placed
@@ -117,7 +119,7 @@ def assert_drawn(someone: Person, polygon: list[list[float]], number: int) -> No
         " return [...c.getImageData(0, 0, 1, 1).data].slice(0, 3); }",
         number,
     )
-    middles = [((a[0] + b[0]) / 2, (a[1] + b[1]) / 2) for a, b in zip(polygon, polygon[1:], strict=False)]
+    middles = [((a[0] + b[0]) / 2, (a[1] + b[1]) / 2) for a, b in pairwise(polygon)]
     seen = [someone.color(*place) for place in middles]
     near = [all(abs(a - b) < 60 for a, b in zip(one, wanted, strict=True)) for one in seen]
     assert sum(near) >= len(near) / 2, (wanted, seen)

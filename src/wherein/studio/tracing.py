@@ -27,7 +27,7 @@ def traced(mask: NDArray[np.bool_]) -> Polygon:
         loops.append(_loop(edges))
     largest = max(loops, key=_area)
     fewer = simplified(largest)
-    return fewer if len(fewer) > 2 else largest  # a few pixels have no corner to spare
+    return fewer if len(fewer) > 2 else simplified(largest, 0.0)  # a few pixels have no corner to spare
 
 
 def simplified(polygon: Polygon, tolerance: float = _TOLERANCE) -> Polygon:

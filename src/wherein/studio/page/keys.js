@@ -71,6 +71,10 @@ function pressed(event) {
 
 const typing = (target) => target.matches?.("input:not([type=range]):not([type=checkbox]), select, textarea, [contenteditable]");
 
+// Who works by keys must see where they are; who points knows.
+addEventListener("keydown", () => document.body.classList.add("by-keys"), true);
+addEventListener("pointerdown", () => document.body.classList.remove("by-keys"), true);
+
 addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.isComposing || $("#help").open) return;
   const onCanvas = document.activeElement === $("#canvas");

@@ -59,7 +59,9 @@ export function tell(words, kind = "note", action = null) {
     action && h("button", { type: "button", className: "link", onclick: () => (remove(), action.act()) }, action.label),
     button("close", "Put away", remove, { className: "quiet" }),
   );
+  // The newest note says what is next; errors stay beside it.
+  for (const old of [...toasts.children]) if (!old.classList.contains("error")) old.remove();
   while (toasts.children.length > 2) toasts.firstChild.remove();
   toasts.append(toast);
-  setTimeout(remove, kind === "error" ? 15000 : 6000);
+  setTimeout(remove, kind === "error" ? 15000 : 5000);
 }
