@@ -16,6 +16,7 @@ from wherein.demo import ROBOT
 from wherein.detect import Calibration
 from wherein.detect.calibrate import Progress
 from wherein.detect.finder import Range
+from wherein.studio.limits import Limits
 from wherein.studio.saving import Target
 from wherein.template import Template
 from wherein.template.pose import matrices, placed
@@ -310,7 +311,9 @@ def test_a_zip_that_leads_outside(page: Page) -> None:
     assert "would leave its folder" in page.refused(answer, 400)
 
 
-def test_only_the_last_pictures_are_held(page: Page) -> None:
-    keys = [page.upload("picture", png(crane()), f"{k}.png")["id"] for k in range(8)]
-    answers = [page.client.get(f"/api/pictures/{key}").status_code for key in keys]
-    assert answers == [404, 404, *[200] * 6]
+@pytest.mark.parametrize(("held", "kept"), [(10**6, 6), (3 * 161 * 120, 3), (10, 1)])
+def test_only_the_last_pictures_are_held(held: int, kept: int) -> None:
+    with served(limits=Limits(pictures=6, held=held)) as studio, asked(studio) as page:
+        keys = [page.upload("picture", png(crane()), f"{k}.png")["id"] for k in range(8)]
+        answers = [page.client.get(f"/api/pictures/{key}").status_code for key in keys]
+    assert answers == [*[404] * (8 - kept), *[200] * kept]

@@ -5,8 +5,10 @@ rebinding, under its own. So the name must be ours (`Host`), the page that asks 
 it must know the token of the session, which only the address that was opened tells.
 """
 
+import asyncio
 import secrets
 from collections.abc import Collection
+from contextlib import suppress
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -20,6 +22,10 @@ TOKEN = "x-wherein-token"
 
 API, UPLOADS = "/api/", "/api/upload/"
 """What needs the token; what may be as large as a picture."""
+
+_REFUSALS = (401, 403, 413)
+_OVERHEARD, _PATIENCE = 2**20, 1.0
+"""Bytes and seconds that who was refused is still listened to."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' blob:; "
@@ -71,9 +77,17 @@ class Guard:
         if scope["type"] != "http":
             return
 
+        refusing = False
+
         async def sent(message: Message) -> None:
+            nonlocal refusing
             if message["type"] == "http.response.start":
+                refusing = message["status"] in _REFUSALS
                 MutableHeaders(scope=message).update(HEADERS)
+            elif refusing and not message.get("more_body"):
+                await send({**message, "more_body": True})
+                await _overheard(receive)
+                message = {"type": "http.response.body"}
             await send(message)
 
         headers, most = Headers(scope=scope), self._most(scope["path"])
@@ -99,6 +113,18 @@ class Guard:
         if not length.isdecimal() or int(length) > most:
             return refusal(413, TooLargeError(most).detail)
         return None
+
+
+async def _overheard(receive: Receive) -> None:
+    """Let who was refused speak on for a little: on hanging up at once, they might never hear why."""
+    left = _OVERHEARD
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE):
+            while left > 0:
+                message = await receive()
+                left -= len(message.get("body", b""))
+                if not message.get("more_body"):
+                    return
 
 
 def _counted(receive: Receive, most: int) -> Receive:

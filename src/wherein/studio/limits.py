@@ -12,9 +12,9 @@ class Limits:
         message: bytes of any other request.
         pixels: of one picture, by its header.
         scenes: that are held at once.
-        held: pixels of all scenes together; one takes 12 bytes in memory.
+        held: pixels of all scenes together, and of all pictures to outline; one takes 12 bytes in memory.
         pictures: to outline that are held, the last ones; so many can be undone to.
-        templates: that are held, the last ones.
+        templates: that are held, the last ones: the page asks for no others.
     """
 
     upload: int = 64 * 2**20
@@ -23,4 +23,4 @@ class Limits:
     scenes: int = 60
     held: int = 120_000_000
     pictures: int = 6
-    templates: int = 16
+    templates: int = 3

@@ -2,7 +2,7 @@
 
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from wherein.errors import WhereinError
@@ -20,10 +20,18 @@ class Shelf(Generic[T]):
     Arguments:
         what: one of them is called, for errors.
         most: that are held; None: those who put something here see to it.
+        weight: of one, where that is bounded too.
+        heaviest: that all together may be; the last one is held in any case.
     """
 
-    def __init__(self, what: str, most: int | None = None) -> None:
-        self.what, self.most = what, most
+    def __init__(
+        self,
+        what: str,
+        most: int | None = None,
+        weight: Callable[[T], int] = lambda _: 0,
+        heaviest: int = 0,
+    ) -> None:
+        self.what, self.most, self.weight, self.heaviest = what, most, weight, heaviest
         self._held: dict[str, T] = {}
         self._lock = threading.Lock()
 
@@ -36,9 +44,17 @@ class Shelf(Generic[T]):
         key = secrets.token_hex(8)
         with self._lock:
             self._held[key] = thing
-            while self.most is not None and len(self._held) > self.most:
+            while self.most is not None and len(self._held) > 1 and self._is_full():
                 del self._held[next(iter(self._held))]
         return key
+
+    def _is_full(self) -> bool:
+        return len(self._held) > (self.most or 0) or self.total > self.heaviest
+
+    @property
+    def total(self) -> int:
+        """What all weigh together."""
+        return sum(map(self.weight, self._held.values()))
 
     def __getitem__(self, key: str) -> T:
         with self._lock:

@@ -55,6 +55,11 @@ class Scene:
         return width, height
 
 
+def area(picture: Picture) -> int:
+    """In pixels."""
+    return picture.pixels[0].numel()
+
+
 @dataclass(frozen=True, eq=False)
 class Found:
     """What was found in a scene, by whom, from which score on, and on what ground."""
@@ -92,10 +97,11 @@ class Workshop:
 
     def __init__(self, limits: Limits, calibrator: Calibrator) -> None:
         self.limits, self.calibrator = limits, calibrator
-        self.sheets = Shelf[Sheet]("picture", limits.pictures)
-        self.scenes = Shelf[Scene]("scene")
+        self.sheets = Shelf[Sheet]("picture", limits.pictures, lambda one: area(one.picture), limits.held)
+        self.scenes = Shelf[Scene]("scene", weight=lambda one: area(one.picture))
         self.templates = Shelf[Template]("template", limits.templates)
         self.searching = threading.RLock()
+        self._admitting = threading.Lock()
         self._detectors: dict[tuple[object, ...], Detector] = {}
 
     def add_sheet(self, path: Path, name: str) -> str:
@@ -118,20 +124,18 @@ class Workshop:
         Raises:
             ArgumentError: there are too many, or too large ones.
         """
-        scene = Scene(name, picture)
-        held = sum(width * height for width, height in (other.size for _, other in self.scenes))
-        width, height = scene.size
-        require(
-            len(self.scenes) < self.limits.scenes,
-            f"the studio holds {self.limits.scenes} scenes at most: remove some first, "
-            "or give a whole folder to `wherein detect`",
-        )
-        require(
-            held + width * height <= self.limits.held,
-            f"the studio holds {self.limits.held // 10**6} million pixels of scenes at most: "
-            "remove some first, or give smaller ones",
-        )
-        return self.scenes.put(scene)
+        with self._admitting:
+            require(
+                len(self.scenes) < self.limits.scenes,
+                f"the studio holds {self.limits.scenes} scenes at most: remove some first, "
+                "or give a whole folder to `wherein detect`",
+            )
+            require(
+                self.scenes.total + area(picture) <= self.limits.held,
+                f"the studio holds {self.limits.held / 1e6:g} million pixels of scenes at most: "
+                "remove some first, or give smaller ones",
+            )
+            return self.scenes.put(Scene(name, picture))
 
     def read_scene(self, path: Path, name: str) -> str:
         """Hold a scene from a file; its id."""

@@ -21,7 +21,11 @@ export function identify() {
 async function ask(path, options = {}) {
   let answer;
   try {
-    answer = await fetch(path, { ...options, headers: { ...options.headers, [HEADER]: token }, cache: "no-store" });
+    answer = await fetch(path, {
+      ...options,
+      headers: { ...options.headers, [HEADER]: token },
+      cache: "no-store",
+    });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new StudioError("The studio does not answer. Is it still running in the terminal?");

@@ -30,7 +30,12 @@ export function icon(name) {
 /** A button with a picture and, where `label` is not only for those who cannot see it, words. */
 export function button(name, label, onclick, { words = false, ...properties } = {}) {
   const described = words ? {} : { "aria-label": label, title: label };
-  return h("button", { type: "button", onclick, ...described, ...properties }, icon(name), words ? label : null);
+  return h(
+    "button",
+    { type: "button", onclick, ...described, ...properties },
+    icon(name),
+    words ? label : null,
+  );
 }
 
 export const $ = (selector) => document.querySelector(selector);

@@ -34,7 +34,8 @@ export function hangsBelow(draft, id, ancestor) {
 
 export function nameProblem(draft, id, name) {
   if (!name.trim()) return "A part needs a name.";
-  if (draft.parts.some((part) => part.id !== id && part.name === name)) return `Another part is called “${name}”.`;
+  if (draft.parts.some((part) => part.id !== id && part.name === name))
+    return `Another part is called “${name}”.`;
   return null;
 }
 
@@ -69,7 +70,10 @@ export function addPart(draft, points) {
     turn: TURN,
     static: !host,
   };
-  return [{ ...draft, parts: [...draft.parts, part], order: draft.order.toSpliced(layer(draft, part), 0, id) }, id];
+  return [
+    { ...draft, parts: [...draft.parts, part], order: draft.order.toSpliced(layer(draft, part), 0, id) },
+    id,
+  ];
 }
 
 /** Above what it hangs on, and above all that are larger. */

@@ -12,7 +12,11 @@ function fits(file) {
   const { limits } = now();
   if (file.size <= limits.upload) return true;
   const most = Math.floor(limits.upload / 2 ** 20);
-  complain(new api.StudioError(`${file.name} has ${(file.size / 2 ** 20).toFixed(0)} MB: the studio takes ${most} MB at most.`));
+  complain(
+    new api.StudioError(
+      `${file.name} has ${(file.size / 2 ** 20).toFixed(0)} MB: the studio takes ${most} MB at most.`,
+    ),
+  );
   return false;
 }
 

@@ -38,7 +38,8 @@ async function sent(draft, signal) {
   } catch (error) {
     if (error.name === "AbortError") return;
     if (!(error instanceof api.StudioError)) throw error;
-    if (now().draft === draft) update({ template: null, problem: error.message, findings: null, checking: false });
+    if (now().draft === draft)
+      update({ template: null, problem: error.message, findings: null, checking: false });
   }
 }
 

@@ -9,7 +9,8 @@ import { now, redo, undo, update } from "./store.js";
 import { switchTheme } from "./theme.js";
 
 const tool = (name) => () => now().mode === "template" && now().draft.picture && update({ tool: name });
-const shownPicture = () => (now().mode === "find" ? now().scenes.find(({ id }) => id === now().scene) : now().draft.picture);
+const shownPicture = () =>
+  now().mode === "find" ? now().scenes.find(({ id }) => id === now().scene) : now().draft.picture;
 
 export const stepBack = () => told(undo(), "Undone");
 export const stepOn = () => told(redo(), "Done again");
@@ -55,7 +56,9 @@ const TABLE = [
   [null, "Delete", "Remove the part", null],
 ];
 
-const acts = new Map(TABLE.flatMap(([keys, , , act]) => (Array.isArray(keys) ? keys.map((key) => [key, act]) : [])));
+const acts = new Map(
+  TABLE.flatMap(([keys, , , act]) => (Array.isArray(keys) ? keys.map((key) => [key, act]) : [])),
+);
 
 $("#keys").append(
   ...TABLE.map(([keys, shown, words]) =>
@@ -69,7 +72,8 @@ function pressed(event) {
   return `${command ? "ctrl+" : ""}${command && event.shiftKey ? "shift+" : ""}${name}`;
 }
 
-const typing = (target) => target.matches?.("input:not([type=range]):not([type=checkbox]), select, textarea, [contenteditable]");
+const typing = (target) =>
+  target.matches?.("input:not([type=range]):not([type=checkbox]), select, textarea, [contenteditable]");
 
 // Who works by keys must see where they are; who points knows.
 addEventListener("keydown", () => document.body.classList.add("by-keys"), true);

@@ -26,7 +26,9 @@ import { outlineTool } from "./tools/outline.js";
 import { selectTool } from "./tools/select.js";
 import "./theme.js";
 
-const TOOLS = new Map([selectTool, outlineTool, lassoTool, jointTool, handTool].map((tool) => [tool.name, tool]));
+const TOOLS = new Map(
+  [selectTool, outlineTool, lassoTool, jointTool, handTool].map((tool) => [tool.name, tool]),
+);
 
 const shownScene = (state) => state.scenes.find(({ id }) => id === state.scene) ?? null;
 
@@ -42,7 +44,16 @@ function paint(context, seen, ratio) {
     if (!scene) return;
     const leaves = new Set(state.template?.leaves ?? []);
     const found = state.template && state.results.get(scene.id)?.data;
-    paintScene(context, seen, scene, sceneBitmap(scene.id), found, colorNamed(state.draft), leaves, state.highlight);
+    paintScene(
+      context,
+      seen,
+      scene,
+      sceneBitmap(scene.id),
+      found,
+      colorNamed(state.draft),
+      leaves,
+      state.highlight,
+    );
   }
   $("#zoom").textContent = `${Math.round(view.scale * 100)} %`;
 }
@@ -91,7 +102,10 @@ watch(["mode", "scene", "scenes", "draft"], (state) => {
 
 watch(["draft"], ({ draft }) => {
   const { undo, redo } = history();
-  for (const [id, label, what] of [["#undo", undo, "Undo"], ["#redo", redo, "Redo"]]) {
+  for (const [id, label, what] of [
+    ["#undo", undo, "Undo"],
+    ["#redo", redo, "Redo"],
+  ]) {
     $(id).disabled = !label;
     $(id).title = label ? `${what}: ${label}` : `Nothing to ${what.toLowerCase()}`;
     $(id).setAttribute("aria-label", $(id).title);
@@ -100,8 +114,25 @@ watch(["draft"], ({ draft }) => {
   if (document.activeElement !== name) name.value = draft.name;
 });
 
-watch(["mode", "draft", "template", "problem", "scenes", "results", "scene", "checking"], (state) => rest(nextStep(state)));
-watch(["mode", "tool", "draft", "selected", "corner", "pose", "scene", "scenes", "results", "highlight", "template"], repaint);
+watch(["mode", "draft", "template", "problem", "scenes", "results", "scene", "checking"], (state) =>
+  rest(nextStep(state)),
+);
+watch(
+  [
+    "mode",
+    "tool",
+    "draft",
+    "selected",
+    "corner",
+    "pose",
+    "scene",
+    "scenes",
+    "results",
+    "highlight",
+    "template",
+  ],
+  repaint,
+);
 
 for (const button of document.querySelectorAll("[data-tool]"))
   button.addEventListener("click", () => update({ tool: button.dataset.tool, redrawn: null }));
@@ -121,13 +152,20 @@ $("#object-name").addEventListener("change", (event) => {
 });
 $("#larger").addEventListener("click", () => zoom(1.25));
 $("#smaller").addEventListener("click", () => zoom(0.8));
-$("#fit").addEventListener("click", () => fit(now().mode === "find" ? shownScene(now()) : now().draft.picture));
+$("#fit").addEventListener("click", () =>
+  fit(now().mode === "find" ? shownScene(now()) : now().draft.picture),
+);
 
 async function begin() {
   const token = api.identify();
   const session = await doing("Opening the studio…", api.session);
   if (!session) return;
-  update({ limits: session.limits, save: session.save, scenes: session.scenes, scene: session.scenes[0]?.id ?? null });
+  update({
+    limits: session.limits,
+    save: session.save,
+    scenes: session.scenes,
+    scene: session.scenes[0]?.id ?? null,
+  });
   const before = kept(token);
   if (before?.draft?.picture) {
     restart(before.draft);

@@ -91,7 +91,16 @@ const placeOf = (event) => {
   const [x, y] = view.toPicture(at);
   // How near is near enough, in picture pixels: fingers are wider than they look.
   const reach = (event.pointerType === "touch" ? 20 : 9) / view.scale;
-  return { at, x, y, place: [x, y], reach, shift: event.shiftKey, alt: event.altKey, touch: event.pointerType === "touch" };
+  return {
+    at,
+    x,
+    y,
+    place: [x, y],
+    reach,
+    shift: event.shiftKey,
+    alt: event.altKey,
+    touch: event.pointerType === "touch",
+  };
 };
 
 function press(event) {

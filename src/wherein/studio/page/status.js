@@ -46,7 +46,10 @@ export function progress(share) {
 export function complain(error) {
   const known = error instanceof StudioError;
   if (!known) console.error(error);
-  tell(known ? error.message : "Something went wrong in this page. Undo may help; loading it anew will.", "error");
+  tell(
+    known ? error.message : "Something went wrong in this page. Undo may help; loading it anew will.",
+    "error",
+  );
 }
 
 /** Words that stay for a while, or until they are put away. */
@@ -56,7 +59,12 @@ export function tell(words, kind = "note", action = null) {
     "div",
     { className: `toast ${kind}`, role: kind === "error" ? "alert" : "status" },
     h("span", {}, words),
-    action && h("button", { type: "button", className: "link", onclick: () => (remove(), action.act()) }, action.label),
+    action &&
+      h(
+        "button",
+        { type: "button", className: "link", onclick: () => (remove(), action.act()) },
+        action.label,
+      ),
     button("close", "Put away", remove, { className: "quiet" }),
   );
   // The newest note says what is next; errors stay beside it.

@@ -11,7 +11,8 @@ export function paintScene(context, view, scene, bitmap, found, colors, leaves, 
     context.globalAlpha = dimmed ? 0.35 : 1;
     for (const seen of [false, true])
       for (const [name, part] of Object.entries(item.parts))
-        if (part.found === seen && leaves.has(name)) outline(context, view, part, colors(name), isLit(highlight, index, name));
+        if (part.found === seen && leaves.has(name))
+          outline(context, view, part, colors(name), isLit(highlight, index, name));
     context.globalAlpha = 1;
   });
   found.detections.forEach((item, index) => number(context, view, item, index, leaves));

@@ -62,7 +62,12 @@ export function joint(context, view, [x, y], color) {
   const [inner, outer] = [6 / view.scale, 10 / view.scale];
   context.beginPath();
   context.arc(x, y, inner, 0, 2 * Math.PI);
-  for (const [dx, dy] of [[1, 0], [0, 1], [-1, 0], [0, -1]]) {
+  for (const [dx, dy] of [
+    [1, 0],
+    [0, 1],
+    [-1, 0],
+    [0, -1],
+  ]) {
     context.moveTo(x + dx * inner, y + dy * inner);
     context.lineTo(x + dx * outer, y + dy * outer);
   }

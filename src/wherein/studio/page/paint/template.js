@@ -18,10 +18,12 @@ export function paintTemplate(context, view, { draft, selected, corner, pose }, 
     stroke(context, view, colorOf(id), id === selected ? 2.6 : 1.8);
   }
   const shown = partOf(draft, selected);
-  for (const part of draft.parts) if (part.pivot && moves(draft, part) && part !== shown) smallJoint(context, view, part);
+  for (const part of draft.parts)
+    if (part.pivot && moves(draft, part) && part !== shown) smallJoint(context, view, part);
   if (shown) paintHandles(context, view, draft, shown, corner);
   const named = partOf(draft, hovered);
-  if (named?.points && named !== shown) label(context, view, centroid(named.points), named.name, colorOf(named.id));
+  if (named?.points && named !== shown)
+    label(context, view, centroid(named.points), named.name, colorOf(named.id));
 }
 
 function paintPicture(context, view, picture, bitmap) {
@@ -67,7 +69,9 @@ function paintHandles(context, view, draft, part, corner) {
     const next = points[(k + 1) % points.length];
     if (distance(point, next) * view.scale > ROOM) plus(context, view, middle(point, next), color);
   });
-  points.forEach((point, k) => dot(context, view, point, color, { radius: k === corner ? 6.5 : 4.5, filled: k === corner }));
+  points.forEach((point, k) =>
+    dot(context, view, point, color, { radius: k === corner ? 6.5 : 4.5, filled: k === corner }),
+  );
   if (turns) joint(context, view, part.pivot, "white");
 }
 

@@ -1,12 +1,25 @@
 // The chosen part: its name, what it hangs on, its joint, its layer.
 import { $, h } from "../dom.js";
-import { changePart, childrenOf, colorOf, hang, hangsBelow, isBody, listed, moves, partOf, relayer } from "../draft.js";
+import {
+  changePart,
+  childrenOf,
+  colorOf,
+  hang,
+  hangsBelow,
+  isBody,
+  listed,
+  moves,
+  partOf,
+  relayer,
+} from "../draft.js";
 import { clamp } from "../geometry.js";
 import { edit, now, settle, update, watch } from "../store.js";
 import { remove } from "../tools/select.js";
 import { setName } from "./tree.js";
 
-const fields = Object.fromEntries([...document.querySelectorAll("#part [data-field]")].map((e) => [e.dataset.field, e]));
+const fields = Object.fromEntries(
+  [...document.querySelectorAll("#part [data-field]")].map((e) => [e.dataset.field, e]),
+);
 let swinging = 0;
 
 const chosen = () => partOf(now().draft, now().selected);
@@ -49,7 +62,9 @@ function show({ draft, selected, pose }) {
 
 function showParents(draft, part) {
   const hosts = listed(draft).filter(({ part: other }) => !hangsBelow(draft, other.id, part.id));
-  const options = hosts.map(({ part: other, depth }) => h("option", { value: other.id }, `${"  ".repeat(depth)}${other.name}`));
+  const options = hosts.map(({ part: other, depth }) =>
+    h("option", { value: other.id }, `${"  ".repeat(depth)}${other.name}`),
+  );
   fields.parent.replaceChildren(h("option", { value: "" }, "the object itself"), ...options);
   fields.parent.value = part.parent ?? "";
 }
@@ -72,7 +87,12 @@ function swing() {
   const step = (time) => {
     const share = Math.min(1, (time - began) / 1800);
     const wave = Math.sin(2 * Math.PI * share);
-    const pose = share < 1 ? Object.fromEntries([part, ...turns].map((one) => [one.id, one.turn * wave * (one === part ? 1 : 0.5)])) : {};
+    const pose =
+      share < 1
+        ? Object.fromEntries(
+            [part, ...turns].map((one) => [one.id, one.turn * wave * (one === part ? 1 : 0.5)]),
+          )
+        : {};
     update({ pose });
     swinging = share < 1 && chosen()?.id === part.id ? requestAnimationFrame(step) : 0;
   };
@@ -94,7 +114,9 @@ fields.turns.addEventListener("change", () => {
   const label = fields.turns.checked ? "let it turn" : "fix it";
   change(label, { static: !fields.turns.checked, turn: chosen().turn || 30 });
 });
-fields.turn.addEventListener("input", () => change("change how far it turns", { turn: Number(fields.turn.value) }, "turn"));
+fields.turn.addEventListener("input", () =>
+  change("change how far it turns", { turn: Number(fields.turn.value) }, "turn"),
+);
 fields.turn.addEventListener("change", settle);
 fields.degrees.addEventListener("input", () =>
   number(fields.degrees, 0, 180, (turn) => change("change how far it turns", { turn }, "turn")),

@@ -17,7 +17,14 @@ function partRow(name, part, index, color) {
   const lit = () => update({ highlight: { index, part: name } });
   return h(
     "li",
-    { className: part.found ? "" : "missing", color, tabIndex: 0, "data-part": name, onpointerenter: lit, onfocus: lit },
+    {
+      className: part.found ? "" : "missing",
+      color,
+      tabIndex: 0,
+      "data-part": name,
+      onpointerenter: lit,
+      onfocus: lit,
+    },
     h("i", { className: "swatch" }),
     h("span", { className: "name" }, name),
     h("span", { className: "value" }, part.found ? part.score.toFixed(2) : "not seen"),
@@ -29,7 +36,11 @@ function card(item, index, leaves, colors) {
   const parts = Object.entries(item.parts).filter(([name]) => leaves.has(name));
   const seen = parts.filter(([, part]) => part.found).length;
   const open = index === opened;
-  const facts = [`${minus(item.angle.toFixed(1))}°`, `× ${item.scale.toFixed(3)}`, `${seen} of ${parts.length} parts`];
+  const facts = [
+    `${minus(item.angle.toFixed(1))}°`,
+    `× ${item.scale.toFixed(3)}`,
+    `${seen} of ${parts.length} parts`,
+  ];
   const meter = h("span", { className: "meter" }, h("i", {}));
   meter.firstChild.style.width = `${Math.round(100 * item.score)}%`;
   const head = h(
@@ -51,8 +62,13 @@ function card(item, index, leaves, colors) {
     icon(open ? "up" : "down"),
     h("span", { className: "facts" }, facts.join(" · ")),
   );
-  const rows = h("ul", { className: "found-parts" }, parts.map(([name, part]) => partRow(name, part, index, colors(name))));
-  const chance = item.chance && h("p", { className: "soft" }, `A score as high comes by chance ${item.chance}.`);
+  const rows = h(
+    "ul",
+    { className: "found-parts" },
+    parts.map(([name, part]) => partRow(name, part, index, colors(name))),
+  );
+  const chance =
+    item.chance && h("p", { className: "soft" }, `A score as high comes by chance ${item.chance}.`);
   return h("li", { className: "found" }, head, open && chance, open && rows);
 }
 
@@ -78,9 +94,13 @@ function show({ results, scene, scenes, draft, template, problem }) {
             : "Looking…");
   const leaves = new Set(template?.leaves ?? []);
   const colors = colorNamed(draft);
-  $("#results").replaceChildren(...(found && template ? found.detections.map((item, k) => card(item, k, leaves, colors)) : []));
+  $("#results").replaceChildren(
+    ...(found && template ? found.detections.map((item, k) => card(item, k, leaves, colors)) : []),
+  );
   $("#nothing").hidden = !found || found.detections.length > 0;
-  $("#doubts").replaceChildren(...(found?.doubts ?? []).map((words) => h("li", {}, icon("note"), `Mind that ${words}.`)));
+  $("#doubts").replaceChildren(
+    ...(found?.doubts ?? []).map((words) => h("li", {}, icon("note"), `Mind that ${words}.`)),
+  );
 }
 
 $("#results").addEventListener("pointerleave", () => update({ highlight: null }));

@@ -24,9 +24,20 @@ function cardOf(scene) {
     count,
     h("span", { className: "name" }, scene.name),
   );
-  const card = { node: h("li", {}, choose, button("close", `Remove ${scene.name}`, () => drop(scene.id), { className: "quiet drop" })), choose, count };
+  const card = {
+    node: h(
+      "li",
+      {},
+      choose,
+      button("close", `Remove ${scene.name}`, () => drop(scene.id), { className: "quiet drop" }),
+    ),
+    choose,
+    count,
+  };
   cards.set(scene.id, card);
-  sceneReady(scene.id).then((bitmap) => bitmap && canvas.getContext("2d").drawImage(bitmap, 0, 0, canvas.width, canvas.height));
+  sceneReady(scene.id).then(
+    (bitmap) => bitmap && canvas.getContext("2d").drawImage(bitmap, 0, 0, canvas.width, canvas.height),
+  );
   return card;
 }
 
@@ -48,7 +59,10 @@ function show({ scenes, scene, results }) {
     card.choose.setAttribute("aria-pressed", String(one.id === scene));
     card.count.textContent = result?.error ? "!" : (found ?? "…");
     card.count.className = `count ${result?.error ? "bad" : found ? "some" : ""}`;
-    card.choose.setAttribute("aria-label", `${one.name}, ${found === undefined ? "not looked at yet" : `${found} found`}`);
+    card.choose.setAttribute(
+      "aria-label",
+      `${one.name}, ${found === undefined ? "not looked at yet" : `${found} found`}`,
+    );
     return card.node;
   });
   if (nodes.some((node, k) => strip.children[k] !== node) || strip.children.length !== nodes.length)

@@ -27,7 +27,9 @@ function show({ settings, results, scene, calibration }) {
   valued(field("score"), Number(least.toFixed(3)));
   valued(field("most"), most ?? "");
   $("#calibrated").hidden = threshold === null;
-  $("#calibrated").textContent = found?.calibrated ? `back to calibrated, ${found.calibrated.toFixed(2)}` : "back to calibrated";
+  $("#calibrated").textContent = found?.calibrated
+    ? `back to calibrated, ${found.calibrated.toFixed(2)}`
+    : "back to calibrated";
   for (const chip of document.querySelectorAll("#scales button"))
     chip.setAttribute("aria-pressed", String(chip.dataset.scale === scale.join(" ")));
   showGround(found, calibration);
@@ -41,7 +43,10 @@ function showGround(found, calibration) {
   const words = calibration.running
     ? `Measuring what scores mean: ${calibration.what}, ${percent(calibration.share)}.`
     : calibration.error || "";
-  $("#ground-words").replaceChildren(h("b", {}, GROUNDS[ground]), words && ground !== "measured" ? ` ${words}` : "");
+  $("#ground-words").replaceChildren(
+    h("b", {}, GROUNDS[ground]),
+    words && ground !== "measured" ? ` ${words}` : "",
+  );
   const bar = $("#ground-bar");
   bar.hidden = !calibration.running;
   bar.value = calibration.share;

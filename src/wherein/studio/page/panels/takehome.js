@@ -8,7 +8,11 @@ import { now, update, watch } from "../store.js";
 const SUFFIX = { json: ".jsonl", coco: "-coco.json", report: ".html" };
 const WORDS = { json: "the JSON", coco: "the COCO file", report: "the report" };
 
-const stem = (name) => name.trim().replace(/[^\p{L}\p{N} ._-]+/gu, "_").replace(/^\.+/, "") || "template";
+const stem = (name) =>
+  name
+    .trim()
+    .replace(/[^\p{L}\p{N} ._-]+/gu, "_")
+    .replace(/^\.+/, "") || "template";
 
 function download(blob, name) {
   const link = h("a", { href: URL.createObjectURL(blob), download: name });
@@ -21,7 +25,11 @@ function download(blob, name) {
 /** The template, or why there is none. */
 async function template() {
   const made = await currentTemplate();
-  if (!made) tell(now().problem ?? "There is nothing to save yet: load a picture and outline something on it.", "error");
+  if (!made)
+    tell(
+      now().problem ?? "There is nothing to save yet: load a picture and outline something on it.",
+      "error",
+    );
   return made;
 }
 
@@ -53,13 +61,16 @@ async function exportAs(kind) {
     const state = now();
     const blob = await api.exported(kind, { ...wish(state), scenes: state.scenes.map(({ id }) => id) });
     download(blob, `${stem(state.draft.name)}${SUFFIX[kind]}`);
-    tell(`Downloaded ${WORDS[kind]} about ${state.scenes.length === 1 ? "one scene" : `${state.scenes.length} scenes`}.`);
+    tell(
+      `Downloaded ${WORDS[kind]} about ${state.scenes.length === 1 ? "one scene" : `${state.scenes.length} scenes`}.`,
+    );
   });
 }
 
 $("#save").addEventListener("click", saveTemplate);
 $("#download").addEventListener("click", downloadTemplate);
-for (const button of document.querySelectorAll("[data-export]")) button.addEventListener("click", () => exportAs(button.dataset.export));
+for (const button of document.querySelectorAll("[data-export]"))
+  button.addEventListener("click", () => exportAs(button.dataset.export));
 
 watch(["draft", "saved", "save", "template"], ({ draft, saved, save, template: made }) => {
   const open = draft.parts.length > 0 && draft !== saved;

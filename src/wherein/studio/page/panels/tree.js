@@ -1,6 +1,18 @@
 // The tree of parts: who hangs on whom, arranged by dragging or by keys.
 import { $, button, h, icon } from "../dom.js";
-import { addGroup, changePart, childrenOf, colorOf, hang, hangsBelow, isBody, listed, moves, nameProblem, partOf } from "../draft.js";
+import {
+  addGroup,
+  changePart,
+  childrenOf,
+  colorOf,
+  hang,
+  hangsBelow,
+  isBody,
+  listed,
+  moves,
+  nameProblem,
+  partOf,
+} from "../draft.js";
 import { tell } from "../status.js";
 import { edit, now, update, watch } from "../store.js";
 import { remove } from "../tools/select.js";
@@ -32,11 +44,22 @@ function rowOf(draft, part, depth, selected) {
       ondblclick: () => rename(part.id),
       onkeydown: (event) => key(event, part.id),
     },
-    h("span", { className: "grip", title: "Drag to hang it elsewhere", onpointerdown: (event) => grab(event, part.id) }, icon("grip")),
+    h(
+      "span",
+      {
+        className: "grip",
+        title: "Drag to hang it elsewhere",
+        onpointerdown: (event) => grab(event, part.id),
+      },
+      icon("grip"),
+    ),
     part.points ? h("i", { className: "swatch" }) : icon("group"),
     part.id === renaming ? nameInput(part) : h("span", { className: "name" }, part.name),
     h("span", { className: "badge" }, badge(draft, part)),
-    button("trash", `Remove ${part.name}`, (event) => (event.stopPropagation(), remove(part.id)), { className: "quiet", tabIndex: -1 }),
+    button("trash", `Remove ${part.name}`, (event) => (event.stopPropagation(), remove(part.id)), {
+      className: "quiet",
+      tabIndex: -1,
+    }),
   );
   row.style.setProperty("--depth", depth);
   return row;
@@ -102,8 +125,9 @@ function key(event, id) {
     const parent = partOf(draft, part.parent);
     const after = childrenOf(draft, parent.parent).map((other) => other.id);
     arranged(parent.parent, after[after.indexOf(parent.id) + 1] ?? null);
-  } else if (event.key === "ArrowUp" && at > 0) return focusOn(order[at - 1]), event.preventDefault();
-  else if (event.key === "ArrowDown" && at < order.length - 1) return focusOn(order[at + 1]), event.preventDefault();
+  } else if (event.key === "ArrowUp" && at > 0) return (focusOn(order[at - 1]), event.preventDefault());
+  else if (event.key === "ArrowDown" && at < order.length - 1)
+    return (focusOn(order[at + 1]), event.preventDefault());
   else if (event.key === "F2" || event.key === "Enter") rename(id);
   else if (event.key === "Delete") remove(id);
   else return;
@@ -153,7 +177,9 @@ function settleDrop() {
   if (!zone) return;
   if (zone === "on") return edit("hang it elsewhere", hang(draft, id, over));
   const target = partOf(draft, over);
-  const siblings = childrenOf(draft, target.parent).map((part) => part.id).filter((other) => other !== id);
+  const siblings = childrenOf(draft, target.parent)
+    .map((part) => part.id)
+    .filter((other) => other !== id);
   const before = zone === "before" ? over : (siblings[siblings.indexOf(over) + 1] ?? null);
   edit("arrange the parts", hang(draft, id, target.parent, before));
 }

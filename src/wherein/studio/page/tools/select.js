@@ -110,7 +110,11 @@ export const selectTool = {
   hover(point) {
     const handle = handleAt(point);
     hovered = handle ? null : partAt(point.place);
-    cursor = handle ? { edge: "copy", fan: "grab" }[handle.kind] ?? "move" : hovered ? "pointer" : "default";
+    cursor = handle
+      ? ({ edge: "copy", fan: "grab" }[handle.kind] ?? "move")
+      : hovered
+        ? "pointer"
+        : "default";
   },
 
   leave() {
@@ -140,7 +144,8 @@ export const selectTool = {
     update({ selected: id, corner: handle?.kind === "corner" ? handle.index : null });
     const choices = [];
     if (handle?.kind === "corner") choices.push(["Remove this corner", () => removeCorner(id, handle.index)]);
-    if (handle?.kind === "edge") choices.push(["Add a corner here", () => insertCorner(id, handle.index, point.place)]);
+    if (handle?.kind === "edge")
+      choices.push(["Add a corner here", () => insertCorner(id, handle.index, point.place)]);
     if (!isBody(draft, part))
       choices.push([
         "Put the joint here",
