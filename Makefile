@@ -1,10 +1,10 @@
-# make setup | demo | test | lint | bench | clean
+# make setup | demo | test | lint | bench | docs | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test lint bench clean
+.PHONY: setup demo test lint bench docs clean
 
 setup: $(READY)
 
@@ -17,7 +17,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo "ready: $(BIN)/wherein --help"
 
 demo: setup
-	$(BIN)/wherein demo
+	$(BIN)/wherein demo --overwrite
 
 test: setup
 	$(BIN)/python -m pytest -n 2
@@ -30,5 +30,9 @@ lint: setup
 bench: setup
 	$(BIN)/python -m benchmarks
 
+docs: setup
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
+	@echo "read docs/_build/index.html"
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis

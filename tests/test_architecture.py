@@ -13,6 +13,8 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "wherein"
 
 ORDER = [
     "errors",
+    "needed",
+    "caching",
     "native",
     "images.gaussian",
     "images.decode",

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from PIL import Image
 from scipy import ndimage
 
 import wherein
@@ -224,6 +225,17 @@ def test_a_motion_model_will_do_and_bgr_too(textured: Array) -> None:
     a = wherein.register(scene, scene[30:70, 40:90], Euclidean(), start=START)
     b = wherein.register(scene[..., ::-1], scene[30:70, 40:90, ::-1], "euclidean", start=START, color="bgr")
     assert np.array_equal(a.matrix, b.matrix)
+
+
+def test_a_bgr_scene_may_have_a_motif_from_a_file(textured: Array, tmp_path: Path) -> None:
+    scene = (np.dstack((textured, textured**2, textured**3)) * 255).astype(np.uint8)
+    Image.fromarray(scene[30:70, 40:90]).save(tmp_path / "motif.png")
+    a = wherein.register(scene, tmp_path / "motif.png", start=START)
+    b = wherein.register(scene[..., ::-1], tmp_path / "motif.png", start=START, color="bgr")
+    assert np.array_equal(a.matrix, b.matrix)
+    assert wherein.certainty(scene[..., ::-1], tmp_path / "motif.png", b, color="bgr") > 0.9
+    with pytest.raises(ArgumentError, match="scene: color='bgr' is for arrays"):
+        wherein.register(tmp_path / "motif.png", scene, color="bgr")
 
 
 def test_from_run_to_run_and_threads_the_same(textured: Array) -> None:

@@ -92,7 +92,8 @@ def register(
         mask: which pixels of the motif count, (h, w); in place of its alpha.
         start: a matrix, motif pixels → scene pixels; None: the motif centred in the scene.
         robust: down-weight pixels that do not fit, for motifs that are partly hidden.
-        color: "rgb", or "bgr" for arrays that come from OpenCV.
+        color: "rgb", or "bgr" where the scene is an array that comes from OpenCV. So is the motif then,
+            unless it is a file or a PIL image.
 
     Returns:
         A `Registration`. A fit that fails is told by its `status`, never by an exception.

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
 
-from detect_helpers import empty, scene, toy, write_picture, write_template
+from detect_helpers import empty, scene, toy, write_picture
 from wherein.cli.main import app
 from wherein.detect import Detector, keeping
 
@@ -26,16 +26,6 @@ def _no_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(keeping, "calibrate", never)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    write_template(tmp_path / "toy", toy())
-    write_picture(tmp_path / "scenes" / "a.png", scene(toy()))
-    write_picture(tmp_path / "scenes" / "b.png", empty())
-    (tmp_path / "broken.png").write_bytes(b"not a picture")
-    (tmp_path / "nothing").mkdir()
-    return tmp_path
 
 
 def detect(folder: Path, *arguments: str | Path) -> Result:

@@ -128,6 +128,8 @@ def test_the_same_from_run_to_run_with_any_threads_in_any_form(small: Detector, 
     for source in (levels, tmp_path / "scene.png", str(tmp_path / "scene.png"), Image.fromarray(array)):
         assert same(found, small(source))
     assert same(found, small(array[..., ::-1], color="bgr"))
+    with pytest.raises(ArgumentError, match="scene: color='bgr' is for arrays"):
+        small(tmp_path / "scene.png", color="bgr")
     assert same(found, small(levels.float() / 255))
 
 

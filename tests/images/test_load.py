@@ -186,10 +186,18 @@ def test_bgr_swaps_red_and_blue_of_arrays_and_tensors_and_leaves_alpha():
     same(load_picture(rgba[..., 0], color="bgr"), load_picture(rgba[..., 0]).pixels)
 
 
-def test_bgr_means_nothing_to_files_and_pil_images(tmp_path):
+def test_bgr_is_refused_where_the_order_is_known(tmp_path):
     Image.fromarray(colours()).save(tmp_path / "a.png")
-    same(load_picture(tmp_path / "a.png", color="bgr"), planar(colours()))
-    same(load_picture(Image.fromarray(colours()), color="bgr"), planar(colours()))
+    for source in (
+        tmp_path / "a.png",
+        str(tmp_path / "a.png"),
+        Image.fromarray(colours()),
+        load_picture(colours()),
+    ):
+        with pytest.raises(
+            ArgumentError, match="scene: color='bgr' is for arrays from OpenCV, but this is a"
+        ):
+            load_picture(source, color="bgr", role="scene")
 
 
 def test_a_picture_passes_through():

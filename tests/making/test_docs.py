@@ -1,4 +1,4 @@
-"""docs/templates.md: its code runs, and its limits are those of the code."""
+"""docs/howto/template.md: its code runs, and its limits are those of the code."""
 
 import re
 from pathlib import Path
@@ -10,13 +10,13 @@ from wherein.making import checks
 from wherein.report.picture import to_image
 from wherein.template import Template
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "templates.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "template.md").read_text(encoding="utf-8")
 
 
 def test_the_python_block_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    to_image(noise(100, 180)).save(tmp_path / "picture.png")
+    to_image(noise(100, 180)).save(tmp_path / "toy.png")
     monkeypatch.chdir(tmp_path)
     (block,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     exec(block, {})

@@ -14,7 +14,8 @@ from wherein.report.picture import to_image
 from wherein.template import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
-from wherein.video.reading import camera, is_video, opened
+from wherein.video.names import camera, is_video
+from wherein.video.reading import opened
 from wherein.video.watching import watch
 from wherein.video.writing import written
 

@@ -6,14 +6,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from wherein.cli import watching
 from wherein.cli.output import SOME_UNREADABLE, UNREADABLE
 from wherein.cli.scenes import Given
-from wherein.cli.targets import Outputs, drawings, reporting
-from wherein.cli.work import UnreadableError, read, save, writing
+from wherein.cli.targets import Outputs
+from wherein.cli.work import UnreadableError, read
+from wherein.cli.writers import Writers, writers
 from wherein.detect import Detector
 from wherein.errors import TemplateError
-from wherein.images.load import Picture
-from wherein.report.page import Page
 from wherein.template import Template
 
 
@@ -51,12 +51,16 @@ class Detecting:
             that a slip in a file's name is told at once.
         say: is given the record of each scene.
         outputs: what is written besides.
+        done: is called after each scene.
+        note: is told how many frames a second there were.
     """
 
     template: Template
     make: Callable[[], Detector]
     say: Callable[[dict[str, Any]], None]
     outputs: Outputs
+    done: Callable[[], None]
+    note: Callable[[str], None]
 
     @cached_property
     def detector(self) -> Detector:
@@ -66,35 +70,36 @@ class Detecting:
     def __call__(self, scenes: Sequence[Given]) -> Outcome:
         """A record a scene, in their order; one that cannot be read gets a record that says why."""
         outcome = Outcome()
-        targets = drawings(scenes, self.outputs)
-        with reporting(self.outputs.report, self.template) as report:
-            for scene, target in zip(scenes, targets, strict=True):
-                self._one(scene, target, report, outcome)
+        with writers(self.outputs, self.template, scenes) as told:
+            for scene in scenes:
+                self._one(scene, told, outcome)
+                self.done()
         return outcome
 
-    def _one(self, scene: Given, target: Path | None, report: Page | None, outcome: Outcome) -> None:
-        name = str(scene.path)
+    def _one(self, scene: Given, told: Writers, outcome: Outcome) -> None:
         try:
-            picture = _picture(scene)
+            if scene.error is not None:
+                raise UnreadableError("scene", scene.path, scene.error)
+            look = self._video if scene.video else self._picture
+            look(scene.path, told, outcome)
         except UnreadableError as error:
             outcome.unreadable += 1
-            self.say({"scene": name, "error": str(error)})
-            if report is not None:
-                report.unreadable(name, str(error))
-            return
+            self.say({"scene": str(scene.path), "error": str(error)})
+            told.unreadable(scene.path, str(error))
+
+    def _picture(self, path: Path, told: Writers, outcome: Outcome) -> None:
+        picture = read(path, "scene")
         found = self.detector(picture)
         outcome.read += 1
         outcome.found += len(found)
-        self.say({"scene": name, **found.to_dict()})
-        if target is not None:
-            save(found.draw(), target)
-        if report is not None and self.outputs.report is not None:
-            maps = self.detector.occurrence(picture) if self.outputs.maps else None
-            with writing(self.outputs.report):
-                report.add(name, found, self.detector, maps)
+        self.say({"scene": str(path), **found.to_dict()})
+        told.add(path, found, self.detector)
 
-
-def _picture(scene: Given) -> Picture:
-    if scene.error is not None:
-        raise UnreadableError("scene", scene.path, scene.error)
-    return read(scene.path, "scene")
+    def _video(self, path: Path, told: Writers, outcome: Outcome) -> None:
+        seen = watching.watched(path, lambda: self.detector, told.drawings.get(path), self.say)
+        if not seen.frames:
+            raise UnreadableError("scene", path, "there is no frame that can be read")
+        outcome.read += 1
+        outcome.found += seen.found
+        told.watched(path, seen.frames)
+        self.note(str(seen))

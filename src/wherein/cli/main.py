@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from wherein.cli.commands.calibrate import calibrate
 from wherein.cli.commands.demo import demo
 from wherein.cli.commands.detect import detect
+from wherein.cli.commands.info import info
 from wherein.cli.commands.register import register
 from wherein.cli.commands.studio import studio
 from wherein.cli.commands.template import template
@@ -20,6 +22,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: rich alone would take longer to import than all else
 )
 
 
@@ -37,7 +40,7 @@ def root(
         raise typer.Exit
 
 
-for command in (register, detect, demo, studio):
+for command in (detect, register, calibrate, studio, demo, info):
     app.command()(command)
 app.add_typer(template)
 

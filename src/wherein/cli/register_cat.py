@@ -16,10 +16,14 @@ from wherein.motion.field import lattice
 from wherein.report.picture import draw_registration
 
 
-def registered_cat(out: Path, seed: int) -> tuple[str, Path]:
+def registered_cat(target: Path, seed: int) -> str:
     """Paint a cat's face into a photograph, turned, stretched, in other light, with noise; then find it.
 
-    Returns how that went, and where the picture is.
+    Arguments:
+        target: the file for a picture of it.
+        seed: of pose and noise.
+
+    Returns how that went.
     """
     from skimage import data
 
@@ -38,9 +42,8 @@ def registered_cat(out: Path, seed: int) -> tuple[str, Path]:
         f"corner error {missed:.3f} px",
         "orange: start, green: found",
     )
-    target = out / "register.png"
     save(draw_registration(scene, motif, found.matrix, start, lines), target)
-    return f"a cat's face, registered: {', '.join(lines[:3])}", target
+    return f"a cat's face, registered: {', '.join(lines[:3])}"
 
 
 def cat_face(photograph: NDArray[np.uint8]) -> Motif:

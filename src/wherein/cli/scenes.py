@@ -1,9 +1,11 @@
-"""Which pictures a command is given: files, folders and globs, in a fixed order."""
+"""Which scenes a command is given: pictures and videos, by files, folders and globs, in a fixed order."""
 
 import glob
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from wherein.video.names import VIDEOS, is_video
 
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif")
 
@@ -14,6 +16,11 @@ class Given:
 
     path: Path
     error: str | None = None
+
+    @property
+    def video(self) -> bool:
+        """Whether it is a video or a camera."""
+        return is_video(str(self.path))
 
 
 def given(arguments: Sequence[str]) -> Iterator[Given]:
@@ -29,10 +36,12 @@ def given(arguments: Sequence[str]) -> Iterator[Given]:
 def _expand(argument: str) -> Iterator[Given]:
     path = Path(argument)
     if path.is_dir():
-        found = sorted(p for p in path.iterdir() if p.suffix.lower() in PICTURES and p.is_file())
+        found = sorted(p for p in path.iterdir() if p.suffix.lower() in PICTURES + VIDEOS and p.is_file())
         yield from map(Given, found)
         if not found:
-            yield Given(path, f"the folder has no pictures ({', '.join(PICTURES)})")
+            yield Given(
+                path, f"the folder has no pictures ({', '.join(PICTURES)}) or videos ({', '.join(VIDEOS)})"
+            )
     elif path.exists() or not glob.has_magic(argument):
         yield Given(path)
     else:

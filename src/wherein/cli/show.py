@@ -11,37 +11,57 @@ from wherein.demo import ROBOT
 from wherein.demo.errors import missed, nearest
 from wherein.demo.scene import SCALE, Shown, Truth, photograph, stage
 from wherein.detect import Detection, Detections, Detector
+from wherein.errors import require
 from wherein.report.page import page
 from wherein.report.picture import to_image
 from wherein.template import Template
 
+FILES = {
+    "the scene": "scene.png",
+    "what was found": "robot.png",
+    "the page about it": "report.html",
+    "a registration": "register.png",
+}
+"""What is written, by what it shows."""
 
-def demo(out: Path, seed: int, say: Callable[[str], None]) -> None:
+
+def check(out: Path, overwrite: bool) -> None:
+    """Before any work: `ArgumentError` where a file exists and may not be replaced, or is no folder."""
+    require(out.is_dir() or not out.exists(), f"--out {out} is a file; give a folder")
+    for name in FILES.values():
+        require(
+            overwrite or not (out / name).exists(), f"{out / name} exists; give another --out or --overwrite"
+        )
+
+
+def demo(out: Path, seed: int, say: Callable[[str], None], quiet: bool = False) -> None:
     """Find everything, say how that went, and write pictures and a page into a folder.
 
     Arguments:
         out: the folder.
         seed: of poses, light and noise.
         say: is given each line as it comes.
+        quiet: no progress.
     """
     template = replace(Template.load(ROBOT), source=None)  # so that its calibration is kept in the cache
     background, real = photograph(seed)
     if not real:
         say("no photographs here (pip install 'wherein[photos]' brings some): the scene is made by rule")
     shown = stage(template, background, seed)
-    with progress("calibrating, once for this template") as told:
+    with progress("calibrating, once for this template", quiet) as told:
         detector = Detector(template, scale=SCALE, progress=told)
     detector(shown.pixels)  # the first call also prepares what all others use
     found = detector(shown.pixels)
     for line in compared(found, shown, template):
         say(line)
-    written = {"the scene": out / "scene.png", "what was found": out / "robot.png"}
+    written = {what: out / name for what, name in FILES.items()}
     save(to_image(shown.pixels), written["the scene"])
     save(found.draw(), written["what was found"])
-    written["the page about it"] = _page(detector, found, out / "report.html")
+    _page(detector, found, written["the page about it"])
     if real:
-        line, written["a registration"] = registered_cat(out, seed)
-        say(line)
+        say(registered_cat(written["a registration"], seed))
+    else:
+        del written["a registration"]
     for what, path in written.items():
         say(f"{what}: {path}")
 
@@ -72,7 +92,6 @@ def _told(item: Detection, truth: Truth, template: Template) -> str:
     )
 
 
-def _page(detector: Detector, found: Detections, path: Path) -> Path:
+def _page(detector: Detector, found: Detections, path: Path) -> None:
     with writing(path), page(path, detector.template) as made:
         made.add("scene.png", found, detector, detector.occurrence(found.scene))
-    return path

@@ -1,15 +1,12 @@
 """Where `wherein detect` writes, and what it must not write over."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from wherein.cli.options import SUFFIXES, Format
 from wherein.cli.scenes import Given
-from wherein.cli.work import writing
 from wherein.errors import ArgumentError, require
-from wherein.report.page import Page, page
-from wherein.template import Template
 
 PAGES = (".html", ".htm")
 
@@ -23,12 +20,16 @@ class Outputs:
         report: the file of the page about all scenes.
         maps: whether the page has occurrence maps.
         overwrite: whether files that exist are replaced.
+        export: the file, or labelme's folder, for another program.
+        kind: the format of that; by the end of the file's name where it is left out.
     """
 
     draw: Path | None = None
     report: Path | None = None
     maps: bool = False
     overwrite: bool = False
+    export: Path | None = None
+    kind: Format | None = None
 
     def check(self) -> None:
         """Before any work.
@@ -36,33 +37,66 @@ class Outputs:
         Raises:
             ArgumentError: what is wrong with them, in words.
         """
-        report, draw = self.report, self.draw
-        require(not self.maps or report is not None, "--maps go into the page: give --report FILE.html too")
-        if report is not None:
-            require(report.suffix.lower() in PAGES, f"--report {report} must end in {' or '.join(PAGES)}")
-            require(not report.is_dir(), f"--report {report} is a folder; give a file in it")
-            require(self.overwrite or not report.exists(), _exists(report))
-        if draw is not None and draw.exists() and not draw.is_dir():
-            raise ArgumentError(f"--draw {draw} is a file; give a folder")
+        require(
+            self.report is not None or not self.maps, "--maps go into the page: give --report FILE.html too"
+        )
+        require(self.export is not None or self.kind is None, "--format is of the export: give --export too")
+        if self.report is not None:
+            self._check_file("--report", self.report, PAGES)
+        if self.export is not None and self.format in SUFFIXES:
+            self._check_file("--export", self.export, (SUFFIXES[self.format],))
+        folders = {"--draw": self.draw, "--export": self.export if self.format is Format.LABELME else None}
+        for option, folder in folders.items():
+            if folder is not None and folder.exists() and not folder.is_dir():
+                raise ArgumentError(f"{option} {folder} is a file; give a folder")
 
+    @property
+    def format(self) -> Format | None:
+        """Of the export, if there is one."""
+        if self.kind is not None or self.export is None:
+            return self.kind
+        kinds = {suffix: kind for kind, suffix in SUFFIXES.items()}
+        if self.export.suffix.lower() not in kinds:
+            known = ", ".join(f"{suffix} for {kind}" for suffix, kind in kinds.items())
+            raise ArgumentError(f"--export {self.export} has no known end: {known}, or give --format labelme")
+        return kinds[self.export.suffix.lower()]
 
-def drawings(scenes: Sequence[Given], outputs: Outputs) -> list[Path | None]:
-    """Of each scene the picture that is drawn of it: by the scene's name, and a number where another has it.
+    def _check_file(self, option: str, path: Path, ends: Sequence[str]) -> None:
+        require(path.suffix.lower() in ends, f"{option} {path} must end in {' or '.join(ends)}")
+        require(not path.is_dir(), f"{option} {path} is a folder; give a file in it")
+        require(self.overwrite or not path.exists(), _exists(path))
 
-    Raises:
-        ArgumentError: one of them exists and may not be replaced, or is a scene itself.
-    """
-    if outputs.draw is None:
-        return [None] * len(scenes)
-    given = {scene.path.resolve() for scene in scenes}
-    taken: set[str] = set()
-    targets: list[Path | None] = []
-    for scene in scenes:
-        target = outputs.draw / f"{_free(scene.path.stem, taken)}.png"
-        require(target.resolve() not in given, f"{target} is a scene itself; give another folder to --draw")
-        require(outputs.overwrite or not target.exists(), _exists(target))
-        targets.append(target)
-    return targets
+    def drawings(self, scenes: Sequence[Given]) -> dict[Path, Path]:
+        """Of each scene the picture or video that is drawn of it, if one is."""
+        return self._named(scenes, "--draw", self.draw, ".png")
+
+    def files(self, scenes: Sequence[Given]) -> dict[Path, Path]:
+        """Of each scene its own file of the export, if it has one."""
+        folder = self.export if self.format is Format.LABELME else None
+        return self._named([scene for scene in scenes if not scene.video], "--export", folder, ".json")
+
+    def _named(
+        self, scenes: Sequence[Given], option: str, folder: Path | None, suffix: str
+    ) -> dict[Path, Path]:
+        """By the scene's name, and a number where another has it.
+
+        Raises:
+            ArgumentError: one of them exists and may not be replaced, or is a scene itself.
+        """
+        if folder is None:
+            return {}
+        given = {scene.path.resolve() for scene in scenes}
+        taken: set[str] = set()
+        targets: dict[Path, Path] = {}
+        for scene in scenes:
+            stem = scene.path.stem.replace(":", "-")  # of a camera
+            target = folder / f"{_free(stem, taken)}{'.mp4' if scene.video else suffix}"
+            require(
+                target.resolve() not in given, f"{target} is a scene itself; give another folder to {option}"
+            )
+            require(self.overwrite or not target.exists(), _exists(target))
+            targets[scene.path] = target
+        return targets
 
 
 def _free(stem: str, taken: set[str]) -> str:
@@ -78,21 +112,3 @@ def _free(stem: str, taken: set[str]) -> str:
 
 def _exists(path: Path) -> str:
     return f"{path} exists; give another name or --overwrite"
-
-
-@contextmanager
-def reporting(path: Path | None, template: Template) -> Iterator[Page | None]:
-    """The page, if one is wanted; only what goes wrong with its own file is told as being about it."""
-    if path is None:
-        yield None
-        return
-    manager = page(path, template)
-    with writing(path):
-        made = manager.__enter__()
-    try:
-        yield made
-    except BaseException as error:
-        manager.__exit__(type(error), error, error.__traceback__)
-        raise
-    with writing(path):
-        manager.__exit__(None, None, None)

@@ -4,18 +4,63 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+HANDFUL = 5
+"""So many scenes are soon done: no bar."""
 
 
 @contextmanager
-def progress(title: str) -> Iterator[Callable[[float, str], None]]:
+def progress(title: str, quiet: bool = False) -> Iterator[Callable[[float, str], None]]:
     """A bar that appears with the first call of what is yielded: the share done, and what is being done.
 
     Where standard error is a file or a pipe a bar would be litter: there each thing that is done is a line.
     """
+    if quiet:
+        yield lambda share, what: None
+        return
     console = Console(stderr=True)
     with _bar(console, title) if console.is_terminal else _lines(console, title) as show:
         yield show
+
+
+class Counted:
+    """A bar of how many scenes are done and how long the rest will take; none for a handful.
+
+    It is only where standard error is a terminal: lines about scenes that others print are progress enough.
+    """
+
+    def __init__(self, total: int, quiet: bool = False) -> None:
+        console = Console(stderr=True)
+        self._shown = not quiet and total > HANDFUL and console.is_terminal
+        columns = (TextColumn("scenes"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        # Standard output stays what it is: rich would lead it to the bar's own console.
+        self._bar = Progress(
+            *columns, console=console, transient=True, auto_refresh=False, redirect_stdout=False
+        )
+        self._task = self._bar.add_task("scenes", total=total)
+
+    def step(self) -> None:
+        """One more is done."""
+        self._bar.advance(self._task)
+        if self._shown:
+            self._bar.start()
+            self._bar.refresh()
+
+    def hide(self) -> None:
+        """Off the screen, for others to write there; it is back with the next step."""
+        if self._shown:
+            self._bar.stop()
+
+
+@contextmanager
+def counted(total: int, quiet: bool = False) -> Iterator[Counted]:
+    """A bar that is gone when the block ends, however it does."""
+    bar = Counted(total, quiet)
+    try:
+        yield bar
+    finally:
+        bar.hide()
 
 
 @contextmanager

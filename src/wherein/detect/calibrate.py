@@ -38,6 +38,9 @@ SIZE = (512, 384)
 _CHANCES, _EMPTY, _PRESENT = 8, 20, 24
 """Scenes in which pieces are looked for one by one; scenes without the template, and with it."""
 
+MOST = max(_CHANCES, _EMPTY, _PRESENT)
+"""Backgrounds that are looked at; more are left aside."""
+
 _RARE = 1e-4
 """False alarms a scene of `SIZE` that the threshold is to stay clear of."""
 

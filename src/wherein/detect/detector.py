@@ -62,7 +62,7 @@ class Detector:
         method: str = "fast",
     ) -> None:
         self.template = template if isinstance(template, Template) else Template.load(template)
-        self.ranges = _checked(rotation, scale)
+        self.ranges = checked_range(rotation, scale)
         require(
             max_instances is None or max_instances > 0,
             f"max_instances is {max_instances}: give a positive number, or None for all",
@@ -102,7 +102,11 @@ class Detector:
 
         Arguments:
             scene: a path, an array, a tensor or a PIL image.
-            color: "rgb", or "bgr" for arrays that come from OpenCV.
+            color: "rgb", or "bgr" for an array that comes from OpenCV.
+
+        Raises:
+            ArgumentError: the scene is not as it must be, or "bgr" was said of a file or a PIL image.
+            PictureError: a file cannot be read.
         """
         return self._found(scene, color, lambda pixels: self.search(pixels, self.max_instances))
 
@@ -160,7 +164,8 @@ class Detector:
             return self.search.occurrence(picture.pixels.detach().float().cpu())
 
 
-def _checked(rotation: float, scale: tuple[float, float]) -> Range:
+def checked_range(rotation: float, scale: tuple[float, float]) -> Range:
+    """The range of poses, or `ArgumentError`."""
     require(
         math.isfinite(rotation) and 0 <= rotation <= 180,
         f"rotation is {rotation}: give the degrees to search to either side, 0 to 180",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from wherein.caching import cache_folder
 from wherein.detect.calibrate import VERSION, Calibration, Progress, calibrate, quiet
 from wherein.detect.finder import Range
 from wherein.template import Template
@@ -26,31 +27,44 @@ def calibration_for(template: Template, ranges: Range, progress: Progress | None
         ranges: the poses that are looked for.
         progress: is told how far a new one is.
     """
-    places = _places(template)
-    for place in places:
-        for kept in _read(place):
-            if _fits(kept, template, ranges):
-                return kept
+    before = kept(template, ranges)
+    if before is not None:
+        return before[0]
     made = calibrate(template, ranges, progress=progress or quiet)
-    for place in places:
-        if _keep(place, made):
-            break
+    keep(template, made)
     return made
 
 
-def _fits(kept: Calibration, template: Template, ranges: Range) -> bool:
+def kept(template: Template, ranges: Range) -> tuple[Calibration, Path] | None:
+    """The calibration that is kept for a template and a range of poses, and the file; None: there is none."""
+    for place in _places(template):
+        for known in _read(place):
+            if _fits(known, template, ranges):
+                return known, place
+    return None
+
+
+def keep(template: Template, made: Calibration) -> Path | None:
+    """Keep a calibration in place of the one for the same range; in which file, None if in none."""
+    return next((place for place in _places(template) if _keep(place, made)), None)
+
+
+def cached_calibrations() -> Path:
+    """The folder for those that cannot lie beside their templates."""
+    return cache_folder("calibrations")
+
+
+def _fits(known: Calibration, template: Template, ranges: Range) -> bool:
     return (
-        kept.version == VERSION
-        and kept.fingerprint == template.fingerprint
-        and (kept.rotation, kept.scale) == (ranges.rotation, ranges.scale)
+        known.version == VERSION
+        and known.fingerprint == template.fingerprint
+        and (known.rotation, known.scale) == (ranges.rotation, ranges.scale)
     )
 
 
 def _places(template: Template) -> list[Path]:
     """Where it may lie, in the order in which to look."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    cache = Path(base) if Path(base).is_absolute() else Path("~/.cache").expanduser()
-    places = [cache / "wherein" / "calibrations" / f"{template.fingerprint}.json"]
+    places = [cached_calibrations() / f"{template.fingerprint}.json"]
     source = template.source
     if source is not None and not source.resolve().is_relative_to(_PACKAGE):
         beside = source / _FILE if source.is_dir() else source.with_name(f"{source.stem}.{_FILE}")

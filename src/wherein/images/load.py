@@ -42,6 +42,7 @@ _FLOATS = {
     torch.float64: torch.float64,
 }
 _KINDS = "uint8, uint16, bool or float in [0, 1]"
+_ORDERED = "color='bgr' is for arrays from OpenCV, but this is a {}, whose order is known: leave color out"
 _DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I", "F")
 
 
@@ -76,14 +77,15 @@ def load_picture(
             Arrays and tensors are uint8, uint16, bool or float in [0, 1]. A tensor keeps its
             device and its gradient, and a float tensor may be returned uncopied. float64 stays
             float64, all else becomes float32. A `Picture` is returned as it is.
-        color: the order of the channels of an array or a tensor, "rgb" or "bgr" (OpenCV's).
+        color: the order of the channels of an array or a tensor, "rgb" or "bgr" (OpenCV's). All else knows
+            its own order, and "bgr" is refused.
         max_pixels: the most pixels a file or a PIL image may have, by its header.
         role: what the caller calls the picture, "scene" say: errors begin with it.
 
     Raises:
         PictureError: a file or a PIL image cannot be read whole, or is too large.
         ArgumentError: an array or a tensor has a wrong shape, type or range, or `source` is
-            something else.
+            something else; or `color` is given where the order is known.
 
     >>> import numpy as np
     >>> picture = load_picture(np.full((2, 4, 4), 255, dtype=np.uint8))
@@ -95,7 +97,13 @@ def load_picture(
     require(color in ("rgb", "bgr"), f"color is {color!r}: give 'rgb' or 'bgr'")
     require(max_pixels > 0, f"max_pixels is {max_pixels}: give a positive number")
     with about(role):
+        require(color == "rgb" or is_array(source), _ORDERED.format(type(source).__name__))
         return _loaded(source, color, max_pixels)
+
+
+def is_array(source: Source) -> bool:
+    """Whether it is bare numbers, of which only the caller knows the order of the channels."""
+    return isinstance(source, np.ndarray | Tensor)
 
 
 def load_bytes(contents: bytes, *, max_pixels: int = 200_000_000, role: str = "picture") -> Picture:

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.errors import require
-from wherein.images.load import Source, load_mask, load_picture
+from wherein.images.load import Source, is_array, load_mask, load_picture
 from wherein.images.pool import pool
 
 
@@ -76,8 +76,11 @@ class Motif:
 
 
 def load_motif(source: Source, mask: Source | None, color: str, device: torch.device) -> Motif:
-    """The motif on the scene's device, with its mask: the one given, or its alpha, or all of it."""
-    picture = load_picture(source, color=color, role="motif")
+    """The motif on the scene's device, with its mask: the one given, or its alpha, or all of it.
+
+    A scene from OpenCV may be searched for a motif from a file: `color` is about arrays.
+    """
+    picture = load_picture(source, color=color if is_array(source) else "rgb", role="motif")
     pixels = picture.pixels.detach().float()
     if mask is not None:
         weights = load_mask(mask).detach().float()

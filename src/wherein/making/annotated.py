@@ -24,7 +24,7 @@ from wherein.making.told import Told
 LARGEST = 256 * 2**20
 """Bytes of an annotation file that are read."""
 
-Path_ = str | PathLike[str]
+AnyPath = str | PathLike[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Record(BaseModel):
 Model = TypeVar("Model", bound=Record)
 
 
-def parsed(path: Path_) -> dict[str, Any]:
+def parsed(path: AnyPath) -> dict[str, Any]:
     """The JSON object in a file.
 
     Raises:
@@ -90,7 +90,7 @@ def parsed(path: Path_) -> dict[str, Any]:
     return record
 
 
-def checked(model: type[Model], record: object, path: Path_) -> Model:
+def checked(model: type[Model], record: object, path: AnyPath) -> Model:
     """The record as the model has it.
 
     Raises:
@@ -104,7 +104,7 @@ def checked(model: type[Model], record: object, path: Path_) -> Model:
         raise TemplateError(f'{path}: "{place}": {first["msg"]}') from error
 
 
-def beside(path: Path_, name: str) -> Path:
+def beside(path: AnyPath, name: str) -> Path:
     """The picture that an annotation names, in the annotation's folder or below.
 
     Raises:
@@ -118,7 +118,7 @@ def beside(path: Path_, name: str) -> Path:
     return Path(path).parent / wanted
 
 
-def loaded(source: Source, path: Path_, width: int | None, height: int | None) -> Picture:
+def loaded(source: Source, path: AnyPath, width: int | None, height: int | None) -> Picture:
     """The picture, of the size that the annotation says.
 
     Raises:

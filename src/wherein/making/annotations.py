@@ -4,10 +4,10 @@ from pathlib import Path
 
 from wherein.errors import TemplateError
 from wherein.making import coco, labelme
-from wherein.making.annotated import Annotated, Path_, parsed
+from wherein.making.annotated import Annotated, AnyPath, parsed
 
 
-def read(path: Path_, image: str | None = None, thing: str | None = None) -> Annotated:
+def read(path: AnyPath, image: str | None = None, thing: str | None = None) -> Annotated:
     """The picture and the parts of one object out of a labelme or a COCO file.
 
     Arguments:
@@ -24,10 +24,12 @@ def read(path: Path_, image: str | None = None, thing: str | None = None) -> Ann
     record = parsed(path)
     picture = Path(image) if image is not None and Path(image).is_file() else None
     if "shapes" in record:
-        return labelme.understood(record, path, picture if image is None else Path(image), thing)
+        return labelme.understood(record, path, None if image is None else Path(image), thing)
     if "annotations" in record and "images" in record:
-        entry = picture.name if picture is not None and len(record["images"]) > 1 else None
-        return coco.understood(record, path, image if picture is None else entry, picture, thing)
+        if picture is not None:  # stands for the image of its name, or for the only one
+            images = record["images"]
+            image = picture.name if isinstance(images, list) and len(images) > 1 else None
+        return coco.understood(record, path, image, picture, thing)
     raise TemplateError(
         f'{path} is neither labelme\'s JSON, which has "shapes", nor COCO\'s, which has "images" and '
         '"annotations"'

@@ -17,7 +17,7 @@ from wherein.errors import ArgumentError, TemplateError
 from wherein.images.load import Picture, Source
 from wherein.making.annotated import (
     Annotated,
-    Path_,
+    AnyPath,
     Record,
     Shape,
     beside,
@@ -87,7 +87,7 @@ class _File(Record):
 
 
 def read(
-    path: Path_, image: str | None = None, picture: Source | None = None, thing: str | None = None
+    path: AnyPath, image: str | None = None, picture: Source | None = None, thing: str | None = None
 ) -> Annotated:
     """The picture and the parts of one object out of a COCO file.
 
@@ -107,7 +107,7 @@ def read(
 
 
 def understood(
-    record: Mapping[str, Any], path: Path_, image: str | None, picture: Source | None, thing: str | None
+    record: Mapping[str, Any], path: AnyPath, image: str | None, picture: Source | None, thing: str | None
 ) -> Annotated:
     """As `read`, of JSON that is parsed already; `path` is where it came from."""
     file = checked(_File, record, path)
@@ -125,7 +125,7 @@ def understood(
     return Annotated(shown, tuple(outlines), tuple(f'"{name}" has no outline but its box' for name in boxes))
 
 
-def _image(images: Sequence[_Image], wanted: str | None, path: Path_) -> _Image:
+def _image(images: Sequence[_Image], wanted: str | None, path: AnyPath) -> _Image:
     known = ", ".join(image.file_name for image in images[:_SHOWN]) + (", …" if len(images) > _SHOWN else "")
     if wanted is None:
         if len(images) != 1:
@@ -138,7 +138,7 @@ def _image(images: Sequence[_Image], wanted: str | None, path: Path_) -> _Image:
 
 
 def _of_thing(
-    annotations: Sequence[_Annotation], names: dict[Any, str], thing: str | None, path: Path_
+    annotations: Sequence[_Annotation], names: dict[Any, str], thing: str | None, path: AnyPath
 ) -> dict[str, _Annotation]:
     """The parts of one object by name."""
     if thing is not None:

@@ -21,7 +21,7 @@ from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.images.load import Picture, Source, load_bytes, load_mask
 from wherein.making.annotated import (
     Annotated,
-    Path_,
+    AnyPath,
     Record,
     Shape,
     beside,
@@ -69,7 +69,7 @@ class _File(Record):
     imageHeight: int | None = None  # noqa: N815
 
 
-def read(path: Path_, picture: Source | None = None, thing: str | None = None) -> Annotated:
+def read(path: AnyPath, picture: Source | None = None, thing: str | None = None) -> Annotated:
     """The picture and the parts of one object out of a labelme file.
 
     Arguments:
@@ -86,7 +86,7 @@ def read(path: Path_, picture: Source | None = None, thing: str | None = None) -
 
 
 def understood(
-    record: Mapping[str, Any], path: Path_, picture: Source | None, thing: str | None
+    record: Mapping[str, Any], path: AnyPath, picture: Source | None, thing: str | None
 ) -> Annotated:
     """As `read`, of JSON that is parsed already; `path` is where it came from."""
     file = checked(_File, record, path)
@@ -112,7 +112,7 @@ def understood(
     return Annotated(image, tuple(outlines), tuple(notes))
 
 
-def _source(file: _File, path: Path_) -> Source:
+def _source(file: _File, path: AnyPath) -> Source:
     """The picture in the file, or the one beside it."""
     if file.imageData:
         return _embedded(file.imageData, f"{path}: its imageData")
@@ -129,7 +129,7 @@ def _embedded(data: str, what: str) -> Picture:
     return load_bytes(contents, role=what)
 
 
-def _of_thing(shapes: Sequence[_Shape], thing: str | None, path: Path_) -> list[_Shape]:
+def _of_thing(shapes: Sequence[_Shape], thing: str | None, path: AnyPath) -> list[_Shape]:
     """The shapes of one object; points without a group may belong to any."""
     things = list(dict.fromkeys(shape.thing for shape in shapes if shape.shape_type != "point"))
     if thing is None and len(things) > 1:

@@ -15,6 +15,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from wherein import caching
+
 SOURCES = tuple(sorted(path for path in Path(__file__).parent.iterdir() if path.suffix in (".c", ".h")))
 
 _FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
@@ -46,48 +48,56 @@ def load() -> ctypes.CDLL:
 
 
 def _load() -> ctypes.CDLL:
-    compiler = _compiler()
-    name = f"align-{_fingerprint(compiler)}.so"
+    command = compiler()
+    name = f"align-{_fingerprint(command)}.so"
     try:
         folder = private_folder(cache_folder())
     except OSError:
         # Nowhere to keep it: a compilation for this process alone, gone as soon as it is loaded.
         with tempfile.TemporaryDirectory(prefix="wherein-") as temporary:
-            return _open(compiler, Path(temporary) / name)
-    return _open(compiler, folder / name)
+            return _open(command, Path(temporary) / name)
+    return _open(command, folder / name)
 
 
-def _open(compiler: list[str], library: Path) -> ctypes.CDLL:
+def _open(command: list[str], library: Path) -> ctypes.CDLL:
     if _ours(library):
         try:
             return ctypes.CDLL(str(library))
         except OSError:
             library.unlink(missing_ok=True)  # damaged, or from an older system: made anew
-    _compile(compiler, library)
+    _compile(command, library)
     return ctypes.CDLL(str(library))
 
 
-def _compile(compiler: list[str], library: Path) -> None:
+def _compile(command: list[str], library: Path) -> None:
     """Under another name first: two processes that come at once each put a whole file in place."""
     handle, partial = tempfile.mkstemp(dir=library.parent, prefix=library.stem, suffix=".tmp")
     os.close(handle)
     sources = [str(source) for source in SOURCES if source.suffix == ".c"]
     try:
         for tuning in _TUNINGS:
-            command = [*compiler, *_FLAGS, *tuning, "-o", partial, *sources, "-lm"]
             result = subprocess.run(
-                command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
+                [*command, *_FLAGS, *tuning, "-o", partial, *sources, "-lm"],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_SECONDS,
+                check=False,
             )
             if result.returncode == 0 and Path(partial).stat().st_size:
                 Path(partial).replace(library)
                 return
         words = result.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
-        raise UnavailableError(f"{compiler[0]} failed: {words[0]}")
+        raise UnavailableError(f"{command[0]} failed: {words[0]}")
     finally:
         Path(partial).unlink(missing_ok=True)
 
 
-def _compiler() -> list[str]:
+def compiler() -> list[str]:
+    """The command that compiles C here: $CC, or the first of cc, gcc and clang that there is.
+
+    Raises:
+        UnavailableError: there is none.
+    """
     wanted = shlex.split(os.environ.get("CC", ""))
     for command in [wanted] if wanted else [["cc"], ["gcc"], ["clang"]]:
         found = shutil.which(command[0])
@@ -96,12 +106,16 @@ def _compiler() -> list[str]:
     raise UnavailableError(f"no C compiler: looked for {wanted[0] if wanted else 'cc, gcc and clang'}")
 
 
-def _fingerprint(compiler: list[str]) -> str:
-    version = subprocess.run(
-        [*compiler, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=True
+def version(command: list[str]) -> bytes:
+    """What a compiler says of itself."""
+    return subprocess.run(
+        [*command, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=True
     ).stdout
-    settings = repr((compiler, _FLAGS, _TUNINGS)) + _processor()
-    parts = (*(source.read_bytes() for source in SOURCES), settings.encode(), version)
+
+
+def _fingerprint(command: list[str]) -> str:
+    settings = repr((command, _FLAGS, _TUNINGS)) + _processor()
+    parts = (*(source.read_bytes() for source in SOURCES), settings.encode(), version(command))
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:24]
 
 
@@ -118,10 +132,8 @@ def _processor() -> str:
 
 
 def cache_folder() -> Path:
-    """Where the library is kept: $XDG_CACHE_HOME/wherein/native, or ~/.cache/wherein/native."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    home = Path(base) if Path(base).is_absolute() else Path("~/.cache").expanduser()
-    return home / "wherein" / "native"
+    """Where the library is kept."""
+    return caching.cache_folder("native")
 
 
 def private_folder(folder: Path) -> Path:

@@ -1,7 +1,6 @@
 """Frames of a video file or a camera, one by one."""
 
 import math
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,13 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.errors import PictureError
-from wherein.video.opencv import opencv
+from wherein.needed import needed
+from wherein.video.names import camera
 
-VIDEOS = (".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg")
-
-_CAMERA = re.compile(r"camera:(\d+)")
 _USUAL = 25.0
 """Frames a second where a file does not say."""
+
+
+def opencv() -> Any:
+    """The module cv2, which is slow to import.
+
+    Raises:
+        MissingError: it is not installed.
+    """
+    return needed("cv2", "a video", "pip install 'wherein[video]'")
 
 
 @dataclass(frozen=True)
@@ -46,17 +52,6 @@ class Video:
             yield cv2.cvtColor(frame, cv2.COLOR_BGR2RGB)
 
 
-def is_video(name: str) -> bool:
-    """Whether a name stands for a video file or a camera ("camera:0")."""
-    return camera(name) is not None or Path(name).suffix.lower() in VIDEOS
-
-
-def camera(name: str) -> int | None:
-    """The number of the camera that a name stands for."""
-    match = _CAMERA.fullmatch(name)
-    return int(match[1]) if match else None
-
-
 @contextmanager
 def opened(name: str) -> Iterator[Video]:
     """A video to read frames from, closed at the end.
@@ -66,7 +61,7 @@ def opened(name: str) -> Iterator[Video]:
 
     Raises:
         PictureError: it cannot be read.
-        NoDecoderError: OpenCV is not installed.
+        MissingError: OpenCV is not installed.
     """
     cv2, number = opencv(), camera(name)
     if number is None and not Path(name).is_file():

@@ -1,6 +1,6 @@
 """A template, frame by frame."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,20 +35,20 @@ class Watched:
         return {"frame": self.index, "time": round(self.seconds, 4), **told}
 
 
-def watch(video: Video, detector: Detector, out: Path | None = None, every: int = 10) -> Iterator[Watched]:
+def watch(video: Video, detector: Detector, out: Path | None = None, every: int = 10) -> Generator[Watched]:
     """Every frame with what was found in it, as they come.
 
     Arguments:
         video: an open one.
         detector: what to look for.
         out: an .mp4 for the annotated video, if one is wanted; it is there when all frames were seen, or
-            when the iterator is closed before.
+            when the iterator is closed or interrupted before.
         every: frames between two looks at everything.
 
     Raises:
         OSError: the annotated video cannot be written.
     """
-    tracker = Tracker(detector, every)
+    tracker, stopped = Tracker(detector, every), None
     with ExitStack() as stack:
         add: Add | None = None
         if out is not None:
@@ -59,5 +59,10 @@ def watch(video: Video, detector: Detector, out: Path | None = None, every: int 
                 if add is not None:
                     add(draw_frame(frame.found.scene, frame.found, frame.tracks))
                 yield Watched(index, index / video.rate, frame)
-        except GeneratorExit:  # who has seen enough still gets the video of what was seen
+        # Who has seen enough still gets the video of what was seen, so the way out is the usual one.
+        except GeneratorExit:
             return
+        except KeyboardInterrupt as error:
+            stopped = error
+    if stopped is not None:
+        raise stopped

@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from wherein.report.whole import whole
-from wherein.video.opencv import opencv
+from wherein.video.reading import opencv
 
 CODEC = "mp4v"
 """MPEG-4 part 2 in .mp4: what OpenCV's free builds have everywhere."""

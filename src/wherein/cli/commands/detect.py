@@ -1,30 +1,42 @@
 """`wherein detect`: a template in many scenes."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from wherein.cli.options import Format, Quiet
 from wherein.cli.output import NONE_FOUND, UNREADABLE, USAGE, say, stop
 from wherein.errors import WhereinError
 
 
 def detect(
     template: Annotated[str, typer.Argument(help="A folder with template.json, or a .zip of it.")],
-    scenes: Annotated[list[str], typer.Argument(help="Pictures, folders or globs.", metavar="SCENE…")],
+    scenes: Annotated[
+        list[str], typer.Argument(help="Pictures, videos, folders or globs; camera:0.", metavar="SCENE…")
+    ],
     rotation: Annotated[float, typer.Option(help="Degrees to search to either side.")] = 180.0,
     scale: Annotated[tuple[float, float], typer.Option(help="Lowest and highest scale.")] = (1.0, 1.0),
     max_instances: Annotated[int | None, typer.Option(help="The most to tell of a scene.")] = None,
     threshold: Annotated[float | None, typer.Option(help="The least score; calibrated by default.")] = None,
-    draw: Annotated[Path | None, typer.Option(help="Write a picture of each scene to this folder.")] = None,
+    draw: Annotated[
+        Path | None, typer.Option(help="Write a picture (or video) of each scene to this folder.")
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page about all scenes to this .html.")] = None,
     maps: Annotated[bool, typer.Option("--maps", help="Put occurrence maps into the page.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Let both replace files.")] = False,
+    export: Annotated[
+        Path | None, typer.Option(help="Write all for other programs to this .json, .csv or folder.")
+    ] = None,
+    kind: Annotated[
+        Format | None, typer.Option("--format", help="Of the export; by the end of its name by default.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Let files be replaced.")] = False,
     fail_if_none: Annotated[bool, typer.Option("--fail-if-none", help="Exit 1 if nothing is found.")] = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Find a template of moving parts in pictures: one JSON object a line, a line a scene.
+    """Find a template of moving parts in pictures: one JSON object a line, a line a scene or a frame.
 
-    Example: wherein detect robot/ photographs/ --scale 0.8 1.25 --report found.html
+    Example: wherein detect robot photographs/ --report found.html
     """
     from wherein.cli import detecting, waiting
     from wherein.cli.scenes import given
@@ -32,16 +44,27 @@ def detect(
     from wherein.cli.work import UnreadableError
     from wherein.detect import Detector
 
-    outputs = Outputs(draw, report, maps, overwrite)
+    outputs, pictures = Outputs(draw, report, maps, overwrite, export, kind), list(given(scenes))
 
     def make() -> Detector:
-        with waiting.progress("calibrating, once for this template") as progress:
+        bar.hide()
+        with waiting.progress("calibrating, once for this template", quiet) as progress:
             return Detector(wanted, rotation, scale, max_instances, threshold=threshold, progress=progress)
+
+    def tell(record: dict[str, Any]) -> None:
+        bar.hide()
+        say(record)
+
+    def note(text: str) -> None:
+        if not quiet:
+            bar.hide()
+            typer.echo(text, err=True)
 
     try:
         outputs.check()
         wanted = detecting.load_template(template)
-        outcome = detecting.Detecting(wanted, make, say, outputs)(list(given(scenes)))
+        with waiting.counted(len(pictures), quiet) as bar:
+            outcome = detecting.Detecting(wanted, make, tell, outputs, bar.step, note)(pictures)
     except UnreadableError as error:
         stop(str(error), UNREADABLE)
     except WhereinError as error:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from wherein.cli.drawing import check_drawing
+from wherein.cli.options import Quiet
 from wherein.cli.output import UNREADABLE, USAGE, say, stop
 from wherein.errors import WhereinError
 
@@ -34,6 +35,7 @@ def register(
     robust: Annotated[bool, typer.Option("--robust", help="For motifs that are partly hidden.")] = False,
     draw: Annotated[Path | None, typer.Option(help="Write a picture of the result to this file.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Let --draw replace a file.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Register one motif in one scene and print the pose as JSON.
 

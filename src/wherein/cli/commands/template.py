@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from wherein.cli.drawing import check_drawing
+from wherein.cli.options import Quiet
 from wherein.cli.output import UNREADABLE, USAGE, say, stop
 from wherein.errors import WhereinError
 
@@ -39,6 +40,7 @@ def new(
         bool, typer.Option("--keep-covered", help="Parts keep pixels that parts above them cover.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the template at --out.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Make a template from a picture: its alpha, a box or a polygon is the outline; or from annotations.
 
@@ -61,6 +63,8 @@ def new(
         stop(str(error), UNREADABLE)
     except WhereinError as error:
         stop(str(error), USAGE)
+    if quiet:
+        return
     typer.echo(f"{templating.headline(made)}, written to {out}")
     for line in (*(f"note: {note}" for note in notes), *map(str, findings(made))):
         typer.echo(line)
@@ -72,6 +76,7 @@ def check(
     draw: Annotated[Path | None, typer.Option(help="Draw tree, joints and masks to this file.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Let --draw replace a file.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Say what will make a template hard to find, part by part, with what was measured.
 
@@ -99,5 +104,5 @@ def check(
     typer.echo(templating.headline(loaded))
     for line in (*templating.branches(loaded.parts), *map(str, found)):
         typer.echo(line)
-    if not found:
+    if not found and not quiet:
         typer.echo("nothing that was measured stands in the way of finding it")

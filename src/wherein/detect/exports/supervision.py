@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wherein.detect.exports.needed import needed
 from wherein.detect.exports.outlines import leaves, outlines
 from wherein.detect.exports.polygons import box, filled
+from wherein.needed import needed
 
 if TYPE_CHECKING:
     from wherein.detect.detections import Detections

@@ -5,8 +5,8 @@ import io
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from wherein.detect.exports.needed import needed
 from wherein.detect.exports.polygons import box
+from wherein.needed import needed
 
 if TYPE_CHECKING:
     from wherein.detect.detections import Detections

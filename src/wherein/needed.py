@@ -1,4 +1,4 @@
-"""Packages that an export needs and the rest of wherein does not."""
+"""Packages that one thing needs and the rest of wherein does not."""
 
 from importlib import import_module
 from typing import Any

@@ -1,0 +1,24 @@
+"""kornia: the pose that wherein finds feeds a differentiable warp, and SSIM says how alike the two are.
+
+python examples/with_kornia.py SCENE MOTIF
+"""
+
+import sys
+
+import torch
+from kornia.geometry import invert_affine_transform, warp_affine
+from kornia.io import ImageLoadType, load_image
+from kornia.metrics import ssim
+
+import wherein
+
+scene, motif = (load_image(path, ImageLoadType.RGB32) for path in sys.argv[1:])  # (3, H, W) in [0, 1]
+found = wherein.register(scene, motif, motion="similarity")
+print(f"{found.status}: turned {found.angle:.2f}°, scale {found.scale:.3f}, ZNCC {found.zncc:.3f}")
+
+# kornia maps source → result, here scene → motif, and has pixel centres at whole numbers too.
+pose = torch.from_numpy(found.matrix).float()[None].requires_grad_()
+upright = warp_affine(scene[None], invert_affine_transform(pose), dsize=motif.shape[-2:])
+likeness = ssim(upright, motif[None], window_size=7).mean()
+likeness.backward()
+print(f"SSIM {likeness.item():.3f}, its gradient in the pose {pose.grad.norm().item():.2g}")

@@ -1,0 +1,142 @@
+"""`wherein detect --export`: files for other programs, whole or not there."""
+
+import csv
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from detect_helpers import detector, scene, toy, write_picture
+from wherein.cli.main import app
+from wherein.report import whole
+from wherein.template import Template
+
+runner = CliRunner()
+
+
+def export(folder: Path, *arguments: str | Path) -> Result:
+    scenes = [folder / "scenes", folder / "broken.png"]
+    command = ["detect", folder / "toy", *scenes, "--rotation", "0", *arguments]
+    return runner.invoke(app, [str(word) for word in command])
+
+
+def test_coco_of_all_scenes(folder: Path) -> None:
+    out = folder / "deep" / "found.json"
+    result = export(folder, "--export", out)
+    assert result.exit_code == 4, result.stderr
+    made = json.loads(out.read_text(encoding="utf-8"))
+    names = [str(folder / "scenes" / name) for name in ("a.png", "b.png")]
+    assert [(image["id"], image["file_name"]) for image in made["images"]] == [(1, names[0]), (2, names[1])]
+    assert [c["name"] for c in made["categories"]] == ["toy", "body", "arm"]
+    assert [(a["id"], a["image_id"], a["category_id"]) for a in made["annotations"]] == [
+        *((1, 1, 1), (2, 1, 2), (3, 1, 3)),
+    ]
+    found = detector(Template.load(folder / "toy"))(folder / "scenes" / "a.png")
+    assert made["annotations"] == found.to_coco()["annotations"]
+
+
+def test_coco_of_nothing(folder: Path) -> None:
+    out = folder / "found.json"
+    command = ["detect", folder / "toy", folder / "scenes" / "b.png", "--rotation", "0", "--export", out]
+    assert runner.invoke(app, [str(word) for word in command]).exit_code == 0
+    made = json.loads(out.read_text(encoding="utf-8"))
+    assert (made["annotations"], len(made["images"]), len(made["categories"])) == ([], 1, 3)
+
+
+def test_csv_of_all_scenes(folder: Path) -> None:
+    out = folder / "found.CSV"
+    assert export(folder, "--export", out).exit_code == 4
+    with out.open(encoding="utf-8", newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [(Path(row["scene"]).name, row["part"]) for row in table] == [("a.png", "body"), ("a.png", "arm")]
+    assert float(table[1]["angle"]) == pytest.approx(10, abs=0.2)
+
+
+def test_labelme_has_a_file_a_scene_that_names_its_picture(folder: Path) -> None:
+    write_picture(folder / "scenes" / "more" / "A.png", scene(toy()))
+    out = folder / "labels"
+    result = export(folder, folder / "scenes" / "more", "--export", out, "--format", "labelme")
+    assert result.exit_code == 4, result.stderr
+    assert sorted(path.name for path in out.iterdir()) == ["A-2.json", "a.json", "b.json"]
+    made = json.loads((out / "A-2.json").read_text(encoding="utf-8"))
+    assert made["imagePath"] == "../scenes/more/A.png"
+    assert (out / made["imagePath"]).exists()
+    assert [shape["label"] for shape in made["shapes"]] == ["body", "arm"]
+    assert json.loads((out / "b.json").read_text(encoding="utf-8"))["shapes"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("found.json",), "found.json"),
+        (("found.csv",), "found.csv"),
+        (("f", "--format", "labelme"), "f/a.json"),
+    ],
+)
+def test_nothing_is_overwritten_unless_it_may(folder: Path, arguments: tuple[str, ...], name: str) -> None:
+    written = folder / name
+    written.parent.mkdir(exist_ok=True)
+    written.write_text("mine")
+    command = ("--export", folder / arguments[0], *arguments[1:])
+    result = export(folder, *command)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{written} exists; give another name or --overwrite" in result.stderr
+    assert written.read_text() == "mine"
+    assert export(folder, *command, "--overwrite").exit_code == 4
+    assert written.read_text() != "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["--export", "found.xyz"],
+            "has no known end: .json for coco, .csv for csv, or give --format labelme",
+        ),
+        (["--export", "found"], "has no known end"),
+        (["--export", "found.csv", "--format", "coco"], "must end in .json"),
+        (["--export", "found.json", "--format", "csv"], "must end in .csv"),
+        (["--export", "broken.png", "--format", "labelme"], "is a file; give a folder"),
+        (["--export", "toy.json"], "is a folder; give a file in it"),
+        (["--format", "csv"], "give --export too"),
+        (["--export", "found.json", "--format", "yolo"], "yolo"),
+        (["--export", "/proc/found.json"], "/proc/found.json cannot be written"),
+        (["--export", "/proc/found", "--format", "labelme"], "/proc/found/a.json cannot be written"),
+    ],
+)
+def test_wrong_usage(folder: Path, arguments: list[str], words: str) -> None:
+    (folder / "toy.json").mkdir()
+    paths = [str(folder / a) if k == 1 else a for k, a in enumerate(arguments)]
+    if arguments[0] == "--format":
+        paths = arguments
+    result = export(folder, *paths)
+    assert result.exit_code == 2, result.output
+    assert words in result.stderr
+
+
+@pytest.mark.parametrize("name", ["found.json", "found.csv"])
+def test_an_export_that_fails_at_its_end_leaves_nothing(
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(whole.Path, "replace", full)
+    result = export(folder, "--export", folder / "out" / name)
+    assert result.exit_code == 2
+    assert f"{folder / 'out' / name} cannot be written: No space left on device" in result.stderr
+    assert len(result.stdout.splitlines()) == 3  # what was found had been said by then
+    assert list((folder / "out").iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are text here")
+def test_a_name_that_is_no_proper_text(folder: Path) -> None:
+    path = write_picture(folder / os.fsdecode(b"caf\xe9.png"), scene(toy()))
+    assert export(folder, path, "--export", folder / "found.json").exit_code == 4
+    made = json.loads((folder / "found.json").read_text(encoding="utf-8"))
+    assert made["images"][-1]["file_name"] == str(path)
+    assert export(folder, path, "--export", folder / "found.csv").exit_code == 4
+    assert "caf\\udce9.png" in (folder / "found.csv").read_text(encoding="utf-8")

@@ -1,0 +1,151 @@
+"""Every code block of the documentation runs as it stands, page by page, in a folder with the pictures that
+the pages name."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from typer.testing import CliRunner
+
+from detecting import made_up, photo
+from wherein.cli.main import app
+from wherein.demo import ROBOT
+from wherein.detect import keeping
+from wherein.images.motif import Motif
+from wherein.report.picture import to_image
+from wherein.template import Template
+from wherein.template.pose import matrices, placed
+from wherein.template.render import render
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+KNOWN = {"python", "console", "json", "", "text"}
+ELSEWHERE = ("make ", "pip ", "python -m ", "git ")
+"""Commands that other tests run, or that set up what is here already."""
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(page.read_text())
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All that the pages speak of."""
+    folder = tmp_path_factory.mktemp("pictures")
+    coffee = photo("coffee", 600, 400)
+    to_image(coffee).save(folder / "coffee.png")
+    (folder / "photographs").mkdir()
+    (folder / "empty").mkdir()
+    turned = Image.open(folder / "coffee.png").rotate(12, Image.Resampling.BICUBIC)
+    turned.save(folder / "photographs" / "a.png")
+    to_image(photo("coffee", 560, 400)).save(folder / "empty" / "table.png")
+    _robot(folder)
+    _toy(folder)
+    _motif(folder)
+    return folder
+
+
+def _robot(folder: Path) -> None:
+    shutil.copytree(ROBOT, folder / "robot")
+    template = Template.load(folder / "robot")
+    root = placed(30.0, 1.0, (250.0, 180.0), template.centre)
+    scene = to_image(
+        render(photo("coffee", 512, 384), template, matrices(template.parts, root, {"forearm_left": 20.0}))
+    )
+    scene.save(folder / "photograph.png")
+    scene.save(folder / "photographs" / "robot.png")
+    cv2 = pytest.importorskip("cv2")
+    writer = cv2.VideoWriter(str(folder / "walk.mp4"), cv2.VideoWriter.fourcc(*"mp4v"), 10.0, scene.size)
+    for _ in range(3):
+        writer.write(np.asarray(scene)[:, :, ::-1].copy())
+    writer.release()
+
+
+def _toy(folder: Path) -> None:
+    to_image(photo("gravel", 200, 130)).save(folder / "toy.png")
+    shapes = [
+        {"label": "body", "points": [[30, 30], [110, 30], [110, 100], [30, 100]], "shape_type": "polygon"},
+        {"label": "arm", "points": [[105, 50], [170, 50], [170, 75], [105, 75]], "shape_type": "polygon"},
+        {"label": "arm.pivot", "points": [[110, 62]], "shape_type": "point"},
+    ]
+    drawn = {"version": "5.0", "flags": {}, "shapes": shapes, "imagePath": "toy.png", "imageData": None}
+    (folder / "toy.json").write_text(json.dumps(drawn))
+
+
+def _motif(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    picture = (np.kron(rng.random((12, 16)), np.ones((8, 8))) * 255).astype(np.uint8)
+    Image.fromarray(picture).save(folder / "scene.png")
+    Image.fromarray(picture[30:70, 40:90]).save(folder / "motif.png")
+
+
+@pytest.fixture
+def here(pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of one's own, in which no calibration takes time."""
+    shutil.copytree(pictures, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        keeping,
+        "calibrate",
+        lambda template, ranges, *_, **__: made_up(template, ranges.rotation, ranges.scale),
+    )
+    return tmp_path
+
+
+def _names() -> dict[str, object]:
+    """What the README's block for researchers takes as given."""
+    picture = torch.rand(1, 96, 128, generator=torch.Generator().manual_seed(0))
+    starts = torch.tensor([[[1.0, 0, 40], [0, 1, 30], [0, 0, 1]]])
+    return {"scene": picture, "motif": Motif.whole(picture[:, 30:70, 40:90]), "starts": starts}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_block_runs(page: Path, here: Path) -> None:
+    names = _names()
+    for language, text in blocks(page):
+        assert language in KNOWN, f"nobody would run {language}"
+        if language == "python":
+            exec(compile(text, page.name, "exec"), names)
+        elif language == "console":
+            _run(text)
+        elif language == "json":
+            json.loads(text)
+
+
+def _run(text: str) -> None:
+    for line in text.splitlines():
+        assert line.startswith("$ "), line
+        command = line.removeprefix("$ ")
+        if command.startswith(ELSEWHERE):
+            continue
+        program, *arguments = shlex.split(command)
+        assert program == "wherein", line
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 0, f"{line}\n{result.output}\n{result.exception!r}"
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_there_is_something_to_run() -> None:
+    kinds = [language for page in PAGES for language, _ in blocks(page)]
+    assert kinds.count("python") > 8
+    assert kinds.count("console") > 5
+
+
+def test_the_five_lines_print_what_is_there(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    block = next(text for language, text in blocks(ROOT / "README.md") if "Detector" in text)
+    exec(block, {})
+    score, angle = map(float, capsys.readouterr().out.split()[:2])
+    assert score > 0.9
+    assert angle == pytest.approx(30, abs=0.2)
