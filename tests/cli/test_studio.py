@@ -22,18 +22,18 @@ PROGRAM = [sys.executable, "-c", "from wherein.cli.main import main; main()"]
 def test_it_says_where_it_is_and_ends_with_ctrl_c(tmp_path: Path) -> None:
     command = [*PROGRAM, "studio", str(ROBOT), "--no-open", "--save-to", str(tmp_path / "out")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        assert running.stderr is not None
-        said = running.stderr.readline()
-        found = re.fullmatch(r"the studio is at (http://127\.0\.0\.1:\d+/)#(\S{43})\n", said)
+        assert running.stdout is not None
+        said = running.stdout.readline()
+        found = re.fullmatch(r"(http://127\.0\.0\.1:\d+/)#(\S{43})\n", said)
         assert found, said
-        assert running.stderr.readline() == "Ctrl-C ends it\n"
         request = urllib.request.Request(f"{found[1]}api/session", headers={"X-Wherein-Token": found[2]})
         with urllib.request.urlopen(request) as answer:
             session = json.load(answer)
         assert (session["first"]["draft"]["name"], session["save"]) == ("robot", {"name": "out"})
         running.send_signal(signal.SIGINT)
         out, rest = running.communicate(timeout=60)
-    assert (running.returncode, out, rest) == (0, "", "")
+    words = "the studio is served here until Ctrl-C; keep its address to yourself:\n"
+    assert (running.returncode, out, rest) == (0, "", words)
     assert not (tmp_path / "out").exists()
 
 

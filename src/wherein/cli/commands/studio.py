@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from wherein.cli.options import Quiet
 from wherein.cli.output import UNREADABLE, USAGE, stop
 from wherein.errors import WhereinError
 
@@ -19,6 +20,7 @@ def studio(
         Path | None, typer.Option(help="The folder or .zip that Save writes; TEMPLATE by default.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Let Save replace a template.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Outline a template in the browser, and watch it being found; served on this machine only.
 
@@ -40,7 +42,9 @@ def studio(
         stop(str(error), UNREADABLE)
     except WhereinError as error:
         stop(str(error), USAGE)
-    typer.echo(f"the studio is at {made.address}\nCtrl-C ends it", err=True)
+    if not quiet:
+        typer.echo("the studio is served here until Ctrl-C; keep its address to yourself:", err=True)
+    typer.echo(made.address)
     if open_:
         serving.open_browser(made.address)
     made.serve()
