@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from detecting import painted, photo, walker
+from detecting import photo, walker
+from wherein.detect.evidence import information, score
 from wherein.detect.exclusion import Stencil, apart
 from wherein.detect.finder import Finder, Judged, Range
 from wherein.detect.placing import Placed
 from wherein.images.motif import Motif
-from wherein.search.levels import SceneLevels
+from wherein.search.levels import SceneLevels, seen
 from wherein.template.pose import frames, placed
 
 WALKER = walker()
@@ -24,8 +25,15 @@ def judged(*roots: np.ndarray, fits: tuple[float, ...] = ()) -> tuple[Finder, Ju
     every = [frames(WALKER.parts, root, {}) for root in roots]
     zncc = np.array(fits or (0.9,) * len(roots))
     placed_ = Placed({h: np.stack([f[h] for f in every]) for h in HOMES}, {h: zncc.copy() for h in HOMES})
-    scene, _ = painted(WALKER, FIRST, on=photo("coffee", 420, 260))
-    return finder, finder.judge(SceneLevels(scene), placed_)
+    levels = SceneLevels(photo("coffee", 420, 260))
+    told = {home: information(zncc) for home in HOMES}
+    sight = {
+        piece.home: seen(
+            levels, finder.fittings[piece.home].levels, placed_.frames[piece.home] @ piece.carrier.rest
+        )
+        for piece in finder.pieces.pieces
+    }
+    return finder, Judged(placed_, told, sight, score(told, sight, finder.weights))
 
 
 def test_two_that_are_apart_stay() -> None:
@@ -50,12 +58,12 @@ def test_scores_are_those_without_claimed_pixels_and_in_order() -> None:
     finder, three = judged(FIRST, sharing, SECOND, fits=(0.95, 0.94, 0.7))
     kept = apart(finder, three, 0.3, None)
     assert (np.diff(kept.scores) <= 0).all()
-    claimed = [[h for h in HOMES if kept.placed.zncc[h][k] < 0] for k in range(len(kept.scores))]
+    claimed = [[h for h in HOMES if kept.told[h][k] == 0] for k in range(len(kept.scores))]
     assert any(claimed), "a case in which nothing is shared tests nothing"
     for k, total in enumerate(kept.scores):
-        fits = np.array([max(kept.placed.zncc[h][k], 0.0) for h in HOMES])
-        seen = np.array([kept.seen[h][k] for h in HOMES])
-        assert total == pytest.approx(np.sqrt(1 - np.exp((seen * np.log1p(-(fits**2))).mean())), abs=1e-9)
+        told = np.array([kept.told[h][k] for h in HOMES])
+        sight = np.array([kept.seen[h][k] for h in HOMES])
+        assert total == pytest.approx(np.sqrt(1 - np.exp(-(sight * told).mean())), abs=1e-9)
 
 
 def test_threshold_and_count() -> None:
@@ -67,7 +75,7 @@ def test_threshold_and_count() -> None:
 def test_what_came_in_is_left_alone() -> None:
     finder, before = judged(FIRST, FIRST)
     apart(finder, before, 0.5, None)
-    assert all((before.placed.zncc[h] == 0.9).all() for h in HOMES)
+    assert all((before.told[h] == information(np.array(0.9))).all() for h in HOMES)
 
 
 def test_a_stencil_covers_its_mask_and_nothing_else() -> None:

@@ -52,12 +52,12 @@ def apart(finder: Finder, judged: Judged, threshold: float, count: int | None) -
             break
         kept.append(first)
         final.append(float(scores[first]))
-        judged = replace(judged, placed=replace(judged.placed, zncc=dict(judged.placed.zncc)))
+        judged = replace(judged, told=dict(judged.told))
         for piece in pieces:
             pose = judged.placed.frames[piece.home][first] @ piece.carrier.rest
-            if judged.placed.zncc[piece.home][first] > 0:
+            if judged.told[piece.home][first] > 0:
                 _claim(finder, judged, stencils, piece.home, pose, kept)
-        scores = score(judged.placed.zncc, judged.seen, finder.weights)
+        scores = score(judged.told, judged.seen, finder.weights)
         scores[kept] = -1.0
     return replace(judged[np.array(kept, dtype=np.int64)], scores=np.array(final, dtype=np.float64))
 
@@ -72,11 +72,11 @@ def _claim(
 ) -> None:
     """Take from all other hypotheses the pieces that lie on this one."""
     for other in finder.pieces.pieces:
-        zncc = judged.placed.zncc[other.home].copy()
-        for k in range(len(zncc)):
-            if k in kept or zncc[k] <= 0:
+        told = judged.told[other.home].copy()
+        for k in range(len(told)):
+            if k in kept or told[k] <= 0:
                 continue
             there = judged.placed.frames[other.home][k] @ other.carrier.rest @ stencils[other.home].points
             if stencils[home].covers(pose, there).mean() > _SHARED:
-                zncc[k] = -1.0
-        judged.placed.zncc[other.home] = zncc  # type: ignore[index]
+                told[k] = 0.0
+        judged.told[other.home] = told  # type: ignore[index]
