@@ -7,12 +7,12 @@ hidden. The basin of attraction is measured for each motif, and sets how densely
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
 from wherein.detect.bands import Bands
@@ -24,6 +24,7 @@ from wherein.detect.finder import Finder, Range, Steps
 from wherein.detect.fitting import EUCLIDEAN
 from wherein.detect.likeness import alike
 from wherein.detect.limits import Limits, limits
+from wherein.detect.pieces import Pieces
 from wherein.images.gaussian import blur
 from wherein.search.levels import SceneLevels, descend
 from wherein.solve.schedule import Stage
@@ -55,6 +56,9 @@ def quiet(share: float, what: str) -> None:
     """The progress that no one sees."""
 
 
+_Scores = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
+
+
 class Calibration(BaseModel):
     """What was measured for a template and a range of poses.
 
@@ -70,7 +74,7 @@ class Calibration(BaseModel):
         limits: how far beyond the range it is still found.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     format: Literal["wherein-calibration/1"] = "wherein-calibration/1"
     version: int = VERSION
@@ -79,11 +83,19 @@ class Calibration(BaseModel):
     scale: tuple[float, float]
     basins: dict[str, Basin]
     chance: dict[str, float]
-    threshold: float
-    clutter: list[float]
-    present: list[float]
+    threshold: Annotated[float, Field(gt=0, le=1)]
+    clutter: _Scores
+    present: _Scores
     confused: list[tuple[str, str, float]]
     limits: Limits
+
+    def serves(self, template: Template, ranges: Range) -> bool:
+        """Whether it was made for this template, with all its pieces, and this range of poses."""
+        return (
+            self.fingerprint == template.fingerprint
+            and (self.rotation, self.scale) == (ranges.rotation, ranges.scale)
+            and {piece.home for piece in Pieces.of(template).pieces} == set(self.basins) == set(self.chance)
+        )
 
     @property
     def weights(self) -> dict[str, float]:
