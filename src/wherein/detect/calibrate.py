@@ -235,7 +235,7 @@ def _chances(
         roots = np.stack([_root(finder.template, finder.ranges, rng) for _ in range(16)])
         for piece in finder.pieces.limbs:
             fitting = finder.fittings[piece.home]
-            starts = (roots[:, None] @ piece.starts(fitting.turn_step) @ fitting.rest).reshape(-1, 3, 3)
+            starts = (roots[:, None] @ fitting.starts @ fitting.rest).reshape(-1, 3, 3)
             near = descend(scene, fitting.levels, EUCLIDEAN, Stage(fitting.near, 8), starts)
             best = near.poses[np.argsort(-near.zncc)[:16]]
             ended = descend(scene, fitting.levels, EUCLIDEAN, Stage(fitting.judged, 8, pixels=600), best)

@@ -17,6 +17,7 @@ from wherein.search.levels import Descended, MotifLevels, SceneLevels, descend
 from wherein.search.screen import Kernels, Looks, peaks, screen
 from wherein.solve.schedule import Stage
 from wherein.template.pose import placed
+from wherein.template.tree import Matrix
 
 _POINTS, _SIDE, _PURE = 140, 5, 0.45
 """The least that a motif is reduced to for the first look: points, pixels across, and the share of its pixels
@@ -90,6 +91,11 @@ class Fitting:
         corners = [(x + i, y + j) for i in (0, motif.width - 1) for j in (0, motif.height - 1)]
         reach = max(math.dist(corner, self.piece.joint) for corner in corners)
         return 2 * math.degrees(math.atan2(BASIN * self.near, reach))
+
+    @cached_property
+    def starts(self) -> Matrix:
+        """(T, 3, 3): turns about the joint from which a descent begins."""
+        return self.piece.starts(self.turn_step)
 
     @cached_property
     def judged(self) -> int:
