@@ -1,5 +1,7 @@
 """Each pixel is evidence for one object only."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
@@ -76,6 +78,41 @@ def test_what_came_in_is_left_alone() -> None:
     finder, before = judged(FIRST, FIRST)
     apart(finder, before, 0.5, None)
     assert all((before.told[h] == information(np.array(0.9))).all() for h in HOMES)
+
+
+def one_by_one(finder: Finder, all_of: Judged, threshold: float) -> tuple[list[int], dict[str, np.ndarray]]:
+    """Which are kept, and what is left of all: by the definition, each piece against each."""
+    stencils = {piece.home: Stencil(piece.motif) for piece in finder.pieces.pieces}
+    rest = {piece.home: piece.carrier.rest for piece in finder.pieces.pieces}
+    left, kept = {home: told.copy() for home, told in all_of.told.items()}, []
+    while True:
+        scores = score(left, all_of.seen, finder.weights)
+        scores[kept] = -1
+        first = int(scores.argmax())
+        if scores[first] < threshold:
+            return kept, left
+        kept.append(first)
+        for home, other, k in product(HOMES, HOMES, range(len(scores))):
+            if left[home][first] > 0 and k not in kept:
+                points = all_of.placed.frames[other][k] @ rest[other] @ stencils[other].points
+                covered = stencils[home].covers(all_of.placed.frames[home][first] @ rest[home], points)
+                left[other][k] = 0.0 if covered.mean() > 0.3 else left[other][k]
+
+
+def test_many_hypotheses_are_told_apart_as_by_the_definition() -> None:
+    rng = np.random.default_rng(4)
+    roots = [
+        placed(rng.uniform(-180, 180), rng.uniform(0.6, 1.4), tuple(rng.uniform(40, 380, 2)), WALKER.centre)
+        for _ in range(40)
+    ]
+    finder, before = judged(*roots, fits=tuple(rng.uniform(0.3, 0.95, 40)))
+    wanted, left = one_by_one(finder, before, 0.4)
+    kept = apart(finder, before, 0.4, None)
+    assert 3 < len(wanted) < 30
+    for home in HOMES:
+        np.testing.assert_array_equal(kept.placed.frames[home], before.placed.frames[home][wanted])
+        np.testing.assert_array_equal(kept.told[home], left[home][wanted])
+    assert any((left[home][wanted] == 0).any() for home in HOMES)
 
 
 def test_a_stencil_covers_its_mask_and_nothing_else() -> None:

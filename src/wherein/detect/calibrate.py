@@ -7,12 +7,12 @@ hidden. The basin of attraction is measured for each motif, and sets how densely
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
 from wherein.detect.bands import Bands, reduced
@@ -24,6 +24,7 @@ from wherein.detect.finder import Finder, Look, Range, Steps
 from wherein.detect.fitting import EUCLIDEAN, Fitting
 from wherein.detect.likeness import alike
 from wherein.detect.limits import Limits, limits
+from wherein.detect.pieces import Pieces
 from wherein.detect.visible import evidence
 from wherein.images.gaussian import blur
 from wherein.images.pool import pool
@@ -63,6 +64,9 @@ def quiet(share: float, what: str) -> None:
     """The progress that no one sees."""
 
 
+_Scores = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
+
+
 class Calibration(BaseModel):
     """What was measured for a template and a range of poses.
 
@@ -79,7 +83,7 @@ class Calibration(BaseModel):
         megapixels: of a scene in which this was measured.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     format: Literal["wherein-calibration/1"] = "wherein-calibration/1"
     version: int = VERSION
@@ -88,12 +92,20 @@ class Calibration(BaseModel):
     scale: tuple[float, float]
     basins: dict[str, Basin]
     chance: dict[str, float]
-    threshold: float
-    clutter: list[float]
-    present: list[float]
+    threshold: Annotated[float, Field(gt=0, le=1)]
+    clutter: _Scores
+    present: _Scores
     confused: list[tuple[str, str, float]]
     limits: Limits
     megapixels: float = SIZE[0] * SIZE[1] / 1e6
+
+    def serves(self, template: Template, ranges: Range) -> bool:
+        """Whether it was made for this template, with all its pieces, and this range of poses."""
+        return (
+            self.fingerprint == template.fingerprint
+            and (self.rotation, self.scale) == (ranges.rotation, ranges.scale)
+            and {piece.home for piece in Pieces.of(template).pieces} == set(self.basins) == set(self.chance)
+        )
 
     @property
     def weights(self) -> dict[str, float]:
@@ -251,7 +263,7 @@ def _chances(
         roots = np.stack([_root(finder.template, finder.ranges, scenes.size, rng) for _ in range(16)])
         for piece in finder.pieces.limbs:
             fitting = finder.fittings[piece.home]
-            starts = (roots[:, None] @ piece.starts(fitting.turn_step) @ fitting.rest).reshape(-1, 3, 3)
+            starts = (roots[:, None] @ fitting.starts @ fitting.rest).reshape(-1, 3, 3)
             near = descend(scene, fitting.levels, EUCLIDEAN, Stage(fitting.near, 8), starts)
             best = near.poses[np.argsort(-near.zncc)[:16]]
             ended = descend(scene, fitting.levels, EUCLIDEAN, Stage(fitting.judged, 8, pixels=600), best)
