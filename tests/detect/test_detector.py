@@ -198,7 +198,7 @@ def test_templates_of_every_shape() -> None:
 
 def test_a_narrow_rotation_is_not_found_far_outside_of_it() -> None:
     made = walker()
-    detector = Detector(made, rotation=10, calibration=made_up(made), threads=1)
+    detector = Detector(made, rotation=10, calibration=made_up(made, rotation=10.0), threads=1)
     for turn, there in ((-8.0, 1), (170.0, 0)):
         scene, _ = painted(made, placed(turn, 1.0, (160.0, 120.0), made.centre))
         found = [d for d in detector(scene) if d.score > 0.6]
@@ -222,6 +222,12 @@ def test_a_narrow_rotation_is_not_found_far_outside_of_it() -> None:
             {"calibration": made_up(Template.rigid("x", Motif.whole(noise(9, 9))))},
             "made for another template",
         ),
+        ({"calibration": made_up(walker()).model_copy(update={"chance": {}})}, "made for another template"),
+        (
+            {"rotation": 20.0},
+            r"made for rotation=180 and scale=\(1.0, 1.0\), but rotation=20 and scale=\(1.0, 1.0\) are asked",
+        ),
+        ({"scale": (0.5, 1.0)}, r"but rotation=180 and scale=\(0.5, 1.0\) are asked for: make it anew"),
     ],
 )
 def test_arguments_are_refused_in_words(arguments: dict, words: str) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -241,4 +242,52 @@ def test_a_zip_that_unpacks_to_too_much(
     path = toy.save(tmp_path / "t.zip")
     monkeypatch.setattr("wherein.template.archive.LARGEST", 1000)
     with pytest.raises(TemplateError, match="unpacks to more than"):
+        Template.load(path)
+
+
+def lying(path: Path, packing: int, megabytes: int) -> Path:
+    """An archive with a file of zeros that declares ten bytes."""
+    with zipfile.ZipFile(path, "w", packing) as archive:
+        archive.writestr("template.json", "{}", zipfile.ZIP_STORED)
+        archive.writestr("zeros", bytes(megabytes * 2**20))
+    said, lie = (size.to_bytes(4, "little") for size in (megabytes * 2**20, 10))
+    assert said in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(said, lie))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("packing", "words"),
+    [
+        (zipfile.ZIP_BZIP2, "packs 'zeros' in a way that is not read here: pack it with deflate"),
+        (zipfile.ZIP_LZMA, "packs 'zeros' in a way that is not read here: pack it with deflate"),
+        (zipfile.ZIP_DEFLATED, "cannot be unpacked: Bad CRC-32"),
+    ],
+)
+def test_a_zip_that_lies_about_its_size_takes_no_memory(tmp_path: Path, packing: int, words: str) -> None:
+    path = lying(tmp_path / "t.zip", packing, 24)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TemplateError, match=words):
+            Template.load(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * 2**20
+
+
+def test_a_zip_of_too_many_files(toy: Template, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = toy.save(tmp_path / "t.zip")
+    monkeypatch.setattr("wherein.template.archive.MOST", 5)
+    with pytest.raises(TemplateError, match="holds 6 files: a template has at most 5"):
+        Template.load(path)
+
+
+def test_a_zip_with_a_name_that_is_no_text(toy: Template, tmp_path: Path) -> None:
+    path = tmp_path / "t.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("template.json", "{}")
+        archive.writestr("é.png", "")
+    path.write_bytes(path.read_bytes().replace("é".encode(), b"\xff\xff"))
+    with pytest.raises(TemplateError, match=r"cannot be unpacked: .*codec can't decode"):
         Template.load(path)

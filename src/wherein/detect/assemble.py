@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from wherein.detect.detections import Detection, PartFound
-from wherein.detect.evidence import FOUND, information
+from wherein.detect.evidence import FOUND, likeness
 from wherein.detect.finder import Finder, Judged
 from wherein.template import Template
 from wherein.template.tree import Matrix, Tree
@@ -20,10 +20,10 @@ def assemble(finder: Finder, judged: Judged, index: int) -> Detection:
     frames = {home: poses[index] for home, poses in judged.placed.frames.items()}
     leaves: dict[str, tuple[float, bool]] = {}
     for piece in finder.pieces.pieces:
-        zncc = float(judged.placed.zncc[piece.home][index])
-        told = float(information(np.array(zncc))) * finder.weights[piece.home]
-        found = told >= FOUND and bool(judged.seen[piece.home][index] >= _LEAST_SEEN)
-        leaves |= {leaf.name: (max(zncc, 0.0), found) for leaf in piece.leaves}
+        told = np.asarray(judged.told[piece.home][index])
+        found = bool(told * finder.weights[piece.home] >= FOUND)
+        found &= bool(judged.seen[piece.home][index] >= _LEAST_SEEN)
+        leaves |= {leaf.name: (float(likeness(told)), found) for leaf in piece.leaves}
     return detection(finder.template, _every_frame(tree, frames), leaves, float(judged.scores[index]))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from wherein.detect.finder import Finder, Judged, Range, Steps
+from wherein.detect.finder import Finder, Judged, Look, Range, Steps
 from wherein.detect.following import follow
 from wherein.detect.hypotheses import SURE
 from wherein.detect.placing import scales
@@ -28,8 +28,9 @@ from wherein.template.tree import Part
 _LIKELY = 0.8
 """Of what is enough: from there on a hypothesis is brought to rest at full size before it is judged."""
 
-_ADRIFT = 1.5
-"""Times the range of a band: what has drifted further in scale is another thing."""
+BEYOND, _ADRIFT = 5.0, 1.1
+"""Degrees, and times the range of a band: what has drifted further from what was asked for is another thing,
+or none: a speck fits on any shading."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +45,10 @@ class Band:
     scene: int
     canvas: int
 
-    def __call__(self, scene: Float[Tensor, "C H W"], enough: float, threads: int, polished: float) -> Judged:
+    def __call__(self, scene: Float[Tensor, "C H W"], look: Look, polished: float) -> Judged:
         """Polished hypotheses, in the pixels of the scene and of the template as they are."""
         levels = self._levels(scene)
-        return self._polished(levels, self.finder(levels, enough, threads), polished)
+        return self._polished(levels, self.finder(levels, look), polished)
 
     def follow(self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float, polished: float) -> Judged:
         """The same near known places."""
@@ -61,18 +62,20 @@ class Band:
     def _polished(self, levels: SceneLevels, found: Judged, least: float) -> Judged:
         """Those with at least a score, at full size and in the pixels of scene and template as they are."""
         found = found[np.flatnonzero(found.scores >= least)]
-        found = self._of_size(self.finder.polish(levels, found))
+        found = self._in_range(self.finder.polish(levels, found))
         if self.scene == self.canvas == 1:
             return found
         before, after = enlarge(self.scene), reduce(self.canvas)
         frames = {home: before @ frame @ after for home, frame in found.placed.frames.items()}
         return replace(found, placed=replace(found.placed, frames=frames))
 
-    def _of_size(self, found: Judged) -> Judged:
-        """Those that have not shrunk to a speck, which fits on any shading, nor grown out of the range."""
-        low, high = self.finder.ranges.scale
-        sizes = scales(found.placed.frames[self.finder.pieces.tree.root])
-        return found[np.flatnonzero((sizes > low / _ADRIFT) & (sizes < high * _ADRIFT))]
+    def _in_range(self, found: Judged) -> Judged:
+        """Those in a pose that was asked for, or nearly."""
+        roots, ranges = found.placed.frames[self.finder.pieces.tree.root], self.finder.ranges
+        (low, high), sizes = ranges.scale, scales(roots)
+        turned = np.abs(np.degrees(np.arctan2(roots[:, 1, 0], roots[:, 0, 0])))
+        fits = (sizes > low / _ADRIFT) & (sizes < high * _ADRIFT) & (turned <= ranges.rotation + BEYOND)
+        return found[np.flatnonzero(fits)]
 
     @property
     def octave(self) -> int:
@@ -106,19 +109,16 @@ class Bands:
         self.whole = Finder(template, ranges, weights, steps, reason)
         self.bands = [_band(self.whole, octave, scale) for octave, scale in octaves(*ranges.scale)]
 
-    def __call__(
-        self, scene: Float[Tensor, "C H W"], enough: float, threads: int = 1, polished: float | None = None
-    ) -> Judged:
+    def __call__(self, scene: Float[Tensor, "C H W"], look: Look, polished: float | None = None) -> Judged:
         """Hypotheses of all bands.
 
         Arguments:
             scene: where to look.
-            enough: the score of a sure find.
-            threads: for the first look.
+            look: how.
             polished: the least score that goes on to full size; by default a little below what is enough.
         """
-        least = _LIKELY * enough if polished is None else polished
-        return together([band(scene, enough, threads, least) for band in self.bands])
+        least = _LIKELY * look.enough if polished is None else polished
+        return together([band(scene, look, least) for band in self.bands])
 
     def follow(self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float) -> Judged:
         """Hypotheses near known places, each in the band of its scale.

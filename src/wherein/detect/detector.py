@@ -76,11 +76,8 @@ class Detector:
             f"threshold is {threshold}: give a score between 0 and 1, or None for the calibrated one",
         )
         require(method in METHODS, f"method is {method!r}: give one of {', '.join(METHODS)}")
-        require(
-            calibration is None or calibration.fingerprint == self.template.fingerprint,
-            f'the calibration was made for another template than "{self.template.name}" or for one that has '
-            "changed since: make it anew with wherein.detect.calibrate, or leave it out",
-        )
+        if calibration is not None:
+            _check(calibration, self.template, self.ranges)
         self.max_instances = max_instances
         self.calibration: Calibration | None = None
         self.search: Search
@@ -162,6 +159,21 @@ class Detector:
         picture = load_picture(scene, color=color, role="scene")
         with torch.no_grad():
             return self.search.occurrence(picture.pixels.detach().float().cpu())
+
+
+def _check(given: Calibration, template: Template, ranges: Range) -> None:
+    """Refuse a calibration with which other things would be found than are asked for."""
+    remedy = "make it anew with wherein.detect.calibrate, or leave it out"
+    require(
+        (given.rotation, given.scale) == (ranges.rotation, ranges.scale),
+        f"the calibration was made for rotation={given.rotation:g} and scale={given.scale}, but "
+        f"rotation={ranges.rotation:g} and scale={ranges.scale} are asked for: {remedy}",
+    )
+    require(
+        given.serves(template, ranges),
+        f'the calibration was made for another template than "{template.name}" or for one that has changed '
+        f"since: {remedy}",
+    )
 
 
 def checked_range(rotation: float, scale: tuple[float, float]) -> Range:

@@ -15,6 +15,7 @@ from wherein.detect.hypotheses import SURE, from_pairs, from_singles, settled
 from wherein.detect.pieces import Piece, Pieces
 from wherein.detect.placing import LOOSE, TIGHT, Placed, at_joint, place, scales
 from wherein.detect.polishing import body_at_rest, limb_at_rest
+from wherein.detect.visible import evidence
 from wherein.motion import Motion
 from wherein.pyramid import Poses
 from wherein.search.levels import Descended, SceneLevels, descend, seen
@@ -53,10 +54,33 @@ class Steps:
 
 
 @dataclass(frozen=True)
+class Look:
+    """How a scene is looked at.
+
+    Attributes:
+        enough: the score from which no more is looked for.
+        threads: for the first look.
+        crowd: times as many poses as usual are followed, for scenes with many objects.
+    """
+
+    enough: float
+    threads: int = 1
+    crowd: int = 1
+
+
+@dataclass(frozen=True)
 class Judged:
-    """Hypotheses with every piece placed, and the score of each."""
+    """Hypotheses with every piece placed, and the score of each.
+
+    Attributes:
+        placed: the pieces.
+        told: (H,) by home, the information of each piece: `detect.visible`.
+        seen: (H,) by home, which share of the piece is in the frame.
+        scores: (H,).
+    """
 
     placed: Placed
+    told: Mapping[str, NDArray[np.float64]]
     seen: Mapping[str, NDArray[np.float64]]
     scores: NDArray[np.float64]
 
@@ -64,13 +88,17 @@ class Judged:
         """Both, those of `self` first."""
         return Judged(
             self.placed.and_also(other.placed),
+            {h: np.concatenate((part, other.told[h])) for h, part in self.told.items()},
             {h: np.concatenate((part, other.seen[h])) for h, part in self.seen.items()},
             np.concatenate((self.scores, other.scores)),
         )
 
     def __getitem__(self, chosen: NDArray[np.int64]) -> "Judged":
         return Judged(
-            self.placed[chosen], {h: part[chosen] for h, part in self.seen.items()}, self.scores[chosen]
+            self.placed[chosen],
+            {h: part[chosen] for h, part in self.told.items()},
+            {h: part[chosen] for h, part in self.seen.items()},
+            self.scores[chosen],
         )
 
 
@@ -121,63 +149,56 @@ class Finder:
         steps = self.steps.get(piece.home, Steps())
         return Seeker.of(self.fittings[piece.home], rotation, self.ranges.scale, steps.turn, steps.ratio)
 
-    def __call__(self, scene: SceneLevels, enough: float, threads: int = 1) -> Judged:
-        """Hypotheses from the body, if there is one; from the limbs where that is not enough.
-
-        Arguments:
-            scene: where to look.
-            enough: the score from which no more is looked for.
-            threads: for the first look.
-        """
-        by_body = self.by_body(scene, threads) if self.of_body is not None else None
-        if by_body is not None and (len(self.of_limbs) < 2 or by_body.scores.max(initial=0.0) >= enough):
+    def __call__(self, scene: SceneLevels, look: Look) -> Judged:
+        """Hypotheses from the body, if there is one; from the limbs where that is not enough."""
+        by_body = self.by_body(scene, look) if self.of_body is not None else None
+        if by_body is not None and (len(self.leading) < 2 or by_body.scores.max(initial=0.0) >= look.enough):
             return by_body
-        by_limbs = self.by_limbs(scene, enough, threads)
+        by_limbs = self.by_limbs(scene, look)
         return by_limbs if by_body is None else by_body.and_also(by_limbs)
 
-    def by_body(self, scene: SceneLevels, threads: int = 1) -> Judged:
+    def by_body(self, scene: SceneLevels, look: Look) -> Judged:
         """Hypotheses from the body."""
         assert self.of_body is not None, "a template with a body"
         fitting = self.of_body.fitting
-        found = likely(self.of_body(scene, threads))
+        found = likely(self.of_body(scene, look.threads, look.crowd))
         found = despite_covers(scene, fitting, self.motion, Stage(fitting.judged, 12, pixels=1200), found)
         root = self.pieces.tree.root
         placed = Placed({root: found.poses @ fitting.away}, {root: found.zncc})
         return self.judge(scene, self.with_limbs(scene, placed))
 
-    def by_limbs(self, scene: SceneLevels, enough: float, threads: int = 1) -> Judged:
+    def by_limbs(self, scene: SceneLevels, look: Look) -> Judged:
         """Hypotheses from pairs of limbs; where that is not enough, from single ones."""
-        found = self._seek_limbs(scene, threads)
-        pairs = from_pairs(found, self.leading, self.weights, self.ranges.scale, _HYPOTHESES, self.reason)
-        judged = self.from_roots(scene, pairs)
-        if judged.scores.max(initial=0.0) >= enough and self._sure_pieces(judged.placed)[0] > 1:
+        found, most = self._seek_limbs(scene, look), _HYPOTHESES * look.crowd
+        pairs = from_pairs(found, self.leading, self.weights, self.ranges.scale, most, self.reason)
+        judged = self.from_roots(scene, pairs, most)
+        if judged.scores.max(initial=0.0) >= look.enough and self._sure_pieces(judged)[0] > 1:
             return judged
         singles = from_singles(found, self.leading, self.weights)
         return judged.and_also(self.from_roots(scene, singles))
 
-    def _sure_pieces(self, placed: Placed) -> NDArray[np.int64]:
+    def _sure_pieces(self, judged: Judged) -> NDArray[np.int64]:
         """How many pieces of each hypothesis are there beyond doubt: with one alone, the root is a guess."""
-        told = (self.weights[home] * information(zncc) >= SURE for home, zncc in placed.zncc.items())
-        return np.sum(list(told), axis=0)
+        return np.sum([self.weights[home] * told >= SURE for home, told in judged.told.items()], axis=0)
 
-    def _seek_limbs(self, scene: SceneLevels, threads: int) -> dict[str, Descended]:
+    def _seek_limbs(self, scene: SceneLevels, look: Look) -> dict[str, Descended]:
         """Likely frames of every leading limb by home, the limbs side by side."""
         seekers = self.of_limbs
         scene.surface(max((seeker.fitting.first for seeker in seekers.values()), default=1))  # not by each
-        with ThreadPoolExecutor(threads) as pool:
-            ended = list(pool.map(lambda seeker: seeker(scene, 1), seekers.values()))
+        with ThreadPoolExecutor(look.threads) as pool:
+            ended = list(pool.map(lambda seeker: seeker(scene, 1, look.crowd), seekers.values()))
         return {
             home: Descended(one.poses @ seekers[home].fitting.away, one.zncc)
             for home, one in zip(seekers, ended, strict=True)
         }
 
-    def from_roots(self, scene: SceneLevels, roots: Poses) -> Judged:
-        """Pieces placed about guessed roots, the roots about the pieces, and the pieces again."""
+    def from_roots(self, scene: SceneLevels, roots: Poses, most: int = _HYPOTHESES) -> Judged:
+        """Pieces placed about guessed roots, the roots about the pieces, and the pieces again of the best."""
         hung, root = self.pieces.hung_on_root, self.pieces.tree.root
         placed = self.with_limbs(scene, Placed({root: roots}, {}), LOOSE)
         trust = {piece.home: information(placed.zncc[piece.home]) for piece in hung}
         told = sum(self.weights[home] * trust[home] for home in trust)
-        best = np.argsort(-np.asarray(told), kind="stable")[:_HYPOTHESES]
+        best = np.argsort(-np.asarray(told), kind="stable")[:most]
         sizes = self._sizes(scene, placed, trust)
         roots = settled(placed.frames, trust, hung, roots, sizes)[best]
         placed = Placed({root: roots}, {})
@@ -240,15 +261,15 @@ class Finder:
 
     def judge(self, scene: SceneLevels, placed: Placed) -> Judged:
         """The score of each hypothesis, the best first."""
-        visible = {
-            piece.home: seen(
-                scene, self.fittings[piece.home].levels, placed.frames[piece.home] @ piece.carrier.rest
-            )
-            for piece in self.pieces.pieces
-        }
-        scores = score(placed.zncc, visible, self.weights)
+        visible, told = {}, {}
+        for piece in self.pieces.pieces:
+            fitting, home = self.fittings[piece.home], piece.home
+            poses = placed.frames[home] @ fitting.rest
+            visible[home] = seen(scene, fitting.levels, poses)
+            told[home] = evidence(scene, fitting, Descended(poses, placed.zncc[home]))
+        scores = score(told, visible, self.weights)
         order = np.argsort(-scores, kind="stable")
-        return Judged(placed, visible, scores)[order]
+        return Judged(placed, told, visible, scores)[order]
 
     def polish(self, scene: SceneLevels, judged: Judged) -> Judged:
         """The same hypotheses at full size, judged at the scale where they were before."""

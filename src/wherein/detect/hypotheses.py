@@ -20,9 +20,14 @@ _ASTRAY = 1.5
 """Canvas pixels by which the joints of the others may be off under a root that one piece suggests: a thin
 part is not seen from further away."""
 
+_BLOCK = 256
+"""Poses of one piece that are held against all of another at a time: of a large scene there are thousands."""
+
 SURE, _SINGLES = 6.0, 2
 """Times the information of clutter from which one piece, or two that agree, are reason enough to look for the
 others; and how many poses of a piece are followed by themselves."""
+
+_Ends = tuple[NDArray[np.complex128], NDArray[np.complex128]]
 
 
 def from_pairs(
@@ -90,20 +95,36 @@ def _agreeing(
     scale: tuple[float, float],
 ) -> tuple[Poses, NDArray[np.float64]]:
     joints = np.array(((*a.joint, 1.0), (*b.joint, 1.0)))
-    ends = _complex((of_a.poses @ joints[0])[:, :2])[:, None], _complex((of_b.poses @ joints[1])[:, :2])[None]
+    ends = _complex((of_a.poses @ joints[0])[:, :2]), _complex((of_b.poses @ joints[1])[:, :2])
     apart = complex(joints[1, 0] - joints[0, 0], joints[1, 1] - joints[0, 1])
     if abs(apart) < 2 * _JOINT:
         return np.zeros((0, 3, 3)), np.zeros(0)
+    tolerance = (max(_JOINT, a.play + b.play) + a.slack + b.slack) / abs(apart)
+    nearest, farthest = abs(apart) * scale[0] * (1 - tolerance), abs(apart) * scale[1] * (1 + tolerance)
+    of_a, of_b, ends = _at_distance(of_a, of_b, ends, nearest, farthest)
     linear = (ends[1] - ends[0]) / apart
-    size, tolerance = np.abs(linear), (max(_JOINT, a.play + b.play) + a.slack + b.slack) / abs(apart)
-    fits = (size > scale[0] * (1 - tolerance)) & (size < scale[1] * (1 + tolerance))
-    for piece, poses, axis in ((a, of_a.poses, 1), (b, of_b.poses, 0)):
-        turned = np.expand_dims(_complex(poses[:, :2, 0]), axis) / np.where(size > 0, linear, 1)
+    size, fits = np.abs(linear), np.ones(len(linear), dtype=np.bool_)
+    for piece, poses in ((a, of_a.poses), (b, of_b.poses)):
+        turned = _complex(poses[:, :2, 0]) / np.where(size > 0, linear, 1)
         fits &= np.abs(np.degrees(np.angle(turned))) <= piece.turn + 2 * _BEYOND
-    told = weights[a.home] * information(of_a.zncc)[:, None] + weights[b.home] * information(of_b.zncc)[None]
+    told = weights[a.home] * information(of_a.zncc) + weights[b.home] * information(of_b.zncc)
     middle = (ends[0] + ends[1]) / 2
     kept = np.clip(size, *scale) * linear / np.where(size > 0, size, 1)
     return _frames(kept[fits], middle[fits], joints.mean(0)), told[fits]
+
+
+def _at_distance(
+    of_a: Descended, of_b: Descended, ends: _Ends, nearest: float, farthest: float
+) -> tuple[Descended, Descended, _Ends]:
+    """All pairs whose ends are so far apart, and the ends of each."""
+    first, second = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for begin in range(0, len(ends[0]), _BLOCK):
+        distance = np.abs(ends[1] - ends[0][begin : begin + _BLOCK, None])
+        rows, columns = np.nonzero((distance > nearest) & (distance < farthest))
+        first.append(rows + begin)
+        second.append(columns)
+    i, j = np.concatenate(first), np.concatenate(second)
+    return of_a[i], of_b[j], (ends[0][i], ends[1][j])
 
 
 def _complex(points: NDArray[np.float64]) -> NDArray[np.complex128]:

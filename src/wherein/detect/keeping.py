@@ -39,7 +39,7 @@ def kept(template: Template, ranges: Range) -> tuple[Calibration, Path] | None:
     """The calibration that is kept for a template and a range of poses, and the file; None: there is none."""
     for place in _places(template):
         for known in _read(place):
-            if _fits(known, template, ranges):
+            if known.version == VERSION and known.serves(template, ranges):
                 return known, place
     return None
 
@@ -52,14 +52,6 @@ def keep(template: Template, made: Calibration) -> Path | None:
 def cached_calibrations() -> Path:
     """The folder for those that cannot lie beside their templates."""
     return cache_folder("calibrations")
-
-
-def _fits(known: Calibration, template: Template, ranges: Range) -> bool:
-    return (
-        known.version == VERSION
-        and known.fingerprint == template.fingerprint
-        and (known.rotation, known.scale) == (ranges.rotation, ranges.scale)
-    )
 
 
 def _places(template: Template) -> list[Path]:
@@ -77,7 +69,7 @@ def _read(place: Path) -> list[Calibration]:
     try:
         records = json.loads(place.read_text(encoding="utf-8"))
         return [Calibration.model_validate(record) for record in records]
-    except (OSError, ValueError, TypeError, ValidationError):
+    except (OSError, ValueError, TypeError, RecursionError, ValidationError):
         return []
 
 

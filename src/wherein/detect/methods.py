@@ -14,7 +14,7 @@ from wherein.detect.bands import Bands
 from wherein.detect.calibrate import Calibration, steps_of
 from wherein.detect.detections import Detection
 from wherein.detect.exclusion import apart
-from wherein.detect.finder import Judged, Range
+from wherein.detect.finder import Judged, Look, Range
 from wherein.detect.network import PaperNetwork
 from wherein.detect.occurrence import Map, occurrence
 from wherein.detect.paper import PaperDetection, PaperDetector
@@ -23,6 +23,10 @@ from wherein.pyramid import Poses
 from wherein.template import Template
 
 METHODS = ("fast", "paper")
+
+_MANY, _CROWD = 6, 64
+"""Finds from which on there may be more than were followed; and how many times as many are followed at most.
+"""
 
 PAPER_THRESHOLD = 0.5
 """Of ω_0 at its peak, where a spike that is surely there has 1."""
@@ -65,7 +69,15 @@ class ByPieces:
 
     def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> tuple[Detection, ...]:
         """The surest `count` instances."""
-        return self._told(self._everywhere(scene), count)
+        told = self._told(self._everywhere(scene), count)
+        crowd = 1
+        while len(told) > _MANY * crowd and (count is None or len(told) < count) and crowd < _CROWD:
+            crowd *= 4
+            more = self._told(self._everywhere(scene, crowd), count)
+            if len(more) <= len(told):
+                break
+            told = more
+        return told
 
     def follow(
         self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
@@ -83,8 +95,8 @@ class ByPieces:
             found = found.and_also(self._everywhere(scene))
         return self._told(found, count)
 
-    def _everywhere(self, scene: Float[Tensor, "3 H W"]) -> Judged:
-        return self.bands(scene, self.threshold, self.threads or torch.get_num_threads())
+    def _everywhere(self, scene: Float[Tensor, "3 H W"], crowd: int = 1) -> Judged:
+        return self.bands(scene, Look(self.threshold, self.threads or torch.get_num_threads(), crowd))
 
     def _told(self, found: Judged, count: int | None) -> tuple[Detection, ...]:
         judged = apart(self.bands.whole, found, self.threshold, count)

@@ -7,7 +7,7 @@ be found by; the pieces below it get its freedom on top of their own.
 
 import math
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -60,7 +60,6 @@ class Piece:
         """The leaf that is fitted; the others follow."""
         return self.leaves[0]
 
-    @cache  # noqa: B019, of a piece that lives as long as its detector
     def starts(self, step: float) -> Matrix:
         """(T, 3, 3): turns about the joint, no further than `step` degrees apart."""
         count = max(1, 1 + 2 * math.ceil(self.turn / step - 1e-9))

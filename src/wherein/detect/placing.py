@@ -75,7 +75,7 @@ def place(scene: SceneLevels, placed: Placed, fitting: Fitting, tolerance: float
     piece, parents = fitting.piece, placed.frames[fitting.piece.parent]
     if not len(parents):
         return placed.with_piece(piece.home, parents, np.zeros(0))
-    starts = parents[:, None] @ piece.starts(fitting.turn_step)
+    starts = parents[:, None] @ fitting.starts
     factor = fitting.near
     look = Stage(factor, 0, pixels=600)
     found = descend(scene, fitting.levels, EUCLIDEAN, look, (starts @ fitting.rest).reshape(-1, 3, 3))
