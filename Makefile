@@ -1,10 +1,11 @@
-# make setup | demo | test | lint | bench | clean
+# make setup | demo | test | lint | bench | figures | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+FIGURES := theorem
 
-.PHONY: setup demo test lint bench clean
+.PHONY: setup demo test lint bench figures clean
 
 setup: $(READY)
 
@@ -29,6 +30,12 @@ lint: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+# One that was stopped goes on where it was; one that is there is left alone.
+figures: setup
+	for figure in $(FIGURES); do \
+	  test -e figures/$$figure.json || $(BIN)/wherein reproduce $$figure || exit; \
+	done
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

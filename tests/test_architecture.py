@@ -36,6 +36,7 @@ ORDER = [
     "detect",
     "report",
     "demo",
+    "experiments",
     "cli",
 ]
 """From what knows nothing of the others to what knows all: a module imports only from those before it."""

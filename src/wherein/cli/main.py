@@ -10,6 +10,7 @@ import typer
 from wherein.cli.commands.demo import demo
 from wherein.cli.commands.detect import detect
 from wherein.cli.commands.register import register
+from wherein.cli.commands.reproduce import reproduce
 from wherein.cli.output import heard
 
 app = typer.Typer(
@@ -35,7 +36,7 @@ def root(
         raise typer.Exit
 
 
-for command in (register, detect, demo):
+for command in (register, detect, demo, reproduce):
     app.command()(command)
 
 

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 import typer
 
-NONE_FOUND, USAGE, UNREADABLE, SOME_UNREADABLE = 1, 2, 3, 4
-"""Exit statuses; the second also where something cannot be written."""
+NONE_FOUND, USAGE, UNREADABLE, SOME_UNREADABLE, STOPPED = 1, 2, 3, 4, 130
+"""Exit statuses; the second also where something cannot be written, the last as shells tell of Ctrl-C."""
 
 
 def say(record: dict[str, Any]) -> None:

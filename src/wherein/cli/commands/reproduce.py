@@ -1,0 +1,46 @@
+"""`wherein reproduce`: the paper's experiments."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wherein.cli.output import STOPPED, USAGE, stop
+from wherein.errors import WhereinError
+from wherein.experiments import Name
+
+
+def reproduce(
+    figure: Annotated[Name, typer.Argument(help="Which experiment of the paper.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer runs: under a minute.")] = False,
+    data: Annotated[
+        Path | None, typer.Option(help="A folder with another template, and beach.jpg to put it in.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("figures"),
+    seed: Annotated[int, typer.Option(help="Of everything random: the same seed, the same numbers.")] = 0,
+    images: Annotated[int | None, typer.Option(help="How many images of each kind (fig1).")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Let it replace files.")] = False,
+) -> None:
+    """Run an experiment of the paper; write its numbers as JSON and its figure as a picture.
+
+    A run that was stopped goes on where it was when the same command is given again.
+
+    Example: wherein reproduce fig4 --quick --out figures
+    """
+    from wherein.cli import waiting
+    from wherein.experiments.experiment import experiment_named
+    from wherein.experiments.reproduce import Request
+    from wherein.experiments.reproduce import reproduce as run
+
+    if data is not None and not experiment_named(figure).pictured:
+        typer.echo(f"{figure} has no pictures in it: --data changes nothing", err=True)
+    request = Request(figure, out, data, seed, quick, images, overwrite)
+    try:
+        with waiting.progress(figure) as progress:
+            written = run(request, progress)
+    except WhereinError as error:
+        stop(str(error), USAGE)
+    except KeyboardInterrupt:
+        stop(f"stopped; the same command goes on from what {request.journal} has", STOPPED)
+    for path in written:
+        typer.echo(str(path))

@@ -1,0 +1,9 @@
+"""The paper's experiments, each by one command: `wherein reproduce`. One file a figure."""
+
+from enum import StrEnum
+
+
+class Name(StrEnum):
+    """The experiments; each is a module of this package that says what its `EXPERIMENT` is."""
+
+    THEOREM = "theorem"
