@@ -15,6 +15,7 @@ from wherein.demo import ROBOT
 from wherein.demo.scene import photograph
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
+from wherein.images.render import paint
 from wherein.template import Template
 
 BACKGROUND = "beach.jpg"
@@ -57,14 +58,27 @@ class Subject:
 
     @cached_property
     def body(self) -> tuple[str, Motif]:
-        """The motif of the figures that need but one, with its name: the largest leaf that never turns.
+        """The motif of the figures that need but one, and its name: what shows of the largest rigid leaf.
 
-        Of the crab it is the paper's motif. Where every leaf turns, the largest of all.
+        That is a leaf that never turns (where all do, any), less what others cover when all are at rest. Of
+        the crab's body nothing is covered: it is the paper's motif.
         """
         parts = self.template.parts
-        leaves = {name: motif for name in parts.leaves if (motif := parts[name].motif) is not None}
-        rigid = {name: leaves[name] for name in leaves if not parts[name].moves}
-        return max((rigid or leaves).items(), key=lambda item: float(item[1].mask.sum()))
+        rigid = [name for name in parts.leaves if not parts[name].moves] or list(parts.leaves)
+        name = max(rigid, key=lambda leaf: float(self._motif(leaf).mask.sum()))
+        motif, free = self._motif(name), np.linalg.inv(parts[name].rest)
+        mask = motif.mask
+        for above in self.template.paint_order[self.template.paint_order.index(name) + 1 :]:
+            black = torch.zeros_like(motif.mask)[None]
+            white = Motif.whole(torch.ones_like(self._motif(above).mask)[None])
+            shape = Motif(white.pixels, self._motif(above).mask)
+            mask = mask * (1 - paint(black, shape, torch.from_numpy(free @ parts[above].rest))[0])
+        return name, Motif(motif.pixels, mask)
+
+    def _motif(self, leaf: str) -> Motif:
+        motif = self.template.parts[leaf].motif
+        assert motif is not None, f"the leaf {leaf} has no picture"
+        return motif
 
     def background(self, width: int, height: int, rng: np.random.Generator) -> Float[Tensor, "3 H W"]:
         """A random part of the photograph, which is enlarged where it is too small."""
