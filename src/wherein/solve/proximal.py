@@ -66,7 +66,7 @@ def proximal_gradient(
             break
     last = objective.evaluate(at)
     status = statuses(objective, at, last, done, failed)
-    return Solution(at, last.cost, status, taken, (*costs, last.cost) if history else ())
+    return Solution(at, last.cost, status, taken, taken + 1, (*costs, last.cost) if history else ())
 
 
 def proximal_step(objective: Objective, at: Variables, step: Step, found: Evaluation) -> Variables:
