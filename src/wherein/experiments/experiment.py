@@ -90,6 +90,15 @@ def experiment_named(name: Name) -> Experiment[Any]:
     return found
 
 
+def brief(value: Json) -> Json:
+    """A number, or every number of a list, to six digits: what differs beyond them between machines is noise.
+
+    >>> brief([0.12345678, [1e-9 / 3]])
+    [0.123457, [3.33333e-10]]
+    """
+    return [brief(each) for each in value] if isinstance(value, list) else float(f"{value:.6g}")
+
+
 def generator(seed: int, *name: object) -> np.random.Generator:
     """The random numbers of one thing, which no other thing shares, whatever was drawn before.
 

@@ -25,17 +25,20 @@ def run(pieces: Sequence[Piece], journal: Journal, progress: Progress) -> dict[s
     on the machine's cores.
     """
     left = [piece for piece in pieces if piece.name not in journal.entries]
-    total = sum(piece.weight for piece in pieces)
-    done = total - sum(piece.weight for piece in left)
-    progress(done / total, f"{len(left)} of {len(pieces)} pieces to do")
+    progress(_share(pieces, journal), f"{len(left)} of {len(pieces)} pieces to do")
     with _one_thread_each(), _workers() as pool:
         futures = {pool.submit(_timed, piece.work): piece for piece in left}
         for future in as_completed(futures):
             piece, (result, seconds) = futures[future], future.result()
             journal.keep(piece.name, result, seconds)
-            done += piece.weight
-            progress(done / total, piece.name)
+            progress(_share(pieces, journal), piece.name)
     return {piece.name: journal.entries[piece.name].result for piece in pieces}
+
+
+def _share(pieces: Sequence[Piece], journal: Journal) -> float:
+    """Which share of the work is done."""
+    left = sum(piece.weight for piece in pieces if piece.name not in journal.entries)
+    return 1 - left / sum(piece.weight for piece in pieces)
 
 
 def versions() -> dict[str, str]:
@@ -52,12 +55,12 @@ def _timed(work: Callable[[], Json]) -> tuple[Json, float]:
 
 @contextmanager
 def _workers() -> Iterator[ThreadPoolExecutor]:
-    """A thread for each core; what has not begun when something goes wrong, Ctrl-C too, is not begun."""
+    """A thread for each core; when something goes wrong, Ctrl-C too, nothing more is begun or waited for."""
     pool = ThreadPoolExecutor(os.cpu_count())
     try:
         yield pool
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 @contextmanager

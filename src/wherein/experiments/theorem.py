@@ -13,7 +13,7 @@ from torch import Tensor
 from wherein import theory
 from wherein.experiments import Name, plots
 from wherein.experiments.data import Subject
-from wherein.experiments.experiment import Experiment, Json, Outcome, Piece, Results, generator
+from wherein.experiments.experiment import Experiment, Json, Outcome, Piece, Results, brief, generator
 from wherein.theory import Affine, Displacement
 
 if TYPE_CHECKING:
@@ -68,14 +68,14 @@ def descend(settings: Settings, condition: float, seed: int) -> Json:
     shown = slice(None, None, ceil(condition / 4))  # a hundred points or less
     return {
         "condition": condition,
-        "rate": float(theory.rate(spikes)[0]),
-        "sigma": [float(sigma.min()), float(sigma.max())],
+        "rate": brief(float(theory.rate(spikes)[0])),
+        "sigma": brief([float(sigma.min()), float(sigma.max())]),
         "steps": steps,
         "holds": bool((error <= bound * (1 + 1e-9) + FLOOR).all()),
-        "closest": float((error / (bound + FLOOR))[:, 1:].max()),
+        "closest": brief(float((error / (bound + FLOOR))[:, 1:].max())),
         "iterations": list(range(steps + 1))[shown],
-        "bound": bound[0, shown].tolist(),
-        "error": {name: error.quantile(share, 0)[shown].tolist() for name, share in _SHARES.items()},
+        "bound": brief(bound[0, shown].tolist()),
+        "error": {name: brief(error.quantile(share, 0)[shown].tolist()) for name, share in _SHARES.items()},
     }
 
 

@@ -1,5 +1,6 @@
 """`wherein reproduce`: the paper's experiments."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -41,6 +42,7 @@ def reproduce(
     except WhereinError as error:
         stop(str(error), USAGE)
     except KeyboardInterrupt:
-        stop(f"stopped; the same command goes on from what {request.journal} has", STOPPED)
+        typer.echo(f"stopped; the same command goes on from what {request.journal} has", err=True)
+        os._exit(STOPPED)  # not sys.exit, which would wait for the pieces that are being worked on
     for path in written:
         typer.echo(str(path))
