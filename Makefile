@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-FIGURES := theorem
+FIGURES := fig1 fig4 theorem
 
 .PHONY: setup demo test lint bench figures clean
 

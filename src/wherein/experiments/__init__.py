@@ -6,4 +6,6 @@ from enum import StrEnum
 class Name(StrEnum):
     """The experiments; each is a module of this package that says what its `EXPERIMENT` is."""
 
+    FIG1 = "fig1"
+    FIG4 = "fig4"
     THEOREM = "theorem"
