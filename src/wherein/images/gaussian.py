@@ -17,6 +17,10 @@ from wherein.errors import require
 
 Sigma = float | Float[Tensor, ""]
 
+_DENSE = 20
+"""Height and width of a picture, over the filter's length, below which filtering it is multiplying by two
+band matrices: a CPU multiplies matrices twenty times faster than it convolves by one row."""
+
 
 def value_of(sigma: Sigma) -> float:
     """The number alone, where a tensor may ask for its gradient."""
@@ -103,10 +107,24 @@ def separable(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, " K"]) -> Fl
     radius = taps.numel() // 2
     if radius == 0:
         return picture * taps
-    planes = picture.reshape(-1, 1, *picture.shape[-2:])
+    height, width = picture.shape[-2:]
+    if height + width < _DENSE * taps.numel():
+        planes = picture.reshape(-1, height, width)
+        # Plane by plane: the rounding of one large product would depend on how many there are.
+        rows, columns = (_band(taps, size).expand(len(planes), -1, -1) for size in (height, width))
+        return (rows.bmm(planes).bmm(columns)).reshape(picture.shape)
+    planes = picture.reshape(-1, 1, height, width)
     planes = F.conv2d(planes, taps[None, None, :, None], padding=(radius, 0))
     planes = F.conv2d(planes, taps[None, None, None, :], padding=(0, radius))
     return planes.reshape(picture.shape)
+
+
+def _band(taps: Float[Tensor, " K"], size: int) -> Float[Tensor, "N N"]:
+    """The filter along an axis of that size as a matrix, T_ij = taps_(i − j); symmetric, as the taps are."""
+    radius = taps.numel() // 2
+    room = size - 1 - radius
+    line = F.pad(taps, (room, room)) if room >= 0 else taps[-room:room]
+    return line.unfold(0, size, 1).flip(0)
 
 
 def convolve_full(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, "*b k l"]) -> Float[Tensor, "*c h w"]:
