@@ -56,7 +56,7 @@ class Settings:
     turn: float = 0.5
     shift: float = 5.0
     step: float = 0.2
-    iterations: int = 100
+    iterations: int = 150
 
 
 @dataclass(frozen=True, eq=False)

@@ -143,7 +143,7 @@ class _Walk:
         formulation = settings.bind(reduced, self.motif.pooled(factor))
         return MotionObjective(formulation, self.motion, _enlarged(self.start, 1 / factor))
 
-    def _record(self, matrix: Float[Tensor, "B 3 3"], operations: int) -> None:
+    def _record(self, matrix: Float[Tensor, "B 3 3"], operations: float) -> None:
         """What an iteration cost and where it led."""
         self.iterations += ~self.arrived
         self.operations += operations / len(matrix) * ~self.arrived
