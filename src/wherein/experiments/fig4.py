@@ -74,11 +74,6 @@ class Problem:
     scene: Float[Tensor, "c H W"]
     motif: Float[Tensor, "c H W"]
 
-    @property
-    def sigma(self) -> float:
-        """The smoothing that the theorem prescribes (16)."""
-        return float(theory.smoothing_level(self.spikes, theory.Displacement.of(*self.truth)))
-
 
 def problem(settings: Settings, seed: int, run: int) -> Problem:
     """The spikes and the map of one run, in float64."""
@@ -96,6 +91,12 @@ def problem(settings: Settings, seed: int, run: int) -> Problem:
     return Problem(spikes, truth, scene, motif)
 
 
+def smoothing(settings: Settings, given: Problem) -> float:
+    """The σ that the theorem prescribes (16), or more where spikes of width σ0 need it."""
+    least = theory.smoothing_level(given.spikes, theory.Displacement.of(*given.truth))
+    return max(float(least), 2 * settings.sigma0)
+
+
 def pieces(settings: Settings, subject: Subject, seed: int) -> Sequence[Piece]:
     """A piece for each run; the wider the prescribed smoothing, the longer it takes."""
     del subject
@@ -103,7 +104,7 @@ def pieces(settings: Settings, subject: Subject, seed: int) -> Sequence[Piece]:
         Piece(
             f"run {run}",
             partial(register, settings, seed, run),
-            weight=(100 + 6 * problem(settings, seed, run).sigma) ** 2,
+            weight=(100 + 6 * smoothing(settings, problem(settings, seed, run))) ** 2,
         )
         for run in range(settings.runs)
     ]
@@ -112,7 +113,8 @@ def pieces(settings: Settings, subject: Subject, seed: int) -> Sequence[Piece]:
 def register(settings: Settings, seed: int, run: int) -> Json:
     """Proximal gradient in the inverse parameterisation (15) from the identity, and what it did a step."""
     given = problem(settings, seed, run)
-    sigma, sizes = given.sigma, theory.step_sizes(given.spikes, given.sigma)
+    sigma = smoothing(settings, given)
+    sizes = theory.step_sizes(given.spikes, sigma)
     formulation = Spikes(sigma, settings.sigma0, smoothed=True).bind(given.scene, Motif.whole(given.motif))
     objective = MotionObjective(formulation, Affine(), inverse=True)
     step = Step(settings.step * torch.cat((sizes.linear.expand(4), sizes.shift.expand(2))))

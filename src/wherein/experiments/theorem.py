@@ -132,7 +132,7 @@ EXPERIMENT = Experiment(
     Name.THEOREM,
     "The continuum iteration against its bound (Theorem 5.1)",
     full=Settings(),
-    quick=Settings(sets=20),
+    quick=Settings(conditions=(1.0, 4.0, 25.0), sets=20),
     pieces=pieces,
     numbers=numbers,
     draw=draw,
