@@ -34,7 +34,6 @@ def test_it_runs_and_says_what_it_wrote(tmp_path: Path) -> None:
         (["theorem", "--images", "3"], "--images is not for theorem"),
         (["fig1", "--images", "0"], "--images 0: it must be 1 or more"),
         (["fig1", "--seed", "-1"], "--seed -1: it must be 0 or more"),
-        (["fig1", "--data", "nowhere"], "the template nowhere does not exist"),
     ],
 )
 def test_wrong_arguments_are_told_in_words(tmp_path: Path, arguments: list[str], words: str) -> None:
@@ -42,6 +41,21 @@ def test_wrong_arguments_are_told_in_words(tmp_path: Path, arguments: list[str],
     assert done.exit_code == 2
     assert words in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_template_that_cannot_be_read(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["reproduce", "fig1", "--data", "nowhere", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 3
+    assert "the template nowhere does not exist" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    done = CliRunner().invoke(app, ["reproduce", "theorem", "--quick", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 2
+    assert f"wherein: {tmp_path / 'out'} cannot be written" in done.stderr
+    assert (tmp_path / "out").read_text() == "mine"
 
 
 def test_data_for_an_experiment_without_pictures_is_not_passed_over_in_silence(shared: Path) -> None:

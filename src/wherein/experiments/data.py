@@ -66,13 +66,13 @@ class Subject:
         parts = self.template.parts
         rigid = [name for name in parts.leaves if not parts[name].moves] or list(parts.leaves)
         name = max(rigid, key=lambda leaf: float(self._motif(leaf).mask.sum()))
-        motif, free = self._motif(name), np.linalg.inv(parts[name].rest)
+        motif, to_body = self._motif(name), np.linalg.inv(parts[name].rest)
         mask = motif.mask
         for above in self.template.paint_order[self.template.paint_order.index(name) + 1 :]:
-            black = torch.zeros_like(motif.mask)[None]
-            white = Motif.whole(torch.ones_like(self._motif(above).mask)[None])
-            shape = Motif(white.pixels, self._motif(above).mask)
-            mask = mask * (1 - paint(black, shape, torch.from_numpy(free @ parts[above].rest))[0])
+            shape = self._motif(above).mask
+            white = Motif(torch.ones_like(shape)[None], shape)
+            place = torch.from_numpy(to_body @ parts[above].rest)
+            mask = mask * (1 - paint(torch.zeros_like(mask)[None], white, place)[0])
         return name, Motif(motif.pixels, mask)
 
     def _motif(self, leaf: str) -> Motif:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from wherein.cli.output import STOPPED, USAGE, stop
-from wherein.errors import WhereinError
+from wherein.cli.output import STOPPED, UNREADABLE, USAGE, stop
+from wherein.errors import PictureError, TemplateError, WhereinError
 from wherein.experiments import Name
 
 
@@ -29,6 +29,7 @@ def reproduce(
     Example: wherein reproduce fig4 --quick --out figures
     """
     from wherein.cli import waiting
+    from wherein.cli.work import writing
     from wherein.experiments.experiment import experiment_named
     from wherein.experiments.reproduce import Request
     from wherein.experiments.reproduce import reproduce as run
@@ -37,8 +38,10 @@ def reproduce(
         typer.echo(f"{figure} has no pictures in it: --data changes nothing", err=True)
     request = Request(figure, out, data, seed, quick, images, overwrite)
     try:
-        with waiting.progress(figure) as progress:
+        with writing(out), waiting.progress(figure) as progress:
             written = run(request, progress)
+    except (TemplateError, PictureError) as error:
+        stop(str(error), UNREADABLE)
     except WhereinError as error:
         stop(str(error), USAGE)
     except KeyboardInterrupt:
