@@ -40,6 +40,7 @@ ORDER = [
     "making",
     "video",
     "demo",
+    "experiments",
     "studio",
     "cli",
 ]
