@@ -36,6 +36,8 @@ class Schedule:
         dilation: of a scale, over that of an angle.
         background: of the background model, over that of a shift.
         spread: C, how much smoother the background model is (variance).
+        reach: how many σ around the motif it reaches: three standard deviations of its filter. The text has
+            5, the released code the whole picture; with 5, half of the affine poses of Figure 1 are missed.
         longer, shorter: by which a step is multiplied where the cost fell, and where it rose.
         coarse: as long as σ is twice this or more, scene and motif are halved, and σ with them: smoothed by
             so much they are the same to the cost, for a fraction of the work. 0: all scales at full size.
@@ -51,6 +53,7 @@ class Schedule:
     dilation: float = 0.1
     background: float = 25.0
     spread: float = 25.0
+    reach: float = 15.0
     longer: float = 1.01
     shorter: float = 0.5
     coarse: float = 0.0
@@ -142,7 +145,8 @@ class _Walk:
         """Formulation (4) on scenes and motif that are reduced by a factor."""
         # Means of factor² pixels are smoothed already, by the variance of so many that lie side by side.
         left = (sigma**2 - (factor**2 - 1) / 12) ** 0.5 / factor
-        settings = WithBackground(left, self.schedule.spread, relief=self.schedule.coarse > 0)
+        schedule = self.schedule
+        settings = WithBackground(left, schedule.spread, reach=schedule.reach, relief=schedule.coarse > 0)
         reduced = torch.stack([pool(scene, factor) for scene in self.scenes])
         formulation = settings.bind(reduced, self.motif.pooled(factor))
         return MotionObjective(formulation, self.motion, _enlarged(self.start, 1 / factor))
