@@ -11,6 +11,7 @@ from torch import Tensor
 from wherein.detect import Calibration, Detector
 from wherein.detect.basin import Basin
 from wherein.detect.limits import Limits
+from wherein.detect.pieces import Pieces
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
 from wherein.report.picture import to_image
@@ -47,7 +48,7 @@ def made_up(
     threshold: float = 0.6,
 ) -> Calibration:
     """As if it had been measured."""
-    homes = [template.parts.root, *(name for name, part in template.parts.items() if part.moves)]
+    homes = [piece.home for piece in Pieces.of(template).pieces]
     return Calibration(
         fingerprint=template.fingerprint,
         rotation=rotation,

@@ -81,6 +81,15 @@ def test_a_part_out_of_the_frame_is_not_found(small: Detector) -> None:
     assert not item.parts["hand"].found
 
 
+def test_limbs_are_not_made_ready_where_the_body_is_enough() -> None:
+    made = walker()
+    detector = Detector(made, calibration=made_up(made), threads=1)
+    scene, _ = painted(made, placed(75.0, 1.0, (160.0, 120.0), made.centre))
+    assert len(detector(scene)) == 1
+    (band,) = detector.search.bands.bands
+    assert "of_limbs" not in vars(band.finder)
+
+
 def test_a_part_that_is_not_there_is_not_found(small: Detector) -> None:
     root = placed(75.0, 1.0, (160.0, 120.0), small.template.centre)
     for hidden in ("leg", "hand"):
@@ -215,6 +224,11 @@ def test_a_narrow_rotation_is_not_found_far_outside_of_it() -> None:
         ({"scale": (2.0, 1.0)}, r"scale is \(2.0, 1.0\): give the lowest and the highest"),
         ({"scale": (0.0, 1.0)}, "0 < low ≤ high"),
         ({"scale": (1.0, float("inf"))}, "scale is"),
+        (
+            {"scale": (1e-6, 1e-6)},
+            "172 px long, would be 0.00017 to 0.00017 px long in a scene: give scales at which that is 1 to",
+        ),
+        ({"scale": (1.0, 1e300)}, r"would be 1.7e\+02 to 1.7e\+302 px long in a scene"),
         ({"max_instances": 0}, "max_instances is 0: give a positive number, or None for all"),
         ({"threshold": 1.5}, "threshold is 1.5: give a score between 0 and 1"),
         ({"threads": 0}, "threads is 0: give a positive number"),

@@ -163,6 +163,21 @@ def test_what_is_wrong_is_said(case: str, spec: Spec, write: Write) -> None:
     assert str(caught.value).startswith(f"{folder}: ")
 
 
+def test_groups_in_groups(spec: Spec, write: Write) -> None:
+    """A hundred are read, more are refused in words."""
+    names = ["toy", *(f"g{k}" for k in range(1, 100))]
+    chain = {name: {"parent": above} for name, above in zip(names[1:], names, strict=False)}
+    spec["parts"] = {"toy": {"parent": None}, **chain, "arm": spec["parts"]["arm"] | {"parent": "g99"}}
+    spec["paint_order"] = ["arm"]
+    made = Template.load(write(spec))
+    assert made.parts.depth("arm") == 100 and made.parts.leaves_below("toy") == ("arm",)
+    spec["parts"] |= {"g100": {"parent": "g99"}, "arm": spec["parts"]["arm"] | {"parent": "g100"}}
+    with pytest.raises(
+        TemplateError, match='the part "arm" hangs on 101 groups, one on the other: 100 are the'
+    ):
+        Template.load(write(spec))
+
+
 def test_pictures_that_are_none(spec: Spec, write: Write) -> None:
     folder = write(spec)
     Image.fromarray(np.zeros((15, 9, 4), np.uint8)).save(folder / "arm.png")

@@ -20,6 +20,9 @@ from wherein.errors import require
 from wherein.images.load import Source, load_picture
 from wherein.template import Template
 
+_LONGEST = 100_000
+"""Pixels, of an object in a scene: no scene is larger."""
+
 
 class Detector:
     """Finds a template in scenes: every instance, and the pose of every part.
@@ -62,7 +65,7 @@ class Detector:
         method: str = "fast",
     ) -> None:
         self.template = template if isinstance(template, Template) else Template.load(template)
-        self.ranges = checked_range(rotation, scale)
+        self.ranges = checked_range(rotation, scale, self.template)
         require(
             max_instances is None or max_instances > 0,
             f"max_instances is {max_instances}: give a positive number, or None for all",
@@ -176,8 +179,8 @@ def _check(given: Calibration, template: Template, ranges: Range) -> None:
     )
 
 
-def checked_range(rotation: float, scale: tuple[float, float]) -> Range:
-    """The range of poses, or `ArgumentError`."""
+def checked_range(rotation: float, scale: tuple[float, float], template: Template) -> Range:
+    """The range of poses for a template, or `ArgumentError`."""
     require(
         math.isfinite(rotation) and 0 <= rotation <= 180,
         f"rotation is {rotation}: give the degrees to search to either side, 0 to 180",
@@ -189,5 +192,11 @@ def checked_range(rotation: float, scale: tuple[float, float]) -> Range:
     require(
         0 < low <= high < math.inf,
         f"scale is {scale!r}: give the lowest and the highest as (low, high), 0 < low ≤ high",
+    )
+    longest = max(template.size)
+    require(
+        low * longest >= 1 and high * longest <= _LONGEST,
+        f'scale is {scale!r}, at which "{template.name}", {longest} px long, would be {low * longest:.2g} to '
+        f"{high * longest:.2g} px long in a scene: give scales at which that is 1 to {_LONGEST} px",
     )
     return Range(float(rotation), (low, high))

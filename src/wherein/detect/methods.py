@@ -1,7 +1,5 @@
 """The two ways to search a scene: by pieces, down the tree; and bottom-up, as the paper has it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +16,7 @@ from wherein.detect.finder import Judged, Look, Range
 from wherein.detect.network import PaperNetwork
 from wherein.detect.occurrence import Map, occurrence
 from wherein.detect.paper import PaperDetection, PaperDetector
+from wherein.detect.threads import one_thread
 from wherein.errors import require
 from wherein.pyramid import Poses
 from wherein.template import Template
@@ -126,13 +125,13 @@ class ByPaper:
 
     def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> tuple[Detection, ...]:
         """The surest `count` instances."""
-        with _one_thread():
+        with one_thread():
             found = [self._told(one) for one in self.detector(scene)]
         return tuple(one for one in found if abs(one.angle) <= self.ranges.rotation)[:count]
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
         """ω of every node."""
-        with _one_thread():
+        with one_thread():
             nodes = self.detector.network(scene).nodes
         return {name: node.map.float().numpy() for name, node in nodes.items()}
 
@@ -141,15 +140,3 @@ class ByPaper:
         frames = {name: part.matrix @ np.linalg.inv(tree[name].rest) for name, part in found.parts.items()}
         leaves = {name: (found.parts[name].score, found.parts[name].found) for name in tree.leaves}
         return detection(self.template, {tree.root: found.matrix, **frames}, leaves, found.score)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Thousands of small operations: threads that wait for each other between them cost more than they give,
-    and twenty times as much where another process holds a core."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
