@@ -1,5 +1,6 @@
 """What a piece tells where something is in front of it; how many there can be; which poses are told."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -131,3 +132,53 @@ def test_a_large_template_is_calibrated_and_found(monkeypatch: pytest.MonkeyPatc
     assert known.megapixels == pytest.approx(4 * 512 * 384 / 1e6)
     scene, _ = painted(made, placed(0.0, 1.0, (420.0, 310.0), made.centre), on=photo("coffee", 600, 400))
     assert len(Detector(made, rotation=0, calibration=known, threads=1)(scene)) == 1
+
+
+def test_a_lower_threshold_loses_nothing() -> None:
+    """A weak find by the body must not end the search by the limbs."""
+    made = walker()
+    root = placed(25.0, 1.0, (160.0, 120.0), made.centre)
+    scene, _ = painted(made, root, {"arm": 20.0}, hidden=("trunk",))
+    for threshold in (None, 0.3, 0.1, 0.05):
+        found = Detector(made, calibration=made_up(made, threshold=0.4), threshold=threshold, threads=1)(
+            scene
+        )
+        assert any(np.abs(item.parts["hand"].angle - 45.0) < 1 for item in found), threshold
+
+
+def test_one_part_that_could_turn_about_itself_is_told_as_drawn() -> None:
+    """A template with one part that somebody forgot to call static: nothing tells the root's turn."""
+    made = template(group("r"), leaf("a", "r", noise(60, 80, 2)), size=(80, 60))
+    scene, _ = painted(made, placed(50.0, 1.0, (160.0, 120.0), made.centre))
+    found = Detector(made, calibration=made_up(made), threads=1)(scene)
+    assert found[0].angle == pytest.approx(50, abs=0.5)
+    assert found[0].parts["a"].angle == pytest.approx(50, abs=0.5)
+
+
+WRONG = {
+    "rotation='90'": "rotation is '90': give the degrees",
+    "rotation=None": "rotation is None: give the degrees",
+    "scale='12'": "scale is '12': give the lowest and the highest",
+    "max_instances=1.5": "max_instances is 1.5: give a positive whole number",
+    "threads=0.5": "threads is 0.5: give a positive whole number",
+    "threshold='high'": "threshold is 'high': give a score",
+}
+
+
+def test_wrong_kinds_of_arguments_are_told_in_words() -> None:
+    """In a process of its own: here the types of arguments are checked before we see them."""
+    lines = [
+        "import torch, wherein",
+        "from wherein.images.motif import Motif",
+        "made = wherein.Template.rigid('x', Motif.whole(torch.rand(3, 30, 40)))",
+        "def told(make):",
+        "    try: make()",
+        "    except wherein.ArgumentError as error: print(error)",
+        *(f"told(lambda: wherein.Detector(made, {wrong}))" for wrong in WRONG),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True
+    )
+    said = done.stdout.splitlines()
+    assert len(said) == len(WRONG)
+    assert all(line.startswith(words) for line, words in zip(said, WRONG.values(), strict=True)), said

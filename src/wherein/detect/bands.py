@@ -25,8 +25,8 @@ from wherein.search.levels import SceneLevels
 from wherein.template import Template, Tree
 from wherein.template.tree import Part
 
-_LIKELY = 0.8
-"""Of what is enough: from there on a hypothesis is brought to rest at full size before it is judged."""
+LIKELY = 0.8
+"""Of the threshold: from there on a hypothesis is brought to rest at full size before it is judged."""
 
 BEYOND, _ADRIFT = 5.0, 1.1
 """Degrees, and times the range of a band: what has drifted further from what was asked for is another thing,
@@ -109,31 +109,30 @@ class Bands:
         self.whole = Finder(template, ranges, weights, steps, reason)
         self.bands = [_band(self.whole, octave, scale) for octave, scale in octaves(*ranges.scale)]
 
-    def __call__(self, scene: Float[Tensor, "C H W"], look: Look, polished: float | None = None) -> Judged:
+    def __call__(self, scene: Float[Tensor, "C H W"], look: Look, polished: float) -> Judged:
         """Hypotheses of all bands.
 
         Arguments:
             scene: where to look.
             look: how.
-            polished: the least score that goes on to full size; by default a little below what is enough.
+            polished: the least score that goes on to full size.
         """
-        least = _LIKELY * look.enough if polished is None else polished
-        return together([band(scene, look, least) for band in self.bands])
+        return together([band(scene, look, polished) for band in self.bands])
 
-    def follow(self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float) -> Judged:
+    def follow(self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float, polished: float) -> Judged:
         """Hypotheses near known places, each in the band of its scale.
 
         Arguments:
             scene: where to look.
             roots: (N, 3, 3) canvas → scene, N > 0.
             enough: the score of a sure find.
+            polished: the least score that goes on to full size.
         """
         sizes = np.log2(np.maximum(scales(roots), 1e-9))
         middles = [math.log2(math.prod(band.finder.ranges.scale)) / 2 + band.octave for band in self.bands]
         nearest = np.abs(sizes[:, None] - np.array(middles)).argmin(1)
-        least = _LIKELY * enough
         return together(
-            [self.bands[k].follow(scene, roots[nearest == k], enough, least) for k in np.unique(nearest)]
+            [self.bands[k].follow(scene, roots[nearest == k], enough, polished) for k in np.unique(nearest)]
         )
 
 

@@ -121,6 +121,8 @@ class Calibration(BaseModel):
                 f"the template reaches {self.present[0]:.2f} and more, clutter up to {self.clutter[-1]:.2f}: "
                 "no threshold separates them, expect misses or false alarms"
             )
+        elif missed := sum(score < self.threshold for score in self.present):
+            words.append(f"it was missed in {missed} of {len(self.present)} scenes in which it was painted")
         words += [f"{a} and {b} look alike (ZNCC {zncc:.2f})" for a, b, zncc in self.confused]
         return words
 

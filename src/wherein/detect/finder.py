@@ -297,6 +297,8 @@ class Finder:
         told = {p.home: self.weights[p.home] * information(placed.zncc[p.home]) for p in hung}
         trust = {home: np.where(weight >= FOUND, weight, 0.0) for home, weight in told.items()}
         roots = settled(placed.frames, trust, hung, placed.frames[root], scales(placed.frames[root]))
+        if len(hung) == 1 and self.pieces.body is None:  # nothing tells how it is turned: as it was drawn
+            roots = placed.frames[hung[0].home]
         seen = placed.zncc.get(root, np.full(len(placed), -1.0)) > 0
         roots = np.where(seen[:, None, None], placed.frames[root], roots)
         return replace(placed, frames={**placed.frames, root: roots})

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.detect.assemble import assemble, detection
-from wherein.detect.bands import Bands
+from wherein.detect.bands import LIKELY, Bands
 from wherein.detect.calibrate import Calibration, steps_of
 from wherein.detect.detections import Detection
 from wherein.detect.exclusion import apart
@@ -65,6 +65,8 @@ class ByPieces:
         steps = {home: steps_of(basin) for home, basin in calibration.basins.items()}
         self.bands = Bands(template, ranges, calibration.weights, steps)
         self.threshold, self.threads = threshold, threads
+        # With a low threshold more is told, but what is enough to stop looking stays what it was.
+        self.enough = max(threshold, calibration.threshold)
 
     def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> tuple[Detection, ...]:
         """The surest `count` instances."""
@@ -89,13 +91,14 @@ class ByPieces:
             count: None: all.
             everywhere: look at all other places as well.
         """
-        found = self.bands.follow(scene, roots, self.threshold)
+        found = self.bands.follow(scene, roots, self.enough, LIKELY * self.threshold)
         if everywhere:
             found = found.and_also(self._everywhere(scene))
         return self._told(found, count)
 
     def _everywhere(self, scene: Float[Tensor, "3 H W"], crowd: int = 1) -> Judged:
-        return self.bands(scene, Look(self.threshold, self.threads or torch.get_num_threads(), crowd))
+        look = Look(self.enough, self.threads or torch.get_num_threads(), crowd)
+        return self.bands(scene, look, polished=LIKELY * self.threshold)
 
     def _told(self, found: Judged, count: int | None) -> tuple[Detection, ...]:
         judged = apart(self.bands.whole, found, self.threshold, count)
