@@ -65,7 +65,7 @@ class ByPieces:
 
     def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> tuple[Detection, ...]:
         """The surest `count` instances."""
-        return self._told(self._everywhere(scene), count)
+        return self._told(scene, self._everywhere(scene), count)
 
     def follow(
         self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
@@ -81,14 +81,15 @@ class ByPieces:
         found = self.bands.follow(scene, roots, self.threshold)
         if everywhere:
             found = found.and_also(self._everywhere(scene))
-        return self._told(found, count)
+        return self._told(scene, found, count)
 
     def _everywhere(self, scene: Float[Tensor, "3 H W"]) -> Judged:
         return self.bands(scene, self.threshold, self.threads or torch.get_num_threads())
 
-    def _told(self, found: Judged, count: int | None) -> tuple[Detection, ...]:
+    def _told(self, scene: Float[Tensor, "3 H W"], found: Judged, count: int | None) -> tuple[Detection, ...]:
         judged = apart(self.bands.whole, found, self.threshold, count)
-        return tuple(assemble(self.bands.whole, judged, k) for k in range(len(judged.scores)))
+        others = self.bands.followers(scene, judged)
+        return tuple(assemble(self.bands.whole, judged, k, told) for k, told in enumerate(others))
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
         """The first look: ZNCC with the part's centre at each pixel."""
