@@ -8,14 +8,17 @@ left of the scale is between 1/√2 and √2.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.detect.finder import Finder, Judged, Look, Range, Steps
 from wherein.detect.following import follow
 from wherein.detect.hypotheses import SURE
+from wherein.detect.leaves import Follower, Told, followers, of_followers
 from wherein.detect.placing import scales
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
@@ -53,8 +56,24 @@ class Band:
     def follow(self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float, polished: float) -> Judged:
         """The same near known places."""
         levels = self._levels(scene)
-        ours = np.linalg.inv(enlarge(self.scene)) @ roots @ np.linalg.inv(reduce(self.canvas))
-        return self._polished(levels, follow(self.finder, levels, ours, enough), polished)
+        return self._polished(levels, follow(self.finder, levels, self._ours(roots), enough), polished)
+
+    def following(self, scene: Float[Tensor, "C H W"], judged: Judged) -> list[dict[str, Told]]:
+        """Of each hypothesis, in the pixels of the scene as it is, the leaves that were not fitted
+        themselves."""
+        levels = self._levels(scene)
+        frames = {home: self._ours(frames) for home, frames in judged.placed.frames.items()}
+        ours = replace(judged, placed=replace(judged.placed, frames=frames))
+        return [of_followers(self.followers, levels, ours, k) for k in range(len(ours.scores))]
+
+    @cached_property
+    def followers(self) -> tuple[Follower, ...]:
+        """The leaves that are not fitted themselves."""
+        return followers(self.finder)
+
+    def _ours(self, frames: Poses) -> Poses:
+        """Frames of the template and the scene as they are, in the pixels of the finder's."""
+        return np.linalg.inv(enlarge(self.scene)) @ frames @ np.linalg.inv(reduce(self.canvas))
 
     def _levels(self, scene: Float[Tensor, "C H W"]) -> SceneLevels:
         return SceneLevels(pool(scene, self.scene) if self.scene > 1 else scene)
@@ -128,12 +147,28 @@ class Bands:
             enough: the score of a sure find.
             polished: the least score that goes on to full size.
         """
-        sizes = np.log2(np.maximum(scales(roots), 1e-9))
-        middles = [math.log2(math.prod(band.finder.ranges.scale)) / 2 + band.octave for band in self.bands]
-        nearest = np.abs(sizes[:, None] - np.array(middles)).argmin(1)
+        nearest = self._nearest(roots)
         return together(
             [self.bands[k].follow(scene, roots[nearest == k], enough, polished) for k in np.unique(nearest)]
         )
+
+    def followers(self, scene: Float[Tensor, "C H W"], judged: Judged) -> list[dict[str, Told]]:
+        """Of each hypothesis the leaves that were not fitted themselves, in the band of its scale."""
+        told: list[dict[str, Told]] = [{} for _ in judged.scores]
+        if all(len(piece.leaves) == 1 for piece in self.whole.pieces.pieces):
+            return told
+        nearest = self._nearest(judged.placed.frames[self.whole.pieces.tree.root])
+        for k in np.unique(nearest):
+            chosen = np.flatnonzero(nearest == k)
+            for index, leaves in zip(chosen, self.bands[k].following(scene, judged[chosen]), strict=True):
+                told[index] = leaves
+        return told
+
+    def _nearest(self, roots: Poses) -> NDArray[np.int64]:
+        """The band of each root's scale."""
+        sizes = np.log2(np.maximum(scales(roots), 1e-9))
+        middles = [math.log2(math.prod(band.finder.ranges.scale)) / 2 + band.octave for band in self.bands]
+        return np.abs(sizes[:, None] - np.array(middles)).argmin(1)
 
 
 def octaves(low: float, high: float) -> list[tuple[int, tuple[float, float]]]:

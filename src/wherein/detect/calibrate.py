@@ -293,16 +293,15 @@ def _root(template: Template, ranges: Range, size: tuple[int, int], rng: np.rand
 def _spoiled(
     finder: Finder, background: Float[Tensor, "3 H W"], rng: np.random.Generator
 ) -> Float[Tensor, "3 H W"]:
-    """The template in the background, in a random pose, with up to a third of its moving leaves left out, in
+    """The template in the background, in a random pose, with up to a third of its limbs left out, in
     other light, with noise and blur."""
-    template, tree = finder.template, finder.pieces.tree
-    homes = [piece.home for piece in finder.pieces.limbs]
-    turns = {home: rng.uniform(-tree[home].turn, tree[home].turn) for home in homes}
-    loose = [name for name in turns if tree[name].motif is not None]
-    hidden = rng.choice(loose, rng.integers(len(loose) // 3 + 1), replace=False) if loose else ()
+    template, tree, limbs = finder.template, finder.pieces.tree, finder.pieces.limbs
+    turns = {name: rng.uniform(-part.turn, part.turn) for name, part in tree.items() if part.moves}
+    left_out = rng.choice(len(limbs), rng.integers(len(limbs) // 3 + 1), replace=False) if limbs else ()
+    hidden = {leaf.name for k in left_out for leaf in limbs[k].leaves}
     height, width = background.shape[-2:]
     where = matrices(tree, _root(template, finder.ranges, (width, height), rng), turns)
-    scene = render(background, template, where, set(map(str, hidden)))
+    scene = render(background, template, where, hidden)
     scene = blur(scene[None], float(rng.uniform(0.3, 1.2)))[0]
     scene = scene * rng.uniform(0.6, 1.0) + rng.uniform(-0.1, 0.1)
     noise = torch.from_numpy(rng.normal(0, rng.uniform(0, 0.06), scene.shape)).float()

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from wherein.detect.evidence import FOUND, information, score
 from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker, despite_covers, likely
+from wherein.detect.groups import carried, place_group, with_group
 from wherein.detect.hidden import place_beyond
 from wherein.detect.hypotheses import SURE, from_pairs, from_singles, settled
 from wherein.detect.pieces import Piece, Pieces
-from wherein.detect.placing import LOOSE, TIGHT, Placed, at_joint, place, scales
-from wherein.detect.polishing import body_at_rest, limb_at_rest
+from wherein.detect.placing import LOOSE, TIGHT, Placed, place, scales
+from wherein.detect.polishing import at_rest
 from wherein.detect.visible import evidence
 from wherein.motion import Motion
 from wherein.pyramid import Poses
@@ -24,9 +25,6 @@ from wherein.template import Template
 
 _LEADING = 4
 """Limbs that are looked for everywhere, where there is no body to go by or it is hidden."""
-
-_WORSE = 0.02
-"""ZNCC at half size that a pose may lose on its way to rest at full size."""
 
 _HYPOTHESES = 12
 """That are followed down the tree."""
@@ -137,7 +135,8 @@ class Finder:
     @cached_property
     def of_limbs(self) -> Mapping[str, Seeker]:
         """Look for the limbs that hang on the root."""
-        return {piece.home: self._seeker(piece, self.ranges.rotation + piece.turn) for piece in self.leading}
+        free = {p.home: p.turn + sum(g.turn for g in self.pieces.groups_above(p)) for p in self.leading}
+        return {p.home: self._seeker(p, self.ranges.rotation + free[p.home]) for p in self.leading}
 
     @cached_property
     def leading(self) -> tuple[Piece, ...]:
@@ -170,7 +169,8 @@ class Finder:
     def by_limbs(self, scene: SceneLevels, look: Look) -> Judged:
         """Hypotheses from pairs of limbs; where that is not enough, from single ones."""
         found, most = self._seek_limbs(scene, look), _HYPOTHESES * look.crowd
-        pairs = from_pairs(found, self.leading, self.weights, self.ranges.scale, most, self.reason)
+        above = {piece.home: self.pieces.groups_above(piece) for piece in self.leading}
+        pairs = from_pairs(found, self.leading, self.weights, self.ranges.scale, most, self.reason, above)
         judged = self.from_roots(scene, pairs, most)
         if judged.scores.max(initial=0.0) >= look.enough and self._sure_pieces(judged)[0] > 1:
             return judged
@@ -244,15 +244,24 @@ class Finder:
         return EUCLIDEAN if self.ranges.fixed else SIMILARITY
 
     def with_limbs(self, scene: SceneLevels, placed: Placed, tolerance: float = TIGHT) -> Placed:
-        """Every limb about the root, or about the limb that it hangs on."""
-        for piece in self.pieces.limbs:
-            fitting = self.fittings[piece.home]
-            placed = place(scene, placed, fitting, tolerance)
-            if piece.parent in self.fittings and piece.parent != self.pieces.tree.root:
-                lost = np.flatnonzero(~self._found(placed, piece.parent) & ~self._found(placed, piece.home))
-                beyond = place_beyond(scene, placed[lost], fitting, self.fittings[piece.parent])
-                told = np.flatnonzero(self._found(beyond, piece.home))
-                placed = placed.with_rows(lost[told], beyond[told])
+        """Every limb about the root, or about the limb or the group that it hangs on."""
+        for group, pieces in self.pieces.in_order:
+            fittings = [self.fittings[piece.home] for piece in pieces]
+            if group is not None:
+                placed = place_group(scene, placed, group, fittings, self.weights, tolerance)
+            elif pieces[0] is not self.pieces.body:
+                placed = self._with_limb(scene, placed, fittings[0], tolerance)
+        return placed
+
+    def _with_limb(self, scene: SceneLevels, placed: Placed, fitting: Fitting, tolerance: float) -> Placed:
+        """One limb, also where what it hangs on is hidden."""
+        piece = fitting.piece
+        placed = place(scene, placed, fitting, tolerance)
+        if piece.parent in self.fittings and piece.parent != self.pieces.tree.root:
+            lost = np.flatnonzero(~self._found(placed, piece.parent) & ~self._found(placed, piece.home))
+            beyond = place_beyond(scene, placed[lost], fitting, self.fittings[piece.parent])
+            told = np.flatnonzero(self._found(beyond, piece.home))
+            placed = placed.with_rows(lost[told], beyond[told])
         return placed
 
     def _found(self, placed: Placed, home: str) -> NDArray[np.bool_]:
@@ -274,19 +283,13 @@ class Finder:
     def polish(self, scene: SceneLevels, judged: Judged) -> Judged:
         """The same hypotheses at full size, judged at the scale where they were before."""
         placed = judged.placed
-        for piece in self.pieces.pieces:
-            fitting, before = self.fittings[piece.home], placed.frames[piece.home]
-            zncc, limb = placed.zncc[piece.home], piece.parent != piece.home
-            if limb:
-                found = limb_at_rest(scene, fitting, placed.frames[piece.parent], before @ fitting.rest)
-            else:
-                found = body_at_rest(scene, fitting, self.motion, before @ fitting.rest)
-            frames = found.poses @ fitting.away
-            good = (found.zncc >= zncc - _WORSE) & (zncc > 0)
-            if limb:
-                good &= at_joint(piece, placed.frames[piece.parent], frames, TIGHT)
-            frames = np.where(good[:, None, None], frames, before)
-            placed = placed.with_piece(piece.home, frames, np.where(good, found.zncc, zncc))
+        for group, pieces in self.pieces.in_order:
+            if group is not None:
+                placed = carried(judged.placed, placed, group)
+            for piece in pieces:
+                placed = at_rest(scene, placed, self.fittings[piece.home], self.motion)
+            if group is not None:
+                placed, _ = with_group(placed, group, pieces, self.weights)
         return self.judge(scene, self._settled(placed))
 
     def _settled(self, placed: Placed) -> Placed:

@@ -70,11 +70,11 @@ class ByPieces:
 
     def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> tuple[Detection, ...]:
         """The surest `count` instances."""
-        told = self._told(self._everywhere(scene), count)
+        told = self._told(scene, self._everywhere(scene), count)
         crowd = 1
         while len(told) > _MANY * crowd and (count is None or len(told) < count) and crowd < _CROWD:
             crowd *= 4
-            more = self._told(self._everywhere(scene, crowd), count)
+            more = self._told(scene, self._everywhere(scene, crowd), count)
             if len(more) <= len(told):
                 break
             told = more
@@ -94,15 +94,16 @@ class ByPieces:
         found = self.bands.follow(scene, roots, self.enough, LIKELY * self.threshold)
         if everywhere:
             found = found.and_also(self._everywhere(scene))
-        return self._told(found, count)
+        return self._told(scene, found, count)
 
     def _everywhere(self, scene: Float[Tensor, "3 H W"], crowd: int = 1) -> Judged:
         look = Look(self.enough, self.threads or torch.get_num_threads(), crowd)
         return self.bands(scene, look, polished=LIKELY * self.threshold)
 
-    def _told(self, found: Judged, count: int | None) -> tuple[Detection, ...]:
+    def _told(self, scene: Float[Tensor, "3 H W"], found: Judged, count: int | None) -> tuple[Detection, ...]:
         judged = apart(self.bands.whole, found, self.threshold, count)
-        return tuple(assemble(self.bands.whole, judged, k) for k in range(len(judged.scores)))
+        others = self.bands.followers(scene, judged)
+        return tuple(assemble(self.bands.whole, judged, k, told) for k, told in enumerate(others))
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
         """The first look: ZNCC with the part's centre at each pixel."""

@@ -1,7 +1,7 @@
 """What will make a template hard to find: every check, its limit, and what to do about it.
 
 Only what is fitted is asked for size and texture: of the leaves that move as one, that with the most
-texture. The others follow it.
+texture. The others follow it, and are looked at in the end.
 """
 
 from collections.abc import Callable, Iterator
