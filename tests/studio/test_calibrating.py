@@ -79,7 +79,7 @@ def test_the_nearest_is_borrowed() -> None:
     assert turned.fingerprint != template.fingerprint
     for of, ranges in ((template, FEW), (turned, ALL)):
         known, ground = calibrator(of, ranges)
-        assert (ground, known.threshold, known.fingerprint) == (Ground.BORROWED, 0.4, of.fingerprint)
+        assert (ground, known.threshold, known.serves(of, ranges)) == (Ground.BORROWED, 0.4, True)
     other = Template.rigid("other", template.parts["leg"].motif)
     assert calibrator(other, ALL)[1] is Ground.GUESSED
     go.set()
@@ -105,7 +105,8 @@ def test_one_that_fails_is_told_and_can_be_tried_again(caplog: pytest.LogCapture
     assert calibrator.standing.error == ""
 
 
-def test_a_guess_says_nothing_about_chance() -> None:
-    made = guess(walker(), Range(30.0, (0.5, 2.0)))
-    assert (made.clutter, made.present, made.confused) == ([], [], [])
-    assert (made.rotation, made.scale) == (30.0, (0.5, 2.0))
+def test_a_guess_serves_but_has_no_doubts() -> None:
+    template, ranges = walker(), Range(30.0, (0.5, 2.0))
+    made = guess(template, ranges)
+    assert made.serves(template, ranges)
+    assert made.doubts == []

@@ -108,7 +108,7 @@ class Calibrator:
                 self._changed.wait_for(lambda: not self._standing.running, _PATIENCE)
             if wanted.key in self._known:
                 return self._known[wanted.key], Ground.MEASURED
-            borrowed = self._borrowed(template)
+            borrowed = self._borrowed(wanted)
         return (borrowed, Ground.BORROWED) if borrowed else (guess(template, ranges), Ground.GUESSED)
 
     def _begin(self, wanted: _Wanted) -> None:
@@ -152,12 +152,15 @@ class Calibrator:
             _log.exception("a calibration has failed")
             return None, "it could not be measured what scores mean; the terminal says why"
 
-    def _borrowed(self, template: Template) -> Calibration | None:
-        """The last one of the same template, or of one with the same pieces."""
-        homes = {piece.home for piece in Pieces.of(template).pieces}
+    def _borrowed(self, wanted: _Wanted) -> Calibration | None:
+        """The last one of the same template, or of one with the same pieces, as if it were for this range."""
+        homes = {piece.home for piece in Pieces.of(wanted.template).pieces}
         near = [known for known in self._known.values() if set(known.basins) == homes]
-        near.sort(key=lambda known: known.fingerprint == template.fingerprint)
-        return near[-1].model_copy(update={"fingerprint": template.fingerprint}) if near else None
+        if not near:
+            return None
+        fingerprint, rotation, scale = wanted.key
+        near.sort(key=lambda known: known.fingerprint == fingerprint)
+        return near[-1].model_copy(update={"fingerprint": fingerprint, "rotation": rotation, "scale": scale})
 
 
 def guess(template: Template, ranges: Range) -> Calibration:
@@ -170,8 +173,8 @@ def guess(template: Template, ranges: Range) -> Calibration:
         basins=dict.fromkeys(homes, Basin(turn=_TURN, ratio=_RATIO)),
         chance=dict.fromkeys(homes, _CHANCE),
         threshold=_THRESHOLD,
-        clutter=[],
-        present=[],
+        clutter=[_CHANCE],
+        present=[1.0],
         confused=[],
         limits=Limits(rotation=ranges.rotation, scale=ranges.scale),
     )

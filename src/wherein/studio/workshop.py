@@ -165,14 +165,7 @@ class Workshop:
             "and not above the highest",
         )
         calibration, ground = self.calibrator(template, ranges)
-        key = (
-            wish.template,
-            ranges,
-            ground,
-            calibration.fingerprint,
-            calibration.rotation,
-            calibration.scale,
-        )
+        key = (wish.template, ranges, ground, calibration.threshold)
         if key not in self._detectors:
             # Of one template and range at a time: they are large, and who turns a knob goes through many.
             self._detectors = {
