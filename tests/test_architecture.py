@@ -15,6 +15,7 @@ ORDER = [
     "errors",
     "needed",
     "caching",
+    "whole",
     "native",
     "images.gaussian",
     "images.decode",

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
 
-from detect_helpers import empty, scene, toy, write_picture
+from detecting import empty, scene, toy, write_picture
 from wherein.cli.main import app
 from wherein.detect import Detector, keeping
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from detecting import photo, walker
-from wherein.detect.evidence import information, score
 from wherein.detect.exclusion import Stencil, apart
 from wherein.detect.finder import Finder, Judged, Range
 from wherein.detect.placing import Placed
+from wherein.detect.score import information, score
 from wherein.images.motif import Motif
 from wherein.search.levels import SceneLevels, seen
 from wherein.template.pose import frames, placed

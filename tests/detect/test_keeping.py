@@ -91,6 +91,19 @@ def test_where_nothing_can_be_written_it_is_made_each_time(
     assert len(made) == 2
 
 
+def test_where_writing_fails_nothing_is_left_behind(
+    made: list[Calibration], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Path, target: Path) -> Path:
+        raise OSError("no space left on device")
+
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.setattr(Path, "replace", full)
+    keeping.calibration_for(Template.load(folder), Range())
+    cache = [tmp_path / "cache", tmp_path / "cache/wherein", keeping.cached_calibrations()]
+    assert sorted(tmp_path.rglob("*")) == sorted([*before, *cache])
+
+
 @pytest.mark.parametrize(
     "damage", ["", "{", "[1, 2]", "{}", "null", '[{"format": "other"}]', "\x00\xff", "[" * 100_000]
 )

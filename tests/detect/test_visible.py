@@ -11,10 +11,10 @@ from torch import Tensor
 from detecting import group, leaf, made_up, noise, painted, photo, template, walker
 from wherein.detect import Detector, calibrate
 from wherein.detect.calibrate import _Backgrounds, _stage
-from wherein.detect.evidence import information, likeness
 from wherein.detect.finder import Range
 from wherein.detect.fitting import EUCLIDEAN, Fitting
 from wherein.detect.pieces import Pieces
+from wherein.detect.score import information, likeness
 from wherein.detect.visible import evidence
 from wherein.images.motif import Motif
 from wherein.search.levels import Descended, SceneLevels, descend

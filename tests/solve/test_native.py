@@ -355,7 +355,9 @@ def test_a_broken_compiler_is_a_reason(fresh, monkeypatch, text, words):
     monkeypatch.setenv("CC", _script(fresh / "cc", text))
     with pytest.raises(build.UnavailableError, match=words):
         build.load()
-    assert not list((fresh / "cache").glob("**/*.tmp"))
+    left = [path for path in (fresh / "cache").rglob("*") if path.is_file()]
+    assert not [path for path in left if path.name.startswith(".")]  # but for rubbish that is whole
+    assert len(left) <= 1
 
 
 def test_a_compiler_that_hangs_is_given_up(fresh, monkeypatch):

@@ -96,6 +96,24 @@ def test_saving_asks_before_it_overwrites(toy: Template, tmp_path: Path) -> None
         assert Template.load(target).name == logo.name
 
 
+@pytest.mark.parametrize("name", ["a", "a.zip"])
+def test_where_saving_fails_what_was_there_stays(
+    toy: Template, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    target, replace = toy.save(tmp_path / "saved" / name), Path.replace
+
+    def full(self: Path, to: Path) -> Path:
+        if self.name != "before" and Path(to) == target:
+            raise OSError("no space left on device")
+        return replace(self, to)
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="no space"):
+        Template.rigid("logo", Motif.whole(torch.rand(3, 5, 8))).save(target, overwrite=True)
+    assert_same(Template.load(target), toy)
+    assert list(target.parent.iterdir()) == [target]
+
+
 @pytest.mark.parametrize("inside", ["", "toy/", "a/b/"])
 def test_a_zip_may_have_the_folder_inside(
     toy: Template, spec: Spec, write: Write, tmp_path: Path, inside: str

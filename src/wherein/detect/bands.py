@@ -31,7 +31,7 @@ from wherein.template.tree import Part
 LIKELY = 0.8
 """Of the threshold: from there on a hypothesis is brought to rest at full size before it is judged."""
 
-BEYOND, _ADRIFT = 5.0, 1.1
+_TURNED, _ADRIFT = 5.0, 1.1
 """Degrees, and times the range of a band: what has drifted further from what was asked for is another thing,
 or none: a speck fits on any shading."""
 
@@ -93,7 +93,7 @@ class Band:
         roots, ranges = found.placed.frames[self.finder.pieces.tree.root], self.finder.ranges
         (low, high), sizes = ranges.scale, scales(roots)
         turned = np.abs(np.degrees(np.arctan2(roots[:, 1, 0], roots[:, 0, 0])))
-        fits = (sizes > low / _ADRIFT) & (sizes < high * _ADRIFT) & (turned <= ranges.rotation + BEYOND)
+        fits = (sizes > low / _ADRIFT) & (sizes < high * _ADRIFT) & (turned <= ranges.rotation + _TURNED)
         return found[np.flatnonzero(fits)]
 
     @property

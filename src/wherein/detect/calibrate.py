@@ -18,13 +18,13 @@ from torch import Tensor
 from wherein.detect.bands import Bands, reduced
 from wherein.detect.basin import Basin, basin_of
 from wherein.detect.clutter import clutter
-from wherein.detect.evidence import information, likeness, weight
 from wherein.detect.exclusion import apart
 from wherein.detect.finder import Finder, Look, Range, Steps
 from wherein.detect.fitting import EUCLIDEAN, Fitting
 from wherein.detect.likeness import alike
 from wherein.detect.limits import Limits, limits
 from wherein.detect.pieces import Pieces
+from wherein.detect.score import information, likeness, weight
 from wherein.detect.visible import evidence
 from wherein.images.gaussian import blur
 from wherein.images.pool import pool

@@ -14,9 +14,9 @@ from torch import Tensor
 from wherein.detect.calibrate import Calibration, Progress
 from wherein.detect.detections import Detection, Detections
 from wherein.detect.finder import Range
+from wherein.detect.first_look import Map
 from wherein.detect.keeping import calibration_for
 from wherein.detect.methods import METHODS, PAPER_THRESHOLD, ByPaper, ByPieces, Search
-from wherein.detect.occurrence import Map
 from wherein.errors import require
 from wherein.images.load import Source, load_picture
 from wherein.template import Template

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.evidence import score
 from wherein.detect.finder import Finder, Judged
+from wherein.detect.score import score
 from wherein.images.motif import Motif
 
 _SHARED = 0.3

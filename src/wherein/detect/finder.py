@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.evidence import FOUND, information, score
 from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker, despite_covers, likely
 from wherein.detect.groups import carried, place_group, with_group
 from wherein.detect.hidden import place_beyond
@@ -16,6 +15,7 @@ from wherein.detect.hypotheses import SURE, from_pairs, from_singles, settled
 from wherein.detect.pieces import Piece, Pieces
 from wherein.detect.placing import LOOSE, TIGHT, Placed, place, scales
 from wherein.detect.polishing import at_rest
+from wherein.detect.score import FOUND, information, score
 from wherein.detect.visible import evidence
 from wherein.motion import Motion
 from wherein.pyramid import Poses

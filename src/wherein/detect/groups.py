@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.evidence import FOUND, information
 from wherein.detect.fitting import Fitting
 from wherein.detect.pieces import Joint, Piece
 from wherein.detect.placing import LOOSE, TIGHT, Placed, at_joint, place, turned
+from wherein.detect.score import FOUND, information
 from wherein.search.levels import SceneLevels
 
 

@@ -8,9 +8,9 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.evidence import information
 from wherein.detect.pieces import Joint, Piece
-from wherein.detect.placing import _BEYOND
+from wherein.detect.placing import BEYOND
+from wherein.detect.score import information
 from wherein.pyramid import Poses
 from wherein.search.levels import Descended
 from wherein.template.tree import Point
@@ -112,7 +112,7 @@ def _anchors(piece: Piece, above: Sequence[Joint]) -> list[_Anchor]:
         return [_Anchor(piece, piece.joint)]
     group = above[0]
     step = 2 * math.degrees(math.atan2(_JOINT, max(math.dist(group.joint, piece.joint), 1.0)))
-    starts = group.starts(min(step, 2 * piece.turn + _BEYOND))
+    starts = group.starts(min(step, 2 * piece.turn + BEYOND))
     joints = starts @ np.array((*piece.joint, 1.0))
     held = np.degrees(np.arctan2(starts[:, 1, 0], starts[:, 0, 0]))
     return [_Anchor(piece, (float(x), float(y)), float(t)) for (x, y, _), t in zip(joints, held, strict=True)]
@@ -140,7 +140,7 @@ def _agreeing(
     for at, poses in ((at_a, of_a.poses), (at_b, of_b.poses)):
         turned = _complex(poses[:, :2, 0]) / np.where(size > 0, linear, 1)
         turned = turned * np.exp(-1j * math.radians(at.held))
-        fits &= np.abs(np.degrees(np.angle(turned))) <= at.piece.turn + 2 * _BEYOND
+        fits &= np.abs(np.degrees(np.angle(turned))) <= at.piece.turn + 2 * BEYOND
     told = weights[a.home] * information(of_a.zncc) + weights[b.home] * information(of_b.zncc)
     middle = (ends[0] + ends[1]) / 2
     kept = np.clip(size, *scale) * linear / np.where(size > 0, size, 1)

@@ -1,9 +1,7 @@
 """Where calibrations are kept: beside the template, or in the user's cache where that cannot be written."""
 
 import json
-import os
 import stat
-import tempfile
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -12,6 +10,7 @@ from wherein.caching import cache_folder
 from wherein.detect.calibrate import VERSION, Calibration, Progress, calibrate, quiet
 from wherein.detect.finder import Range
 from wherein.template import Template
+from wherein.whole import whole
 
 _FILE = "calibration.json"
 
@@ -82,11 +81,8 @@ def _keep(place: Path, made: Calibration) -> bool:
         place.parent.mkdir(parents=True, exist_ok=True)
         if not place.parent.stat().st_mode & stat.S_IWUSR:
             return False  # marked as not to be written, which for root is a request
-        handle, partial = tempfile.mkstemp(dir=place.parent, prefix=".calibration-", suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-        Path(partial).chmod(0o644)
-        Path(partial).replace(place)
+        with whole(place) as partial:
+            partial.write_text(text + "\n", encoding="utf-8")
     except OSError:
         return False
     return True

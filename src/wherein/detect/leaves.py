@@ -12,10 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from wherein.detect.evidence import FOUND, information, likeness
 from wherein.detect.finder import Finder, Judged
 from wherein.detect.fitting import EUCLIDEAN, coarsest
 from wherein.detect.pieces import visible
+from wherein.detect.score import FOUND, information, likeness
 from wherein.pyramid import Poses
 from wherein.search.levels import MotifLevels, SceneLevels, descend, seen
 from wherein.solve.schedule import Stage

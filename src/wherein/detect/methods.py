@@ -13,8 +13,8 @@ from wherein.detect.calibrate import Calibration, steps_of
 from wherein.detect.detections import Detection
 from wherein.detect.exclusion import apart
 from wherein.detect.finder import Judged, Look, Range
+from wherein.detect.first_look import Map, occurrence
 from wherein.detect.network import PaperNetwork
-from wherein.detect.occurrence import Map, occurrence
 from wherein.detect.paper import PaperDetection, PaperDetector
 from wherein.detect.threads import one_thread
 from wherein.errors import require

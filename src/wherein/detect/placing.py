@@ -22,7 +22,7 @@ the fit is judged."""
 _LOOKED, _FOLLOWED = 6, 3
 """Turns of a piece from which a descent begins, and that go on to the next finer scale."""
 
-_BEYOND = 3.0
+BEYOND = 3.0
 """Degrees by which a turn may exceed its limit: limits are drawn by hand."""
 
 
@@ -160,7 +160,7 @@ def _wrapped(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
 def at_joint(piece: Joint, parents: Poses, frames: Poses, tolerance: float) -> NDArray[np.bool_]:
     """Whether each frame is its parent's, but for a turn about the joint within the limits."""
     moved, turned = astray(piece, parents, frames), turns(parents, frames)
-    return (moved <= max(tolerance, piece.play)) & (np.abs(turned) <= piece.turn + _BEYOND)
+    return (moved <= max(tolerance, piece.play)) & (np.abs(turned) <= piece.turn + BEYOND)
 
 
 def astray(piece: Joint, parents: Poses, frames: Poses) -> NDArray[np.float64]:

@@ -18,8 +18,8 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.detect.evidence import BEST, information
 from wherein.detect.fitting import EUCLIDEAN, Fitting, covered
+from wherein.detect.score import BEST, information
 from wherein.motion.field import transform
 from wherein.pyramid import Poses, enlarge, reduce
 from wherein.search.levels import Descended, SceneLevels

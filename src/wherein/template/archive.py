@@ -1,4 +1,4 @@
-"""Unpack a template's .zip: one folder of it, and nothing that chooses a place outside."""
+"""A template's .zip: packed as it is, unpacked with nothing that chooses a place outside."""
 
 import zipfile
 import zlib
@@ -23,6 +23,13 @@ _DAMAGE = (
     zlib.error,
 )
 """What reading an archive raises where it is damaged, encrypted or packed in a way we cannot undo."""
+
+
+def pack(folder: Path, path: Path) -> None:
+    """The files of a folder into an archive."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.iterdir()):
+            archive.write(file, file.name)
 
 
 def unpack(path: Path, folder: Path, description: str) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wherein.detect.evidence import BEST, information, likeness, score, weight
+from wherein.detect.score import BEST, information, likeness, score, weight
 
 share = st.floats(0, 1)
 zncc = st.floats(-1, 1)
