@@ -41,6 +41,8 @@ ORDER = [
     "making",
     "video",
     "demo",
+    "experiments",
+    "studio",
     "cli",
 ]
 """From what knows nothing of the others to what knows all: a module imports only from those before it."""

@@ -241,9 +241,9 @@ def test_a_narrow_rotation_is_not_found_far_outside_of_it() -> None:
             "172 px long, would be 0.00017 to 0.00017 px long in a scene: give scales at which that is 1 to",
         ),
         ({"scale": (1.0, 1e300)}, r"would be 1.7e\+02 to 1.7e\+302 px long in a scene"),
-        ({"max_instances": 0}, "max_instances is 0: give a positive number, or None for all"),
+        ({"max_instances": 0}, "max_instances is 0: give a positive whole number, or None for all"),
         ({"threshold": 1.5}, "threshold is 1.5: give a score between 0 and 1"),
-        ({"threads": 0}, "threads is 0: give a positive number"),
+        ({"threads": 0}, "threads is 0: give a positive whole number"),
         (
             {"calibration": made_up(Template.rigid("x", Motif.whole(noise(9, 9))))},
             "made for another template",

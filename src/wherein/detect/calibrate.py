@@ -15,27 +15,35 @@ from jaxtyping import Float
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
-from wherein.detect.bands import Bands
+from wherein.detect.bands import Bands, reduced
 from wherein.detect.basin import Basin, basin_of
 from wherein.detect.clutter import clutter
 from wherein.detect.exclusion import apart
-from wherein.detect.finder import Finder, Range, Steps
-from wherein.detect.fitting import EUCLIDEAN
+from wherein.detect.finder import Finder, Look, Range, Steps
+from wherein.detect.fitting import EUCLIDEAN, Fitting
 from wherein.detect.likeness import alike
 from wherein.detect.limits import Limits, limits
 from wherein.detect.pieces import Pieces
-from wherein.detect.score import information, weight
+from wherein.detect.score import information, likeness, weight
+from wherein.detect.visible import evidence
 from wherein.images.gaussian import blur
-from wherein.search.levels import SceneLevels, descend
+from wherein.images.pool import pool
+from wherein.search.levels import Descended, SceneLevels, descend
 from wherein.solve.schedule import Stage
 from wherein.template import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
 
-VERSION = 1
+VERSION = 2
 """Of what is measured here: raise it where old calibrations are no longer right."""
 
 SIZE = (512, 384)
+"""Of the scenes, unless the template needs larger ones."""
+
+_LARGEST, _ROOM = 450.0, 1.3
+"""Pixels across the template at its highest scale, above which it is calibrated at half its size, or a
+quarter; and times its size that scenes have at least."""
+
 _CHANCES, _EMPTY, _PRESENT = 8, 20, 24
 """Scenes in which pieces are looked for one by one; scenes without the template, and with it."""
 
@@ -72,6 +80,7 @@ class Calibration(BaseModel):
         present: scores of scenes with it, sorted.
         confused: pairs of leaves that look alike, and their ZNCC.
         limits: how far beyond the range it is still found.
+        megapixels: of a scene in which this was measured.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -88,6 +97,7 @@ class Calibration(BaseModel):
     present: _Scores
     confused: list[tuple[str, str, float]]
     limits: Limits
+    megapixels: float = SIZE[0] * SIZE[1] / 1e6
 
     def serves(self, template: Template, ranges: Range) -> bool:
         """Whether it was made for this template, with all its pieces, and this range of poses."""
@@ -111,6 +121,8 @@ class Calibration(BaseModel):
                 f"the template reaches {self.present[0]:.2f} and more, clutter up to {self.clutter[-1]:.2f}: "
                 "no threshold separates them, expect misses or false alarms"
             )
+        elif missed := sum(score < self.threshold for score in self.present):
+            words.append(f"it was missed in {missed} of {len(self.present)} scenes in which it was painted")
         words += [f"{a} and {b} look alike (ZNCC {zncc:.2f})" for a, b, zncc in self.confused]
         return words
 
@@ -126,7 +138,7 @@ class Calibration(BaseModel):
         """
         place, spread = _gumbel(self.clutter)
         told = float(information(np.array(score)))
-        return math.exp(-(told - place) / spread) / (SIZE[0] * SIZE[1] / 1e6)
+        return math.exp(-(told - place) / spread) / self.megapixels
 
 
 def calibrate(
@@ -146,7 +158,10 @@ def calibrate(
         seed: of poses, light and clutter.
         progress: is told how far it is.
     """
-    scenes = _Backgrounds(backgrounds, seed)
+    fingerprint, (factor, size) = template.fingerprint, _stage(template, ranges)
+    if factor > 1:  # scenes that are large enough for it would take too long; half of it tells as much
+        template, backgrounds = reduced(template, factor), [pool(one, factor) for one in backgrounds]
+    scenes = _Backgrounds(backgrounds, size, seed)
     rng = np.random.default_rng((seed, 1))
     progress(0.0, "measuring basins of attraction")
     finder = Finder(template, ranges, {})
@@ -171,13 +186,13 @@ def calibrate(
 
     def found(degrees: float, scale: float) -> bool:
         """At rest in the middle of two backgrounds."""
-        middle = ((SIZE[0] - 1) / 2, (SIZE[1] - 1) / 2)
+        middle = ((size[0] - 1) / 2, (size[1] - 1) / 2)
         where = matrices(template.parts, placed(degrees, scale, middle, template.centre), {})
         painted = (render(scenes(k), template, where) for k in range(2))
         return all(_best(bands, picture, threshold) >= threshold for picture in painted)
 
     return Calibration(
-        fingerprint=template.fingerprint,
+        fingerprint=fingerprint,
         rotation=ranges.rotation,
         scale=ranges.scale,
         basins=basins,
@@ -187,7 +202,17 @@ def calibrate(
         present=present,
         confused=alike(template),
         limits=limits(ranges, found),
+        megapixels=math.prod(size) * factor**2 / 1e6,
     )
+
+
+def _stage(template: Template, ranges: Range) -> tuple[int, tuple[int, int]]:
+    """By how much the template is reduced, and width and height of scenes in which it has room."""
+    high, factor = ranges.scale[1], 1
+    while max(template.size) * high / factor > _LARGEST:
+        factor *= 2
+    width, height = (math.ceil(_ROOM * side * high / factor) for side in template.size)
+    return factor, (max(width, SIZE[0]), max(height, SIZE[1]))
 
 
 def steps_of(basin: Basin) -> Steps:
@@ -196,10 +221,11 @@ def steps_of(basin: Basin) -> Steps:
 
 
 class _Backgrounds:
-    """The user's pictures in turn, cut to size, or clutter; each is made once."""
+    """The user's pictures in turn, cut to size or continued by their mirror images, or clutter; each is made
+    once."""
 
-    def __init__(self, pictures: Sequence[Tensor], seed: int) -> None:
-        self.pictures, self.seed = pictures, seed
+    def __init__(self, pictures: Sequence[Tensor], size: tuple[int, int], seed: int) -> None:
+        self.pictures, self.size, self.seed = pictures, size, seed
         self._made: dict[int, Tensor] = {}
 
     def __call__(self, index: int) -> Float[Tensor, "3 H W"]:
@@ -208,13 +234,16 @@ class _Backgrounds:
         return self._made[index]
 
     def _make(self, index: int) -> Float[Tensor, "3 H W"]:
+        wide, high = self.size
         if not self.pictures:
-            return clutter(*SIZE, seed=self.seed + index)
+            return clutter(wide, high, seed=self.seed + index)
         picture = self.pictures[index % len(self.pictures)]
         height, width = picture.shape[-2:]
         rng = np.random.default_rng((self.seed, index))
-        left, top = rng.integers(max(1, width - SIZE[0] + 1)), rng.integers(max(1, height - SIZE[1] + 1))
-        return picture[:, top : top + SIZE[1], left : left + SIZE[0]].contiguous()
+        left, top = rng.integers(max(1, width - wide + 1)), rng.integers(max(1, height - high + 1))
+        cut = picture[:, top : top + high, left : left + wide].numpy()
+        missing = ((0, 0), (0, high - cut.shape[1]), (0, wide - cut.shape[2]))
+        return torch.from_numpy(np.pad(cut, missing, "symmetric"))
 
 
 def _chances(
@@ -231,42 +260,48 @@ def _chances(
         progress(0.1 + 0.2 * k / _CHANCES, "looking at clutter")
         scene = SceneLevels(scenes(k))
         if finder.of_body is not None:
-            reached[root].append(float(finder.of_body(scene, 1).zncc.max(initial=0.0)))  # flat ones have none
-        roots = np.stack([_root(finder.template, finder.ranges, rng) for _ in range(16)])
+            found = finder.of_body(scene, 1)
+            reached[root].append(_most(scene, finder.of_body.fitting, found))
+        roots = np.stack([_root(finder.template, finder.ranges, scenes.size, rng) for _ in range(16)])
         for piece in finder.pieces.limbs:
             fitting = finder.fittings[piece.home]
             starts = (roots[:, None] @ fitting.starts @ fitting.rest).reshape(-1, 3, 3)
             near = descend(scene, fitting.levels, EUCLIDEAN, Stage(fitting.near, 8), starts)
             best = near.poses[np.argsort(-near.zncc)[:16]]
             ended = descend(scene, fitting.levels, EUCLIDEAN, Stage(fitting.judged, 8, pixels=600), best)
-            reached[piece.home].append(float(ended.zncc.max()))
+            reached[piece.home].append(_most(scene, fitting, ended))
     return {home: float(np.clip(np.median(zncc), 0.1, 0.9)) for home, zncc in reached.items()}
 
 
+def _most(scene: SceneLevels, fitting: Fitting, found: Descended) -> float:
+    """The ZNCC that tells as much as the best of the poses."""
+    return float(likeness(np.array(evidence(scene, fitting, found).max(initial=0.0))))
+
+
 def _best(bands: Bands, picture: Float[Tensor, "3 H W"], enough: float) -> float:
-    found = bands(picture, enough, torch.get_num_threads(), polished=0.0)
+    found = bands(picture, Look(enough, torch.get_num_threads()), polished=0.0)
     best = apart(bands.whole, found, 0.0, 1)
     return float(best.scores[0]) if len(best.scores) else 0.0
 
 
-def _root(template: Template, ranges: Range, rng: np.random.Generator) -> np.ndarray:
+def _root(template: Template, ranges: Range, size: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
     scale = math.exp(rng.uniform(math.log(ranges.scale[0]), math.log(ranges.scale[1])))
-    at = rng.uniform(0.25, 0.75) * SIZE[0], rng.uniform(0.25, 0.75) * SIZE[1]
+    at = rng.uniform(0.25, 0.75) * size[0], rng.uniform(0.25, 0.75) * size[1]
     return placed(rng.uniform(-ranges.rotation, ranges.rotation), scale, at, template.centre)
 
 
 def _spoiled(
     finder: Finder, background: Float[Tensor, "3 H W"], rng: np.random.Generator
 ) -> Float[Tensor, "3 H W"]:
-    """The template in the background, in a random pose, with up to a third of its moving leaves left out, in
+    """The template in the background, in a random pose, with up to a third of its limbs left out, in
     other light, with noise and blur."""
-    template, tree = finder.template, finder.pieces.tree
-    homes = [piece.home for piece in finder.pieces.limbs]
-    turns = {home: rng.uniform(-tree[home].turn, tree[home].turn) for home in homes}
-    loose = [name for name in turns if tree[name].motif is not None]
-    hidden = rng.choice(loose, rng.integers(len(loose) // 3 + 1), replace=False) if loose else ()
-    where = matrices(tree, _root(template, finder.ranges, rng), turns)
-    scene = render(background, template, where, set(map(str, hidden)))
+    template, tree, limbs = finder.template, finder.pieces.tree, finder.pieces.limbs
+    turns = {name: rng.uniform(-part.turn, part.turn) for name, part in tree.items() if part.moves}
+    left_out = rng.choice(len(limbs), rng.integers(len(limbs) // 3 + 1), replace=False) if limbs else ()
+    hidden = {leaf.name for k in left_out for leaf in limbs[k].leaves}
+    height, width = background.shape[-2:]
+    where = matrices(tree, _root(template, finder.ranges, (width, height), rng), turns)
+    scene = render(background, template, where, hidden)
     scene = blur(scene[None], float(rng.uniform(0.3, 1.2)))[0]
     scene = scene * rng.uniform(0.6, 1.0) + rng.uniform(-0.1, 0.1)
     noise = torch.from_numpy(rng.normal(0, rng.uniform(0, 0.06), scene.shape)).float()

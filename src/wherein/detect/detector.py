@@ -4,6 +4,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from numbers import Integral, Real
 
 import numpy as np
 import torch
@@ -67,16 +68,16 @@ class Detector:
         self.template = template if isinstance(template, Template) else Template.load(template)
         self.ranges = checked_range(rotation, scale, self.template)
         require(
-            max_instances is None or max_instances > 0,
-            f"max_instances is {max_instances}: give a positive number, or None for all",
+            max_instances is None or _counts(max_instances),
+            f"max_instances is {max_instances!r}: give a positive whole number, or None for all",
         )
         require(
-            threads is None or threads > 0,
-            f"threads is {threads}: give a positive number, or None for torch's",
+            threads is None or _counts(threads),
+            f"threads is {threads!r}: give a positive whole number, or None for torch's",
         )
         require(
-            threshold is None or 0 < threshold < 1,
-            f"threshold is {threshold}: give a score between 0 and 1, or None for the calibrated one",
+            threshold is None or (_is_number(threshold) and 0 < threshold < 1),
+            f"threshold is {threshold!r}: give a score between 0 and 1, or None for the calibrated one",
         )
         require(method in METHODS, f"method is {method!r}: give one of {', '.join(METHODS)}")
         if calibration is not None:
@@ -182,15 +183,15 @@ def _check(given: Calibration, template: Template, ranges: Range) -> None:
 def checked_range(rotation: float, scale: tuple[float, float], template: Template) -> Range:
     """The range of poses for a template, or `ArgumentError`."""
     require(
-        math.isfinite(rotation) and 0 <= rotation <= 180,
-        f"rotation is {rotation}: give the degrees to search to either side, 0 to 180",
+        _is_number(rotation) and 0 <= rotation <= 180,
+        f"rotation is {rotation!r}: give the degrees to search to either side, 0 to 180",
     )
     try:
         low, high = (float(s) for s in scale)
     except (TypeError, ValueError):  # not two, or not numbers
         low = high = math.nan
     require(
-        0 < low <= high < math.inf,
+        not _is_text(scale) and 0 < low <= high < math.inf,
         f"scale is {scale!r}: give the lowest and the highest as (low, high), 0 < low ≤ high",
     )
     longest = max(template.size)
@@ -200,3 +201,17 @@ def checked_range(rotation: float, scale: tuple[float, float], template: Templat
         f"{high * longest:.2g} px long in a scene: give scales at which that is 1 to {_LONGEST} px",
     )
     return Range(float(rotation), (low, high))
+
+
+def _counts(value: object) -> bool:
+    """Whether it is a whole number above 0."""
+    return isinstance(value, Integral) and int(value) > 0
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real)
+
+
+def _is_text(value: object) -> bool:
+    """Of which each letter could be taken for a number."""
+    return isinstance(value, str)

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.finder import Finder, Judged
-from wherein.detect.placing import Placed
 from wherein.detect.score import score
 from wherein.images.motif import Motif
 
@@ -43,12 +42,12 @@ class Claims:
 
     Arguments:
         finder: whose hypotheses they are.
-        placed: the hypotheses.
+        judged: the hypotheses.
     """
 
-    def __init__(self, finder: Finder, placed: Placed) -> None:
-        pieces = finder.pieces.pieces
-        self.zncc = {home: values.copy() for home, values in placed.zncc.items()}
+    def __init__(self, finder: Finder, judged: Judged) -> None:
+        pieces, placed = finder.pieces.pieces, judged.placed
+        self.told = {home: values.copy() for home, values in judged.told.items()}
         self._stencils = {piece.home: Stencil(piece.motif) for piece in pieces}
         self._poses = {piece.home: placed.frames[piece.home] @ piece.carrier.rest for piece in pieces}
         corners = {home: (poses @ self._stencils[home].corners)[:, :2] for home, poses in self._poses.items()}
@@ -60,17 +59,17 @@ class Claims:
         """Give to one hypothesis all pixels of its pieces; from then on its own are out of reach."""
         self._free[first] = False
         for home, poses in self._poses.items():
-            if self.zncc[home][first] > 0:
+            if self.told[home][first] > 0:
                 for other in self._poses:
                     rows = self._touching(other, home, first)
                     points = self._poses[other][rows] @ self._stencils[other].points
                     shared = self._stencils[home].covers(poses[first], points).mean(-1)
-                    self.zncc[other][rows[shared > _SHARED]] = -1.0
+                    self.told[other][rows[shared > _SHARED]] = 0.0
 
     def _touching(self, other: str, home: str, first: int) -> NDArray[np.int64]:
         """The hypotheses whose piece may lie on a piece of `first`, by the boxes around the two."""
         meets = (self._low[other] <= self._high[home][first]) & (self._high[other] >= self._low[home][first])
-        return np.flatnonzero(self._free & (self.zncc[other] > 0) & meets.all(1))
+        return np.flatnonzero(self._free & (self.told[other] > 0) & meets.all(1))
 
 
 def apart(finder: Finder, judged: Judged, threshold: float, count: int | None) -> Judged:
@@ -82,7 +81,7 @@ def apart(finder: Finder, judged: Judged, threshold: float, count: int | None) -
         threshold: the least score.
         count: the most that are kept; None: all.
     """
-    claims = Claims(finder, judged.placed)
+    claims = Claims(finder, judged)
     kept: list[int] = []
     final: list[float] = []
     scores = judged.scores.copy()
@@ -93,7 +92,7 @@ def apart(finder: Finder, judged: Judged, threshold: float, count: int | None) -
         kept.append(first)
         final.append(float(scores[first]))
         claims.claim(first)
-        scores = score(claims.zncc, judged.seen, finder.weights)
+        scores = score(claims.told, judged.seen, finder.weights)
         scores[kept] = -1.0
-    left = replace(judged, placed=replace(judged.placed, zncc=claims.zncc))
+    left = replace(judged, told=claims.told)
     return replace(left[np.array(kept, dtype=np.int64)], scores=np.array(final, dtype=np.float64))

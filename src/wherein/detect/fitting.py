@@ -134,11 +134,17 @@ class Seeker:
         motion = EUCLIDEAN if scale[0] == scale[1] else SIMILARITY
         return Seeker(fitting, kernels, motion)
 
-    def __call__(self, scene: SceneLevels, threads: int) -> Descended:
-        """Its likely poses (carrier pixels → scene), brought to rest at half size, the best first."""
+    def __call__(self, scene: SceneLevels, threads: int, crowd: int = 1) -> Descended:
+        """Its likely poses (carrier pixels → scene), brought to rest at half size, the best first.
+
+        Arguments:
+            scene: where to look.
+            threads: for the first look.
+            crowd: times as many as usual.
+        """
         motif, first = self.fitting.piece.motif, self.fitting.first
         maps = screen(scene.surface(first).scene, self.kernels, threads)
-        more = max(1.0, math.prod(scene.size) / _USUAL)
+        more = crowd * max(1.0, math.prod(scene.size) / _USUAL)
         spots, _ = peaks(maps, self.kernels, round(_SCREENED * more))
         centre = ((motif.width - 1) / 2, (motif.height - 1) / 2)
         starts = [placed(a, s, (x, y), centre) for x, y, a, s in spots]

@@ -75,6 +75,10 @@ class Template:
     paint_order: tuple[str, ...]
     source: Path | None = None
 
+    def __repr__(self) -> str:
+        width, height = self.size
+        return f"Template({self.name!r}, {width} × {height} px, parts: {', '.join(self.parts.leaves)})"
+
     @property
     def size(self) -> tuple[int, int]:
         """Width and height of the canvas."""
