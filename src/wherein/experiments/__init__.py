@@ -7,5 +7,6 @@ class Name(StrEnum):
     """The experiments; each is a module of this package that says what its `EXPERIMENT` is."""
 
     FIG1 = "fig1"
+    FIG3 = "fig3"
     FIG4 = "fig4"
     THEOREM = "theorem"
