@@ -23,29 +23,28 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from benchmarks.geometry import Array, homogeneous
+from benchmarks.geometry import homogeneous
 from benchmarks.photographs import BEACH, SHARED
 from wherein.detect.network import PaperNetwork
 from wherein.detect.paper import PaperDetection, PaperDetector
+from wherein.experiments.turning import (
+    FOUND,
+    RIGHT,
+    Turned,
+    bent,
+    error,
+    middle,
+    moving,
+    nearest,
+    turned,
+    within,
+)
 from wherein.images.load import load_picture
-from wherein.template import Template, Tree
-from wherein.template.pose import matrices, placed
-from wherein.template.render import render
+from wherein.template import Template
 
 PAPER = {"perfect to": 22.5, "fails from about": 30.0, "seconds on this CPU": 1000.0, "gigabytes": 4.4}
 SIZE = (512, 384)
 HALF = [0.0, 7.5, 15.0, 22.5, 30.0, 37.5, 45.0, 52.5, 60.0]
-
-
-@dataclass(frozen=True)
-class Truth:
-    """One scene with one crab in it."""
-
-    sweep: str
-    angle: float
-    scene: Tensor
-    root: Array
-    parts: dict[str, Array]
 
 
 @dataclass(frozen=True)
@@ -66,16 +65,10 @@ class Row:
     @property
     def succeeded(self) -> bool:
         """Root and every part."""
-        return self.root_px <= 4 and self.root_degrees <= 5 and self.right == self.parts
+        return within((self.root_px, self.root_degrees), FOUND) and self.right == self.parts
 
 
-def without_body(crab: Template) -> Template:
-    """The paper's tree: two claws, two eyes, the pair."""
-    parts = {name: part for name, part in crab.parts.items() if name != "body"}
-    return Template(crab.name, crab.canvas, Tree(parts), tuple(n for n in crab.paint_order if n != "body"))
-
-
-def limbs(limit: float) -> Iterator[Truth]:
+def limbs(limit: float) -> Iterator[Turned]:
     """The scenes of ../shared."""
     for entry in json.loads((SHARED / "scenes" / "truth.json").read_text(encoding="utf-8")):
         named = re.fullmatch(r"turn_([+-][\d.]+)\.png", entry["scene"])
@@ -83,34 +76,25 @@ def limbs(limit: float) -> Iterator[Truth]:
             (instance,) = entry["instances"]
             parts = {name: homogeneous(np.array(m)) for name, m in instance["parts"].items()}
             scene = load_picture(SHARED / "scenes" / entry["scene"]).pixels
-            yield Truth("limbs", float(named[1]), scene, homogeneous(np.array(instance["root"])), parts)
+            yield Turned(float(named[1]), scene, homogeneous(np.array(instance["root"])), parts)
 
 
-def rest(crab: Template, limit: float) -> Iterator[Truth]:
+def rest(crab: Template, limit: float) -> Iterator[Turned]:
     """The crab as a whole, in the middle of a crop of the beach."""
     beach = load_picture(BEACH).pixels
     top, left = (beach.shape[1] - SIZE[1]) // 2, (beach.shape[2] - SIZE[0]) // 2
     background = beach[:, top : top + SIZE[1], left : left + SIZE[0]]
     for angle in sorted({sign * a + 0.0 for a in HALF for sign in (-1, 1) if a <= limit}):
-        root = placed(angle, 1.0, ((SIZE[0] - 1) / 2, (SIZE[1] - 1) / 2), crab.centre)
-        places = matrices(crab.parts, root, {})
-        yield Truth("rest", angle, render(background, crab, places), root, places)
+        yield turned(crab, background, angle, {})
 
 
-def anywhere(crab: Template, count: int, seed: int = 0) -> Iterator[Truth]:
+def anywhere(crab: Template, count: int, seed: int = 0) -> Iterator[Turned]:
     """Random places, angles and limbs."""
     rng = np.random.default_rng(seed)
     for _, background in zip(range(count), _crops(rng), strict=False):
         angle = float(rng.uniform(-22.5, 22.5))
         at = (float(rng.uniform(140, SIZE[0] - 140)), float(rng.uniform(130, SIZE[1] - 130)))
-        turns = {
-            name: float(rng.uniform(-15, 15))
-            for name, part in crab.parts.items()
-            if part.motif and part.moves
-        }
-        root = placed(angle, 1.0, at, crab.centre)
-        places = matrices(crab.parts, root, turns)
-        yield Truth("random", angle, render(background, crab, places), root, places)
+        yield turned(crab, background, angle, bent(crab, rng, 15), at)
 
 
 def _crops(rng: np.random.Generator) -> Iterator[Tensor]:
@@ -122,44 +106,27 @@ def _crops(rng: np.random.Generator) -> Iterator[Tensor]:
         yield beach[:, top : top + SIZE[1], left : left + SIZE[0]]
 
 
-def judge(truth: Truth, template: Template, found: list[PaperDetection], seconds: float) -> Row:
+def judge(sweep: str, truth: Turned, template: Template, found: list[PaperDetection], seconds: float) -> Row:
     """Compare the detection that is nearest with the truth."""
-    leaves = template.parts.leaves
-    best, root = None, (math.inf, math.inf)
-    for detection in found:
-        error = _error(detection.matrix, truth.root, template.centre)
-        if error < root:
-            best, root = detection, error
+    leaves, lost = template.parts.leaves, (math.inf, math.inf)
+    best = nearest(found, truth.root, template.centre)
+    root = error(best.matrix, truth.root, template.centre) if best else lost
     errors = [
-        _error(best.parts[n].matrix, truth.parts[n], _middle(template, n)) if best else (math.inf, math.inf)
-        for n in leaves
+        error(best.parts[n].matrix, truth.parts[n], middle(template, n)) if best else lost for n in leaves
     ]
-    right = sum(px <= 1 and degrees <= 1 for px, degrees in errors)
+    right = sum(within(each, RIGHT) for each in errors)
     worst, score = max(px for px, _ in errors), best.score if best else 0.0
     extra = len(found) - bool(best)
-    return Row(truth.sweep, truth.angle, score, *root, right, len(leaves), worst, extra, seconds)
+    return Row(sweep, truth.angle, score, *root, right, len(leaves), worst, extra, seconds)
 
 
-def _middle(template: Template, name: str) -> tuple[float, float]:
-    motif = template.parts[name].motif
-    assert motif is not None
-    return (motif.width - 1) / 2, (motif.height - 1) / 2
-
-
-def _error(one: Array, other: Array, point: tuple[float, float]) -> tuple[float, float]:
-    """Distance of a point's two images, and the difference of the angles."""
-    raised = np.array((*point, 1.0))
-    turn = math.degrees(math.atan2(one[1, 0], one[0, 0]) - math.atan2(other[1, 0], other[0, 0]))
-    return float(np.linalg.norm((one @ raised - other @ raised)[:2])), abs((turn + 180) % 360 - 180)
-
-
-def measure(network: PaperNetwork, truths: Iterator[Truth]) -> Iterator[Row]:
+def measure(network: PaperNetwork, sweep: str, truths: Iterator[Turned]) -> Iterator[Row]:
     """Run it, scene by scene."""
     detector = PaperDetector(network)
     for truth in truths:
         began = time.process_time()
         found = detector(truth.scene)
-        yield judge(truth, network.template, found, time.process_time() - began)
+        yield judge(sweep, truth, network.template, found, time.process_time() - began)
 
 
 def show(rows: list[Row]) -> None:
@@ -187,10 +154,15 @@ def main() -> None:
     asked = parser.parse_args()
     torch.set_num_threads(asked.threads)
     crab = Template.load(SHARED / "crab")
-    network = PaperNetwork(without_body(crab))
+    network = PaperNetwork(moving(crab))
     rows: list[Row] = []
-    for truths in (limbs(asked.limit), rest(crab, asked.limit), anywhere(crab, asked.random)):
-        for row in measure(network, truths):
+    sweeps = {
+        "limbs": limbs(asked.limit),
+        "rest": rest(crab, asked.limit),
+        "random": anywhere(crab, asked.random),
+    }
+    for sweep, truths in sweeps.items():
+        for row in measure(network, sweep, truths):
             rows.append(row)
             outcome = "found" if row.succeeded else "missed"
             print(f"{row.sweep} {row.angle:+.1f}: {row.seconds:.1f} s, {outcome}", flush=True)

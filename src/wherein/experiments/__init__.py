@@ -9,4 +9,5 @@ class Name(StrEnum):
     FIG1 = "fig1"
     FIG3 = "fig3"
     FIG4 = "fig4"
+    FIG5 = "fig5"
     THEOREM = "theorem"

@@ -1,14 +1,19 @@
 """How many starts cover all poses, given the basin of attraction around one (section 6).
 
-A basin that was measured in one direction of translation is taken for the same in all of them: a start leads to
-every pose that lies less than r pixels away and whose turn, or scale, is within an interval I around its own.
-Discs of radius r cover the plane from a square lattice with the spacing √2 r, so all poses of a scene of
-W × H pixels are covered by
+A basin that was measured in one direction of translation is taken for the same in all of them: a start leads
+to every pose that lies less than r pixels away and whose turn, or scale, is within an interval I around its
+own. Discs of radius r cover the plane from a square lattice with the spacing √2 r, so every place in a scene
+of W × H pixels, with every turn, is covered by
 
-    N = ⌈W / (√2 r)⌉ · ⌈H / (√2 r)⌉ · ⌈L / |I|⌉
+    N = n ⌈W / (√2 r)⌉ ⌈H / (√2 r)⌉,    n = ⌈360° / |I|⌉
 
-starts, L being the length of all turns (360°) or of all scales (log of the largest over the smallest). Any
-rectangle r × I inside of the basin gives such a cover: the one that takes the fewest counts.
+starts. Shifts and scales are relative to the motif as the start has it: a start of half the size has half
+the reach. With I = [low, high] and ρ = high / low, scales from s to S are covered by starts of n sizes, which
+reach r s ρᵏ pixels at least:
+
+    N = Σₖ ⌈W / (√2 r s ρᵏ)⌉ ⌈H / (√2 r s ρᵏ)⌉,    k = 0 … n − 1,    n = ⌈log(S / s) / log ρ⌉.
+
+Any rectangle r × I inside of the basin gives such a cover: the one that takes the fewest counts.
 """
 
 import math
@@ -56,15 +61,20 @@ class Space:
 
     def starts(self, radius: float, low: float, high: float) -> int:
         """N."""
-        apart = math.sqrt(2) * radius
-        whole, each = self._length(self.lowest, self.highest), self._length(low, high)
-        # A hair less: 360 / 90 must not be five where an angle was rounded.
-        return math.prod(
-            math.ceil(size - 1e-9) for size in (self.width / apart, self.height / apart, whole / each)
-        )
+        if not self.ratio:
+            return _up((self.highest - self.lowest) / (high - low)) * self._places(radius)
+        growth = high / low
+        sizes = _up(math.log(self.highest / self.lowest) / math.log(growth))
+        return sum(self._places(radius * self.lowest * growth**k) for k in range(sizes))
 
-    def _length(self, low: float, high: float) -> float:
-        return math.log(high / low) if self.ratio else high - low
+    def _places(self, radius: float) -> int:
+        apart = math.sqrt(2) * radius
+        return _up(self.width / apart) * _up(self.height / apart)
+
+
+def _up(size: float) -> int:
+    """⌈size⌉, rounding forgiven: 360 / 90 must not be five because an angle was rounded."""
+    return math.ceil(size - 1e-9)
 
 
 def cover(

@@ -58,7 +58,9 @@ def pieces(settings: Settings, subject: Subject, seed: int) -> Sequence[Piece]:
     """The paper's network scene by scene, and the default, which is done with all in less time than one."""
     network = PaperNetwork(moving(subject.template))
     paper = [
-        Piece(f"paper, {sweep}, {angle:+g}°", partial(by_paper, settings, subject, seed, network, sweep, angle))
+        Piece(
+            f"paper, {sweep}, {angle:+g}°", partial(by_paper, settings, subject, seed, network, sweep, angle)
+        )
         for sweep in settings.sweeps
         for angle in settings.angles
     ]
@@ -145,7 +147,9 @@ def numbers(settings: Settings, results: Results) -> dict[str, Json]:
     return {
         "criteria": {"found": FOUND, "right": RIGHT, "units": "pixels, degrees"},
         "summary": {
-            method: {sweep: _summary([row for row in told if row["sweep"] == sweep]) for sweep in settings.sweeps}
+            method: {
+                sweep: _summary([row for row in told if row["sweep"] == sweep]) for sweep in settings.sweeps
+            }
             for method, told in rows.items()
         },
         "methods": rows,
@@ -175,6 +179,6 @@ EXPERIMENT = Experiment(
     quick=Settings(),
     pieces=pieces,
     numbers=numbers,
-    draw=draw,
+    draw=partial(draw, scene),
     shows_template=True,
 )

@@ -1,13 +1,15 @@
 """The picture of Figure 3: what was found drawn on the scenes, ω_0, and errors by angle."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wherein.experiments import plots
+from wherein.experiments.data import Subject
 from wherein.experiments.experiment import Json, Outcome
+from wherein.experiments.turning import Turned
 from wherein.template import Template
 
 if TYPE_CHECKING:
@@ -18,22 +20,27 @@ SHOWN = 4
 """Scenes of each method that are drawn, as in the paper."""
 
 _LEAF, _GROUP, _ROOT, _MISSING = "#ff3b30", "#34c759", "#2f6bff", "#f0f0f0"
-"""The paper's colours: red the motifs, green what is made of them, blue the whole; grey what was not found."""
+"""The paper's colours: red the motifs, green what is made of them, blue the whole; grey what is missing."""
 
 _MARKS = {"at rest": "o", "bent": "^"}
 
 
-def draw(outcome: Outcome[Any], template: bool) -> "Figure":
+Scene = Callable[[Any, Subject, int, str, float], Turned]
+"""From settings, subject, seed, sweep and angle to the scene that was looked at."""
+
+
+def draw(scene: Scene, outcome: Outcome[Any], template: bool) -> "Figure":
     """Scenes above (where the template may be shown), numbers below."""
     paper, default = (outcome.numbers["methods"][method] for method in ("paper", "default"))
     sweep = outcome.settings.sweeps[-1]
     figure = plots.canvas(14, 10.4 if template else 6.0)
-    first, second, last = figure.subfigures(3, 1, height_ratios=(3, 3, 3.4) if template else (1.6, 0.01, 3))
+    ratios = (3, 3, 3.4) if template else (1.6, 0.01, 3)
+    first, second, last = np.ravel(figure.subfigures(3, 1, height_ratios=ratios, squeeze=False))
     rows = [row for row in paper if row["sweep"] == sweep and row["angle"] >= 0]
     if template:
-        _scenes(first, outcome, _spread(rows, SHOWN), "the paper's network", trace=True)
+        _scenes(first, scene, outcome, _spread(rows, SHOWN), "the paper's network", trace=True)
         turned = [row for row in default if row["sweep"] == sweep]
-        _scenes(second, outcome, _spread(turned, SHOWN), "the default, every rotation", trace=False)
+        _scenes(second, scene, outcome, _spread(turned, SHOWN), "the default, every rotation", trace=False)
     else:
         for axes, row in zip(np.ravel(first.subplots(1, len(rows))), rows, strict=True):
             _trace(axes, row)
@@ -51,9 +58,9 @@ def _spread(rows: Sequence[Json], count: int) -> list[Json]:
     return [rows[index] for index in chosen]
 
 
-def _scenes(panel: Any, outcome: Outcome[Any], rows: Sequence[Json], method: str, trace: bool) -> None:
-    from wherein.experiments.fig3 import scene
-
+def _scenes(
+    panel: Any, scene: Scene, outcome: Outcome[Any], rows: Sequence[Json], method: str, trace: bool
+) -> None:
     for axes, row in zip(np.ravel(panel.subplots(1, len(rows))), rows, strict=True):
         shown = scene(outcome.settings, outcome.subject, outcome.seed, row["sweep"], row["angle"])
         axes.imshow(shown.scene.movedim(0, -1).numpy(), interpolation="bilinear")
@@ -86,8 +93,8 @@ def _box(template: Template, name: str) -> tuple[NDArray[np.float64], NDArray[np
     for leaf in tree.leaves_below(name):
         motif = tree[leaf].motif
         assert motif is not None
-        at = np.array(tree[leaf].at if leaf != name else (0.0, 0.0))
-        corners += [at, at + (motif.width - 1, motif.height - 1)]
+        x, y = tree[leaf].at if leaf != name else (0.0, 0.0)
+        corners += [(x, y), (x + motif.width - 1, y + motif.height - 1)]
     return np.min(corners, 0), np.max(corners, 0)
 
 
@@ -117,7 +124,9 @@ def _plot_peaks(axes: "Axes", paper: Sequence[Json]) -> None:
         axes.plot(angles, heights, color=plots.BLUE, marker=_MARKS[sweep], label=sweep, linewidth=1)
         missed = [(row["angle"], row["peak"]) for row in rows if not row["perfect"]]
         if missed:
-            axes.plot(*zip(*missed, strict=True), "x", color=plots.RED, markersize=10, label=f"{sweep}: missed")
+            axes.plot(
+                *zip(*missed, strict=True), "x", color=plots.RED, markersize=10, label=f"{sweep}: missed"
+            )
     axes.set_ylim(-0.05, 1.1)
     axes.legend(fontsize=7)
     plots.label(axes, "the paper's network: the peak of ω₀", "rotation in degrees", "1: a spike")

@@ -1,4 +1,4 @@
-"""The scenes of Figure 3, a template that turns as a whole in front of a photograph, and how far off finds are."""
+"""The scenes of Figure 3, a template that turns in front of a photograph, and how far off finds are."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ def turned(
     turns: Mapping[str, float],
     at: Point | None = None,
 ) -> Turned:
-    """Paint a template, turned by `angle` and its joints by `turns`, with its centre at `at` (or the middle)."""
+    """Paint a template, turned by `angle` and its joints by `turns`, centred at `at` or in the middle."""
     height, width = background.shape[-2:]
     root = placed(angle, 1.0, at or ((width - 1) / 2, (height - 1) / 2), template.centre)
     parts = matrices(template.parts, root, turns)
@@ -67,9 +67,11 @@ def turned(
 def bent(template: Template, rng: np.random.Generator, most: float) -> dict[str, float]:
     """A random turn for every leaf that has a joint, of `most` degrees and what the joint allows at most.
 
-    As in the paper's scenes, groups stay as they are: a leaf is turned by no more than `most` against the root.
+    As in the paper's scenes, groups stay: so a leaf is turned by no more than `most` against the root.
     """
-    limits = {name: min(most, part.turn) for name, part in template.parts.items() if part.motif and part.moves}
+    limits = {
+        name: min(most, part.turn) for name, part in template.parts.items() if part.motif and part.moves
+    }
     return {name: float(rng.uniform(-limit, limit)) for name, limit in limits.items()}
 
 
@@ -94,7 +96,7 @@ def middle(template: Template, name: str) -> Point:
 
 
 def error(one: NDArray[np.float64], other: NDArray[np.float64], point: Point) -> tuple[float, float]:
-    """How far apart two poses (2×3 or 3×3) put a point, in pixels, and how their angles differ, in degrees."""
+    """How far apart two poses (2×3 or 3×3) put a point, in pixels, and how they differ in angle."""
     apart = (one[:2] - other[:2]) @ np.array((*point, 1.0))
     turn = math.degrees(math.atan2(one[1, 0], one[0, 0]) - math.atan2(other[1, 0], other[0, 0]))
     return float(np.linalg.norm(apart)), abs((turn + 180) % 360 - 180)
