@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from wherein.experiments.judge import Judge
@@ -41,6 +41,7 @@ class Schedule:
         longer, shorter: by which a step is multiplied where the cost fell, and where it rose.
         coarse: as long as σ is twice this or more, scene and motif are halved, and σ with them: smoothed by
             so much they are the same to the cost, for a fraction of the work. 0: all scales at full size.
+        rest: an item is done with a scale where a step moves it by less, in pixels; 0: after all iterations.
     """
 
     sigma: float = 5.0
@@ -56,6 +57,7 @@ class Schedule:
     longer: float = 1.01
     shorter: float = 0.5
     coarse: float = 0.0
+    rest: float = 0.0
 
     def reduction(self, sigma: float) -> int:
         """The factor by which scene and motif are reduced at a scale."""
@@ -121,20 +123,22 @@ class _Walk:
         formulation = objective.formulation
         at = objective.start(None if pose is None else pose / units)
         size = torch.full((len(self.start), 1), settings.step * sigma)
-        before = torch.full_like(self.zncc, torch.inf)
+        before, done = torch.full_like(self.zncc, torch.inf), self.arrived
         # Of the cost at full size, which is factor² times as high, in its own units.
         scaling = step_scaling(self.motion, settings) * (factor / units) ** 2
         for iteration in range(settings.iterations):
-            if bool(self.arrived.all()):
+            if bool(done.all()):
                 break
             found = objective.evaluate(at)
             size = size * torch.where(found.cost > before, settings.shorter, settings.longer)[:, None]
             before = found.cost
             moving = float(iteration >= settings.still)
             step = Step(moving * scaling * size, settings.background * size[..., None, None])
-            at = at.where(self.arrived, proximal_step(objective, at, step, found))
-            self._record(_enlarged(objective.matrix(at), factor), formulation.tally.operations)
+            ahead = at.where(done, proximal_step(objective, at, step, found))
+            self._record(_enlarged(objective.matrix(ahead), factor), done, formulation.tally.operations)
             formulation.tally.interpolations = formulation.tally.convolutions = 0
+            moved = factor * objective.length(ahead.pose - at.pose)
+            at, done = ahead, done | self.arrived | ((moved < settings.rest) & (moving > 0))
         return at.pose * units
 
     def _objective(self, sigma: float, factor: int) -> MotionObjective:
@@ -147,10 +151,10 @@ class _Walk:
         formulation = settings.bind(reduced, self.motif.pooled(factor))
         return MotionObjective(formulation, self.motion, _enlarged(self.start, 1 / factor))
 
-    def _record(self, matrix: Float[Tensor, "B 3 3"], operations: float) -> None:
-        """What an iteration cost and where it led."""
-        self.iterations += ~self.arrived
-        self.operations += operations / len(matrix) * ~self.arrived
+    def _record(self, matrix: Float[Tensor, "B 3 3"], done: Bool[Tensor, "B"], operations: float) -> None:
+        """What an iteration cost those that were not done, and where it led."""
+        self.iterations += ~done
+        self.operations += operations / len(matrix) * ~done
         self.matrix = matrix
         if self.goal <= 1:
             self._judge()
