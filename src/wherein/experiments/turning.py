@@ -3,13 +3,15 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from wherein.detect import Detection
+from wherein.detect.paper import PaperDetection
 from wherein.template import Template, Tree
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
@@ -22,15 +24,8 @@ RIGHT = (1.0, 1.0)
 """The same of a part's centre and angle, for it to be right."""
 
 
-class Find(Protocol):
-    """A detection, of the paper's network or of the default."""
-
-    @property
-    def matrix(self) -> NDArray[np.float64]:
-        """Canvas → scene, 2×3 or 3×3."""
-
-
-Found = TypeVar("Found", bound=Find)
+Found = TypeVar("Found", PaperDetection, Detection)
+"""What the paper's network finds, or the default."""
 
 
 @dataclass(frozen=True, eq=False)
