@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-FIGURES := fig1 fig4 theorem
+FIGURES := fig1 fig3 fig4 fig5 theorem
 
 .PHONY: setup demo test lint bench figures clean
 
