@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from detect_helpers import made_up, texture
 
+from detecting import made_up, texture
 from wherein.detect import Detector
 from wherein.experiments import Name, fig3
 from wherein.experiments.data import Subject
