@@ -92,8 +92,7 @@ def network_for(template: Template, stride: int) -> PaperNetwork:
             field = transform(
                 torch.from_numpy(rest[name]).float(), lattice(motif.height, motif.width, canvas)
             )
-            missing = (motif.mask * (warp(canvas, field) - motif.pixels) ** 2).sum()
-            node.gamma.data += 0.5 * missing
+            node.gamma.add_(0.5 * (motif.mask * (warp(canvas, field) - motif.pixels) ** 2).sum())
     return network
 
 

@@ -47,7 +47,7 @@ class Settings:
     """
 
     shifts: tuple[float, ...] = tuple(np.linspace(-30, 30, 9).tolist())
-    turns: tuple[float, ...] = tuple(np.linspace(-90, 90, 13).tolist())
+    turns: tuple[float, ...] = tuple(np.linspace(-80, 80, 9).tolist())
     scales: tuple[float, ...] = tuple(1 / s for s in (4, 3.5, 3, 2.5, 2, 1.5, 1, 0.9, 0.8, 0.7, 0.6, 0.5))
     images: int = 10
     sigma: float = 10.0

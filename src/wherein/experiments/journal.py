@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from wherein.errors import require
-from wherein.report.whole import whole
+from wherein.whole import whole
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wherein.errors import require
-from wherein.report.whole import whole
+from wherein.whole import whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ from wherein.experiments.data import Subject
 from wherein.experiments.experiment import Experiment, Outcome, experiment_named
 from wherein.experiments.journal import Journal
 from wherein.experiments.running import Progress, run, versions
-from wherein.report.whole import whole
+from wherein.whole import whole
 
 
 @dataclass(frozen=True)
