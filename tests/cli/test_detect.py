@@ -117,7 +117,7 @@ def test_a_template_that_cannot_be_read(folder: Path, template: str, words: str)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--max-instances", "0"], "give a positive number"),
+        (["--max-instances", "0"], "give a positive whole number"),
         (["--threshold", "2"], "between 0 and 1"),
         (["--scale", "2", "1"], "0 < low ≤ high"),
         (["--draw", "broken.png"], "is a file; give a folder"),
