@@ -1,10 +1,11 @@
-# make setup | demo | test | lint | bench | docs | clean
+# make setup | demo | test | lint | bench | figures | docs | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+FIGURES := fig1 fig3 fig4 fig5 theorem
 
-.PHONY: setup demo test lint bench docs clean
+.PHONY: setup demo test lint bench figures docs clean
 
 setup: $(READY)
 
@@ -29,6 +30,12 @@ lint: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+# One that was stopped goes on where it was; one that is there is left alone.
+figures: setup
+	for figure in $(FIGURES); do \
+	  test -e figures/$$figure.json || $(BIN)/wherein reproduce $$figure || exit; \
+	done
 
 docs: setup
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build

@@ -88,8 +88,9 @@ def measure(work: Workload, share: Share) -> dict[str, Any]:
 
 def _row(work: Workload, case: Case) -> dict[str, Any]:
     source = robot() if case.template.name.startswith("robot") else case.template
-    calibration = pruned(work.calibrations.of(source, FIXED), case.template)
     scale = case.width**-0.5, case.width**0.5
+    of_pieces = pruned(work.calibrations.of(source, FIXED), case.template)
+    calibration = of_pieces.model_copy(update={"rotation": case.rotation, "scale": scale})
     detector = Detector(
         case.template, case.rotation, scale, calibration=calibration, threads=work.settings.threads
     )

@@ -5,7 +5,7 @@ so that nothing but the truth relates them. Each problem has a random generator 
 the same whether 20 or 100 are made, and no two groups share their draws.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -28,9 +28,10 @@ from benchmarks.geometry import (
     rotation,
     shift,
 )
+from wherein.experiments.scenes import LINEAR, SHIFT, random_motion
 
 SCENE = (512, 384)  # width, height of the scenes of Figure 1
-SHIFT, TURN, SCALES = 5.0, 45.0, (0.8, 1.25)  # appendix A.3: px, degrees, factors
+POSES = tuple(LINEAR)  # its motions
 
 
 @dataclass(frozen=True)
@@ -109,27 +110,11 @@ def body(rng: np.random.Generator) -> NDArray[np.uint8]:
     return np.concatenate([cut, alpha.astype(np.uint8)], axis=-1)
 
 
-def _euclidean(rng: np.random.Generator) -> Array:
-    return rotation(rng.uniform(-TURN, TURN))
-
-
-def _affine(rng: np.random.Generator) -> Array:
-    stretch = np.diag(rng.uniform(*SCALES, 2))
-    return _euclidean(rng) @ stretch @ _euclidean(rng).T
-
-
-POSES: dict[str, Callable[[np.random.Generator], Array]] = {
-    "translation": lambda rng: np.eye(2),
-    "euclidean": _euclidean,
-    "similarity": lambda rng: rng.uniform(*SCALES) * _euclidean(rng),
-    "affine": _affine,
-}
-
-
 def figure1_pose(kind: str, motif_size: tuple[int, int], rng: np.random.Generator) -> Array:
     """A random pose about the motif's centre, which lies at the scene's centre but for the shift."""
-    offset = rng.uniform(-SHIFT, SHIFT, 2)
-    return about_centre(POSES[kind](rng), motif_size, homogeneous(centred(SCENE, motif_size)), offset)[:2]
+    moved = random_motion(kind, rng)
+    place = homogeneous(centred(SCENE, motif_size))
+    return about_centre(moved[:2, :2], motif_size, place, moved[:2, 2])[:2]
 
 
 def about_centre(a: Array, size: tuple[int, int], place: Array, offset: Array) -> Array:

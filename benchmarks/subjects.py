@@ -97,7 +97,8 @@ class Calibrations:
 
     def detector(self, template: Template, scale: tuple[float, float], threads: int) -> Detector:
         """A detector for every rotation that has seen no scene yet."""
-        return Detector(template, 180.0, scale, calibration=self.of(template, scale), threads=threads)
+        calibration = self.of(template, scale).model_copy(update={"scale": scale})  # when quick, of one scale
+        return Detector(template, 180.0, scale, calibration=calibration, threads=threads)
 
 
 def scales_in_words(scale: tuple[float, float]) -> str:

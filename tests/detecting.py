@@ -1,4 +1,7 @@
-"""What the tests of search and detection share: pictures, small templates, calibrations without measuring."""
+"""What tests of detection share: pictures, small templates, scenes, calibrations without measuring."""
+
+import json
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -6,17 +9,21 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from benchmarks import photographs
-from wherein.detect import Calibration
+from wherein.detect import Calibration, Detector
 from wherein.detect.basin import Basin
 from wherein.detect.limits import Limits
 from wherein.detect.pieces import Pieces
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
+from wherein.report.picture import to_image
 from wherein.template import Part, Template, Tree
-from wherein.template.pose import matrices
+from wherein.template.pose import matrices, placed
 from wherein.template.render import render
 
 Array = NDArray[np.float64]
+
+BODY, ARM, TURN = "body", "arm", 20.0
+"""The parts of the toy, and how far its arm may turn."""
 
 
 def photo(name: str, width: int, height: int, seed: int = 0) -> Tensor:
@@ -30,6 +37,14 @@ def noise(height: int, width: int, seed: int = 0, channels: int = 3) -> Tensor:
     rng = torch.Generator().manual_seed(seed)
     coarse = torch.rand(1, channels, height // 5 + 3, width // 5 + 3, generator=rng)
     return torch.nn.functional.interpolate(coarse, size=(height, width), mode="bicubic")[0].clamp(0, 1)
+
+
+def texture(width: int, height: int, seed: int, block: int = 6) -> Tensor:
+    """Blocks of random colours, (3, H, W)."""
+    rng = np.random.default_rng(seed)
+    rows, columns = -(-height // block), -(-width // block)
+    blocks = np.kron(rng.random((3, rows, columns)), np.ones((1, block, block)))
+    return torch.from_numpy(blocks[:, :height, :width]).float().contiguous()
 
 
 def group(
@@ -76,6 +91,17 @@ def walker() -> Template:
     )
 
 
+def toy(name: str = "toy", body: str = BODY, arm: str = ARM) -> Template:
+    """A body with an arm that turns about its left end; its parts can be called anything."""
+    parts = {
+        name: Part(name, None, None, (0.0, 0.0), (40.0, 24.0), 0.0, False),
+        body: Part(body, name, Motif.whole(texture(48, 48, 1)), (0.0, 0.0), (23.5, 23.5), 0.0, True),
+        arm: Part(arm, name, Motif.whole(texture(36, 18, 2)), (44.0, 15.0), (4.0, 8.5), TURN, False),
+    }
+    canvas = Picture(torch.zeros(3, 48, 80), torch.ones(48, 80))
+    return Template(name, canvas, Tree(parts), (body, arm))
+
+
 def made_up(
     of: Template,
     rotation: float = 180.0,
@@ -92,11 +118,47 @@ def made_up(
         basins=dict.fromkeys(homes, Basin(turn=8.0, ratio=1.12)),
         chance=dict.fromkeys(homes, chance),
         threshold=threshold,
-        clutter=[0.2, 0.25, 0.3],
-        present=[0.9, 0.95],
+        clutter=[0.2, 0.22, 0.25, 0.3],
+        present=[0.85, 0.9, 0.95],
         confused=[],
         limits=Limits(rotation=rotation, scale=scale),
+        megapixels=0.2,
     )
+
+
+def upright(of: Template) -> Calibration:
+    """Made up for an object that is not turned."""
+    return made_up(of, rotation=0.0, chance=0.3, threshold=0.6)
+
+
+def detector(of: Template) -> Detector:
+    """That looks for it upright, at once."""
+    return Detector(of, rotation=0, calibration=upright(of), threads=1)
+
+
+def scene(of: Template, at: tuple[float, float] = (80.0, 60.0), turn: float = 10.0) -> Tensor:
+    """The template with its middle at a place and its arm turned, on a smooth ground."""
+    where = matrices(of.parts, placed(0.0, 1.0, at, of.centre), {of.paint_order[1]: turn})
+    return render(empty(), of, where)
+
+
+def empty() -> Tensor:
+    """Where there is nothing."""
+    return torch.linspace(0.3, 0.6, 160).expand(3, 120, 160).contiguous()
+
+
+def write_template(folder: Path, of: Template) -> Path:
+    """The template on disk, with its made-up calibration beside it, for `--rotation 0`."""
+    loaded = Template.load(of.save(folder))
+    (folder / "calibration.json").write_text(json.dumps([upright(loaded).model_dump(mode="json")]))
+    return folder
+
+
+def write_picture(path: Path, pixels: Tensor) -> Path:
+    """A picture on disk."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    to_image(pixels).save(path)
+    return path
 
 
 def painted(

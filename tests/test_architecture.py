@@ -15,6 +15,7 @@ ORDER = [
     "errors",
     "needed",
     "caching",
+    "whole",
     "native",
     "images.gaussian",
     "images.decode",
@@ -40,6 +41,8 @@ ORDER = [
     "making",
     "video",
     "demo",
+    "experiments",
+    "studio",
     "cli",
 ]
 """From what knows nothing of the others to what knows all: a module imports only from those before it."""

@@ -64,3 +64,28 @@ def test_starts_move_only_what_the_motion_can(name: str, shapes: int) -> None:
     assert starts.shape == (turns * shapes, 3, 3)
     assert np.allclose(starts @ (24.5, 19.5, 1), (24.5, 19.5, 1))  # the centre stays
     assert len(np.unique(np.linalg.det(starts).round(6))) == shapes
+
+
+def test_what_is_looked_at_is_counted() -> None:
+    """A look costs an interpolation and a product with J, of the share of pixels that it is at."""
+    descend = descent(MOTIONS["translation"])
+    start = Candidates.at(np.stack((shifted(40, 30), shifted(41, 30))))
+    descend((Stage(1, 0, keep=2),), start)
+    tally = descend.tally
+    assert tally.interpolations == pytest.approx(2)
+    assert tally.convolutions == pytest.approx(2 + 2)  # and the motif's two derivatives
+    descend((Stage(1, 0, keep=2, pixels=500),), start)
+    assert tally.interpolations == pytest.approx(2 + 2 * 500 / 2000)
+    assert tally.convolutions == pytest.approx(4 + 2 * 500 / 2000 + 2)
+    before = tally.operations
+    descend((Stage(2, 0),), start)
+    window = 96 * 128 / (96 * 128)  # as large as the scene: the motif and half of it around
+    reduced = window + 1 + 2 / 4  # of the scene, of the motif; derivatives of a quarter
+    looked = tally.operations - before - reduced
+    assert 0 < looked < 2 * 2 / 4 + 1e-6
+
+
+def test_steps_that_were_refused_are_counted_too() -> None:
+    descend = descent(MOTIONS["translation"])
+    found = descend((Stage(1, 8, tolerance=1e-3),), Candidates.at(shifted(42, 31)[None]))
+    assert descend.tally.interpolations >= found.steps[0] + 1

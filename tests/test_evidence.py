@@ -26,9 +26,8 @@ def pictures() -> Iterator[tuple[Picture, Picture, Picture, NDArray[np.float64]]
         motif = np.dstack((cut, np.full(cut.shape[:2], 255, np.uint8)))
         background = photographs.crop(name, 256, 192, rng)
         place = homogeneous(centred((256, 192), (90, 90)))
-        truth = scenes.about_centre(scenes.POSES["euclidean"](rng), (90, 90), place, rng.uniform(-5, 5, 2))[
-            :2
-        ]
+        turned, shifted = scenes.LINEAR["euclidean"](rng), rng.uniform(-5, 5, 2)
+        truth = scenes.about_centre(turned, (90, 90), place, shifted)[:2]
         yield background, motif, scenes.paint(background, motif, truth), truth
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from detect_helpers import made_up, scene, texture, toy, write_picture
+from detecting import made_up, scene, texture, toy, write_picture
 from wherein.detect import keeping
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"

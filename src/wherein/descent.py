@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.pyramid import Poses, Pyramid
+from wherein.pyramid import Level, Poses, Pyramid
 from wherein.solve import Damping, Status, align
 from wherein.solve.schedule import Plan, Stage
 from wherein.starts import around
@@ -46,10 +46,15 @@ class Candidates:
 
 
 class Descent:
-    """Runs candidates through stages on the scales of a pyramid."""
+    """Runs candidates through stages on the scales of a pyramid.
+
+    Attributes:
+        tally: what that took so far, as the paper counts: a look at a pose is an interpolation of the scene
+            and a product with J, each of the share of the motif's pixels that is looked at.
+    """
 
     def __init__(self, pyramid: Pyramid, robust: bool) -> None:
-        self.pyramid, self.robust = pyramid, robust
+        self.pyramid, self.robust, self.tally = pyramid, robust, pyramid.tally
 
     def __call__(self, stages: tuple[Stage, ...], found: Candidates) -> Candidates:
         """Through one stage after the other."""
@@ -61,6 +66,7 @@ class Descent:
         level = self.pyramid.level(stage, found.poses, self.robust)
         damping = Damping(1e-3 if stage.scale == 1 else 1e-2)
         ended = align(level.objective, level.enter(found.poses), stage.steps, damping, stage.tolerance)
+        self._count(level, int(ended.looks.sum()))
         costs = ended.cost.cpu().numpy()
         order = costs.argsort(kind="stable")[: stage.keep]
         statuses = tuple(ended.status[index] for index in order)
@@ -85,7 +91,13 @@ class Descent:
     def zncc(self, poses: Poses) -> float:
         """Of the first pose, every pixel trusted alike; −∞ where it cannot be said."""
         level = self.pyramid.judging(poses[:1])
+        self._count(level, looks=1)
         return 1 - float(align(level.objective, level.enter(poses[:1]), 0).cost)
+
+    def _count(self, level: Level, looks: int) -> None:
+        share = looks * len(level.objective.points) / self.pyramid.support
+        self.tally.interpolations += share
+        self.tally.convolutions += share
 
 
 def fit(descend: Descent, start: Poses, plan: Plan, everywhere: bool) -> Candidates:

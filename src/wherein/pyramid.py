@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.formulations import CorrelationObjective, Variables
+from wherein.formulations import CorrelationObjective, Tally, Variables
 from wherein.formulations.motif_side import MotifSide, motif_side
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
@@ -75,10 +75,13 @@ class Pyramid:
         scene: the picture to look in.
         motif: what to look for.
         motion: how it may move.
+
+    Attributes:
+        tally: what was filtered so far, in whole scenes and motifs.
     """
 
     def __init__(self, scene: Float[Tensor, "C H W"], motif: Motif, motion: Motion) -> None:
-        self.scene, self.motif, self.motion = scene, motif, motion
+        self.scene, self.motif, self.motion, self.tally = scene, motif, motion, Tally()
         self._scenes: dict[int, tuple[int, int, Tensor]] = {}
         self._motifs = {1: _inner(motif)}
         right, bottom = motif.width - 1.0, motif.height - 1.0
@@ -103,12 +106,15 @@ class Pyramid:
     def side(self, scale: int, limit: int) -> MotifSide:
         """The motif's side of the objective at a scale, of the `limit` strongest pixels."""
         if (scale, limit) not in self._sides:
-            self._sides[scale, limit] = motif_side(self._reduced(scale), self.motion, limit)
+            motif = self._reduced(scale)
+            self._sides[scale, limit] = motif_side(motif, self.motion, limit)
+            self.tally.convolutions += 2 / scale**2  # its derivatives in x and in y
         return self._sides[scale, limit]
 
     def _reduced(self, scale: int) -> Motif:
         if scale not in self._motifs:
             self._motifs[scale] = (self._reduced(scale // 2) if scale > 2 else self.motif).pooled(2)
+            self.tally.convolutions += 4 / scale**2
         return self._motifs[scale]
 
     def seen(self, pose: Poses) -> float:
@@ -170,6 +176,7 @@ class Pyramid:
             # By halves, which costs less than at once and leaves the scales between for later stages.
             part = self.scene[:, top:bottom, left:right]
             for half in (2**k for k in range(1, scale.bit_length())):
+                self.tally.convolutions += part[0].numel() / self.scene[0].numel()
                 part = pool(part, 2)
                 self._scenes[half] = (left, top, part)
             return part

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from detect_helpers import empty, scene, toy, write_picture, write_template
+from detecting import empty, scene, toy, write_picture, write_template
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from typer.testing import CliRunner, Result
 
-from detect_helpers import made_up, write_picture
+from detecting import made_up, write_picture
 from wherein.cli import calibrating
 from wherein.cli.main import app
 from wherein.detect import Calibration
@@ -28,7 +28,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[list[Tensor]]:
 
     def calibrate(template: Template, ranges: Range, backgrounds: Sequence[Tensor], **_: Any) -> Calibration:
         every.append([*backgrounds])
-        known = made_up(template, ranges.rotation, ranges.scale, threshold=0.45)
+        known = made_up(template, ranges.rotation, ranges.scale, chance=0.3, threshold=0.45)
         return known.model_copy(update={"confused": [("arm", "body", 0.71)]})
 
     monkeypatch.setattr(calibrating, "calibrate", calibrate)

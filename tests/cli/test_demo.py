@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 from typer.testing import CliRunner
 
-from detect_helpers import made_up
+from detecting import made_up
 from golden import held, told
 from wherein.cli import show
 from wherein.cli.main import app

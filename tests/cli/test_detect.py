@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
 
-from detect_helpers import empty, scene, toy, write_picture
+from detecting import empty, scene, toy, write_picture
 from wherein.cli.main import app
 from wherein.detect import Detector, keeping
 
@@ -117,7 +117,7 @@ def test_a_template_that_cannot_be_read(folder: Path, template: str, words: str)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--max-instances", "0"], "give a positive number"),
+        (["--max-instances", "0"], "give a positive whole number"),
         (["--threshold", "2"], "between 0 and 1"),
         (["--scale", "2", "1"], "0 < low ≤ high"),
         (["--draw", "broken.png"], "is a file; give a folder"),

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from detect_helpers import detector, scene, toy, write_picture
+from detecting import detector, scene, toy, write_picture
+from wherein import whole
 from wherein.cli.main import app
-from wherein.report import whole
 from wherein.template import Template
 
 runner = CliRunner()

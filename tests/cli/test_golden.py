@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from detect_helpers import scene, toy, write_picture
+from detecting import scene, toy, write_picture
 from golden import FOLDER, ran
 from wherein.cli import inventory
 from wherein.detect import keeping

@@ -12,7 +12,7 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
-from detect_helpers import made_up, texture, write_picture
+from detecting import made_up, texture, write_picture
 from wherein.cli import calibrating
 from wherein.cli.main import app
 from wherein.detect import keeping

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from detect_helpers import empty, scene, toy, write_picture, write_template
+from detecting import empty, scene, toy, write_picture, write_template
 from wherein.cli.main import app
 from wherein.report.picture import to_image
 from wherein.video.reading import opened

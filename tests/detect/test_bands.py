@@ -59,7 +59,8 @@ def test_a_part_thinner_than_a_reduced_pixel_is_still_one(side: int) -> None:
 @pytest.fixture(scope="module")
 def anywhere() -> Detector:
     motif = Template.rigid("patch", Motif.whole(noise(64, 80, 9)))
-    return Detector(motif, rotation=40, scale=(0.25, 4), calibration=made_up(motif), threads=1, threshold=0.9)
+    calibration = made_up(motif, rotation=40.0, scale=(0.25, 4.0))
+    return Detector(motif, 40, (0.25, 4), calibration=calibration, threads=1, threshold=0.9)
 
 
 @pytest.mark.parametrize("scale", [0.3, 0.71, 1.0, 1.42, 3.0])
@@ -77,6 +78,7 @@ def test_small_and_large_objects_are_found(anywhere: Detector, scale: float) -> 
 def test_nothing_shrinks_to_a_speck() -> None:
     """A motif of a few pixels fits on the shading between two; it must not be told as found at 1/16."""
     tiny = Template.rigid("tiny", Motif.whole(noise(9, 9, 1)))
-    detector = Detector(tiny, scale=(0.5, 2), calibration=made_up(tiny), threads=1, threshold=0.3)
+    calibration = made_up(tiny, scale=(0.5, 2.0))
+    detector = Detector(tiny, scale=(0.5, 2), calibration=calibration, threads=1, threshold=0.3)
     for item in detector(photo("chelsea", 120, 90)):
         assert 0.5 / 1.5 <= item.scale <= 2 * 1.5

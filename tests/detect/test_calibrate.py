@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from detecting import group, leaf, made_up, noise, template, walker
+from detecting import angle, group, leaf, made_up, noise, template, walker
 from wherein.detect import basin, limits
 from wherein.detect.basin import Basin, basin_of
-from wherein.detect.calibrate import Calibration, calibrate
+from wherein.detect.calibrate import calibrate
+from wherein.detect.calibration import Calibration
 from wherein.detect.clutter import clutter
-from wherein.detect.finder import Range
+from wherein.detect.finder import Finder, Range
 from wherein.detect.fitting import Fitting
 from wherein.detect.likeness import alike
 from wherein.detect.pieces import Pieces
@@ -116,3 +117,35 @@ def test_weights_follow_chance() -> None:
     weights = made_up(walker(), chance=0.2).weights
     assert set(weights) == {"walker", "arm", "leg", "wrist"}
     assert weights["arm"] == pytest.approx(-1 / np.log(1 - 0.04))
+
+
+def test_scenes_with_it_turn_every_joint_and_leave_any_limb_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also groups without a picture, and limbs whose joint is a group's."""
+    made = template(
+        group("toy"),
+        leaf("trunk", "toy", noise(40, 40, 1), (0.0, 40.0), static=True),
+        group("arm", "toy", (40.0, 60.0), turn=25.0),
+        leaf("upper", "arm", noise(20, 20, 2), (40.0, 50.0), static=True),
+        group("pair", "toy", (20.0, 40.0), turn=30.0),
+        leaf("left", "pair", noise(20, 12, 3), (5.0, 10.0), (6.0, 18.0), turn=20.0),
+        leaf("right", "pair", noise(20, 12, 4), (25.0, 10.0), (6.0, 18.0), turn=20.0),
+        size=(80, 80),
+    )
+    calibrating = sys.modules["wherein.detect.calibrate"]
+    seen: list[tuple[dict[str, np.ndarray], set[str]]] = []
+
+    def noted(
+        ground: torch.Tensor, _: Template, where: dict[str, np.ndarray], hidden: set[str]
+    ) -> torch.Tensor:
+        seen.append((where, hidden))
+        return ground
+
+    monkeypatch.setattr(calibrating, "render", noted)
+    finder, rng = Finder(made, Range(0.0), {}), np.random.default_rng(5)
+    for _ in range(40):
+        calibrating._spoiled(finder, torch.zeros(3, 30, 41), rng)
+    assert set().union(*(hidden for _, hidden in seen)) == {"upper", "left", "right"}
+    for name, limit in (("arm", 25.0), ("pair", 30.0)):
+        turns = np.array([angle(where[name]) for where, _ in seen])
+        assert np.abs(turns).max() <= limit
+        assert turns.max() > 0.8 * limit and turns.min() < -0.8 * limit

@@ -1,15 +1,18 @@
 """Each pixel is evidence for one object only."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
 
-from detecting import painted, photo, walker
+from detecting import photo, walker
 from wherein.detect.exclusion import Stencil, apart
 from wherein.detect.finder import Finder, Judged, Range
 from wherein.detect.placing import Placed
+from wherein.detect.score import information, score
 from wherein.images.motif import Motif
-from wherein.search.levels import SceneLevels
+from wherein.search.levels import SceneLevels, seen
 from wherein.template.pose import frames, placed
 
 WALKER = walker()
@@ -24,8 +27,15 @@ def judged(*roots: np.ndarray, fits: tuple[float, ...] = ()) -> tuple[Finder, Ju
     every = [frames(WALKER.parts, root, {}) for root in roots]
     zncc = np.array(fits or (0.9,) * len(roots))
     placed_ = Placed({h: np.stack([f[h] for f in every]) for h in HOMES}, {h: zncc.copy() for h in HOMES})
-    scene, _ = painted(WALKER, FIRST, on=photo("coffee", 420, 260))
-    return finder, finder.judge(SceneLevels(scene), placed_)
+    levels = SceneLevels(photo("coffee", 420, 260))
+    told = {home: information(zncc) for home in HOMES}
+    sight = {
+        piece.home: seen(
+            levels, finder.fittings[piece.home].levels, placed_.frames[piece.home] @ piece.carrier.rest
+        )
+        for piece in finder.pieces.pieces
+    }
+    return finder, Judged(placed_, told, sight, score(told, sight, finder.weights))
 
 
 def test_two_that_are_apart_stay() -> None:
@@ -50,12 +60,12 @@ def test_scores_are_those_without_claimed_pixels_and_in_order() -> None:
     finder, three = judged(FIRST, sharing, SECOND, fits=(0.95, 0.94, 0.7))
     kept = apart(finder, three, 0.3, None)
     assert (np.diff(kept.scores) <= 0).all()
-    claimed = [[h for h in HOMES if kept.placed.zncc[h][k] < 0] for k in range(len(kept.scores))]
+    claimed = [[h for h in HOMES if kept.told[h][k] == 0] for k in range(len(kept.scores))]
     assert any(claimed), "a case in which nothing is shared tests nothing"
     for k, total in enumerate(kept.scores):
-        fits = np.array([max(kept.placed.zncc[h][k], 0.0) for h in HOMES])
-        seen = np.array([kept.seen[h][k] for h in HOMES])
-        assert total == pytest.approx(np.sqrt(1 - np.exp((seen * np.log1p(-(fits**2))).mean())), abs=1e-9)
+        told = np.array([kept.told[h][k] for h in HOMES])
+        sight = np.array([kept.seen[h][k] for h in HOMES])
+        assert total == pytest.approx(np.sqrt(1 - np.exp(-(sight * told).mean())), abs=1e-9)
 
 
 def test_threshold_and_count() -> None:
@@ -67,7 +77,42 @@ def test_threshold_and_count() -> None:
 def test_what_came_in_is_left_alone() -> None:
     finder, before = judged(FIRST, FIRST)
     apart(finder, before, 0.5, None)
-    assert all((before.placed.zncc[h] == 0.9).all() for h in HOMES)
+    assert all((before.told[h] == information(np.array(0.9))).all() for h in HOMES)
+
+
+def one_by_one(finder: Finder, all_of: Judged, threshold: float) -> tuple[list[int], dict[str, np.ndarray]]:
+    """Which are kept, and what is left of all: by the definition, each piece against each."""
+    stencils = {piece.home: Stencil(piece.motif) for piece in finder.pieces.pieces}
+    rest = {piece.home: piece.carrier.rest for piece in finder.pieces.pieces}
+    left, kept = {home: told.copy() for home, told in all_of.told.items()}, []
+    while True:
+        scores = score(left, all_of.seen, finder.weights)
+        scores[kept] = -1
+        first = int(scores.argmax())
+        if scores[first] < threshold:
+            return kept, left
+        kept.append(first)
+        for home, other, k in product(HOMES, HOMES, range(len(scores))):
+            if left[home][first] > 0 and k not in kept:
+                points = all_of.placed.frames[other][k] @ rest[other] @ stencils[other].points
+                covered = stencils[home].covers(all_of.placed.frames[home][first] @ rest[home], points)
+                left[other][k] = 0.0 if covered.mean() > 0.3 else left[other][k]
+
+
+def test_many_hypotheses_are_told_apart_as_by_the_definition() -> None:
+    rng = np.random.default_rng(4)
+    roots = [
+        placed(rng.uniform(-180, 180), rng.uniform(0.6, 1.4), tuple(rng.uniform(40, 380, 2)), WALKER.centre)
+        for _ in range(40)
+    ]
+    finder, before = judged(*roots, fits=tuple(rng.uniform(0.3, 0.95, 40)))
+    wanted, left = one_by_one(finder, before, 0.4)
+    kept = apart(finder, before, 0.4, None)
+    assert 3 < len(wanted) < 30
+    for home in HOMES:
+        np.testing.assert_array_equal(kept.placed.frames[home], before.placed.frames[home][wanted])
+        np.testing.assert_array_equal(kept.told[home], left[home][wanted])
+    assert any((left[home][wanted] == 0).any() for home in HOMES)
 
 
 def test_a_stencil_covers_its_mask_and_nothing_else() -> None:

@@ -1,5 +1,7 @@
 """From poses of pieces to places of the whole."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,25 @@ def test_the_right_pair_comes_before_clutter_and_limits_are_heeded() -> None:
     assert all(np.abs(root - ROOT).max() > 1 for root in beyond)
     other = from_pairs(found_at(pieces, (5, -20, 30)), pieces, weights, (2.0, 3.0), 12)
     assert all(np.abs(root - ROOT).max() > 0.5 for root in other)
+
+
+def test_the_right_pair_among_thousands_in_memory_in_proportion() -> None:
+    """Of a large scene there are so many poses of each piece: all against all would be gigabytes."""
+    pieces, rng, found = limbs(2), np.random.default_rng(0), {}
+    for piece, degrees in zip(pieces, (5.0, -20.0), strict=True):
+        spots, angles = rng.uniform(0, 4000, (2000, 2)), rng.uniform(-180, 180, 2000)
+        poses = [placed(t, 1.0, (x, y), (0.0, 0.0)) for t, (x, y) in zip(angles, spots, strict=True)]
+        fits = np.append(rng.uniform(0.3, 0.6, 2000), 0.9)
+        found[piece.home] = Descended(np.stack([*poses, turned(piece, degrees)]), fits)
+    tracemalloc.start()
+    try:
+        roots = from_pairs(found, pieces, dict.fromkeys(found, 1.0), (0.9, 1.1), 12)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(roots[0], ROOT, atol=1e-9)
+    assert len(roots) > 1
+    assert peak < 30e6  # the distances of all pairs alone would be 32
 
 
 def test_pairs_need_two_joints_apart() -> None:

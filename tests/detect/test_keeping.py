@@ -11,6 +11,7 @@ import pytest
 from detecting import made_up, walker
 from wherein.detect import Calibration, keeping
 from wherein.detect.finder import Range
+from wherein.detect.shelf import cached_calibrations
 from wherein.detect.tuning import PaperCalibration
 from wherein.template import Template
 
@@ -92,11 +93,60 @@ def test_where_nothing_can_be_written_it_is_made_each_time(
     assert len(made) == 2
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[1, 2]", "{}", "null", '[{"format": "other"}]', "\x00\xff"])
+def test_where_writing_fails_nothing_is_left_behind(
+    made: list[Calibration], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Path, target: Path) -> Path:
+        raise OSError("no space left on device")
+
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.setattr(Path, "replace", full)
+    keeping.calibration_for(Template.load(folder), Range())
+    cache = [tmp_path / "cache", tmp_path / "cache/wherein", cached_calibrations()]
+    assert sorted(tmp_path.rglob("*")) == sorted([*before, *cache])
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "{", "[1, 2]", "{}", "null", '[{"format": "other"}]', "\x00\xff", "[" * 100_000]
+)
 def test_a_damaged_file_is_made_anew(made: list[Calibration], folder: Path, damage: str) -> None:
     (folder / "calibration.json").write_text(damage)
     for _ in range(2):
         keeping.calibration_for(Template.load(folder), Range())
+    assert len(made) == 1
+
+
+HOMES = ("walker", "arm", "wrist", "leg")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"chance": {}},
+        {"chance": {"walker": 0.3}},
+        {"chance": dict.fromkeys(HOMES, float("nan"))},
+        {"basins": {}},
+        {"basins": {key: {"turn": 0.0, "ratio": 1.1} for key in HOMES}},
+        {"basins": {key: {"turn": 8.0, "ratio": 1.0} for key in HOMES}},
+        {"threshold": float("nan")},
+        {"threshold": 2.0},
+        {"threshold": 0.0},
+        {"present": []},
+        {"clutter": []},
+        {"clutter": [float("inf")]},
+    ],
+    ids=repr,
+)
+def test_one_with_which_nothing_can_be_found_is_made_anew(
+    made: list[Calibration], folder: Path, wrong: dict[str, object]
+) -> None:
+    template = Template.load(folder)
+    record = made_up(template).model_dump(mode="json")
+    (folder / "calibration.json").write_text(json.dumps([record]))
+    keeping.calibration_for(template, Range())
+    assert not made  # as it is, it will do
+    (folder / "calibration.json").write_text(json.dumps([record | wrong]))
+    assert keeping.calibration_for(template, Range()) == made_up(template)
     assert len(made) == 1
 
 

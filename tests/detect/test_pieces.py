@@ -1,7 +1,5 @@
 """From the tree to rigid pieces."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -26,7 +24,7 @@ def test_homes_parents_and_carriers() -> None:
     assert pieces["wrist"].joint == (136, 40)
     assert pieces["leg"].joint == (64, 80)
     assert [piece.turn for piece in pieces.values()] == [0, 40, 25, 40]
-    assert all(piece.slack == 0 for piece in pieces.values())
+    assert Pieces.of(walker()).groups == ()
 
 
 def test_body_and_limbs() -> None:
@@ -49,7 +47,7 @@ def test_the_carrier_is_the_leaf_with_the_most_texture() -> None:
     assert piece.texture > 0
 
 
-def test_groups_without_pictures_give_turn_and_slack() -> None:
+def test_groups_without_pictures_stand_between_their_pieces_and_what_they_hang_on() -> None:
     made = template(
         group("root"),
         leaf("body", "root", noise(30, 30, 1), static=True),
@@ -59,11 +57,19 @@ def test_groups_without_pictures_give_turn_and_slack() -> None:
         leaf("ear", "still", noise(12, 12, 3), (45.0, 5.0), turn=15.0),
         size=(60, 30),
     )
-    pieces = {piece.home: piece for piece in Pieces.of(made).pieces}
-    assert pieces["eye"].parent == pieces["ear"].parent == "root"
-    assert (pieces["eye"].turn, pieces["ear"].turn) == (35, 15)
-    assert pieces["eye"].slack == pytest.approx(2 * math.sin(math.radians(10)) * 25)
-    assert pieces["ear"].slack == 0
+    found = Pieces.of(made)
+    pieces = {piece.home: piece for piece in found.pieces}
+    assert (pieces["eye"].parent, pieces["ear"].parent) == ("pair", "root")
+    assert (pieces["eye"].turn, pieces["ear"].turn) == (15, 15)
+    (pair,) = found.groups
+    assert (pair.home, pair.parent, pair.joint, pair.turn) == ("pair", "root", (10, 10), 20)
+    assert found.hung_on_root == (pieces["eye"], pieces["ear"])
+    assert found.groups_above(pieces["eye"]) == (pair,)
+    assert found.in_order == (
+        (None, (pieces["root"],)),
+        (pair, (pieces["eye"],)),
+        (None, (pieces["ear"],)),
+    )
 
 
 @pytest.mark.parametrize("turn", [0.0, 0.5, 10.0, 30.0, 180.0])

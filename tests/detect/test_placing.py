@@ -1,5 +1,8 @@
 """Pieces about their joints."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -33,6 +36,16 @@ def test_a_chain_is_placed_link_by_link(arm: float, wrist: float, leg: float) ->
         assert pixels < 0.5
         assert degrees < 1
         assert found.zncc[home][0] > 0.9
+
+
+def test_nothing_of_a_piece_outlives_it() -> None:
+    piece = next(iter(Pieces.of(walker()).limbs))
+    fitting, left = Fitting.of(piece), weakref.ref(piece)
+    place(SceneLevels(noise(60, 80)), Placed({"walker": ROOT[None]}, {}), fitting)
+    assert fitting.starts is fitting.starts  # kept, for as long as the piece is
+    del piece, fitting
+    gc.collect()
+    assert left() is None
 
 
 def test_a_piece_that_is_not_there_is_not_found() -> None:

@@ -42,6 +42,17 @@ def test_blur_is_the_two_dimensional_filter() -> None:
     torch.testing.assert_close(blur(picture, 1.3), whole)
 
 
+@pytest.mark.parametrize("sigma", [0.4, 1.3, 6.0, 40.0])
+@pytest.mark.parametrize("size", [(5, 7), (37, 31), (3, 140)])
+def test_filtering_by_matrices_is_filtering_by_convolution(sigma: float, size: tuple[int, int]) -> None:
+    picture = torch.rand(2, 3, *size, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    taps = gaussian_1d(sigma, like=picture)
+    radius = taps.numel() // 2
+    across = F.conv2d(picture.reshape(6, 1, *size), taps[None, None, None], padding=(0, radius))
+    expected = F.conv2d(across, taps[None, None, :, None], padding=(radius, 0)).reshape(picture.shape)
+    torch.testing.assert_close(blur(picture, sigma), expected)
+
+
 def test_density_has_the_covariance_it_says() -> None:
     covariance = torch.tensor([[5.0, 1.5], [1.5, 3.0]], dtype=torch.float64)
     density = gaussian_density(covariance, 14)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from detect_helpers import detector, empty, made_up, scene, toy
+from detecting import detector, empty, made_up, scene, toy, upright
 from wherein.detect import Detector
 from wherein.detect.palette import colors
 from wherein.report.heat import heat
@@ -30,7 +30,7 @@ def test_the_peak_is_where_the_body_is(size: tuple[int, int]) -> None:
 
 def test_larger_scales_are_looked_for_in_a_reduced_scene() -> None:
     template = toy()
-    calibration = made_up(template, scale=(1.0, 4.0))
+    calibration = made_up(template, 0.0, (1.0, 4.0))
     finder = Detector(template, 0, (1.0, 4.0), calibration=calibration, threads=1)
     assert [band.scene for band in finder.search.bands.bands] == [1, 2, 4]
     large = scene(template, at=(83.0, 57.0)).repeat_interleave(2, 1).repeat_interleave(2, 2)
@@ -43,7 +43,7 @@ def test_without_a_body_each_limb_has_a_map() -> None:
     whole = toy()
     parts = {**whole.parts, "body": replace(whole.parts["body"], static=False, turn=10.0)}
     template = Template(whole.name, whole.canvas, Tree(parts), whole.paint_order)
-    finder = Detector(template, rotation=0, calibration=made_up(template), threads=1)
+    finder = Detector(template, rotation=0, calibration=upright(template), threads=1)
     assert set(finder.occurrence(scene(template))) == {"body", "arm"}
 
 

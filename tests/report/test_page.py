@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from detect_helpers import detector, empty, made_up, scene, toy
+from detecting import detector, empty, scene, toy, upright
 from wherein.detect import Detector
 from wherein.images.motif import Motif
 from wherein.report.markup import number, rarity, text
@@ -137,7 +137,7 @@ def test_a_template_of_one_part(tmp_path: Path) -> None:
     motif = toy().parts["body"].motif
     assert motif is not None
     template = Template.rigid("card", Motif.whole(motif.pixels))
-    finder = Detector(template, rotation=0, calibration=made_up(template), threads=1)
+    finder = Detector(template, rotation=0, calibration=upright(template), threads=1)
     picture = empty()
     picture[:, 20:68, 50:98] = motif.pixels
     with page(tmp_path / "a.html", template) as report:

@@ -42,14 +42,25 @@ def test_c_equals_fft(size: tuple[int, int], limit: int, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("c", [pytest.param(True, marks=compiled), False], ids=["C", "FFT"])
 def test_threads_change_no_bit(c: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither ours nor torch's own, of which there is work for several in a scene of some size."""
     if not c:
         monkeypatch.setattr(native, "serves", lambda *tensors: False)
-    scene, kernels = noise(40, 70, 2), Kernels.of(ellipse(25, 33), 1, EVERYWHERE, 60)
-    one = screen(scene, kernels, 1)
-    for threads in (2, 3):
-        many = screen(scene, kernels, threads)
-        assert torch.equal(one.best, many.best)
-        assert torch.equal(one.which, many.which)
+    monkeypatch.setattr("wherein.search.screen._WORTH_THREADS", 0)
+    kernels, before = (
+        Kernels.of(ellipse(25, 33), 1, Looks.over(180, 60, (1, 1), 1.1), 32),
+        torch.get_num_threads(),
+    )
+    for seed, size in enumerate([(257, 331), (301, 413), (340, 500)]):
+        scene, found = noise(*size, seed), []
+        try:
+            for threads in (1, 2, 3):
+                torch.set_num_threads(threads)
+                found.append(screen(scene, kernels, threads))
+        finally:
+            torch.set_num_threads(before)
+        for other in found[1:]:
+            assert torch.equal(found[0].best, other.best)
+            assert torch.equal(found[0].which, other.which)
 
 
 @pytest.mark.parametrize(("degrees", "scale"), [(0.0, 1.0), (90.0, 1.0), (-120.0, 1.1), (150.0, 0.9)])

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -95,6 +96,24 @@ def test_saving_asks_before_it_overwrites(toy: Template, tmp_path: Path) -> None
         assert Template.load(target).name == logo.name
 
 
+@pytest.mark.parametrize("name", ["a", "a.zip"])
+def test_where_saving_fails_what_was_there_stays(
+    toy: Template, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    target, replace = toy.save(tmp_path / "saved" / name), Path.replace
+
+    def full(self: Path, to: Path) -> Path:
+        if self.name != "before" and Path(to) == target:
+            raise OSError("no space left on device")
+        return replace(self, to)
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="no space"):
+        Template.rigid("logo", Motif.whole(torch.rand(3, 5, 8))).save(target, overwrite=True)
+    assert_same(Template.load(target), toy)
+    assert list(target.parent.iterdir()) == [target]
+
+
 @pytest.mark.parametrize("inside", ["", "toy/", "a/b/"])
 def test_a_zip_may_have_the_folder_inside(
     toy: Template, spec: Spec, write: Write, tmp_path: Path, inside: str
@@ -160,6 +179,21 @@ def test_what_is_wrong_is_said(case: str, spec: Spec, write: Write) -> None:
     with pytest.raises(TemplateError, match=words) as caught:
         Template.load(folder)
     assert str(caught.value).startswith(f"{folder}: ")
+
+
+def test_groups_in_groups(spec: Spec, write: Write) -> None:
+    """A hundred are read, more are refused in words."""
+    names = ["toy", *(f"g{k}" for k in range(1, 100))]
+    chain = {name: {"parent": above} for name, above in zip(names[1:], names, strict=False)}
+    spec["parts"] = {"toy": {"parent": None}, **chain, "arm": spec["parts"]["arm"] | {"parent": "g99"}}
+    spec["paint_order"] = ["arm"]
+    made = Template.load(write(spec))
+    assert made.parts.depth("arm") == 100 and made.parts.leaves_below("toy") == ("arm",)
+    spec["parts"] |= {"g100": {"parent": "g99"}, "arm": spec["parts"]["arm"] | {"parent": "g100"}}
+    with pytest.raises(
+        TemplateError, match='the part "arm" hangs on 101 groups, one on the other: 100 are the'
+    ):
+        Template.load(write(spec))
 
 
 def test_pictures_that_are_none(spec: Spec, write: Write) -> None:
@@ -241,4 +275,52 @@ def test_a_zip_that_unpacks_to_too_much(
     path = toy.save(tmp_path / "t.zip")
     monkeypatch.setattr("wherein.template.archive.LARGEST", 1000)
     with pytest.raises(TemplateError, match="unpacks to more than"):
+        Template.load(path)
+
+
+def lying(path: Path, packing: int, megabytes: int) -> Path:
+    """An archive with a file of zeros that declares ten bytes."""
+    with zipfile.ZipFile(path, "w", packing) as archive:
+        archive.writestr("template.json", "{}", zipfile.ZIP_STORED)
+        archive.writestr("zeros", bytes(megabytes * 2**20))
+    said, lie = (size.to_bytes(4, "little") for size in (megabytes * 2**20, 10))
+    assert said in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(said, lie))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("packing", "words"),
+    [
+        (zipfile.ZIP_BZIP2, "packs 'zeros' in a way that is not read here: pack it with deflate"),
+        (zipfile.ZIP_LZMA, "packs 'zeros' in a way that is not read here: pack it with deflate"),
+        (zipfile.ZIP_DEFLATED, "cannot be unpacked: Bad CRC-32"),
+    ],
+)
+def test_a_zip_that_lies_about_its_size_takes_no_memory(tmp_path: Path, packing: int, words: str) -> None:
+    path = lying(tmp_path / "t.zip", packing, 24)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TemplateError, match=words):
+            Template.load(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * 2**20
+
+
+def test_a_zip_of_too_many_files(toy: Template, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = toy.save(tmp_path / "t.zip")
+    monkeypatch.setattr("wherein.template.archive.MOST", 5)
+    with pytest.raises(TemplateError, match="holds 6 files: a template has at most 5"):
+        Template.load(path)
+
+
+def test_a_zip_with_a_name_that_is_no_text(toy: Template, tmp_path: Path) -> None:
+    path = tmp_path / "t.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("template.json", "{}")
+        archive.writestr("é.png", "")
+    path.write_bytes(path.read_bytes().replace("é".encode(), b"\xff\xff"))
+    with pytest.raises(TemplateError, match=r"cannot be unpacked: .*codec can't decode"):
         Template.load(path)

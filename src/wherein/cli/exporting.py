@@ -14,8 +14,8 @@ from wherein.detect import Detections
 from wherein.detect.exports.coco import Coco
 from wherein.detect.exports.labelme import labelme
 from wherein.detect.exports.table import COLUMNS, csv_text, rows
-from wherein.report.whole import whole
 from wherein.template import Template
+from wherein.whole import whole
 
 Add = Callable[[Path, Detections], None]
 """Is given each scene after it has been looked at."""

@@ -12,6 +12,8 @@ from wherein.cli.commands.demo import demo
 from wherein.cli.commands.detect import detect
 from wherein.cli.commands.info import info
 from wherein.cli.commands.register import register
+from wherein.cli.commands.reproduce import reproduce
+from wherein.cli.commands.studio import studio
 from wherein.cli.commands.template import template
 from wherein.cli.output import heard
 
@@ -39,7 +41,7 @@ def root(
         raise typer.Exit
 
 
-for command in (detect, register, calibrate, demo, info):
+for command in (detect, register, calibrate, studio, reproduce, demo, info):
     app.command()(command)
 app.add_typer(template)
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
+from time import monotonic
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -81,11 +83,21 @@ def _bar(console: Console, title: str) -> Iterator[Callable[[float, str], None]]
 
 @contextmanager
 def _lines(console: Console, title: str) -> Iterator[Callable[[float, str], None]]:
-    told: set[str] = set()
+    told: dict[str, tuple[float, float]] = {}
 
     def show(share: float, what: str) -> None:
         if what not in told:
-            told.add(what)
-            console.print(f"{title}: {what}, {share:.0%} done", soft_wrap=True, highlight=False)
+            told[what] = share, monotonic()
+            left = _left(next(iter(told.values())), told[what])
+            console.print(f"{title}: {what}, {share:.0%} done{left}", soft_wrap=True, highlight=False)
 
     yield show
+
+
+def _left(first: tuple[float, float], last: tuple[float, float]) -> str:
+    """How long the rest will take, from a share and a time at first and at last; empty if unknown."""
+    (before, began), (share, now) = first, last
+    if not before < share < 1:
+        return ""
+    seconds = round((now - began) * (1 - share) / (share - before))
+    return f", about {timedelta(seconds=seconds)} left"

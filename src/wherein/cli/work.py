@@ -11,7 +11,7 @@ import wherein
 from wherein.errors import PictureError, WhereinError
 from wherein.images.load import Picture, load_mask, load_picture
 from wherein.images.motif import Motif
-from wherein.report.whole import whole
+from wherein.whole import whole
 
 
 class UnreadableError(WhereinError):

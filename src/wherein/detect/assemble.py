@@ -5,32 +5,31 @@ from collections.abc import Mapping
 import numpy as np
 
 from wherein.detect.detections import Detection, PartFound
-from wherein.detect.evidence import FOUND, information
 from wherein.detect.finder import Finder, Judged
+from wherein.detect.leaves import Told, of_carriers
 from wherein.template import Template
 from wherein.template.tree import Matrix, Tree
 
-_LEAST_SEEN = 0.25
-"""Of a part: with less of it in the frame it is not found, however well that fits."""
 
+def assemble(finder: Finder, judged: Judged, index: int, followers: Mapping[str, Told]) -> Detection:
+    """The detection that one hypothesis stands for.
 
-def assemble(finder: Finder, judged: Judged, index: int) -> Detection:
-    """The detection that one hypothesis stands for."""
-    tree = finder.template.parts
+    Arguments:
+        finder: whose hypotheses they are.
+        judged: all of them.
+        index: which.
+        followers: of the leaves that were not fitted themselves.
+    """
     frames = {home: poses[index] for home, poses in judged.placed.frames.items()}
-    leaves: dict[str, tuple[float, bool]] = {}
-    for piece in finder.pieces.pieces:
-        zncc = float(judged.placed.zncc[piece.home][index])
-        told = float(information(np.array(zncc))) * finder.weights[piece.home]
-        found = told >= FOUND and bool(judged.seen[piece.home][index] >= _LEAST_SEEN)
-        leaves |= {leaf.name: (max(zncc, 0.0), found) for leaf in piece.leaves}
-    return detection(finder.template, _every_frame(tree, frames), leaves, float(judged.scores[index]))
+    leaves = {**of_carriers(finder, judged, index), **followers}
+    every = _every_frame(finder.template.parts, frames)
+    return detection(finder.template, every, leaves, float(judged.scores[index]))
 
 
 def detection(
     template: Template,
     frames: Mapping[str, Matrix],
-    leaves: Mapping[str, tuple[float, bool]],
+    leaves: Mapping[str, Told],
     score: float,
 ) -> Detection:
     """A detection from the frames of all parts.

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -10,12 +11,13 @@ from wherein.detect.clutter import clutter
 
 
 class Backgrounds:
-    """The user's pictures in turn, cut to size, or clutter; each is made once.
+    """The user's pictures in turn, cut to size or continued by their mirror images, or clutter; each is made
+    once.
 
     Arguments:
         pictures: without the template; none: clutter.
         seed: of where they are cut, and of the clutter.
-        size: width and height; a picture that is smaller is taken as it is.
+        size: width and height.
     """
 
     def __init__(self, pictures: Sequence[Float[Tensor, "3 H W"]], seed: int, size: tuple[int, int]) -> None:
@@ -36,4 +38,6 @@ class Backgrounds:
         height, width = picture.shape[-2:]
         rng = np.random.default_rng((self.seed, index))
         left, top = rng.integers(max(1, width - across + 1)), rng.integers(max(1, height - down + 1))
-        return picture[:, top : top + down, left : left + across].contiguous()
+        cut = picture[:, top : top + down, left : left + across].numpy()
+        missing = ((0, 0), (0, down - cut.shape[1]), (0, across - cut.shape[2]))
+        return torch.from_numpy(np.pad(cut, missing, "symmetric"))

@@ -8,14 +8,17 @@ left of the scale is between 1/√2 and √2.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.detect.finder import Finder, Judged, Range, Steps
+from wherein.detect.finder import Finder, Judged, Look, Range, Steps
 from wherein.detect.following import follow
 from wherein.detect.hypotheses import SURE
+from wherein.detect.leaves import Follower, Told, followers, of_followers
 from wherein.detect.placing import scales
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
@@ -25,11 +28,12 @@ from wherein.search.levels import SceneLevels
 from wherein.template import Template, Tree
 from wherein.template.tree import Part
 
-_LIKELY = 0.8
-"""Of what is enough: from there on a hypothesis is brought to rest at full size before it is judged."""
+LIKELY = 0.8
+"""Of the threshold: from there on a hypothesis is brought to rest at full size before it is judged."""
 
-_ADRIFT = 1.5
-"""Times the range of a band: what has drifted further in scale is another thing."""
+_TURNED, _ADRIFT = 5.0, 1.1
+"""Degrees, and times the range of a band: what has drifted further from what was asked for is another thing,
+or none: a speck fits on any shading."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +48,32 @@ class Band:
     scene: int
     canvas: int
 
-    def __call__(self, scene: Float[Tensor, "C H W"], enough: float, threads: int, polished: float) -> Judged:
+    def __call__(self, scene: Float[Tensor, "C H W"], look: Look, polished: float) -> Judged:
         """Polished hypotheses, in the pixels of the scene and of the template as they are."""
         levels = self._levels(scene)
-        return self._polished(levels, self.finder(levels, enough, threads), polished)
+        return self._polished(levels, self.finder(levels, look), polished)
 
     def follow(self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float, polished: float) -> Judged:
         """The same near known places."""
         levels = self._levels(scene)
-        ours = np.linalg.inv(enlarge(self.scene)) @ roots @ np.linalg.inv(reduce(self.canvas))
-        return self._polished(levels, follow(self.finder, levels, ours, enough), polished)
+        return self._polished(levels, follow(self.finder, levels, self._ours(roots), enough), polished)
+
+    def following(self, scene: Float[Tensor, "C H W"], judged: Judged) -> list[dict[str, Told]]:
+        """Of each hypothesis, in the pixels of the scene as it is, the leaves that were not fitted
+        themselves."""
+        levels = self._levels(scene)
+        frames = {home: self._ours(frames) for home, frames in judged.placed.frames.items()}
+        ours = replace(judged, placed=replace(judged.placed, frames=frames))
+        return [of_followers(self.followers, levels, ours, k) for k in range(len(ours.scores))]
+
+    @cached_property
+    def followers(self) -> tuple[Follower, ...]:
+        """The leaves that are not fitted themselves."""
+        return followers(self.finder)
+
+    def _ours(self, frames: Poses) -> Poses:
+        """Frames of the template and the scene as they are, in the pixels of the finder's."""
+        return np.linalg.inv(enlarge(self.scene)) @ frames @ np.linalg.inv(reduce(self.canvas))
 
     def _levels(self, scene: Float[Tensor, "C H W"]) -> SceneLevels:
         return SceneLevels(pool(scene, self.scene) if self.scene > 1 else scene)
@@ -61,18 +81,20 @@ class Band:
     def _polished(self, levels: SceneLevels, found: Judged, least: float) -> Judged:
         """Those with at least a score, at full size and in the pixels of scene and template as they are."""
         found = found[np.flatnonzero(found.scores >= least)]
-        found = self._of_size(self.finder.polish(levels, found))
+        found = self._in_range(self.finder.polish(levels, found))
         if self.scene == self.canvas == 1:
             return found
         before, after = enlarge(self.scene), reduce(self.canvas)
         frames = {home: before @ frame @ after for home, frame in found.placed.frames.items()}
         return replace(found, placed=replace(found.placed, frames=frames))
 
-    def _of_size(self, found: Judged) -> Judged:
-        """Those that have not shrunk to a speck, which fits on any shading, nor grown out of the range."""
-        low, high = self.finder.ranges.scale
-        sizes = scales(found.placed.frames[self.finder.pieces.tree.root])
-        return found[np.flatnonzero((sizes > low / _ADRIFT) & (sizes < high * _ADRIFT))]
+    def _in_range(self, found: Judged) -> Judged:
+        """Those in a pose that was asked for, or nearly."""
+        roots, ranges = found.placed.frames[self.finder.pieces.tree.root], self.finder.ranges
+        (low, high), sizes = ranges.scale, scales(roots)
+        turned = np.abs(np.degrees(np.arctan2(roots[:, 1, 0], roots[:, 0, 0])))
+        fits = (sizes > low / _ADRIFT) & (sizes < high * _ADRIFT) & (turned <= ranges.rotation + _TURNED)
+        return found[np.flatnonzero(fits)]
 
     @property
     def octave(self) -> int:
@@ -106,35 +128,47 @@ class Bands:
         self.whole = Finder(template, ranges, weights, steps, reason)
         self.bands = [_band(self.whole, octave, scale) for octave, scale in octaves(*ranges.scale)]
 
-    def __call__(
-        self, scene: Float[Tensor, "C H W"], enough: float, threads: int = 1, polished: float | None = None
-    ) -> Judged:
+    def __call__(self, scene: Float[Tensor, "C H W"], look: Look, polished: float) -> Judged:
         """Hypotheses of all bands.
 
         Arguments:
             scene: where to look.
-            enough: the score of a sure find.
-            threads: for the first look.
-            polished: the least score that goes on to full size; by default a little below what is enough.
+            look: how.
+            polished: the least score that goes on to full size.
         """
-        least = _LIKELY * enough if polished is None else polished
-        return together([band(scene, enough, threads, least) for band in self.bands])
+        return together([band(scene, look, polished) for band in self.bands])
 
-    def follow(self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float) -> Judged:
+    def follow(self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float, polished: float) -> Judged:
         """Hypotheses near known places, each in the band of its scale.
 
         Arguments:
             scene: where to look.
             roots: (N, 3, 3) canvas → scene, N > 0.
             enough: the score of a sure find.
+            polished: the least score that goes on to full size.
         """
+        nearest = self._nearest(roots)
+        return together(
+            [self.bands[k].follow(scene, roots[nearest == k], enough, polished) for k in np.unique(nearest)]
+        )
+
+    def followers(self, scene: Float[Tensor, "C H W"], judged: Judged) -> list[dict[str, Told]]:
+        """Of each hypothesis the leaves that were not fitted themselves, in the band of its scale."""
+        told: list[dict[str, Told]] = [{} for _ in judged.scores]
+        if all(len(piece.leaves) == 1 for piece in self.whole.pieces.pieces):
+            return told
+        nearest = self._nearest(judged.placed.frames[self.whole.pieces.tree.root])
+        for k in np.unique(nearest):
+            chosen = np.flatnonzero(nearest == k)
+            for index, leaves in zip(chosen, self.bands[k].following(scene, judged[chosen]), strict=True):
+                told[index] = leaves
+        return told
+
+    def _nearest(self, roots: Poses) -> NDArray[np.int64]:
+        """The band of each root's scale."""
         sizes = np.log2(np.maximum(scales(roots), 1e-9))
         middles = [math.log2(math.prod(band.finder.ranges.scale)) / 2 + band.octave for band in self.bands]
-        nearest = np.abs(sizes[:, None] - np.array(middles)).argmin(1)
-        least = _LIKELY * enough
-        return together(
-            [self.bands[k].follow(scene, roots[nearest == k], enough, least) for k in np.unique(nearest)]
-        )
+        return np.abs(sizes[:, None] - np.array(middles)).argmin(1)
 
 
 def octaves(low: float, high: float) -> list[tuple[int, tuple[float, float]]]:

@@ -1,9 +1,11 @@
 """The basin of attraction of a motif, measured: from how far does the descent come home?"""
 
+from typing import Annotated
+
 import numpy as np
 import torch
 from jaxtyping import Float
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
 from wherein.detect.fitting import SIMILARITY, Fitting
@@ -26,10 +28,10 @@ class Basin(BaseModel):
         ratio: of scale.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    turn: float
-    ratio: float
+    turn: Annotated[float, Field(gt=0, le=180)]
+    ratio: Annotated[float, Field(gt=1)]
 
 
 def basin_of(fitting: Fitting, background: Float[Tensor, "3 H W"], rng: np.random.Generator) -> Basin:

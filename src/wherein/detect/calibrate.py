@@ -7,7 +7,6 @@ hidden. The basin of attraction is measured for each motif, and sets how densely
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import numpy as np
 import torch
@@ -15,37 +14,36 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.detect.backgrounds import Backgrounds
-from wherein.detect.bands import Bands
+from wherein.detect.bands import Bands, reduced
 from wherein.detect.basin import Basin, basin_of
-from wherein.detect.evidence import information, weight
+from wherein.detect.calibration import Calibration, decision, rare_score
 from wherein.detect.exclusion import apart
-from wherein.detect.finder import Finder, Range, Steps
-from wherein.detect.fitting import EUCLIDEAN
+from wherein.detect.finder import Finder, Look, Range, Steps
+from wherein.detect.fitting import EUCLIDEAN, Fitting
 from wherein.detect.likeness import alike
-from wherein.detect.limits import Limits, limits
-from wherein.detect.shelf import Record
+from wherein.detect.limits import limits
+from wherein.detect.score import likeness, weight
+from wherein.detect.visible import evidence
 from wherein.images.gaussian import blur
-from wherein.search.levels import SceneLevels, descend
+from wherein.images.pool import pool
+from wherein.search.levels import Descended, SceneLevels, descend
 from wherein.solve.schedule import Stage
 from wherein.template import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
 
-VERSION = 1
-"""Of what is measured here: raise it where old calibrations are no longer right."""
-
 SIZE = (512, 384)
+"""Of the scenes, unless the template needs larger ones."""
+
+_LARGEST, _ROOM = 450.0, 1.3
+"""Pixels across the template at its highest scale, above which it is calibrated at half its size, or a
+quarter; and times its size that scenes have at least."""
+
 _CHANCES, _EMPTY, _PRESENT = 8, 20, 24
 """Scenes in which pieces are looked for one by one; scenes without the template, and with it."""
 
 MOST = max(_CHANCES, _EMPTY, _PRESENT)
 """Backgrounds that are looked at; more are left aside."""
-
-_RARE = 1e-4
-"""False alarms a scene of `SIZE` that the threshold is to stay clear of."""
-
-_SHARE = 0.35
-"""Where between what clutter and what the object reaches the threshold lies."""
 
 Progress = Callable[[float, str], None]
 """Told the share that is done, and what is being done."""
@@ -53,61 +51,6 @@ Progress = Callable[[float, str], None]
 
 def quiet(share: float, what: str) -> None:
     """The progress that no one sees."""
-
-
-class Calibration(Record):
-    """What was measured for a template and a range of poses.
-
-    Attributes:
-        basins: degrees and ratio of scale from which a piece finds home at its coarsest scale, by home.
-        chance: the ZNCC that clutter reaches where a piece is looked for, by home.
-        threshold: the least score of a detection.
-        clutter: scores that scenes without the template reached, sorted.
-        present: scores of scenes with it, sorted.
-        confused: pairs of leaves that look alike, and their ZNCC.
-        limits: how far beyond the range it is still found.
-    """
-
-    format: Literal["wherein-calibration/1"] = "wherein-calibration/1"
-    version: int = VERSION
-    basins: dict[str, Basin]
-    chance: dict[str, float]
-    threshold: float
-    clutter: list[float]
-    present: list[float]
-    confused: list[tuple[str, str, float]]
-    limits: Limits
-
-    @property
-    def weights(self) -> dict[str, float]:
-        """How much the evidence of a piece counts, by home."""
-        return {home: weight(chance) for home, chance in self.chance.items()}
-
-    @property
-    def doubts(self) -> list[str]:
-        """What a user should know, in words: no threshold that separates, and parts that look alike."""
-        words = []
-        if not self.separates:
-            words.append(
-                f"the template reaches {self.present[0]:.2f} and more, clutter up to {self.clutter[-1]:.2f}: "
-                "no threshold separates them, expect misses or false alarms"
-            )
-        words += [f"{a} and {b} look alike (ZNCC {zncc:.2f})" for a, b, zncc in self.confused]
-        return words
-
-    @property
-    def separates(self) -> bool:
-        """Whether there is a threshold that clutter stays below and the object above."""
-        return self.threshold < self.present[len(self.present) // 20]
-
-    def false_alarms(self, score: float) -> float:
-        """How many detections of at least this score a megapixel without the template would give.
-
-        By Gumbel's law for the greatest of many: the information −ln(1 − score²) has an exponential tail.
-        """
-        place, spread = _gumbel(self.clutter)
-        told = float(information(np.array(score)))
-        return math.exp(-(told - place) / spread) / (SIZE[0] * SIZE[1] / 1e6)
 
 
 def calibrate(
@@ -127,7 +70,10 @@ def calibrate(
         seed: of poses, light and clutter.
         progress: is told how far it is.
     """
-    scenes = Backgrounds(backgrounds, seed, SIZE)
+    fingerprint, (factor, size) = template.fingerprint, _stage(template, ranges)
+    if factor > 1:  # scenes that are large enough for it would take too long; half of it tells as much
+        template, backgrounds = reduced(template, factor), [pool(one, factor) for one in backgrounds]
+    scenes = Backgrounds(backgrounds, seed, size)
     rng = np.random.default_rng((seed, 1))
     progress(0.0, "measuring basins of attraction")
     finder = Finder(template, ranges, {})
@@ -143,22 +89,22 @@ def calibrate(
     for k in range(_EMPTY):
         progress(0.3 + 0.4 * k / _EMPTY, "looking where it is not")
         empty.append(_best(bands, scenes(k), 0.99))
-    present, rare = [], _rare(empty)
+    present, rare = [], rare_score(empty)
     for k in range(_PRESENT):
         progress(0.7 + 0.3 * k / _PRESENT, "looking where it is")
         present.append(_best(bands, _spoiled(bands.whole, scenes(k), rng), rare))
     empty, present = sorted(empty), sorted(present)
-    threshold = _threshold(empty, present)
+    threshold = decision(empty, present)
 
     def found(degrees: float, scale: float) -> bool:
         """At rest in the middle of two backgrounds."""
-        middle = ((SIZE[0] - 1) / 2, (SIZE[1] - 1) / 2)
+        middle = ((size[0] - 1) / 2, (size[1] - 1) / 2)
         where = matrices(template.parts, placed(degrees, scale, middle, template.centre), {})
         painted = (render(scenes(k), template, where) for k in range(2))
         return all(_best(bands, picture, threshold) >= threshold for picture in painted)
 
     return Calibration(
-        fingerprint=template.fingerprint,
+        fingerprint=fingerprint,
         rotation=ranges.rotation,
         scale=ranges.scale,
         basins=basins,
@@ -168,7 +114,17 @@ def calibrate(
         present=present,
         confused=alike(template),
         limits=limits(ranges, found),
+        megapixels=math.prod(size) * factor**2 / 1e6,
     )
+
+
+def _stage(template: Template, ranges: Range) -> tuple[int, tuple[int, int]]:
+    """By how much the template is reduced, and width and height of scenes in which it has room."""
+    high, factor = ranges.scale[1], 1
+    while max(template.size) * high / factor > _LARGEST:
+        factor *= 2
+    width, height = (math.ceil(_ROOM * side * high / factor) for side in template.size)
+    return factor, (max(width, SIZE[0]), max(height, SIZE[1]))
 
 
 def steps_of(basin: Basin) -> Steps:
@@ -190,62 +146,49 @@ def _chances(
         progress(0.1 + 0.2 * k / _CHANCES, "looking at clutter")
         scene = SceneLevels(scenes(k))
         if finder.of_body is not None:
-            reached[root].append(float(finder.of_body(scene, 1).zncc.max()))
-        roots = np.stack([_root(finder.template, finder.ranges, rng) for _ in range(16)])
+            found = finder.of_body(scene, 1)
+            reached[root].append(_most(scene, finder.of_body.fitting, found))
+        roots = np.stack([_root(finder.template, finder.ranges, scenes.size, rng) for _ in range(16)])
         for piece in finder.pieces.limbs:
             fitting = finder.fittings[piece.home]
-            starts = (roots[:, None] @ piece.starts(fitting.turn_step) @ fitting.rest).reshape(-1, 3, 3)
+            starts = (roots[:, None] @ fitting.starts @ fitting.rest).reshape(-1, 3, 3)
             near = descend(scene, fitting.levels, EUCLIDEAN, Stage(fitting.near, 8), starts)
             best = near.poses[np.argsort(-near.zncc)[:16]]
             ended = descend(scene, fitting.levels, EUCLIDEAN, Stage(fitting.judged, 8, pixels=600), best)
-            reached[piece.home].append(float(ended.zncc.max()))
+            reached[piece.home].append(_most(scene, fitting, ended))
     return {home: float(np.clip(np.median(zncc), 0.1, 0.9)) for home, zncc in reached.items()}
 
 
+def _most(scene: SceneLevels, fitting: Fitting, found: Descended) -> float:
+    """The ZNCC that tells as much as the best of the poses."""
+    return float(likeness(np.array(evidence(scene, fitting, found).max(initial=0.0))))
+
+
 def _best(bands: Bands, picture: Float[Tensor, "3 H W"], enough: float) -> float:
-    found = bands(picture, enough, torch.get_num_threads(), polished=0.0)
+    found = bands(picture, Look(enough, torch.get_num_threads()), polished=0.0)
     best = apart(bands.whole, found, 0.0, 1)
     return float(best.scores[0]) if len(best.scores) else 0.0
 
 
-def _root(template: Template, ranges: Range, rng: np.random.Generator) -> np.ndarray:
+def _root(template: Template, ranges: Range, size: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
     scale = math.exp(rng.uniform(math.log(ranges.scale[0]), math.log(ranges.scale[1])))
-    at = rng.uniform(0.25, 0.75) * SIZE[0], rng.uniform(0.25, 0.75) * SIZE[1]
+    at = rng.uniform(0.25, 0.75) * size[0], rng.uniform(0.25, 0.75) * size[1]
     return placed(rng.uniform(-ranges.rotation, ranges.rotation), scale, at, template.centre)
 
 
 def _spoiled(
     finder: Finder, background: Float[Tensor, "3 H W"], rng: np.random.Generator
 ) -> Float[Tensor, "3 H W"]:
-    """The template in the background, in a random pose, with up to a third of its moving leaves left out, in
+    """The template in the background, in a random pose, with up to a third of its limbs left out, in
     other light, with noise and blur."""
-    template, tree = finder.template, finder.pieces.tree
-    homes = [piece.home for piece in finder.pieces.limbs]
-    turns = {home: rng.uniform(-tree[home].turn, tree[home].turn) for home in homes}
-    loose = [name for name in turns if tree[name].motif is not None]
-    hidden = rng.choice(loose, rng.integers(len(loose) // 3 + 1), replace=False) if loose else ()
-    where = matrices(tree, _root(template, finder.ranges, rng), turns)
-    scene = render(background, template, where, set(map(str, hidden)))
+    template, tree, limbs = finder.template, finder.pieces.tree, finder.pieces.limbs
+    turns = {name: rng.uniform(-part.turn, part.turn) for name, part in tree.items() if part.moves}
+    left_out = rng.choice(len(limbs), rng.integers(len(limbs) // 3 + 1), replace=False) if limbs else ()
+    hidden = {leaf.name for k in left_out for leaf in limbs[k].leaves}
+    height, width = background.shape[-2:]
+    where = matrices(tree, _root(template, finder.ranges, (width, height), rng), turns)
+    scene = render(background, template, where, hidden)
     scene = blur(scene[None], float(rng.uniform(0.3, 1.2)))[0]
     scene = scene * rng.uniform(0.6, 1.0) + rng.uniform(-0.1, 0.1)
     noise = torch.from_numpy(rng.normal(0, rng.uniform(0, 0.06), scene.shape)).float()
     return (scene + noise).clamp(0, 1)
-
-
-def _gumbel(scores: Sequence[float]) -> tuple[float, float]:
-    """Place and spread of Gumbel's law in the information, by moments."""
-    told = information(np.array(scores))
-    spread = max(float(told.std()) * math.sqrt(6) / math.pi, 1e-3)
-    return float(told.mean()) - 0.5772 * spread, spread
-
-
-def _rare(empty: Sequence[float]) -> float:
-    """The score that clutter reaches once in 1/_RARE scenes."""
-    place, spread = _gumbel(empty)
-    return math.sqrt(-math.expm1(-(place - spread * math.log(_RARE))))
-
-
-def _threshold(empty: Sequence[float], present: Sequence[float]) -> float:
-    rare = _rare(empty)
-    low = present[len(present) // 20]
-    return rare + _SHARE * (low - rare) if low > rare else rare

@@ -27,7 +27,8 @@ class PartFound:
     Attributes:
         matrix: its pixels → scene pixels, 2×3; canvas → scene for a group. Where it was not found: where it
             fits best about its joint, or at rest.
-        score: ZNCC with the scene; of a group, the mean of its leaves'.
+        score: ZNCC with the scene; where something is in front of it, one that tells as much as what can be
+            seen of it; of a group, the mean of its leaves'.
         found: whether it was seen there.
         polygon: its outline in the scene, (x, y) a row.
         leaf: whether it has a picture of its own; a group is where its parts are.
@@ -60,7 +61,7 @@ class Detection:
     """One object that was found.
 
     Attributes:
-        score: how sure it is, in [0, 1): see `wherein.detect.evidence`.
+        score: how sure it is, in [0, 1): see `wherein.detect.score`.
         matrix: canvas → scene of the root, 2×3.
         parts: every part below the root by name (the root itself where it is a leaf).
     """

@@ -4,24 +4,29 @@ import math
 import os
 import time
 from collections.abc import Callable
+from numbers import Integral, Real
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from wherein.detect.calibrate import Calibration, Progress
+from wherein.detect.calibrate import Progress
+from wherein.detect.calibration import Calibration
 from wherein.detect.detections import Detection, Detections
 from wherein.detect.finder import Range
+from wherein.detect.first_look import Map
 from wherein.detect.keeping import calibration_for, paper_calibration_for
-from wherein.detect.methods import METHODS, PAPER_THRESHOLD, ByPaper, ByPieces, Search
-from wherein.detect.network import PaperNetwork
-from wherein.detect.nodes import Hyperparameters
-from wherein.detect.occurrence import Map
+from wherein.detect.methods import METHODS, ByPaper, ByPieces, Search
+from wherein.detect.shelf import Kind, Record
+from wherein.detect.tuning.calibrate import within_reach
 from wherein.detect.tuning.record import PaperCalibration
-from wherein.errors import require
+from wherein.errors import ArgumentError, require
 from wherein.images.load import Source, load_picture
 from wherein.template import Template
+
+_LONGEST = 100_000
+"""Pixels, of an object in a scene: no scene is larger."""
 
 
 class Detector:
@@ -39,7 +44,10 @@ class Detector:
         progress: is told how far a calibration is.
         method: "fast", or "paper" for the network as the paper has it (algorithm 1): far slower, at one scale
             only, and not for every rotation. `wherein.detect.network.PaperNetwork` is it, to be trained.
-        hyperparameters: of the method "paper", for all nodes, in place of calibrated ones.
+
+    Attributes:
+        calibration: what was measured for the method "fast"; None for the other.
+        paper_calibration: the same for the method "paper".
 
     Example:
         >>> import torch
@@ -65,78 +73,63 @@ class Detector:
         threads: int | None = None,
         progress: Progress | None = None,
         method: str = "fast",
-        hyperparameters: Hyperparameters | None = None,
     ) -> None:
         self.template = template if isinstance(template, Template) else Template.load(template)
-        self.ranges = checked_range(rotation, scale)
+        self.ranges = checked_range(rotation, scale, self.template)
         require(
-            max_instances is None or max_instances > 0,
-            f"max_instances is {max_instances}: give a positive number, or None for all",
+            max_instances is None or _counts(max_instances),
+            f"max_instances is {max_instances!r}: give a positive whole number, or None for all",
         )
         require(
-            threads is None or threads > 0,
-            f"threads is {threads}: give a positive number, or None for torch's",
+            threads is None or _counts(threads),
+            f"threads is {threads!r}: give a positive whole number, or None for torch's",
         )
         require(
-            threshold is None or 0 < threshold < 1,
-            f"threshold is {threshold}: give a score between 0 and 1, or None for the calibrated one",
+            threshold is None or (_is_number(threshold) and 0 < threshold < 1),
+            f"threshold is {threshold!r}: give a score between 0 and 1, or None for the calibrated one",
         )
         require(method in METHODS, f"method is {method!r}: give one of {', '.join(METHODS)}")
-        require(
-            calibration is None or calibration.fingerprint == self.template.fingerprint,
-            f'the calibration was made for another template than "{self.template.name}" or for one that has '
-            "changed since: make it anew with wherein.detect.calibrate, or leave it out",
-        )
         self.max_instances = max_instances
         self.calibration: Calibration | None = None
         self.paper_calibration: PaperCalibration | None = None
         self.search: Search
-        if method == "paper":
-            self.search = self._by_paper(calibration, threshold, progress, hyperparameters)
-            return
-        require(
-            hyperparameters is None,
-            'hyperparameters are for method="paper", but the method is "fast": leave one of the two out',
-        )
-        require(
-            not isinstance(calibration, PaperCalibration),
-            'the calibration is for method="paper", but the method is "fast": give that, or leave it out',
-        )
         with torch.no_grad():
-            made = calibration or calibration_for(self.template, self.ranges, progress)
-        assert isinstance(made, Calibration)
-        self.calibration = made
-        self.search = ByPieces(self.template, self.ranges, made, threshold or made.threshold, threads)
+            if method == "paper":
+                self.search = self._by_paper(calibration, threshold, progress)
+            else:
+                self.search = self._by_pieces(calibration, threshold, progress, threads)
+
+    def _by_pieces(
+        self,
+        given: Calibration | PaperCalibration | None,
+        threshold: float | None,
+        progress: Progress | None,
+        threads: int | None,
+    ) -> ByPieces:
+        if given is None:
+            known = calibration_for(self.template, self.ranges, progress)
+        else:
+            known = _checked(given, Calibration, "fast", self.template, self.ranges)
+        self.calibration = known
+        return ByPieces(self.template, self.ranges, known, threshold or known.threshold, threads)
 
     def _by_paper(
         self,
-        calibration: Calibration | PaperCalibration | None,
+        given: Calibration | PaperCalibration | None,
         threshold: float | None,
         progress: Progress | None,
-        hyperparameters: Hyperparameters | None,
     ) -> ByPaper:
-        """The paper's network: with what the caller chose, or with what was measured."""
         require(
             self.ranges.scale == (1.0, 1.0),
             f'scale is {self.ranges.scale}, but method="paper" knows turns and shifts only: leave it at '
             "(1, 1)",
         )
-        require(
-            not isinstance(calibration, Calibration),
-            'the calibration is for method="fast": give one of wherein.detect.tuning, or leave it out',
-        )
-        require(
-            calibration is None or hyperparameters is None,
-            "came a calibration and hyperparameters, which both say the same: give one of them",
-        )
-        if hyperparameters is not None:
-            network = PaperNetwork(self.template, hyperparameters)
-            return ByPaper(network, self.ranges, threshold or PAPER_THRESHOLD)
-        known = calibration or paper_calibration_for(self.template, self.ranges, progress)
-        assert isinstance(known, PaperCalibration)
+        if given is None:
+            known = paper_calibration_for(self.template, self.ranges, progress)
+        else:
+            known = _checked(given, PaperCalibration, "paper", self.template, within_reach(self.ranges))
         self.paper_calibration = known
-        network = PaperNetwork(self.template, known.shared, own=known.hyperparameters(self.template))
-        return ByPaper(network, self.ranges, threshold or known.threshold)
+        return ByPaper(known.network(self.template), self.ranges, threshold or known.threshold)
 
     @property
     def threshold(self) -> float:
@@ -210,18 +203,59 @@ class Detector:
             return self.search.occurrence(picture.pixels.detach().float().cpu())
 
 
-def checked_range(rotation: float, scale: tuple[float, float]) -> Range:
-    """The range of poses, or `ArgumentError`."""
+def _checked(given: Record, kind: type[Kind], method: str, template: Template, ranges: Range) -> Kind:
+    """Refuse a calibration with which other things would be found than are asked for."""
+    remedy = "make it anew, or leave it out"
+    if not isinstance(given, kind):
+        raise ArgumentError(
+            f'the calibration is a {type(given).__name__}, but method="{method}" takes a {kind.__name__}: '
+            f"{remedy}"
+        )
     require(
-        math.isfinite(rotation) and 0 <= rotation <= 180,
-        f"rotation is {rotation}: give the degrees to search to either side, 0 to 180",
+        (given.rotation, given.scale) == (ranges.rotation, ranges.scale),
+        f"the calibration was made for rotation={given.rotation:g} and scale={given.scale}, but "
+        f"rotation={ranges.rotation:g} and scale={ranges.scale} are asked for: {remedy}",
+    )
+    require(
+        given.serves(template, ranges),
+        f'the calibration was made for another template than "{template.name}" or for one that has changed '
+        f"since: {remedy}",
+    )
+    return given
+
+
+def checked_range(rotation: float, scale: tuple[float, float], template: Template) -> Range:
+    """The range of poses for a template, or `ArgumentError`."""
+    require(
+        _is_number(rotation) and 0 <= rotation <= 180,
+        f"rotation is {rotation!r}: give the degrees to search to either side, 0 to 180",
     )
     try:
         low, high = (float(s) for s in scale)
     except (TypeError, ValueError):  # not two, or not numbers
         low = high = math.nan
     require(
-        0 < low <= high < math.inf,
+        not _is_text(scale) and 0 < low <= high < math.inf,
         f"scale is {scale!r}: give the lowest and the highest as (low, high), 0 < low ≤ high",
     )
+    longest = max(template.size)
+    require(
+        low * longest >= 1 and high * longest <= _LONGEST,
+        f'scale is {scale!r}, at which "{template.name}", {longest} px long, would be {low * longest:.2g} to '
+        f"{high * longest:.2g} px long in a scene: give scales at which that is 1 to {_LONGEST} px",
+    )
     return Range(float(rotation), (low, high))
+
+
+def _counts(value: object) -> bool:
+    """Whether it is a whole number above 0."""
+    return isinstance(value, Integral) and int(value) > 0
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real)
+
+
+def _is_text(value: object) -> bool:
+    """Of which each letter could be taken for a number."""
+    return isinstance(value, str)

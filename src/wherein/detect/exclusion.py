@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.evidence import score
 from wherein.detect.finder import Finder, Judged
+from wherein.detect.score import score
 from wherein.images.motif import Motif
 
 _SHARED = 0.3
@@ -23,13 +23,53 @@ class Stencil:
         rows, columns = np.nonzero(self.mask)
         points = np.stack((columns, rows, np.ones_like(rows))).astype(np.float64)
         self.points = points[:, :: max(1, len(rows) // _POINTS)]
+        (left, top), (right, bottom) = points[:2].min(1) - 0.5, points[:2].max(1) + 0.5
+        self.corners = np.array(
+            ((left, right, right, left), (top, top, bottom, bottom), (1.0, 1.0, 1.0, 1.0))
+        )
 
     def covers(self, pose: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which points of the scene lie under the motif at a pose."""
-        x, y = np.round((np.linalg.inv(pose) @ points)[:2]).astype(np.int64)
+        """Which points (…, 3, N) of the scene lie under the motif at a pose."""
+        there = np.round(np.linalg.inv(pose) @ points).astype(np.int64)
+        x, y = there[..., 0, :], there[..., 1, :]
         height, width = self.mask.shape
         inside = (x >= 0) & (y >= 0) & (x < width) & (y < height)
         return inside & self.mask[y.clip(0, height - 1), x.clip(0, width - 1)]
+
+
+class Claims:
+    """Takes from hypotheses the pieces that lie on what others have claimed.
+
+    Arguments:
+        finder: whose hypotheses they are.
+        judged: the hypotheses.
+    """
+
+    def __init__(self, finder: Finder, judged: Judged) -> None:
+        pieces, placed = finder.pieces.pieces, judged.placed
+        self.told = {home: values.copy() for home, values in judged.told.items()}
+        self._stencils = {piece.home: Stencil(piece.motif) for piece in pieces}
+        self._poses = {piece.home: placed.frames[piece.home] @ piece.carrier.rest for piece in pieces}
+        corners = {home: (poses @ self._stencils[home].corners)[:, :2] for home, poses in self._poses.items()}
+        self._low = {home: ends.min(2) for home, ends in corners.items()}
+        self._high = {home: ends.max(2) for home, ends in corners.items()}
+        self._free = np.ones(len(placed), dtype=np.bool_)
+
+    def claim(self, first: int) -> None:
+        """Give to one hypothesis all pixels of its pieces; from then on its own are out of reach."""
+        self._free[first] = False
+        for home, poses in self._poses.items():
+            if self.told[home][first] > 0:
+                for other in self._poses:
+                    rows = self._touching(other, home, first)
+                    points = self._poses[other][rows] @ self._stencils[other].points
+                    shared = self._stencils[home].covers(poses[first], points).mean(-1)
+                    self.told[other][rows[shared > _SHARED]] = 0.0
+
+    def _touching(self, other: str, home: str, first: int) -> NDArray[np.int64]:
+        """The hypotheses whose piece may lie on a piece of `first`, by the boxes around the two."""
+        meets = (self._low[other] <= self._high[home][first]) & (self._high[other] >= self._low[home][first])
+        return np.flatnonzero(self._free & (self.told[other] > 0) & meets.all(1))
 
 
 def apart(finder: Finder, judged: Judged, threshold: float, count: int | None) -> Judged:
@@ -41,8 +81,7 @@ def apart(finder: Finder, judged: Judged, threshold: float, count: int | None) -
         threshold: the least score.
         count: the most that are kept; None: all.
     """
-    pieces = finder.pieces.pieces
-    stencils = {piece.home: Stencil(piece.motif) for piece in pieces}
+    claims = Claims(finder, judged)
     kept: list[int] = []
     final: list[float] = []
     scores = judged.scores.copy()
@@ -52,31 +91,8 @@ def apart(finder: Finder, judged: Judged, threshold: float, count: int | None) -
             break
         kept.append(first)
         final.append(float(scores[first]))
-        judged = replace(judged, placed=replace(judged.placed, zncc=dict(judged.placed.zncc)))
-        for piece in pieces:
-            pose = judged.placed.frames[piece.home][first] @ piece.carrier.rest
-            if judged.placed.zncc[piece.home][first] > 0:
-                _claim(finder, judged, stencils, piece.home, pose, kept)
-        scores = score(judged.placed.zncc, judged.seen, finder.weights)
+        claims.claim(first)
+        scores = score(claims.told, judged.seen, finder.weights)
         scores[kept] = -1.0
-    return replace(judged[np.array(kept, dtype=np.int64)], scores=np.array(final, dtype=np.float64))
-
-
-def _claim(
-    finder: Finder,
-    judged: Judged,
-    stencils: dict[str, Stencil],
-    home: str,
-    pose: NDArray[np.float64],
-    kept: list[int],
-) -> None:
-    """Take from all other hypotheses the pieces that lie on this one."""
-    for other in finder.pieces.pieces:
-        zncc = judged.placed.zncc[other.home].copy()
-        for k in range(len(zncc)):
-            if k in kept or zncc[k] <= 0:
-                continue
-            there = judged.placed.frames[other.home][k] @ other.carrier.rest @ stencils[other.home].points
-            if stencils[home].covers(pose, there).mean() > _SHARED:
-                zncc[k] = -1.0
-        judged.placed.zncc[other.home] = zncc  # type: ignore[index]
+    left = replace(judged, told=claims.told)
+    return replace(left[np.array(kept, dtype=np.int64)], scores=np.array(final, dtype=np.float64))

@@ -8,13 +8,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.evidence import FOUND, information, score
 from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker, despite_covers, likely
+from wherein.detect.groups import carried, place_group, with_group
 from wherein.detect.hidden import place_beyond
 from wherein.detect.hypotheses import SURE, from_pairs, from_singles, settled
 from wherein.detect.pieces import Piece, Pieces
-from wherein.detect.placing import LOOSE, TIGHT, Placed, at_joint, place, scales
-from wherein.detect.polishing import body_at_rest, limb_at_rest
+from wherein.detect.placing import LOOSE, TIGHT, Placed, place, scales
+from wherein.detect.polishing import at_rest
+from wherein.detect.score import FOUND, information, score
+from wherein.detect.visible import evidence
 from wherein.motion import Motion
 from wherein.pyramid import Poses
 from wherein.search.levels import Descended, SceneLevels, descend, seen
@@ -23,9 +25,6 @@ from wherein.template import Template
 
 _LEADING = 4
 """Limbs that are looked for everywhere, where there is no body to go by or it is hidden."""
-
-_WORSE = 0.02
-"""ZNCC at half size that a pose may lose on its way to rest at full size."""
 
 _HYPOTHESES = 12
 """That are followed down the tree."""
@@ -53,10 +52,33 @@ class Steps:
 
 
 @dataclass(frozen=True)
+class Look:
+    """How a scene is looked at.
+
+    Attributes:
+        enough: the score from which no more is looked for.
+        threads: for the first look.
+        crowd: times as many poses as usual are followed, for scenes with many objects.
+    """
+
+    enough: float
+    threads: int = 1
+    crowd: int = 1
+
+
+@dataclass(frozen=True)
 class Judged:
-    """Hypotheses with every piece placed, and the score of each."""
+    """Hypotheses with every piece placed, and the score of each.
+
+    Attributes:
+        placed: the pieces.
+        told: (H,) by home, the information of each piece: `detect.visible`.
+        seen: (H,) by home, which share of the piece is in the frame.
+        scores: (H,).
+    """
 
     placed: Placed
+    told: Mapping[str, NDArray[np.float64]]
     seen: Mapping[str, NDArray[np.float64]]
     scores: NDArray[np.float64]
 
@@ -64,13 +86,17 @@ class Judged:
         """Both, those of `self` first."""
         return Judged(
             self.placed.and_also(other.placed),
+            {h: np.concatenate((part, other.told[h])) for h, part in self.told.items()},
             {h: np.concatenate((part, other.seen[h])) for h, part in self.seen.items()},
             np.concatenate((self.scores, other.scores)),
         )
 
     def __getitem__(self, chosen: NDArray[np.int64]) -> "Judged":
         return Judged(
-            self.placed[chosen], {h: part[chosen] for h, part in self.seen.items()}, self.scores[chosen]
+            self.placed[chosen],
+            {h: part[chosen] for h, part in self.told.items()},
+            {h: part[chosen] for h, part in self.seen.items()},
+            self.scores[chosen],
         )
 
 
@@ -109,7 +135,8 @@ class Finder:
     @cached_property
     def of_limbs(self) -> Mapping[str, Seeker]:
         """Look for the limbs that hang on the root."""
-        return {piece.home: self._seeker(piece, self.ranges.rotation + piece.turn) for piece in self.leading}
+        free = {p.home: p.turn + sum(g.turn for g in self.pieces.groups_above(p)) for p in self.leading}
+        return {p.home: self._seeker(p, self.ranges.rotation + free[p.home]) for p in self.leading}
 
     @cached_property
     def leading(self) -> tuple[Piece, ...]:
@@ -121,63 +148,57 @@ class Finder:
         steps = self.steps.get(piece.home, Steps())
         return Seeker.of(self.fittings[piece.home], rotation, self.ranges.scale, steps.turn, steps.ratio)
 
-    def __call__(self, scene: SceneLevels, enough: float, threads: int = 1) -> Judged:
-        """Hypotheses from the body, if there is one; from the limbs where that is not enough.
-
-        Arguments:
-            scene: where to look.
-            enough: the score from which no more is looked for.
-            threads: for the first look.
-        """
-        by_body = self.by_body(scene, threads) if self.of_body is not None else None
-        if by_body is not None and (len(self.of_limbs) < 2 or by_body.scores.max(initial=0.0) >= enough):
+    def __call__(self, scene: SceneLevels, look: Look) -> Judged:
+        """Hypotheses from the body, if there is one; from the limbs where that is not enough."""
+        by_body = self.by_body(scene, look) if self.of_body is not None else None
+        if by_body is not None and (len(self.leading) < 2 or by_body.scores.max(initial=0.0) >= look.enough):
             return by_body
-        by_limbs = self.by_limbs(scene, enough, threads)
+        by_limbs = self.by_limbs(scene, look)
         return by_limbs if by_body is None else by_body.and_also(by_limbs)
 
-    def by_body(self, scene: SceneLevels, threads: int = 1) -> Judged:
+    def by_body(self, scene: SceneLevels, look: Look) -> Judged:
         """Hypotheses from the body."""
         assert self.of_body is not None, "a template with a body"
         fitting = self.of_body.fitting
-        found = likely(self.of_body(scene, threads))
+        found = likely(self.of_body(scene, look.threads, look.crowd))
         found = despite_covers(scene, fitting, self.motion, Stage(fitting.judged, 12, pixels=1200), found)
         root = self.pieces.tree.root
         placed = Placed({root: found.poses @ fitting.away}, {root: found.zncc})
         return self.judge(scene, self.with_limbs(scene, placed))
 
-    def by_limbs(self, scene: SceneLevels, enough: float, threads: int = 1) -> Judged:
+    def by_limbs(self, scene: SceneLevels, look: Look) -> Judged:
         """Hypotheses from pairs of limbs; where that is not enough, from single ones."""
-        found = self._seek_limbs(scene, threads)
-        pairs = from_pairs(found, self.leading, self.weights, self.ranges.scale, _HYPOTHESES, self.reason)
-        judged = self.from_roots(scene, pairs)
-        if judged.scores.max(initial=0.0) >= enough and self._sure_pieces(judged.placed)[0] > 1:
+        found, most = self._seek_limbs(scene, look), _HYPOTHESES * look.crowd
+        above = {piece.home: self.pieces.groups_above(piece) for piece in self.leading}
+        pairs = from_pairs(found, self.leading, self.weights, self.ranges.scale, most, self.reason, above)
+        judged = self.from_roots(scene, pairs, most)
+        if judged.scores.max(initial=0.0) >= look.enough and self._sure_pieces(judged)[0] > 1:
             return judged
         singles = from_singles(found, self.leading, self.weights)
         return judged.and_also(self.from_roots(scene, singles))
 
-    def _sure_pieces(self, placed: Placed) -> NDArray[np.int64]:
+    def _sure_pieces(self, judged: Judged) -> NDArray[np.int64]:
         """How many pieces of each hypothesis are there beyond doubt: with one alone, the root is a guess."""
-        told = (self.weights[home] * information(zncc) >= SURE for home, zncc in placed.zncc.items())
-        return np.sum(list(told), axis=0)
+        return np.sum([self.weights[home] * told >= SURE for home, told in judged.told.items()], axis=0)
 
-    def _seek_limbs(self, scene: SceneLevels, threads: int) -> dict[str, Descended]:
+    def _seek_limbs(self, scene: SceneLevels, look: Look) -> dict[str, Descended]:
         """Likely frames of every leading limb by home, the limbs side by side."""
         seekers = self.of_limbs
         scene.surface(max((seeker.fitting.first for seeker in seekers.values()), default=1))  # not by each
-        with ThreadPoolExecutor(threads) as pool:
-            ended = list(pool.map(lambda seeker: seeker(scene, 1), seekers.values()))
+        with ThreadPoolExecutor(look.threads) as pool:
+            ended = list(pool.map(lambda seeker: seeker(scene, 1, look.crowd), seekers.values()))
         return {
             home: Descended(one.poses @ seekers[home].fitting.away, one.zncc)
             for home, one in zip(seekers, ended, strict=True)
         }
 
-    def from_roots(self, scene: SceneLevels, roots: Poses) -> Judged:
-        """Pieces placed about guessed roots, the roots about the pieces, and the pieces again."""
+    def from_roots(self, scene: SceneLevels, roots: Poses, most: int = _HYPOTHESES) -> Judged:
+        """Pieces placed about guessed roots, the roots about the pieces, and the pieces again of the best."""
         hung, root = self.pieces.hung_on_root, self.pieces.tree.root
         placed = self.with_limbs(scene, Placed({root: roots}, {}), LOOSE)
         trust = {piece.home: information(placed.zncc[piece.home]) for piece in hung}
         told = sum(self.weights[home] * trust[home] for home in trust)
-        best = np.argsort(-np.asarray(told), kind="stable")[:_HYPOTHESES]
+        best = np.argsort(-np.asarray(told), kind="stable")[:most]
         sizes = self._sizes(scene, placed, trust)
         roots = settled(placed.frames, trust, hung, roots, sizes)[best]
         placed = Placed({root: roots}, {})
@@ -223,15 +244,24 @@ class Finder:
         return EUCLIDEAN if self.ranges.fixed else SIMILARITY
 
     def with_limbs(self, scene: SceneLevels, placed: Placed, tolerance: float = TIGHT) -> Placed:
-        """Every limb about the root, or about the limb that it hangs on."""
-        for piece in self.pieces.limbs:
-            fitting = self.fittings[piece.home]
-            placed = place(scene, placed, fitting, tolerance)
-            if piece.parent in self.fittings and piece.parent != self.pieces.tree.root:
-                lost = np.flatnonzero(~self._found(placed, piece.parent) & ~self._found(placed, piece.home))
-                beyond = place_beyond(scene, placed[lost], fitting, self.fittings[piece.parent])
-                told = np.flatnonzero(self._found(beyond, piece.home))
-                placed = placed.with_rows(lost[told], beyond[told])
+        """Every limb about the root, or about the limb or the group that it hangs on."""
+        for group, pieces in self.pieces.in_order:
+            fittings = [self.fittings[piece.home] for piece in pieces]
+            if group is not None:
+                placed = place_group(scene, placed, group, fittings, self.weights, tolerance)
+            elif pieces[0] is not self.pieces.body:
+                placed = self._with_limb(scene, placed, fittings[0], tolerance)
+        return placed
+
+    def _with_limb(self, scene: SceneLevels, placed: Placed, fitting: Fitting, tolerance: float) -> Placed:
+        """One limb, also where what it hangs on is hidden."""
+        piece = fitting.piece
+        placed = place(scene, placed, fitting, tolerance)
+        if piece.parent in self.fittings and piece.parent != self.pieces.tree.root:
+            lost = np.flatnonzero(~self._found(placed, piece.parent) & ~self._found(placed, piece.home))
+            beyond = place_beyond(scene, placed[lost], fitting, self.fittings[piece.parent])
+            told = np.flatnonzero(self._found(beyond, piece.home))
+            placed = placed.with_rows(lost[told], beyond[told])
         return placed
 
     def _found(self, placed: Placed, home: str) -> NDArray[np.bool_]:
@@ -240,32 +270,26 @@ class Finder:
 
     def judge(self, scene: SceneLevels, placed: Placed) -> Judged:
         """The score of each hypothesis, the best first."""
-        visible = {
-            piece.home: seen(
-                scene, self.fittings[piece.home].levels, placed.frames[piece.home] @ piece.carrier.rest
-            )
-            for piece in self.pieces.pieces
-        }
-        scores = score(placed.zncc, visible, self.weights)
+        visible, told = {}, {}
+        for piece in self.pieces.pieces:
+            fitting, home = self.fittings[piece.home], piece.home
+            poses = placed.frames[home] @ fitting.rest
+            visible[home] = seen(scene, fitting.levels, poses)
+            told[home] = evidence(scene, fitting, Descended(poses, placed.zncc[home]))
+        scores = score(told, visible, self.weights)
         order = np.argsort(-scores, kind="stable")
-        return Judged(placed, visible, scores)[order]
+        return Judged(placed, told, visible, scores)[order]
 
     def polish(self, scene: SceneLevels, judged: Judged) -> Judged:
         """The same hypotheses at full size, judged at the scale where they were before."""
         placed = judged.placed
-        for piece in self.pieces.pieces:
-            fitting, before = self.fittings[piece.home], placed.frames[piece.home]
-            zncc, limb = placed.zncc[piece.home], piece.parent != piece.home
-            if limb:
-                found = limb_at_rest(scene, fitting, placed.frames[piece.parent], before @ fitting.rest)
-            else:
-                found = body_at_rest(scene, fitting, self.motion, before @ fitting.rest)
-            frames = found.poses @ fitting.away
-            good = (found.zncc >= zncc - _WORSE) & (zncc > 0)
-            if limb:
-                good &= at_joint(piece, placed.frames[piece.parent], frames, TIGHT)
-            frames = np.where(good[:, None, None], frames, before)
-            placed = placed.with_piece(piece.home, frames, np.where(good, found.zncc, zncc))
+        for group, pieces in self.pieces.in_order:
+            if group is not None:
+                placed = carried(judged.placed, placed, group)
+            for piece in pieces:
+                placed = at_rest(scene, placed, self.fittings[piece.home], self.motion)
+            if group is not None:
+                placed, _ = with_group(placed, group, pieces, self.weights)
         return self.judge(scene, self._settled(placed))
 
     def _settled(self, placed: Placed) -> Placed:
@@ -276,6 +300,8 @@ class Finder:
         told = {p.home: self.weights[p.home] * information(placed.zncc[p.home]) for p in hung}
         trust = {home: np.where(weight >= FOUND, weight, 0.0) for home, weight in told.items()}
         roots = settled(placed.frames, trust, hung, placed.frames[root], scales(placed.frames[root]))
+        if len(hung) == 1 and self.pieces.body is None:  # nothing tells how it is turned: as it was drawn
+            roots = placed.frames[hung[0].home]
         seen = placed.zncc.get(root, np.full(len(placed), -1.0)) > 0
         roots = np.where(seen[:, None, None], placed.frames[root], roots)
         return replace(placed, frames={**placed.frames, root: roots})

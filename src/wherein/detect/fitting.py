@@ -1,8 +1,10 @@
 """How one piece is looked for: at which scales, from how many poses, and what of them lives on."""
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from wherein.search.levels import Descended, MotifLevels, SceneLevels, descend
 from wherein.search.screen import Kernels, Looks, peaks, screen
 from wherein.solve.schedule import Stage
 from wherein.template.pose import placed
+from wherein.template.tree import Matrix
 
 _POINTS, _SIDE, _PURE = 140, 5, 0.45
 """The least that a motif is reduced to for the first look: points, pixels across, and the share of its pixels
@@ -90,6 +93,11 @@ class Fitting:
         return 2 * math.degrees(math.atan2(BASIN * self.near, reach))
 
     @cached_property
+    def starts(self) -> Matrix:
+        """(T, 3, 3): turns about the joint from which a descent begins."""
+        return self.piece.starts(self.turn_step)
+
+    @cached_property
     def judged(self) -> int:
         """The scale at which the fit is judged: noise and blur matter less at half size than at full."""
         return min(2, coarsest(self.piece.motif, points=100))
@@ -126,11 +134,17 @@ class Seeker:
         motion = EUCLIDEAN if scale[0] == scale[1] else SIMILARITY
         return Seeker(fitting, kernels, motion)
 
-    def __call__(self, scene: SceneLevels, threads: int) -> Descended:
-        """Its likely poses (carrier pixels → scene), brought to rest at half size, the best first."""
+    def __call__(self, scene: SceneLevels, threads: int, crowd: int = 1) -> Descended:
+        """Its likely poses (carrier pixels → scene), brought to rest at half size, the best first.
+
+        Arguments:
+            scene: where to look.
+            threads: for the first look.
+            crowd: times as many as usual.
+        """
         motif, first = self.fitting.piece.motif, self.fitting.first
         maps = screen(scene.surface(first).scene, self.kernels, threads)
-        more = max(1.0, math.prod(scene.size) / _USUAL)
+        more = crowd * max(1.0, math.prod(scene.size) / _USUAL)
         spots, _ = peaks(maps, self.kernels, round(_SCREENED * more))
         centre = ((motif.width - 1) / 2, (motif.height - 1) / 2)
         starts = [placed(a, s, (x, y), centre) for x, y, a, s in spots]
@@ -154,14 +168,17 @@ def distinct(found: Descended, motif: Motif, count: int) -> Descended:
     near = max(1.5, 0.03 * math.hypot(motif.width, motif.height))
     spots = (poses @ np.array(((motif.width - 1) / 2, (motif.height - 1) / 2, 1.0)))[:, :2]
     directions = poses[:, :2, 0] / np.linalg.norm(poses[:, :2, 0], axis=1, keepdims=True)
-    same = np.abs(spots[:, None] - spots[None]).max(-1) < near
-    same &= directions @ directions.T > _SAME_DIRECTION
     kept: list[int] = []
-    for index in range(len(poses)):
+    # By cells of this side: those that are the same lie in the same cell or in one beside it.
+    cells: defaultdict[tuple[float, float], list[int]] = defaultdict(list)
+    for index, (column, row) in enumerate(np.floor(spots / near).tolist()):
         if len(kept) == count:
             break
-        if not same[index, kept].any():
+        beside = [k for i, j in product((-1, 0, 1), repeat=2) for k in cells.get((column + i, row + j), ())]
+        same = np.abs(spots[beside] - spots[index]).max(-1) < near
+        if not (same & (directions[beside] @ directions[index] > _SAME_DIRECTION)).any():
             kept.append(index)
+            cells[column, row].append(index)
     return Descended(poses[kept], zncc[kept])
 
 

@@ -26,14 +26,14 @@ def follow(finder: Finder, scene: SceneLevels, roots: Poses, enough: float) -> J
         enough: the score from which no more is looked for.
     """
     if finder.of_body is None:
-        return finder.from_roots(scene, roots)
+        return finder.from_roots(scene, roots, len(roots))
     fitting, root = finder.of_body.fitting, finder.pieces.tree.root
     found = _body_near(finder, scene, roots)
     placed = Placed({root: found.poses @ fitting.away}, {root: found.zncc})
     judged = finder.judge(scene, finder.with_limbs(scene, placed))
     if judged.scores.min(initial=1.0) >= enough or not finder.pieces.hung_on_root:
         return judged
-    return judged.and_also(finder.from_roots(scene, roots))
+    return judged.and_also(finder.from_roots(scene, roots, len(roots)))
 
 
 def _body_near(finder: Finder, scene: SceneLevels, roots: Poses) -> Descended:

@@ -26,7 +26,7 @@ def place_beyond(scene: SceneLevels, placed: Placed, fitting: Fitting, hidden: F
     """
     home, above = fitting.piece.home, hidden.piece
     held = placed.frames[above.parent]
-    tried = held[:, None] @ above.starts(hidden.turn_step)
+    tried = held[:, None] @ hidden.starts
     guesses = Placed({above.home: tried.reshape(-1, 3, 3)}, {})
     found = place(scene, guesses, fitting, LOOSE)
     best = found.zncc[home].reshape(tried.shape[:2]).argmax(1)

@@ -2,16 +2,18 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from dataclasses import dataclass
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.evidence import information
-from wherein.detect.pieces import Piece
-from wherein.detect.placing import _BEYOND
+from wherein.detect.pieces import Joint, Piece
+from wherein.detect.placing import BEYOND
+from wherein.detect.score import information
 from wherein.pyramid import Poses
 from wherein.search.levels import Descended
+from wherein.template.tree import Point
 
 _JOINT = 4.0
 """Canvas pixels by which the distance of two joints may be off."""
@@ -20,9 +22,14 @@ _ASTRAY = 1.5
 """Canvas pixels by which the joints of the others may be off under a root that one piece suggests: a thin
 part is not seen from further away."""
 
+_BLOCK = 256
+"""Poses of one piece that are held against all of another at a time: of a large scene there are thousands."""
+
 SURE, _SINGLES = 6.0, 2
 """Times the information of clutter from which one piece, or two that agree, are reason enough to look for the
 others; and how many poses of a piece are followed by themselves."""
+
+_Ends = tuple[NDArray[np.complex128], NDArray[np.complex128]]
 
 
 def from_pairs(
@@ -32,12 +39,15 @@ def from_pairs(
     scale: tuple[float, float],
     count: int,
     least: float = 0.0,
+    above: Mapping[str, Sequence[Joint]] | None = None,
 ) -> Poses:
     """Root frames on which the joints of two pieces agree, those with the most evidence first.
 
     The joints of pieces that hang on the root lie still on the canvas, so that two of them fix a similarity:
     the spikes of the paper's inner nodes, two at a time. It must have a scale within the range, and both
-    pieces must then be turned by no more than they may.
+    pieces must then be turned by no more than they may. Where there are groups that turn between a piece and
+    the root, its joint is asked for at every turn of the nearest; of two pieces of one group at rest only,
+    since how that is turned they cannot tell.
 
     Arguments:
         found: frames (canvas → scene) of every piece by home, and their ZNCC.
@@ -46,12 +56,17 @@ def from_pairs(
         scale: lowest and highest.
         count: how many at most.
         least: evidence that a pair must have, in units of what clutter gives a piece.
+        above: the groups between each piece and the root by home, the nearest first; None: there are none.
     """
     frames, told = [], []
+    above = above or {piece.home: () for piece in pieces}
     for a, b in combinations(pieces, 2):
-        pairs, evidence = _agreeing(a, b, found[a.home], found[b.home], weights, scale)
-        frames.append(pairs)
-        told.append(evidence)
+        together = above[a.home][:1] == above[b.home][:1]
+        of_a, of_b = (_anchors(piece, () if together else above[piece.home]) for piece in (a, b))
+        for at_a, at_b in product(of_a, of_b):
+            pairs, evidence = _agreeing(at_a, at_b, found[a.home], found[b.home], weights, scale)
+            frames.append(pairs)
+            told.append(evidence)
     if not frames:
         return np.zeros((0, 3, 3))
     every, evidence = np.concatenate(frames), np.concatenate(told)
@@ -81,29 +96,74 @@ def from_singles(
     return np.concatenate(roots)
 
 
+@dataclass(frozen=True)
+class _Anchor:
+    """A piece, where its joint lies on the root's canvas, and the degrees by which what it hangs on is turned
+    there."""
+
+    piece: Piece
+    joint: Point
+    held: float = 0.0
+
+
+def _anchors(piece: Piece, above: Sequence[Joint]) -> list[_Anchor]:
+    """At turns of the nearest group so close that the joint is never far from one."""
+    if not above:
+        return [_Anchor(piece, piece.joint)]
+    group = above[0]
+    step = 2 * math.degrees(math.atan2(_JOINT, max(math.dist(group.joint, piece.joint), 1.0)))
+    starts = group.starts(min(step, 2 * piece.turn + BEYOND))
+    joints = starts @ np.array((*piece.joint, 1.0))
+    held = np.degrees(np.arctan2(starts[:, 1, 0], starts[:, 0, 0]))
+    return [_Anchor(piece, (float(x), float(y)), float(t)) for (x, y, _), t in zip(joints, held, strict=True)]
+
+
 def _agreeing(
-    a: Piece,
-    b: Piece,
+    at_a: _Anchor,
+    at_b: _Anchor,
     of_a: Descended,
     of_b: Descended,
     weights: Mapping[str, float],
     scale: tuple[float, float],
 ) -> tuple[Poses, NDArray[np.float64]]:
-    joints = np.array(((*a.joint, 1.0), (*b.joint, 1.0)))
-    ends = _complex((of_a.poses @ joints[0])[:, :2])[:, None], _complex((of_b.poses @ joints[1])[:, :2])[None]
+    a, b = at_a.piece, at_b.piece
+    joints = np.array(((*at_a.joint, 1.0), (*at_b.joint, 1.0)))
+    ends = _ends(a, of_a), _ends(b, of_b)
     apart = complex(joints[1, 0] - joints[0, 0], joints[1, 1] - joints[0, 1])
     if abs(apart) < 2 * _JOINT:
         return np.zeros((0, 3, 3)), np.zeros(0)
+    tolerance = max(_JOINT, a.play + b.play) / abs(apart)
+    nearest, farthest = abs(apart) * scale[0] * (1 - tolerance), abs(apart) * scale[1] * (1 + tolerance)
+    of_a, of_b, ends = _at_distance(of_a, of_b, ends, nearest, farthest)
     linear = (ends[1] - ends[0]) / apart
-    size, tolerance = np.abs(linear), (max(_JOINT, a.play + b.play) + a.slack + b.slack) / abs(apart)
-    fits = (size > scale[0] * (1 - tolerance)) & (size < scale[1] * (1 + tolerance))
-    for piece, poses, axis in ((a, of_a.poses, 1), (b, of_b.poses, 0)):
-        turned = np.expand_dims(_complex(poses[:, :2, 0]), axis) / np.where(size > 0, linear, 1)
-        fits &= np.abs(np.degrees(np.angle(turned))) <= piece.turn + 2 * _BEYOND
-    told = weights[a.home] * information(of_a.zncc)[:, None] + weights[b.home] * information(of_b.zncc)[None]
+    size, fits = np.abs(linear), np.ones(len(linear), dtype=np.bool_)
+    for at, poses in ((at_a, of_a.poses), (at_b, of_b.poses)):
+        turned = _complex(poses[:, :2, 0]) / np.where(size > 0, linear, 1)
+        turned = turned * np.exp(-1j * math.radians(at.held))
+        fits &= np.abs(np.degrees(np.angle(turned))) <= at.piece.turn + 2 * BEYOND
+    told = weights[a.home] * information(of_a.zncc) + weights[b.home] * information(of_b.zncc)
     middle = (ends[0] + ends[1]) / 2
     kept = np.clip(size, *scale) * linear / np.where(size > 0, size, 1)
     return _frames(kept[fits], middle[fits], joints.mean(0)), told[fits]
+
+
+def _at_distance(
+    of_a: Descended, of_b: Descended, ends: _Ends, nearest: float, farthest: float
+) -> tuple[Descended, Descended, _Ends]:
+    """All pairs whose ends are so far apart, and the ends of each."""
+    first, second = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for begin in range(0, len(ends[0]), _BLOCK):
+        distance = np.abs(ends[1] - ends[0][begin : begin + _BLOCK, None])
+        rows, columns = np.nonzero((distance > nearest) & (distance < farthest))
+        first.append(rows + begin)
+        second.append(columns)
+    i, j = np.concatenate(first), np.concatenate(second)
+    return of_a[i], of_b[j], (ends[0][i], ends[1][j])
+
+
+def _ends(piece: Piece, found: Descended) -> NDArray[np.complex128]:
+    """Where each pose has the joint."""
+    return _complex((found.poses @ np.array((*piece.joint, 1.0)))[:, :2])
 
 
 def _complex(points: NDArray[np.float64]) -> NDArray[np.complex128]:
@@ -144,10 +204,11 @@ def settled(
     """Root frames from the joints of all pieces that were found, by weighted least squares.
 
     min Σ_k w_k |s R q_k + b − F_k q_k|² over rotation R and shift b, the scale s being given; the root that
-    was there before where fewer than two joints are known.
+    was there before where fewer than two joints are known. Of a piece in a group, q_k is the joint as the
+    group has turned it.
 
     Arguments:
-        frames: (H, 3, 3) by home, canvas → scene.
+        frames: (H, 3, 3) by home, canvas → scene; also of groups that pieces hang on.
         trust: w, (H,) by home.
         pieces: those that hang on the root.
         roots: before.
@@ -155,12 +216,15 @@ def settled(
     """
     joints = np.array([(*piece.joint, 1.0) for piece in pieces])
     ends = np.stack([_complex((frames[p.home] @ joints[k])[:, :2]) for k, p in enumerate(pieces)], 1)
+    away = np.linalg.inv(roots)
+    at = np.stack(
+        [_complex((away @ frames.get(p.parent, roots) @ joints[k])[:, :2]) for k, p in enumerate(pieces)], 1
+    )
     w = np.stack([trust[p.home] for p in pieces], 1)
     known = (w > 0).sum(1) > 1
     total = np.maximum(w.sum(1), 1e-12)
-    at = joints[:, 0] + 1j * joints[:, 1]
-    mean_at, mean_end = (w @ at) / total, (w * ends).sum(1) / total
-    off_at, off_end = at[None] - mean_at[:, None], ends - mean_end[:, None]
+    mean_at, mean_end = (w * at).sum(1) / total, (w * ends).sum(1) / total
+    off_at, off_end = at - mean_at[:, None], ends - mean_end[:, None]
     spread = (w * np.abs(off_at) ** 2).sum(1)
     known &= spread / total > _JOINT**2
     linear = (w * off_end * off_at.conj()).sum(1) / np.maximum(spread, 1e-12)

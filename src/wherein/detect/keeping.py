@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from wherein.detect.calibrate import VERSION, Calibration, Progress, calibrate, quiet
+from wherein.detect.calibrate import Progress, calibrate, quiet
+from wherein.detect.calibration import VERSION, Calibration
 from wherein.detect.finder import Range
 from wherein.detect.shelf import Shelf
-from wherein.detect.tuning.calibrate import REACH, calibrate_paper
+from wherein.detect.tuning.calibrate import calibrate_paper, within_reach
 from wherein.detect.tuning.record import VERSION as PAPER_VERSION
 from wherein.detect.tuning.record import PaperCalibration
 from wherein.template import Template
@@ -43,8 +44,8 @@ def keep(template: Template, made: Calibration) -> Path | None:
 def paper_calibration_for(
     template: Template, ranges: Range, progress: Progress | None = None
 ) -> PaperCalibration:
-    """The same for the paper's network, whose rotations end at `REACH`."""
-    within = Range(min(ranges.rotation, REACH))
+    """The same for the paper's network, as far as that reaches."""
+    within = within_reach(ranges)
     before = _PAPER.kept(template, within)
     if before is not None:
         return before[0]

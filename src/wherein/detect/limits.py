@@ -20,7 +20,7 @@ class Limits(BaseModel):
         scale: lowest and highest.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     rotation: float
     scale: tuple[float, float]

@@ -8,19 +8,24 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.detect.assemble import assemble, detection
-from wherein.detect.bands import Bands
-from wherein.detect.calibrate import Calibration, steps_of
+from wherein.detect.bands import LIKELY, Bands
+from wherein.detect.calibrate import steps_of
+from wherein.detect.calibration import Calibration
 from wherein.detect.detections import Detection
 from wherein.detect.exclusion import apart
-from wherein.detect.finder import Judged, Range
+from wherein.detect.finder import Judged, Look, Range
+from wherein.detect.first_look import Map, occurrence
 from wherein.detect.network import PaperNetwork
-from wherein.detect.occurrence import Map, occurrence
 from wherein.detect.paper import PaperDetection, PaperDetector
 from wherein.detect.threads import one_thread
 from wherein.pyramid import Poses
 from wherein.template import Template
 
 METHODS = ("fast", "paper")
+
+_MANY, _CROWD = 6, 64
+"""Finds from which on there may be more than were followed; and how many times as many are followed at most.
+"""
 
 PAPER_THRESHOLD = 0.5
 """Of ω_0 at its peak, where a spike that is surely there has 1, where nothing was measured."""
@@ -60,10 +65,20 @@ class ByPieces:
         steps = {home: steps_of(basin) for home, basin in calibration.basins.items()}
         self.bands = Bands(template, ranges, calibration.weights, steps)
         self.threshold, self.threads = threshold, threads
+        # With a low threshold more is told, but what is enough to stop looking stays what it was.
+        self.enough = max(threshold, calibration.threshold)
 
     def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> tuple[Detection, ...]:
         """The surest `count` instances."""
-        return self._told(self._everywhere(scene), count)
+        told = self._told(scene, self._everywhere(scene), count)
+        crowd = 1
+        while len(told) > _MANY * crowd and (count is None or len(told) < count) and crowd < _CROWD:
+            crowd *= 4
+            more = self._told(scene, self._everywhere(scene, crowd), count)
+            if len(more) <= len(told):
+                break
+            told = more
+        return told
 
     def follow(
         self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
@@ -76,17 +91,19 @@ class ByPieces:
             count: None: all.
             everywhere: look at all other places as well.
         """
-        found = self.bands.follow(scene, roots, self.threshold)
+        found = self.bands.follow(scene, roots, self.enough, LIKELY * self.threshold)
         if everywhere:
             found = found.and_also(self._everywhere(scene))
-        return self._told(found, count)
+        return self._told(scene, found, count)
 
-    def _everywhere(self, scene: Float[Tensor, "3 H W"]) -> Judged:
-        return self.bands(scene, self.threshold, self.threads or torch.get_num_threads())
+    def _everywhere(self, scene: Float[Tensor, "3 H W"], crowd: int = 1) -> Judged:
+        look = Look(self.enough, self.threads or torch.get_num_threads(), crowd)
+        return self.bands(scene, look, polished=LIKELY * self.threshold)
 
-    def _told(self, found: Judged, count: int | None) -> tuple[Detection, ...]:
+    def _told(self, scene: Float[Tensor, "3 H W"], found: Judged, count: int | None) -> tuple[Detection, ...]:
         judged = apart(self.bands.whole, found, self.threshold, count)
-        return tuple(assemble(self.bands.whole, judged, k) for k in range(len(judged.scores)))
+        others = self.bands.followers(scene, judged)
+        return tuple(assemble(self.bands.whole, judged, k, told) for k, told in enumerate(others))
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
         """The first look: ZNCC with the part's centre at each pixel."""

@@ -73,14 +73,17 @@ class PaperDetector:
     @torch.no_grad()
     def follow(self, seen: Traversal) -> list[PaperDetection]:
         """Detections in what the network saw."""
-        # A full spike of width σ0 is 1/(2πσ0²) high.
-        full = 2 * math.pi * float(self.network.log_sigma0.exp()) ** 2
-        places, heights = peaks(seen.map * full, self.threshold, self.apart)
+        places, heights = peaks(self.heights(seen), self.threshold, self.apart)
         found = (
             self._instance(seen, (float(x), float(y)), score)
             for (x, y), score in zip(places.tolist(), heights.tolist(), strict=True)
         )
         return [instance for instance in found if instance is not None]
+
+    def heights(self, seen: Traversal) -> Float[Tensor, "H W"]:
+        """ω_0 in units of a full spike, 2πσ0² ω_0: 1 where one surely is."""
+        sigma0 = self.network.log_sigma0.detach().exp()
+        return 2 * math.pi * sigma0**2 * seen.map
 
     def _instance(self, seen: Traversal, place: Point, score: float) -> PaperDetection | None:
         template = self.network.template

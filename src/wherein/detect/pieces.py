@@ -2,12 +2,12 @@
 
 A leaf is rigid with the nearest part above it that has a joint, or with the root. That part is the piece's
 *home*: the piece fixes the home's frame. A group with a joint but no rigid leaf of its own has no picture to
-be found by; the pieces below it get its freedom on top of their own.
+be found by: what hangs on it says how it is turned.
 """
 
 import math
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -30,37 +30,24 @@ LEAST_VISIBLE = 0.3
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
-    """Leaves that move as one.
+class Joint:
+    """What turns about a point of what it hangs on.
 
     Attributes:
-        home: the part whose frame they fix.
-        leaves: the one with the most texture first.
-        motif: the first leaf's, without what other parts cover at rest.
-        parent: the home of the piece that it hangs on; the root where there is none.
+        home: the part that turns.
+        parent: the home of the piece, or the group without a picture, that it hangs on; the root where there
+            is neither.
         joint: what it turns about, on the canvas.
         turn: how far it may turn, ± degrees.
-        slack: how far the joint itself may have moved with groups that have no picture, in canvas pixels.
         play: how far the joint may be from where it was drawn, in canvas pixels.
-        texture: of all leaves, Σ (x − x̄)² over mask and channels.
     """
 
     home: str
-    leaves: tuple[Part, ...]
-    motif: Motif
     parent: str
     joint: Point
     turn: float
-    slack: float
     play: float
-    texture: float
 
-    @property
-    def carrier(self) -> Part:
-        """The leaf that is fitted; the others follow."""
-        return self.leaves[0]
-
-    @cache  # noqa: B019, of a piece that lives as long as its detector
     def starts(self, step: float) -> Matrix:
         """(T, 3, 3): turns about the joint, no further than `step` degrees apart."""
         count = max(1, 1 + 2 * math.ceil(self.turn / step - 1e-9))
@@ -68,11 +55,38 @@ class Piece:
 
 
 @dataclass(frozen=True, eq=False)
+class Piece(Joint):
+    """Leaves that move as one.
+
+    Attributes:
+        leaves: the one with the most texture first.
+        motif: the first leaf's, without what other parts cover at rest.
+        texture: of all leaves, Σ (x − x̄)² over mask and channels.
+    """
+
+    leaves: tuple[Part, ...]
+    motif: Motif
+    texture: float
+
+    @property
+    def carrier(self) -> Part:
+        """The leaf that is fitted; the others follow."""
+        return self.leaves[0]
+
+
+@dataclass(frozen=True, eq=False)
 class Pieces:
-    """All pieces of a template, parents before children."""
+    """All pieces of a template and the groups between them, parents before children.
+
+    Attributes:
+        tree: the parts.
+        pieces: what moves as one.
+        groups: what turns but has no picture of its own.
+    """
 
     tree: Tree
     pieces: tuple[Piece, ...]
+    groups: tuple[Joint, ...]
 
     @staticmethod
     def of(template: Template) -> "Pieces":
@@ -82,8 +96,9 @@ class Pieces:
         for name in tree:
             if tree[name].motif is not None:
                 homes.setdefault(_home(tree, name), []).append(tree[name])
-        ordered = [name for name in tree if name in homes]
-        return Pieces(tree, tuple(_piece(template, name, homes[name], homes) for name in ordered))
+        pieces = tuple(_piece(template, name, homes[name]) for name in tree if name in homes)
+        bare = (name for name in tree if tree[name].moves and name not in homes)
+        return Pieces(tree, pieces, tuple(_joint(template, name) for name in bare))
 
     @cached_property
     def body(self) -> Piece | None:
@@ -97,8 +112,35 @@ class Pieces:
 
     @cached_property
     def hung_on_root(self) -> tuple[Piece, ...]:
-        """Limbs whose joints keep their place relative to the root, or nearly."""
-        return tuple(piece for piece in self.limbs if piece.parent == self.tree.root)
+        """Limbs whose joints keep their place relative to the root, but for groups that turn."""
+        return tuple(piece for piece in self.limbs if self._held_by(piece) == self.tree.root)
+
+    @cached_property
+    def in_order(self) -> tuple[tuple[Joint | None, tuple[Piece, ...]], ...]:
+        """Groups with the pieces that hang on each, and before, between and after them the other pieces one
+        by one with no group: what they hang on always comes first."""
+        groups = {group.home: group for group in self.groups}
+        single = {piece.home: piece for piece in self.pieces if piece.parent not in groups}
+        ordered: list[tuple[Joint | None, tuple[Piece, ...]]] = []
+        for name in self.tree:
+            if name in groups:
+                ordered.append((groups[name], tuple(p for p in self.pieces if p.parent == name)))
+            elif name in single:
+                ordered.append((None, (single[name],)))
+        return tuple(ordered)
+
+    def groups_above(self, piece: Piece) -> tuple[Joint, ...]:
+        """The groups between a piece and the next piece above it, or the root; the nearest first."""
+        groups, above = {group.home: group for group in self.groups}, []
+        name = piece.parent
+        while name in groups:
+            above.append(groups[name])
+            name = groups[name].parent
+        return tuple(above)
+
+    def _held_by(self, piece: Piece) -> str:
+        above = self.groups_above(piece)
+        return above[-1].parent if above else piece.parent
 
 
 def _home(tree: Tree, name: str) -> str:
@@ -108,22 +150,23 @@ def _home(tree: Tree, name: str) -> str:
     return part.name
 
 
-def _piece(template: Template, home: str, leaves: list[Part], homes: dict[str, list[Part]]) -> Piece:
-    tree = template.parts
+def _piece(template: Template, home: str, leaves: list[Part]) -> Piece:
     leaves = sorted(leaves, key=_texture, reverse=True)
-    part, turn, slack = tree[home], tree[home].turn if tree[home].moves else 0.0, 0.0
-    above = part.parent
-    while above is not None and above not in homes and above != tree.root:
-        group = tree[above]
-        if group.moves:
-            reach = math.dist(group.joint, part.joint)
-            slack += 2 * math.sin(math.radians(min(group.turn, 90.0)) / 2) * reach
-            turn += group.turn
-        above = group.parent
-    texture = sum(_texture(leaf) for leaf in leaves)
-    motif = visible(template, leaves[0].name)
-    play, turn = _PLAY * math.hypot(*template.size), min(turn, 180.0)
-    return Piece(home, tuple(leaves), motif, above or home, part.joint, turn, slack, play, texture)
+    motif, texture = visible(template, leaves[0].name), sum(_texture(leaf) for leaf in leaves)
+    at = _joint(template, home)
+    return Piece(at.home, at.parent, at.joint, at.turn, at.play, tuple(leaves), motif, texture)
+
+
+def _joint(template: Template, home: str) -> Joint:
+    """The joint of a part: it hangs on the next part above that moves."""
+    tree, part = template.parts, template.parts[home]
+    return Joint(
+        home=home,
+        parent=home if part.parent is None else _home(tree, part.parent),
+        joint=part.joint,
+        turn=min(part.turn, 180.0) if part.moves else 0.0,
+        play=_PLAY * math.hypot(*template.size),
+    )
 
 
 def visible(template: Template, name: str) -> Motif:

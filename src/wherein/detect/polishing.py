@@ -10,7 +10,7 @@ of three.
 import numpy as np
 
 from wherein.detect.fitting import EUCLIDEAN, Fitting, covered, despite_covers
-from wherein.detect.placing import astray, turns
+from wherein.detect.placing import TIGHT, Placed, astray, at_joint, turns
 from wherein.motion import Motion
 from wherein.pyramid import Poses
 from wherein.search.levels import Descended, SceneLevels, descend
@@ -19,11 +19,37 @@ from wherein.template.pose import rotations
 
 _FULL, _LOOK = Stage(1, 30, tolerance=1e-3), Stage(1, 0)
 
+_WORSE = 0.02
+"""ZNCC where it is judged that a pose may lose on its way to rest at full size."""
+
 _TURNS = (2.0, 0.7, 0.2)
 """Degrees between three looks about the joint, through which a parabola is laid, one after the other."""
 
 _OBJECTS = 0.004
 """ZNCC that a pose may lose by keeping to its joint exactly."""
+
+
+def at_rest(scene: SceneLevels, placed: Placed, fitting: Fitting, motion: Motion) -> Placed:
+    """The same hypotheses with one piece at full size, where that is no worse.
+
+    Arguments:
+        scene: where it is.
+        placed: with the piece, and what it hangs on.
+        fitting: the piece.
+        motion: of the body.
+    """
+    piece, before = fitting.piece, placed.frames[fitting.piece.home]
+    zncc, limb = placed.zncc[piece.home], piece.parent != piece.home
+    if limb:
+        found = limb_at_rest(scene, fitting, placed.frames[piece.parent], before @ fitting.rest)
+    else:
+        found = body_at_rest(scene, fitting, motion, before @ fitting.rest)
+    frames = found.poses @ fitting.away
+    good = (found.zncc >= zncc - _WORSE) & (zncc > 0)
+    if limb:
+        good &= at_joint(piece, placed.frames[piece.parent], frames, TIGHT)
+    frames = np.where(good[:, None, None], frames, before)
+    return placed.with_piece(piece.home, frames, np.where(good, found.zncc, zncc))
 
 
 def body_at_rest(scene: SceneLevels, fitting: Fitting, motion: Motion, poses: Poses) -> Descended:
@@ -55,8 +81,6 @@ def _by_the_joint(scene: SceneLevels, fitting: Fitting, parents: Poses, plain: D
     robust = despite_covers(scene, fitting, EUCLIDEAN, _FULL, plain)
     off = [astray(piece, parents, found.poses @ fitting.away) for found in (plain, robust)]
     free = np.where((off[0] < off[1])[:, None, None], plain.poses, robust.poses)
-    if piece.slack:  # a joint that is not known to be anywhere
-        return free
     hinged = _hinged(scene, fitting, parents, free)
     told = [descend(scene, fitting.levels, EUCLIDEAN, _LOOK, found).zncc for found in (hinged, free)]
     return np.where((told[0] >= told[1] - _OBJECTS)[:, None, None], hinged, free)

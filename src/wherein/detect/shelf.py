@@ -1,9 +1,7 @@
 """A file with what was measured for a template: beside it, or in the user's cache where that fails."""
 
 import json
-import os
 import stat
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -13,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from wherein.caching import cache_folder
 from wherein.detect.finder import Range
 from wherein.template import Template
+from wherein.whole import whole
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 """Ours, in which nothing is written: the demo's template lies there."""
@@ -27,12 +26,17 @@ class Record(BaseModel):
         rotation, scale: the range.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     version: int
     fingerprint: str
     rotation: float
     scale: tuple[float, float]
+
+    def serves(self, template: Template, ranges: Range) -> bool:
+        """Whether it was made for this template and this range of poses."""
+        asked = ranges.rotation, ranges.scale
+        return self.fingerprint == template.fingerprint and (self.rotation, self.scale) == asked
 
 
 Kind = TypeVar("Kind", bound=Record)
@@ -61,20 +65,13 @@ class Shelf(Generic[Kind]):
         """What is kept for a template and a range of poses, and the file; None: there is nothing."""
         for place in self._places(template):
             for known in self._read(place):
-                if self._fits(known, template, ranges):
+                if known.version == self.version and known.serves(template, ranges):
                     return known, place
         return None
 
     def keep(self, template: Template, made: Kind) -> Path | None:
         """Keep a record in place of the one for the same range; in which file, None if in none."""
         return next((place for place in self._places(template) if self._keep(place, made)), None)
-
-    def _fits(self, known: Kind, template: Template, ranges: Range) -> bool:
-        return (
-            known.version == self.version
-            and known.fingerprint == template.fingerprint
-            and (known.rotation, known.scale) == (ranges.rotation, ranges.scale)
-        )
 
     def _places(self, template: Template) -> list[Path]:
         """Where it may lie, in the order in which to look."""
@@ -90,7 +87,7 @@ class Shelf(Generic[Kind]):
         try:
             records = json.loads(place.read_text(encoding="utf-8"))
             return [self.kind.model_validate(record) for record in records]
-        except (OSError, ValueError, TypeError, ValidationError):
+        except (OSError, ValueError, TypeError, RecursionError, ValidationError):
             return []
 
     def _keep(self, place: Path, made: Kind) -> bool:
@@ -102,11 +99,8 @@ class Shelf(Generic[Kind]):
             place.parent.mkdir(parents=True, exist_ok=True)
             if not place.parent.stat().st_mode & stat.S_IWUSR:
                 return False  # marked as not to be written, which for root is a request
-            handle, partial = tempfile.mkstemp(dir=place.parent, prefix=".calibration-", suffix=".tmp")
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text + "\n")
-            Path(partial).chmod(0o644)
-            Path(partial).replace(place)
+            with whole(place) as partial:
+                partial.write_text(text + "\n", encoding="utf-8")
         except OSError:
             return False
         return True

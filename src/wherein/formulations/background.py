@@ -10,7 +10,7 @@ from wherein.formulations.base import QuadraticFormulation, Taps, taps_of
 from wherein.formulations.robust import Robust
 from wherein.images.gaussian import Sigma, blur, radius_of, value_of
 from wherein.images.motif import Motif
-from wherein.warp import KEYS, Surface
+from wherein.warp import KEYS, Relief, Surface
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class WithBackground:
         a: of the cubic kernel.
         taps: a filter to use in place of g_σ², odd and symmetric (it can be learned).
         robust: trust pixels as far as they fit, for a motif that is partly hidden; None: all alike.
+        relief: interpolate Dy as a picture (see `wherein.warp.Relief`): for smooth scenes, less work.
     """
 
     sigma: Sigma = 5.0
@@ -39,6 +40,7 @@ class WithBackground:
     a: float = KEYS
     taps: Taps | None = None
     robust: Robust | None = None
+    relief: bool = False
 
     def bind(self, scene: Float[Tensor, "*S C H W"], motif: Motif) -> "BackgroundFormulation":
         """This cost for a scene and a motif."""
@@ -51,7 +53,8 @@ class BackgroundFormulation(QuadraticFormulation):
     def __init__(self, settings: WithBackground, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
         pad = radius_of(settings.sigma, settings.reach)
         taps = taps_of(settings.sigma, settings.taps, motif.pixels)
-        super().__init__(Surface(scene, settings.a), motif, pad, settings.lighting, settings.robust, taps)
+        surface = (Relief if settings.relief else Surface)(scene, settings.a)
+        super().__init__(surface, motif, pad, settings.lighting, settings.robust, taps)
         self._coarse = settings.spread**0.5 * settings.sigma
         self._around = 1 - self.motif.mask
         reach = value_of(settings.sigma) * settings.dilation

@@ -38,13 +38,16 @@ FAINT = 0.1
 
 @dataclass
 class Tally:
-    """How many pictures were interpolated and convolved, the currency of the paper's Figure 1."""
+    """How many pictures were interpolated and convolved, the currency of the paper's Figure 1.
 
-    interpolations: int = 0
-    convolutions: int = 0
+    A part of a picture counts as that part.
+    """
+
+    interpolations: float = 0
+    convolutions: float = 0
 
     @property
-    def operations(self) -> int:
+    def operations(self) -> float:
         """Both together: what the paper calls convolution-like operations."""
         return self.interpolations + self.convolutions
 

@@ -6,6 +6,7 @@ amplitude of a spike carries information.
 """
 
 import math
+from functools import cache
 
 import torch
 import torch.nn.functional as F
@@ -15,6 +16,10 @@ from torch import Tensor
 from wherein.errors import require
 
 Sigma = float | Float[Tensor, ""]
+
+_DENSE = 20
+"""Height and width of a picture, over the filter's length, below which filtering it is multiplying by two
+band matrices: a CPU multiplies matrices twenty times faster than it convolves by one row."""
 
 
 def value_of(sigma: Sigma) -> float:
@@ -102,10 +107,24 @@ def separable(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, " K"]) -> Fl
     radius = taps.numel() // 2
     if radius == 0:
         return picture * taps
-    planes = picture.reshape(-1, 1, *picture.shape[-2:])
+    height, width = picture.shape[-2:]
+    if height + width < _DENSE * taps.numel():
+        planes = picture.reshape(-1, height, width)
+        # Plane by plane: the rounding of one large product would depend on how many there are.
+        rows, columns = (_band(taps, size).expand(len(planes), -1, -1) for size in (height, width))
+        return (rows.bmm(planes).bmm(columns)).reshape(picture.shape)
+    planes = picture.reshape(-1, 1, height, width)
     planes = F.conv2d(planes, taps[None, None, :, None], padding=(radius, 0))
     planes = F.conv2d(planes, taps[None, None, None, :], padding=(0, radius))
     return planes.reshape(picture.shape)
+
+
+def _band(taps: Float[Tensor, " K"], size: int) -> Float[Tensor, "N N"]:
+    """The filter along an axis of that size as a matrix, T_ij = taps_(i − j); symmetric, as the taps are."""
+    radius = taps.numel() // 2
+    room = size - 1 - radius
+    line = F.pad(taps, (room, room)) if room >= 0 else taps[-room:room]
+    return line.unfold(0, size, 1).flip(0)
 
 
 def convolve_full(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, "*b k l"]) -> Float[Tensor, "*c h w"]:
@@ -115,9 +134,10 @@ def convolve_full(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, "*b k l"
         picture: any number of planes.
         taps: one filter, or one for each plane along leading dimensions that broadcast.
     """
-    size = tuple(n + k - 1 for n, k in zip(picture.shape[-2:], taps.shape[-2:], strict=True))
+    h, w = (n + k - 1 for n, k in zip(picture.shape[-2:], taps.shape[-2:], strict=True))
+    size = _quick_length(h), _quick_length(w)
     spectrum = torch.fft.rfft2(picture, size) * torch.fft.rfft2(taps, size)
-    return torch.fft.irfft2(spectrum, size)
+    return torch.fft.irfft2(spectrum, size)[..., :h, :w]
 
 
 def correlate_valid(
@@ -126,5 +146,27 @@ def correlate_valid(
     """The adjoint of `convolve_full` in either of its arguments: H = h − k + 1, W = w − l + 1."""
     h, w = picture.shape[-2:]
     k, l = taps.shape[-2:]  # noqa: E741 (rows and columns of the filter)
-    spectrum = torch.fft.rfft2(picture) * torch.fft.rfft2(taps, (h, w)).conj()
-    return torch.fft.irfft2(spectrum, (h, w))[..., : h - k + 1, : w - l + 1]
+    size = _quick_length(h), _quick_length(w)
+    spectrum = torch.fft.rfft2(picture, size) * torch.fft.rfft2(taps, size).conj()
+    return torch.fft.irfft2(spectrum, size)[..., : h - k + 1, : w - l + 1]
+
+
+@cache
+def _quick_length(least: int) -> int:
+    """The next length with no prime factor above 5, at which an FFT takes a fifth of the time of a prime.
+
+    >>> [_quick_length(n) for n in (1, 7, 347, 1633)]
+    [1, 8, 360, 1728]
+    """
+    length = least
+    while _rest(length) > 1:
+        length += 1
+    return length
+
+
+def _rest(length: int) -> int:
+    """What is left of a number without its factors 2, 3 and 5."""
+    for factor in (2, 3, 5):
+        while length % factor == 0:
+            length //= factor
+    return length

@@ -1,7 +1,7 @@
 """What will make a template hard to find: every check, its limit, and what to do about it.
 
 Only what is fitted is asked for size and texture: of the leaves that move as one, that with the most
-texture. The others follow it.
+texture. The others follow it, and are looked at in the end.
 """
 
 from collections.abc import Callable, Iterator
@@ -218,8 +218,8 @@ def _large(subject: _Subject) -> Iterator[Finding]:
     if size > max(SIZE):
         yield Finding(
             *(NOTE, "large", None, size, max(SIZE), "pixels"),
-            f"it is {size} pixels large; looking for it takes the longer, and it is calibrated on scenes of "
-            f"{SIZE[0]} × {SIZE[1]}, into which it does not fit",
+            f"it is {size} pixels large; looking for it takes the longer, and what its scores stand for is "
+            "measured at a part of its size",
             "reduce the picture and the scenes alike, where half the exactness will do",
         )
 

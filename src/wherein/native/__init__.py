@@ -17,10 +17,12 @@ from wherein.native import build
 CHANNELS = 4
 """The most channels that the C takes."""
 
+_Counts = Int[Tensor, " B"]
+
 _I, _L, _F, _P = ctypes.c_int, ctypes.c_int64, ctypes.c_float, ctypes.c_void_p
 _PICTURE = (_P, _L, _L, _I, _I, _I)
 _SIGNATURES = {
-    "wherein_align": (*_PICTURE, _P, _P, _I, _I, _P, _F, _P, _I, _I, _P, _P, _P, _P),
+    "wherein_align": (*_PICTURE, _P, _P, _I, _I, _P, _F, _P, _I, _I, _P, _P, _P, _P, _P),
     "wherein_motif_side": (*_PICTURE, _P, _L, _I, _I, _P),
     "wherein_pool": (*_PICTURE, _I, _P),
     "wherein_screen": (*_PICTURE, _P, _P, _P, _I, _I, _F, _P, _P),
@@ -82,7 +84,7 @@ def align(
     poses: Float[Tensor, "B 3 3"],
     steps: int,
     rules: Rules,
-) -> tuple[Float[Tensor, "B 3 3"], Float[Tensor, " B"], Int[Tensor, " B"], Int[Tensor, " B"]]:
+) -> tuple[Float[Tensor, "B 3 3"], Float[Tensor, " B"], _Counts, _Counts, _Counts]:
     """`gauss_newton` of a `CorrelationObjective`.
 
     Arguments:
@@ -93,7 +95,7 @@ def align(
         rules: of the damping and of the objective.
 
     Returns:
-        Poses, costs, steps taken and the statuses' numbers.
+        Poses, costs, steps taken, looks at the cost and the statuses' numbers.
     """
     points, known, unit, radius = side
     # As C wants them, and as `motif_side` left them: no copies then.
@@ -103,16 +105,16 @@ def align(
         *_rows(unit, scene),
     )
     found, batch = poses.clone(memory_format=torch.contiguous_format), len(poses)
-    cost, taken = found.new_empty(batch), found.new_empty(batch, dtype=torch.int64)
+    cost, (taken, looks) = found.new_empty(batch), found.new_empty(2, batch, dtype=torch.int64)
     status = found.new_empty(batch, dtype=torch.int32)
     _call(
         "wherein_align",
         *_picture(scene),
         *(points.data_ptr(), known.data_ptr(), points.shape[1], len(unit), unit.data_ptr(), radius),
         *(found.data_ptr(), batch, steps, (ctypes.c_double * len(rules))(*rules)),
-        *(cost.data_ptr(), taken.data_ptr(), status.data_ptr()),
+        *(cost.data_ptr(), taken.data_ptr(), looks.data_ptr(), status.data_ptr()),
     )
-    return found, cost, taken, status
+    return found, cost, taken, looks, status
 
 
 def motif_side(

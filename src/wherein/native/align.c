@@ -116,12 +116,13 @@ static void move(const Motif *m, double longest, const double F[9], const double
 }
 
 /* Damped Gauss–Newton of one pose, in place. */
-static int descend(const Problem *p, int steps, double F[9], double *cost, int64_t *taken)
+static int descend(const Problem *p, int steps, double F[9], double *cost, int64_t *taken, int64_t *looks)
 {
     const Rules *rules = &p->rules;
     Model here, there;
     double mu = rules->start, step[SIZE], ahead[9];
     *taken = 0;
+    *looks = 1;
     linearise(p, F, &here);
     *cost = here.cost;
     if (!isfinite(here.cost))
@@ -130,6 +131,7 @@ static int descend(const Problem *p, int steps, double F[9], double *cost, int64
         double length = damped_step(&here, p->motif.size, mu, step);
         move(&p->motif, rules->longest_step, F, step, length, ahead);
         linearise(p, ahead, &there);
+        ++*looks;
         int better = there.cost <= here.cost * (1 + rules->slack) + rules->noise;
         if (better) {
             memcpy(F, ahead, sizeof ahead);
@@ -168,7 +170,8 @@ static int prepare(Problem *p)
 /* gauss_newton() for B poses (B, 3, 3), in place; steps = 0 only looks at the cost. 0, or −1 without memory. */
 int wherein_align(const float *pixels, int64_t plane, int64_t row, int channels, int height, int width,
                   const float *points, const float *known, int n, int size, const float *unit, float radius,
-                  float *poses, int B, int steps, const Rules *rules, float *cost, int64_t *taken, int32_t *status)
+                  float *poses, int B, int steps, const Rules *rules, float *cost, int64_t *taken,
+                  int64_t *looks, int32_t *status)
 {
     Problem p = {.scene = {pixels, plane, row, channels, height, width},
                  .motif = {points, known, n, size, unit, radius},
@@ -182,10 +185,10 @@ int wherein_align(const float *pixels, int64_t plane, int64_t row, int channels,
             number = number && isfinite(F[i]);
         }
         if (!number) {
-            cost[b] = INFINITY, taken[b] = 0, status[b] = DIVERGED;
+            cost[b] = INFINITY, taken[b] = 0, looks[b] = 1, status[b] = DIVERGED;
             continue;
         }
-        status[b] = descend(&p, steps, F, &reached, &taken[b]);
+        status[b] = descend(&p, steps, F, &reached, &taken[b], &looks[b]);
         cost[b] = reached;
         for (int i = 0; i < 9; i++)
             poses[9 * b + i] = F[i];

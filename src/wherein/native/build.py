@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 from wherein import caching
+from wherein.whole import whole
 
 SOURCES = tuple(sorted(path for path in Path(__file__).parent.iterdir() if path.suffix in (".c", ".h")))
 
@@ -70,26 +71,21 @@ def _open(command: list[str], library: Path) -> ctypes.CDLL:
 
 
 def _compile(command: list[str], library: Path) -> None:
-    """Under another name first: two processes that come at once each put a whole file in place."""
-    handle, partial = tempfile.mkstemp(dir=library.parent, prefix=library.stem, suffix=".tmp")
-    os.close(handle)
+    """Two processes that come at once each put a whole file in place."""
     sources = [str(source) for source in SOURCES if source.suffix == ".c"]
-    try:
+    with whole(library) as partial:
         for tuning in _TUNINGS:
             result = subprocess.run(
-                [*command, *_FLAGS, *tuning, "-o", partial, *sources, "-lm"],
+                [*command, *_FLAGS, *tuning, "-o", str(partial), *sources, "-lm"],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=_SECONDS,
                 check=False,
             )
-            if result.returncode == 0 and Path(partial).stat().st_size:
-                Path(partial).replace(library)
+            if result.returncode == 0 and partial.stat().st_size:
                 return
         words = result.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
         raise UnavailableError(f"{command[0]} failed: {words[0]}")
-    finally:
-        Path(partial).unlink(missing_ok=True)
 
 
 def compiler() -> list[str]:

@@ -24,8 +24,8 @@ from wherein.report.markup import number, text
 from wherein.report.parts import PageParts
 from wherein.report.scene import SceneWriter
 from wherein.report.stage import rules
-from wherein.report.whole import whole
 from wherein.template import Template
+from wherein.whole import whole
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """Nothing is fetched, run or sent: style and pictures are in the page itself."""

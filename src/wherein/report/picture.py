@@ -10,6 +10,7 @@ from PIL import Image, ImageDraw
 from torch import Tensor
 
 from wherein.images.motif import Motif
+from wherein.images.outline import outline
 from wherein.motion.field import lattice, transform
 from wherein.warp import warp
 
@@ -29,20 +30,11 @@ def homogeneous(matrix: Matrix) -> Float[Tensor, "3 3"]:
     return torch.from_numpy(np.ascontiguousarray(full, dtype=np.float64))
 
 
-def outline(motif: Motif) -> Float[Tensor, "N 2"]:
-    """A polygon around the motif: the convex hull of its support, by its extreme points in 72 directions."""
-    rows, columns = torch.nonzero(motif.mask > 0.5, as_tuple=True)
-    points = torch.stack((columns, rows), -1).double().cpu()
-    angles = torch.arange(72, dtype=points.dtype, device=points.device) * (2 * torch.pi / 72)
-    farthest = (points @ torch.stack((angles.cos(), angles.sin()))).argmax(0)
-    return points[torch.unique_consecutive(farthest)]
-
-
 def draw_outline(
     image: Image.Image, motif: Motif, matrix: Matrix, color: tuple[int, int, int], width: int = 3
 ) -> None:
     """Draw the motif's outline, moved by `matrix`, onto the image."""
-    moved = transform(homogeneous(matrix), outline(motif))
+    moved = transform(homogeneous(matrix), torch.from_numpy(outline(motif)))
     corners = [(float(x), float(y)) for x, y in moved]
     ImageDraw.Draw(image).line([*corners, *corners[:2]], fill=color, width=width, joint="curve")
 

@@ -160,7 +160,7 @@ def screen(scene: Float[Tensor, "C H W"], kernels: Kernels, threads: int = 1) ->
     margin = kernels.radius // 2
     pad = kernels.radius + margin
     plane = torch.einsum("chw,c->hw", scene, kernels.tint)[None]
-    plane -= plane.mean()
+    plane -= float(plane.numpy().mean(dtype=np.float64))  # torch's depends on its threads in the last bit
     padded = F.pad(torch.cat((plane, plane.square())), (pad, pad + _SPAN, pad, pad))
     height, width = scene.shape[-2] + 2 * margin, scene.shape[-1] + 2 * margin
     sectors = _sectors(len(kernels.values))
@@ -214,10 +214,16 @@ def _zncc_map(spectrum: Tensor, places: Tensor, values: Tensor, size: tuple[int,
     planes[:-1, y, x] = values
     planes[-1, y, x] = 1.0
     kernel = torch.fft.rfft2(planes).conj()
-    overlap = torch.fft.irfft2((spectrum[:-1] * kernel[:-1]).sum(0), s=size)
-    sums = torch.fft.irfft2(spectrum * kernel[-1], s=size)
+    overlap = torch.fft.irfft2(_product(spectrum[:-1], kernel[:-1]).sum(0), s=size)
+    sums = torch.fft.irfft2(_product(spectrum, kernel[-1]), s=size)
     energy = sums[-1] - sums[:-1].square().sum(0) / n
     return overlap / energy.clamp_min(LEAST_VARIANCE * n * channels).sqrt()
+
+
+def _product(a: Tensor, b: Tensor) -> Tensor:
+    """a · b of complex numbers, step by step: torch fuses the steps, but for the last few numbers of each
+    thread's share, so that bits would depend on the number of threads."""
+    return torch.complex(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real)
 
 
 def _summits(values: Float[Tensor, "H W"]) -> Bool[Tensor, "H W"]:

@@ -2,7 +2,7 @@
 
 from wherein.solve.align import align
 from wherein.solve.gauss_newton import Damping, gauss_newton
-from wherein.solve.proximal import Step, proximal_gradient
+from wherein.solve.proximal import Step, proximal_gradient, proximal_step
 from wherein.solve.result import Solution, Status
 from wherein.solve.unroll import GaussNewtonLayers, ProximalLayers, Unrolled, UnrolledStage, Unrolling
 
@@ -19,4 +19,5 @@ __all__ = [
     "align",
     "gauss_newton",
     "proximal_gradient",
+    "proximal_step",
 ]

@@ -30,7 +30,7 @@ def align(
         return gauss_newton(objective, start, steps, damping, tolerance)
     here = objective.linearise(start)
     none = torch.zeros_like(here.cost, dtype=torch.int64)
-    return Solution(start, here.cost, statuses(objective, start, here, rested=none.bool()), none)
+    return Solution(start, here.cost, statuses(objective, start, here, rested=none.bool()), none, none + 1)
 
 
 def _in_c(objective: CorrelationObjective, start: Variables, damping: Damping) -> bool:
@@ -51,14 +51,14 @@ def _align_in_c(
     objective: CorrelationObjective, start: Variables, steps: int, damping: Damping, tolerance: float
 ) -> Solution:
     side = objective.side
-    pose, cost, taken, status = native.align(
+    pose, cost, taken, looks, status = native.align(
         objective.surface.scene,
         (side.points, side.known, side.unit, float(side.radius)),
         start.pose,
         steps,
         _rules(objective, damping, tolerance),
     )
-    return Solution(Variables(pose), cost, tuple(map(Status, status.tolist())), taken)
+    return Solution(Variables(pose), cost, tuple(map(Status, status.tolist())), taken, looks)
 
 
 def _rules(objective: CorrelationObjective, damping: Damping, tolerance: float) -> native.Rules:

@@ -48,11 +48,13 @@ def gauss_newton(
     mu = torch.zeros_like(here.cost) + damping.start
     failed = ~(here.cost.isfinite() & at.pose.flatten(1).isfinite().all(1))
     done, taken = torch.zeros_like(failed), torch.zeros_like(failed, dtype=torch.int64)
+    looks = torch.ones_like(taken)
     costs = [here.cost]
     for _ in range(steps):
         step = damped_step(here, mu)
         ahead = _relax_background(objective.move(at, step), here)
         there = objective.linearise(ahead)
+        looks += ~(done | failed)
         allowed = here.cost * (1 + objective.slack) + objective.noise
         better = (there.cost <= allowed) & ~done & ~failed
         # A step too short to matter settles the item, whether it was accepted or not.
@@ -65,7 +67,7 @@ def gauss_newton(
         if tolerance > 0 and bool((done | failed).all()):
             break
     status = statuses(objective, at, here, done)
-    return Solution(at, here.cost, status, taken, tuple(costs) if history else ())
+    return Solution(at, here.cost, status, taken, looks, tuple(costs) if history else ())
 
 
 def damped_step(here: Evaluation, mu: Float[Tensor, "B"]) -> Float[Tensor, "B P"]:

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.errors import require
-from wherein.formulations import Objective, Variables
+from wherein.formulations import Evaluation, Objective, Variables
 from wherein.solve.result import Solution, statuses
 
 
@@ -18,11 +18,12 @@ class Step:
 
     Arguments:
         pose: a number, or one for each component of the pose.
-        background: of the background model. Its gradient is 1-Lipschitz, so 1 is safe.
+        background: of the background model, one for each item where they differ. Its gradient is 1-Lipschitz,
+            so 1 is safe.
     """
 
     pose: float | Float[Tensor, "..."]
-    background: float | Float[Tensor, ""] = 1.0
+    background: float | Float[Tensor, "..."] = 1.0
 
 
 def proximal_gradient(
@@ -54,7 +55,7 @@ def proximal_gradient(
         # Without a number there is no step: it would reach the other items' gradients as NaN times zero.
         number = found.cost.isfinite() & found.gradient.flatten(1).isfinite().all(1)
         gradient = torch.where(number.reshape(-1, *(1,) * (found.gradient.ndim - 1)), found.gradient, 0.0)
-        ahead = _descend(objective, at, step, gradient, found.background)
+        ahead = proximal_step(objective, at, step, replace(found, gradient=gradient))
         broken = ~(number & ahead.pose.flatten(1).isfinite().all(1))
         failed = failed | (broken & ~done)
         moved = objective.length((ahead.pose - at.pose).detach())
@@ -65,14 +66,19 @@ def proximal_gradient(
             break
     last = objective.evaluate(at)
     status = statuses(objective, at, last, done, failed)
-    return Solution(at, last.cost, status, taken, (*costs, last.cost) if history else ())
+    return Solution(at, last.cost, status, taken, taken + 1, (*costs, last.cost) if history else ())
 
 
-def _descend(
-    objective: Objective, at: Variables, step: Step, gradient: Tensor, background: Tensor | None
-) -> Variables:
-    """One step of all the variables."""
-    pose = objective.prox(at.pose - step.pose * gradient, step.pose)
-    if at.background is None or background is None:
+def proximal_step(objective: Objective, at: Variables, step: Step, found: Evaluation) -> Variables:
+    """One step of all the variables, for those who go step by step.
+
+    Arguments:
+        objective: what to minimise.
+        at: where the step begins.
+        step: its size.
+        found: the objective's value there.
+    """
+    pose = objective.prox(at.pose - step.pose * found.gradient, step.pose)
+    if at.background is None or found.background is None:
         return replace(at, pose=pose)
-    return replace(at, pose=pose, background=at.background - step.background * background)
+    return replace(at, pose=pose, background=at.background - step.background * found.background)

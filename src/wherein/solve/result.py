@@ -81,5 +81,7 @@ class Solution:
     cost: Float[Tensor, "B"]
     status: tuple[Status, ...]
     steps: Int[Tensor, "B"]
+    looks: Int[Tensor, "B"]
+    """How often the objective was evaluated: more often than there are steps, where some were not taken."""
     history: tuple[Float[Tensor, "B"], ...] = field(default=())
     """The cost before each step and at the end, where it was asked for."""

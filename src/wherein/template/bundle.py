@@ -4,7 +4,6 @@ import hashlib
 import json
 import math
 import os
-import shutil
 import tempfile
 import zipfile
 from dataclasses import dataclass, replace
@@ -22,8 +21,9 @@ from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.images.load import Picture, load_picture
 from wherein.images.motif import Motif
 from wherein.images.outline import hull, outline
-from wherein.template.archive import unpack
+from wherein.template.archive import pack, unpack
 from wherein.template.tree import Part, Point, Tree
+from wherein.whole import whole, whole_folder
 
 FORMAT = "wherein-template/1"
 DESCRIPTION = "template.json"
@@ -74,6 +74,10 @@ class Template:
     parts: Tree
     paint_order: tuple[str, ...]
     source: Path | None = None
+
+    def __repr__(self) -> str:
+        width, height = self.size
+        return f"Template({self.name!r}, {width} × {height} px, parts: {', '.join(self.parts.leaves)})"
 
     @property
     def size(self) -> tuple[int, int]:
@@ -144,18 +148,13 @@ class Template:
             raise ArgumentError(f"{path} exists; give another name or overwrite=True")
         if path.is_dir() and any(path.iterdir()) and not (path / DESCRIPTION).is_file():
             raise ArgumentError(f"{path} is a folder of other things, not a template: give another name")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as temporary:
-            folder = Path(temporary) / "template"
-            folder.mkdir()
-            self._write(folder)
-            if path.suffix.lower() == ".zip":
-                made = Path(shutil.make_archive(str(Path(temporary) / "made"), "zip", folder))
-                made.replace(path)
-            else:
-                if path.exists():
-                    path.replace(Path(temporary) / "old")
-                folder.replace(path)
+        if path.suffix.lower() == ".zip":
+            with tempfile.TemporaryDirectory(prefix="wherein-") as temporary, whole(path) as made:
+                self._write(Path(temporary))
+                pack(Path(temporary), made)
+        else:
+            with whole_folder(path) as made:
+                self._write(made)
         return path
 
     def _write(self, folder: Path) -> None:

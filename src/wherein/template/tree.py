@@ -14,6 +14,9 @@ Point = tuple[float, float]
 Matrix = NDArray[np.float64]
 """3×3, in homogeneous coordinates."""
 
+DEEPEST = 100
+"""Groups that may hang one on the other: far more than anything has joints in a row."""
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -60,7 +63,8 @@ class Tree(Mapping[str, Part]):
         parts: in any order.
 
     Raises:
-        TemplateError: there is not one root, a parent is unknown, has a picture, or is its own ancestor.
+        TemplateError: there is not one root, a parent is unknown, has a picture, or is its own ancestor;
+            or groups are nested too deeply.
     """
 
     def __init__(self, parts: Mapping[str, Part]) -> None:
@@ -76,10 +80,15 @@ class Tree(Mapping[str, Part]):
         self._children: dict[str, tuple[str, ...]] = {
             name: tuple(other for other, part in parts.items() if part.parent == name) for name in parts
         }
+        self._depths: dict[str, int] = {}
         waiting = list(roots)
         while waiting:
             name = waiting.pop(0)
-            self._parts[name] = parts[name]
+            above = parts[name].parent
+            self._parts[name], self._depths[name] = (
+                parts[name],
+                0 if above is None else self._depths[above] + 1,
+            )
             waiting += self._children[name]
         cut_off = sorted(set(parts) - set(self._parts))
         if cut_off:
@@ -87,6 +96,12 @@ class Tree(Mapping[str, Part]):
         for name, part in self._parts.items():
             if part.motif is None and not self._children[name]:
                 raise TemplateError(f'the group "{name}" is empty: give it an "image" or a part below it')
+        deepest = max(self._depths, key=self._depths.__getitem__)
+        if self._depths[deepest] > DEEPEST:
+            raise TemplateError(
+                f'the part "{deepest}" hangs on {self._depths[deepest]} groups, one on the other: '
+                f"{DEEPEST} are the most"
+            )
         self.root = roots[0]
 
     def __getitem__(self, name: str) -> Part:
@@ -120,8 +135,7 @@ class Tree(Mapping[str, Part]):
 
     def depth(self, name: str) -> int:
         """How many joints and groups lie between it and the root."""
-        parent = self[name].parent
-        return 0 if parent is None else 1 + self.depth(parent)
+        return self._depths[name]
 
 
 def _check_parent(name: str, part: Part, parts: Mapping[str, Part]) -> None:

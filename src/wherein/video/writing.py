@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from wherein.report.whole import whole
 from wherein.video.reading import opencv
+from wherein.whole import whole
 
 CODEC = "mp4v"
 """MPEG-4 part 2 in .mp4: what OpenCV's free builds have everywhere."""

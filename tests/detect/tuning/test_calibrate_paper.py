@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from detecting import walker
 from wherein.detect.clutter import clutter
 from wherein.detect.detector import Detector
 from wherein.detect.finder import Range
@@ -83,11 +84,7 @@ def test_what_a_caller_chooses_wins(
         raise AssertionError("calibrated, though all was given")
 
     monkeypatch.setattr("wherein.detect.detector.paper_calibration_for", never)
-    chosen = Hyperparameters(stride=11, gamma=0.3)
-    free = Detector(badge, method="paper", hyperparameters=chosen)
-    assert [node.stride for node in free.search.detector.network.nodes] == [11, 11, 11]
-    assert free.threshold == 0.5 and free.paper_calibration is None
-    known = Detector(badge, method="paper", calibration=calibrated, threshold=0.3)
+    known = Detector(badge, 12.0, method="paper", calibration=calibrated, threshold=0.3)
     strides = [node.stride for node in reversed(known.search.detector.network.nodes)]
     assert strides == [node.stride for node in calibrated.nodes.values()]
     assert known.threshold == 0.3 and known.paper_calibration is calibrated and known.calibration is None
@@ -96,11 +93,11 @@ def test_what_a_caller_chooses_wins(
 def test_calibrations_and_methods_that_do_not_belong_together(
     badge: Template, calibrated: PaperCalibration
 ) -> None:
-    with pytest.raises(ArgumentError, match='the calibration is for method="paper"'):
-        Detector(badge, calibration=calibrated)
-    with pytest.raises(ArgumentError, match='hyperparameters are for method="paper"'):
-        Detector(badge, hyperparameters=Hyperparameters())
-    with pytest.raises(ArgumentError, match="both say the same"):
-        Detector(badge, method="paper", calibration=calibrated, hyperparameters=Hyperparameters())
+    with pytest.raises(ArgumentError, match='is a PaperCalibration, but method="fast" takes a Calibration'):
+        Detector(badge, rotation=12.0, calibration=calibrated)
+    with pytest.raises(ArgumentError, match="made for rotation=12 and scale="):
+        Detector(badge, method="paper", calibration=calibrated)
+    with pytest.raises(ArgumentError, match="made for another template"):
+        Detector(walker(), 12.0, method="paper", calibration=calibrated)
     with pytest.raises(ArgumentError, match=r"scale is \(1.0, 2.0\)"):
         Detector(badge, scale=(1.0, 2.0), method="paper")

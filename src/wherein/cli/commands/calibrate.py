@@ -35,7 +35,8 @@ def calibrate(
             typer.echo(f"wherein: {words}", err=True)
 
     try:
-        ranges, wanted = checked_range(rotation, scale), load_template(template)
+        wanted = load_template(template)
+        ranges = checked_range(rotation, scale, wanted)
         with waiting.progress(f"calibrating {wanted.name}", quiet) as progress:
             made = calibrating.calibrated(wanted, ranges, backgrounds, overwrite, progress, warn)
     except UnreadableError as error:

@@ -33,6 +33,11 @@ _THREADS = 2
 """Leaves that are measured side by side."""
 
 
+def within_reach(ranges: Range) -> Range:
+    """What of a range of poses the network knows."""
+    return Range(min(ranges.rotation, REACH))
+
+
 def calibrate_paper(
     template: Template,
     ranges: Range,
@@ -50,7 +55,7 @@ def calibrate_paper(
         seed: of poses and clutter.
         progress: is told how far it is.
     """
-    rotation, root = min(ranges.rotation, REACH), template.parts.root
+    rotation, root = within_reach(ranges).rotation, template.parts.root
     for name in template.parts:
         make_node(template, name, RELEASED)  # raises where the network cannot have it, before time is spent
     progress(0.0, "painting scenes")

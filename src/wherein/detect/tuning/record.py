@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from wherein.detect.network import PaperNetwork
 from wherein.detect.nodes import Hyperparameters
 from wherein.detect.shelf import Record
 from wherein.detect.tuning.prescribed import RELEASED, spiky, visual, with_sigma
@@ -82,6 +83,10 @@ class PaperCalibration(Record):
                 f"within ±{self.rotation:g}° it was missed in {self.missed} of {len(self.present)} scenes"
             )
         return words
+
+    def network(self, template: Template) -> PaperNetwork:
+        """The network with all of this."""
+        return PaperNetwork(template, self.shared, own=self.hyperparameters(template))
 
     def hyperparameters(self, template: Template) -> dict[str, Hyperparameters]:
         """What the network takes, by node."""

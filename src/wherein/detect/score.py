@@ -35,17 +35,22 @@ def weight(chance: float) -> float:
     return float(1 / information(np.array(max(chance, 0.05))))
 
 
+def likeness(told: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ρ = √(1 − exp(−ℓ)): the ZNCC that tells as much."""
+    return np.asarray(np.sqrt(-np.expm1(-told)))
+
+
 def score(
-    zncc: Mapping[str, NDArray[np.float64]],
+    told: Mapping[str, NDArray[np.float64]],
     seen: Mapping[str, NDArray[np.float64]],
     weights: Mapping[str, float],
 ) -> NDArray[np.float64]:
     """The score of H hypotheses in [0, 1).
 
     Arguments:
-        zncc: (H,) by home.
+        told: ℓ, (H,) by home.
         seen: (H,) by home, which share of the piece is in the frame.
         weights: n of every piece of the template.
     """
-    told = sum(weights[home] * seen[home] * information(zncc[home]) for home in weights)
-    return np.sqrt(-np.expm1(-told / sum(weights.values())))
+    total = sum(weights[home] * seen[home] * told[home] for home in weights)
+    return likeness(np.asarray(total) / sum(weights.values()))

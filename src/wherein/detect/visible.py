@@ -1,0 +1,148 @@
+"""What a piece tells where something is in front of it.
+
+A patch over a sixth of a motif can bring its ZNCC from 0.98 down to 0.5: gain and bias of the light follow
+the patch. But the patch lies in some cells of the motif, and all others fit as before. So of the cells those
+that fit worst are left out, and the rest counts by its share of the texture,
+
+    ℓ = max over shares v of  τ(Ω_v) · −ln(1 − ρ(Ω_v)²),    τ(Ω_v) = Σ_{Ω_v} (x − x̄)² / Σ_Ω (x − x̄)² ≤ v,
+
+Ω_v being the cells, v of all in sight, whose residual under a common gain and bias is least for their
+texture: least trimmed squares by cells, found by alternating fit and choice (Rousseeuw's C-steps). Clutter
+gains little by it, since what fits by chance fits nowhere well; calibration measures how much.
+"""
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from wherein.detect.fitting import EUCLIDEAN, Fitting, covered
+from wherein.detect.score import BEST, information
+from wherein.motion.field import transform
+from wherein.pyramid import Poses, enlarge, reduce
+from wherein.search.levels import Descended, SceneLevels
+
+_SHARES = (0.75, 0.5)
+"""Of the cells in sight that are kept."""
+
+_CELLS, _CELL, _LEAST = 6, 4, 9
+"""Cells along each axis at most, pixels across them at least, and how many a piece must have to be asked."""
+
+_ROUNDS, _POINTS = 4, 600
+
+_QUIET = 0.25
+"""Of the motif's mean texture: what a cell without any counts as having."""
+
+
+def evidence(scene: SceneLevels, fitting: Fitting, found: Descended) -> NDArray[np.float64]:
+    """ℓ of H poses of a piece: of all of it, or of what is not covered where that says more; 0 where the
+    piece is not.
+
+    Arguments:
+        scene: where it is.
+        fitting: the piece.
+        found: poses, carrier pixels → scene, and their ZNCC.
+    """
+    told = information(found.zncc)
+    asked = covered(found)
+    cells = _cells(_points(fitting))
+    if len(asked) and len(cells.unique()) >= _LEAST:
+        told[asked] = np.maximum(told[asked], _uncovered(scene, fitting, found.poses[asked], cells))
+    return told
+
+
+def _points(fitting: Fitting) -> Float[Tensor, "N 2"]:
+    side = fitting.levels.side(fitting.judged, EUCLIDEAN, _POINTS)
+    return side.points + side.centre
+
+
+def _cells(points: Float[Tensor, "N 2"]) -> Int[Tensor, " N"]:
+    """The number of each point's cell."""
+    low = points.amin(0)
+    size = points.amax(0) - low + 1
+    count = (size / _CELL).floor().clamp(1, _CELLS)
+    column, row = ((points - low) / size * count).floor().long().unbind(-1)
+    return row * _CELLS + column
+
+
+def _uncovered(
+    scene: SceneLevels, fitting: Fitting, poses: Poses, cells: Int[Tensor, " N"]
+) -> NDArray[np.float64]:
+    factor, points = fitting.judged, _points(fitting)
+    x = fitting.levels.side(factor, EUCLIDEAN, _POINTS).known[..., -1].double()
+    frames = torch.from_numpy(reduce(factor) @ poses @ enlarge(factor))
+    z, inside = _sampled(scene.surface(factor).scene, transform(frames, points.double()))
+    sums = _Sums(x, z, inside, F.one_hot(cells, _CELLS**2).double())
+    told = torch.stack([sums.information(share) for share in _SHARES]).amax(0)
+    return told.numpy()
+
+
+def _sampled(
+    scene: Float[Tensor, "C H W"], places: Float[Tensor, "B N 2"]
+) -> tuple[Float[Tensor, "B N C"], Float[Tensor, "B N"]]:
+    """The scene at places, and which of them are in it. Linear interpolation is enough to compare."""
+    size = places.new_tensor((scene.shape[-1] - 1, scene.shape[-2] - 1)).clamp_min(1)
+    inside = ((places >= 0) & (places <= size)).all(-1)
+    grid = (2 * places / size - 1).to(scene.dtype)
+    z = F.grid_sample(scene[None], grid[None], align_corners=True)[0]
+    return z.permute(1, 2, 0).double(), inside.double()
+
+
+class _Sums:
+    """Moments of motif and scene over cells, and what follows for any choice of cells."""
+
+    def __init__(
+        self,
+        x: Float[Tensor, "N C"],
+        z: Float[Tensor, "B N C"],
+        inside: Float[Tensor, "B N"],
+        member: Float[Tensor, "N K"],
+    ) -> None:
+        def over_cells(values: Float[Tensor, "*B N"]) -> Float[Tensor, "B K"]:
+            return (inside * values) @ member
+
+        self.count = inside @ member
+        self.x = torch.stack([over_cells(channel) for channel in x.unbind(-1)], -1)
+        self.z = torch.stack([over_cells(channel) for channel in z.unbind(-1)], -1)
+        self.xx, self.zz = over_cells(x.square().sum(-1)), over_cells(z.square().sum(-1))
+        self.xz = over_cells((x * z).sum(-1))
+        self.texture = float((x - x.mean(0)).square().sum())
+        own = (self.xx - self.x.square().sum(-1) / self.count.clamp_min(1)) / self.count.clamp_min(1)
+        self.loudness = own + _QUIET * self.texture / len(x)
+
+    def information(self, share: float) -> Float[Tensor, " B"]:
+        """ℓ of the cells that fit best."""
+        kept = (self.count > 0).double()
+        for _ in range(_ROUNDS):
+            kept = self._best(share, self._residuals(kept))
+        own, power, both, _, _ = self._fit(kept)
+        rho = (both / (own * power).clamp_min(1e-12).sqrt()).clamp(0.0, BEST)
+        return (own / self.texture).clamp(0.0, share) * -torch.log1p(-rho.square())
+
+    def _fit(self, kept: Float[Tensor, "B K"]) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Σ(x − x̄)², Σ(z − z̄)², Σ(x − x̄)(z − z̄), and both means, over the cells that are kept."""
+        n = (kept * self.count).sum(1).clamp_min(1)[:, None]
+        x, z = ((kept[..., None] * sums).sum(1) / n for sums in (self.x, self.z))
+        xx, zz, xz = ((kept * sums).sum(1) for sums in (self.xx, self.zz, self.xz))
+        n = n[:, 0]
+        return xx - n * (x * x).sum(1), zz - n * (z * z).sum(1), xz - n * (x * z).sum(1), x, z
+
+    def _residuals(self, kept: Float[Tensor, "B K"]) -> Float[Tensor, "B K"]:
+        """Mean of (z − α x − β)² in each cell over its own texture, α and β from the cells that are kept; ∞
+        where it is empty. Of an edge more is left by noise and interpolation than of a plain surface."""
+        own, _, both, x, z = self._fit(kept)
+        gain = (both / own.clamp_min(1e-12)).clamp_min(0)[:, None]
+        bias = z - gain * x
+        square = self.zz - 2 * gain * self.xz + gain.square() * self.xx
+        cross = (bias[:, None] * (gain[..., None] * self.x - self.z)).sum(-1)
+        total = square + 2 * cross + self.count * bias.square().sum(1, keepdim=True)
+        return torch.where(self.count > 0, total / (self.count.clamp_min(1) * self.loudness), torch.inf)
+
+    def _best(self, share: float, residuals: Float[Tensor, "B K"]) -> Float[Tensor, "B K"]:
+        """Which cells are kept: those with the least residuals, up to a share of all points."""
+        order = residuals.argsort(dim=1, stable=True)
+        sizes = self.count.gather(1, order)
+        within = sizes.cumsum(1) <= share * sizes.sum(1, keepdim=True) + 1e-9
+        return torch.zeros_like(self.count).scatter(1, order, (within & (sizes > 0)).double())

@@ -1,0 +1,95 @@
+"""What the experiments are made of: a template, the motif that stands for it, and a photograph behind."""
+
+import hashlib
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from wherein.demo import ROBOT
+from wherein.demo.scene import photograph
+from wherein.images.load import load_picture
+from wherein.images.motif import Motif
+from wherein.images.render import paint
+from wherein.template import Template
+
+BACKGROUND = "beach.jpg"
+"""The photograph that a folder may have beside its template."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A template and the photograph that it is painted into.
+
+    Attributes:
+        template: the object.
+        photograph: what backgrounds are cut from.
+        origin: where the photograph is from, in words.
+    """
+
+    template: Template
+    photograph: Float[Tensor, "3 H W"]
+    origin: str
+
+    @staticmethod
+    def load(folder: Path | None = None) -> "Subject":
+        """Our own robot, or the template in a folder, before the folder's photograph if it has one.
+
+        Else before a photograph that scikit-image brings and, where that is not installed, before clutter.
+        """
+        template = replace(Template.load(folder or ROBOT), source=None)
+        if folder is not None and (folder / BACKGROUND).is_file():
+            return Subject(template, load_picture(folder / BACKGROUND).pixels, BACKGROUND)
+        pixels, real = photograph(seed=0)
+        return Subject(template, pixels, "coffee, of scikit-image" if real else "clutter, made by rule")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The same for subjects that look and move the same."""
+        told = hashlib.sha256(self.template.fingerprint.encode())
+        told.update(repr(tuple(self.photograph.shape)).encode())
+        told.update((self.photograph * 255).round().to(torch.uint8).contiguous().numpy().tobytes())
+        return told.hexdigest()[:32]
+
+    @cached_property
+    def body(self) -> tuple[str, Motif]:
+        """The motif of the figures that need but one, and its name: what shows of the largest rigid leaf.
+
+        That is a leaf that never turns (where all do, any), less what others cover when all are at rest. Of
+        the crab's body nothing is covered: it is the paper's motif.
+        """
+        parts = self.template.parts
+        rigid = [name for name in parts.leaves if not parts[name].moves] or list(parts.leaves)
+        name = max(rigid, key=lambda leaf: float(self._motif(leaf).mask.sum()))
+        motif, to_body = self._motif(name), np.linalg.inv(parts[name].rest)
+        mask = motif.mask
+        for above in self.template.paint_order[self.template.paint_order.index(name) + 1 :]:
+            shape = self._motif(above).mask
+            white = Motif(torch.ones_like(shape)[None], shape)
+            place = torch.from_numpy(to_body @ parts[above].rest)
+            mask = mask * (1 - paint(torch.zeros_like(mask)[None], white, place)[0])
+        return name, Motif(motif.pixels, mask)
+
+    def _motif(self, leaf: str) -> Motif:
+        motif = self.template.parts[leaf].motif
+        assert motif is not None, f"the leaf {leaf} has no picture"
+        return motif
+
+    def background(self, width: int, height: int, rng: np.random.Generator) -> Float[Tensor, "3 H W"]:
+        """A random part of the photograph, which is enlarged where it is too small."""
+        picture = self.photograph
+        factor = max(width / picture.shape[-1], height / picture.shape[-2])
+        if factor > 1:
+            size = (
+                max(height, round(picture.shape[-2] * factor)),
+                max(width, round(picture.shape[-1] * factor)),
+            )
+            picture = F.interpolate(picture[None], size, mode="bicubic", antialias=True)[0].clamp(0, 1)
+        left = int(rng.integers(picture.shape[-1] - width + 1))
+        top = int(rng.integers(picture.shape[-2] - height + 1))
+        return picture[:, top : top + height, left : left + width].clone()

@@ -1,0 +1,53 @@
+"""Studios that are served for real, on a socket, with calibrations that take no time; and a browser."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from studio_page import Page, asked, served
+from wherein.studio.limits import Limits
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+SHOTS = Path(__file__).resolve().parents[2] / "results" / "studio"
+"""Where the browser's pictures are kept."""
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    with served() as studio, asked(studio) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def strict() -> Iterator[Page]:
+    """A studio that takes little, for the tests of what it refuses."""
+    limits = Limits(upload=200_000, message=5_000, pixels=60_000, scenes=2, held=100_000)
+    with served(limits=limits) as studio, asked(studio) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    """The system's Chromium: none is downloaded."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: the studio was not tried in a browser"
+    )
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("there is no Chromium (apt-get install chromium): the studio was not tried in a browser")
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    quiet = [
+        "--no-sandbox",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--no-first-run",
+    ]
+    with playwright.sync_playwright() as driver:
+        made = driver.chromium.launch(executable_path=program, args=quiet)
+        yield made
+        made.close()

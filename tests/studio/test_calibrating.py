@@ -1,0 +1,112 @@
+"""Calibrations in the background: what stands in for them, and which of them are made."""
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from detecting import made_up, walker
+from wherein.detect import Calibration
+from wherein.detect.calibrate import Progress
+from wherein.detect.finder import Range
+from wherein.studio.calibrating import Calibrator, Ground, guess
+from wherein.template import Template
+
+ALL, FEW = Range(180.0), Range(20.0)
+
+
+def rested(calibrator: Calibrator) -> None:
+    until(lambda: not calibrator.standing.running)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if holds():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came true")
+
+
+def test_one_that_is_kept_is_there_at_once() -> None:
+    template = walker()
+    known = made_up(template)
+    calibrator = Calibrator(lambda *_: known)
+    assert calibrator(template, ALL) == (known, Ground.MEASURED)
+    assert calibrator(template, ALL)[0] is known
+
+
+def test_what_is_wanted_last_is_made_and_ends_the_rest() -> None:
+    template, ended, go = walker(), [], threading.Event()
+
+    def slow(of: Template, ranges: Range, progress: Progress) -> Calibration:
+        try:
+            while not go.is_set():
+                progress(0.5, "looking")
+        finally:
+            ended.append(ranges)
+        return made_up(of, ranges.rotation)
+
+    calibrator = Calibrator(slow)
+    assert calibrator(template, ALL)[1] is Ground.GUESSED
+    assert calibrator(template, ALL)[1] is Ground.GUESSED  # the same once more: nothing is begun anew
+    assert calibrator.standing.what == "looking"
+    assert ended == []
+    assert calibrator(template, FEW)[1] is Ground.GUESSED
+    until(lambda: ended == [ALL])
+    go.set()
+    rested(calibrator)
+    assert ended == [ALL, FEW]
+    known, ground = calibrator(template, FEW)
+    assert (known.rotation, ground) == (20.0, Ground.MEASURED)
+
+
+def test_the_nearest_is_borrowed() -> None:
+    template, turned, go = walker(), walker(), threading.Event()
+    turned.parts._parts["leg"] = turned.parts["leg"].__class__(
+        **{**turned.parts["leg"].__dict__, "turn": 11.0}
+    )
+    go.set()
+
+    def made(of: Template, ranges: Range, progress: Progress) -> Calibration:
+        assert go.wait(60)
+        return made_up(of, ranges.rotation, threshold=0.4)
+
+    calibrator = Calibrator(made)
+    calibrator(template, ALL)
+    rested(calibrator)
+    go.clear()
+    assert turned.fingerprint != template.fingerprint
+    for of, ranges in ((template, FEW), (turned, ALL)):
+        known, ground = calibrator(of, ranges)
+        assert (ground, known.threshold, known.serves(of, ranges)) == (Ground.BORROWED, 0.4, True)
+    other = Template.rigid("other", template.parts["leg"].motif)
+    assert calibrator(other, ALL)[1] is Ground.GUESSED
+    go.set()
+    rested(calibrator)
+
+
+def test_one_that_fails_is_told_and_can_be_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    template = walker()
+    calls: list[Range] = []
+
+    def broken(of: Template, ranges: Range, progress: Progress) -> Calibration:
+        calls.append(ranges)
+        if len(calls) == 1:
+            raise MemoryError("/secret/path")
+        return made_up(of)
+
+    calibrator = Calibrator(broken)
+    assert calibrator(template, ALL)[1] is Ground.GUESSED
+    rested(calibrator)
+    assert calibrator.standing.error == "it could not be measured what scores mean; the terminal says why"
+    assert "MemoryError" in caplog.text
+    assert calibrator(template, ALL)[1] is Ground.MEASURED
+    assert calibrator.standing.error == ""
+
+
+def test_a_guess_serves_but_has_no_doubts() -> None:
+    template, ranges = walker(), Range(30.0, (0.5, 2.0))
+    made = guess(template, ranges)
+    assert made.serves(template, ranges)
+    assert made.doubts == []

@@ -1,0 +1,114 @@
+"""What the tests of the studio share: a studio that is served for real, and an object to outline."""
+
+import io
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import numpy as np
+from PIL import Image
+
+from detecting import made_up, noise
+from wherein.detect import Calibration
+from wherein.detect.calibrate import Progress
+from wherein.detect.finder import Range
+from wherein.studio.serving import Studio, prepare
+from wherein.template import Template
+
+Record = dict[str, Any]
+
+
+def at_once(template: Template, ranges: Range, progress: Progress) -> Calibration:
+    """A calibration that nothing was measured for."""
+    progress(0.5, "looking where it is not")
+    return made_up(template, ranges.rotation, ranges.scale)
+
+
+@contextmanager
+def served(calibrate: Callable[..., Calibration] = at_once, **options: Any) -> Iterator[Studio]:
+    """A studio that answers, until the block ends."""
+    studio = prepare(calibrate=calibrate, **options)
+    thread = threading.Thread(target=studio.serve)
+    thread.start()
+    try:
+        yield studio
+    finally:
+        studio.server.should_exit = True
+        thread.join()
+
+
+@dataclass
+class Page:
+    """Asks as the page does."""
+
+    client: httpx.Client
+    address: str
+    token: str
+
+    def get(self, path: str) -> Record:
+        return self._told(self.client.get(path))
+
+    def post(self, path: str, message: Record | None = None) -> Record:
+        return self._told(self.client.post(path, json=message))
+
+    def upload(self, kind: str, content: bytes, name: str) -> Record:
+        return self._told(self.client.post(f"/api/upload/{kind}", params={"name": name}, content=content))
+
+    def refused(self, answer: httpx.Response, status: int) -> str:
+        """The words of an error."""
+        assert answer.status_code == status, answer.text
+        assert list(answer.json()) == ["error"]
+        return str(answer.json()["error"])
+
+    @staticmethod
+    def _told(answer: httpx.Response) -> Record:
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+
+@contextmanager
+def asked(studio: Studio) -> Iterator[Page]:
+    address, token = studio.address.split("#")
+    headers = {"x-wherein-token": token}
+    with httpx.Client(base_url=address, headers=headers, timeout=60, trust_env=False) as client:
+        yield Page(client, address, token)
+
+
+def png(pixels: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "png")
+    return file.getvalue()
+
+
+def crane() -> np.ndarray:
+    """A picture of an object: a body, and an arm on it; (120, 161, 3)."""
+    sheet = np.full((120, 161, 3), 200, dtype=np.uint8)
+    for (x, y, width, height), seed in ((BODY, 1), (ARM, 2)):
+        texture = noise(height, width, seed).movedim(0, -1).numpy()
+        sheet[y : y + height, x : x + width] = (texture * 255).astype(np.uint8)
+    return sheet
+
+
+BODY, ARM = (20, 40, 60, 60), (70, 50, 70, 22)
+"""Left, top, width and height."""
+
+
+def box(x: int, y: int, width: int, height: int) -> list[list[float]]:
+    right, bottom = x + width - 0.5, y + height - 0.5
+    return [[x - 0.5, y - 0.5], [right, y - 0.5], [right, bottom], [x - 0.5, bottom]]
+
+
+def draft(picture: str) -> Record:
+    """The crane as a person outlines it."""
+    return {
+        "name": "crane",
+        "picture": picture,
+        "parts": [
+            {"name": "body", "points": box(*BODY), "static": True},
+            {"name": "arm", "parent": "body", "points": box(*ARM), "pivot": [75.0, 61.0], "turn": 40},
+        ],
+        "order": ["body", "arm"],
+    }
