@@ -19,7 +19,9 @@ from benchmarks.geometry import Spline, apply, centred, corners, homogeneous, pi
 from wherein import ArgumentError, PictureError, Status
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
+from wherein.images.render import paint
 from wherein.motion import Euclidean
+from wherein.pyramid import reduce
 from wherein.report.picture import brought_back
 from wherein.solve.schedule import MOST
 
@@ -298,6 +300,22 @@ def test_a_start_at_the_truth_is_kept() -> None:
     motif = brought_back(scene, Motif.whole(torch.zeros(3, 120, 140)), truth)
     found = wherein.register(scene, motif.clamp(0, 1), "similarity", start=truth)
     assert np.abs((found.matrix - truth) @ (140, 120, 1)).max() < 0.1
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(0.26, -13), (0.4, 11), (0.55, -20), (1.6, 24), (2.1, -20)])
+def test_other_sizes_some_way_off(scale: float, shift: float) -> None:
+    """As in Figure 5, where the motif is a quarter to twice the size that the start has."""
+    from skimage import data
+
+    scene = load_picture(np.asarray(data.coffee())).pixels
+    motif = Motif.whole(load_picture(np.asarray(data.astronaut())[60:160, 170:290]).pixels)
+    middle, place = np.array((59.5, 49.5)), np.array((299.5 + shift, 199.5 - shift / 2))
+    truth = np.hstack((scale * np.eye(2), (place - scale * middle)[:, None]))
+    shown = motif if scale > 0.5 else motif.pooled(2)  # with less to lose between the pixels
+    to_shown = np.linalg.inv(reduce(2)) if scale <= 0.5 else np.eye(3)
+    painted = paint(scene, shown, torch.from_numpy(homogeneous(truth) @ to_shown).float())
+    found = wherein.register(painted, motif.pixels, "similarity")
+    assert np.abs((found.matrix - truth) @ np.array([[0, 119, 0], [0, 0, 99], [1, 1, 1]])).max() < 1
 
 
 @pytest.mark.parametrize("motion", ["translation", "euclidean", "similarity", "affine", "homography"])

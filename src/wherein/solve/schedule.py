@@ -86,7 +86,8 @@ def coarse_to_fine(height: int, width: int, support: int) -> Plan:
     """The plan for a motif of that size, with that many pixels in its support.
 
     The second search is at half of the coarsest scale, where thin strokes show that the coarsest has lost;
-    the third looks for the motif at half its size, the fourth further away, the last closer.
+    the third looks for the motif at half its size, the fourth further away, the fifth closer; the last three
+    at half, at twice and at a quarter of its size, further away too.
     """
     scale = _coarsest(min(height, width), support)
     half = max(scale // 2, 1)
@@ -96,8 +97,18 @@ def coarse_to_fine(height: int, width: int, support: int) -> Plan:
         Search(_thinned(scale, 8, finer=2), _refining(scale, finer=2), size=0.5),
         Search(_thinned(scale, 8), _refining(scale), shapes=False, shifts=2, spacing=3 * scale),
         Search(_thinned(half, 8), _refining(half), turns=7.5, shifts=1, spacing=2 * scale),
+        _sized(scale, 0.5, finer=2, shifts=2),
+        _sized(scale, 1.7, finer=1, shifts=2),
+        _sized(scale, 0.28, finer=4, shifts=3),
     )
     return Plan((Stage(scale, 8, pixels=600), *_refining(scale)), searches)
+
+
+def _sized(scale: int, size: float, finer: int, shifts: int) -> Search:
+    """Of the motif at another size, at every place near by."""
+    spacing = max(3 * scale // finer, 1)
+    thin, refine = _thinned(scale, 8, finer), _refining(scale, finer)
+    return Search(thin, refine, shifts=shifts, spacing=spacing, size=size)
 
 
 def _coarsest(size: int, support: int) -> int:
