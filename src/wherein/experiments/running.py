@@ -25,6 +25,7 @@ def run(pieces: Sequence[Piece], journal: Journal, progress: Progress) -> dict[s
     on the machine's cores.
     """
     left = [piece for piece in pieces if piece.name not in journal.entries]
+    left.sort(key=lambda piece: -piece.weight)  # the longest first: at the end no core is to wait for one
     progress(_share(pieces, journal), f"{len(left)} of {len(pieces)} pieces to do")
     with _one_thread_each(), _workers() as pool:
         futures = {pool.submit(_timed, piece.work): piece for piece in left}
