@@ -1,5 +1,6 @@
 """Each pixel is evidence for one object only."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -52,6 +53,18 @@ def test_the_same_again_has_no_evidence_left() -> None:
     kept = apart(*judged(FIRST, nudged, SECOND, fits=(0.9, 0.85, 0.8)), 0.5, None)
     assert kept.scores.tolist() == pytest.approx([0.9, 0.8])
     np.testing.assert_array_equal(kept.placed.frames["walker"][0], FIRST)
+
+
+def test_where_one_is_there_is_no_other_whatever_is_left_of_the_evidence() -> None:
+    """Something in front has pulled the pieces of one object apart: half of them tell of one place, the others
+    of another close by."""
+    finder, two = judged(FIRST, placed(14.0, 1.0, (114.0, 93.0), WALKER.centre))
+    for half, gone in enumerate((("walker", "wrist"), ("arm", "leg"))):
+        for home in gone:
+            two.told[home][half] = 0.0
+    two = replace(two, scores=score(two.told, two.seen, finder.weights))
+    assert two.scores.min() > 0.5
+    assert len(apart(finder, two, 0.3, None).scores) == 1
 
 
 def test_scores_are_those_without_claimed_pixels_and_in_order() -> None:

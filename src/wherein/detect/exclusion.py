@@ -12,6 +12,10 @@ from wherein.images.motif import Motif
 _SHARED = 0.3
 """Of a piece: where more of it lies on what another object has claimed, it is no evidence."""
 
+_SAME = 0.15
+"""Of the object's size: two that lie closer than this, and are turned alike, are one, seen twice: something in
+front of it has pulled its pieces apart."""
+
 _POINTS = 100
 
 
@@ -75,6 +79,8 @@ class Claims:
 def apart(finder: Finder, judged: Judged, threshold: float, count: int | None) -> Judged:
     """The surest hypothesis, then the surest of the rest without the evidence that it has claimed, and so on.
 
+    Where one object is, there is no other of the same kind, whatever is left of the evidence.
+
     Arguments:
         finder: whose hypotheses they are.
         judged: all of them.
@@ -84,7 +90,7 @@ def apart(finder: Finder, judged: Judged, threshold: float, count: int | None) -
     claims = Claims(finder, judged)
     kept: list[int] = []
     final: list[float] = []
-    scores = judged.scores.copy()
+    scores, free = judged.scores.copy(), np.ones(len(judged.scores), dtype=np.bool_)
     while len(scores) and (count is None or len(kept) < count):
         first = int(scores.argmax())
         if scores[first] < threshold:
@@ -92,7 +98,16 @@ def apart(finder: Finder, judged: Judged, threshold: float, count: int | None) -
         kept.append(first)
         final.append(float(scores[first]))
         claims.claim(first)
-        scores = score(claims.told, judged.seen, finder.weights)
-        scores[kept] = -1.0
+        free &= ~_in_the_same_place(finder, judged, first)
+        scores = np.where(free, score(claims.told, judged.seen, finder.weights), -1.0)
     left = replace(judged, told=claims.told)
     return replace(left[np.array(kept, dtype=np.int64)], scores=np.array(final, dtype=np.float64))
+
+
+def _in_the_same_place(finder: Finder, judged: Judged, first: int) -> NDArray[np.bool_]:
+    """Which hypotheses are about where `first` is, by the corners of the canvas; that one among them."""
+    width, height = finder.template.size
+    corners = np.array(((0, width, width, 0), (0, 0, height, height), (1, 1, 1, 1)))
+    ends = (judged.placed.frames[finder.pieces.tree.root] @ corners)[:, :2]
+    across = np.linalg.norm(ends[first, :, 2] - ends[first, :, 0])
+    return np.asarray(np.linalg.norm(ends - ends[first], axis=1).max(-1) <= _SAME * across)
