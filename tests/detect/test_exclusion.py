@@ -56,8 +56,8 @@ def test_the_same_again_has_no_evidence_left() -> None:
 
 
 def test_where_one_is_there_is_no_other_whatever_is_left_of_the_evidence() -> None:
-    """Something in front has pulled the pieces of one object apart: half of them tell of one place, the others
-    of another close by."""
+    """Something in front has pulled the pieces of one object apart: half of them tell of one place, the
+    others of another close by."""
     finder, two = judged(FIRST, placed(14.0, 1.0, (114.0, 93.0), WALKER.centre))
     for half, gone in enumerate((("walker", "wrist"), ("arm", "leg"))):
         for home in gone:

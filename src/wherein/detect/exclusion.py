@@ -13,8 +13,8 @@ _SHARED = 0.3
 """Of a piece: where more of it lies on what another object has claimed, it is no evidence."""
 
 _SAME = 0.15
-"""Of the object's size: two that lie closer than this, and are turned alike, are one, seen twice: something in
-front of it has pulled its pieces apart."""
+"""Of the object's size: two that lie closer than this, and are turned alike, are one, seen twice, where
+something in front of it has pulled its pieces apart."""
 
 _POINTS = 100
 
