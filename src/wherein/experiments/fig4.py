@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,7 +45,8 @@ class Settings:
         turn: from 0 to which angle, in radians, both rotations are drawn.
         shift: pixels to either side.
         step: by which the theorem's steps are multiplied.
-        iterations: of each run.
+        iterations: of each run at least; and 6 κ, since with these steps the error may shrink by no more than
+            1/(10 κ) an iteration.
     """
 
     runs: int = 20
@@ -97,16 +99,22 @@ def smoothing(settings: Settings, given: Problem) -> float:
     return max(float(least), 2 * settings.sigma0)
 
 
+def length(settings: Settings, given: Problem) -> int:
+    """How many iterations a run has."""
+    return max(settings.iterations, ceil(6 * float(theory.condition_number(given.spikes))))
+
+
 def pieces(settings: Settings, subject: Subject, seed: int) -> Sequence[Piece]:
-    """A piece for each run; the wider the prescribed smoothing, the longer it takes."""
+    """A piece for each run; the wider the prescribed smoothing, the longer an iteration takes."""
     del subject
+    given = [problem(settings, seed, run) for run in range(settings.runs)]
     return [
         Piece(
             f"run {run}",
             partial(register, settings, seed, run),
-            weight=(100 + 6 * smoothing(settings, problem(settings, seed, run))) ** 2,
+            weight=(100 + 6 * smoothing(settings, each)) ** 2 * length(settings, each),
         )
-        for run in range(settings.runs)
+        for run, each in enumerate(given)
     ]
 
 
@@ -119,7 +127,7 @@ def register(settings: Settings, seed: int, run: int) -> Json:
     objective = MotionObjective(formulation, Affine(), inverse=True)
     step = Step(settings.step * torch.cat((sizes.linear.expand(4), sizes.shift.expand(2))))
     at, costs, similar, path = objective.start(), [], [], []
-    for _ in range(settings.iterations + 1):
+    for _ in range(length(settings, given) + 1):
         found = objective.evaluate(at)
         costs.append(float(found.cost))
         similar.append(ncc(seen(given, objective, at), given.motif))
@@ -143,9 +151,10 @@ def bounds(settings: Settings, given: Problem) -> Json:
     In the theorem's norm the curvature lies between 1/(2κ) and 1 over the prescribed step, so a step of t
     times that contracts by 1 − t/(2κ) or better.
     """
-    printed = theory.error_bound(given.truth, given.spikes, settings.iterations)
+    iterations = length(settings, given)
+    printed = theory.error_bound(given.truth, given.spikes, iterations)
     rate = 1 - settings.step * (1 - theory.rate(given.spikes))
-    shorter = printed[0] * rate ** (2 * torch.arange(settings.iterations + 1))
+    shorter = printed[0] * rate ** (2 * torch.arange(iterations + 1))
     return {"bound": brief(printed.tolist()), "shorter_bound": brief(shorter.tolist())}
 
 
