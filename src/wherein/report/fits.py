@@ -24,12 +24,12 @@ ABOUT = (
     '<section class="reading" id="fits"><h2>How to read the fits</h2>'
     "<p>Each plot shows ZNCC by step of the descent, from the coarsest scale to full size. Where the scale "
     "changes (it stands above) the value does too: it is another picture of the same pose. The axis is "
-    "logarithmic in 1 − ZNCC. Along a dashed line pixels that do not fit count less; such a descent seeks "
+    "logarithmic in 1 − ZNCC. In a robust descent, dashed, pixels that do not fit count less; it seeks "
     "another end than ZNCC, which may fall. The number is ZNCC where the fit is judged, of which "
     f"a score counts {BEST:g} at most.</p>"
     "<p>The search keeps no record of its steps. For this page they were made once more, by the same "
     "functions: for the body from the place of the first look that leads to where it was found, for a limb "
-    "from the turn about its joint that does.</p></section>\n"
+    "from the turn about its joint that does, the joint being where it is in the end.</p></section>\n"
 )
 """What is plotted, said once."""
 
@@ -104,12 +104,18 @@ def _leg(leg: Leg, x: float, unit: float, shaded: bool) -> str:
     points = [f"{first + k * unit:.1f},{_y(value):.1f}" for k, value in enumerate(leg.zncc)]
     tall = _HEIGHT - _BOTTOM - _TOP
     shade = f'<rect x="{x:.1f}" y="{_TOP:g}" width="{wide:.1f}" height="{tall:g}"/>' if shaded else ""
-    scale = "full size" if leg.scale == 1 else f"1/{leg.scale}"
     return (
-        f'{shade}<text x="{x + wide / 2:.1f}" y="{_TOP - 5:g}">{scale}</text>'
+        f'{shade}<text x="{x + wide / 2:.1f}" y="{_TOP - 5:g}">{_title(leg)}</text>'
         f'<polyline{" class=robust" if leg.robust else ""} points="{" ".join(points)}"/>'
         f'<path d="{"".join(f"M{point}h0" for point in points)}"/>'
     )
+
+
+def _title(leg: Leg) -> str:
+    """Its scale; a robust leg has that of the one before it."""
+    if leg.robust:
+        return "robust"
+    return "full size" if leg.scale == 1 else f"1/{leg.scale}"
 
 
 def _ticks() -> str:
