@@ -182,6 +182,11 @@ def test_a_report_of_all_scenes(folder: Path) -> None:
     assert "&lt;img src=x onerror=alert(1)&gt;.png" in written
     assert written.count('<section class="scene"') == 3
     assert written.count('class="h0"') == 3
+    assert written.count('<div class="time">') == 3
+    for lap in ("reading", "search", "occurrence maps", "replay of the fits", "page"):
+        assert f"<tr><th>{lap}<td>" in written
+    records = [json.loads(line) for line in result.stdout.splitlines()]
+    assert set(records[0]) == {"scene", "width", "height", "template", "seconds", "detections"}
     assert "this is not a" in written
     assert [p.name for p in out.parent.iterdir()] == ["page.html"]
     again = detect(folder, *arguments)

@@ -4,60 +4,24 @@ import base64
 import io
 import os
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from detecting import detector, empty, scene, toy, upright
+from pages import HOSTILE, Seen, parsed
 from wherein.detect import Detector
 from wherein.images.motif import Motif
 from wherein.report.markup import number, rarity, text
 from wherein.report.page import POLICY, page
 from wherein.template import Template
 
-HOSTILE = "<img src=x onerror=alert(1)>.png"
-VOID = {"meta", "img", "input", "image", "polygon", "line", "circle"}
-OPTIONAL = {"th", "td", "tr", "li", "p"}
-
-
-class Seen(HTMLParser):
-    """What a browser would make of a page: elements with their attributes, text, and whether tags match."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self.open: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID | OPTIONAL:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in VOID | OPTIONAL:
-            assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.elements if name == tag]
-
-
-def parsed(path: Path) -> Seen:
-    seen = Seen()
-    seen.feed(path.read_text(encoding="utf-8"))
-    assert not seen.open, "every tag is closed"
-    return seen
-
 
 def made(path: Path, template: Template, name: str = "a.png", maps: bool = False) -> Seen:
     finder, picture = detector(template), scene(template)
     with page(path, template) as report:
-        report.add(name, finder(picture), finder, finder.occurrence(picture) if maps else None)
+        report.add(name, finder(picture), finder, maps)
         report.add("empty.png", finder(empty()), finder)
         report.unreadable(f"broken {name}", f"scene: broken {name}: not a picture")
     return parsed(path)
@@ -85,6 +49,8 @@ def test_names_are_only_names(tmp_path: Path) -> None:
     said = "\n".join(seen.words)
     for name in (HOSTILE, *template.parts):
         assert name in said
+    # The only scene with maps is where they took longest, and a link says so.
+    assert HOSTILE in [link.get("title") for link in seen.all("a")]
 
 
 def test_a_name_that_is_no_proper_text(tmp_path: Path) -> None:
@@ -98,7 +64,7 @@ def test_every_part_has_an_outline_a_switch_and_a_row(tmp_path: Path) -> None:
     polygons = seen.all("polygon")
     assert [p["id"] for p in polygons] == ["s0d1p0", "s0d1p1"]
     places = {a["href"] for a in seen.all("a")}
-    assert {"#s0", "#s1", "#s0d1p0", "#s0d1p1"} == places
+    assert {"#s0", "#s1", "#s0d1p0", "#s0d1p1", "#fits"} == places
     ids = [attributes["id"] for _, attributes in seen.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     switches = {i["class"]: "checked" in i for i in seen.all("input")}

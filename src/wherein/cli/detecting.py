@@ -14,6 +14,7 @@ from wherein.cli.work import UnreadableError, read
 from wherein.cli.writers import Writers, writers
 from wherein.detect import Detector
 from wherein.errors import TemplateError
+from wherein.report.stopwatch import SEARCH, Stopwatch
 from wherein.template import Template
 
 
@@ -88,12 +89,15 @@ class Detecting:
             told.unreadable(scene.path, str(error))
 
     def _picture(self, path: Path, told: Writers, outcome: Outcome) -> None:
-        picture = read(path, "scene")
+        watch = Stopwatch()
+        with watch("reading"):
+            picture = read(path, "scene")
         found = self.detector(picture)
+        watch.laps[SEARCH] = found.seconds
         outcome.read += 1
         outcome.found += len(found)
         self.say({"scene": str(path), **found.to_dict()})
-        told.add(path, found, self.detector)
+        told.add(path, found, self.detector, watch)
 
     def _video(self, path: Path, told: Writers, outcome: Outcome) -> None:
         seen = watching.watched(path, lambda: self.detector, told.drawings.get(path), self.say)

@@ -94,4 +94,4 @@ def _told(item: Detection, truth: Truth, template: Template) -> str:
 
 def _page(detector: Detector, found: Detections, path: Path) -> None:
     with writing(path), page(path, detector.template) as made:
-        made.add("scene.png", found, detector, detector.occurrence(found.scene))
+        made.add("scene.png", found, detector, maps=True)

@@ -12,6 +12,7 @@ from wherein.cli.targets import Outputs
 from wherein.cli.work import save, writing
 from wherein.detect import Detections, Detector
 from wherein.report.page import Page, page
+from wherein.report.stopwatch import Stopwatch
 from wherein.template import Template
 
 T = TypeVar("T")
@@ -33,17 +34,17 @@ class Writers:
     report: Page | None
     export: Add | None
 
-    def add(self, scene: Path, found: Detections, detector: Detector) -> None:
-        """Of a scene what was found in it, and by whom."""
+    def add(self, scene: Path, found: Detections, detector: Detector, watch: Stopwatch) -> None:
+        """Of a scene what was found in it, by whom, and what was done with it so far."""
         if scene in self.drawings:
-            save(found.draw(), self.drawings[scene])
+            with watch("drawing"):
+                save(found.draw(), self.drawings[scene])
         if self.export is not None and self.outputs.export is not None:
             with writing(self.outputs.export):
                 self.export(scene, found)
         if self.report is not None and self.outputs.report is not None:
-            maps = detector.occurrence(found.scene) if self.outputs.maps else None
             with writing(self.outputs.report):
-                self.report.add(str(scene), found, detector, maps)
+                self.report.add(str(scene), found, detector, self.outputs.maps, watch)
 
     def watched(self, scene: Path, frames: int) -> None:
         """Of a video that it was watched: its frames have their own lines, and are no pictures to export."""

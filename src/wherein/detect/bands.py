@@ -50,19 +50,19 @@ class Band:
 
     def __call__(self, scene: Float[Tensor, "C H W"], look: Look, polished: float) -> Judged:
         """Polished hypotheses, in the pixels of the scene and of the template as they are."""
-        levels = self._levels(scene)
+        levels = self.levels(scene)
         return self._polished(levels, self.finder(levels, look), polished)
 
     def follow(self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float, polished: float) -> Judged:
         """The same near known places."""
-        levels = self._levels(scene)
-        return self._polished(levels, follow(self.finder, levels, self._ours(roots), enough), polished)
+        levels = self.levels(scene)
+        return self._polished(levels, follow(self.finder, levels, self.ours(roots), enough), polished)
 
     def following(self, scene: Float[Tensor, "C H W"], judged: Judged) -> list[dict[str, Told]]:
         """Of each hypothesis, in the pixels of the scene as it is, the leaves that were not fitted
         themselves."""
-        levels = self._levels(scene)
-        frames = {home: self._ours(frames) for home, frames in judged.placed.frames.items()}
+        levels = self.levels(scene)
+        frames = {home: self.ours(frames) for home, frames in judged.placed.frames.items()}
         ours = replace(judged, placed=replace(judged.placed, frames=frames))
         return [of_followers(self.followers, levels, ours, k) for k in range(len(ours.scores))]
 
@@ -71,11 +71,12 @@ class Band:
         """The leaves that are not fitted themselves."""
         return followers(self.finder)
 
-    def _ours(self, frames: Poses) -> Poses:
+    def ours(self, frames: Poses) -> Poses:
         """Frames of the template and the scene as they are, in the pixels of the finder's."""
         return np.linalg.inv(enlarge(self.scene)) @ frames @ np.linalg.inv(reduce(self.canvas))
 
-    def _levels(self, scene: Float[Tensor, "C H W"]) -> SceneLevels:
+    def levels(self, scene: Float[Tensor, "C H W"]) -> SceneLevels:
+        """The scene as the finder sees it."""
         return SceneLevels(pool(scene, self.scene) if self.scene > 1 else scene)
 
     def _polished(self, levels: SceneLevels, found: Judged, least: float) -> Judged:
@@ -147,7 +148,7 @@ class Bands:
             enough: the score of a sure find.
             polished: the least score that goes on to full size.
         """
-        nearest = self._nearest(roots)
+        nearest = self.nearest(roots)
         return together(
             [self.bands[k].follow(scene, roots[nearest == k], enough, polished) for k in np.unique(nearest)]
         )
@@ -157,14 +158,14 @@ class Bands:
         told: list[dict[str, Told]] = [{} for _ in judged.scores]
         if all(len(piece.leaves) == 1 for piece in self.whole.pieces.pieces):
             return told
-        nearest = self._nearest(judged.placed.frames[self.whole.pieces.tree.root])
+        nearest = self.nearest(judged.placed.frames[self.whole.pieces.tree.root])
         for k in np.unique(nearest):
             chosen = np.flatnonzero(nearest == k)
             for index, leaves in zip(chosen, self.bands[k].following(scene, judged[chosen]), strict=True):
                 told[index] = leaves
         return told
 
-    def _nearest(self, roots: Poses) -> NDArray[np.int64]:
+    def nearest(self, roots: Poses) -> NDArray[np.int64]:
         """The band of each root's scale."""
         sizes = np.log2(np.maximum(scales(roots), 1e-9))
         middles = [math.log2(math.prod(band.finder.ranges.scale)) / 2 + band.octave for band in self.bands]

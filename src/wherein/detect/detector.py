@@ -18,6 +18,7 @@ from wherein.detect.finder import Range
 from wherein.detect.first_look import Map
 from wherein.detect.keeping import calibration_for, paper_calibration_for
 from wherein.detect.methods import METHODS, ByPaper, ByPieces, Search
+from wherein.detect.retracing import Ways
 from wherein.detect.shelf import Kind, Record
 from wherein.detect.tuning.calibrate import within_reach
 from wherein.detect.tuning.record import PaperCalibration
@@ -201,6 +202,20 @@ class Detector:
         picture = load_picture(scene, color=color, role="scene")
         with torch.no_grad():
             return self.search.occurrence(picture.pixels.detach().float().cpu())
+
+    def retraced(self, found: Detections) -> tuple[Ways, ...]:
+        """How what was found came to rest: of each detection, by the name of the part that is fitted, ZNCC
+        step by step from a start of the search to full size (`wherein.detect.retracing`).
+
+        The search keeps no record: this goes the ways once more, in about twice the time of the search. Parts
+        that were not found have none, and neither have those that are not fitted themselves, nor the finds
+        of the paper's network.
+
+        Arguments:
+            found: what this detector has found.
+        """
+        with torch.no_grad():
+            return self.search.retraced(found.scene.pixels.detach().float().cpu(), found.items)
 
 
 def _checked(given: Record, kind: type[Kind], method: str, template: Template, ranges: Range) -> Kind:

@@ -161,7 +161,7 @@ class Finder:
         assert self.of_body is not None, "a template with a body"
         fitting = self.of_body.fitting
         found = likely(self.of_body(scene, look.threads, look.crowd))
-        found = despite_covers(scene, fitting, self.motion, Stage(fitting.judged, 12, pixels=1200), found)
+        found = despite_covers(scene, fitting, self.motion, fitting.under_covers, found)
         root = self.pieces.tree.root
         placed = Placed({root: found.poses @ fitting.away}, {root: found.zncc})
         return self.judge(scene, self.with_limbs(scene, placed))

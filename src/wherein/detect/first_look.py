@@ -17,7 +17,6 @@ from torch import Tensor
 
 from wherein.detect.bands import Band, Bands
 from wherein.detect.fitting import Seeker
-from wherein.images.pool import pool
 from wherein.search.levels import SceneLevels
 from wherein.search.screen import screen
 
@@ -30,7 +29,7 @@ def occurrence(bands: Bands, scene: Float[Tensor, "C H W"], threads: int = 1) ->
     compared; the best of all octaves of scale."""
     maps: dict[str, Map] = {}
     for band in bands.bands:
-        levels = SceneLevels(pool(scene, band.scene) if band.scene > 1 else scene)
+        levels = band.levels(scene)
         for seeker in _seekers(band):
             name = seeker.fitting.piece.carrier.name
             seen = _map(seeker, levels, band.scene, (scene.shape[-2], scene.shape[-1]), threads)

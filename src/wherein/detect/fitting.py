@@ -98,6 +98,16 @@ class Fitting:
         return self.piece.starts(self.turn_step)
 
     @cached_property
+    def about_joint(self) -> tuple[Stage, ...]:
+        """The scales of a descent about the joint: from the first look to where the fit is judged."""
+        return tuple(Stage(factor, 8, pixels=600) for factor in _halves(self.near, self.judged))
+
+    @cached_property
+    def under_covers(self) -> Stage:
+        """How a piece that may be covered descends once more where the fit is judged."""
+        return Stage(self.judged, 12, pixels=1200)
+
+    @cached_property
     def judged(self) -> int:
         """The scale at which the fit is judged: noise and blur matter less at half size than at full."""
         return min(2, coarsest(self.piece.motif, points=100))
@@ -142,23 +152,36 @@ class Seeker:
             threads: for the first look.
             crowd: times as many as usual.
         """
-        motif, first = self.fitting.piece.motif, self.fitting.first
-        maps = screen(scene.surface(first).scene, self.kernels, threads)
-        more = crowd * max(1.0, math.prod(scene.size) / _USUAL)
-        spots, _ = peaks(maps, self.kernels, round(_SCREENED * more))
-        centre = ((motif.width - 1) / 2, (motif.height - 1) / 2)
-        starts = [placed(a, s, (x, y), centre) for x, y, a, s in spots]
-        found = Descended(np.reshape(starts, (-1, 3, 3)), np.zeros(0))
-        for stage in self._stages(round(_KEPT * more)):
+        kept = round(_KEPT * _more(scene, crowd))
+        found = Descended(self.starts(scene, threads, crowd), np.zeros(0))
+        for stage in self.stages:
             ended = descend(scene, self.fitting.levels, self.motion, stage, found.poses)
-            found = likely(distinct(ended, motif, stage.keep), few=6)
+            found = likely(distinct(ended, self.fitting.piece.motif, kept), few=6)
         return found
 
-    def _stages(self, kept: int) -> tuple[Stage, ...]:
-        factors = [self.fitting.first]
-        while factors[-1] > self.fitting.judged:
-            factors.append(factors[-1] // 2)
-        return tuple(Stage(f, 8, kept, pixels=600 if k < 2 else 1200) for k, f in enumerate(factors))
+    def starts(self, scene: SceneLevels, threads: int, crowd: int = 1) -> Poses:
+        """The best places of a first look, from which descents begin; arguments as of a call."""
+        motif = self.fitting.piece.motif
+        maps = screen(scene.surface(self.fitting.first).scene, self.kernels, threads)
+        spots, _ = peaks(maps, self.kernels, round(_SCREENED * _more(scene, crowd)))
+        centre = ((motif.width - 1) / 2, (motif.height - 1) / 2)
+        return np.reshape([placed(a, s, (x, y), centre) for x, y, a, s in spots], (-1, 3, 3))
+
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """The scales of a descent, from the first look to where the fit is judged."""
+        factors = _halves(self.fitting.first, self.fitting.judged)
+        return tuple(Stage(f, 8, pixels=600 if k < 2 else 1200) for k, f in enumerate(factors))
+
+
+def _halves(first: int, last: int) -> tuple[int, ...]:
+    """Powers of 2 from the first down to the last."""
+    return (first, *_halves(first // 2, last)) if first > last else (first,)
+
+
+def _more(scene: SceneLevels, crowd: int) -> float:
+    """Times as many poses as usual are followed: in a large scene, or a crowd."""
+    return crowd * max(1.0, math.prod(scene.size) / _USUAL)
 
 
 def distinct(found: Descended, motif: Motif, count: int) -> Descended:

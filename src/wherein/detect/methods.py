@@ -1,5 +1,6 @@
 """The two ways to search a scene: by pieces, down the tree; and bottom-up, as the paper has it."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from wherein.detect.finder import Judged, Look, Range
 from wherein.detect.first_look import Map, occurrence
 from wherein.detect.network import PaperNetwork
 from wherein.detect.paper import PaperDetection, PaperDetector
+from wherein.detect.retracing import Ways, retraced
 from wherein.detect.threads import one_thread
 from wherein.pyramid import Poses
 from wherein.template import Template
@@ -41,6 +43,9 @@ class Search(Protocol):
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
         """Where parts could be, by name."""
+
+    def retraced(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[Ways, ...]:
+        """How the pieces of each find came to rest."""
 
 
 class ByPieces:
@@ -109,6 +114,10 @@ class ByPieces:
         """The first look: ZNCC with the part's centre at each pixel."""
         return occurrence(self.bands, scene, self.threads or torch.get_num_threads())
 
+    def retraced(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[Ways, ...]:
+        """From where the search begins to full size."""
+        return retraced(self.bands, scene, found, self.threads or torch.get_num_threads())
+
 
 class ByPaper:
     """Algorithm 1.
@@ -134,6 +143,10 @@ class ByPaper:
         with one_thread():
             nodes = self.detector.network(scene).nodes
         return {name: node.map.float().numpy() for name, node in nodes.items()}
+
+    def retraced(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[Ways, ...]:
+        """Nothing: thousands of descents make a map, and none of them is the find's."""
+        return tuple({} for _ in found)
 
     def _told(self, found: PaperDetection) -> Detection:
         tree = self.template.parts

@@ -11,7 +11,6 @@ from wherein.detect.fitting import BASIN, EUCLIDEAN, Fitting, best_of_each
 from wherein.detect.pieces import Joint, Piece
 from wherein.pyramid import Poses
 from wherein.search.levels import SceneLevels, descend
-from wherein.solve.schedule import Stage
 from wherein.template.pose import rotations
 from wherein.template.tree import Point
 
@@ -89,13 +88,12 @@ def place(
     if not len(parents):
         return placed.with_piece(piece.home, parents, np.zeros(0))
     starts = parents[:, None] @ (_starts(fitting, group) if group else fitting.starts)
-    factor = fitting.near
-    look = Stage(factor, 0, pixels=600)
+    look = replace(fitting.about_joint[0], steps=0)
     found = descend(scene, fitting.levels, EUCLIDEAN, look, (starts @ fitting.rest).reshape(-1, 3, 3))
     found = best_of_each(found, len(parents), _LOOKED)
-    while True:
-        last = factor <= fitting.judged
-        found = descend(scene, fitting.levels, EUCLIDEAN, Stage(factor, 8, pixels=600), found.poses)
+    for stage in fitting.about_joint:
+        last = stage is fitting.about_joint[-1]
+        found = descend(scene, fitting.levels, EUCLIDEAN, stage, found.poses)
         repeated = np.repeat(parents, len(found.poses) // len(parents), axis=0)
         frames = found.poses @ fitting.away
         if group:
@@ -103,9 +101,6 @@ def place(
         fits = at_joint(piece, repeated, frames, tolerance if last else LOOSE)
         found = replace(found, zncc=np.where(fits, found.zncc, -1.0))
         found = best_of_each(found, len(parents), 1 if last else _FOLLOWED)
-        if last:
-            break
-        factor //= 2
     frames = np.where((found.zncc > 0)[:, None, None], found.poses @ fitting.away, parents)
     return placed.with_piece(piece.home, frames, found.zncc)
 

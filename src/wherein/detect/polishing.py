@@ -17,7 +17,8 @@ from wherein.search.levels import Descended, SceneLevels, descend
 from wherein.solve.schedule import Stage
 from wherein.template.pose import rotations
 
-_FULL, _LOOK = Stage(1, 30, tolerance=1e-3), Stage(1, 0)
+FULL, _LOOK = Stage(1, 30, tolerance=1e-3), Stage(1, 0)
+"""To rest at full size, and one look there."""
 
 _WORSE = 0.02
 """ZNCC where it is judged that a pose may lose on its way to rest at full size."""
@@ -54,8 +55,8 @@ def at_rest(scene: SceneLevels, placed: Placed, fitting: Fitting, motion: Motion
 
 def body_at_rest(scene: SceneLevels, fitting: Fitting, motion: Motion, poses: Poses) -> Descended:
     """Where poses of a piece that hangs on nothing come to rest, with their ZNCC where they are judged."""
-    ended = descend(scene, fitting.levels, motion, _FULL, poses)
-    ended = despite_covers(scene, fitting, motion, _FULL, ended)
+    ended = descend(scene, fitting.levels, motion, FULL, poses)
+    ended = despite_covers(scene, fitting, motion, FULL, ended)
     return descend(scene, fitting.levels, motion, Stage(fitting.judged, 0), ended.poses)
 
 
@@ -68,7 +69,7 @@ def limb_at_rest(scene: SceneLevels, fitting: Fitting, parents: Poses, poses: Po
         parents: frames of what it hangs on, canvas → scene, as many as poses.
         poses: carrier pixels → scene.
     """
-    ended = descend(scene, fitting.levels, EUCLIDEAN, _FULL, poses)
+    ended = descend(scene, fitting.levels, EUCLIDEAN, FULL, poses)
     unsure = covered(ended)
     best = ended.poses.copy()
     best[unsure] = _by_the_joint(scene, fitting, parents[unsure], ended[unsure])
@@ -78,7 +79,7 @@ def limb_at_rest(scene: SceneLevels, fitting: Fitting, parents: Poses, poses: Po
 def _by_the_joint(scene: SceneLevels, fitting: Fitting, parents: Poses, plain: Descended) -> Poses:
     """The better of two descents, and then the same about the joint where the picture does not object."""
     piece = fitting.piece
-    robust = despite_covers(scene, fitting, EUCLIDEAN, _FULL, plain)
+    robust = despite_covers(scene, fitting, EUCLIDEAN, FULL, plain)
     off = [astray(piece, parents, found.poses @ fitting.away) for found in (plain, robust)]
     free = np.where((off[0] < off[1])[:, None, None], plain.poses, robust.poses)
     hinged = _hinged(scene, fitting, parents, free)

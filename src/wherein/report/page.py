@@ -7,7 +7,7 @@ part is called cannot do anything.
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,15 +15,14 @@ from importlib import resources
 from pathlib import Path
 from typing import IO
 
-import numpy as np
-from numpy.typing import NDArray
-
 from wherein.detect import Detections, Detector
+from wherein.report import fits, times
 from wherein.report.about import about_search, about_template
 from wherein.report.markup import number, text
 from wherein.report.parts import PageParts
 from wherein.report.scene import SceneWriter
 from wherein.report.stage import rules
+from wherein.report.stopwatch import SEARCH, Stopwatch
 from wherein.template import Template
 from wherein.whole import whole
 
@@ -41,7 +40,8 @@ class Page:
         rows: the table of contents so far.
         detector: whose results they are, from the first of them on.
         maps: the most occurrence maps that a scene had.
-        read, found, seconds: of all scenes together.
+        found: how many, in all scenes together.
+        timed: what each scene took.
     """
 
     template: Template
@@ -49,9 +49,8 @@ class Page:
     rows: list[str] = field(default_factory=list)
     detector: Detector | None = None
     maps: int = 0
-    read: int = 0
     found: int = 0
-    seconds: float = 0.0
+    timed: list[times.Timed] = field(default_factory=list)
 
     @cached_property
     def parts(self) -> PageParts:
@@ -63,25 +62,35 @@ class Page:
         name: str,
         found: Detections,
         detector: Detector,
-        maps: Mapping[str, NDArray[np.float32]] | None = None,
+        maps: bool = False,
+        watch: Stopwatch | None = None,
     ) -> None:
         """Write a scene.
 
         Arguments:
             name: what it is called.
             found: what was found in it.
-            detector: by whom.
-            maps: `Detector.occurrence`, as layers that can be switched on.
+            detector: by whom; it is asked for how each fit converged.
+            maps: whether it is asked for occurrence maps too, as layers that can be switched on.
+            watch: has counted what was done with the scene so far; by default the search alone.
         """
-        maps, index = maps or {}, len(self.rows)
-        self.detector, self.maps = detector, max(self.maps, len(maps))
-        self.read, self.found = self.read + 1, self.found + len(found)
-        self.seconds += found.seconds
-        self.body.write(SceneWriter(self.parts, detector.calibration)(index, name, found, maps))
+        watch, index = watch or Stopwatch({SEARCH: found.seconds}), len(self.rows)
+        seen = {}
+        if maps:
+            with watch("occurrence maps"):
+                seen = detector.occurrence(found.scene)
+        with watch("replay of the fits"):
+            ways = detector.retraced(found)
+        with watch("page"):
+            told = SceneWriter(self.parts, detector.calibration)(index, name, found, seen, ways)
+        self.body.write(f"{told}{times.bar(watch.laps)}</section>\n")
+        self.detector, self.maps = detector, max(self.maps, len(seen))
+        self.found += len(found)
+        self.timed.append(times.Timed(f"s{index}", name, watch.laps))
         best = number(found[0].score) if len(found) else ""
         self.rows.append(
             f'<tr><th><a href="#s{index}">{text(name)}</a><td>{len(found)}<td>{best}'
-            f"<td>{found.seconds:.3f} s</tr>\n"
+            f"<td>{times.seconds(found.seconds)}</tr>\n"
         )
 
     def unreadable(self, name: str, error: str) -> None:
@@ -91,11 +100,12 @@ class Page:
     def head(self) -> str:
         """What stands above the scenes, once all of them are known."""
         style = resources.files("wherein.report").joinpath("page.css").read_text(encoding="utf-8")
-        failed = len(self.rows) - self.read
-        facts = f"{self.found} found in {_scenes(self.read)}"
+        read = len(self.timed)
+        failed = len(self.rows) - read
+        facts = f"{self.found} found in {_scenes(read)}"
         unread = f"; {_scenes(failed)} could not be read" if failed else ""
         search = about_search(self.detector) if self.detector is not None else ""
-        columns = "".join(f"<th>{title}" for title in ("scene", "found", "best score", "time"))
+        columns = "".join(f"<th>{title}" for title in ("scene", "found", "best score", "search"))
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -103,8 +113,9 @@ class Page:
             f"<title>{text(self.template.name)}: {facts}</title>\n"
             f"<style>\n{style}{rules(len(self.parts.listed), self.maps)}</style></head><body>\n"
             f"<header><h1>{text(self.template.name)}</h1>"
-            f"<p>{facts}, {self.seconds:.2f} s of searching{unread}</p></header>\n<main>"
-            f'<div class="about">{about_template(self.template)}{search}</div>\n'
+            f"<p>{facts}{unread}</p></header>\n<main>"
+            f'<div class="about">{about_template(self.template)}{search}{times.summary(self.timed)}'
+            f"{fits.ABOUT if self.timed else ''}</div>\n"
             '<section><h2>Scenes</h2><div class="wide"><table class="contents">'
             f"<thead><tr>{columns}</tr></thead><tbody>\n{''.join(self.rows)}</tbody></table></div></section>\n"
         )

@@ -1,11 +1,14 @@
 """One scene of a page: its picture, and the numbers of everything that was found in it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect import Calibration, Detection, Detections, PartFound
+from wherein.detect.retracing import Ways
+from wherein.report.fits import fits
 from wherein.report.markup import matrix, number, pair, rarity, text
 from wherein.report.parts import PageParts
 from wherein.report.stage import Maps, seen, stage, switches
@@ -25,26 +28,28 @@ class SceneWriter:
     parts: PageParts
     calibration: Calibration | None
 
-    def __call__(self, index: int, name: str, found: Detections, maps: Maps) -> str:
-        """The section of one scene.
+    def __call__(self, index: int, name: str, found: Detections, maps: Maps, ways: Sequence[Ways]) -> str:
+        """The section of one scene, but for its end: what it took is told last.
 
         Arguments:
             index: of the scene; its place is #s{index}.
             name: of the scene.
             found: what was found in it.
             maps: occurrence maps by part.
+            ways: of each that was found, how its fits converged.
         """
         width, height = found.size
         count = f"{len(found)} found" if len(found) else "nothing found"
-        tables = "".join(self._detection(f"s{index}d{k}", k, item) for k, item in enumerate(found, 1))
+        told = zip(found, ways, strict=True)
+        tables = "".join(self._detection(f"s{index}d{k}", k, *one) for k, one in enumerate(told, 1))
         return (
             f'<section class="scene" id="s{index}"><h2>{text(name)}</h2>\n'
-            f'<p class="facts">{width} × {height} px · {count} · {found.seconds:.3f} s</p>\n'
+            f'<p class="facts">{width} × {height} px · {count}</p>\n'
             f'<div class="beside">{stage(self.parts, index, found, maps)}'
-            f"{switches(self.parts, found, maps)}</div>\n{tables}</section>\n"
+            f"{switches(self.parts, found, maps)}</div>\n{tables}"
         )
 
-    def _detection(self, place: str, k: int, item: Detection) -> str:
+    def _detection(self, place: str, k: int, item: Detection, ways: Ways) -> str:
         leaves = [part.found for part in item.parts.values() if part.leaf]
         middle = item.matrix @ np.array((*self.parts.template.centre, 1.0))
         known = self.calibration
@@ -57,7 +62,7 @@ class SceneWriter:
             f"turned {number(item.angle, 1)}° · scale {number(item.scale, 3)}</summary>\n"
             f"<p>{rare}Its middle is at {pair(middle)}.</p>"
             f'{_folded(item.matrix)}\n<div class="wide"><table><thead><tr>{head}</tr></thead>'
-            f"<tbody>{rows}</tbody></table></div></details>\n"
+            f"<tbody>{rows}</tbody></table></div>{fits(self.parts, item, ways)}</details>\n"
         )
 
     def _row(self, place: str, name: str, part: PartFound) -> str:

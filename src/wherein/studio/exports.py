@@ -49,8 +49,7 @@ def _report(template: Template, results: Results) -> bytes:
         path = Path(folder) / "report.html"
         with page(path, template) as made:
             for scene, found in results:
-                maps = found.detector.occurrence(scene.picture)
-                made.add(scene.name, found.detections, found.detector, maps)
+                made.add(scene.name, found.detections, found.detector, maps=True)
         return path.read_bytes()
 
 
