@@ -518,10 +518,16 @@ def test_dark_by_the_system_and_by_the_switch(browser: "Browser") -> None:
 
 def test_a_page_that_is_loaded_anew_goes_on(someone: Person) -> None:
     outlined(someone)
-    someone.page.wait_for_timeout(500)
-    someone.page.reload()
+    someone.page.reload()  # at once
     expect(someone("#tree li")).to_have_count(2)
     someone.checked()
+    expect(someone("#save.unsaved")).to_have_count(1)
+    with someone.page.expect_download():
+        someone("#save").click()
+    expect(someone("#save.unsaved")).to_have_count(0)
+    someone.page.reload()
+    expect(someone("#tree li")).to_have_count(2)
+    expect(someone("#save.unsaved")).to_have_count(0)
 
 
 def test_what_goes_wrong_is_told_in_words(someone: Person) -> None:

@@ -171,7 +171,8 @@ async function begin() {
   if (before?.draft?.picture) {
     restart(before.draft);
     const scene = session.scenes.some(({ id }) => id === before.scene) ? before.scene : now().scene;
-    update({ settings: before.settings, mode: before.mode, scene });
+    const saved = before.isSaved ? before.draft : null;
+    update({ settings: before.settings, mode: before.mode, scene, saved });
   } else if (session.first) {
     take(session.first);
     restart(now().draft);
