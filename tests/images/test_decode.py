@@ -266,9 +266,7 @@ def huge_headers():
 def test_a_huge_picture_is_refused_by_its_header(tmp_path, name):
     (tmp_path / name).write_bytes(huge_headers()[name])
     start = time.perf_counter()
-    words = (
-        "the picture is 50000 × 50000 = 2,500,000,000 pixels, more than the 200,000,000 that"
-    )
+    words = "the picture is 50000 × 50000 = 2,500,000,000 pixels, more than the 200,000,000 that"
     with pytest.raises(PictureError, match=re.escape(f"{name}: {words}")):
         load_picture(tmp_path / name)
     assert time.perf_counter() - start < 0.5
