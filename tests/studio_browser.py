@@ -18,6 +18,9 @@ def file(name: str, content: bytes, kind: str = "image/png") -> FILE:
     return {"name": name, "mimeType": kind, "buffer": content}
 
 
+_SEARCHES = 90_000
+"""Milliseconds that a machine with much else to do may take for them."""
+
 _SCREEN = """async ([x, y]) => {
   const { view } = await import("/stage.js");
   const [sx, sy] = view.toScreen([x, y]);
@@ -123,8 +126,8 @@ class Person:
 
     def found(self, count: int) -> None:
         """Wait until so many are found, and scores mean something."""
-        expect(self("#ground")).to_have_attribute("data-ground", "measured")
-        expect(self("#results > li")).to_have_count(count)
+        expect(self("#ground")).to_have_attribute("data-ground", "measured", timeout=_SEARCHES)
+        expect(self("#results > li")).to_have_count(count, timeout=_SEARCHES)
 
     def drop(self, name: str, content: bytes, zone: str) -> None:
         """Drop a file on one of the two zones."""

@@ -5,14 +5,17 @@ import json
 import re
 import shlex
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
+from typer.main import get_command
 from typer.testing import CliRunner
 
+import wherein
 from detecting import made_up, photo
 from wherein.cli.main import app
 from wherein.demo import ROBOT
@@ -27,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 KNOWN = {"python", "console", "json", "", "text"}
-ELSEWHERE = ("make ", "pip ", "python -m ", "git ")
+ELSEWHERE = ("make ", "pip ", "python -m ", "git ", ". ")
 """Commands that other tests run, or that set up what is here already."""
 
 
@@ -135,6 +138,29 @@ def test_links_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_command_is_listed_with_what_it_does() -> None:
+    page = (ROOT / "docs/commands.md").read_text()
+    assert set(re.findall(r"^\| `(wherein [a-z ]+)`", page, re.MULTILINE)) == set(
+        _commands(get_command(app), "wherein")
+    )
+
+
+def _commands(command: object, name: str) -> Iterator[str]:
+    below = getattr(command, "commands", None)
+    if below is None:
+        yield name
+    for word, one in (below or {}).items():
+        yield from _commands(one, f"{name} {word}")
+
+
+def test_everything_that_import_offers_is_in_the_api() -> None:
+    pages = "".join(page.read_text() for page in (ROOT / "docs/api").glob("*.md"))
+    named = set(re.findall(r"auto(?:class|function):: wherein\.(\w+)$", pages, re.MULTILINE))
+    errors = {name for name in wherein.__all__ if name.endswith("Error")}
+    assert "automodule:: wherein.errors" in pages
+    assert named == set(wherein.__all__) - errors
 
 
 def test_there_is_something_to_run() -> None:

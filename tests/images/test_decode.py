@@ -266,9 +266,7 @@ def huge_headers():
 def test_a_huge_picture_is_refused_by_its_header(tmp_path, name):
     (tmp_path / name).write_bytes(huge_headers()[name])
     start = time.perf_counter()
-    words = (
-        "the picture is 50000 × 50000 = 2,500,000,000 pixels, more than max_pixels=200,000,000: pass a larger"
-    )
+    words = "the picture is 50000 × 50000 = 2,500,000,000 pixels, more than the 200,000,000 that"
     with pytest.raises(PictureError, match=re.escape(f"{name}: {words}")):
         load_picture(tmp_path / name)
     assert time.perf_counter() - start < 0.5
@@ -289,7 +287,7 @@ def test_a_webp_beyond_the_cap_of_pillow_says_whose_cap_it_is(tmp_path, monkeypa
 def test_the_cap_is_a_count_of_pixels(whole):
     pixels = load_picture(whole).pixels[0].numel()
     assert load_picture(whole, max_pixels=pixels).pixels[0].numel() == pixels
-    with pytest.raises(PictureError, match=f"more than max_pixels={pixels - 1:,}"):
+    with pytest.raises(PictureError, match=f"more than the {pixels - 1:,} that are taken"):
         load_picture(whole, max_pixels=pixels - 1)
 
 

@@ -311,6 +311,15 @@ def test_a_zip_that_leads_outside(page: Page) -> None:
     assert "would leave its folder" in page.refused(answer, 400)
 
 
+def test_a_picture_that_is_in_use_stays(page: Page) -> None:
+    first, *others = (page.upload("picture", png(crane()), f"{k}.png")["id"] for k in range(6))
+    for _ in range(8):  # as many as are held, and more
+        page.post("/api/templates", draft(first))
+        page.upload("picture", png(crane()), "more.png")
+    there = [page.client.get(f"/api/pictures/{key}").status_code for key in (first, *others)]
+    assert there == [200, *[404] * 5]
+
+
 @pytest.mark.parametrize(("held", "kept"), [(10**6, 6), (3 * 161 * 120, 3), (10, 1)])
 def test_only_the_last_pictures_are_held(held: int, kept: int) -> None:
     with served(limits=Limits(pictures=6, held=held)) as studio, asked(studio) as page:

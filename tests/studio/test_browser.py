@@ -217,6 +217,110 @@ def test_corners_are_added_and_removed(someone: Person) -> None:
     assert someone.state(count) == 5
 
 
+def test_undoing_while_an_outline_is_drawn_takes_back_its_corners(someone: Person) -> None:
+    someone.load("picture", CRANE)
+    expect(someone('[data-tool="outline"]')).to_have_attribute("aria-pressed", "true")
+    corners = box(*BODY)
+    for x, y in [*corners[:3], (150, 10)]:
+        someone.click(x, y)
+    someone.page.keyboard.press("Control+z")
+    assert someone.state("s.draft.picture.name") == "crane.png"
+    # Moving the picture in between takes nothing away.
+    someone.page.keyboard.press("h")
+    someone.drag((100, 60), (110, 65))
+    someone.page.keyboard.press("p")
+    someone.click(*corners[3])
+    someone.click(*corners[0])
+    points = someone.state("s.draft.parts[0].points")
+    assert [place for corner in points for place in corner] == pytest.approx(
+        [place for corner in corners for place in corner], abs=0.5
+    )
+    # With no corner left it is the steps that are undone.
+    for _ in range(2):
+        someone.page.keyboard.press("Control+z")
+    expect(someone("#empty-template")).to_be_visible()
+
+
+def test_corners_belong_to_the_picture_that_they_were_set_on(someone: Person) -> None:
+    someone.load("picture", CRANE)
+    expect(someone("#object-name")).to_have_value("crane")
+    someone.click(10, 10)
+    someone.click(150, 10)
+    someone.load("picture", file("other.png", png(crane())))
+    expect(someone("#object-name")).to_have_value("other")
+    someone.outline(box(*BODY))
+    assert someone.state("s.draft.parts[0].points.length") == 4
+
+
+def test_quick_clicks_near_each_other_are_corners(someone: Person) -> None:
+    someone.load("picture", CRANE)
+    expect(someone('[data-tool="outline"]')).to_have_attribute("aria-pressed", "true")
+    for x, y in box(*BODY):
+        someone.click(x, y)
+    # To a browser the second of these is a double click; nothing is closed by it.
+    mouse, (x, y) = someone.page.mouse, someone.screen(40, 110)
+    mouse.click(x, y)
+    mouse.move(x + 10, y)
+    mouse.down(click_count=2)
+    mouse.up(click_count=2)
+    assert someone.state("s.draft.parts.length") == 0
+    mouse.dblclick(x + 30, y)
+    assert someone.state("s.draft.parts[0].points.length") == 7
+
+
+def test_an_outline_that_crosses_itself_is_told(someone: Person) -> None:
+    someone.load("picture", CRANE)
+    expect(someone('[data-tool="outline"]')).to_have_attribute("aria-pressed", "true")
+    one, two, three, four = box(*BODY)
+    someone.outline([one, three, two, four])
+    expect(someone(".toast").last).to_contain_text("crosses itself")
+    expect(someone("#tree li")).to_have_count(0)
+    someone.page.keyboard.press("p")
+    someone.outline([one, three, [140, 45], four])
+    someone.checked()
+    expect(someone(".finding.warning").first).to_contain_text("crosses itself")
+    someone.page.keyboard.press("Control+z")
+    someone.page.keyboard.press("p")
+    someone.outline([one, two, three, four])
+    someone.checked()
+    expect(someone("#findings")).not_to_contain_text("crosses itself")
+
+
+def test_a_part_is_not_lost_with_a_corner(someone: Person) -> None:
+    someone.load("picture", CRANE)
+    expect(someone('[data-tool="outline"]')).to_have_attribute("aria-pressed", "true")
+    someone.outline(box(*BODY)[:3])
+    someone.page.mouse.dblclick(*someone.screen(*box(*BODY)[0]))
+    expect(someone(".toast").last).to_contain_text("three corners at least")
+    assert someone.state("s.draft.parts[0].points.length") == 3
+    # Removed on purpose, it comes back by what is said about it.
+    someone("#remove-part").click()
+    expect(someone("#tree li")).to_have_count(0)
+    someone(".toast").get_by_role("button", name="Undo").click()
+    expect(someone("#tree li")).to_have_count(1)
+
+
+def test_enter_ends_a_name(someone: Person) -> None:
+    outlined(someone)
+    someone('#part [data-field="name"]').fill("arm")
+    someone.page.keyboard.press("Enter")
+    someone.page.keyboard.press("p")
+    assert someone.state("[s.draft.parts[1].name, s.tool]") == ["arm", "outline"]
+
+
+def test_words_do_not_stand_in_the_way_of_drawing(someone: Person) -> None:
+    someone.load("picture", CRANE)
+    expect(someone('[data-tool="outline"]')).to_have_attribute("aria-pressed", "true")
+    someone.load("picture", file("broken.png", png(crane())[:300]))
+    words = someone(".toast.error span")
+    expect(words).to_be_visible()
+    place = words.bounding_box()
+    assert place
+    someone.page.mouse.click(place["x"] + 9, place["y"] + 9)
+    someone.page.keyboard.press("Control+z")  # a corner was set, and is taken back
+    assert someone.state("s.draft.picture.name") == "crane.png"
+
+
 def test_the_fan_is_dragged(someone: Person) -> None:
     outlined(someone)
     ends = (
@@ -414,10 +518,16 @@ def test_dark_by_the_system_and_by_the_switch(browser: "Browser") -> None:
 
 def test_a_page_that_is_loaded_anew_goes_on(someone: Person) -> None:
     outlined(someone)
-    someone.page.wait_for_timeout(500)
-    someone.page.reload()
+    someone.page.reload()  # at once
     expect(someone("#tree li")).to_have_count(2)
     someone.checked()
+    expect(someone("#save.unsaved")).to_have_count(1)
+    with someone.page.expect_download():
+        someone("#save").click()
+    expect(someone("#save.unsaved")).to_have_count(0)
+    someone.page.reload()
+    expect(someone("#tree li")).to_have_count(2)
+    expect(someone("#save.unsaved")).to_have_count(0)
 
 
 def test_what_goes_wrong_is_told_in_words(someone: Person) -> None:

@@ -115,7 +115,7 @@ def check_size(size: tuple[int, int], max_pixels: int) -> None:
         raise PictureError(f"{what}: give one that is not empty")
     if pixels > max_pixels:
         raise PictureError(
-            f"{what}, more than max_pixels={max_pixels:,}: pass a larger max_pixels, or a smaller picture"
+            f"{what}, more than the {max_pixels:,} that are taken (max_pixels): give a smaller picture"
         )
 
 

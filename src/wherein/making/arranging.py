@@ -76,7 +76,7 @@ def _check_parents(tree: Mapping[str, Outline]) -> None:
         if outline.group and not _children(tree, outline.name):
             raise TemplateError(
                 f'the part "{outline.name}" has no outline and nothing hangs on it: '
-                "give it a polygon or a mask, or a part below it"
+                "hang a part on it, give it an outline, or remove it"
             )
 
 

@@ -15,7 +15,7 @@ class GoneError(WhereinError, LookupError):
 
 
 class Shelf(Generic[T]):
-    """Things by id, the last ones.
+    """Things by id, those that were used last.
 
     Arguments:
         what: one of them is called, for errors.
@@ -60,6 +60,8 @@ class Shelf(Generic[T]):
         with self._lock:
             if key not in self._held:
                 raise GoneError(f"the studio no longer has this {self.what}: load it again")
+            if self.most is not None:  # what is in use is not the next to go
+                self._held[key] = self._held.pop(key)
             return self._held[key]
 
     def __iter__(self) -> Iterator[tuple[str, T]]:

@@ -64,7 +64,7 @@ export async function tryDemo() {
   take(opened);
   const settings = { ...now().settings, scale: opened.scale };
   update({ scenes: [...now().scenes, opened.scene], scene: opened.scene.id, settings });
-  tell("This is a template of eleven parts. Choose one to see its joint, then go to Find.");
+  tell("This is a tin robot with all its joints. Choose a part to see its joint, then go to Find.");
 }
 
 /** What files are for, unless they say it themselves: a .zip is a template. */

@@ -59,6 +59,14 @@ function fromSegment([x, y], [ax, ay], [bx, by]) {
   return Math.hypot(x - ax - along * dx, y - ay - along * dy);
 }
 
+/** Whether two edges of a polygon that are not neighbours cross. */
+export function crossesItself(polygon) {
+  const side = ([ax, ay], [bx, by], [x, y]) => Math.sign((bx - ax) * (y - ay) - (by - ay) * (x - ax));
+  const cross = (a, b, c, d) => side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0;
+  const edges = polygon.map((corner, k) => [corner, polygon[(k + 1) % polygon.length]]);
+  return edges.some(([a, b], k) => edges.slice(k + 2).some(([c, d]) => cross(a, b, c, d)));
+}
+
 /** The edge that lies nearest: the index of its first corner, and how far away it is. */
 export function nearestEdge(place, polygon) {
   let best = { index: -1, distance: Infinity };

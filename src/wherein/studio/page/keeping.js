@@ -15,9 +15,11 @@ export function kept(token) {
 }
 
 export function keep(token) {
-  const write = debounced(() => {
-    const { draft, settings, mode, scene } = now();
-    sessionStorage.setItem(KEPT, JSON.stringify({ token, draft, settings, mode, scene }));
-  }, 300);
-  watch(["draft", "settings", "mode", "scene"], write);
+  const write = () => {
+    const { draft, saved, settings, mode, scene } = now();
+    const isSaved = draft === saved;
+    sessionStorage.setItem(KEPT, JSON.stringify({ token, draft, isSaved, settings, mode, scene }));
+  };
+  watch(["draft", "saved", "settings", "mode", "scene"], debounced(write, 300));
+  addEventListener("pagehide", write); // and what was done just before
 }

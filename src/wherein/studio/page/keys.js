@@ -12,7 +12,11 @@ const tool = (name) => () => now().mode === "template" && now().draft.picture &&
 const shownPicture = () =>
   now().mode === "find" ? now().scenes.find(({ id }) => id === now().scene) : now().draft.picture;
 
-export const stepBack = () => told(undo(), "Undone");
+/** Of an outline that is being drawn the last corner goes first: the steps before it are still wanted. */
+export function stepBack() {
+  if (!currentTool()?.takeBack?.()) return told(undo(), "Undone");
+  repaint();
+}
 export const stepOn = () => told(redo(), "Done again");
 const told = (label, what) => tell(label ? `${what}: ${label}.` : "There is nothing more.");
 
@@ -27,7 +31,7 @@ const TABLE = [
   [["2"], "2", "Find: look for it in scenes", () => update({ mode: "find" })],
   [["ctrl+o"], "Ctrl O", "Load a picture", () => choose(now().mode === "find" ? "scene" : "picture")],
   [["ctrl+s"], "Ctrl S", "Save the template", saveTemplate],
-  [["ctrl+z"], "Ctrl Z", "Undo", stepBack],
+  [["ctrl+z"], "Ctrl Z", "Undo; of an outline that is drawn, its last corner", stepBack],
   [["ctrl+shift+z", "ctrl+y"], "Ctrl Shift Z", "Redo", stepOn],
   [["t"], "T", "Light or dark", switchTheme],
   [["?"], "?", "This list", help],

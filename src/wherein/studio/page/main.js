@@ -15,7 +15,7 @@ import "./panels/tree.js";
 import { paintScene } from "./paint/scene.js";
 import { paintTemplate } from "./paint/template.js";
 import { pictureBitmap, sceneBitmap } from "./pictures.js";
-import { fit, repaint, setPainter, setTool, view, zoom } from "./stage.js";
+import { fit, repaint, setPainter, setTool, toolAtWork, view, zoom } from "./stage.js";
 import { complain, doing, rest, tell } from "./status.js";
 import { edit, history, now, restart, update, watch } from "./store.js";
 import { handTool } from "./tools/hand.js";
@@ -38,7 +38,7 @@ function paint(context, seen, ratio) {
   if (state.mode === "template") {
     const bitmap = state.draft.picture && pictureBitmap(state.draft.picture.id);
     paintTemplate(context, seen, state, bitmap, state.tool === "select" ? selectTool.hovered : null);
-    TOOLS.get(state.tool).paint?.(context);
+    toolAtWork()?.paint?.(context);
   } else {
     const scene = shownScene(state);
     if (!scene) return;
@@ -150,6 +150,7 @@ $("#object-name").addEventListener("change", (event) => {
   else if (name !== now().draft.name) edit(`call it “${name}”`, { ...now().draft, name });
   event.target.value = now().draft.name;
 });
+$("#object-name").addEventListener("keydown", (event) => event.key === "Enter" && event.target.blur());
 $("#larger").addEventListener("click", () => zoom(1.25));
 $("#smaller").addEventListener("click", () => zoom(0.8));
 $("#fit").addEventListener("click", () =>
@@ -170,7 +171,8 @@ async function begin() {
   if (before?.draft?.picture) {
     restart(before.draft);
     const scene = session.scenes.some(({ id }) => id === before.scene) ? before.scene : now().scene;
-    update({ settings: before.settings, mode: before.mode, scene });
+    const saved = before.isSaved ? before.draft : null;
+    update({ settings: before.settings, mode: before.mode, scene, saved });
   } else if (session.first) {
     take(session.first);
     restart(now().draft);

@@ -16,12 +16,15 @@ const pointers = new Map();
 let size = { width: 1, height: 1 };
 let paint = () => {};
 let tool = null;
+let aside = null; // the tool that is taken up again once the picture was moved
 let gesture = null; // { kind: "tool" | "pan" | "pinch" | "done", … } of what is pressed now
 let held = false; // the space bar
 let due = false;
 let fitted = null; // the picture that is shown whole, until a person moves it
 let shown = null; // the id of the picture that was fitted last
-let presses = []; // the tools of the last two
+let presses = []; // the last two: the tool, and where
+
+const apart = ([ax, ay], [bx, by]) => Math.hypot(bx - ax, by - ay);
 
 /** Paint again, soon: however much has changed, once a frame. */
 export function repaint() {
@@ -45,12 +48,19 @@ export function setPainter(painter) {
 
 export function setTool(next) {
   if (tool === next) return;
-  tool?.cancel?.();
+  if (next.inPassing) aside ??= tool;
+  else {
+    for (const left of new Set([tool, aside])) if (left !== next) left?.cancel?.();
+    aside = null;
+  }
   tool = next;
   repaint();
 }
 
 export const currentTool = () => tool;
+
+/** What is worked with, also while the picture is moved in between. */
+export const toolAtWork = () => aside ?? tool;
 
 /** Show the whole picture; where it is the same as before, only if that is asked for. */
 export function fit(picture, always = true) {
@@ -106,9 +116,9 @@ const placeOf = (event) => {
 function press(event) {
   if (event.pointerType === "mouse" && event.button === 2) return;
   canvas.focus({ preventScroll: true });
-  presses = [...presses.slice(-1), tool];
   canvas.setPointerCapture(event.pointerId);
   const point = placeOf(event);
+  presses = [...presses.slice(-1), { tool, at: point.at }];
   pointers.set(event.pointerId, point);
   if (pointers.size === 2) return beginPinch();
   if (pointers.size > 2) return;
@@ -138,7 +148,7 @@ function pinch(event) {
   const before = [...pointers.values()].map((point) => point.at);
   pointers.set(event.pointerId, placeOf(event));
   const [a, b] = [...pointers.values()].map((point) => point.at);
-  const gap = ([p, q]) => Math.hypot(p[0] - q[0], p[1] - q[1]) || 1;
+  const gap = ([p, q]) => apart(p, q) || 1;
   const mid = ([p, q]) => [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2];
   const [from, to] = [mid(before), mid([a, b])];
   pan(to[0] - from[0], to[1] - from[1]);
@@ -155,7 +165,7 @@ function move(event) {
   const last = pointers.get(event.pointerId);
   pointers.set(event.pointerId, point);
   if (!gesture || gesture.kind === "done") return;
-  if (Math.hypot(point.at[0] - gesture.from[0], point.at[1] - gesture.from[1]) > STILL && !gesture.moved) {
+  if (apart(point.at, gesture.from) > STILL && !gesture.moved) {
     gesture.moved = true;
     clearTimeout(gesture.timer);
     if (gesture.kind === "wait") gesture.kind = "pan"; // nothing to take hold of: the picture itself
@@ -190,8 +200,10 @@ canvas.addEventListener("pointerleave", () => {
   repaint();
 });
 canvas.addEventListener("dblclick", (event) => {
-  // Of two clicks the first may have been the last of another tool.
-  if (presses.every((one) => one === tool)) tool?.double?.(placeOf(event));
+  // Of two clicks the first may have been the last of another tool, or, in haste, in another place.
+  const [first, second] = presses;
+  if (first.tool !== tool || second.tool !== tool || apart(first.at, second.at) > STILL) return;
+  tool.double?.(placeOf(event));
 });
 canvas.addEventListener("contextmenu", (event) => {
   event.preventDefault();

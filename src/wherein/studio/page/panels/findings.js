@@ -1,5 +1,7 @@
 // What will make the template hard to find.
 import { $, h, icon } from "../dom.js";
+import { outlined } from "../draft.js";
+import { crossesItself } from "../geometry.js";
 import { now, update, watch } from "../store.js";
 
 const WORDS = { problem: "Problem", warning: "Warning", note: "Note" };
@@ -20,12 +22,24 @@ function card(kind, title, words, advice, part) {
   );
 }
 
+/** What only the outline tells: a template has pixels, and knows nothing of how they were drawn. */
+const crossed = (draft) =>
+  outlined(draft)
+    .filter((part) => !part.kept && crossesItself(part.points))
+    .map(({ name }) => ({
+      severity: "warning",
+      part: name,
+      words: "its outline crosses itself: what it winds around twice is left out",
+      advice: "move its corners apart, or draw it anew",
+    }));
+
 function show({ draft, findings, problem, checking }) {
   const any = draft.parts.length > 0;
   const list = $("#findings");
+  const told = [...crossed(draft), ...(findings ?? [])];
   const cards = problem
-    ? [card("problem", "This cannot be cut out", problem, null, null)]
-    : (findings ?? []).map((one) =>
+    ? [card("problem", "This cannot be cut out", sentence(problem), null, null)]
+    : told.map((one) =>
         card(
           one.severity,
           one.part ? `${WORDS[one.severity]}: ${one.part}` : WORDS[one.severity],

@@ -106,6 +106,7 @@ function number(field, low, high, use) {
 
 fields.name.addEventListener("change", () => chosen() && setName(chosen().id, fields.name.value.trim()));
 fields.name.addEventListener("blur", () => chosen() && (fields.name.value = chosen().name));
+fields.name.addEventListener("keydown", (event) => event.key === "Enter" && fields.name.blur());
 fields.parent.addEventListener("change", () => {
   const parent = fields.parent.value === "" ? null : Number(fields.parent.value);
   edit("hang it elsewhere", hang(now().draft, chosen().id, parent));

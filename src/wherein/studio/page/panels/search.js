@@ -12,7 +12,7 @@ const GROUNDS = {
   guessed: "A first guess, before anything is measured.",
 };
 
-const percent = (share) => `${Math.round(100 * share)} %`;
+const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
 
 function show({ settings, results, scene, calibration }) {
   const found = results.get(scene)?.data;
@@ -41,7 +41,7 @@ function showGround(found, calibration) {
   const ground = found?.ground ?? "guessed";
   node.dataset.ground = ground;
   const words = calibration.running
-    ? `Measuring what scores mean: ${calibration.what}, ${percent(calibration.share)}.`
+    ? `Measuring what scores mean, once for this template and range: ${calibration.what}, ${percent(calibration.share)}.`
     : calibration.error || "";
   $("#ground-words").replaceChildren(
     h("b", {}, GROUNDS[ground]),

@@ -75,7 +75,7 @@ for (const button of document.querySelectorAll("[data-export]"))
 watch(["draft", "saved", "save", "template"], ({ draft, saved, save, template: made }) => {
   const open = draft.parts.length > 0 && draft !== saved;
   $("#save").classList.toggle("unsaved", open);
-  $("#save-words").textContent = save ? `Save to ${save.name}` : "Download";
+  $("#save-words").textContent = save ? `Save to ${save.name}` : "Download template";
   $("#save").disabled = !draft.parts.length;
   $("#download").hidden = !save;
   $("#download").disabled = !made;

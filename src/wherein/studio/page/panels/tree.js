@@ -198,6 +198,7 @@ function show({ draft, selected }) {
 $("#add-group").addEventListener("click", () => {
   const [next, id] = addGroup(now().draft, null);
   edit("add a group", next, { selected: id });
+  tell("A group holds parts together that turn as one: drag parts onto it in the tree.");
 });
 
 watch(["draft", "selected"], show);

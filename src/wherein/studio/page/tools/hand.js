@@ -3,5 +3,6 @@
 export const handTool = {
   name: "hand",
   cursor: "grab",
+  inPassing: true,
   hint: "Drag to move the picture; turn the wheel or pinch to zoom.",
 };

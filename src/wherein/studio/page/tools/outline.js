@@ -1,16 +1,17 @@
 // Outline a part corner by corner.
 import { addPart, colorOf, partOf, setPoints, within } from "../draft.js";
-import { area, distance } from "../geometry.js";
+import { area, crossesItself, distance } from "../geometry.js";
 import { dot, stroke, trace } from "../paint/shapes.js";
 import { repaint, view } from "../stage.js";
 import { tell } from "../status.js";
-import { edit, now, update } from "../store.js";
+import { edit, now, update, watch } from "../store.js";
 import { Crosshair } from "./crosshair.js";
 
 const LEAST = 12; // square pixels that are worth a part
 
 let corners = [];
 let pointer = null;
+let sheet = null; // the picture that the corners are on
 const crosshair = new Crosshair();
 
 const onPicture = (place) => within(now().draft.picture, place);
@@ -19,7 +20,11 @@ const onPicture = (place) => within(now().draft.picture, place);
 export function finish(points) {
   const { draft, redrawn } = now();
   if (points.length < 3 || area(points) < LEAST) {
-    tell("That is too small to be a part: an outline has three corners or more.");
+    tell(
+      crossesItself(points)
+        ? "That outline crosses itself, and its halves cancel out: draw around the part."
+        : "That is too small to be a part: an outline has three corners or more.",
+    );
     return update({ redrawn: null });
   }
   if (partOf(draft, redrawn)) {
@@ -50,13 +55,16 @@ function close() {
   finish(points);
 }
 
+/** Without its last corner: whether there was any. */
+const takeBack = () => corners.pop() !== undefined;
+
 const closes = ({ place, reach }) => corners.length > 2 && distance(place, corners[0]) <= reach * 1.3;
 
 export const outlineTool = {
   name: "outline",
   cursor: "crosshair",
   hint: "Click around the part, corner by corner; the first corner or Enter closes it.",
-  drawing: () => corners.length > 0,
+  takeBack,
 
   down: () => true,
 
@@ -85,9 +93,7 @@ export const outlineTool = {
     close();
   },
 
-  menu() {
-    corners.pop();
-  },
+  menu: takeBack,
 
   key(event) {
     const picture = now().draft.picture;
@@ -95,7 +101,7 @@ export const outlineTool = {
     if (crosshair.key(event, picture)) pointer = crosshair.place;
     else if (event.key === " " && crosshair.place) add(crosshair.place);
     else if (event.key === "Enter" && corners.length) close();
-    else if (event.key === "Backspace" && corners.length) corners.pop();
+    else if (event.key === "Backspace" && corners.length) takeBack();
     else if (event.key === "Escape") {
       if (!corners.length) update({ tool: "select", redrawn: null });
       corners = [];
@@ -123,3 +129,9 @@ export const outlineTool = {
     crosshair.paint(context, color);
   },
 };
+
+watch(["draft"], ({ draft: { picture } }) => {
+  if (picture === sheet) return;
+  sheet = picture;
+  outlineTool.cancel();
+});

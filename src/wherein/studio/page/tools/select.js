@@ -4,7 +4,8 @@ import { distance, inside, middle, nearestEdge } from "../geometry.js";
 import { openMenu } from "../menu.js";
 import { fanOf, turnAt } from "../paint/fan.js";
 import { reveal, view } from "../stage.js";
-import { edit, now, settle, update } from "../store.js";
+import { tell } from "../status.js";
+import { edit, now, settle, undo, update } from "../store.js";
 
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
@@ -52,14 +53,16 @@ function insertCorner(id, index, place) {
 function removeCorner(id, index) {
   const { draft } = now();
   const { points } = partOf(draft, id);
-  if (points.length <= 3) return remove(id);
+  if (points.length <= 3) return tell("An outline has three corners at least. To remove the part, press Remove.");
   edit("remove a corner", setPoints(draft, id, points.toSpliced(index, 1)), { corner: null });
 }
 
 export function remove(id) {
   const { draft } = now();
-  const next = childrenOf(draft, id)[0]?.id ?? partOf(draft, id).parent;
-  edit(`remove “${partOf(draft, id).name}”`, removePart(draft, id), { selected: next, corner: null });
+  const { name, parent } = partOf(draft, id);
+  const next = childrenOf(draft, id)[0]?.id ?? parent;
+  edit(`remove “${name}”`, removePart(draft, id), { selected: next, corner: null });
+  tell(`Removed “${name}”.`, "note", { label: "Undo", act: undo });
 }
 
 export const selectTool = {
