@@ -51,7 +51,7 @@ class Band:
     def __call__(self, scene: Float[Tensor, "C H W"], look: Look, polished: float) -> Judged:
         """Polished hypotheses, in the pixels of the scene and of the template as they are."""
         levels = self.levels(scene)
-        return self._polished(levels, self.finder(levels, look), polished)
+        return self._polished(levels, self.finder(levels, look), polished, look.most)
 
     def follow(self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float, polished: float) -> Judged:
         """The same near known places."""
@@ -79,9 +79,11 @@ class Band:
         """The scene as the finder sees it."""
         return SceneLevels(pool(scene, self.scene) if self.scene > 1 else scene)
 
-    def _polished(self, levels: SceneLevels, found: Judged, least: float) -> Judged:
-        """Those with at least a score, at full size and in the pixels of scene and template as they are."""
+    def _polished(self, levels: SceneLevels, found: Judged, least: float, most: int | None = None) -> Judged:
+        """Those with at least a score, and the best of them, at full size and in the pixels of scene and
+        template as they are."""
         found = found[np.flatnonzero(found.scores >= least)]
+        found = found[np.argsort(-found.scores, kind="stable")[:most]]
         found = self._in_range(self.finder.polish(levels, found))
         if self.scene == self.canvas == 1:
             return found

@@ -42,6 +42,9 @@ quarter; and times its size that scenes have at least."""
 _CHANCES, _EMPTY, _PRESENT = 8, 20, 24
 """Scenes in which pieces are looked for one by one; scenes without the template, and with it."""
 
+_RIVALS = 4
+"""Hypotheses about one scene of which the best may turn out to be the best at full size."""
+
 MOST = max(_CHANCES, _EMPTY, _PRESENT)
 """Backgrounds that are looked at; more are left aside."""
 
@@ -165,7 +168,7 @@ def _most(scene: SceneLevels, fitting: Fitting, found: Descended) -> float:
 
 
 def _best(bands: Bands, picture: Float[Tensor, "3 H W"], enough: float) -> float:
-    found = bands(picture, Look(enough, torch.get_num_threads()), polished=0.0)
+    found = bands(picture, Look(enough, torch.get_num_threads(), most=_RIVALS), polished=0.0)
     best = apart(bands.whole, found, 0.0, 1)
     return float(best.scores[0]) if len(best.scores) else 0.0
 

@@ -59,11 +59,13 @@ class Look:
         enough: the score from which no more is looked for.
         threads: for the first look.
         crowd: times as many poses as usual are followed, for scenes with many objects.
+        most: hypotheses that go on to full size in an octave; None: all that are sure enough.
     """
 
     enough: float
     threads: int = 1
     crowd: int = 1
+    most: int | None = None
 
 
 @dataclass(frozen=True)
