@@ -1,4 +1,4 @@
-"""Disks that are full, readers that go away, and Ctrl-C: whole lines and whole files, or none."""
+"""Disks that are full, readers that go away, Ctrl-C and SIGTERM: whole lines and whole files, or none."""
 
 import json
 import os
@@ -143,14 +143,19 @@ def drawings(out: Path) -> int:
     return len(paths)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is no signal here")
-def test_ctrl_c(running: tuple[subprocess.Popen[bytes], Path]) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals here")
+@pytest.mark.parametrize(
+    ("number", "status", "word"), [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"terminated")]
+)
+def test_ctrl_c_and_sigterm(
+    running: tuple[subprocess.Popen[bytes], Path], number: int, status: int, word: bytes
+) -> None:
     process, out = running
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(3)]
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     rest, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (130, b"wherein: interrupted\n")
+    assert (process.returncode, errors) == (status, b"wherein: " + word + b"\n")
     lines += rest.splitlines(keepends=True)
     assert all(line.endswith(b"\n") and json.loads(line)["detections"] for line in lines)
     assert len(lines) < 400
