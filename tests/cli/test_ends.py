@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from wherein.cli import show
 from wherein.cli.main import app
+from wherein.whole import try_folder
 
 PROGRAM = [sys.executable, "-c", "from wherein.cli.main import main; main()"]
 DISK = 16 * 4096
@@ -46,6 +47,14 @@ def full_disk(small_disk: Path) -> Iterator[Path]:
     yield small_disk
     for path in small_disk.iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@pytest.fixture
+def read_only_disk(small_disk: Path) -> Iterator[Path]:
+    """Nothing can be written to it, not by root either."""
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    yield small_disk
+    subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
 
 
 def left(disk: Path) -> list[str]:
@@ -80,6 +89,32 @@ def test_detect_on_a_full_disk(folder: Path, full_disk: Path, option: str, name:
     assert result.stderr.count("\n") == 1
     assert all(json.loads(line) for line in result.stdout.splitlines())
     assert left(full_disk) == ["filler"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--draw", "new/drawn"),
+        ("--draw", ""),
+        ("--report", "found.html"),
+        ("--export", "new/found.csv"),
+        ("--export", "labels", "--format", "labelme"),
+    ],
+)
+def test_a_disk_that_cannot_be_written_is_noticed_before_scenes_are_searched(
+    folder: Path, read_only_disk: Path, options: tuple[str, ...]
+) -> None:
+    option, name, *kind = options
+    command = ["detect", folder / "toy", folder / "scenes", option, read_only_disk / name, *kind]
+    result = CliRunner().invoke(app, [str(word) for word in command])
+    words = f"wherein: {read_only_disk / name} cannot be written: Read-only file system\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", words)
+
+
+def test_trying_a_place_leaves_nothing(tmp_path: Path) -> None:
+    try_folder(tmp_path / "not" / "yet")
+    try_folder(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_register_and_the_demo_on_a_full_disk(

@@ -31,7 +31,7 @@ def reproduce(
     Example: wherein reproduce fig4 --quick --out figures
     """
     from wherein.cli import waiting
-    from wherein.cli.work import writing
+    from wherein.cli.places import writing
     from wherein.experiments.experiment import experiment_named
     from wherein.experiments.reproduce import Request
     from wherein.experiments.reproduce import reproduce as run
