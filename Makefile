@@ -1,11 +1,11 @@
-# make setup | demo | test | lint | bench | figures | docs | clean
+# make setup | demo | test | lint | bench | figures | docs | wheel | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 FIGURES := fig1 fig3 fig4 fig5 theorem
 
-.PHONY: setup demo test lint bench figures docs clean
+.PHONY: setup demo test lint bench figures docs wheel clean
 
 setup: $(READY)
 
@@ -40,6 +40,10 @@ figures: setup
 docs: setup
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
 	@echo "read docs/_build/index.html"
+
+# The wheel as others get it, alone in a fresh environment: takes minutes, and a gigabyte while it runs.
+wheel: setup
+	$(BIN)/python .ci/wheel.py
 
 clean:
 	rm -rf $(VENV) build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis

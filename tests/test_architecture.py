@@ -44,6 +44,7 @@ ORDER = [
     "experiments",
     "studio",
     "cli",
+    "__main__",
 ]
 """From what knows nothing of the others to what knows all: a module imports only from those before it."""
 

@@ -24,6 +24,17 @@ def whole(path: Path) -> Iterator[Path]:
         raise
 
 
+def try_folder(path: Path) -> None:
+    """See whether files can be put into a folder, or into the nearest above it that exists; leave nothing.
+
+    Raises:
+        OSError: they cannot. Permissions would not say so of a disk that is read-only, or to root.
+    """
+    nearest = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
+    with tempfile.TemporaryFile(dir=nearest):
+        pass
+
+
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
     """A folder to write to; it takes the place of `path` at the end, or is gone where that fails."""

@@ -1,4 +1,4 @@
-"""Disks that are full, readers that go away, and Ctrl-C: whole lines and whole files, or none."""
+"""Disks that are full, readers that go away, Ctrl-C and SIGTERM: whole lines and whole files, or none."""
 
 import json
 import os
@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from wherein.cli import show
 from wherein.cli.main import app
+from wherein.whole import try_folder
 
 PROGRAM = [sys.executable, "-c", "from wherein.cli.main import main; main()"]
 DISK = 16 * 4096
@@ -46,6 +47,14 @@ def full_disk(small_disk: Path) -> Iterator[Path]:
     yield small_disk
     for path in small_disk.iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@pytest.fixture
+def read_only_disk(small_disk: Path) -> Iterator[Path]:
+    """Nothing can be written to it, not by root either."""
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    yield small_disk
+    subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
 
 
 def left(disk: Path) -> list[str]:
@@ -80,6 +89,32 @@ def test_detect_on_a_full_disk(folder: Path, full_disk: Path, option: str, name:
     assert result.stderr.count("\n") == 1
     assert all(json.loads(line) for line in result.stdout.splitlines())
     assert left(full_disk) == ["filler"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--draw", "new/drawn"),
+        ("--draw", ""),
+        ("--report", "found.html"),
+        ("--export", "new/found.csv"),
+        ("--export", "labels", "--format", "labelme"),
+    ],
+)
+def test_a_disk_that_cannot_be_written_is_noticed_before_scenes_are_searched(
+    folder: Path, read_only_disk: Path, options: tuple[str, ...]
+) -> None:
+    option, name, *kind = options
+    command = ["detect", folder / "toy", folder / "scenes", option, read_only_disk / name, *kind]
+    result = CliRunner().invoke(app, [str(word) for word in command])
+    words = f"wherein: {read_only_disk / name} cannot be written: Read-only file system\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", words)
+
+
+def test_trying_a_place_leaves_nothing(tmp_path: Path) -> None:
+    try_folder(tmp_path / "not" / "yet")
+    try_folder(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_register_and_the_demo_on_a_full_disk(
@@ -143,14 +178,19 @@ def drawings(out: Path) -> int:
     return len(paths)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is no signal here")
-def test_ctrl_c(running: tuple[subprocess.Popen[bytes], Path]) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals here")
+@pytest.mark.parametrize(
+    ("number", "status", "word"), [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"terminated")]
+)
+def test_ctrl_c_and_sigterm(
+    running: tuple[subprocess.Popen[bytes], Path], number: int, status: int, word: bytes
+) -> None:
     process, out = running
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(3)]
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     rest, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (130, b"wherein: interrupted\n")
+    assert (process.returncode, errors) == (status, b"wherein: " + word + b"\n")
     lines += rest.splitlines(keepends=True)
     assert all(line.endswith(b"\n") and json.loads(line)["detections"] for line in lines)
     assert len(lines) < 400

@@ -104,7 +104,7 @@ def test_nothing_is_overwritten_unless_it_may(folder: Path, arguments: tuple[str
         (["--format", "csv"], "give --export too"),
         (["--export", "found.json", "--format", "yolo"], "yolo"),
         (["--export", "/proc/found.json"], "/proc/found.json cannot be written"),
-        (["--export", "/proc/found", "--format", "labelme"], "/proc/found/a.json cannot be written"),
+        (["--export", "/proc/found", "--format", "labelme"], "/proc/found cannot be written"),
     ],
 )
 def test_wrong_usage(folder: Path, arguments: list[str], words: str) -> None:

@@ -27,6 +27,10 @@ DETECT = {
     "detect-export-exists": "toy scenes --export old.csv",
     "detect-export-unknown": "toy scenes --export found.xyz",
     "detect-draw-over-scene": "toy scenes --draw scenes --overwrite",
+    "detect-draw-nowhere": "toy scenes --draw broken.png/drawn",
+    "detect-report-nowhere": "toy scenes --report broken.png/found.html",
+    "detect-export-nowhere": "toy scenes --export broken.png/found.csv",
+    "detect-labels-nowhere": "toy scenes --export broken.png/labels --format labelme",
 }
 
 REGISTER = {
@@ -36,6 +40,7 @@ REGISTER = {
     "register-swapped": "motif.png scene.png",
     "register-wrong-start": "scene.png motif.png --start [[1,",
     "register-draw-exists": "scene.png motif.png --draw old.png",
+    "register-draw-nowhere": "scene.png motif.png --draw broken.png/found.png",
 }
 
 OTHERS = {
@@ -46,6 +51,10 @@ OTHERS = {
     "calibrate-no-template": "calibrate missing",
     "demo-exists": "demo --out old",
     "demo-no-folder": "demo --out broken.png",
+    "demo-nowhere": "demo --out broken.png/demo",
+    "template-new-nowhere": "template new scene.png --out broken.png/made",
+    "template-check-nowhere": "template check toy --draw broken.png/sheet.png",
+    "studio-nowhere": "studio --no-open --save-to broken.png/made",
 }
 
 COMMANDS = (

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -90,10 +91,22 @@ def test_help_imports_nothing_that_is_slow() -> None:
 
 
 def asked(arguments: list[str], **environment: str) -> str:
-    """What the program prints, under its own name."""
-    code = "import sys; sys.argv[0] = 'wherein'; from wherein.cli.main import main; main()"
-    command, surroundings = [sys.executable, "-c", code, *arguments], {**os.environ, **environment}
+    """What the program prints."""
+    command, surroundings = [sys.executable, "-m", "wherein", *arguments], {**os.environ, **environment}
     return subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings).stdout
+
+
+@pytest.mark.parametrize(("words", "status"), [("--help", 0), ("detetc", 2)])
+def test_the_package_runs_as_the_command_does(words: str, status: int) -> None:
+    ways = (["-m", "wherein"], ["-c", "from wherein.cli.main import main; main()"])
+    ends = [
+        subprocess.run([sys.executable, *way, words], capture_output=True, text=True, check=False)
+        for way in ways
+    ]
+    assert [end.returncode for end in ends] == [status, status]
+    assert ends[0].stdout == ends[1].stdout
+    assert ends[0].stderr == ends[1].stderr
+    assert "Usage: wherein " in ends[0].stdout + ends[0].stderr
 
 
 @pytest.mark.parametrize(
@@ -110,3 +123,28 @@ def test_completion(words: str, expected: list[str]) -> None:
 def test_completion_is_shown_for_every_shell(shell: str) -> None:
     said = asked(["--show-completion", shell], _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
     assert f"_WHEREIN_COMPLETE=complete_{shell}" in said
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+def test_bash_completes_once_it_is_installed(tmp_path: Path) -> None:
+    """As a person does it: install, then open a shell and press the tab key."""
+    home = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    assert "bash completion installed" in asked(["--install-completion", "bash"], **home)
+    written = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
+    assert written == [".bash_completions/wherein.sh", ".bashrc"]
+    script = tmp_path / "wherein"  # the shell runs what it is called
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} -m wherein "$@"\n')
+    script.chmod(0o755)
+    tab = (
+        "source ~/.bashrc && complete -p wherein && COMP_WORDS=(wherein det) COMP_CWORD=1 && "
+        "_wherein_completion wherein && echo completed: ${COMPREPLY[@]}"
+    )
+    path = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    told = subprocess.run(
+        ["bash", "--norc", "-c", tab],
+        env={**os.environ, **home, **path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.splitlines()[-1] == "completed: detect"

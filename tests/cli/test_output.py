@@ -1,14 +1,18 @@
-"""Standard output that is full, closed or no longer read: one line at most, and never a traceback."""
+"""Standard output that is full, closed or no longer read, and signals in the midst of a line: one line of
+words at most, and never a traceback."""
 
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+
+from wherein.cli.output import undisturbed
 
 PROGRAM = [sys.executable, "-c", "from wherein.cli.main import main; main()"]
 FULL = Path("/dev/full")
@@ -50,3 +54,42 @@ def test_a_reader_that_went_away(register: list[str]) -> None:
         os.close(reader)
         assert ended([*PROGRAM, *arguments], writer) == (-signal.SIGPIPE, "")
         os.close(writer)
+
+
+Handler = Callable[[int, object], None] | int
+
+
+@pytest.fixture(params=[signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def handling(request: pytest.FixtureRequest) -> Iterator[tuple[signal.Signals, Callable[[Handler], object]]]:
+    """A signal, and how to say what is to be done about it, for this test alone."""
+    before = signal.getsignal(request.param)
+    yield request.param, lambda handler: signal.signal(request.param, handler)
+    signal.signal(request.param, before)
+
+
+def test_a_signal_waits_until_the_line_is_out(
+    handling: tuple[signal.Signals, Callable[[Handler], object]],
+) -> None:
+    number, handle = handling
+    handle(signal.default_int_handler)
+    said = []
+    with pytest.raises(KeyboardInterrupt), undisturbed():
+        signal.raise_signal(number)
+        said.append("a line")
+    assert said == ["a line"]
+    with pytest.raises(KeyboardInterrupt), undisturbed():
+        signal.raise_signal(number)
+        signal.raise_signal(number)
+        said.append("the second is not waited for")
+    assert said == ["a line"]
+    assert signal.getsignal(number) is signal.default_int_handler
+
+
+def test_a_signal_that_is_ignored_stays_so(
+    handling: tuple[signal.Signals, Callable[[Handler], object]],
+) -> None:
+    number, handle = handling
+    handle(signal.SIG_IGN)
+    with undisturbed():
+        signal.raise_signal(number)
+    assert signal.getsignal(number) == signal.SIG_IGN

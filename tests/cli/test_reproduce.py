@@ -74,7 +74,8 @@ def test_every_experiment_is_in_the_help_and_in_make_figures() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="signals are sent as on Unix")
-def test_ctrl_c_leaves_a_journal_to_go_on_from(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_who_is_stopped_leaves_a_journal_to_go_on_from(tmp_path: Path, number: int, status: int) -> None:
     command = [*PROGRAM, "reproduce", "theorem", "--out", str(tmp_path)]
     journal = tmp_path / "theorem.journal"
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
@@ -83,9 +84,9 @@ def test_ctrl_c_leaves_a_journal_to_go_on_from(tmp_path: Path) -> None:
             assert running.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        os.killpg(running.pid, signal.SIGINT)
+        os.killpg(running.pid, number)
         _, told = running.communicate(timeout=60)
-    assert running.returncode == 130
+    assert running.returncode == status
     assert f"stopped; the same command goes on from what {journal} has" in told
     assert "Traceback" not in told
     assert [path.name for path in tmp_path.iterdir()] == ["theorem.journal"]

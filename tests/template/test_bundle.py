@@ -155,6 +155,7 @@ WRONG: dict[str, tuple[Callable[[Spec], None], str]] = {
     "at of a group": (change("pair", at=[1, 2]), 'the group "pair" has an "at" but no "image"'),
     "missing picture": (change("arm", image="leg.png"), 'the part "arm": the picture leg.png is missing'),
     "missing canvas": (lambda s: s.update(canvas="no.png"), "the canvas: the picture no.png is missing"),
+    "no canvas": (lambda s: remove(s, "canvas"), 'template.json: "canvas": Field required'),
     "outside": (change("arm", at=[44, 8]), r'"arm" reaches from \(44, 8\) to \(52, 22\), outside'),
     "left of the canvas": (change("arm", at=[-1, 8]), '"arm" reaches from .* outside the canvas'),
     "leaves the folder": (change("arm", image="../arm.png"), "must be a file in the template's own folder"),
@@ -179,6 +180,22 @@ def test_what_is_wrong_is_said(case: str, spec: Spec, write: Write) -> None:
     with pytest.raises(TemplateError, match=words) as caught:
         Template.load(folder)
     assert str(caught.value).startswith(f"{folder}: ")
+
+
+def test_a_single_picture_needs_a_canvas_which_may_be_itself(spec: Spec, write: Write) -> None:
+    spec |= {
+        "canvas": "arm.png",
+        "paint_order": ["arm"],
+        "parts": {"arm": {"parent": None, "image": "arm.png"}},
+    }
+    made = Template.load(write(spec))
+    motif = made.parts["arm"].motif
+    assert motif is not None
+    assert made.size == (motif.width, motif.height)
+    assert torch.equal(motif.pixels, made.canvas.pixels)
+    del spec["canvas"]
+    with pytest.raises(TemplateError, match='"canvas": Field required'):
+        Template.load(write(spec))
 
 
 def test_groups_in_groups(spec: Spec, write: Write) -> None:

@@ -15,3 +15,9 @@ def check_drawing(path: Path, overwrite: bool) -> None:
         stop(f"--draw {path} is a folder; give a file in it", USAGE)
     if path.exists() and not overwrite:
         stop(f"{path} exists; give another name or --overwrite", USAGE)
+    from wherein.cli.places import UnwritableError, check_file
+
+    try:
+        check_file(path)
+    except UnwritableError as error:
+        stop(str(error), USAGE)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from wherein.cli.options import Format
-from wherein.cli.work import writing
+from wherein.cli.places import writing
 from wherein.detect import Detections
 from wherein.detect.exports.coco import Coco
 from wherein.detect.exports.labelme import labelme

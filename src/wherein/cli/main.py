@@ -47,6 +47,6 @@ app.add_typer(template)
 
 
 def main() -> None:
-    """The console script."""
+    """The console script, and `python -m wherein`, which goes by the same name in help and completion."""
     with heard():
-        app()
+        app(prog_name="wherein")

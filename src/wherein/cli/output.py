@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
@@ -14,15 +14,19 @@ import typer
 NONE_FOUND, USAGE, UNREADABLE, SOME_UNREADABLE = 1, 2, 3, 4
 """Exit statuses; the second also where something cannot be written."""
 
-INTERRUPTED, GONE = 130, 141
-"""As shells have it for a program that was ended by Ctrl-C, or because no one reads it any more."""
+INTERRUPTED, GONE, TERMINATED = 130, 141, 143
+"""As shells have it for a program that was ended by Ctrl-C, for want of a reader, or by SIGTERM."""
 
 _SIGPIPE = getattr(signal, "SIGPIPE", None)
 """Windows has none."""
 
 
+class TerminatedError(KeyboardInterrupt):
+    """SIGTERM, which ends everything in the way that Ctrl-C does; only the exit status differs."""
+
+
 def say(record: dict[str, Any]) -> None:
-    """One JSON object on a line of standard output, which Ctrl-C does not cut.
+    """One JSON object on a line of standard output, which neither Ctrl-C nor SIGTERM cuts.
 
     Where no one reads it, the program ends from here, so that files in the making are not left behind.
     """
@@ -45,36 +49,40 @@ def stop(message: str, code: int) -> NoReturn:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Ctrl-C waits until the block is over, and a reader that went away is an error, not the end.
+    """Ctrl-C and SIGTERM wait until the block is over, and a reader that went away is an error, not the end.
 
-    Pressed twice, Ctrl-C waits no longer.
+    The second of them waits no longer.
     """
-    if threading.current_thread() is not threading.main_thread():  # which alone hears of either
+    if threading.current_thread() is not threading.main_thread():  # which alone hears of any
         yield
         return
-    pressed = False
+    waiting: list[int] = []
 
-    def later(*_: object) -> None:
-        nonlocal pressed
-        if pressed:
-            raise KeyboardInterrupt
-        pressed = True
+    def later(number: int, _: object) -> None:
+        waiting.append(number)
+        _restore(ends)
 
-    handlers = {signal.SIGINT: later} | ({_SIGPIPE: signal.SIG_IGN} if _SIGPIPE else {})
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    # What is ignored, as by a job in the background, stays so.
+    heeded = [end for end in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(end) != signal.SIG_IGN]
+    ends = {end: signal.signal(end, later) for end in heeded}
+    pipe = {_SIGPIPE: signal.signal(_SIGPIPE, signal.SIG_IGN)} if _SIGPIPE else {}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if pressed:
-        raise KeyboardInterrupt
+        _restore(ends | pipe)
+    for number in waiting:
+        signal.raise_signal(number)
+
+
+def _restore(handlers: Mapping[signal.Signals, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 @contextmanager
 def heard() -> Iterator[None]:
-    """Around the whole program: Ctrl-C, or standard output that cannot be written, ends it in a line, not a
-    traceback.
+    """Around the whole program: Ctrl-C, SIGTERM, or standard output that cannot be written, ends it in a
+    line, not a traceback.
 
     A reader that went away, as `head` does, ends it quietly, by the signal that ends other programs then.
     """
@@ -82,11 +90,20 @@ def heard() -> Iterator[None]:
         stop("standard output is closed", USAGE)
     if _SIGPIPE:
         signal.signal(_SIGPIPE, signal.SIG_DFL)
+    terminated = False
+
+    def terminate(*_: object) -> NoReturn:
+        nonlocal terminated
+        terminated = True
+        raise TerminatedError
+
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, terminate)
     try:
         yield
     except SystemExit as ended:
-        if ended.code == INTERRUPTED:  # which is what typer makes of Ctrl-C
-            stop("interrupted", INTERRUPTED)
+        if ended.code == INTERRUPTED:  # which is what typer makes of both
+            stop(*(("terminated", TERMINATED) if terminated else ("interrupted", INTERRUPTED)))
         if ended.code == GONE:
             _silence()
             if _SIGPIPE:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from wherein.cli.places import check_folder, writing
 from wherein.cli.register_cat import registered_cat
 from wherein.cli.waiting import progress
-from wherein.cli.work import save, writing
+from wherein.cli.work import save
 from wherein.demo import ROBOT
 from wherein.demo.errors import missed, nearest
 from wherein.demo.scene import SCALE, Shown, Truth, photograph, stage
@@ -26,12 +27,14 @@ FILES = {
 
 
 def check(out: Path, overwrite: bool) -> None:
-    """Before any work: `ArgumentError` where a file exists and may not be replaced, or is no folder."""
+    """Before any work: `ArgumentError` where a file exists and may not be replaced, or is no folder;
+    `UnwritableError` where none can be written."""
     require(out.is_dir() or not out.exists(), f"--out {out} is a file; give a folder")
     for name in FILES.values():
         require(
             overwrite or not (out / name).exists(), f"{out / name} exists; give another --out or --overwrite"
         )
+    check_folder(out)
 
 
 def demo(out: Path, seed: int, say: Callable[[str], None], quiet: bool = False) -> None:

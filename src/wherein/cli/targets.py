@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wherein.cli.options import SUFFIXES, Format
+from wherein.cli.places import check_file, check_folder
 from wherein.cli.scenes import Given
 from wherein.errors import ArgumentError, require
 
@@ -35,7 +36,7 @@ class Outputs:
         """Before any work.
 
         Raises:
-            ArgumentError: what is wrong with them, in words.
+            ArgumentError, UnwritableError: what is wrong with them, in words.
         """
         require(
             self.report is not None or not self.maps, "--maps go into the page: give --report FILE.html too"
@@ -47,8 +48,9 @@ class Outputs:
             self._check_file("--export", self.export, (SUFFIXES[self.format],))
         folders = {"--draw": self.draw, "--export": self.export if self.format is Format.LABELME else None}
         for option, folder in folders.items():
-            if folder is not None and folder.exists() and not folder.is_dir():
-                raise ArgumentError(f"{option} {folder} is a file; give a folder")
+            if folder is not None:
+                require(folder.is_dir() or not folder.exists(), f"{option} {folder} is a file; give a folder")
+                check_folder(folder)
 
     @property
     def format(self) -> Format | None:
@@ -65,6 +67,7 @@ class Outputs:
         require(path.suffix.lower() in ends, f"{option} {path} must end in {' or '.join(ends)}")
         require(not path.is_dir(), f"{option} {path} is a folder; give a file in it")
         require(self.overwrite or not path.exists(), _exists(path))
+        check_file(path)
 
     def drawings(self, scenes: Sequence[Given]) -> dict[Path, Path]:
         """Of each scene the picture or video that is drawn of it, if one is."""

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from wherein import making
-from wherein.cli.work import UnreadableError, save, writing
+from wherein.cli.places import check_file, writing
+from wherein.cli.work import UnreadableError, save
 from wherein.errors import ArgumentError, PictureError, TemplateError, require
 from wherein.images.load import Picture, load_picture
 from wherein.making import Annotated, Finding, Outline, annotations
@@ -130,9 +131,10 @@ def check_target(out: Path, overwrite: bool) -> None:
     """Before any work: can a template go there?
 
     Raises:
-        ArgumentError: it cannot, and why.
+        ArgumentError, UnwritableError: it cannot, and why.
     """
     require(overwrite or not out.exists(), f"{out} exists; give another name or --overwrite")
+    check_file(out)  # a folder is put in its place whole too, from beside it
 
 
 def headline(template: Template) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wherein.cli.work import UnreadableError, writing
+from wherein.cli.places import writing
+from wherein.cli.work import UnreadableError
 from wherein.detect import Detector
 from wherein.errors import MissingError, PictureError
 from wherein.video.names import camera

@@ -1,13 +1,12 @@
 """What the commands do, between their arguments and their JSON."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
 import wherein
+from wherein.cli.places import writing
 from wherein.errors import PictureError, WhereinError
 from wherein.images.load import Picture, load_mask, load_picture
 from wherein.images.motif import Motif
@@ -48,19 +47,6 @@ def register(
     drawn = Motif(wanted.pixels, shape) if shape is not None else Motif.whole(wanted.pixels)
     lines = (f"{found.status}, ZNCC {found.zncc:.3f}", f"turned {found.angle:.2f}°, scale {found.scale:.3f}")
     return record, draw_registration(picture.pixels, drawn, found.matrix, None, lines)
-
-
-class UnwritableError(WhereinError):
-    """A file that a command was to write cannot be written."""
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Let what goes wrong inside be told as about `path`."""
-    try:
-        yield
-    except OSError as error:
-        raise UnwritableError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def save(picture: Image.Image, path: Path) -> None:

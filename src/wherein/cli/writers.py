@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from wherein.cli.exporting import Add, export
+from wherein.cli.places import writing
 from wherein.cli.scenes import Given
 from wherein.cli.targets import Outputs
-from wherein.cli.work import save, writing
+from wherein.cli.work import save
 from wherein.detect import Detections, Detector
 from wherein.report.page import Page, page
 from wherein.report.stopwatch import Stopwatch

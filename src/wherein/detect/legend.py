@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from PIL import Image, ImageDraw, ImageFont
 
+from wherein.detect.lettering import legible
 from wherein.detect.palette import Color
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def with_legend(
     image: Image.Image, items: Sequence["Detection"], palette: Mapping[str, Color], font: Font
 ) -> Image.Image:
     """The picture with the legend below it."""
-    lines = summaries(items)
+    lines = [legible(text) for text in summaries(items)]
     line = int(1.5 * _extent("Ág", font)[1])
     columns, across = _columns(palette, image.width, font, line)
     rows = -(-len(palette) // columns)
@@ -33,7 +34,7 @@ def with_legend(
     for number, (name, color) in enumerate(palette.items()):
         x, y = line // 2 + number % columns * across, top + number // columns * line
         pen.rounded_rectangle((x, y + line * 0.2, x + line * 0.9, y + line * 0.8), 4, fill=color, outline=INK)
-        pen.text((x + line * 1.2, y + line / 2), name, fill=INK, font=font, anchor="lm")
+        pen.text((x + line * 1.2, y + line / 2), legible(name), fill=INK, font=font, anchor="lm")
     for number, text in enumerate(lines):
         pen.text((line // 2, top + (rows + number + 0.8) * line), text, fill=INK, font=font, anchor="lm")
     return page
@@ -58,7 +59,7 @@ def summaries(items: Sequence["Detection"]) -> list[str]:
 
 def _columns(names: Mapping[str, Color], width: int, font: Font, line: int) -> tuple[int, int]:
     """How many names stand beside each other, and how far apart."""
-    across = max((_extent(name, font)[0] for name in names), default=0) + 2 * line
+    across = max((_extent(legible(name), font)[0] for name in names), default=0) + 2 * line
     columns = max(1, min(len(names), (width - line) // across))
     return columns, across
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from PIL import Image, ImageDraw, ImageFont
 
+from wherein.detect.lettering import legible
 from wherein.detect.palette import Color, colors
 from wherein.making.finding import Finding, Severity
 from wherein.making.plate import INK, PAPER, cutout, on_squares, plate
@@ -49,7 +50,7 @@ def sheet(template: Template, found: Sequence[Finding]) -> Image.Image:
 
 def _title(template: Template) -> str:
     width, height = template.size
-    return f"{template.name}, {width} x {height} pixels"  # the font has no ×
+    return legible(f"{template.name}, {width} × {height} pixels")
 
 
 def _rows(tree: Tree, name: str, depth: int) -> Iterator[tuple[str, int]]:
@@ -87,7 +88,7 @@ def _draw_tree(
             frame = (x + 4, y - thumb.height // 2 - 2, x + 7 + thumb.width, y + (thumb.height + 1) // 2 + 1)
             pen.rectangle(frame, outline=palette[name], width=2)
             left = x + 18 + thumb.width
-        pen.text((left, y - 10), name, fill=INK, font=font, anchor="lm")
+        pen.text((left, y - 10), legible(name), fill=INK, font=font, anchor="lm")
         pen.text(
             (left, y + 11), _facts(template, name), fill=_GREY, font=ImageFont.load_default(13), anchor="lm"
         )
@@ -95,17 +96,18 @@ def _draw_tree(
 
 def _facts(template: Template, name: str) -> str:
     part = template.parts[name]
-    facts = ["group"] if part.motif is None else [f"{part.motif.width} x {part.motif.height}"]
+    facts = ["group"] if part.motif is None else [f"{part.motif.width} × {part.motif.height}"]
     if part.parent is not None:
         facts.append(f"turns ±{part.turn:g}°" if part.moves else "fixed")
-    return ", ".join(facts)
+    return legible(", ".join(facts))
 
 
 def _findings(found: Sequence[Finding], width: int, font: Font) -> Iterator[tuple[Severity | None, str]]:
     """Lines of text, the first of each finding with its severity."""
     for finding in found:
         severity: Severity | None = finding.severity
-        for line in _wrapped(str(finding).removeprefix(f"{finding.severity}: "), width, font):
+        text = legible(str(finding).removeprefix(f"{finding.severity}: "))
+        for line in _wrapped(text, width, font):
             yield severity, line
             severity = None
 

@@ -61,10 +61,11 @@ def register(
 
 def _save(picture: Any, path: Path) -> None:
     from wherein.cli import work
+    from wherein.cli.places import UnwritableError
 
     try:
         work.save(picture, path)
-    except work.UnwritableError as error:
+    except UnwritableError as error:
         stop(str(error), USAGE)
 
 

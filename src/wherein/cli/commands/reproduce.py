@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from wherein.cli.options import Quiet
-from wherein.cli.output import INTERRUPTED, UNREADABLE, USAGE, stop
+from wherein.cli.output import INTERRUPTED, TERMINATED, UNREADABLE, USAGE, TerminatedError, stop
 from wherein.errors import PictureError, TemplateError, WhereinError
 from wherein.experiments import Name
 
@@ -31,7 +31,7 @@ def reproduce(
     Example: wherein reproduce fig4 --quick --out figures
     """
     from wherein.cli import waiting
-    from wherein.cli.work import writing
+    from wherein.cli.places import writing
     from wherein.experiments.experiment import experiment_named
     from wherein.experiments.reproduce import Request
     from wherein.experiments.reproduce import reproduce as run
@@ -46,8 +46,9 @@ def reproduce(
         stop(str(error), UNREADABLE)
     except WhereinError as error:
         stop(str(error), USAGE)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         typer.echo(f"stopped; the same command goes on from what {request.journal} has", err=True)
-        os._exit(INTERRUPTED)  # not sys.exit, which would wait for the pieces that are being worked on
+        # Not sys.exit, which would wait for the pieces that are being worked on.
+        os._exit(TERMINATED if isinstance(stopped, TerminatedError) else INTERRUPTED)
     for path in written:
         typer.echo(str(path))

@@ -27,6 +27,7 @@ def studio(
     Example: wherein studio --save-to robot
     """
     from wherein.cli import detecting, work
+    from wherein.cli.places import check_file
 
     try:
         from wherein.studio import serving
@@ -36,6 +37,8 @@ def studio(
 
     target = Target(save_to or (Path(template) if template is not None else None), overwrite)
     try:
+        if save_to is not None:
+            check_file(save_to)
         first = detecting.load_template(template) if template is not None else None
         made = serving.prepare(first, port, target)
     except work.UnreadableError as error:
