@@ -6,7 +6,9 @@ hidden. The basin of attraction is measured for each motif, and sets how densely
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -23,6 +25,7 @@ from wherein.detect.fitting import EUCLIDEAN, Fitting
 from wherein.detect.likeness import alike
 from wherein.detect.limits import limits
 from wherein.detect.score import likeness, weight
+from wherein.detect.threads import one_thread
 from wherein.detect.visible import evidence
 from wherein.images.gaussian import blur
 from wherein.images.pool import pool
@@ -73,6 +76,18 @@ def calibrate(
         seed: of poses, light and clutter.
         progress: is told how far it is.
     """
+    with _workers() as workers:
+        return _measured(template, ranges, backgrounds, seed, progress, workers)
+
+
+def _measured(
+    template: Template,
+    ranges: Range,
+    backgrounds: Sequence[Float[Tensor, "3 H W"]],
+    seed: int,
+    progress: Progress,
+    workers: ThreadPoolExecutor,
+) -> Calibration:
     fingerprint, (factor, size) = template.fingerprint, _stage(template, ranges)
     if factor > 1:  # scenes that are large enough for it would take too long; half of it tells as much
         template, backgrounds = reduced(template, factor), [pool(one, factor) for one in backgrounds]
@@ -88,14 +103,16 @@ def calibrate(
     weights = {home: weight(q) for home, q in chance.items()}
     # Here every pair is followed, however little it tells: it is clutter that is to be known.
     bands = Bands(template, ranges, weights, steps, reason=0.0)
-    empty = []
-    for k in range(_EMPTY):
-        progress(0.3 + 0.4 * k / _EMPTY, "looking where it is not")
-        empty.append(_best(bands, scenes(k), 0.99))
-    present, rare = [], rare_score(empty)
-    for k in range(_PRESENT):
-        progress(0.7 + 0.3 * k / _PRESENT, "looking where it is")
-        present.append(_best(bands, _spoiled(bands.whole, scenes(k), rng), rare))
+    progress(0.3, "looking where it is not")
+    empty, present = [], []
+    for best in workers.map(lambda k: _best(bands, scenes(k), 0.99), range(_EMPTY)):
+        empty.append(best)
+        progress(0.3 + 0.4 * len(empty) / _EMPTY, "looking where it is not")
+    rare = rare_score(empty)
+    spoiled = [_spoiled(bands.whole, scenes(k), rng) for k in range(_PRESENT)]
+    for best in workers.map(lambda scene: _best(bands, scene, rare), spoiled):
+        present.append(best)
+        progress(0.7 + 0.3 * len(present) / _PRESENT, "looking where it is")
     empty, present = sorted(empty), sorted(present)
     threshold = decision(empty, present)
 
@@ -103,8 +120,8 @@ def calibrate(
         """At rest in the middle of two backgrounds."""
         middle = ((size[0] - 1) / 2, (size[1] - 1) / 2)
         where = matrices(template.parts, placed(degrees, scale, middle, template.centre), {})
-        painted = (render(scenes(k), template, where) for k in range(2))
-        return all(_best(bands, picture, threshold) >= threshold for picture in painted)
+        painted = [render(scenes(k), template, where) for k in range(2)]
+        return all(workers.map(lambda picture: _best(bands, picture, threshold) >= threshold, painted))
 
     return Calibration(
         fingerprint=fingerprint,
@@ -119,6 +136,18 @@ def calibrate(
         limits=limits(ranges, found),
         megapixels=math.prod(size) * factor**2 / 1e6,
     )
+
+
+@contextmanager
+def _workers() -> Iterator[ThreadPoolExecutor]:
+    """For scenes side by side, as many as torch would have threads: within one scene there is little to share
+    out. Where something goes wrong, nothing more is begun."""
+    workers = ThreadPoolExecutor(torch.get_num_threads())
+    try:
+        with one_thread():
+            yield workers
+    finally:
+        workers.shutdown(cancel_futures=True)
 
 
 def _stage(template: Template, ranges: Range) -> tuple[int, tuple[int, int]]:
@@ -167,8 +196,9 @@ def _most(scene: SceneLevels, fitting: Fitting, found: Descended) -> float:
     return float(likeness(np.array(evidence(scene, fitting, found).max(initial=0.0))))
 
 
+@torch.no_grad()  # of each thread's own
 def _best(bands: Bands, picture: Float[Tensor, "3 H W"], enough: float) -> float:
-    found = bands(picture, Look(enough, torch.get_num_threads(), most=_RIVALS), polished=0.0)
+    found = bands(picture, Look(enough, most=_RIVALS), polished=0.0)
     best = apart(bands.whole, found, 0.0, 1)
     return float(best.scores[0]) if len(best.scores) else 0.0
 
