@@ -79,6 +79,18 @@ def test_without_a_body(pair: float) -> None:
     )
 
 
+@pytest.mark.parametrize("hidden", [("left",), ("right",), ("trunk",)])
+def test_a_group_whose_turn_nothing_tells_is_at_rest(hidden: tuple[str, ...]) -> None:
+    """An eye and the arm, or the eyes alone: their joints fit to many turns of the pair, each with a root."""
+    made = faced(body=False)
+    turns = {"trunk": -11.0, "left": 14.0, "right": -9.0}
+    scene, _ = painted(made, ROOT, turns, hidden, on=photo("coffee", 321, 243))
+    (item,) = Detector(made, calibration=made_up(made), threads=1)(scene)
+    assert between(item.angle, angle(ROOT)) < 2
+    assert np.linalg.norm((item.matrix - ROOT[:2]) @ (*made.centre, 1.0)) < 2
+    assert between(item.parts["pair"].angle, item.angle) < 1e-6
+
+
 def nested(inner_eye: bool) -> Template:
     """A pair in a pair; on the outer there may hang an eye."""
     eye = (

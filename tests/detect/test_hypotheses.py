@@ -58,6 +58,26 @@ def test_the_right_pair_comes_before_clutter_and_limits_are_heeded() -> None:
     assert all(np.abs(root - ROOT).max() > 0.5 for root in other)
 
 
+def test_each_of_two_objects_has_its_turn() -> None:
+    """A group that may turn makes many hypotheses of the same two pieces, with the same evidence."""
+    made = template(
+        group("root"),
+        leaf("arm", "root", noise(20, 20, 1), (10.0, 10.0), (3.0, 4.0)),
+        leaf("leg", "root", noise(20, 20, 2), (90.0, 20.0), (3.0, 4.0)),
+        group("pair", "root", (60.0, 60.0)),
+        leaf("left", "pair", noise(20, 20, 3), (20.0, 80.0), (3.0, 4.0)),
+        leaf("right", "pair", noise(20, 20, 4), (90.0, 90.0), (3.0, 4.0)),
+        size=(120, 120),
+    )
+    pieces = Pieces.of(made)
+    other = placed(70.0, 1.0, (420.0, 260.0), (60.0, 40.0))
+    found = {piece.home: Descended(np.stack((ROOT, other)), np.array((0.95, 0.9))) for piece in pieces.pieces}
+    above = {piece.home: pieces.groups_above(piece) for piece in pieces.pieces}
+    roots = from_pairs(found, pieces.pieces, dict.fromkeys(found, 1.0), (1.0, 1.0), 12, above=above)
+    for truth in (ROOT, other):
+        assert min(np.abs(root - truth).max() for root in roots) < 1e-6
+
+
 def test_the_right_pair_among_thousands_in_memory_in_proportion() -> None:
     """Of a large scene there are so many poses of each piece: all against all would be gigabytes."""
     pieces, rng, found = limbs(2), np.random.default_rng(0), {}

@@ -98,7 +98,7 @@ def _measured(
     basins = {
         piece.home: basin_of(finder.fittings[piece.home], scenes(0), rng) for piece in finder.pieces.pieces
     }
-    steps = {home: steps_of(basin) for home, basin in basins.items()}
+    steps = {home: steps_of(basin, ranges.fixed) for home, basin in basins.items()}
     chance = _chances(Finder(template, ranges, dict.fromkeys(basins, 1.0), steps), scenes, rng, progress)
     weights = {home: weight(q) for home, q in chance.items()}
     # Here every pair is followed, however little it tells: it is clutter that is to be known.
@@ -159,9 +159,11 @@ def _stage(template: Template, ranges: Range) -> tuple[int, tuple[int, int]]:
     return factor, (max(width, SIZE[0]), max(height, SIZE[1]))
 
 
-def steps_of(basin: Basin) -> Steps:
-    """Looks so close that between two of them every pose is well inside a basin."""
-    return Steps(min(1.5 * basin.turn, 15.0), min(basin.ratio**1.5, 1.2))
+def steps_of(basin: Basin, fixed: bool) -> Steps:
+    """Looks so close that between two of them every pose is well inside a basin: half-way between two turns;
+    where there are scales too, half-way between both at once, which is further away."""
+    reach = 1.5 if fixed else 1.2
+    return Steps(min(reach * basin.turn, 15.0), min(basin.ratio**reach, 1.2))
 
 
 def _chances(

@@ -15,7 +15,7 @@ from wherein.detect.score import information, weight
 from wherein.detect.shelf import Record
 from wherein.template import Template
 
-VERSION = 2
+VERSION = 3
 """Of what is measured: raise it where old calibrations are no longer right."""
 
 _RARE = 1e-4

@@ -1,6 +1,7 @@
 """From poses of single pieces to places of the whole object."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -22,12 +23,20 @@ _ASTRAY = 1.5
 """Canvas pixels by which the joints of the others may be off under a root that one piece suggests: a thin
 part is not seen from further away."""
 
+_OFTEN = 4
+"""Hypotheses that one pose of a piece has part in, as long as there are others: a group that may turn makes
+many of the same pieces, and another object is to have its turn.
+"""
+
 _BLOCK = 256
 """Poses of one piece that are held against all of another at a time: of a large scene there are thousands."""
 
 SURE, _SINGLES = 6.0, 2
 """Times the information of clutter from which one piece, or two that agree, are reason enough to look for the
 others; and how many poses of a piece are followed by themselves."""
+
+_Member = tuple[str, int]
+"""A piece, by its home, and the number of a pose of it."""
 
 _Ends = tuple[NDArray[np.complex128], NDArray[np.complex128]]
 
@@ -58,20 +67,21 @@ def from_pairs(
         least: evidence that a pair must have, in units of what clutter gives a piece.
         above: the groups between each piece and the root by home, the nearest first; None: there are none.
     """
-    frames, told = [], []
+    frames, told, members = [], [], []
     above = above or {piece.home: () for piece in pieces}
     for a, b in combinations(pieces, 2):
         together = above[a.home][:1] == above[b.home][:1]
         of_a, of_b = (_anchors(piece, () if together else above[piece.home]) for piece in (a, b))
         for at_a, at_b in product(of_a, of_b):
-            pairs, evidence = _agreeing(at_a, at_b, found[a.home], found[b.home], weights, scale)
+            pairs, evidence, which = _agreeing(at_a, at_b, found[a.home], found[b.home], weights, scale)
             frames.append(pairs)
             told.append(evidence)
+            members += [((a.home, int(i)), (b.home, int(j))) for i, j in which]
     if not frames:
         return np.zeros((0, 3, 3))
     every, evidence = np.concatenate(frames), np.concatenate(told)
-    every, evidence = every[evidence >= least], evidence[evidence >= least]
-    return _distinct(every[np.argsort(-evidence, kind="stable")], pieces, count)
+    order = [k for k in np.argsort(-evidence, kind="stable").tolist() if evidence[k] >= least]
+    return every[_distinct(every, order, members, pieces, count)]
 
 
 def from_singles(
@@ -115,7 +125,12 @@ def _anchors(piece: Piece, above: Sequence[Joint]) -> list[_Anchor]:
     starts = group.starts(min(step, 2 * piece.turn + BEYOND))
     joints = starts @ np.array((*piece.joint, 1.0))
     held = np.degrees(np.arctan2(starts[:, 1, 0], starts[:, 0, 0]))
-    return [_Anchor(piece, (float(x), float(y)), float(t)) for (x, y, _), t in zip(joints, held, strict=True)]
+    anchors = [
+        _Anchor(piece, (float(x), float(y)), float(t)) for (x, y, _), t in zip(joints, held, strict=True)
+    ]
+    return sorted(
+        anchors, key=lambda anchor: abs(anchor.held)
+    )  # of what fits alike, what is turned the least
 
 
 def _agreeing(
@@ -125,16 +140,18 @@ def _agreeing(
     of_b: Descended,
     weights: Mapping[str, float],
     scale: tuple[float, float],
-) -> tuple[Poses, NDArray[np.float64]]:
+) -> tuple[Poses, NDArray[np.float64], NDArray[np.int64]]:
+    """Root frames, their evidence, and which poses of the two pieces each is from."""
     a, b = at_a.piece, at_b.piece
     joints = np.array(((*at_a.joint, 1.0), (*at_b.joint, 1.0)))
     ends = _ends(a, of_a), _ends(b, of_b)
     apart = complex(joints[1, 0] - joints[0, 0], joints[1, 1] - joints[0, 1])
     if abs(apart) < 2 * _JOINT:
-        return np.zeros((0, 3, 3)), np.zeros(0)
+        return np.zeros((0, 3, 3)), np.zeros(0), np.zeros((0, 2), dtype=np.int64)
     tolerance = max(_JOINT, a.play + b.play) / abs(apart)
     nearest, farthest = abs(apart) * scale[0] * (1 - tolerance), abs(apart) * scale[1] * (1 + tolerance)
-    of_a, of_b, ends = _at_distance(of_a, of_b, ends, nearest, farthest)
+    which = _at_distance(ends, nearest, farthest)
+    of_a, of_b, ends = of_a[which[:, 0]], of_b[which[:, 1]], (ends[0][which[:, 0]], ends[1][which[:, 1]])
     linear = (ends[1] - ends[0]) / apart
     size, fits = np.abs(linear), np.ones(len(linear), dtype=np.bool_)
     for at, poses in ((at_a, of_a.poses), (at_b, of_b.poses)):
@@ -144,21 +161,16 @@ def _agreeing(
     told = weights[a.home] * information(of_a.zncc) + weights[b.home] * information(of_b.zncc)
     middle = (ends[0] + ends[1]) / 2
     kept = np.clip(size, *scale) * linear / np.where(size > 0, size, 1)
-    return _frames(kept[fits], middle[fits], joints.mean(0)), told[fits]
+    return _frames(kept[fits], middle[fits], joints.mean(0)), told[fits], which[fits]
 
 
-def _at_distance(
-    of_a: Descended, of_b: Descended, ends: _Ends, nearest: float, farthest: float
-) -> tuple[Descended, Descended, _Ends]:
-    """All pairs whose ends are so far apart, and the ends of each."""
-    first, second = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+def _at_distance(ends: _Ends, nearest: float, farthest: float) -> NDArray[np.int64]:
+    """All pairs whose ends are so far apart, (N, 2)."""
+    pairs = [np.zeros((0, 2), dtype=np.int64)]
     for begin in range(0, len(ends[0]), _BLOCK):
         distance = np.abs(ends[1] - ends[0][begin : begin + _BLOCK, None])
-        rows, columns = np.nonzero((distance > nearest) & (distance < farthest))
-        first.append(rows + begin)
-        second.append(columns)
-    i, j = np.concatenate(first), np.concatenate(second)
-    return of_a[i], of_b[j], (ends[0][i], ends[1][j])
+        pairs.append(np.argwhere((distance > nearest) & (distance < farthest)) + np.array((begin, 0)))
+    return np.concatenate(pairs)
 
 
 def _ends(piece: Piece, found: Descended) -> NDArray[np.complex128]:
@@ -181,17 +193,36 @@ def _frames(linear: NDArray[np.complex128], spots: NDArray[np.complex128], at: N
     return frames
 
 
-def _distinct(frames: Poses, pieces: Sequence[Piece], count: int) -> Poses:
-    """The first `count` under which some joint lies elsewhere than under those before."""
+def _distinct(
+    frames: Poses,
+    order: Sequence[int],
+    members: Sequence[tuple[_Member, _Member]],
+    pieces: Sequence[Piece],
+    count: int,
+) -> list[int]:
+    """The first `count` in the order under which some joint lies elsewhere than under those before; those
+    with a pose that has been taken often come last."""
     joints = np.array([(*piece.joint, 1.0) for piece in pieces]).T
     spots = (frames @ joints)[:, :2]
     kept: list[int] = []
-    for index in range(len(frames)):
+    late: list[int] = []
+    taken: Counter[_Member] = Counter()
+
+    def take(index: int) -> None:
+        if len(kept) < count and all(np.abs(spots[index] - spots[k]).max() > _JOINT for k in kept):
+            kept.append(index)
+            taken.update(members[index])
+
+    for index in order:
         if len(kept) == count:
             break
-        if all(np.abs(spots[index] - spots[other]).max() > _JOINT for other in kept):
-            kept.append(index)
-    return frames[kept]
+        if max(taken[member] for member in members[index]) < _OFTEN:
+            take(index)
+        else:
+            late.append(index)
+    for index in late[: _BLOCK * count]:
+        take(index)
+    return kept
 
 
 def settled(

@@ -67,7 +67,7 @@ class ByPieces:
         threshold: float,
         threads: int | None,
     ) -> None:
-        steps = {home: steps_of(basin) for home, basin in calibration.basins.items()}
+        steps = {home: steps_of(basin, ranges.fixed) for home, basin in calibration.basins.items()}
         self.bands = Bands(template, ranges, calibration.weights, steps)
         self.threshold, self.threads = threshold, threads
         # With a low threshold more is told, but what is enough to stop looking stays what it was.
