@@ -32,6 +32,8 @@ _CELLS, _CELL, _LEAST = 6, 4, 9
 
 _ROUNDS, _POINTS = 4, 600
 
+_Array = NDArray[np.float64]
+
 _QUIET = 0.25
 """Of the motif's mean texture: what a cell without any counts as having."""
 
@@ -74,9 +76,8 @@ def _uncovered(
     x = fitting.levels.side(factor, EUCLIDEAN, _POINTS).known[..., -1].double()
     frames = torch.from_numpy(reduce(factor) @ poses @ enlarge(factor))
     z, inside = _sampled(scene.surface(factor).scene, transform(frames, points.double()))
-    sums = _Sums(x, z, inside, F.one_hot(cells, _CELLS**2).double())
-    told = torch.stack([sums.information(share) for share in _SHARES]).amax(0)
-    return told.numpy()
+    member = F.one_hot(cells, _CELLS**2).double()
+    return _Sums(x.numpy(), z.numpy(), inside.numpy(), member.numpy()).information()
 
 
 def _sampled(
@@ -91,58 +92,76 @@ def _sampled(
 
 
 class _Sums:
-    """Moments of motif and scene over cells, and what follows for any choice of cells."""
+    """Moments of motif and scene over cells, and what follows for any choice of cells.
 
-    def __init__(
-        self,
-        x: Float[Tensor, "N C"],
-        z: Float[Tensor, "B N C"],
-        inside: Float[Tensor, "B N"],
-        member: Float[Tensor, "N K"],
-    ) -> None:
-        def over_cells(values: Float[Tensor, "*B N"]) -> Float[Tensor, "B K"]:
-            return (inside * values) @ member
+    In numpy: of arrays as small as these, torch's calls take longer than their work.
 
-        self.count = inside @ member
-        self.x = torch.stack([over_cells(channel) for channel in x.unbind(-1)], -1)
-        self.z = torch.stack([over_cells(channel) for channel in z.unbind(-1)], -1)
-        self.xx, self.zz = over_cells(x.square().sum(-1)), over_cells(z.square().sum(-1))
-        self.xz = over_cells((x * z).sum(-1))
-        self.texture = float((x - x.mean(0)).square().sum())
-        own = (self.xx - self.x.square().sum(-1) / self.count.clamp_min(1)) / self.count.clamp_min(1)
-        self.loudness = own + _QUIET * self.texture / len(x)
+    Arguments:
+        x: (N, C) of the motif.
+        z: (B, N, C) of the scene.
+        inside: (B, N), 1 where the scene is.
+        member: (N, K), 1 where a point is in a cell.
+    """
 
-    def information(self, share: float) -> Float[Tensor, " B"]:
-        """ℓ of the cells that fit best."""
-        kept = (self.count > 0).double()
+    def __init__(self, x: _Array, z: _Array, inside: _Array, member: _Array) -> None:
+        same = np.broadcast_to(x, z.shape)
+        planes = np.concatenate(
+            (
+                np.ones_like(z[..., :1]),
+                (x * x).sum(-1, keepdims=True) + np.zeros_like(z[..., :1]),
+                (z * z).sum(-1, keepdims=True),
+                (x * z).sum(-1, keepdims=True),
+                same,
+                z,
+            ),
+            -1,
+        )
+        sums = (planes * inside[..., None]).transpose(0, 2, 1) @ member
+        # Every share by itself, one after the other along the first axis.
+        sums = np.tile(sums, (len(_SHARES), 1, 1))
+        channels = x.shape[-1]
+        self.count, self.xx, self.zz, self.xz = sums[:, 0], sums[:, 1], sums[:, 2], sums[:, 3]
+        self.x, self.z = sums[:, 4 : 4 + channels], sums[:, 4 + channels :]
+        self.share = np.repeat(_SHARES, len(z))[:, None]
+        self.texture = float(((x - x.mean(0)) ** 2).sum())
+        points = np.maximum(self.count, 1)
+        own = (self.xx - (self.x**2).sum(1) / points) / points
+        self.loudness = points * (own + _QUIET * self.texture / len(x))
+
+    def information(self) -> _Array:
+        """ℓ of the cells that fit best, (B,), of the share that tells the most."""
+        kept = (self.count > 0).astype(np.float64)
         for _ in range(_ROUNDS):
-            kept = self._best(share, self._residuals(kept))
+            kept = self._best(self._residuals(kept))
         own, power, both, _, _ = self._fit(kept)
-        rho = (both / (own * power).clamp_min(1e-12).sqrt()).clamp(0.0, BEST)
-        return (own / self.texture).clamp(0.0, share) * -torch.log1p(-rho.square())
+        rho = np.clip(both / np.sqrt(np.maximum(own * power, 1e-12)), 0.0, BEST)
+        told = np.clip(own / self.texture, 0.0, self.share[:, 0]) * -np.log1p(-(rho**2))
+        return np.asarray(told.reshape(len(_SHARES), -1).max(0))
 
-    def _fit(self, kept: Float[Tensor, "B K"]) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    def _fit(self, kept: _Array) -> tuple[_Array, _Array, _Array, _Array, _Array]:
         """Σ(x − x̄)², Σ(z − z̄)², Σ(x − x̄)(z − z̄), and both means, over the cells that are kept."""
-        n = (kept * self.count).sum(1).clamp_min(1)[:, None]
-        x, z = ((kept[..., None] * sums).sum(1) / n for sums in (self.x, self.z))
+        chosen = kept[..., None]
+        n = np.maximum((kept * self.count).sum(1), 1)
+        x, z = (self.x @ chosen)[..., 0] / n[:, None], (self.z @ chosen)[..., 0] / n[:, None]
         xx, zz, xz = ((kept * sums).sum(1) for sums in (self.xx, self.zz, self.xz))
-        n = n[:, 0]
         return xx - n * (x * x).sum(1), zz - n * (z * z).sum(1), xz - n * (x * z).sum(1), x, z
 
-    def _residuals(self, kept: Float[Tensor, "B K"]) -> Float[Tensor, "B K"]:
+    def _residuals(self, kept: _Array) -> _Array:
         """Mean of (z − α x − β)² in each cell over its own texture, α and β from the cells that are kept; ∞
         where it is empty. Of an edge more is left by noise and interpolation than of a plain surface."""
         own, _, both, x, z = self._fit(kept)
-        gain = (both / own.clamp_min(1e-12)).clamp_min(0)[:, None]
+        gain = np.maximum(both / np.maximum(own, 1e-12), 0.0)[:, None]
         bias = z - gain * x
-        square = self.zz - 2 * gain * self.xz + gain.square() * self.xx
-        cross = (bias[:, None] * (gain[..., None] * self.x - self.z)).sum(-1)
-        total = square + 2 * cross + self.count * bias.square().sum(1, keepdim=True)
-        return torch.where(self.count > 0, total / (self.count.clamp_min(1) * self.loudness), torch.inf)
+        square = self.zz - 2 * gain * self.xz + gain**2 * self.xx
+        cross = (bias[..., None] * (gain[..., None] * self.x - self.z)).sum(1)
+        total = square + 2 * cross + self.count * (bias**2).sum(1, keepdims=True)
+        return np.where(self.count > 0, total / self.loudness, np.inf)
 
-    def _best(self, share: float, residuals: Float[Tensor, "B K"]) -> Float[Tensor, "B K"]:
+    def _best(self, residuals: _Array) -> _Array:
         """Which cells are kept: those with the least residuals, up to a share of all points."""
-        order = residuals.argsort(dim=1, stable=True)
-        sizes = self.count.gather(1, order)
-        within = sizes.cumsum(1) <= share * sizes.sum(1, keepdim=True) + 1e-9
-        return torch.zeros_like(self.count).scatter(1, order, (within & (sizes > 0)).double())
+        order = residuals.argsort(axis=1, kind="stable")
+        sizes = np.take_along_axis(self.count, order, 1)
+        within = (sizes.cumsum(1) <= self.share * sizes.sum(1, keepdims=True) + 1e-9) & (sizes > 0)
+        kept = np.zeros_like(self.count)
+        np.put_along_axis(kept, order, within.astype(np.float64), 1)
+        return kept
