@@ -97,6 +97,9 @@ def apart(finder: Finder, judged: Judged, threshold: float, count: int | None) -
             break
         kept.append(first)
         final.append(float(scores[first]))
+        scores[first] = -1.0
+        if scores.max() < threshold:  # and claims only lower them
+            break
         claims.claim(first)
         free &= ~_in_the_same_place(finder, judged, first)
         scores = np.where(free, score(claims.told, judged.seen, finder.weights), -1.0)

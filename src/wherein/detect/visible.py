@@ -47,11 +47,11 @@ def evidence(scene: SceneLevels, fitting: Fitting, found: Descended) -> NDArray[
         fitting: the piece.
         found: poses, carrier pixels → scene, and their ZNCC.
     """
-    told = information(found.zncc)
-    asked = covered(found)
-    cells = _cells(_points(fitting))
-    if len(asked) and len(cells.unique()) >= _LEAST:
-        told[asked] = np.maximum(told[asked], _uncovered(scene, fitting, found.poses[asked], cells))
+    told, asked = information(found.zncc), covered(found)
+    if len(asked):
+        cells = _cells(fitting)
+        if len(cells.unique()) >= _LEAST:
+            told[asked] = np.maximum(told[asked], _uncovered(scene, fitting, found.poses[asked], cells))
     return told
 
 
@@ -60,8 +60,9 @@ def _points(fitting: Fitting) -> Float[Tensor, "N 2"]:
     return side.points + side.centre
 
 
-def _cells(points: Float[Tensor, "N 2"]) -> Int[Tensor, " N"]:
+def _cells(fitting: Fitting) -> Int[Tensor, " N"]:
     """The number of each point's cell."""
+    points = _points(fitting)
     low = points.amin(0)
     size = points.amax(0) - low + 1
     count = (size / _CELL).floor().clamp(1, _CELLS)

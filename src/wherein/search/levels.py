@@ -1,9 +1,9 @@
 """Scenes and motifs at halves of their size, each made once, and the descent of many poses on one of them."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
@@ -44,6 +44,12 @@ class MotifLevels:
         self.motif = motif
         self._reduced = {1: motif}
         self._sides: dict[tuple[int, str, int | None], MotifSide] = {}
+
+    @cached_property
+    def some_points(self) -> NDArray[np.float64]:
+        """(3, N): every seventh pixel well inside the mask, as (x, y, 1)."""
+        rows, columns = np.nonzero(self.motif.mask.numpy() > 0.5)
+        return np.stack((columns, rows, np.ones_like(rows))).astype(np.float64)[:, ::7]
 
     def reduced(self, factor: int) -> Motif:
         """The motif, reduced by a power of 2."""
@@ -99,9 +105,7 @@ def descend(
 
 def seen(scene: SceneLevels, motif: MotifLevels, poses: Poses) -> NDArray[np.float64]:
     """Which share of the motif lies in the scene, of each pose."""
-    rows, columns = torch.nonzero(motif.motif.mask > 0.5, as_tuple=True)
-    points = torch.stack((columns, rows, torch.ones_like(rows))).double().numpy()[:, ::7]
-    x, y = (poses @ points)[:, 0], (poses @ points)[:, 1]
+    x, y, _ = (poses @ motif.some_points).transpose(1, 0, 2)
     width, height = scene.size
     inside: NDArray[np.bool_] = (x >= 0) & (y >= 0) & (x <= width - 1) & (y <= height - 1)
     return inside.mean(1)

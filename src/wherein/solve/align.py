@@ -10,6 +10,9 @@ from wherein.solve.gauss_newton import Damping, gauss_newton
 from wherein.solve.result import Solution, Status, statuses
 from wherein.warp import KEYS
 
+_STATUS = {int(status): status for status in Status}
+"""By number: to look it up takes a tenth of the time of Status(number), of thousands of poses a scene."""
+
 
 def align(
     objective: CorrelationObjective,
@@ -58,7 +61,7 @@ def _align_in_c(
         steps,
         _rules(objective, damping, tolerance),
     )
-    return Solution(Variables(pose), cost, tuple(map(Status, status.tolist())), taken, looks)
+    return Solution(Variables(pose), cost, tuple(map(_STATUS.__getitem__, status.tolist())), taken, looks)
 
 
 def _rules(objective: CorrelationObjective, damping: Damping, tolerance: float) -> native.Rules:
