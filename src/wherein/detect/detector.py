@@ -20,6 +20,7 @@ from wherein.detect.keeping import calibration_for, paper_calibration_for
 from wherein.detect.methods import METHODS, ByPaper, ByPieces, Search
 from wherein.detect.retracing import Ways
 from wherein.detect.shelf import Kind, Record
+from wherein.detect.threads import one_thread
 from wherein.detect.tuning.calibrate import within_reach
 from wherein.detect.tuning.record import PaperCalibration
 from wherein.errors import ArgumentError, require
@@ -185,7 +186,7 @@ class Detector:
     ) -> Detections:
         picture = load_picture(scene, color=color, role="scene")
         began = time.perf_counter()
-        with torch.no_grad():
+        with torch.no_grad(), one_thread():
             items = search(picture.pixels.detach().float().cpu())
         return Detections(items, self.template.name, picture, time.perf_counter() - began)
 
@@ -200,7 +201,7 @@ class Detector:
             (H, W) arrays in the pixels of the scene, by the name of the part.
         """
         picture = load_picture(scene, color=color, role="scene")
-        with torch.no_grad():
+        with torch.no_grad(), one_thread():
             return self.search.occurrence(picture.pixels.detach().float().cpu())
 
     def retraced(self, found: Detections) -> tuple[Ways, ...]:
@@ -214,7 +215,7 @@ class Detector:
         Arguments:
             found: what this detector has found.
         """
-        with torch.no_grad():
+        with torch.no_grad(), one_thread():
             return self.search.retraced(found.scene.pixels.detach().float().cpu(), found.items)
 
 

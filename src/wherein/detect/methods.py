@@ -19,7 +19,6 @@ from wherein.detect.first_look import Map, occurrence
 from wherein.detect.network import PaperNetwork
 from wherein.detect.paper import PaperDetection, PaperDetector
 from wherein.detect.retracing import Ways, retraced
-from wherein.detect.threads import one_thread
 from wherein.pyramid import Poses
 from wherein.template import Template
 
@@ -69,7 +68,7 @@ class ByPieces:
     ) -> None:
         steps = {home: steps_of(basin, ranges.fixed) for home, basin in calibration.basins.items()}
         self.bands = Bands(template, ranges, calibration.weights, steps)
-        self.threshold, self.threads = threshold, threads
+        self.threshold, self.threads = threshold, threads or torch.get_num_threads()
         # With a low threshold more is told, but what is enough to stop looking stays what it was.
         self.enough = max(threshold, calibration.threshold)
 
@@ -102,7 +101,7 @@ class ByPieces:
         return self._told(scene, found, count)
 
     def _everywhere(self, scene: Float[Tensor, "3 H W"], crowd: int = 1) -> Judged:
-        look = Look(self.enough, self.threads or torch.get_num_threads(), crowd)
+        look = Look(self.enough, self.threads, crowd)
         return self.bands(scene, look, polished=LIKELY * self.threshold)
 
     def _told(self, scene: Float[Tensor, "3 H W"], found: Judged, count: int | None) -> tuple[Detection, ...]:
@@ -112,11 +111,11 @@ class ByPieces:
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
         """The first look: ZNCC with the part's centre at each pixel."""
-        return occurrence(self.bands, scene, self.threads or torch.get_num_threads())
+        return occurrence(self.bands, scene, self.threads)
 
     def retraced(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[Ways, ...]:
         """From where the search begins to full size."""
-        return retraced(self.bands, scene, found, self.threads or torch.get_num_threads())
+        return retraced(self.bands, scene, found, self.threads)
 
 
 class ByPaper:
@@ -134,14 +133,12 @@ class ByPaper:
 
     def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> tuple[Detection, ...]:
         """The surest `count` instances."""
-        with one_thread():
-            found = [self._told(one) for one in self.detector(scene)]
+        found = [self._told(one) for one in self.detector(scene)]
         return tuple(one for one in found if abs(one.angle) <= self.ranges.rotation)[:count]
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
         """ω of every node."""
-        with one_thread():
-            nodes = self.detector.network(scene).nodes
+        nodes = self.detector.network(scene).nodes
         return {name: node.map.float().numpy() for name, node in nodes.items()}
 
     def retraced(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[Ways, ...]:
