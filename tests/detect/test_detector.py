@@ -8,7 +8,23 @@ import torch
 from PIL import Image
 
 from benchmarks import objects
-from detecting import angle, between, group, leaf, made_up, noise, off, painted, photo, template, walker
+from detecting import (
+    angle,
+    between,
+    detector,
+    empty,
+    group,
+    leaf,
+    made_up,
+    noise,
+    off,
+    painted,
+    photo,
+    template,
+    toy,
+    walker,
+    write_picture,
+)
 from wherein import ArgumentError, Detection, Detections, Detector, PictureError, TemplateError
 from wherein.detect.score import BEST
 from wherein.images.load import load_picture
@@ -268,3 +284,11 @@ def test_what_cannot_be_read_is_refused_in_words(small: Detector, tmp_path: Path
         small(tmp_path / "nothing.png")
     with pytest.raises(ArgumentError, match="color is 'hsv'"):
         small(np.zeros((9, 9)), color="hsv")
+
+
+def test_what_is_found_in_a_file_carries_its_name(tmp_path: Path) -> None:
+    path = write_picture(tmp_path / "a b.png", empty())
+    looks = detector(toy())
+    assert looks(path).name == str(path)
+    assert looks(str(path)).to_coco()["images"][0]["file_name"] == str(path)
+    assert looks(empty()).to_coco()["images"][0]["file_name"] == "scene.png"

@@ -53,7 +53,7 @@ class Detecting:
         say: is given the record of each scene.
         outputs: what is written besides.
         done: is called after each scene.
-        note: is told how many frames a second there were.
+        note: is told what cannot be read, and how many frames a second there were.
     """
 
     template: Template
@@ -85,8 +85,10 @@ class Detecting:
             look(scene.path, told, outcome)
         except UnreadableError as error:
             outcome.unreadable += 1
-            self.say({"scene": str(scene.path), "error": str(error)})
-            told.unreadable(scene.path, str(error))
+            path, reason = str(scene.path), str(error)
+            self.say({"scene": path, "error": reason})
+            self.note(reason if path in reason else f"{path}: {reason}")
+            told.unreadable(scene.path, reason)
 
     def _picture(self, path: Path, told: Writers, outcome: Outcome) -> None:
         watch = Stopwatch()

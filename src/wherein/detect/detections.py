@@ -100,12 +100,14 @@ class Detections(Sequence[Detection]):
         template: the template's name.
         scene: the picture that was looked at.
         seconds: how long the search took.
+        name: of the scene's file, as it was given; for exports.
     """
 
     items: tuple[Detection, ...]
     template: str
     scene: Picture
     seconds: float
+    name: str = SCENE
 
     @overload
     def __getitem__(self, index: int) -> Detection: ...
@@ -147,39 +149,39 @@ class Detections(Sequence[Detection]):
         """`to_dict` as text."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
 
-    def to_coco(self, name: str = SCENE) -> dict[str, Any]:
+    def to_coco(self, name: str | None = None) -> dict[str, Any]:
         """A COCO dataset of this scene: a category for the whole object and one for each part.
 
         Many scenes in one: `wherein.detect.exports.coco.coco`.
 
         Arguments:
-            name: of the scene's file.
+            name: of the scene's file, where that is not `self.name`.
         """
         from wherein.detect.exports.coco import coco
 
-        return coco([(name, self)], self.template)
+        return coco([(self.name if name is None else name, self)], self.template)
 
-    def to_labelme(self, name: str = SCENE) -> dict[str, Any]:
+    def to_labelme(self, name: str | None = None) -> dict[str, Any]:
         """The JSON of labelme: a polygon for each part that was found, a group for each object.
 
         Arguments:
-            name: of the scene's file, relative to the folder that the JSON will lie in.
+            name: of the scene's file, relative to the folder that the JSON will lie in; else `self.name`.
         """
         from wherein.detect.exports.labelme import labelme
 
-        return labelme(self, name)
+        return labelme(self, self.name if name is None else name)
 
-    def to_csv(self, name: str = SCENE) -> str:
+    def to_csv(self, name: str | None = None) -> str:
         """A header, and a row for each part of each object.
 
         Arguments:
-            name: of the scene.
+            name: of the scene, where that is not `self.name`.
         """
         from wherein.detect.exports.table import COLUMNS, csv_text, rows
 
-        return csv_text([COLUMNS, *rows(self, name)])
+        return csv_text([COLUMNS, *rows(self, self.name if name is None else name)])
 
-    def to_dataframe(self, name: str = SCENE) -> Any:
+    def to_dataframe(self, name: str | None = None) -> Any:
         """The rows of `to_csv` as a `pandas.DataFrame`.
 
         Raises:
@@ -187,7 +189,7 @@ class Detections(Sequence[Detection]):
         """
         from wherein.detect.exports.table import dataframe
 
-        return dataframe(self, name)
+        return dataframe(self, self.name if name is None else name)
 
     def to_supervision(self) -> Any:
         """A `supervision.Detections` with masks: `class_id` 0 is the whole object, the parts follow.

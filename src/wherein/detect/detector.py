@@ -13,7 +13,7 @@ from torch import Tensor
 
 from wherein.detect.calibrate import Progress
 from wherein.detect.calibration import Calibration
-from wherein.detect.detections import Detection, Detections
+from wherein.detect.detections import SCENE, Detection, Detections
 from wherein.detect.finder import Range
 from wherein.detect.first_look import Map
 from wherein.detect.keeping import calibration_for, paper_calibration_for
@@ -188,7 +188,8 @@ class Detector:
         began = time.perf_counter()
         with torch.no_grad(), one_thread():
             items = search(picture.pixels.detach().float().cpu())
-        return Detections(items, self.template.name, picture, time.perf_counter() - began)
+        name = os.fspath(scene) if isinstance(scene, str | os.PathLike) else SCENE
+        return Detections(items, self.template.name, picture, time.perf_counter() - began, name)
 
     def occurrence(self, scene: Source, color: str = "rgb") -> dict[str, Map]:
         """Where parts could be: of the body (or each leading limb) how well it fits with its centre at each
