@@ -38,6 +38,7 @@ def guessed(template):
         present=[0.8, 0.9],
         confused=[],
         limits=Limits(rotation=180.0, scale=FIXED),
+        megapixels=0.2,
     )
 
 

@@ -1,7 +1,6 @@
 """From poses of single pieces to places of the whole object."""
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -35,9 +34,6 @@ SURE, _SINGLES = 6.0, 2
 """Times the information of clutter from which one piece, or two that agree, are reason enough to look for the
 others; and how many poses of a piece are followed by themselves."""
 
-_Member = tuple[str, int]
-"""A piece, by its home, and the number of a pose of it."""
-
 _Ends = tuple[NDArray[np.complex128], NDArray[np.complex128]]
 
 
@@ -68,6 +64,8 @@ def from_pairs(
         above: the groups between each piece and the root by home, the nearest first; None: there are none.
     """
     frames, told, members = [], [], []
+    counts = np.cumsum([0, *(len(found[piece.home].zncc) for piece in pieces)]).tolist()
+    first = {piece.home: number for piece, number in zip(pieces, counts, strict=False)}
     above = above or {piece.home: () for piece in pieces}
     for a, b in combinations(pieces, 2):
         together = above[a.home][:1] == above[b.home][:1]
@@ -76,12 +74,12 @@ def from_pairs(
             pairs, evidence, which = _agreeing(at_a, at_b, found[a.home], found[b.home], weights, scale)
             frames.append(pairs)
             told.append(evidence)
-            members += [((a.home, int(i)), (b.home, int(j))) for i, j in which]
+            members.append(which + np.array((first[a.home], first[b.home])))
     if not frames:
         return np.zeros((0, 3, 3))
     every, evidence = np.concatenate(frames), np.concatenate(told)
     order = [k for k in np.argsort(-evidence, kind="stable").tolist() if evidence[k] >= least]
-    return every[_distinct(every, order, members, pieces, count)]
+    return every[_distinct(every, order, np.concatenate(members), pieces, count)]
 
 
 def from_singles(
@@ -196,27 +194,35 @@ def _frames(linear: NDArray[np.complex128], spots: NDArray[np.complex128], at: N
 def _distinct(
     frames: Poses,
     order: Sequence[int],
-    members: Sequence[tuple[_Member, _Member]],
+    members: NDArray[np.int64],
     pieces: Sequence[Piece],
     count: int,
 ) -> list[int]:
     """The first `count` in the order under which some joint lies elsewhere than under those before; those
-    with a pose that has been taken often come last."""
+    with a pose that has been taken often come last.
+
+    Arguments:
+        frames: (N, 3, 3).
+        order: in which they are asked.
+        members: (N, 2), the numbers of the poses that each is from, over all pieces.
+        pieces: whose joints are compared.
+        count: how many at most.
+    """
     joints = np.array([(*piece.joint, 1.0) for piece in pieces]).T
     spots = (frames @ joints)[:, :2]
     kept: list[int] = []
     late: list[int] = []
-    taken: Counter[_Member] = Counter()
+    taken = np.zeros(int(members.max(initial=0)) + 1, dtype=np.int64)
 
     def take(index: int) -> None:
         if len(kept) < count and all(np.abs(spots[index] - spots[k]).max() > _JOINT for k in kept):
             kept.append(index)
-            taken.update(members[index])
+            taken[members[index]] += 1
 
     for index in order:
         if len(kept) == count:
             break
-        if max(taken[member] for member in members[index]) < _OFTEN:
+        if taken[members[index]].max() < _OFTEN:
             take(index)
         else:
             late.append(index)

@@ -122,8 +122,9 @@ def alpha_gamma(found: float, elsewhere: float) -> tuple[float, float]:
     γ lies half-way, in ratio, between the highest cost of the one and the lowest of the other. Where they
     overlap it is the former: a false spike is for the nodes above to tell, one that is missing cannot be.
 
-    >>> alpha_gamma(found=0.01, elsewhere=0.04)
-    (230.25850929940458, 0.02)
+    >>> alpha, gamma = alpha_gamma(found=0.01, elsewhere=0.04)
+    >>> round(alpha, 3), round(gamma, 6)
+    (230.259, 0.02)
     """
     if found < elsewhere < math.inf:
         gamma = math.sqrt(found * elsewhere)
