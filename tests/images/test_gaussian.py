@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch.autograd import gradcheck
 
+from wherein import native
 from wherein.errors import ArgumentError
 from wherein.images.gaussian import (
     blur,
@@ -51,6 +52,22 @@ def test_filtering_by_matrices_is_filtering_by_convolution(sigma: float, size: t
     across = F.conv2d(picture.reshape(6, 1, *size), taps[None, None, None], padding=(0, radius))
     expected = F.conv2d(across, taps[None, None, :, None], padding=(radius, 0)).reshape(picture.shape)
     torch.testing.assert_close(blur(picture, sigma), expected)
+
+
+@pytest.mark.skipif(not native.available(), reason=f"no native library: {native.reason()}")
+@pytest.mark.parametrize("sigma", [0.4, 1.3, 6.0, 40.0])
+@pytest.mark.parametrize("size", [(1, 1), (5, 7), (37, 131), (3, 64), (70, 65)])
+def test_filtering_in_c_is_filtering_in_torch(
+    sigma: float, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picture = torch.rand(2, 3, *size, generator=torch.Generator().manual_seed(0))
+    turned = picture.mT.contiguous().mT  # the same, with its columns side by side
+    compiled = blur(picture, sigma)
+    assert torch.equal(compiled[1, 2], blur(picture[1, 2], sigma)), "alone as among others"
+    assert torch.equal(compiled, blur(turned, sigma))
+    assert blur(picture[:0], sigma).shape == (0, 3, *size)
+    monkeypatch.setattr(native, "serves", lambda *tensors: False)
+    torch.testing.assert_close(compiled, blur(picture, sigma), atol=3e-6, rtol=0)
 
 
 def test_density_has_the_covariance_it_says() -> None:

@@ -25,6 +25,7 @@ _SIGNATURES = {
     "wherein_align": (*_PICTURE, _P, _P, _I, _I, _P, _F, _P, _I, _I, _P, _P, _P, _P, _P),
     "wherein_motif_side": (*_PICTURE, _P, _L, _I, _I, _P),
     "wherein_pool": (*_PICTURE, _I, _P),
+    "wherein_separable": (_P, _L, _I, _I, _P, _I, _P),
     "wherein_screen": (*_PICTURE, _P, _P, _P, _I, _I, _F, _P, _P),
 }
 
@@ -149,6 +150,16 @@ def pool(pixels: Float[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]:
     channels, height, width = pixels.shape
     out = pixels.new_empty(channels, height // factor, width // factor)
     _call("wherein_pool", *_picture(pixels), factor, out.data_ptr())
+    return out
+
+
+def separable(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, " K"]) -> Float[Tensor, "*B H W"]:
+    """`wherein.images.gaussian.separable`."""
+    picture, taps = picture.contiguous(), taps.contiguous()
+    out, (height, width) = torch.empty_like(picture), picture.shape[-2:]
+    planes = picture.numel() // max(height * width, 1)
+    sizes = planes, height, width
+    _call("wherein_separable", picture.data_ptr(), *sizes, taps.data_ptr(), len(taps), out.data_ptr())
     return out
 
 
