@@ -16,6 +16,7 @@ ORDER = [
     "needed",
     "caching",
     "whole",
+    "threads",
     "native",
     "images.gaussian",
     "images.decode",

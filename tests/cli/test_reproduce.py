@@ -87,7 +87,7 @@ def test_who_is_stopped_leaves_a_journal_to_go_on_from(tmp_path: Path, number: i
         os.killpg(running.pid, number)
         _, told = running.communicate(timeout=60)
     assert running.returncode == status
-    assert f"stopped; the same command goes on from what {journal} has" in told
+    assert f"the same command goes on from what {journal} has" in told
     assert "Traceback" not in told
     assert [path.name for path in tmp_path.iterdir()] == ["theorem.journal"]
     assert all(json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines())

@@ -1,7 +1,8 @@
 """The frame of the experiments: what was done is never done again, and a run can be stopped anywhere."""
 
 import json
-from collections.abc import Callable
+import multiprocessing
+import signal
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from wherein.experiments import Name, plots, reproduce
 from wherein.experiments.experiment import Experiment, Piece, experiment_named, generator
 from wherein.experiments.journal import Journal
 from wherein.experiments.reproduce import Request
+from wherein.experiments.running import Progress
 
 PIECES = 7
 
@@ -55,12 +57,17 @@ def _drawing(values: list[float], template: bool) -> Any:
     return figure
 
 
+def run(request: Request, progress: Progress) -> None:
+    """In this process, where the log is."""
+    reproduce.reproduce(request, progress, cores=1)
+
+
 def quiet(share: float, what: str) -> None:
     assert 0 <= share <= 1
     assert what
 
 
-def stop_after(count: int) -> Callable[[float, str], None]:
+def stop_after(count: int) -> Progress:
     """Ctrl-C after so many pieces."""
     told: list[str] = []
 
@@ -80,16 +87,16 @@ def written(folder: Path) -> dict[str, Any]:
 
 def test_a_run_that_was_stopped_ends_as_one_that_was_not(worked: list[int], tmp_path: Path) -> None:
     whole, parts = (Request(Name.THEOREM, tmp_path / name) for name in ("whole", "parts"))
-    reproduce.reproduce(whole, quiet)
+    run(whole, quiet)
     worked.clear()
     for count in (2, 0, 3):  # in the middle, before anything, in the middle again
         with pytest.raises(KeyboardInterrupt):
-            reproduce.reproduce(parts, stop_after(count))
+            run(parts, stop_after(count))
         assert [path.name for path in parts.out.iterdir()] == ["theorem.journal"]
     kept = set(Journal.open(parts.journal, _run_of(parts.journal), False).entries)
     assert len(kept) == 5  # the first word of every run comes before its first piece
     worked.clear()
-    reproduce.reproduce(parts, quiet)
+    run(parts, quiet)
     assert {f"piece {n}" for n in worked}.isdisjoint(kept)
     assert written(parts.out) == written(whole.out)
     names = {"theorem.json", "theorem.png", "theorem-numbers.png"}
@@ -105,25 +112,42 @@ def _run_of(journal: Path) -> dict[str, Any]:
 def test_the_last_line_may_be_cut_off(worked: list[int], tmp_path: Path) -> None:
     request = Request(Name.THEOREM, tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        reproduce.reproduce(request, stop_after(3))
+        run(request, stop_after(3))
     text = request.journal.read_text(encoding="utf-8")
     request.journal.write_text(text[:-9], encoding="utf-8")  # as when the machine went down
     worked.clear()
-    reproduce.reproduce(request, quiet)
+    run(request, quiet)
     assert len(worked) >= PIECES - 2
     assert len(written(tmp_path)["values"]) == PIECES
 
 
 def test_the_same_seed_gives_the_same_numbers(worked: list[int], tmp_path: Path) -> None:
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        reproduce.reproduce(Request(Name.THEOREM, tmp_path / name, seed=seed), quiet)
+        run(Request(Name.THEOREM, tmp_path / name, seed=seed), quiet)
     a, b, c = (written(tmp_path / name)["values"] for name in "abc")
     assert a == b
     assert all(x != y for x, y in zip(a, c, strict=True))
 
 
+def test_processes_give_the_same_numbers(worked: list[int], tmp_path: Path) -> None:
+    run(Request(Name.THEOREM, tmp_path / "a"), quiet)
+    worked.clear()
+    reproduce.reproduce(Request(Name.THEOREM, tmp_path / "b"), quiet, cores=2)
+    assert not worked, "it was done elsewhere"
+    assert written(tmp_path / "a") == written(tmp_path / "b")
+
+
+def test_processes_end_with_who_began_them(worked: list[int], tmp_path: Path) -> None:
+    before = set(multiprocessing.active_children())
+    with pytest.raises(KeyboardInterrupt):
+        reproduce.reproduce(Request(Name.THEOREM, tmp_path), stop_after(2), cores=2)
+    for process in set(multiprocessing.active_children()) - before:
+        process.join(30)
+        assert process.exitcode == -signal.SIGKILL
+
+
 def test_the_report_says_what_it_is_of(worked: list[int], tmp_path: Path) -> None:
-    reproduce.reproduce(Request(Name.THEOREM, tmp_path, seed=3, quick=True), quiet)
+    run(Request(Name.THEOREM, tmp_path, seed=3, quick=True), quiet)
     report = written(tmp_path)
     assert report["settings"] == {"quick": True, "factor": 1.0, "sizes": [3, 4]}
     assert (report["experiment"], report["seed"], report["data"]["template"]) == ("theorem", 3, "robot")
@@ -137,10 +161,10 @@ def test_nothing_is_overwritten_unasked(worked: list[int], tmp_path: Path) -> No
         out.mkdir()
         (out / path).write_text("mine")
         with pytest.raises(ArgumentError, match=f"{path} exists: give another --out, or --overwrite"):
-            reproduce.reproduce(Request(Name.THEOREM, out), quiet)
+            run(Request(Name.THEOREM, out), quiet)
         assert not worked
         assert (out / path).read_text() == "mine"
-    reproduce.reproduce(Request(Name.THEOREM, out, overwrite=True), quiet)
+    run(Request(Name.THEOREM, out, overwrite=True), quiet)
     assert (out / path).read_bytes()[1:4] == b"PNG"
 
 
@@ -154,10 +178,10 @@ def test_a_journal_of_another_run_is_not_taken_over(
     if "data" in other:
         other = {"data": request.getfixturevalue("shared") / "crab"}
     with pytest.raises(KeyboardInterrupt):
-        reproduce.reproduce(Request(Name.THEOREM, tmp_path), stop_after(2))
+        run(Request(Name.THEOREM, tmp_path), stop_after(2))
     with pytest.raises(ArgumentError, match=f"of a run with {words}.*--overwrite to begin anew"):
-        reproduce.reproduce(Request(Name.THEOREM, tmp_path, **other), quiet)
-    reproduce.reproduce(Request(Name.THEOREM, tmp_path, **other, overwrite=True), quiet)
+        run(Request(Name.THEOREM, tmp_path, **other), quiet)
+    run(Request(Name.THEOREM, tmp_path, **other, overwrite=True), quiet)
     assert len(written(tmp_path)["values"]) == PIECES
 
 
@@ -169,17 +193,17 @@ def test_wrong_arguments_are_told_before_any_work(
         ({"seed": -1}, "--seed -1: it must be 0 or more"),
     ):
         with pytest.raises(ArgumentError, match=words):
-            reproduce.reproduce(Request(Name.THEOREM, tmp_path / "new", **wrong), quiet)
+            run(Request(Name.THEOREM, tmp_path / "new", **wrong), quiet)
     monkeypatch.setattr(plots, "find_spec", lambda name: None)
     with pytest.raises(ArgumentError, match=r"pip install 'wherein\[plots\]'"):
-        reproduce.reproduce(Request(Name.THEOREM, tmp_path / "new"), quiet)
+        run(Request(Name.THEOREM, tmp_path / "new"), quiet)
     assert not worked
     assert not (tmp_path / "new").exists()
 
 
 def test_images_are_checked() -> None:
     with pytest.raises(ArgumentError, match="--images 0: it must be 1 or more"):
-        reproduce.reproduce(Request(Name.FIG1, Path("nowhere"), images=0), quiet)
+        run(Request(Name.FIG1, Path("nowhere"), images=0), quiet)
 
 
 def test_a_piece_that_fails_stops_the_run_and_keeps_the_others(
@@ -193,7 +217,7 @@ def test_a_piece_that_fails_stops_the_run_and_keeps_the_others(
     with monkeypatch.context() as patch:
         patch.setitem(globals(), "drawn", broken)
         with pytest.raises(ZeroDivisionError):
-            reproduce.reproduce(Request(Name.THEOREM, tmp_path), quiet)
+            run(Request(Name.THEOREM, tmp_path), quiet)
     assert [path.name for path in tmp_path.iterdir()] == ["theorem.journal"]
 
 

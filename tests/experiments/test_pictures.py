@@ -23,7 +23,7 @@ TINY: dict[Name, Any] = {
 def run(name: Name, out: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> dict[str, Any]:
     small = replace(experiment_named(name), quick=TINY[name])
     monkeypatch.setattr(reproduce, "experiment_named", lambda _: small)
-    reproduce.reproduce(Request(name, out, quick=True, **more), lambda share, what: None)
+    reproduce.reproduce(Request(name, out, quick=True, **more), lambda share, what: None, cores=1)
     report: dict[str, Any] = json.loads((out / f"{name}.json").read_text(encoding="utf-8"))
     del report["timing"]
     return report

@@ -49,8 +49,13 @@ class Request:
         return self.path(".journal")
 
 
-def reproduce(request: Request, progress: Progress) -> list[Path]:
+def reproduce(request: Request, progress: Progress, cores: int | None = None) -> list[Path]:
     """Run an experiment, or what is left of it, and write its numbers and pictures.
+
+    Arguments:
+        request: what is asked for.
+        progress: is told how far it is.
+        cores: how many pieces run side by side, each in a process of its own; None: as many as there are.
 
     Returns:
         The files: figN.json, figN.png and, where that shows the template, figN-numbers.png, which does not.
@@ -68,7 +73,8 @@ def reproduce(request: Request, progress: Progress) -> list[Path]:
     subject = Subject.load(request.data)
     about = _about(experiment, settings, subject, request)
     journal = Journal.open(request.journal, about, request.overwrite)
-    results = run(experiment.pieces(settings, subject, request.seed), journal, progress)
+    pieces = experiment.pieces(settings, subject, request.seed)
+    results = run(pieces, journal, progress, cores or os.cpu_count() or 1)
     numbers = json.loads(json.dumps(experiment.numbers(settings, results), allow_nan=False))
     seconds = {name: journal.entries[name].seconds for name in results}
     with whole(request.path(".json")) as target:

@@ -1,13 +1,12 @@
 """`wherein reproduce`: the paper's experiments."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from wherein.cli.options import Quiet
-from wherein.cli.output import INTERRUPTED, TERMINATED, UNREADABLE, USAGE, TerminatedError, stop
+from wherein.cli.output import UNREADABLE, USAGE, stop
 from wherein.errors import PictureError, TemplateError, WhereinError
 from wherein.experiments import Name
 
@@ -46,9 +45,8 @@ def reproduce(
         stop(str(error), UNREADABLE)
     except WhereinError as error:
         stop(str(error), USAGE)
-    except KeyboardInterrupt as stopped:
-        typer.echo(f"stopped; the same command goes on from what {request.journal} has", err=True)
-        # Not sys.exit, which would wait for the pieces that are being worked on.
-        os._exit(TERMINATED if isinstance(stopped, TerminatedError) else INTERRUPTED)
+    except KeyboardInterrupt:
+        typer.echo(f"the same command goes on from what {request.journal} has", err=True)
+        raise
     for path in written:
         typer.echo(str(path))

@@ -13,7 +13,6 @@ from wherein.detect.backgrounds import Backgrounds
 from wherein.detect.calibrate import Progress, quiet
 from wherein.detect.finder import Range
 from wherein.detect.network import make_node
-from wherein.detect.threads import one_thread
 from wherein.detect.tuning.groups import measure_group
 from wherein.detect.tuning.leaves import measure_leaf
 from wherein.detect.tuning.measured import Measured, apart
@@ -22,6 +21,7 @@ from wherein.detect.tuning.record import PaperCalibration, decision
 from wherein.detect.tuning.rehearsal import Rehearsal, rehearse, scene_size
 from wherein.search.occurrence import confidence
 from wherein.template import Template
+from wherein.threads import one_thread
 
 REACH = 30.0
 """± degrees beyond which the network, whose strides all start upright, is not asked."""

@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 import torch
 
-from wherein.detect.threads import one_thread
+from wherein.threads import one_thread
 
 
 @pytest.fixture(autouse=True)
