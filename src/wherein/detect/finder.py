@@ -2,19 +2,20 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.fitting import EUCLIDEAN, SIMILARITY, Fitting, Seeker, despite_covers, likely
-from wherein.detect.groups import carried, joined, place_group, resting, with_group
+from wherein.detect.groups import carried, place_group, with_group
 from wherein.detect.hidden import place_beyond
 from wherein.detect.hypotheses import SURE, from_pairs, from_singles, settled
 from wherein.detect.pieces import Piece, Pieces
 from wherein.detect.placing import LOOSE, TIGHT, Placed, place, scales
 from wherein.detect.polishing import at_rest
+from wherein.detect.rooting import rooted
 from wherein.detect.score import FOUND, information, score
 from wherein.detect.visible import evidence
 from wherein.motion import Motion
@@ -292,33 +293,4 @@ class Finder:
                 placed = at_rest(scene, placed, self.fittings[piece.home], self.motion)
             if group is not None:
                 placed, _ = with_group(placed, group, pieces, self.weights)
-        return self.judge(scene, self._settled(placed))
-
-    def _settled(self, placed: Placed) -> Placed:
-        """The same with the root between the joints of its limbs, where there is no body that says more, and
-        with groups at rest that nothing tells the turn of, where that agrees with what is seen."""
-        hung, groups = self.pieces.hung_on_root, self.pieces.groups
-        if not hung:
-            return placed
-        told = {p.home: self.weights[p.home] * information(placed.zncc[p.home]) for p in hung}
-        trust = {home: np.where(weight >= FOUND, weight, 0.0) for home, weight in told.items()}
-        free = self._about_joints(placed, trust)
-        if not groups:
-            return free
-        rested = self._about_joints(resting(placed, groups, hung, trust), trust)
-        rested = resting(rested, groups, hung, trust)  # with the root where it now is
-        simpler = np.flatnonzero(joined(rested, hung, trust) & ~self._body_seen(placed))
-        return free.with_rows(simpler, rested[simpler])
-
-    def _about_joints(self, placed: Placed, trust: Mapping[str, NDArray[np.float64]]) -> Placed:
-        """The root where the joints of its limbs say, unless the body does."""
-        hung, root = self.pieces.hung_on_root, self.pieces.tree.root
-        roots = settled(placed.frames, trust, hung, placed.frames[root], scales(placed.frames[root]))
-        if len(hung) == 1 and self.pieces.body is None:  # nothing tells how it is turned: as it was drawn
-            roots = placed.frames[hung[0].home]
-        roots = np.where(self._body_seen(placed)[:, None, None], placed.frames[root], roots)
-        return replace(placed, frames={**placed.frames, root: roots})
-
-    def _body_seen(self, placed: Placed) -> NDArray[np.bool_]:
-        """Under which hypotheses."""
-        return placed.zncc.get(self.pieces.tree.root, np.full(len(placed), -1.0)) > 0
+        return self.judge(scene, rooted(placed, self.pieces, self.weights))

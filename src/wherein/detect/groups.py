@@ -82,30 +82,3 @@ def carried(before: Placed, placed: Placed, group: Joint) -> Placed:
     """The same with a group turned as it was before against what it hangs on, which has moved."""
     held = placed.frames[group.parent] @ np.linalg.inv(before.frames[group.parent])
     return placed.with_frames(group.home, held @ before.frames[group.home])
-
-
-def resting(
-    placed: Placed, groups: Sequence[Joint], pieces: Sequence[Piece], trust: Mapping[str, NDArray[np.float64]]
-) -> Placed:
-    """The same with groups at rest of which one piece is seen at most, or of which alone pieces are seen:
-    nothing can then tell the group's turn from the root's."""
-    seen = {piece.home: (trust[piece.home] > 0).astype(int) for piece in pieces}
-    for group in groups:
-        inside = [seen[piece.home] for piece in pieces if piece.parent == group.home]
-        outside = [seen[piece.home] for piece in pieces if piece.parent != group.home]
-        none = np.zeros(len(placed), dtype=int)
-        alone = (sum(inside, none) <= 1) | (sum(outside, none) == 0)
-        frames = np.where(alone[:, None, None], placed.frames[group.parent], placed.frames[group.home])
-        placed = placed.with_frames(group.home, frames)
-    return placed
-
-
-def joined(
-    placed: Placed, pieces: Sequence[Piece], trust: Mapping[str, NDArray[np.float64]]
-) -> NDArray[np.bool_]:
-    """Under which hypotheses all pieces that are seen are where their joints say."""
-    fits = np.ones(len(placed), dtype=np.bool_)
-    for piece in pieces:
-        held = at_joint(piece, placed.frames[piece.parent], placed.frames[piece.home], TIGHT)
-        fits &= held | (trust[piece.home] <= 0)
-    return fits
