@@ -55,7 +55,7 @@ def test_what_is_kept_is_told_in_words(folder: Path, made: list[Any]) -> None:
         "toy: calibrated for rotations within ±0°, scale 1\n"
         "least score of a detection: 0.600\n"
         "scores without it: up to 0.300 in 4 scenes; with it: from 0.850 in 3\n"
-        "a score of 0.60 comes by chance less than once in 10⁹ megapixels\n"
+        "a score of 0.60 comes by chance less than once in 10⁹ megapixels (extrapolated from 0.8)\n"
         "at rest it is still found within ±0° and at scales 1.00 to 1.00\n"
         "no two of its parts look alike\n"
         f"kept in {folder / 'toy' / 'calibration.json'} since before; --overwrite makes it anew\n"
@@ -107,6 +107,21 @@ def test_backgrounds_are_taken_and_what_is_no_background_is_told(
     assert (quiet.exit_code, quiet.stderr, len(made)) == (4, "", 2)
 
 
+def test_a_background_that_shows_it_is_named(
+    folder: Path, backgrounds: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        calibrating,
+        "calibrate",
+        lambda template, ranges, *_, **__: made_up(template, ranges.rotation).model_copy(
+            update={"suspects": (1,)}
+        ),
+    )
+    result = calibrate(folder, "--backgrounds", backgrounds)
+    second = sorted(backgrounds.iterdir())[1]
+    assert f"{second}: something in it scores as the template itself does" in result.stderr
+
+
 def test_more_backgrounds_than_are_looked_at(
     folder: Path, backgrounds: Path, made: list[list[Tensor]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,7 +149,7 @@ def test_nothing_is_made_anew_unless_it_may(folder: Path, backgrounds: Path, mad
         (["toy", "--backgrounds", "nothing"], 3, "has no picture that can be a background"),
         (["toy", "--backgrounds", "missing"], 3, "has no picture that can be a background"),
         (["toy", "--rotation", "200"], 2, "0 to 180"),
-        (["toy", "--scale", "2", "1"], 2, "0 < low ≤ high"),
+        (["toy", "--scale", "2", "1"], 2, "0 < lowest ≤ highest"),
     ],
 )
 def test_exit_status(folder: Path, made: list[Any], arguments: list[str], code: int, words: str) -> None:

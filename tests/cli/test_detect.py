@@ -54,6 +54,18 @@ def test_a_line_a_scene(folder: Path) -> None:
     assert result.stderr == ""
 
 
+def test_what_came_close_is_told_on_standard_error(folder: Path) -> None:
+    (first, _) = records(detect(folder, folder / "scenes"))
+    score = first["detections"][0]["score"]
+    near = detect(folder, folder / "scenes", "--threshold", str(score + 0.005))
+    assert [record["detections"] for record in records(near)] == [[], []]
+    (line,) = near.stderr.splitlines()
+    assert line.startswith(f"{folder / 'scenes' / 'a.png'}: nothing found; what came nearest has score ")
+    again = detect(folder, folder / "scenes", "--threshold", line.split()[-3])
+    assert len(records(again)[0]["detections"]) == 1
+    assert detect(folder, folder / "scenes", "--threshold", str(score + 0.005), "--quiet").stderr == ""
+
+
 def test_files_folders_and_globs_each_once(folder: Path) -> None:
     result = detect(folder, folder / "scenes" / "b.png", folder / "scenes", folder / "scenes" / "*.png")
     assert result.exit_code == 0
@@ -119,7 +131,8 @@ def test_a_template_that_cannot_be_read(folder: Path, template: str, words: str)
     [
         (["--max-instances", "0"], "give a positive whole number"),
         (["--threshold", "2"], "between 0 and 1"),
-        (["--scale", "2", "1"], "0 < low ≤ high"),
+        (["--scale", "2", "1"], "0 < lowest ≤ highest"),
+        (["--scale", "nan", "1"], "0 < lowest ≤ highest"),
         (["--draw", "broken.png"], "is a file; give a folder"),
         (["--report", "page.txt"], "must end in .html or .htm"),
         (["--report", "folder.html"], "is a folder"),

@@ -10,7 +10,7 @@ from detecting import angle, group, leaf, made_up, noise, template, walker
 from wherein.detect import basin, limits
 from wherein.detect.basin import Basin, basin_of
 from wherein.detect.calibrate import calibrate
-from wherein.detect.calibration import Calibration
+from wherein.detect.calibration import Calibration, standing_out
 from wherein.detect.clutter import clutter
 from wherein.detect.finder import Finder, Range
 from wherein.detect.fitting import Fitting
@@ -103,6 +103,25 @@ def test_backgrounds_of_the_user_are_used() -> None:
     flat = calibrate(patch, Range(0.0), [torch.full((3, 130, 170), 0.5)])
     busy = calibrate(patch, Range(0.0), [clutter(170, 130, 3)])
     assert flat.chance["patch"] < busy.chance["patch"]
+
+
+@pytest.mark.usefixtures("few", "quick")
+def test_a_background_that_shows_the_object_is_named() -> None:
+    patch = Template.rigid("patch", Motif.whole(noise(30, 30, 3)))
+    pictures = [clutter(170, 130, seed) for seed in range(4)]
+    assert calibrate(patch, Range(0.0), pictures).suspects == ()
+    pictures[2][:, 50:80, 60:90] = noise(30, 30, 3)
+    known = calibrate(patch, Range(0.0), pictures)
+    assert known.suspects == (2,)
+    assert any("of the backgrounds that were given, number 3 has" in doubt for doubt in known.doubts)
+
+
+def test_what_stands_out_does_so_alone() -> None:
+    clear, present = [0.3, 0.32, 0.29, 0.31, 0.3, 0.33], [0.9] * 20
+    assert standing_out(clear, present) == []
+    assert standing_out([*clear, 0.95, 0.3], present) == [6]
+    blurred = [0.2, 0.5, 0.8, 0.85, 0.4, 0.7]  # no one can tell such a template from clutter
+    assert standing_out([*blurred, 0.95], present) == []
 
 
 def test_doubts_in_words() -> None:

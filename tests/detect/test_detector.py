@@ -191,6 +191,25 @@ def test_max_instances_and_threshold() -> None:
     assert count(threshold=0.999) == 0
 
 
+def test_what_came_close_is_told_where_nothing_was_found() -> None:
+    finder, on = detector(toy()), painted(toy(), placed(0.0, 1.0, (80.0, 60.0), toy().centre))[0]
+    (best,) = found = finder(on)
+    assert found.missed is None
+    finder.search.threshold = best.score + 1e-3
+    closely = finder(on)
+    assert len(closely) == 0
+    assert closely.missed is not None
+    assert closely.missed.score == pytest.approx(best.score)
+    np.testing.assert_allclose(closely.missed.matrix, best.matrix, atol=1e-6)
+    assert finder(empty()).missed is None
+    assert "missed" not in closely.to_dict()
+
+
+def test_a_detector_says_what_it_is() -> None:
+    made = Detector(walker(), 30, (0.8, 1.25), calibration=made_up(walker(), 30, (0.8, 1.25)), threads=1)
+    assert repr(made) == "Detector('made', rotation ±30°, scale 0.8 to 1.25, threshold 0.500, fast)"
+
+
 @pytest.mark.parametrize("size", [(1, 1), (1, 50), (3, 3), (15, 16), (40, 30)])
 @pytest.mark.parametrize("flat", [False, True])
 def test_scenes_smaller_than_the_template(small: Detector, size: tuple[int, int], flat: bool) -> None:

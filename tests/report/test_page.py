@@ -11,7 +11,7 @@ from PIL import Image
 
 from detecting import detector, empty, scene, toy, upright
 from pages import HOSTILE, Seen, parsed
-from wherein.detect import Detector
+from wherein.detect import Calibration, Detector
 from wherein.images.motif import Motif
 from wherein.report.markup import number, rarity, text
 from wherein.report.page import POLICY, page
@@ -146,13 +146,31 @@ def _umask() -> int:
     ("rate", "words"),
     [
         (2.34, "2.3 times in a megapixel"),
-        (1 / 3456, "once in 3,500 megapixels"),
-        (1e-20, "less than once in 10⁹ megapixels"),
-        (0.0, "less than once in 10⁹ megapixels"),
+        (0.26, "once in 4 megapixels"),
+        (1 / 3456, "once in 3,500 megapixels (extrapolated from 5)"),
+        (1e-20, "less than once in 10⁹ megapixels (extrapolated from 5)"),
+        (0.0, "less than once in 10⁹ megapixels (extrapolated from 5)"),
     ],
 )
-def test_how_rare(rate: float, words: str) -> None:
-    assert rarity(rate) == words
+def test_how_rare(rate: float, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Calibration, "false_alarms", lambda *_: rate)
+    known = upright(toy()).model_copy(update={"megapixels": 0.25, "clutter": [0.2] * 20})
+    assert rarity(known, 0.8) == words
+
+
+def test_what_came_close_is_told_where_nothing_was_found(tmp_path: Path) -> None:
+    picture, finder = scene(toy()), detector(toy())
+    (best,) = finder(picture)
+    strict = Detector(toy(), rotation=0, calibration=upright(toy()), threshold=best.score + 0.005, threads=1)
+    with page(tmp_path / "a.html", toy()) as report:
+        report.add("near.png", strict(picture), strict)
+        report.add("empty.png", strict(empty()), strict)
+    near, nothing = (words for words in parsed(tmp_path / "a.html").words if "nothing found" in words)
+    assert (
+        f"what came nearest has score {best.score:.3f}, below the least, with its middle at (80.0, 60.0)"
+        in near
+    )
+    assert nothing.endswith("nothing found")
 
 
 def test_numbers_have_a_proper_minus_and_no_negative_zero() -> None:

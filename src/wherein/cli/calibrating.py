@@ -63,7 +63,7 @@ def calibrated(
         backgrounds: a folder of pictures without it; clutter made by rule where there is none.
         overwrite: make a new one even if one is kept.
         progress: is told how far a new one is.
-        warn: is told of each background that cannot be used.
+        warn: is told of each background that cannot be used, or should not be.
 
     Raises:
         ArgumentError: one is kept, so that backgrounds would be of no use.
@@ -77,6 +77,11 @@ def calibrated(
     pictures, skipped = _usable(backgrounds, warn) if backgrounds is not None else ([], 0)
     with torch.no_grad():
         made = calibrate(template, ranges, _Pictures(pictures), progress=progress)
+    for index in made.suspects:
+        warn(
+            f"{pictures[index]}: something in it scores as the template itself does; if it shows the object, "
+            "leave it out and calibrate anew with --overwrite"
+        )
     return Calibrated(template, made, keep(template, made), True, skipped)
 
 
@@ -114,7 +119,7 @@ def in_words(of: Calibrated) -> Iterator[str]:
     )
     chances: dict[str, float] = {}  # each once: beyond a rarity all are told alike
     for score in (known.threshold, *(score for score in _SCORES if score > known.threshold)):
-        chances.setdefault(rarity(known.false_alarms(score)), score)
+        chances.setdefault(rarity(known, score), score)
     yield from (f"a score of {score:.2f} comes by chance {chance}" for chance, score in chances.items())
     yield (
         f"at rest it is still found within ±{limits.rotation:g}° and at scales "

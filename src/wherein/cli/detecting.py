@@ -1,5 +1,6 @@
 """What `wherein detect` does, between its arguments and its lines of JSON."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -100,6 +101,8 @@ class Detecting:
         outcome.found += len(found)
         self.say({"scene": str(path), **found.to_dict()})
         told.add(path, found, self.detector, watch)
+        if found.missed is not None:
+            self.note(_nearly(path, found.missed.score, self.detector.threshold))
 
     def _video(self, path: Path, told: Writers, outcome: Outcome) -> None:
         seen = watching.watched(path, lambda: self.detector, told.drawings.get(path), self.say)
@@ -109,3 +112,12 @@ class Detecting:
         outcome.found += seen.found
         told.watched(path, seen.frames)
         self.note(str(seen))
+
+
+def _nearly(path: Path, score: float, threshold: float) -> str:
+    """What to know of a scene in which nothing was found, but something was close."""
+    shown = math.floor(score * 1000) / 1000  # not rounded up, so that --threshold with it shows it
+    return (
+        f"{path}: nothing found; what came nearest has score {shown:.3f}, below the least of "
+        f"{threshold:.3f}: --threshold {shown:.3f} shows it"
+    )

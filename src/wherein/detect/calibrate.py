@@ -18,14 +18,13 @@ from torch import Tensor
 from wherein.detect.backgrounds import Backgrounds
 from wherein.detect.bands import Bands, reduced
 from wherein.detect.basin import Basin, basin_of
-from wherein.detect.calibration import Calibration, decision, rare_score
+from wherein.detect.calibration import Calibration, decision, rare_score, standing_out
 from wherein.detect.exclusion import apart
 from wherein.detect.finder import Finder, Look, Range, Steps
 from wherein.detect.fitting import EUCLIDEAN, Fitting
 from wherein.detect.likeness import alike
 from wherein.detect.limits import limits
 from wherein.detect.score import likeness, weight
-from wherein.detect.threads import one_thread
 from wherein.detect.visible import evidence
 from wherein.images.gaussian import blur
 from wherein.images.pool import pool
@@ -34,6 +33,7 @@ from wherein.solve.schedule import Stage
 from wherein.template import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
+from wherein.threads import one_thread
 
 SIZE = (512, 384)
 """Of the scenes, unless the template needs larger ones."""
@@ -113,6 +113,7 @@ def _measured(
     for best in workers.map(lambda scene: _best(bands, scene, rare), spoiled):
         present.append(best)
         progress(0.7 + 0.3 * len(present) / _PRESENT, "looking where it is")
+    suspects = {index % len(backgrounds) for index in standing_out(empty, present)} if backgrounds else ()
     empty, present = sorted(empty), sorted(present)
     threshold = decision(empty, present)
 
@@ -135,6 +136,7 @@ def _measured(
         confused=alike(template),
         limits=limits(ranges, found),
         megapixels=math.prod(size) * factor**2 / 1e6,
+        suspects=tuple(sorted(suspects)),
     )
 
 

@@ -39,6 +39,8 @@ class Calibration(Record):
         confused: pairs of leaves that look alike, and their ZNCC.
         limits: how far beyond the range it is still found.
         megapixels: of a scene in which this was measured.
+        suspects: those of the pictures given as backgrounds, counted from 0, in which something scored as the
+            template itself does: it may well be in them.
     """
 
     format: Literal["wherein-calibration/1"] = "wherein-calibration/1"
@@ -51,6 +53,7 @@ class Calibration(Record):
     confused: list[tuple[str, str, float]]
     limits: Limits
     megapixels: Annotated[float, Field(gt=0)]
+    suspects: tuple[Annotated[int, Field(ge=0)], ...] = ()
 
     def serves(self, template: Template, ranges: Range) -> bool:
         """Whether it was made for this template, with all its pieces, and this range of poses."""
@@ -73,6 +76,13 @@ class Calibration(Record):
             )
         elif missed := sum(score < self.threshold for score in self.present):
             words.append(f"it was missed in {missed} of {len(self.present)} scenes in which it was painted")
+        if self.suspects:
+            listed = ", ".join(str(index + 1) for index in self.suspects)
+            words.append(
+                f"of the backgrounds that were given, number {listed} has something that scores as the "
+                "template itself does, which raised the threshold: if it shows the object, leave it out and "
+                "calibrate anew"
+            )
         words += [f"{a} and {b} look alike (ZNCC {zncc:.2f})" for a, b, zncc in self.confused]
         return words
 
@@ -102,6 +112,15 @@ def rare_score(empty: Sequence[float]) -> float:
     """The score that clutter reaches once in 1/_RARE scenes."""
     place, spread = _gumbel(empty)
     return math.sqrt(-math.expm1(-(place - spread * math.log(_RARE))))
+
+
+def standing_out(empty: Sequence[float], present: Sequence[float]) -> list[int]:
+    """The scenes, said to be without the object, that scored as those with it do, where all others stay clear
+    of that."""
+    low = sorted(present)[len(present) // 20]
+    others = [score for score in empty if score < low]
+    clear = len(others) > 1 and rare_score(others) < low
+    return [index for index, score in enumerate(empty) if score >= low] if clear else []
 
 
 def decision(empty: Sequence[float], present: Sequence[float]) -> float:

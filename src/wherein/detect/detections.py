@@ -101,6 +101,7 @@ class Detections(Sequence[Detection]):
         scene: the picture that was looked at.
         seconds: how long the search took.
         name: of the scene's file, as it was given; for exports.
+        missed: where nothing was found, what came nearest, if its score was close to the threshold.
     """
 
     items: tuple[Detection, ...]
@@ -108,6 +109,7 @@ class Detections(Sequence[Detection]):
     scene: Picture
     seconds: float
     name: str = SCENE
+    missed: Detection | None = None
 
     @overload
     def __getitem__(self, index: int) -> Detection: ...

@@ -13,19 +13,19 @@ from torch import Tensor
 
 from wherein.detect.calibrate import Progress
 from wherein.detect.calibration import Calibration
-from wherein.detect.detections import SCENE, Detection, Detections
+from wherein.detect.detections import SCENE, Detections
 from wherein.detect.finder import Range
 from wherein.detect.first_look import Map
 from wherein.detect.keeping import calibration_for, paper_calibration_for
-from wherein.detect.methods import METHODS, ByPaper, ByPieces, Search
+from wherein.detect.methods import METHODS, ByPaper, ByPieces, Found, Search
 from wherein.detect.retracing import Ways
 from wherein.detect.shelf import Kind, Record
-from wherein.detect.threads import one_thread
 from wherein.detect.tuning.calibrate import within_reach
 from wherein.detect.tuning.record import PaperCalibration
 from wherein.errors import ArgumentError, require
 from wherein.images.load import Source, load_picture
 from wherein.template import Template
+from wherein.threads import one_thread
 
 _LONGEST = 100_000
 """Pixels, of an object in a scene: no scene is larger."""
@@ -133,6 +133,15 @@ class Detector:
         self.paper_calibration = known
         return ByPaper(known.network(self.template), self.ranges, threshold or known.threshold)
 
+    def __repr__(self) -> str:
+        (low, high), turn = self.ranges.scale, self.ranges.rotation
+        scales = f"{low:g}" if self.ranges.fixed else f"{low:g} to {high:g}"
+        method = "fast" if isinstance(self.search, ByPieces) else "paper"
+        return (
+            f"Detector({self.template.name!r}, rotation ±{turn:g}°, scale {scales}, "
+            f"threshold {self.threshold:.3f}, {method})"
+        )
+
     @property
     def threshold(self) -> float:
         """The least score of a detection."""
@@ -181,15 +190,14 @@ class Detector:
             scene, color, lambda pixels: search.follow(pixels, roots, self.max_instances, everywhere)
         )
 
-    def _found(
-        self, scene: Source, color: str, search: Callable[[Tensor], tuple[Detection, ...]]
-    ) -> Detections:
+    def _found(self, scene: Source, color: str, search: Callable[[Tensor], Found]) -> Detections:
         picture = load_picture(scene, color=color, role="scene")
         began = time.perf_counter()
         with torch.no_grad(), one_thread():
-            items = search(picture.pixels.detach().float().cpu())
+            found = search(picture.pixels.detach().float().cpu())
         name = os.fspath(scene) if isinstance(scene, str | os.PathLike) else SCENE
-        return Detections(items, self.template.name, picture, time.perf_counter() - began, name)
+        seconds = time.perf_counter() - began
+        return Detections(found.items, self.template.name, picture, seconds, name, found.missed)
 
     def occurrence(self, scene: Source, color: str = "rgb") -> dict[str, Map]:
         """Where parts could be: of the body (or each leading limb) how well it fits with its centre at each

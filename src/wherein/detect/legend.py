@@ -51,7 +51,7 @@ def summaries(items: Sequence["Detection"]) -> list[str]:
         angle = round(item.angle, 1) + 0.0  # never −0
         lines.append(
             f"{number}: score {item.score:.2f}, turned {angle:.1f}°, scale {item.scale:.3f}, "
-            f"{sum(leaves.values())} of {len(leaves)} parts found"
+            f"{sum(leaves.values())} of {len(leaves)} {'part' if len(leaves) == 1 else 'parts'} found"
             + (f", not {', '.join(missing)}" if 0 < len(missing) < 4 else "")
         )
     return lines + ([f"and {len(items) - _MOST} more"] if len(items) > _MOST else [])

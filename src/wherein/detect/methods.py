@@ -1,6 +1,8 @@
 """The two ways to search a scene: by pieces, down the tree; and bottom-up, as the paper has it."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -28,8 +30,18 @@ _MANY, _CROWD = 6, 64
 """Finds from which on there may be more than were followed; and how many times as many are followed at most.
 """
 
-PAPER_THRESHOLD = 0.5
-"""Of ω_0 at its peak, where a spike that is surely there has 1, where nothing was measured."""
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search tells.
+
+    Attributes:
+        items: one a found object, the surest first.
+        missed: where there is none, what came nearest, if that was close (`LIKELY` of the threshold).
+    """
+
+    items: tuple[Detection, ...]
+    missed: Detection | None = None
 
 
 class Search(Protocol):
@@ -37,7 +49,7 @@ class Search(Protocol):
 
     threshold: float
 
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> tuple[Detection, ...]:
+    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> Found:
         """The surest `count` instances, all where it is None."""
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
@@ -72,21 +84,21 @@ class ByPieces:
         # With a low threshold more is told, but what is enough to stop looking stays what it was.
         self.enough = max(threshold, calibration.threshold)
 
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> tuple[Detection, ...]:
+    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> Found:
         """The surest `count` instances."""
         told = self._told(scene, self._everywhere(scene), count)
-        crowd = 1
-        while len(told) > _MANY * crowd and (count is None or len(told) < count) and crowd < _CROWD:
+        crowd, most = 1, math.inf if count is None else count
+        while _MANY * crowd < len(told.items) < most and crowd < _CROWD:
             crowd *= 4
             more = self._told(scene, self._everywhere(scene, crowd), count)
-            if len(more) <= len(told):
+            if len(more.items) <= len(told.items):
                 break
             told = more
         return told
 
     def follow(
         self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
-    ) -> tuple[Detection, ...]:
+    ) -> Found:
         """The surest `count` instances near known places.
 
         Arguments:
@@ -104,8 +116,14 @@ class ByPieces:
         look = Look(self.enough, self.threads, crowd)
         return self.bands(scene, look, polished=LIKELY * self.threshold)
 
-    def _told(self, scene: Float[Tensor, "3 H W"], found: Judged, count: int | None) -> tuple[Detection, ...]:
-        judged = apart(self.bands.whole, found, self.threshold, count)
+    def _told(self, scene: Float[Tensor, "3 H W"], found: Judged, count: int | None) -> Found:
+        items = self._assembled(scene, apart(self.bands.whole, found, self.threshold, count))
+        if items or not len(found.scores):
+            return Found(items)
+        (nearest,) = self._assembled(scene, found[np.argsort(-found.scores)[:1]])
+        return Found((), nearest if nearest.score >= LIKELY * self.threshold else None)
+
+    def _assembled(self, scene: Float[Tensor, "3 H W"], judged: Judged) -> tuple[Detection, ...]:
         others = self.bands.followers(scene, judged)
         return tuple(assemble(self.bands.whole, judged, k, told) for k, told in enumerate(others))
 
@@ -129,12 +147,14 @@ class ByPaper:
 
     def __init__(self, network: PaperNetwork, ranges: Range, threshold: float) -> None:
         self.template, self.ranges, self.threshold = network.template, ranges, threshold
-        self.detector = PaperDetector(network, threshold)
+        self.detector = PaperDetector(network, LIKELY * threshold)
 
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> tuple[Detection, ...]:
+    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> Found:
         """The surest `count` instances."""
-        found = [self._told(one) for one in self.detector(scene)]
-        return tuple(one for one in found if abs(one.angle) <= self.ranges.rotation)[:count]
+        seen = [self._told(one) for one in self.detector(scene)]
+        turned = [one for one in seen if abs(one.angle) <= self.ranges.rotation]
+        items = tuple(one for one in turned if one.score >= self.threshold)[:count]
+        return Found(items, None if items else next(iter(turned), None))
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
         """ω of every node."""

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from wherein.detect import Calibration
+
 LARGEST = 1600
 """Pixels of the longer side of a picture in a page; what is larger is reduced."""
 
@@ -42,18 +44,14 @@ def matrix(values: NDArray[np.float64]) -> str:
     return "<pre>[" + ",\n ".join(rows) + "]</pre>"
 
 
-def rarity(rate: float) -> str:
-    """How often a score comes by chance, in words.
-
-    Arguments:
-        rate: false alarms a megapixel.
-    """
+def rarity(known: Calibration, score: float) -> str:
+    """How often a score comes by chance, in words: beyond the pixels that were looked at it is a guess."""
+    rate, looked_at = known.false_alarms(score), known.megapixels * len(known.clutter)
     if rate >= 1:
         return f"{rate:.1f} times in a megapixel"
-    if rate * _RARE < 1:
-        return "less than once in 10⁹ megapixels"
-    every = float(f"{1 / rate:.2g}")
-    return f"once in {every:,.0f} megapixels"
+    every = float(f"{1 / max(rate, 0.1 / _RARE):.2g}")
+    often = f"once in {every:,.0f} megapixels" if every <= _RARE else "less than once in 10⁹ megapixels"
+    return often if rate * looked_at >= 1 else f"{often} (extrapolated from {looked_at:.2g})"
 
 
 def photograph(image: Image.Image) -> str:

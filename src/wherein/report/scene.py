@@ -39,7 +39,7 @@ class SceneWriter:
             ways: of each that was found, how its fits converged.
         """
         width, height = found.size
-        count = f"{len(found)} found" if len(found) else "nothing found"
+        count = f"{len(found)} found" if len(found) else f"nothing found{self._nearly(found)}"
         told = zip(found, ways, strict=True)
         tables = "".join(self._detection(f"s{index}d{k}", k, *one) for k, one in enumerate(told, 1))
         return (
@@ -49,18 +49,27 @@ class SceneWriter:
             f"{switches(self.parts, found, maps)}</div>\n{tables}"
         )
 
+    def _nearly(self, found: Detections) -> str:
+        """What came close where nothing was found, and where that is."""
+        if found.missed is None:
+            return ""
+        score, middle = number(found.missed.score, 3), self._middle(found.missed)
+        return f"; what came nearest has score {score}, below the least, with its middle at {pair(middle)}"
+
+    def _middle(self, item: Detection) -> NDArray[np.float64]:
+        return item.matrix @ np.array((*self.parts.template.centre, 1.0))
+
     def _detection(self, place: str, k: int, item: Detection, ways: Ways) -> str:
         leaves = [part.found for part in item.parts.values() if part.leaf]
-        middle = item.matrix @ np.array((*self.parts.template.centre, 1.0))
-        known = self.calibration
-        rare = f"A score as high comes by chance {rarity(known.false_alarms(item.score))}. " if known else ""
+        plural, known = "part" if len(leaves) == 1 else "parts", self.calibration
+        rare = f"A score as high comes by chance {rarity(known, item.score)}. " if known else ""
         head = "".join(f"<th>{title}" for title in _COLUMNS)
         rows = "".join(self._row(place, name, item.parts[name]) for name in self.parts.listed)
         return (
             f'<details class="found"{" open" if k == 1 else ""}><summary><b>{k}</b> '
-            f"score {number(item.score, 3)} · {sum(leaves)} of {len(leaves)} parts · "
+            f"score {number(item.score, 3)} · {sum(leaves)} of {len(leaves)} {plural} · "
             f"turned {number(item.angle, 1)}° · scale {number(item.scale, 3)}</summary>\n"
-            f"<p>{rare}Its middle is at {pair(middle)}.</p>"
+            f"<p>{rare}Its middle is at {pair(self._middle(item))}.</p>"
             f'{_folded(item.matrix)}\n<div class="wide"><table><thead><tr>{head}</tr></thead>'
             f"<tbody>{rows}</tbody></table></div>{fits(self.parts, item, ways)}</details>\n"
         )

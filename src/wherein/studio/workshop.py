@@ -71,14 +71,15 @@ class Found:
 
     def to_dict(self) -> dict[str, Any]:
         """For the page: as the command prints it, with the threshold, and how rare such scores are."""
-        known = self.detector.calibration
+        known, missed = self.detector.calibration, self.detections.missed
         told = self.detections.to_dict()
         if self.ground is Ground.MEASURED and known is not None:
             for record, item in zip(told["detections"], self.detections, strict=True):
-                record["chance"] = rarity(known.false_alarms(item.score))
+                record["chance"] = rarity(known, item.score)
         return told | {
             "ground": str(self.ground),
             "threshold": round(self.threshold, 4),
+            "missed": None if missed is None else round(missed.score, 4),
             "calibrated": None if known is None else round(known.threshold, 4),
             "doubts": known.doubts if known is not None and self.ground is Ground.MEASURED else [],
         }
@@ -116,7 +117,7 @@ class Workshop:
 
     def open_file(self, path: Path, name: str) -> tuple[str, Draft]:
         """The same, of a .zip that will not stay where it is."""
-        return self.open(replace(Template.load(path), source=None), name)
+        return self.open(replace(Template.load(path, self.limits.pixels), source=None), name)
 
     def add_scene(self, picture: Picture, name: str) -> str:
         """Hold a scene; its id.

@@ -77,6 +77,13 @@ function summary(found, scene) {
   return `${count ? `${count} found` : "Nothing found"} in ${scene.width} × ${scene.height} px, ${found.seconds.toFixed(2)} s`;
 }
 
+/** What came close where nothing was found. */
+function nearly({ missed, threshold }) {
+  return missed === null
+    ? ""
+    : `What came nearest has score ${missed.toFixed(3)}, below the least of ${threshold.toFixed(3)}: lower that to see it.`;
+}
+
 function show({ results, scene, scenes, draft, template, problem }) {
   const result = results.get(scene);
   const shown = scenes.find((one) => one.id === scene);
@@ -97,7 +104,10 @@ function show({ results, scene, scenes, draft, template, problem }) {
   $("#results").replaceChildren(
     ...(found && template ? found.detections.map((item, k) => card(item, k, leaves, colors)) : []),
   );
-  $("#nothing").hidden = !found || found.detections.length > 0;
+  const nothing = Boolean(found) && found.detections.length === 0;
+  $("#nothing").hidden = !nothing;
+  $("#nearly").textContent = nothing ? nearly(found) : "";
+  $("#nearly").hidden = !$("#nearly").textContent;
   $("#doubts").replaceChildren(
     ...(found?.doubts ?? []).map((words) => h("li", {}, icon("note"), `Mind that ${words}.`)),
   );
