@@ -1,6 +1,7 @@
 """What is told: the contract's fields and conventions."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 from detecting import angle, walker
 from wherein.detect.assemble import detection
 from wherein.detect.detections import Detections
+from wherein.detect.drawing import draw_frame
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
 from wherein.template import Template
@@ -92,3 +94,29 @@ def test_a_sequence_and_a_picture() -> None:
     drawn = some.draw()
     assert drawn.size == (1050, 859)
     assert drawn.tobytes() != Detections((), "walker", some.scene, 0.0).draw().tobytes()
+
+
+def test_a_drawing_changes_nothing_but_what_is_near_a_line() -> None:
+    some = found()
+    item = replace(some[0], parts={name: some[0].parts[name] for name in ("leg",)})
+    plain, drawn = (np.asarray(draw_frame(some.scene, *what)) for what in (((), ()), ((item,), (7,))))
+    changed = (drawn != plain).any(-1)
+    (left, top), (right, bottom) = (item.parts["leg"].polygon.min(0), item.parts["leg"].polygon.max(0))
+    rows, columns = np.nonzero(changed)
+    assert (
+        (columns >= left - 30) & (columns <= right + 30)
+    ).all()  # the number above is so wide
+    assert ((rows >= top - 40) & (rows <= bottom + 5)).all()
+    assert changed[int(top) : int(bottom), int(left) : int(right)].any()
+
+
+def test_what_lies_outside_of_the_frame_is_no_line_in_it() -> None:
+    some = found()
+    away = {name: replace(part, polygon=part.polygon + 900) for name, part in some[0].parts.items()}
+    plain, drawn = (
+        np.asarray(draw_frame(some.scene, *what))
+        for what in (((), ()), ((replace(some[0], parts=away),), (7,)))
+    )
+    rows, columns = np.nonzero((drawn != plain).any(-1))
+    assert rows.min() > 120, "its number, in the nearest corner"
+    assert columns.min() > 130

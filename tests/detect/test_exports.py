@@ -15,7 +15,7 @@ import wherein
 from detecting import walker
 from wherein.detect.assemble import detection
 from wherein.detect.detections import Detections
-from wherein.detect.exports.coco import coco
+from wherein.detect.exports.coco import Coco, coco
 from wherein.detect.exports.table import COLUMNS
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
@@ -84,6 +84,11 @@ def test_coco_of_one_part_tells_it_once() -> None:
     made = logo().to_coco()
     assert [c["name"] for c in made["categories"]] == ["logo"]
     assert [a["score"] for a in made["annotations"]] == [0.85]
+
+
+def test_coco_tells_a_part_from_an_object_of_its_name() -> None:
+    made = Coco("cup", ("cup", "handle"))
+    assert [c["name"] for c in made.categories] == ["cup", "cup (part)", "handle"]
 
 
 def test_coco_keeps_to_the_frame() -> None:

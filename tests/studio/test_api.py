@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from detecting import photo
@@ -16,6 +17,7 @@ from wherein.demo import ROBOT
 from wherein.detect import Calibration
 from wherein.detect.calibrate import Progress
 from wherein.detect.finder import Range
+from wherein.images.motif import Motif
 from wherein.studio.limits import Limits
 from wherein.studio.saving import Target
 from wherein.template import Template
@@ -309,6 +311,13 @@ def test_a_zip_that_leads_outside(page: Page) -> None:
         archive.writestr("../../escaped.txt", "x")
     answer = page.client.post("/api/upload/template?name=a.zip", content=file.getvalue())
     assert "would leave its folder" in page.refused(answer, 400)
+
+
+def test_a_zip_of_pictures_that_are_too_large(tmp_path: Path) -> None:
+    path = Template.rigid("wall", Motif.whole(torch.rand(3, 60, 70))).save(tmp_path / "wall.zip")
+    with served(limits=Limits(pixels=2 * 60 * 70 - 1)) as studio, asked(studio) as page:  # canvas and part
+        answer = page.client.post("/api/upload/template?name=a.zip", content=path.read_bytes())
+        assert "more than the 4,199 that are taken" in page.refused(answer, 400)
 
 
 def test_a_picture_that_is_in_use_stays(page: Page) -> None:

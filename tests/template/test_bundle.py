@@ -249,7 +249,7 @@ def test_no_template_there(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("hello", encoding="utf-8")
     with pytest.raises(TemplateError, match=r"is neither a folder nor a \.zip"):
         Template.load(tmp_path / "text")
-    with pytest.raises(TemplateError, match=r"has no template\.json that can be read"):
+    with pytest.raises(TemplateError, match=r"has no template\.json: give a folder that has one"):
         Template.load(tmp_path)
 
 

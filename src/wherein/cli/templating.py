@@ -93,6 +93,13 @@ def _outlined(wish: Wish, picture: Picture) -> Annotated:
         require(
             min(wish.box[2:]) > 0, f"--box has the size {wish.box[2]} × {wish.box[3]}: give at least 1 × 1"
         )
+        left, top, across, down = wish.box
+        inside = min(left, top) >= 0 and left + across <= width and top + down <= height
+        require(
+            inside,
+            f"--box {left} {top} {across} {down} reaches beyond the picture, which has {width} × {height} "
+            "pixels: give left, top, width and height within it",
+        )
         outline = Outline.box(wish.name, *wish.box)
     elif wish.polygon is not None:
         outline = Outline(wish.name, corners(wish.polygon))

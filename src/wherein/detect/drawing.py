@@ -1,7 +1,7 @@
 """Detections drawn on their scene, with a legend below: names on the parts would hide them."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,9 @@ _MISSING: Color = (240, 240, 240)
 _SMALL, _MOST, _LARGE = 900, 8, 2600
 """Pixels of the longer side below which a picture is enlarged, how many times at most, and from which on its
 lines are not smoothed."""
+
+_MARGIN = 4
+"""Pixels around an object that its lines may take."""
 
 Corner = tuple[float, float]
 Box = tuple[float, float, float, float]
@@ -64,11 +67,28 @@ def _outlined(
     """The scene, enlarged, with the outlines; drawn at twice the size, so that lines are smooth."""
     image = _to_image(scene)
     fine = 2 if zoom * max(image.size) < _LARGE else 1
-    image = image.resize((image.width * zoom * fine, image.height * zoom * fine), Image.Resampling.BICUBIC)
-    pen = ImageDraw.Draw(image)
+    if zoom > 1:
+        image = image.resize((image.width * zoom, image.height * zoom), Image.Resampling.BICUBIC)
     for item in items:
-        _outlines(pen, item, palette, zoom * fine, fine)
-    return image.reduce(fine) if fine > 1 else image
+        outlines = {name: _scaled(part.polygon, zoom) for name, part in item.parts.items() if part.leaf}
+        box = _around(outlines.values(), image.size)
+        if box is not None:
+            near = image.crop(box)
+            large = near.resize((near.width * fine, near.height * fine), Image.Resampling.BICUBIC)
+            corners = {name: (corners - box[:2] + 0.5) * fine - 0.5 for name, corners in outlines.items()}
+            _outlines(ImageDraw.Draw(large), item, corners, palette, fine)
+            image.paste(large.reduce(fine), box)
+    return image
+
+
+def _around(
+    polygons: Iterable[NDArray[np.float64]], size: tuple[int, int]
+) -> tuple[int, int, int, int] | None:
+    """The box of whole pixels around an object and its lines, within the picture; None: it lies outside."""
+    corners = np.concatenate(list(polygons))
+    left, top = np.maximum(np.floor(corners.min(0)) - _MARGIN, 0).astype(int).tolist()
+    right, bottom = np.minimum(np.ceil(corners.max(0)) + _MARGIN, size).astype(int).tolist()
+    return (left, top, right, bottom) if left < right and top < bottom else None
 
 
 def _to_image(scene: Picture) -> Image.Image:
@@ -78,15 +98,17 @@ def _to_image(scene: Picture) -> Image.Image:
 
 
 def _outlines(
-    pen: ImageDraw.ImageDraw, item: "Detection", palette: dict[str, Color], zoom: int, fine: int
+    pen: ImageDraw.ImageDraw,
+    item: "Detection",
+    outlines: Mapping[str, NDArray[np.float64]],
+    palette: Mapping[str, Color],
+    fine: int,
 ) -> None:
     """First what was not found, so that it hides nothing; each line on a dark one, to be seen on anything."""
-    for name, part in sorted(item.parts.items(), key=lambda named: named[1].found):
-        if not part.leaf:
-            continue
-        corners = _scaled(part.polygon, zoom)
+    for name in sorted(outlines, key=lambda name: item.parts[name].found):
+        corners = _corners(outlines[name])
         closed = [*corners, *corners[:2]]
-        if part.found:
+        if item.parts[name].found:
             pen.line(closed, fill=INK, width=5 * fine, joint="curve")
             pen.line(closed, fill=palette[name], width=3 * fine, joint="curve")
             continue
@@ -112,7 +134,7 @@ def _numbers(
     taken: list[Box] = []
     for number, item in zip(numbers, items, strict=True):
         polygons = [part.polygon for part in item.parts.values() if part.leaf]
-        corners = np.array(_scaled(np.concatenate(polygons), zoom))
+        corners = _scaled(np.concatenate(polygons), zoom)
         text = f"{number}: {item.score:.2f}"
         left, top, right, bottom = pen.textbbox((0, 0), text, font=font)
         width, height = right - left + 12, bottom - top + 10
@@ -135,6 +157,10 @@ def _free(box: Box, taken: Sequence[Box], height: int) -> Box:
     return x0, y0, x1, y1
 
 
-def _scaled(polygon: NDArray[np.float64], zoom: int) -> list[Corner]:
+def _scaled(polygon: NDArray[np.float64], zoom: int) -> NDArray[np.float64]:
     """On the enlarged picture, whose pixel centres lie between those of the scene."""
-    return [(float(x), float(y)) for x, y in polygon * zoom + (zoom - 1) / 2]
+    return polygon * zoom + (zoom - 1) / 2
+
+
+def _corners(polygon: NDArray[np.float64]) -> list[Corner]:
+    return [(float(x), float(y)) for x, y in polygon]

@@ -122,17 +122,21 @@ class Template:
         return Template(name, Picture(motif.pixels, motif.mask), Tree({name: part}), (name,))
 
     @staticmethod
-    def load(source: str | os.PathLike[str]) -> "Template":
+    def load(source: str | os.PathLike[str], max_pixels: int = 200_000_000) -> "Template":
         """A template from its folder or .zip.
+
+        Arguments:
+            source: the folder, or the .zip.
+            max_pixels: the most that its pictures may have in all, by their headers.
 
         Raises:
             TemplateError: it is not there or not as it must be; the message names the part.
         """
         path = Path(source)
         if path.is_dir():
-            return replace(_from_folder(path), source=path)
+            return replace(_from_folder(path, path, max_pixels), source=path)
         if path.is_file() and zipfile.is_zipfile(path):
-            return _from_zip(path)
+            return _from_zip(path, max_pixels)
         kind = "is neither a folder nor a .zip" if path.exists() else "does not exist"
         raise TemplateError(f"the template {path} {kind}: give a folder with {DESCRIPTION}, or a .zip of it")
 
@@ -190,21 +194,24 @@ def _to_image(picture: Picture) -> Image.Image:
     return Image.fromarray(np.ascontiguousarray(levels.detach().cpu().movedim(0, -1).numpy()))
 
 
-def _from_zip(path: Path) -> Template:
+def _from_zip(path: Path, max_pixels: int) -> Template:
     with tempfile.TemporaryDirectory(prefix="wherein-") as temporary:
         unpack(path, Path(temporary), DESCRIPTION)
-        return replace(_from_folder(Path(temporary), shown=path), source=path)
+        return replace(_from_folder(Path(temporary), path, max_pixels), source=path)
 
 
-def _from_folder(folder: Path, shown: Path | None = None) -> Template:
-    where = shown or folder
+def _from_folder(folder: Path, where: Path, max_pixels: int) -> Template:
     try:
         # "-sig": editors on Windows begin a file with a byte order mark.
         text = (folder / DESCRIPTION).read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        words = f"{where} has no {DESCRIPTION}: give a folder that has one, or a .zip of it"
+        raise TemplateError(words) from error
     except (OSError, UnicodeDecodeError) as error:
-        raise TemplateError(f"{where} has no {DESCRIPTION} that can be read: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise TemplateError(f"{DESCRIPTION} in {where} cannot be read: {reason}") from error
     try:
-        return _assemble(folder, _TemplateSpec.model_validate(_parse(text)))
+        return _assemble(_Pictures(folder, max_pixels), _TemplateSpec.model_validate(_parse(text)))
     except ValidationError as error:
         raise TemplateError(f"{where}: {_in_words(error)}") from error
     except TemplateError as error:
@@ -244,10 +251,10 @@ def _in_words(error: ValidationError) -> str:
     return f'{what}: "{field}": {first["msg"]}' if field else f"{what}: {first['msg']}"
 
 
-def _assemble(folder: Path, spec: _TemplateSpec) -> Template:
-    canvas = _picture(folder, spec.canvas, "the canvas")
+def _assemble(pictures: "_Pictures", spec: _TemplateSpec) -> Template:
+    canvas = pictures(spec.canvas, "the canvas")
     height, width = canvas.pixels.shape[-2:]
-    parts = {name: _part(folder, name, part, (width, height)) for name, part in spec.parts.items()}
+    parts = {name: _part(pictures, name, part, (width, height)) for name, part in spec.parts.items()}
     tree = Tree(parts)
     return Template(spec.name, canvas, tree, _order(spec.paint_order, tree))
 
@@ -261,13 +268,13 @@ def _order(wanted: list[str] | None, tree: Tree) -> tuple[str, ...]:
     return (*order, *(name for name in tree.leaves if name not in order))
 
 
-def _part(folder: Path, name: str, spec: _PartSpec, size: tuple[int, int]) -> Part:
+def _part(pictures: "_Pictures", name: str, spec: _PartSpec, size: tuple[int, int]) -> Part:
     if spec.image is None:
         if spec.at is not None:
             raise TemplateError(f'the group "{name}" has an "at" but no "image": remove it or give a picture')
         middle = ((size[0] - 1) / 2, (size[1] - 1) / 2)
         return Part(name, spec.parent, None, (0.0, 0.0), spec.pivot or middle, spec.turn, spec.static)
-    picture = _picture(folder, spec.image, f'the part "{name}"')
+    picture = pictures(spec.image, f'the part "{name}"')
     mask = picture.mask if picture.mask is not None else torch.ones_like(picture.pixels[0])
     if not bool((mask > 0.5).any()):
         raise TemplateError(f'the part "{name}" has an empty mask: no pixel of {spec.image} is opaque')
@@ -290,14 +297,22 @@ def _check_inside(name: str, motif: Motif, at: Point, size: tuple[int, int]) -> 
         )
 
 
-def _picture(folder: Path, file: str, what: str) -> Picture:
-    name = PurePosixPath(file)
-    if name.is_absolute() or ".." in name.parts or "\\" in file:
-        raise TemplateError(f"{what}: {file!r} must be a file in the template's own folder")
-    path = folder / name
-    if not path.is_file():
-        raise TemplateError(f"{what}: the picture {file} is missing")
-    try:
-        return load_picture(path)
-    except PictureError as error:
-        raise TemplateError(f"{what}: {error}") from error
+class _Pictures:
+    """The pictures in a template's folder, and no others; of all together no more than so many pixels."""
+
+    def __init__(self, folder: Path, max_pixels: int) -> None:
+        self.folder, self.left = folder, max_pixels
+
+    def __call__(self, file: str, what: str) -> Picture:
+        name = PurePosixPath(file)
+        if name.is_absolute() or ".." in name.parts or "\\" in file:
+            raise TemplateError(f"{what}: {file!r} must be a file in the template's own folder")
+        path = self.folder / name
+        if not path.is_file():
+            raise TemplateError(f"{what}: the picture {file} is missing")
+        try:
+            picture = load_picture(path, max_pixels=max(self.left, 1))
+        except PictureError as error:
+            raise TemplateError(f"{what}: {error}") from error
+        self.left -= picture.pixels[0].numel()
+        return picture

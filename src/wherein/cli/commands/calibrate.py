@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from wherein.cli.options import Json, Quiet
+from wherein.cli.options import Json, Quiet, Rotation, Scale
 from wherein.cli.output import UNREADABLE, USAGE, say, stop
 from wherein.errors import WhereinError
 
@@ -15,8 +15,8 @@ def calibrate(
     backgrounds: Annotated[
         Path | None, typer.Option(help="A folder of pictures like the scenes, without the object.")
     ] = None,
-    rotation: Annotated[float, typer.Option(help="Degrees to search to either side.")] = 180.0,
-    scale: Annotated[tuple[float, float], typer.Option(help="Lowest and highest scale.")] = (1.0, 1.0),
+    rotation: Rotation = 180.0,
+    scale: Scale = (1.0, 1.0),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Make anew what is kept.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,

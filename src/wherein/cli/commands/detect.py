@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from wherein.cli.options import Format, Quiet
+from wherein.cli.options import Count, Format, Quiet, Rotation, Scale, Threshold
 from wherein.cli.output import NONE_FOUND, UNREADABLE, USAGE, say, stop
 from wherein.errors import WhereinError
 
@@ -15,10 +15,10 @@ def detect(
     scenes: Annotated[
         list[str], typer.Argument(help="Pictures, videos, folders or globs; camera:0.", metavar="SCENE…")
     ],
-    rotation: Annotated[float, typer.Option(help="Degrees to search to either side.")] = 180.0,
-    scale: Annotated[tuple[float, float], typer.Option(help="Lowest and highest scale.")] = (1.0, 1.0),
-    max_instances: Annotated[int | None, typer.Option(help="The most to tell of a scene.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="The least score; calibrated by default.")] = None,
+    rotation: Rotation = 180.0,
+    scale: Scale = (1.0, 1.0),
+    max_instances: Count = None,
+    threshold: Threshold = None,
     draw: Annotated[
         Path | None, typer.Option(help="Write a picture (or video) of each scene to this folder.")
     ] = None,

@@ -48,7 +48,7 @@ class Coco:
     def categories(self) -> list[dict[str, Any]]:
         """All that have been named so far."""
         return [
-            {"id": number, "name": template if part is None else part, "supercategory": template}
+            {"id": number, "name": _name(template, part), "supercategory": template}
             for (template, part), number in self._categories.items()
         ]
 
@@ -74,6 +74,13 @@ class Coco:
 
     def _category(self, template: str, part: str | None) -> int:
         return self._categories.setdefault((template, part), len(self._categories) + 1)
+
+
+def _name(template: str, part: str | None) -> str:
+    """Of a category: names must differ, or readers by name take two for one."""
+    if part is None:
+        return template
+    return f"{part} (part)" if part == template else part
 
 
 def coco(
