@@ -405,3 +405,13 @@ def test_to_dict_is_plain_json(textured: Array) -> None:
     lost = wherein.register(textured, np.full((20, 20), 0.5)).to_dict()
     assert lost["zncc"] is None
     assert json.loads(json.dumps(lost, allow_nan=False)) == lost
+
+
+@pytest.mark.parametrize(("motion", "free"), [("translation", False), ("euclidean", True)])
+def test_a_motion_without_scale_keeps_the_size_even_of_what_is_not_there(motion: str, free: bool) -> None:
+    rng = np.random.default_rng(5)
+    scene, motif = (ndimage.gaussian_filter(rng.random(size), 1.5) * 4 % 1 for size in ((150, 180), (60, 70)))
+    for start in (None, [[0.7, 0.0, 40.0], [0.0, 0.7, 30.0]]):
+        linear = wherein.register(scene, motif, motion, start=start).matrix[:, :2]
+        np.testing.assert_allclose(linear @ linear.T, (1 if start is None else 0.49) * np.eye(2), atol=1e-6)
+        assert free or abs(linear[0, 1]) < 1e-6

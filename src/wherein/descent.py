@@ -113,7 +113,7 @@ def fit(descend: Descent, start: Poses, plan: Plan, everywhere: bool) -> Candida
     """
     first = Candidates.at(start[None])
     best = descend.probe(plan.judge, descend(plan.alone, first))
-    for search in plan.searches:
+    for search in plan.searches_for(descend.pyramid.motion.size):
         if best.good:
             break
         starts = start @ around(descend.pyramid.motion, descend.pyramid.motif, search, everywhere)

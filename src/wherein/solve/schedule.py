@@ -45,7 +45,8 @@ class Search:
         turns: by how many degrees the starts are turned from one to the next.
         shapes: whether to begin from other scales and stretches too.
         shifts: to how many places on each side to shift the start, along each axis.
-        spacing: by how many pixels: about the width of the basin of attraction at the stages' scale.
+        spacing: by how many pixels: less than the basin of attraction is wide at the stages' scale. A look at
+            one more start costs next to nothing; one that is half a basin away looks no better than clutter.
         size: of the motif in the scene, about which the other scales lie, against the start's.
     """
 
@@ -76,6 +77,10 @@ class Plan:
         Stage(1, 60, tolerance=1e-4),
     )
 
+    def searches_for(self, parameters: int) -> tuple[Search, ...]:
+        """Those for a motion with that many parameters: of fewer than four, none changes the motif's size."""
+        return tuple(search for search in self.searches if search.size == 1.0 or parameters >= 4)
+
     @property
     def judge(self) -> Stage:
         """Where poses that came different ways are compared."""
@@ -95,18 +100,18 @@ def coarse_to_fine(height: int, width: int, support: int) -> Plan:
         Search(_thinned(scale, 8), _refining(scale)),
         Search(_thinned(half, 4), _refining(half)),
         Search(_thinned(scale, 8, finer=2), _refining(scale, finer=2), size=0.5),
-        Search(_thinned(scale, 8), _refining(scale), shapes=False, shifts=2, spacing=3 * scale),
+        Search(_thinned(scale, 8), _refining(scale), shapes=False, shifts=4, spacing=max(3 * scale // 2, 1)),
         Search(_thinned(half, 8), _refining(half), turns=7.5, shifts=1, spacing=2 * scale),
-        _sized(scale, 0.5, finer=2, shifts=2),
-        _sized(scale, 1.7, finer=1, shifts=2),
-        _sized(scale, 0.28, finer=4, shifts=3),
+        _sized(scale, 0.5, finer=2, shifts=4),
+        _sized(scale, 1.7, finer=1, shifts=3),
+        _sized(scale, 0.28, finer=4, shifts=5),
     )
     return Plan((Stage(scale, 8, pixels=600), *_refining(scale)), searches)
 
 
 def _sized(scale: int, size: float, finer: int, shifts: int) -> Search:
     """Of the motif at another size, at every place near by."""
-    spacing = max(3 * scale // finer, 1)
+    spacing = max(2 * scale // finer, 1)
     thin, refine = _thinned(scale, 8, finer), _refining(scale, finer)
     return Search(thin, refine, shifts=shifts, spacing=spacing, size=size)
 
