@@ -28,6 +28,10 @@ class MissingError(WhereinError, ImportError):
     """A package that is not installed is needed for this; the message says how to get it."""
 
 
+class LostError(WhereinError, RuntimeError):
+    """Work that went on in another process ended without a result; the message says why that may be."""
+
+
 def require(condition: bool, message: str) -> None:
     """Raise `ArgumentError` with `message` unless `condition` holds."""
     if not condition:

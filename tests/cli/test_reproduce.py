@@ -91,3 +91,25 @@ def test_who_is_stopped_leaves_a_journal_to_go_on_from(tmp_path: Path, number: i
     assert "Traceback" not in told
     assert [path.name for path in tmp_path.iterdir()] == ["theorem.journal"]
     assert all(json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines())
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are listed as on Linux")
+def test_no_process_outlives_one_that_was_killed(tmp_path: Path) -> None:
+    command = [*PROGRAM, "reproduce", "theorem", "--quick", "--out", str(tmp_path)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as running:
+        listed, deadline = Path(f"/proc/{running.pid}/task/{running.pid}/children"), time.monotonic() + 120
+        while len(children := listed.read_text().split()) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        running.kill()
+    while any(_works(pid) for pid in children):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _works(pid: str) -> bool:
+    """Whether it is there, and not just waiting to be forgotten."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False

@@ -1,8 +1,6 @@
 """The frame of the experiments: what was done is never done again, and a run can be stopped anywhere."""
 
 import json
-import multiprocessing
-import signal
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -127,23 +125,6 @@ def test_the_same_seed_gives_the_same_numbers(worked: list[int], tmp_path: Path)
     a, b, c = (written(tmp_path / name)["values"] for name in "abc")
     assert a == b
     assert all(x != y for x, y in zip(a, c, strict=True))
-
-
-def test_processes_give_the_same_numbers(worked: list[int], tmp_path: Path) -> None:
-    run(Request(Name.THEOREM, tmp_path / "a"), quiet)
-    worked.clear()
-    reproduce.reproduce(Request(Name.THEOREM, tmp_path / "b"), quiet, cores=2)
-    assert not worked, "it was done elsewhere"
-    assert written(tmp_path / "a") == written(tmp_path / "b")
-
-
-def test_processes_end_with_who_began_them(worked: list[int], tmp_path: Path) -> None:
-    before = set(multiprocessing.active_children())
-    with pytest.raises(KeyboardInterrupt):
-        reproduce.reproduce(Request(Name.THEOREM, tmp_path), stop_after(2), cores=2)
-    for process in set(multiprocessing.active_children()) - before:
-        process.join(30)
-        assert process.exitcode == -signal.SIGKILL
 
 
 def test_the_report_says_what_it_is_of(worked: list[int], tmp_path: Path) -> None:

@@ -20,10 +20,12 @@ TINY: dict[Name, Any] = {
 }
 
 
-def run(name: Name, out: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> dict[str, Any]:
+def run(
+    name: Name, out: Path, monkeypatch: pytest.MonkeyPatch, cores: int = 1, **more: Any
+) -> dict[str, Any]:
     small = replace(experiment_named(name), quick=TINY[name])
     monkeypatch.setattr(reproduce, "experiment_named", lambda _: small)
-    reproduce.reproduce(Request(name, out, quick=True, **more), lambda share, what: None, cores=1)
+    reproduce.reproduce(Request(name, out, quick=True, **more), lambda share, what: None, cores)
     report: dict[str, Any] = json.loads((out / f"{name}.json").read_text(encoding="utf-8"))
     del report["timing"]
     return report
@@ -41,6 +43,11 @@ def test_numbers_and_pictures(name: Name, tmp_path: Path, monkeypatch: pytest.Mo
         with Image.open(path) as picture:
             assert len(picture.convert("RGB").getcolors(2**24) or ()) > 10  # something is drawn
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+
+
+def test_processes_give_the_same_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = (run(Name.FIG1, tmp_path / str(cores), monkeypatch, cores) for cores in (1, 2))
+    assert here == there
 
 
 def test_the_crab_is_shown_in_one_picture_only(

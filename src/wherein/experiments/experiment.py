@@ -33,7 +33,8 @@ class Piece:
 
     Attributes:
         name: unlike all others of its experiment; people see it.
-        work: gives the result. Pieces run side by side in threads, with one torch thread each.
+        work: gives the result. Pieces run side by side in processes, with one torch thread each; it
+            is the result that is sent from there.
         weight: how long it takes against the others, about: for the time that is left.
     """
 

@@ -93,19 +93,21 @@ def _starts(cover: Json) -> str:
 def _bars(axes: "Axes", panels: Json) -> None:
     """Starts by panel and method."""
     width = 0.8 / len(METHODS)
+    legend: dict[str, Any] = {}
     for index, (method, words) in enumerate(METHODS.items()):
         for place, panel in enumerate(panels.values()):
             cover = panel[method]["cover"]
             if cover is None:
                 continue
             x = place + (index - (len(METHODS) - 1) / 2) * width
-            axes.bar(x, cover["starts"], width, color=_COLORS[method], label=words if place == 0 else None)
+            bars = axes.bar(x, cover["starts"], width, color=_COLORS[method])
+            legend.setdefault(words, bars)
             note = f"≤ {cover['starts']}" if cover["bound"] else str(cover["starts"])
             axes.text(x, cover["starts"] * 1.08, note, ha="center", fontsize=8)
     axes.set_yscale("log")
     axes.margins(y=0.25)
     axes.set_xticks(range(len(panels)), [f"all places and {name}s" for name in panels])
-    axes.legend(fontsize=8)
+    axes.legend(legend.values(), legend.keys(), fontsize=8)
     plots.label(axes, "starts that cover all poses", "", "")
 
 

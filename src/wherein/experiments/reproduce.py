@@ -1,18 +1,19 @@
 """From a command's arguments to the files of a figure."""
 
 import json
-import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from wherein.errors import require
 from wherein.experiments import Name, plots
 from wherein.experiments.data import Subject
-from wherein.experiments.experiment import Experiment, Outcome, experiment_named
+from wherein.experiments.experiment import Experiment, Outcome, Piece, experiment_named
 from wherein.experiments.journal import Journal
+from wherein.experiments.processes import usable_cores
 from wherein.experiments.running import Progress, run, versions
 from wherein.whole import whole
 
@@ -74,16 +75,23 @@ def reproduce(request: Request, progress: Progress, cores: int | None = None) ->
     about = _about(experiment, settings, subject, request)
     journal = Journal.open(request.journal, about, request.overwrite)
     pieces = experiment.pieces(settings, subject, request.seed)
-    results = run(pieces, journal, progress, cores or os.cpu_count() or 1)
+    again = partial(_pieces, request.name, settings, request.data, request.seed)
+    cores = cores or usable_cores()
+    results = run(pieces, again, journal, progress, cores)
     numbers = json.loads(json.dumps(experiment.numbers(settings, results), allow_nan=False))
     seconds = {name: journal.entries[name].seconds for name in results}
     with whole(request.path(".json")) as target:
-        target.write_text(_text({**about, **numbers, "timing": _timing(seconds)}), encoding="utf-8")
+        target.write_text(_text({**about, **numbers, "timing": _timing(seconds, cores)}), encoding="utf-8")
     outcome = Outcome(settings, subject, request.seed, numbers)
     for path, template in pictures.items():
         plots.save(experiment.draw(outcome, template), path)
     request.journal.unlink()
     return written
+
+
+def _pieces(name: Name, settings: Any, data: Path | None, seed: int) -> Sequence[Piece]:
+    """The same pieces in another process."""
+    return experiment_named(name).pieces(settings, Subject.load(data), seed)
 
 
 def _settings(experiment: Experiment[Any], request: Request) -> Any:
@@ -129,6 +137,6 @@ def _text(report: dict[str, Any]) -> str:
     return re.sub(r"\[\n([^][{}]*?)\n *\]", lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
 
 
-def _timing(seconds: dict[str, float]) -> dict[str, Any]:
+def _timing(seconds: dict[str, float], cores: int) -> dict[str, Any]:
     """What differs from run to run, apart from the numbers, which do not."""
-    return {"seconds": round(sum(seconds.values()), 2), "cores": os.cpu_count(), "pieces": seconds}
+    return {"seconds": round(sum(seconds.values()), 2), "cores": cores, "pieces": seconds}

@@ -1,28 +1,32 @@
 """Run an experiment: its pieces side by side, each kept as it is finished."""
 
-import os
 import platform
-import signal
-import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from functools import partial
 from importlib.metadata import version
-from multiprocessing import active_children, get_context, parent_process
 from time import perf_counter
-
-import torch
 
 import wherein
 from wherein.experiments.experiment import Json, Piece
 from wherein.experiments.journal import Journal
+from wherein.experiments.processes import side_by_side
 from wherein.threads import one_thread
 
 Progress = Callable[[float, str], None]
 """Is told which share of the work is done, and what was done last."""
 
+Timed = tuple[str, Json, float]
+"""The name of a piece, its result, and the seconds that it took."""
 
-def run(pieces: Sequence[Piece], journal: Journal, progress: Progress, cores: int) -> dict[str, Json]:
+
+def run(
+    pieces: Sequence[Piece],
+    again: Callable[[], Sequence[Piece]],
+    journal: Journal,
+    progress: Progress,
+    cores: int,
+) -> dict[str, Json]:
     """The result of every piece, in their order; those that the journal has are not made again.
 
     However many pieces run side by side, each has one torch thread: sums, and so the numbers, do not depend
@@ -30,6 +34,7 @@ def run(pieces: Sequence[Piece], journal: Journal, progress: Progress, cores: in
 
     Arguments:
         pieces: the work.
+        again: gives the same pieces in another process, to which it can be sent.
         journal: what was done before, and where this goes.
         progress: is told of every piece.
         cores: how many run side by side; with 1, in this process.
@@ -37,8 +42,8 @@ def run(pieces: Sequence[Piece], journal: Journal, progress: Progress, cores: in
     left = [piece for piece in pieces if piece.name not in journal.entries]
     left.sort(key=lambda piece: -piece.weight)  # the longest first: at the end no core is to wait for one
     progress(_share(pieces, journal), f"{len(left)} of {len(pieces)} pieces to do")
-    cores = min(cores, len(left))
-    with closing(_side_by_side(left, cores) if cores > 1 else _in_turn(left)) as done:
+    several = min(cores, len(left)) > 1
+    with closing(_in_processes(left, again, cores) if several else _in_turn(left)) as done:
         for name, result, seconds in done:
             journal.keep(name, result, seconds)
             progress(_share(pieces, journal), name)
@@ -57,57 +62,28 @@ def versions() -> dict[str, str]:
     return {"wherein": wherein.__version__, "python": platform.python_version(), **packages}
 
 
-def _in_turn(pieces: Sequence[Piece]) -> Generator[tuple[str, Json, float]]:
+def _in_turn(pieces: Sequence[Piece]) -> Generator[Timed]:
     with one_thread():
         for piece in pieces:
-            yield piece.name, *_timed(piece.work)
+            yield _timed(piece)
 
 
-def _side_by_side(pieces: Sequence[Piece], cores: int) -> Generator[tuple[str, Json, float]]:
-    """As they are finished.
-
-    In processes: threads would wait for each other between thousands of short operations, and two of them get
-    no more done than one and a half.
-    """
-    with _workers(cores) as pool:
-        futures = {pool.submit(_timed, piece.work): piece.name for piece in pieces}
-        for future in as_completed(futures):
-            yield futures[future], *future.result()
+def _in_processes(
+    pieces: Sequence[Piece], again: Callable[[], Sequence[Piece]], cores: int
+) -> Generator[Timed]:
+    """As they are finished. Only names go to the processes: photographs and networks they make themselves."""
+    names, workers = [piece.name for piece in pieces], min(cores, len(pieces))
+    with closing(side_by_side(partial(_one_of, again), names, workers)) as done:
+        yield from done
 
 
-def _timed(work: Callable[[], Json]) -> tuple[Json, float]:
+def _one_of(again: Callable[[], Sequence[Piece]]) -> Callable[[str], Timed]:
+    """Works on one of the pieces, by its name."""
+    pieces = {piece.name: piece for piece in again()}
+    return lambda name: _timed(pieces[name])
+
+
+def _timed(piece: Piece) -> Timed:
     began = perf_counter()
-    result = work()
-    return result, perf_counter() - began
-
-
-@contextmanager
-def _workers(cores: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that begin anew, since a copy of one that has threads may hang; when something goes wrong,
-    Ctrl-C too, they are ended at once."""
-    others = set(active_children())
-    pool = ProcessPoolExecutor(cores, get_context("spawn"), initializer=_begin)
-    try:
-        yield pool
-    except BaseException:
-        for process in set(active_children()) - others:
-            process.kill()
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
-
-
-def _begin() -> None:
-    """In each process, first of all."""
-    for end in (signal.SIGINT, signal.SIGTERM):  # for who began it all to answer, and not for all at once
-        signal.signal(end, signal.SIG_IGN)
-    torch.set_num_threads(1)
-    threading.Thread(target=_end_with, daemon=True).start()
-
-
-def _end_with() -> None:
-    """End where the process that began this one was killed: no one else would say so."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    result = piece.work()
+    return piece.name, result, perf_counter() - began
