@@ -126,7 +126,7 @@ def judge(case: Case, search: ByPaper, sweep: str) -> Row:
     """Look, and compare."""
     template = search.template
     leaves, began = template.parts.leaves, time.process_time()
-    found = search(case.scene, None)
+    found = search(case.scene, None).items
     seconds = round(time.process_time() - began, 2)
     angle, there, right, extra = 0.0, False, 0, len(found)
     if case.truth is not None:

@@ -1,4 +1,4 @@
-/* What both files share: pictures, and sums that do not depend on the compiler's mood. */
+/* What the files share: pictures, and sums that do not depend on the compiler's mood. */
 #pragma once
 #include <stdint.h>
 #include <string.h>

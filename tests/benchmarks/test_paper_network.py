@@ -1,0 +1,32 @@
+"""The benchmark of the paper's network: how a scene is judged, without the minutes that a search takes."""
+
+import numpy as np
+import torch
+
+from benchmarks.paper_network import Case, judge
+from benchmarks.subjects import robot
+from wherein.detect.assemble import detection
+from wherein.detect.methods import Finds
+from wherein.experiments.turning import turned
+from wherein.template.pose import frames
+
+
+class Sure:
+    """Finds the object where it is, and once more at rest."""
+
+    def __init__(self, template, root):
+        self.template = template
+        leaves = dict.fromkeys(template.parts.leaves, (0.9, True))
+        places = [frames(template.parts, where, {}) for where in (root, np.eye(3))]
+        self.finds = Finds(tuple(detection(template, place, leaves, 0.8) for place in places))
+
+    def __call__(self, scene, count):
+        return self.finds
+
+
+def test_the_nearest_find_counts_and_the_others_are_extra():
+    template = robot()
+    truth = turned(template, torch.zeros(3, 384, 512), 15.0, {})
+    row = judge(Case("none", truth.scene, truth), Sure(template, truth.root), "rest")
+    assert (row.found, row.right, row.parts, row.extra) == (True, row.parts, len(template.parts.leaves), 1)
+    assert judge(Case("none", truth.scene), Sure(template, truth.root), "empty").extra == 2
