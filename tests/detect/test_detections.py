@@ -103,11 +103,11 @@ def test_a_drawing_changes_nothing_but_what_is_near_a_line() -> None:
     changed = (drawn != plain).any(-1)
     (left, top), (right, bottom) = (item.parts["leg"].polygon.min(0), item.parts["leg"].polygon.max(0))
     rows, columns = np.nonzero(changed)
-    assert (
-        (columns >= left - 30) & (columns <= right + 30)
-    ).all()  # the number above is so wide
+    assert ((columns >= left - 30) & (columns <= right + 30)).all()  # the number above is so wide
     assert ((rows >= top - 40) & (rows <= bottom + 5)).all()
     assert changed[int(top) : int(bottom), int(left) : int(right)].any()
+    x, y = (item.parts["leg"].polygon.mean(0)).astype(int)
+    assert not changed[y - 5 : y + 6, x - 5 : x + 6].any(), "within the outline all is as it was"
 
 
 def test_what_lies_outside_of_the_frame_is_no_line_in_it() -> None:

@@ -7,6 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from wherein.detect.finder import Range
+from wherein.detect.methods import ByPaper
 from wherein.detect.network import PaperNetwork
 from wherein.detect.nodes import Hyperparameters
 from wherein.detect.paper import PaperDetector
@@ -39,6 +41,20 @@ def test_one_instance(
         part, motif = found.parts[name], template.parts[name].motif
         assert part.found and part.score > 0.9 and motif is not None
         assert_at(part.matrix, truth[name], motif, 0.2, 1.0)
+
+
+def test_what_came_close_is_told_where_nothing_was_found(
+    template: Template, tiny: Hyperparameters, scene: Tensor
+) -> None:
+    search = ByPaper(PaperNetwork(template, tiny), Range(90.0), threshold=0.5)
+    with torch.no_grad():
+        (found,) = search(scene, None).items
+        search.threshold = min(0.999, found.score + 0.05)
+        closely = search(scene, None)
+        assert closely.items == ()
+        assert closely.missed is not None
+        assert closely.missed.score == found.score
+        assert search(torch.zeros(3, 57, 75), None).missed is None
 
 
 def test_two_instances_each_with_its_own_parts(

@@ -153,7 +153,10 @@ def test_it_is_found(page: Page, tmp_path: Path) -> None:
     assert "megapixel" in item["chance"]
     assert page.get("/api/calibration")["running"] is False
     # At once by other wishes, on the same detector.
-    assert len(page.post("/api/detections", {**wish, "threshold": 0.999})["detections"]) == 0
+    assert found["missed"] is None
+    closely = page.post("/api/detections", {**wish, "threshold": 0.999})
+    assert len(closely["detections"]) == 0
+    assert closely["missed"] == pytest.approx(found["detections"][0]["score"], abs=1e-3)
     assert len(page.post("/api/detections", wish)["detections"]) == 1
     assert len(page.post("/api/detections", {**wish, "rotation": 5})["detections"]) == 0
 
@@ -315,9 +318,12 @@ def test_a_zip_that_leads_outside(page: Page) -> None:
 
 def test_a_zip_of_pictures_that_are_too_large(tmp_path: Path) -> None:
     path = Template.rigid("wall", Motif.whole(torch.rand(3, 60, 70))).save(tmp_path / "wall.zip")
-    with served(limits=Limits(pixels=2 * 60 * 70 - 1)) as studio, asked(studio) as page:  # canvas and part
+    with served(limits=Limits(held=2 * 60 * 70 - 1)) as studio, asked(studio) as page:  # canvas and part
         answer = page.client.post("/api/upload/template?name=a.zip", content=path.read_bytes())
-        assert "more than the 4,199 that are taken" in page.refused(answer, 400)
+        assert (
+            'with the part "wall" its pictures have 8,400 pixels or more, and 8,399 are taken'
+            in page.refused(answer, 400)
+        )
 
 
 def test_a_picture_that_is_in_use_stays(page: Page) -> None:

@@ -40,6 +40,7 @@ class Calibrated:
     place: Path | None
     new: bool
     skipped: int = 0
+    suspects: tuple[Path, ...] = ()
 
     @property
     def status(self) -> int:
@@ -77,12 +78,13 @@ def calibrated(
     pictures, skipped = _usable(backgrounds, warn) if backgrounds is not None else ([], 0)
     with torch.no_grad():
         made = calibrate(template, ranges, _Pictures(pictures), progress=progress)
-    for index in made.suspects:
+    suspects = tuple(pictures[index] for index in made.suspects)
+    for path in suspects:
         warn(
-            f"{pictures[index]}: something in it scores as the template itself does; if it shows the object, "
+            f"{path}: something in it scores as the template itself does; if it shows the object, "
             "leave it out and calibrate anew with --overwrite"
         )
-    return Calibrated(template, made, keep(template, made), True, skipped)
+    return Calibrated(template, made, keep(template, made), True, skipped, suspects)
 
 
 def record(of: Calibrated) -> dict[str, Any]:
@@ -101,6 +103,7 @@ def record(of: Calibrated) -> dict[str, Any]:
         "present": [known.present[0], known.present[-1]],
         "found_within": {"rotation": limits.rotation, "scale": list(limits.scale)},
         "confused": [{"parts": [a, b], "zncc": zncc} for a, b, zncc in known.confused],
+        "suspects": [str(path) for path in of.suspects],
         "kept": None if of.place is None else str(of.place),
         "new": of.new,
     }

@@ -1,6 +1,5 @@
 """What `wherein detect` does, between its arguments and its lines of JSON."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,7 @@ from wherein.cli.targets import Outputs
 from wherein.cli.work import UnreadableError, read
 from wherein.cli.writers import Writers, writers
 from wherein.detect import Detector
+from wherein.detect.score import not_above
 from wherein.errors import TemplateError
 from wherein.report.stopwatch import SEARCH, Stopwatch
 from wherein.template import Template
@@ -116,7 +116,7 @@ class Detecting:
 
 def _nearly(path: Path, score: float, threshold: float) -> str:
     """What to know of a scene in which nothing was found, but something was close."""
-    shown = math.floor(score * 1000) / 1000  # not rounded up, so that --threshold with it shows it
+    shown = not_above(score)
     return (
         f"{path}: nothing found; what came nearest has score {shown:.3f}, below the least of "
         f"{threshold:.3f}: --threshold {shown:.3f} shows it"

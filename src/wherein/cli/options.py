@@ -14,38 +14,38 @@ Quiet = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="One JSON object in place of words.")]
 
 
-def _half(rotation: float) -> float:
+def _rotation(rotation: float) -> float:
     if not 0 <= rotation <= 180:
         raise typer.BadParameter(f"{rotation:g}: give the degrees to search to either side, 0 to 180")
     return rotation
 
 
-def _positive(count: int | None) -> int | None:
+def _count(count: int | None) -> int | None:
     if count is not None and count < 1:
         raise typer.BadParameter(f"{count}: give a positive whole number, or leave it out for all")
     return count
 
 
-def _ordered(scale: tuple[float, float]) -> tuple[float, float]:
+def _scale(scale: tuple[float, float]) -> tuple[float, float]:
     low, high = scale
     if not 0 < low <= high < math.inf:
         raise typer.BadParameter(f"{low:g} {high:g}: give the lowest and the highest, 0 < lowest ≤ highest")
     return scale
 
 
-def _between(threshold: float | None) -> float | None:
+def _threshold(threshold: float | None) -> float | None:
     if threshold is not None and not 0 < threshold < 1:
         raise typer.BadParameter(f"{threshold:g}: give a score between 0 and 1, or leave it out")
     return threshold
 
 
 # What is wrong with a number is said here, at once: before the detector could say it, torch must be loaded.
-Rotation = Annotated[float, typer.Option(callback=_half, help="Degrees to search to either side.")]
-Scale = Annotated[tuple[float, float], typer.Option(callback=_ordered, help="Lowest and highest scale.")]
+Rotation = Annotated[float, typer.Option(callback=_rotation, help="Degrees to search to either side.")]
+Scale = Annotated[tuple[float, float], typer.Option(callback=_scale, help="Lowest and highest scale.")]
 Threshold = Annotated[
-    float | None, typer.Option(callback=_between, help="The least score; calibrated by default.")
+    float | None, typer.Option(callback=_threshold, help="The least score; calibrated by default.")
 ]
-Count = Annotated[int | None, typer.Option(callback=_positive, help="The most to tell of a scene.")]
+MaxInstances = Annotated[int | None, typer.Option(callback=_count, help="The most to tell of a scene.")]
 
 
 class Format(StrEnum):

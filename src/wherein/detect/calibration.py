@@ -79,9 +79,9 @@ class Calibration(Record):
         if self.suspects:
             listed = ", ".join(str(index + 1) for index in self.suspects)
             words.append(
-                f"of the backgrounds that were given, number {listed} has something that scores as the "
-                "template itself does, which raised the threshold: if it shows the object, leave it out and "
-                "calibrate anew"
+                f"something scored as the template itself does in backgrounds that were given (of those that "
+                f"were used: {listed}), which raised the threshold: if they show the object, leave them out "
+                "and calibrate anew"
             )
         words += [f"{a} and {b} look alike (ZNCC {zncc:.2f})" for a, b, zncc in self.confused]
         return words
@@ -119,7 +119,7 @@ def standing_out(empty: Sequence[float], present: Sequence[float]) -> list[int]:
     of that."""
     low = sorted(present)[len(present) // 20]
     others = [score for score in empty if score < low]
-    clear = len(others) > 1 and rare_score(others) < low
+    clear = len(others) >= len(empty) / 2 and len(others) > 1 and rare_score(others) < low
     return [index for index, score in enumerate(empty) if score >= low] if clear else []
 
 

@@ -17,7 +17,7 @@ from wherein.detect.detections import SCENE, Detections
 from wherein.detect.finder import Range
 from wherein.detect.first_look import Map
 from wherein.detect.keeping import calibration_for, paper_calibration_for
-from wherein.detect.methods import METHODS, ByPaper, ByPieces, Found, Search
+from wherein.detect.methods import METHODS, ByPaper, ByPieces, Finds, Search
 from wherein.detect.retracing import Ways
 from wherein.detect.shelf import Kind, Record
 from wherein.detect.tuning.calibrate import within_reach
@@ -190,7 +190,7 @@ class Detector:
             scene, color, lambda pixels: search.follow(pixels, roots, self.max_instances, everywhere)
         )
 
-    def _found(self, scene: Source, color: str, search: Callable[[Tensor], Found]) -> Detections:
+    def _found(self, scene: Source, color: str, search: Callable[[Tensor], Finds]) -> Detections:
         picture = load_picture(scene, color=color, role="scene")
         began = time.perf_counter()
         with torch.no_grad(), one_thread():

@@ -74,7 +74,8 @@ def _outlined(
         box = _around(outlines.values(), image.size)
         if box is not None:
             near = image.crop(box)
-            large = near.resize((near.width * fine, near.height * fine), Image.Resampling.BICUBIC)
+            # Each pixel as four: reduced again they are what they were, but for the lines.
+            large = near.resize((near.width * fine, near.height * fine), Image.Resampling.NEAREST)
             corners = {name: (corners - box[:2] + 0.5) * fine - 0.5 for name, corners in outlines.items()}
             _outlines(ImageDraw.Draw(large), item, corners, palette, fine)
             image.paste(large.reduce(fine), box)

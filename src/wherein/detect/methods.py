@@ -32,7 +32,7 @@ _MANY, _CROWD = 6, 64
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Finds:
     """What a search tells.
 
     Attributes:
@@ -49,7 +49,7 @@ class Search(Protocol):
 
     threshold: float
 
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> Found:
+    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> Finds:
         """The surest `count` instances, all where it is None."""
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
@@ -84,7 +84,7 @@ class ByPieces:
         # With a low threshold more is told, but what is enough to stop looking stays what it was.
         self.enough = max(threshold, calibration.threshold)
 
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> Found:
+    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> Finds:
         """The surest `count` instances."""
         told = self._told(scene, self._everywhere(scene), count)
         crowd, most = 1, math.inf if count is None else count
@@ -98,7 +98,7 @@ class ByPieces:
 
     def follow(
         self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
-    ) -> Found:
+    ) -> Finds:
         """The surest `count` instances near known places.
 
         Arguments:
@@ -116,12 +116,12 @@ class ByPieces:
         look = Look(self.enough, self.threads, crowd)
         return self.bands(scene, look, polished=LIKELY * self.threshold)
 
-    def _told(self, scene: Float[Tensor, "3 H W"], found: Judged, count: int | None) -> Found:
+    def _told(self, scene: Float[Tensor, "3 H W"], found: Judged, count: int | None) -> Finds:
         items = self._assembled(scene, apart(self.bands.whole, found, self.threshold, count))
         if items or not len(found.scores):
-            return Found(items)
+            return Finds(items)
         (nearest,) = self._assembled(scene, found[np.argsort(-found.scores)[:1]])
-        return Found((), nearest if nearest.score >= LIKELY * self.threshold else None)
+        return Finds((), nearest if nearest.score >= LIKELY * self.threshold else None)
 
     def _assembled(self, scene: Float[Tensor, "3 H W"], judged: Judged) -> tuple[Detection, ...]:
         others = self.bands.followers(scene, judged)
@@ -147,14 +147,15 @@ class ByPaper:
 
     def __init__(self, network: PaperNetwork, ranges: Range, threshold: float) -> None:
         self.template, self.ranges, self.threshold = network.template, ranges, threshold
-        self.detector = PaperDetector(network, LIKELY * threshold)
+        self.detector = PaperDetector(network)
 
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> Found:
+    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> Finds:
         """The surest `count` instances."""
+        self.detector.threshold = LIKELY * self.threshold
         seen = [self._told(one) for one in self.detector(scene)]
         turned = [one for one in seen if abs(one.angle) <= self.ranges.rotation]
         items = tuple(one for one in turned if one.score >= self.threshold)[:count]
-        return Found(items, None if items else next(iter(turned), None))
+        return Finds(items, None if items else next(iter(turned), None))
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
         """ω of every node."""

@@ -11,6 +11,7 @@ all places where the piece was looked for, −ln(1 − q²) is one unit of chanc
 the ZNCC that all pieces would have to have to be as sure together. Pieces outside the frame add nothing.
 """
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -22,6 +23,11 @@ BEST = 0.98
 
 FOUND = 2.0
 """A piece is found where it fits with this many times the information that clutter gives."""
+
+
+def not_above(score: float) -> float:
+    """A score to three digits, never rounded up: given as the threshold, it still admits what has it."""
+    return math.floor(score * 1000) / 1000
 
 
 def information(zncc: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -51,7 +51,7 @@ def rarity(known: Calibration, score: float) -> str:
         return f"{rate:.1f} times in a megapixel"
     every = float(f"{1 / max(rate, 0.1 / _RARE):.2g}")
     often = f"once in {every:,.0f} megapixels" if every <= _RARE else "less than once in 10⁹ megapixels"
-    return often if rate * looked_at >= 1 else f"{often} (extrapolated from {looked_at:.2g})"
+    return often if rate * looked_at >= 1 else f"{often} (extrapolated from {looked_at:.2g} megapixels)"
 
 
 def photograph(image: Image.Image) -> str:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from wherein.detect import Calibration, Detection, Detections, PartFound
 from wherein.detect.retracing import Ways
+from wherein.detect.score import not_above
 from wherein.report.fits import fits
 from wherein.report.markup import matrix, number, pair, rarity, text
 from wherein.report.parts import PageParts
@@ -53,7 +54,7 @@ class SceneWriter:
         """What came close where nothing was found, and where that is."""
         if found.missed is None:
             return ""
-        score, middle = number(found.missed.score, 3), self._middle(found.missed)
+        score, middle = number(not_above(found.missed.score), 3), self._middle(found.missed)
         return f"; what came nearest has score {score}, below the least, with its middle at {pair(middle)}"
 
     def _middle(self, item: Detection) -> NDArray[np.float64]:

@@ -12,7 +12,8 @@ class Limits:
         message: bytes of any other request.
         pixels: of one picture, by its header.
         scenes: that are held at once.
-        held: pixels of all scenes together, and of all pictures to outline; one takes 12 bytes in memory.
+        held: pixels of all scenes together, of all pictures to outline, and of a template's pictures; one
+            takes 12 bytes in memory.
         pictures: to outline that are held, the last ones; so many can be undone to.
         templates: that are held, the last ones: the page asks for no others.
     """

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from wherein.detect import Detections, Detector
 from wherein.detect.finder import Range
+from wherein.detect.score import not_above
 from wherein.errors import require
 from wherein.images.load import Picture, load_picture
 from wherein.report.markup import rarity
@@ -79,7 +80,7 @@ class Found:
         return told | {
             "ground": str(self.ground),
             "threshold": round(self.threshold, 4),
-            "missed": None if missed is None else round(missed.score, 4),
+            "missed": None if missed is None else not_above(missed.score),
             "calibrated": None if known is None else round(known.threshold, 4),
             "doubts": known.doubts if known is not None and self.ground is Ground.MEASURED else [],
         }
@@ -117,7 +118,7 @@ class Workshop:
 
     def open_file(self, path: Path, name: str) -> tuple[str, Draft]:
         """The same, of a .zip that will not stay where it is."""
-        return self.open(replace(Template.load(path, self.limits.pixels), source=None), name)
+        return self.open(replace(Template.load(path, self.limits.held), source=None), name)
 
     def add_scene(self, picture: Picture, name: str) -> str:
         """Hold a scene; its id.

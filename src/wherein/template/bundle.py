@@ -122,7 +122,7 @@ class Template:
         return Template(name, Picture(motif.pixels, motif.mask), Tree({name: part}), (name,))
 
     @staticmethod
-    def load(source: str | os.PathLike[str], max_pixels: int = 200_000_000) -> "Template":
+    def load(source: str | os.PathLike[str], max_pixels: int = 400_000_000) -> "Template":
         """A template from its folder or .zip.
 
         Arguments:
@@ -301,7 +301,7 @@ class _Pictures:
     """The pictures in a template's folder, and no others; of all together no more than so many pixels."""
 
     def __init__(self, folder: Path, max_pixels: int) -> None:
-        self.folder, self.left = folder, max_pixels
+        self.folder, self.most, self.pixels = folder, max_pixels, 0
 
     def __call__(self, file: str, what: str) -> Picture:
         name = PurePosixPath(file)
@@ -311,8 +311,13 @@ class _Pictures:
         if not path.is_file():
             raise TemplateError(f"{what}: the picture {file} is missing")
         try:
-            picture = load_picture(path, max_pixels=max(self.left, 1))
+            picture = load_picture(path)
         except PictureError as error:
             raise TemplateError(f"{what}: {error}") from error
-        self.left -= picture.pixels[0].numel()
+        self.pixels += picture.pixels[0].numel()
+        if self.pixels > self.most:
+            raise TemplateError(
+                f"with {what} its pictures have {self.pixels:,} pixels or more, and {self.most:,} are taken "
+                "(max_pixels): give smaller ones"
+            )
         return picture

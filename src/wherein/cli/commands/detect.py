@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from wherein.cli.options import Count, Format, Quiet, Rotation, Scale, Threshold
+from wherein.cli.options import Format, MaxInstances, Quiet, Rotation, Scale, Threshold
 from wherein.cli.output import NONE_FOUND, UNREADABLE, USAGE, say, stop
 from wherein.errors import WhereinError
 
@@ -17,7 +17,7 @@ def detect(
     ],
     rotation: Rotation = 180.0,
     scale: Scale = (1.0, 1.0),
-    max_instances: Count = None,
+    max_instances: MaxInstances = None,
     threshold: Threshold = None,
     draw: Annotated[
         Path | None, typer.Option(help="Write a picture (or video) of each scene to this folder.")
