@@ -12,6 +12,8 @@ from kornia.metrics import ssim
 
 import wherein
 
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
 scene, motif = (load_image(path, ImageLoadType.RGB32) for path in sys.argv[1:])  # (3, H, W) in [0, 1]
 found = wherein.register(scene, motif, motion="similarity")
 print(f"{found.status}: turned {found.angle:.2f}°, scale {found.scale:.3f}, ZNCC {found.zncc:.3f}")

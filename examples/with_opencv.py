@@ -10,6 +10,8 @@ import numpy as np
 
 import wherein
 
+if len(sys.argv) != 5:
+    sys.exit(__doc__)
 template, scene, out, upright = sys.argv[1:]
 detector = wherein.Detector(template)
 frame = cv2.imread(scene)  # or what cv2.VideoCapture.read gives

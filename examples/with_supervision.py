@@ -10,6 +10,8 @@ from PIL import Image
 
 import wherein
 
+if len(sys.argv) != 4:
+    sys.exit(__doc__)
 template, scene, out = sys.argv[1:]
 found = wherein.Detector(template)(scene).to_supervision()
 objects, parts = found[found.class_id == 0], found[found.class_id > 0]

@@ -138,9 +138,11 @@ def test_turning_knobs_is_seen_at_once_and_taken_home(someone: Person, tmp_path:
     someone.found(1)
     someone('#search [data-field="score"]').fill("0.99")
     expect(someone("#nothing")).to_be_visible()
+    expect(someone("#nearly")).to_contain_text("What came nearest has score")
     expect(someone("#results-summary")).to_contain_text("Nothing found in 301 × 223 px")
     someone("#calibrated").click()
     someone.found(1)
+    expect(someone("#nearly")).to_be_hidden()
     someone('#search [data-field="degrees"]').fill("5")
     expect(someone("#nothing")).to_be_visible()
     someone('#search [data-field="rotation"]').evaluate(
