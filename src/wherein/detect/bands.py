@@ -31,6 +31,10 @@ from wherein.template.tree import Part
 LIKELY = 0.8
 """Of the threshold: from there on a hypothesis is brought to rest at full size before it is judged."""
 
+_HOPES, _CLOSE = 2, 0.55
+"""Hypotheses that go on to full size where none is likely, from this share of the least score on: what
+is tilted or half covered fits badly at a coarse scale. Clutter hardly comes so close."""
+
 _TURNED, _ADRIFT = 5.0, 1.1
 """Degrees, and times the range of a band: what has drifted further from what was asked for is another thing,
 or none: a speck fits on any shading."""
@@ -81,9 +85,10 @@ class Band:
 
     def _polished(self, levels: SceneLevels, found: Judged, least: float, most: int | None = None) -> Judged:
         """Those with at least a score, and the best of them, at full size and in the pixels of scene and
-        template as they are."""
-        found = found[np.flatnonzero(found.scores >= least)]
-        found = found[np.argsort(-found.scores, kind="stable")[:most]]
+        template as they are; where there is none, some that come close: full size may tell more of them."""
+        order = np.argsort(-found.scores, kind="stable")[:most]
+        likely, close = (int((found.scores[order] >= share * least).sum()) for share in (1.0, _CLOSE))
+        found = found[order[: likely or min(_HOPES, close)]]
         found = self._in_range(self.finder.polish(levels, found))
         if self.scene == self.canvas == 1:
             return found
