@@ -31,6 +31,7 @@ ORDER = [
     "theory",
     "solve",
     "pyramid",
+    "search.screen",
     "starts",
     "descent",
     "registration",

@@ -16,6 +16,7 @@ from scipy import ndimage
 import wherein
 from benchmarks import photographs, scenes
 from benchmarks.geometry import Spline, apply, centred, corners, homogeneous, pixels, rotation, shift
+from detecting import photo
 from wherein import ArgumentError, PictureError, Status
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
@@ -24,6 +25,9 @@ from wherein.motion import Euclidean
 from wherein.pyramid import reduce
 from wherein.report.picture import brought_back
 from wherein.solve.schedule import MOST
+from wherein.template import Template
+from wherein.template.pose import placed
+from wherein.template.render import render
 
 Array = NDArray[np.float64]
 
@@ -415,3 +419,16 @@ def test_a_motion_without_scale_keeps_the_size_even_of_what_is_not_there(motion:
         linear = wherein.register(scene, motif, motion, start=start).matrix[:, :2]
         np.testing.assert_allclose(linear @ linear.T, (1 if start is None else 0.49) * np.eye(2), atol=1e-6)
         assert free or abs(linear[0, 1]) < 1e-6
+
+
+@pytest.mark.parametrize(("motion", "scale"), [("translation", 1.0), ("euclidean", 1.0), ("similarity", 1.2)])
+@pytest.mark.parametrize("at", [(70.0, 60.0), (330.0, 250.0), (200.0, 255.0)])
+def test_a_motif_is_found_anywhere(motion: str, scale: float, at: tuple[float, float]) -> None:
+    picture = photo("chelsea", 64, 50)
+    made = Template.rigid("motif", Motif.whole(picture))
+    truth = placed(0.0 if motion == "translation" else 137.0, scale, at, made.centre)
+    scene = render(photo("coffee", 400, 320), made, {"motif": truth})
+    found = wherein.register(scene, picture, motion)
+    ends = np.array(((0, 63, 0, 63), (0, 0, 49, 49), (1, 1, 1, 1)))
+    assert np.linalg.norm((found.matrix - truth[:2]) @ ends, axis=0).max() < 0.2
+    assert found.zncc > 0.97  # of fine texture half-way between pixels

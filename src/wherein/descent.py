@@ -1,4 +1,4 @@
-"""From one start to the best pose: down the scales, and from more poses as long as the fit is not good."""
+"""From a start to the best pose: down the scales, and from more poses as long as the fit is not good."""
 
 from dataclasses import dataclass, replace
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from wherein.pyramid import Level, Poses, Pyramid
 from wherein.solve import Damping, Status, align
 from wherein.solve.schedule import Plan, Stage
-from wherein.starts import around
+from wherein.starts import anywhere, around
 
 _GOOD = 0.05
 """A cost, 1 − ZNCC, below which a fit is taken for right without trying others."""
@@ -109,14 +109,20 @@ def fit(descend: Descent, start: Poses, plan: Plan, everywhere: bool) -> Candida
         descend: how candidates go through a stage.
         start: the pose to begin with, (3, 3).
         plan: the stages and the searches.
-        everywhere: whether the searches try every rotation.
+        everywhere: whether the searches try every place and rotation.
     """
     first = Candidates.at(start[None])
     best = descend.probe(plan.judge, descend(plan.alone, first))
-    for search in plan.searches_for(descend.pyramid.motion.size):
+    pyramid = descend.pyramid
+    for search in plan.searches_for(pyramid.motion.size, everywhere):
         if best.good:
             break
-        starts = start @ around(descend.pyramid.motion, descend.pyramid.motif, search, everywhere)
+        if search.anywhere:
+            starts = anywhere(pyramid, search.thin[0].scale)
+        else:
+            starts = start @ around(pyramid.motion, pyramid.motif, search, everywhere)
+        if not len(starts):
+            continue
         found = descend(search.thin + search.refine, Candidates.at(starts))
         best = descend.best_of(plan.judge, best, descend.probe(plan.judge, found))
     strongest, every = plan.finish

@@ -136,6 +136,15 @@ class Pyramid:
             ((x >= -slack) & (x <= width - 1 + slack) & (y >= -slack) & (y <= height - 1 + slack)).mean()
         )
 
+    def middle(self, scale: int, most: float) -> tuple[tuple[int, int], Float[Tensor, "C h w"]]:
+        """The scene reduced, or of a large one what lies in the middle, at most that many pixels; where that
+        begins, in full-size pixels."""
+        height, width = self.scene.shape[-2:]
+        share = min(1.0, math.sqrt(most * scale**2 / (height * width)))
+        left, right = _side(width * (1 - share) / 2, width * (1 + share) / 2, width, scale)
+        top, bottom = _side(height * (1 - share) / 2, height * (1 + share) / 2, height, scale)
+        return (left, top), self._part((left, top, right, bottom), scale)
+
     def level(self, stage: Stage, poses: Poses, robust: bool) -> Level:
         """The objective of a stage, over the part of the scene that the poses can reach."""
         side, scene_scale = self.side(stage.scale, stage.pixels), stage.scene_scale

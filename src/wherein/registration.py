@@ -1,4 +1,4 @@
-"""register(): one motif, one start, and the pose that brings them together."""
+"""register(): one scene, one motif, and the pose that brings them together."""
 
 import math
 from dataclasses import dataclass
@@ -79,18 +79,18 @@ def register(
     robust: bool = False,
     color: str = "rgb",
 ) -> Registration:
-    """Find the transformation that brings a motif onto a scene, by optimisation from one start.
+    """Find the transformation that brings a motif onto a scene, by optimisation.
 
     The fit is ZNCC on the motif's support, so it does not mind a change of gain and bias. It goes from coarse
-    to fine. Where the start alone does not lead to a good fit, coarse scales are searched from several poses
-    around it: all rotations where no start is given, those within 37.5° of it where one is.
+    to fine. Where the start alone does not lead to a good fit, coarse scales are searched from more poses:
+    all over the scene and at all rotations where no start is given, around it and within 37.5° where one is.
 
     Arguments:
         scene: the picture to look in.
         motif: the picture to look for; its alpha is its mask.
         motion: "translation", "euclidean", "similarity", "affine", "homography" or a motion model.
         mask: which pixels of the motif count, (h, w); in place of its alpha.
-        start: a matrix, motif pixels → scene pixels; None: the motif centred in the scene.
+        start: a matrix, motif pixels → scene pixels; None: the motif centred in the scene, then anywhere.
         robust: down-weight pixels that do not fit, for motifs that are partly hidden.
         color: "rgb", or "bgr" where the scene is an array that comes from OpenCV. So is the motif then,
             unless it is a file or a PIL image.

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from wherein.images.motif import Motif
 from wherein.motion import Motion, rotation
+from wherein.pyramid import Pyramid
+from wherein.search.screen import Kernels, Looks, peaks, screen
 from wherein.solve.schedule import Search
 
 _SCALES = (0.7, 0.85, 1.18, 1.4)
@@ -15,6 +17,13 @@ _STRETCH = 1.2
 
 _NEAR = 75.0
 """The sector, in degrees, that is searched about a start that somebody chose."""
+
+
+_TURN, _SIZES, _RATIO = 12.0, (0.75, 1.33), 1.15
+"""Of a first look everywhere: degrees between rotations, the scales, and the factor between two of these."""
+
+_PLACES, _POINTS, _WORK = 64, 100, 4e9
+"""That are gone on from; pixels of the motif that are compared; comparisons at most: under a second."""
 
 
 def around(motion: Motion, motif: Motif, search: Search, everywhere: bool) -> NDArray[np.float64]:
@@ -35,6 +44,29 @@ def around(motion: Motion, motif: Motif, search: Search, everywhere: bool) -> ND
     moved[:, :, :2, :2] = linear
     moved[:, :, :2, 2] = centre - linear @ centre + shifts[:, None]
     return moved.reshape(-1, 3, 3)
+
+
+def anywhere(pyramid: Pyramid, scale: int) -> NDArray[np.float64]:
+    """Poses (N, 3, 3) all over the scene, motif pixels → scene pixels: the best places of a first look.
+
+    Arguments:
+        pyramid: the scene and the motif.
+        scale: at which to look.
+    """
+    motif, parameters = pyramid.motif, pyramid.motion.size
+    looks = Looks.over(
+        180.0 if parameters > 2 else 0.0, _TURN, _SIZES if parameters >= 4 else (1.0, 1.0), _RATIO
+    )
+    kernels = Kernels.of(Motif(motif.pixels.cpu(), motif.mask.cpu()), scale, looks, limit=_POINTS)
+    corner, scene = pyramid.middle(scale, _WORK / sum(map(len, kernels.offsets)))
+    pyramid.tally.convolutions += 2 * len(kernels.values) / scale**2
+    spots, _ = peaks(screen(scene.cpu(), kernels), kernels, _PLACES)
+    linear = spots[:, 3, None, None] * _rotations(spots[:, 2])
+    centre = np.array(((motif.width - 1) / 2, (motif.height - 1) / 2))
+    poses = np.tile(np.eye(3), (len(spots), 1, 1))
+    poses[:, :2, :2] = linear
+    poses[:, :2, 2] = spots[:, :2] + corner - linear @ centre
+    return poses
 
 
 @cache

@@ -109,7 +109,7 @@ def by_paper(settings: Settings, observed: Sequence[Observation], motion: str) -
 
 
 def by_register(settings: Settings, observed: Sequence[Observation], motion: str) -> list[Matrix]:
-    """`wherein.register(scene, motif)`: begins with the motif in the middle, and tries all rotations."""
+    """`wherein.register(scene, motif)`: begins in the middle, then looks at all places and rotations."""
     del settings
     return [
         _square(register(each.scene, each.motif.pixels, motion, each.motif.mask).matrix) for each in observed

@@ -48,6 +48,7 @@ class Search:
         spacing: by how many pixels: less than the basin of attraction is wide at the stages' scale. A look at
             one more start costs next to nothing; one that is half a basin away looks no better than clutter.
         size: of the motif in the scene, about which the other scales lie, against the start's.
+        anywhere: begin from the best places of the whole scene, and not from around the start.
     """
 
     thin: tuple[Stage, ...]
@@ -57,6 +58,7 @@ class Search:
     shifts: int = 0
     spacing: int = 0
     size: float = 1.0
+    anywhere: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,18 @@ class Plan:
         Stage(1, 60, tolerance=1e-4),
     )
 
-    def searches_for(self, parameters: int) -> tuple[Search, ...]:
-        """Those for a motion with that many parameters: of fewer than four, none changes the motif's size."""
-        return tuple(search for search in self.searches if search.size == 1.0 or parameters >= 4)
+    def searches_for(self, parameters: int, everywhere: bool) -> tuple[Search, ...]:
+        """Those for a motion with that many parameters: of fewer than four, none changes the motif's size.
+
+        Arguments:
+            parameters: of the motion.
+            everywhere: whether nobody has said where to begin.
+        """
+        return tuple(
+            search
+            for search in self.searches
+            if (search.size == 1.0 or parameters >= 4) and (everywhere or not search.anywhere)
+        )
 
     @property
     def judge(self) -> Stage:
@@ -91,8 +102,8 @@ def coarse_to_fine(height: int, width: int, support: int) -> Plan:
     """The plan for a motif of that size, with that many pixels in its support.
 
     The second search is at half of the coarsest scale, where thin strokes show that the coarsest has lost;
-    the third looks for the motif at half its size, the fourth further away, the fifth closer; the last three
-    at half, at twice and at a quarter of its size, further away too.
+    the third looks for the motif at half its size, the fourth everywhere, the fifth further away, the sixth
+    closer; the last three at half, at twice and at a quarter of its size, further away too.
     """
     scale = _coarsest(min(height, width), support)
     half = max(scale // 2, 1)
@@ -100,6 +111,7 @@ def coarse_to_fine(height: int, width: int, support: int) -> Plan:
         Search(_thinned(scale, 8), _refining(scale)),
         Search(_thinned(half, 4), _refining(half)),
         Search(_thinned(scale, 8, finer=2), _refining(scale, finer=2), size=0.5),
+        Search((Stage(scale, 8, 8, pixels=600),), _refining(scale), anywhere=True),
         Search(_thinned(scale, 8), _refining(scale), shapes=False, shifts=4, spacing=max(3 * scale // 2, 1)),
         Search(_thinned(half, 8), _refining(half), turns=7.5, shifts=1, spacing=2 * scale),
         _sized(scale, 0.5, finer=2, shifts=4),
