@@ -48,7 +48,9 @@ class Search:
         spacing: by how many pixels: less than the basin of attraction is wide at the stages' scale. A look at
             one more start costs next to nothing; one that is half a basin away looks no better than clutter.
         size: of the motif in the scene, about which the other scales lie, against the start's.
-        anywhere: begin from the best places of the whole scene, and not from around the start.
+        anywhere: begin from the best places of the whole scene, and not from around the start; where somebody
+            chose that, this is left out.
+        near: take the place of `anywhere` then.
     """
 
     thin: tuple[Stage, ...]
@@ -59,6 +61,7 @@ class Search:
     spacing: int = 0
     size: float = 1.0
     anywhere: bool = False
+    near: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,8 @@ class Plan:
         return tuple(
             search
             for search in self.searches
-            if (search.size == 1.0 or parameters >= 4) and (everywhere or not search.anywhere)
+            if (search.size == 1.0 or parameters >= 4)
+            and not (search.near if everywhere else search.anywhere)
         )
 
     @property
@@ -102,8 +106,9 @@ def coarse_to_fine(height: int, width: int, support: int) -> Plan:
     """The plan for a motif of that size, with that many pixels in its support.
 
     The second search is at half of the coarsest scale, where thin strokes show that the coarsest has lost;
-    the third looks for the motif at half its size, the fourth everywhere, the fifth further away, the sixth
-    closer; the last three at half, at twice and at a quarter of its size, further away too.
+    the third looks for the motif at half its size, the fourth everywhere or, about a start that somebody
+    chose, further away, the next one closer; the last three at half, at twice and at a quarter of its size,
+    further away too.
     """
     scale = _coarsest(min(height, width), support)
     half = max(scale // 2, 1)
@@ -111,8 +116,14 @@ def coarse_to_fine(height: int, width: int, support: int) -> Plan:
         Search(_thinned(scale, 8), _refining(scale)),
         Search(_thinned(half, 4), _refining(half)),
         Search(_thinned(scale, 8, finer=2), _refining(scale, finer=2), size=0.5),
-        Search((Stage(scale, 8, 8, pixels=600),), _refining(scale), anywhere=True),
-        Search(_thinned(scale, 8), _refining(scale), shapes=False, shifts=4, spacing=max(3 * scale // 2, 1)),
+        Search(_thinned(scale, 8)[1:], _refining(scale), anywhere=True),
+        Search(
+            *(_thinned(scale, 8), _refining(scale)),
+            shapes=False,
+            shifts=4,
+            spacing=max(3 * scale // 2, 1),
+            near=True,
+        ),
         Search(_thinned(half, 8), _refining(half), turns=7.5, shifts=1, spacing=2 * scale),
         _sized(scale, 0.5, finer=2, shifts=4),
         _sized(scale, 1.7, finer=1, shifts=3),
