@@ -1,6 +1,7 @@
 """Formulation (10): complementary smoothing, for occurrence maps, which are spikes on black."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 import torch.nn.functional as F
@@ -15,9 +16,12 @@ from wherein.images.gaussian import (
     blur,
     convolve_full,
     correlate_valid,
+    from_spectrum,
     gaussian_density,
     offsets_2d,
+    quick_length,
     radius_of,
+    spectrum,
     value_of,
 )
 from wherein.images.motif import Motif
@@ -68,6 +72,10 @@ class Spikes:
         return SpikesFormulation(self, scene, motif)
 
 
+_Pull = tuple[Float[Tensor, " B"], Float[Tensor, "B C h w"], Float[Tensor, "B K K"]]
+"""The loss, and half of what it changes by with the warped scene and with the filter."""
+
+
 class SpikesFormulation(Formulation):
     """`Spikes` bound to a scene and a motif; its frame must be affine."""
 
@@ -108,17 +116,41 @@ class SpikesFormulation(Formulation):
         del background
         linear = frame[:, :2, :2]
         warped, derivative = self._jet(fields.transform(frame, self.points))
-        taps = self.filter(linear)[:, None]
-        residual = convolve_full(warped, taps) - self._target
-        loss, weights = weigh(self._loss, residual)
-        pull = weights * residual
-        slope = correlate_valid(pull, taps) / self._channels
-        of_field = torch.einsum("bchw,bchwi->bhwi", slope, derivative)
+        taps = self.filter(linear)
+        by = self._by_spectra if isinstance(self._loss, LeastSquares) else self._by_pixels
+        loss, slope, of_filter = by(warped, taps)
+        of_field = torch.einsum("bchw,bchwi->bhwi", slope / self._channels, derivative)
         gradient = fields.project_projective(of_field, self.points, frame)
-        of_filter = correlate_valid(pull, warped).sum(1) / self._channels
-        gradient = gradient + F.pad(self.filter_gradient(linear, of_filter), (0, 1, 0, 1))
+        of_filter = self.filter_gradient(linear, of_filter / self._channels)
+        gradient = gradient + F.pad(of_filter, (0, 1, 0, 1))
         self.tally.convolutions += 3 * frame.shape[0]
         return Evaluation(self._cost(loss, linear), gradient, self._is_flat(warped, derivative))
+
+    def _by_pixels(self, warped: Float[Tensor, "B C h w"], taps: Float[Tensor, "B K K"]) -> _Pull:
+        residual = convolve_full(warped, taps[:, None]) - self._target
+        loss, weights = weigh(self._loss, residual)
+        pull = weights * residual
+        return loss, correlate_valid(pull, taps[:, None]), correlate_valid(pull, warped).sum(1)
+
+    def _by_spectra(self, warped: Float[Tensor, "B C h w"], taps: Float[Tensor, "B K K"]) -> _Pull:
+        """The same where every pixel is trusted: the residual is only needed as a spectrum, whose energy is
+        its own (Parseval), so that a third of the transforms do."""
+        size = self._padded
+        scene, filters = spectrum(warped, size), spectrum(taps, size)[:, None]
+        residual = scene * filters - self._target_spectrum
+        slope = from_spectrum(residual * filters.conj(), size, warped.shape[-2:])
+        of_filter = from_spectrum((residual * scene.conj()).sum(1), size, taps.shape[-2:])
+        return _energy(residual, size), slope, of_filter
+
+    @property
+    def _padded(self) -> tuple[int, int]:
+        """The size of a transform that holds a whole convolution."""
+        height, width = self._target.shape[-2:]
+        return quick_length(height), quick_length(width)
+
+    @cached_property
+    def _target_spectrum(self) -> Tensor:
+        return spectrum(self._target, self._padded)
 
     def linearise(  # noqa: D102
         self,
@@ -160,3 +192,10 @@ class SpikesFormulation(Formulation):
         covariance = self._covariance(linear)
         inside = (covariance.det() > 0) & (covariance[:, 0, 0] > 0)
         return torch.where(inside, loss / (2 * self._channels), torch.inf)
+
+
+def _energy(of: Tensor, size: tuple[int, int]) -> Float[Tensor, " B"]:
+    """Σ r² over all pixels and channels, by half of the spectrum: the other half is its mirror image."""
+    power = (of.real**2 + of.imag**2).sum((-3, -2))
+    twice = power[..., 1 : (size[1] + 1) // 2].sum(-1)
+    return (power.sum(-1) + twice) / (size[0] * size[1])
