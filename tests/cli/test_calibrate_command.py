@@ -81,6 +81,7 @@ def test_a_new_range_is_calibrated_and_kept_beside_the_other(folder: Path, made:
         "present": [0.85, 0.95],
         "found_within": {"rotation": 30.0, "scale": [0.8, 1.25]},
         "confused": [{"parts": ["arm", "body"], "zncc": 0.71}],
+        "suspects": [],
         "kept": str(folder / "toy" / "calibration.json"),
         "new": True,
     }
