@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import wherein.studio
 from wherein.cli.main import app
 from wherein.demo import ROBOT
 
@@ -53,6 +54,7 @@ def test_a_port_that_is_taken_or_none() -> None:
 
 
 def test_without_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wherein, "studio", wherein.studio)  # which is replaced, and so put back in the end
     for name in [name for name in sys.modules if name.startswith("wherein.studio")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr("wherein.studio.serving", raising=False)

@@ -1,6 +1,7 @@
 """Studios that are served for real, on a socket, with calibrations that take no time; and a browser."""
 
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
 
 SHOTS = Path(__file__).resolve().parents[2] / "results" / "studio"
 """Where the browser's pictures are kept."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_uploads(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is uploaded lies apart from the uploads of tests that run beside these, in another process."""
+    before, tempfile.tempdir = tempfile.tempdir, str(tmp_path_factory.mktemp("uploads"))
+    yield
+    tempfile.tempdir = before
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from studio_page import Page, crane, png
+from wherein.studio import workshop
 from wherein.studio.guard import HEADERS
 
 SESSION = "/api/session"
@@ -272,7 +273,7 @@ def test_what_nobody_foresaw_is_told_in_the_terminal_only(
     def broken(*_: object) -> None:
         raise RuntimeError("/secret/path")
 
-    monkeypatch.setattr("wherein.studio.workshop.load_picture", broken)
+    monkeypatch.setattr(workshop, "load_picture", broken)
     answer = page.client.post("/api/upload/scene?name=a.png", content=png(crane()))
     assert page.refused(answer, 500) == "something went wrong in the studio; the terminal says what"
     assert "secret" not in answer.text
