@@ -31,8 +31,8 @@ def corners(matrix: np.ndarray) -> np.ndarray:
     return ends[:2] / ends[2]
 
 
-@pytest.mark.parametrize(("degrees", "found"), [(20.0, True), (40.0, False)])
-def test_a_tilted_thing_is_near_enough_for_register(degrees: float, found: bool) -> None:
+@pytest.mark.parametrize(("degrees", "found", "wrong"), [(20.0, True, 0.05), (40.0, False, 0.15)])
+def test_a_tilted_thing_is_near_enough_for_register(degrees: float, found: bool, wrong: float) -> None:
     coffee = photo("coffee", 600, 400)
     motif = coffee[:, TOP : TOP + HEIGHT, LEFT : LEFT + WIDTH].contiguous()
     cup = Template.rigid("cup", Motif.whole(motif))
@@ -42,6 +42,6 @@ def test_a_tilted_thing_is_near_enough_for_register(degrees: float, found: bool)
     assert bool(told) == found
     nearest = told[0] if told else told.missed
     assert nearest is not None
-    assert np.abs(corners(nearest.matrix) - truth).max() > 0.03 * WIDTH  # no similarity is right
+    assert np.abs(corners(nearest.matrix) - truth).max() > wrong * WIDTH  # no similarity is right
     result = wherein.register(scene, motif, "homography", start=nearest.matrix)
     assert np.abs(corners(result.matrix) - truth).max() < 0.1

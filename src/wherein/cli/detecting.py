@@ -54,7 +54,8 @@ class Detecting:
         say: is given the record of each scene.
         outputs: what is written besides.
         done: is called after each scene.
-        note: is told what cannot be read, and how many frames a second there were.
+        note: is told what cannot be read, what came close where nothing was found, and how many frames a
+            second there were.
     """
 
     template: Template

@@ -118,11 +118,7 @@ def coarse_to_fine(height: int, width: int, support: int) -> Plan:
         Search(_thinned(scale, 8, finer=2), _refining(scale, finer=2), size=0.5),
         Search(_thinned(scale, 8)[1:], _refining(scale), anywhere=True),
         Search(
-            *(_thinned(scale, 8), _refining(scale)),
-            shapes=False,
-            shifts=4,
-            spacing=max(3 * scale // 2, 1),
-            near=True,
+            _thinned(scale, 8), _refining(scale), shapes=False, shifts=4, spacing=3 * scale // 2, near=True
         ),
         Search(_thinned(half, 8), _refining(half), turns=7.5, shifts=1, spacing=2 * scale),
         _sized(scale, 0.5, finer=2, shifts=4),
