@@ -17,7 +17,7 @@ from benchmarks import photographs
 from benchmarks.subjects import FIXED, robot, timed_subject, without
 from benchmarks.workload import Share, Workload, levels, section
 from wherein.detect import Calibration, Detector
-from wherein.detect.pieces import Pieces
+from wherein.detect.fast.pieces import Pieces
 from wherein.template import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render

@@ -26,10 +26,10 @@ from torch import Tensor
 from benchmarks import photographs, subjects
 from benchmarks.geometry import homogeneous
 from benchmarks.photographs import SHARED
-from wherein.detect.finder import Range
-from wherein.detect.keeping import paper_calibration_for
+from wherein.detect.calibration.keeping import paper_calibration_for
+from wherein.detect.fast.finder import Range
 from wherein.detect.methods import ByPaper
-from wherein.detect.network import PaperNetwork
+from wherein.detect.paper.network import PaperNetwork
 from wherein.experiments.turning import FOUND, RIGHT, Turned, error, middle, moving, nearest, turned, within
 from wherein.images.load import load_picture
 from wherein.template import Template

@@ -10,7 +10,7 @@ from unittest import mock
 from benchmarks import photographs
 from wherein.demo import ROBOT
 from wherein.detect import Calibration, Detector
-from wherein.detect.finder import Range
+from wherein.detect.fast.finder import Range
 from wherein.template import Template, Tree
 
 CRAB = photographs.SHARED / "crab"
@@ -91,7 +91,7 @@ class Calibrations:
         return self._made[key]
 
     def _make(self, template: Template, ranges: Range) -> Calibration:
-        module = import_module("wherein.detect.calibrate")
+        module = import_module("wherein.detect.calibration.measure")
         with mock.patch.multiple(module, **FEWER) if self.quick else nullcontext():
             return module.calibrate(template, ranges)
 

@@ -10,12 +10,12 @@ from torch import Tensor
 
 from benchmarks import photographs
 from wherein.detect import Calibration, Detector
-from wherein.detect.basin import Basin
-from wherein.detect.limits import Limits
-from wherein.detect.pieces import Pieces
+from wherein.detect.calibration.basins import Basin
+from wherein.detect.calibration.reach import Limits
+from wherein.detect.fast.pieces import Pieces
+from wherein.drawing.registrations import to_image
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
-from wherein.report.picture import to_image
 from wherein.template import Part, Template, Tree
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render

@@ -13,7 +13,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "wherein"
 
 ORDER = [
     "errors",
-    "needed",
+    "extras",
     "caching",
     "whole",
     "threads",
@@ -23,24 +23,23 @@ ORDER = [
     "images.load",
     "images.pool",
     "images.motif",
+    "images.polygons",
+    "images.raster",
     "images.outline",
     "motion",
     "warp",
-    "images.render",
+    "images.paint",
     "formulations",
     "theory",
     "solve",
     "pyramid",
-    "search.screen",
-    "starts",
-    "descent",
     "registration",
-    "evidence",
     "template",
-    "search",
     "detect",
-    "report",
+    "formats",
     "making",
+    "drawing",
+    "report",
     "video",
     "demo",
     "experiments",
@@ -73,7 +72,7 @@ def module_of(name: str) -> str:
     """Where a dotted name lives: a module, a name in one, or a public name of the package."""
     parts = name.split(".")[1:]
     if not parts:
-        return "registration"  # `import wherein` can reach all that is public, and this is the last of it
+        return "registration.register"  # `import wherein` can reach all that is public
     if parts[0] in PUBLIC:
         return PUBLIC[parts[0]].removeprefix("wherein.")
     while not ((SOURCE / Path(*parts)).is_dir() or (SOURCE / Path(*parts)).with_suffix(".py").exists()):
@@ -85,12 +84,12 @@ def module_of(name: str) -> str:
     ("source", "module"),
     [
         ("from wherein import native", "native"),
-        ("from wherein import native as n, register", "native registration"),
+        ("from wherein import native as n, register", "native registration.register"),
         ("from wherein.motion import field as fields", "motion.field"),
         ("from wherein.motion import rotation", "motion"),
         ("from wherein.images.load import Picture", "images.load"),
         ("import wherein.solve.result", "solve.result"),
-        ("import wherein", "registration"),
+        ("import wherein", "registration.register"),
         ("def late():\n    from wherein.cli import work", "cli.work"),
         ("import whereinelse, torch.nn", ""),
     ],

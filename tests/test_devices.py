@@ -8,11 +8,11 @@ import torch
 
 import wherein
 from wherein import native
+from wherein.drawing.registrations import draw_registration
 from wherein.formulations import CorrelationObjective, Variables
 from wherein.images.motif import Motif
 from wherein.motion import MOTIONS
-from wherein.pyramid import Level
-from wherein.report.picture import draw_registration
+from wherein.pyramid.register_pyramid import Level
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ import wherein
 from detecting import made_up, photo
 from wherein.cli.main import app
 from wherein.demo import ROBOT
-from wherein.detect import keeping
+from wherein.detect.calibration import keeping
+from wherein.drawing.registrations import to_image
 from wherein.images.motif import Motif
-from wherein.report.picture import to_image
 from wherein.template import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render

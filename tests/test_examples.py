@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from detecting import made_up, scene, texture, toy, write_picture
-from wherein.detect import keeping
+from wherein.detect.calibration import keeping
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 

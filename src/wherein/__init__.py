@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from wherein.detect import Calibration, Detection, Detections, Detector, Tracker
     from wherein.errors import ArgumentError, MissingError, PictureError, TemplateError, WhereinError
-    from wherein.evidence import certainty
-    from wherein.registration import Registration, register
+    from wherein.registration.certainty import certainty
+    from wherein.registration.register import Registration, register
     from wherein.solve import Status
     from wherein.template import Template
 
@@ -42,9 +42,9 @@ _HOMES = {
     "PictureError": "wherein.errors",
     "TemplateError": "wherein.errors",
     "WhereinError": "wherein.errors",
-    "Registration": "wherein.registration",
-    "certainty": "wherein.evidence",
-    "register": "wherein.registration",
+    "Registration": "wherein.registration.register",
+    "certainty": "wherein.registration.certainty",
+    "register": "wherein.registration.register",
     "Status": "wherein.solve",
     "Template": "wherein.template",
 }

@@ -15,9 +15,9 @@ from benchmarks.registration import Settings
 from benchmarks.subjects import FIXED, SCALES, Calibrations, robot
 from benchmarks.workload import Counts, Workload, aim, section
 from wherein.detect import Calibration, Detector
-from wherein.detect.basin import Basin
-from wherein.detect.limits import Limits
-from wherein.detect.pieces import Pieces
+from wherein.detect.calibration.basins import Basin
+from wherein.detect.calibration.reach import Limits
+from wherein.detect.fast.pieces import Pieces
 
 TINY = Counts(
     scenes=1, empty=2, scaled=("plain", "empty"), timed=1, repeats=1, swept=1, swept_scales=0, same=1
@@ -268,7 +268,7 @@ def test_quick_calibrations_serve_all_scales():
 
 def test_fewer_scenes_of_a_calibration_are_fewer(monkeypatch):
     seen = {}
-    module = sys.modules["wherein.detect.calibrate"]
+    module = sys.modules["wherein.detect.calibration.measure"]
 
     def noted(template, ranges):
         seen[ranges.scale] = module._CHANCES, module._EMPTY, module._PRESENT

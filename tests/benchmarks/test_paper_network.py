@@ -5,7 +5,7 @@ import torch
 
 from benchmarks.paper_network import Case, judge
 from benchmarks.subjects import robot
-from wherein.detect.assemble import detection
+from wherein.detect.fast.assemble import detection
 from wherein.detect.methods import Finds
 from wherein.experiments.turning import turned
 from wherein.template.pose import frames

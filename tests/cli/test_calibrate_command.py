@@ -14,8 +14,8 @@ from detecting import made_up, write_picture
 from wherein.cli import calibrating
 from wherein.cli.main import app
 from wherein.detect import Calibration
-from wherein.detect.calibrate import SIZE
-from wherein.detect.finder import Range
+from wherein.detect.calibration.measure import SIZE
+from wherein.detect.fast.finder import Range
 from wherein.template import Template
 
 runner = CliRunner()

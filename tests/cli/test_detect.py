@@ -12,7 +12,8 @@ from typer.testing import CliRunner, Result
 
 from detecting import empty, scene, toy, write_picture
 from wherein.cli.main import app
-from wherein.detect import Detector, keeping
+from wherein.detect import Detector
+from wherein.detect.calibration import keeping
 
 runner = CliRunner()
 

@@ -9,7 +9,7 @@ from PIL import Image
 from detecting import scene, toy, write_picture
 from golden import FOLDER, ran
 from wherein.cli import inventory
-from wherein.detect import keeping
+from wherein.detect.calibration import keeping
 
 DETECT = {
     "detect-found": "toy scenes",

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from detecting import made_up, texture, write_picture
 from wherein.cli import calibrating
 from wherein.cli.main import app
-from wherein.detect import keeping
+from wherein.detect.calibration import keeping
 
 HEAVY = ("torch", "numpy", "rich", "PIL")
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from wherein.detect.nodes import Hyperparameters
+from wherein.detect.paper.nodes import Hyperparameters
 from wherein.images.gaussian import blur
 from wherein.images.load import Picture
 from wherein.images.motif import Motif

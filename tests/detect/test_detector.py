@@ -26,10 +26,10 @@ from detecting import (
     write_picture,
 )
 from wherein import ArgumentError, Detection, Detections, Detector, PictureError, TemplateError
-from wherein.detect.score import BEST
+from wherein.detect.fast.score import BEST
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
-from wherein.search.levels import SceneLevels, seen
+from wherein.pyramid.levels import SceneLevels, seen
 from wherein.template import Template
 from wherein.template.pose import placed
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from detecting import noise
+from wherein.drawing.registrations import to_image
 from wherein.making import checks
-from wherein.report.picture import to_image
 from wherein.template import Template
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "template.md").read_text(encoding="utf-8")

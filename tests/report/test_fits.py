@@ -9,7 +9,7 @@ import pytest
 from detecting import ARM, BODY, detector, scene, toy
 from pages import HOSTILE, Seen, fragment, parsed, said
 from wherein.detect import Detection
-from wherein.detect.retracing import Kept, Leg, Way
+from wherein.detect.explain.convergence import Kept, Leg, Way
 from wherein.report.fits import fits
 from wherein.report.page import page
 from wherein.report.parts import PageParts

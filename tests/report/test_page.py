@@ -12,7 +12,7 @@ from PIL import Image
 from detecting import detector, empty, scene, toy, upright
 from pages import HOSTILE, Seen, parsed
 from wherein.detect import Calibration, Detector
-from wherein.detect.score import not_above
+from wherein.detect.fast.score import not_above
 from wherein.images.motif import Motif
 from wherein.report.markup import number, rarity, text
 from wherein.report.page import POLICY, page

@@ -15,8 +15,8 @@ from detecting import photo
 from studio_page import ARM, BODY, Page, Record, asked, at_once, box, crane, draft, png, served
 from wherein.demo import ROBOT
 from wherein.detect import Calibration
-from wherein.detect.calibrate import Progress
-from wherein.detect.finder import Range
+from wherein.detect.calibration.measure import Progress
+from wherein.detect.fast.finder import Range
 from wherein.images.motif import Motif
 from wherein.studio.limits import Limits
 from wherein.studio.saving import Target

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from wherein.errors import ArgumentError
 from wherein.images.motif import Motif
-from wherein.images.render import paint
+from wherein.images.paint import paint
 from wherein.motion.field import lattice, transform
 from wherein.template import Part, Template, Tree
 from wherein.template.pose import frames, matrices, placed, rotation

@@ -12,9 +12,9 @@ from wherein.cli.output import SOME_UNREADABLE
 from wherein.cli.scenes import given
 from wherein.cli.work import UnreadableError, read
 from wherein.detect import Calibration, calibrate
-from wherein.detect.calibrate import MOST, SIZE, Progress
-from wherein.detect.finder import Range
-from wherein.detect.keeping import keep, kept
+from wherein.detect.calibration.keeping import keep, kept
+from wherein.detect.calibration.measure import MOST, SIZE, Progress
+from wherein.detect.fast.finder import Range
 from wherein.errors import ArgumentError
 from wherein.report.markup import rarity
 from wherein.template import Template

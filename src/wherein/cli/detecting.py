@@ -13,7 +13,7 @@ from wherein.cli.targets import Outputs
 from wherein.cli.work import UnreadableError, read
 from wherein.cli.writers import Writers, writers
 from wherein.detect import Detector
-from wherein.detect.score import not_above
+from wherein.detect.fast.score import not_above
 from wherein.errors import TemplateError
 from wherein.report.stopwatch import SEARCH, Stopwatch
 from wherein.template import Template

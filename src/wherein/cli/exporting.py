@@ -11,9 +11,9 @@ from typing import IO, Any
 from wherein.cli.options import Format
 from wherein.cli.places import writing
 from wherein.detect import Detections
-from wherein.detect.exports.coco import Coco
-from wherein.detect.exports.labelme import labelme
-from wherein.detect.exports.table import COLUMNS, csv_text, rows
+from wherein.formats.coco_writer import Coco
+from wherein.formats.csv_table import COLUMNS, csv_text, rows
+from wherein.formats.labelme_writer import labelme
 from wherein.template import Template
 from wherein.whole import whole
 

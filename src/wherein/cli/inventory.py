@@ -11,8 +11,8 @@ import torch
 
 import wherein
 from wherein import native
-from wherein.detect.shelf import cached_calibrations
-from wherein.native import build
+from wherein.detect.calibration.store import cached_calibrations
+from wherein.native import library as build
 
 _PACKAGES = ("torch", "numpy", "pillow")
 _OURS = "dev"

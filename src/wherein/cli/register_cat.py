@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 import wherein
 from wherein.cli.work import save
+from wherein.drawing.registrations import draw_registration
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
-from wherein.images.render import paint
+from wherein.images.paint import paint
 from wherein.motion import rotation
 from wherein.motion.field import lattice
-from wherein.report.picture import draw_registration
 
 
 def registered_cat(target: Path, seed: int) -> str:

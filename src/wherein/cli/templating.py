@@ -190,6 +190,6 @@ def record(template: Template, found: Sequence[Finding]) -> dict[str, Any]:
 
 def drawn(template: Template, found: Sequence[Finding], path: Path) -> None:
     """Write the sheet."""
-    from wherein.making.sheet import sheet
+    from wherein.drawing.template_sheet import sheet
 
     save(sheet(template, found), path)

@@ -41,7 +41,7 @@ def register(
     record |= {**found.to_dict(), "certainty": wherein.certainty(picture, wanted, found, limits)}
     if not draw:
         return record, None
-    from wherein.report.picture import draw_registration
+    from wherein.drawing.registrations import draw_registration
 
     shape = load_mask(limits) if limits is not None else wanted.mask
     drawn = Motif(wanted.pixels, shape) if shape is not None else Motif.whole(wanted.pixels)

@@ -11,17 +11,17 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from wherein.detect.calibrate import Progress
-from wherein.detect.calibration import Calibration
-from wherein.detect.detections import SCENE, Detections
-from wherein.detect.finder import Range
-from wherein.detect.first_look import Map
-from wherein.detect.keeping import calibration_for, paper_calibration_for
+from wherein.detect.calibration.keeping import calibration_for, paper_calibration_for
+from wherein.detect.calibration.measure import Progress
+from wherein.detect.calibration.model import Calibration
+from wherein.detect.calibration.store import Kind, Record
+from wherein.detect.explain.convergence import Ways
+from wherein.detect.explain.occurrence_maps import Map
+from wherein.detect.fast.finder import Range
 from wherein.detect.methods import METHODS, ByPaper, ByPieces, Finds, Search
-from wherein.detect.retracing import Ways
-from wherein.detect.shelf import Kind, Record
-from wherein.detect.tuning.calibrate import within_reach
-from wherein.detect.tuning.record import PaperCalibration
+from wherein.detect.paper.tuning.measure_network import within_reach
+from wherein.detect.paper.tuning.paper_model import PaperCalibration
+from wherein.detect.result import SCENE, Detections
 from wherein.errors import ArgumentError, require
 from wherein.images.load import Source, load_picture
 from wherein.template import Template
@@ -45,7 +45,7 @@ class Detector:
         threads: for the first look at a scene; torch's number by default. The result does not depend on it.
         progress: is told how far a calibration is.
         method: "fast", or "paper" for the network as the paper has it (algorithm 1): far slower, at one scale
-            only, and not for every rotation. `wherein.detect.network.PaperNetwork` is it, to be trained.
+            only, and not for every rotation. `wherein.detect.paper.network.PaperNetwork` is it, to be trained.
 
     Attributes:
         calibration: what was measured for the method "fast"; None for the other.
@@ -215,7 +215,7 @@ class Detector:
 
     def retraced(self, found: Detections) -> tuple[Ways, ...]:
         """How what was found came to rest: of each detection, by the name of the part that is fitted, ZNCC
-        step by step from a start of the search to full size (`wherein.detect.retracing`).
+        step by step from a start of the search to full size (`wherein.detect.explain.convergence`).
 
         The search keeps no record: this goes the ways once more, in about twice the time of the search. Parts
         that were not found have none, and neither have those that are not fitted themselves, nor the finds

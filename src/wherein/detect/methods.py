@@ -10,18 +10,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from wherein.detect.assemble import assemble, detection
-from wherein.detect.bands import LIKELY, Bands
-from wherein.detect.calibrate import steps_of
-from wherein.detect.calibration import Calibration
-from wherein.detect.detections import Detection
-from wherein.detect.exclusion import apart
-from wherein.detect.finder import Judged, Look, Range
-from wherein.detect.first_look import Map, occurrence
-from wherein.detect.network import PaperNetwork
-from wherein.detect.paper import PaperDetection, PaperDetector
-from wherein.detect.retracing import Ways, retraced
-from wherein.pyramid import Poses
+from wherein.detect.calibration.measure import steps_of
+from wherein.detect.calibration.model import Calibration
+from wherein.detect.explain.convergence import Ways, retraced
+from wherein.detect.explain.occurrence_maps import Map, occurrence
+from wherein.detect.fast.assemble import assemble, detection
+from wherein.detect.fast.exclusion import apart
+from wherein.detect.fast.finder import Judged, Look, Range
+from wherein.detect.fast.octaves import LIKELY, Bands
+from wherein.detect.paper.instances import PaperDetection, PaperDetector
+from wherein.detect.paper.network import PaperNetwork
+from wherein.detect.result import Detection
+from wherein.pyramid.register_pyramid import Poses
 from wherein.template import Template
 
 METHODS = ("fast", "paper")

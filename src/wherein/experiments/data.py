@@ -15,7 +15,7 @@ from wherein.demo import ROBOT
 from wherein.demo.scene import photograph
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
-from wherein.images.render import paint
+from wherein.images.paint import paint
 from wherein.template import Template
 
 BACKGROUND = "beach.jpg"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from wherein.descent import Descent, fit
+from wherein.drawing.registrations import START, draw_outline, to_image
 from wherein.experiments import Name, plots
 from wherein.experiments.data import Subject
 from wherein.experiments.experiment import Experiment, Json, Outcome, Piece, Results, brief, generator
@@ -21,9 +21,9 @@ from wherein.experiments.judge import Judge
 from wherein.experiments.multiscale import Schedule, descend
 from wherein.experiments.scenes import Observation, as_tensor, observe, random_motion, shifted
 from wherein.motion import motion_named
-from wherein.pyramid import Pyramid
-from wherein.report.picture import START, draw_outline, to_image
-from wherein.solve.schedule import coarse_to_fine
+from wherein.pyramid.register_pyramid import Pyramid
+from wherein.registration.fit import Descent, fit
+from wherein.registration.plan import coarse_to_fine
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

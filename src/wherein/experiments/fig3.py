@@ -10,10 +10,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.detect import Detector
-from wherein.detect.detections import PartFound
-from wherein.detect.network import PaperNetwork
-from wherein.detect.nodes import Hyperparameters, Node
-from wherein.detect.paper import PaperDetector, PaperPart
+from wherein.detect.paper.instances import PaperDetector, PaperPart
+from wherein.detect.paper.network import PaperNetwork
+from wherein.detect.paper.nodes import Hyperparameters, Node
+from wherein.detect.result import PartFound
 from wherein.experiments import Name
 from wherein.experiments.data import Subject
 from wherein.experiments.experiment import Experiment, Json, Piece, Results, generator

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from wherein.descent import Descent, fit
 from wherein.experiments import Name
 from wherein.experiments.covering import Space, cover
 from wherein.experiments.data import Subject
@@ -18,9 +17,10 @@ from wherein.experiments.judge import Judge
 from wherein.experiments.multiscale import Schedule, descend
 from wherein.experiments.scenes import Observation, as_tensor, observe, shifted
 from wherein.motion import motion_named
-from wherein.pyramid import Pyramid
-from wherein.registration import register
-from wherein.solve.schedule import coarse_to_fine
+from wherein.pyramid.register_pyramid import Pyramid
+from wherein.registration.fit import Descent, fit
+from wherein.registration.plan import coarse_to_fine
+from wherein.registration.register import register
 from wherein.template.pose import rotation
 from wherein.template.tree import Matrix
 

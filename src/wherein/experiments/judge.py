@@ -6,7 +6,7 @@ from torch import Tensor
 from wherein.formulations import CorrelationObjective
 from wherein.images.motif import Motif
 from wherein.motion import Translation
-from wherein.solve import align
+from wherein.pyramid.alignment import align
 from wherein.warp import Surface
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.detect import Detection
-from wherein.detect.paper import PaperDetection
+from wherein.detect.paper.instances import PaperDetection
 from wherein.template import Template, Tree
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render

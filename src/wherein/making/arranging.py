@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from wherein.errors import TemplateError
-from wherein.making.outline import Outline
+from wherein.formats.part_outline import Outline
 
 
 def arranged(outlines: Sequence[Outline], name: str) -> dict[str, Outline]:

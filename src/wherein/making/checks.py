@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from wherein.detect.calibrate import SIZE
-from wherein.detect.likeness import ALIKE, alike, self_alike
-from wherein.detect.pieces import LEAST_VISIBLE, Piece, Pieces, uncovered
+from wherein.detect.calibration.lookalikes import ALIKE, alike, self_alike
+from wherein.detect.calibration.measure import SIZE
+from wherein.detect.fast.pieces import LEAST_VISIBLE, Piece, Pieces, uncovered
 from wherein.making.finding import Finding, Severity
 from wherein.making.measures import area, contrast, off_joint, sliding, thickness
 from wherein.template import Template

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from wherein.errors import TemplateError, require
+from wherein.formats.part_outline import Outline
 from wherein.images.load import Picture, Source, load_picture
 from wherein.images.motif import Motif
 from wherein.making.arranging import arranged, heights
 from wherein.making.masking import Box, drawn
-from wherein.making.outline import Outline
 from wherein.template import Part, Template, Tree
 
 

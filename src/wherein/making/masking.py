@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.errors import TemplateError
+from wherein.formats.part_outline import Outline
 from wherein.images.load import Picture, load_mask
-from wherein.making.outline import Outline
-from wherein.making.raster import coverage
+from wherein.images.raster import coverage
 from wherein.template.tree import Point
 
 

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from wherein.native import build
+from wherein.native import library as build
 
 CHANNELS = 4
 """The most channels that the C takes."""

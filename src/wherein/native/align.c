@@ -1,7 +1,7 @@
 /* The fast objective and its solver on a CPU: formulations/correlation.py and solve/gauss_newton.py in C.
  *
  * Same mathematics, pose by pose, without the cost of a hundred small tensor operations a step. The Python
- * modules are the reference; tests/solve/test_native.py holds the two against each other.
+ * modules are the reference; tests/native/test_kernels.py holds the two against each other.
  *
  * Sums run in float32 within a block of points and in double over the blocks, in an order that depends on
  * nothing but the number of points: a batch gives the same bits as its items one by one.

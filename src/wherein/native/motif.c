@@ -1,5 +1,5 @@
 /* The motif's side of the fast objective, and pictures at a smaller size: formulations/motif_side.py and
- * images/pool.py in C. The Python modules are the reference; tests/solve/test_native.py compares.
+ * images/pool.py in C. The Python modules are the reference; tests/native/test_kernels.py compares.
  */
 #include <math.h>
 #include <stdlib.h>

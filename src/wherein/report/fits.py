@@ -3,8 +3,8 @@
 import math
 
 from wherein.detect import Detection
-from wherein.detect.retracing import Kept, Leg, Way, Ways
-from wherein.detect.score import BEST
+from wherein.detect.explain.convergence import Kept, Leg, Way, Ways
+from wherein.detect.fast.score import BEST
 from wherein.report.markup import number, text
 from wherein.report.parts import PageParts
 

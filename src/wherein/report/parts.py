@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from wherein.detect.palette import colors
+from wherein.drawing.palette import colors
 from wherein.template import Template
 
 _GREY = "#b0b0b0"

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect import Calibration, Detection, Detections, PartFound
-from wherein.detect.retracing import Ways
-from wherein.detect.score import not_above
+from wherein.detect.explain.convergence import Ways
+from wherein.detect.fast.score import not_above
 from wherein.report.fits import fits
 from wherein.report.markup import matrix, number, pair, rarity, text
 from wherein.report.parts import PageParts

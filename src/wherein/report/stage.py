@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect import Detection, Detections, PartFound
-from wherein.report.heat import heat, scale
+from wherein.drawing.heat import heat, scale
+from wherein.drawing.registrations import to_image
 from wherein.report.markup import cutout, number, photograph, text
 from wherein.report.parts import PageParts
-from wherein.report.picture import to_image
 
 Maps = Mapping[str, NDArray[np.float32]]
 

@@ -1,6 +1,5 @@
 """How to descend: solvers see objectives, never pictures."""
 
-from wherein.solve.align import align
 from wherein.solve.gauss_newton import Damping, gauss_newton
 from wherein.solve.proximal import Step, proximal_gradient, proximal_step
 from wherein.solve.result import Solution, Status
@@ -16,7 +15,6 @@ __all__ = [
     "Unrolled",
     "UnrolledStage",
     "Unrolling",
-    "align",
     "gauss_newton",
     "proximal_gradient",
     "proximal_step",

@@ -13,12 +13,12 @@ from enum import StrEnum
 import torch
 
 from wherein.detect import Calibration
-from wherein.detect.basin import Basin
-from wherein.detect.calibrate import Progress
-from wherein.detect.finder import Range
-from wherein.detect.keeping import calibration_for
-from wherein.detect.limits import Limits
-from wherein.detect.pieces import Pieces
+from wherein.detect.calibration.basins import Basin
+from wherein.detect.calibration.keeping import calibration_for
+from wherein.detect.calibration.measure import Progress
+from wherein.detect.calibration.reach import Limits
+from wherein.detect.fast.finder import Range
+from wherein.detect.fast.pieces import Pieces
 from wherein.template import Template
 
 _log = logging.getLogger("wherein.studio")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wherein.detect.exports.coco import coco
 from wherein.errors import ArgumentError, require
+from wherein.formats.coco_writer import coco
 from wherein.report.page import page
 from wherein.studio.calibrating import Ground
 from wherein.studio.workshop import Found, Scene, Wish, Workshop

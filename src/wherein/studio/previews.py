@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from PIL import Image
 
+from wherein.drawing.registrations import to_image
 from wherein.images.load import Picture
-from wherein.report.picture import to_image
 
 _LARGEST = 3000
 """Pixels of the longer side; the page knows the true size and works in that."""

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from wherein.detect import Detections, Detector
-from wherein.detect.finder import Range
-from wherein.detect.score import not_above
+from wherein.detect.fast.finder import Range
+from wherein.detect.fast.score import not_above
 from wherein.errors import require
 from wherein.images.load import Picture, load_picture
 from wherein.report.markup import rarity

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from wherein.images.render import paint
+from wherein.images.paint import paint
 from wherein.template.bundle import Template
 from wherein.template.tree import Matrix
 

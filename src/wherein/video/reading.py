@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.errors import PictureError
-from wherein.needed import needed
+from wherein.extras import needed
 from wherein.video.names import camera
 
 _USUAL = 25.0

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from wherein.detect import Detector, Tracker
-from wherein.detect.drawing import draw_frame
-from wherein.detect.tracking import Frame
+from wherein.detect.tracker import Frame
+from wherein.drawing.detections import draw_frame
 from wherein.video.reading import Video
 from wherein.video.writing import Add, written
 

@@ -1,0 +1,1 @@
+"""What scores mean for a template: measured once on made and given backgrounds, and stored."""

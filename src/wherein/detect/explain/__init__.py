@@ -1,0 +1,1 @@
+"""What the search saw and how a fit converged, for people."""

@@ -1,0 +1,1 @@
+"""The network of the paper (algorithm 1), and its calibration."""

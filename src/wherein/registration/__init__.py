@@ -1,0 +1,1 @@
+"""register(): one motif in one scene."""

@@ -1,1 +1,0 @@
-"""One motif, every place."""

@@ -1,0 +1,176 @@
+"""What is measured of a template: clutter, basins, likeness, thresholds."""
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from detecting import angle, group, leaf, made_up, noise, template, walker
+from wherein.detect.calibration import basins as basin
+from wherein.detect.calibration import reach as limits
+from wherein.detect.calibration.basins import Basin, basin_of
+from wherein.detect.calibration.clutter import clutter
+from wherein.detect.calibration.lookalikes import alike
+from wherein.detect.calibration.measure import calibrate
+from wherein.detect.calibration.model import Calibration, standing_out
+from wherein.detect.fast.finder import Finder, Range
+from wherein.detect.fast.piece_search import Fitting
+from wherein.detect.fast.pieces import Pieces
+from wherein.images.motif import Motif
+from wherein.template import Template
+
+
+def test_clutter_is_the_same_for_the_same_seed() -> None:
+    first = clutter(120, 90, 5)
+    assert first.shape == (3, 90, 120)
+    assert torch.equal(first, clutter(120, 90, 5))
+    assert not torch.equal(first, clutter(120, 90, 6))
+    assert first.min() >= 0
+    assert first.max() <= 1
+    assert first.std() > 0.02
+
+
+@pytest.mark.parametrize("size", [(13, 12), (40, 300)])
+def test_clutter_of_any_size(size: tuple[int, int]) -> None:
+    assert clutter(*size, 0).shape == (3, size[1], size[0])
+
+
+@pytest.mark.usefixtures("few")
+def test_basins_of_coarse_motifs_are_wider() -> None:
+    def measured(pixels: torch.Tensor) -> Basin:
+        (piece,) = Pieces.of(Template.rigid("x", Motif.whole(pixels))).pieces
+        return basin_of(Fitting.of(piece), clutter(200, 150, 1), np.random.default_rng(0))
+
+    smooth = torch.nn.functional.interpolate(noise(12, 12, 1)[None], scale_factor=5, mode="bicubic")[0]
+    wide, narrow = measured(smooth.clamp(0, 1)), measured(torch.rand(3, 60, 60))
+    assert wide.turn > narrow.turn
+    assert wide.ratio >= narrow.ratio > 1
+    assert wide == measured(smooth.clamp(0, 1))
+
+
+def test_parts_that_look_alike_are_told() -> None:
+    eye = noise(30, 24, 1)
+    other = (0.7 * eye + 0.1).flip(1, 2)  # turned by 180°, in other light
+    made = template(
+        group("face"),
+        leaf("left", "face", eye),
+        leaf("right", "face", other, (40.0, 0.0)),
+        leaf("mouth", "face", noise(26, 26, 7), (20.0, 40.0)),
+        size=(70, 70),
+    )
+    ((a, b, zncc),) = alike(made)
+    assert {a, b} == {"left", "right"}
+    assert zncc > 0.95
+    assert alike(walker()) == []
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few starts to measure a basin by."""
+    monkeypatch.setattr(basin, "_TRIES", 4)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A calibration on a few small scenes."""
+    calibrating = sys.modules[
+        "wherein.detect.calibration.measure"
+    ]  # the name of the module is also a function's
+    monkeypatch.setattr(calibrating, "SIZE", (160, 120))
+    for name, count in (("_CHANCES", 2), ("_EMPTY", 4), ("_PRESENT", 4)):
+        monkeypatch.setattr(calibrating, name, count)
+    monkeypatch.setattr(limits, "_TRIES", 2)
+
+
+@pytest.mark.usefixtures("few", "quick")
+def test_a_calibration_separates_and_is_the_same_again() -> None:
+    patch = Template.rigid("patch", Motif.whole(noise(40, 50, 3)))
+    shares: list[float] = []
+    first = calibrate(patch, Range(20.0), progress=lambda share, what: shares.append(share))
+    assert first == calibrate(patch, Range(20.0))
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] <= shares[-1] <= 1
+    assert first.separates
+    assert first.clutter[-1] < first.threshold < first.present[0]
+    assert first.clutter == sorted(first.clutter)
+    assert first.fingerprint == patch.fingerprint
+    assert first.limits.rotation >= 20
+    assert Calibration.model_validate_json(first.model_dump_json()) == first
+    assert first.false_alarms(first.threshold) < first.false_alarms(first.clutter[-1])
+
+
+@pytest.mark.usefixtures("few", "quick")
+def test_backgrounds_of_the_user_are_used() -> None:
+    patch = Template.rigid("patch", Motif.whole(noise(30, 30, 3)))
+    flat = calibrate(patch, Range(0.0), [torch.full((3, 130, 170), 0.5)])
+    busy = calibrate(patch, Range(0.0), [clutter(170, 130, 3)])
+    assert flat.chance["patch"] < busy.chance["patch"]
+
+
+@pytest.mark.usefixtures("few", "quick")
+def test_a_background_that_shows_the_object_is_named() -> None:
+    patch = Template.rigid("patch", Motif.whole(noise(30, 30, 3)))
+    pictures = [clutter(170, 130, seed) for seed in range(4)]
+    assert calibrate(patch, Range(0.0), pictures).suspects == ()
+    pictures[2][:, 50:80, 60:90] = noise(30, 30, 3)
+    known = calibrate(patch, Range(0.0), pictures)
+    assert known.suspects == (2,)
+    assert any(
+        "in backgrounds that were given (of those that were used: 3)" in doubt for doubt in known.doubts
+    )
+
+
+def test_what_stands_out_does_so_alone() -> None:
+    clear, present = [0.3, 0.32, 0.29, 0.31, 0.3, 0.33], [0.9] * 20
+    assert standing_out(clear, present) == []
+    assert standing_out([*clear, 0.95, 0.3], present) == [6]
+    blurred = [0.2, 0.5, 0.8, 0.85, 0.4, 0.7]  # no one can tell such a template from clutter
+    assert standing_out([*blurred, 0.95], present) == []
+    assert standing_out([0.3, 0.31, *[0.95] * 6], present) == []  # nor one that is everywhere
+
+
+def test_doubts_in_words() -> None:
+    sure = made_up(walker())
+    assert sure.doubts == []
+    unsure = sure.model_copy(update={"threshold": 0.95, "confused": [("a", "b", 0.8)]})
+    assert ["no threshold separates" in words for words in unsure.doubts] == [True, False]
+    assert unsure.doubts[1] == "a and b look alike (ZNCC 0.80)"
+
+
+def test_weights_follow_chance() -> None:
+    weights = made_up(walker(), chance=0.2).weights
+    assert set(weights) == {"walker", "arm", "leg", "wrist"}
+    assert weights["arm"] == pytest.approx(-1 / np.log(1 - 0.04))
+
+
+def test_scenes_with_it_turn_every_joint_and_leave_any_limb_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also groups without a picture, and limbs whose joint is a group's."""
+    made = template(
+        group("toy"),
+        leaf("trunk", "toy", noise(40, 40, 1), (0.0, 40.0), static=True),
+        group("arm", "toy", (40.0, 60.0), turn=25.0),
+        leaf("upper", "arm", noise(20, 20, 2), (40.0, 50.0), static=True),
+        group("pair", "toy", (20.0, 40.0), turn=30.0),
+        leaf("left", "pair", noise(20, 12, 3), (5.0, 10.0), (6.0, 18.0), turn=20.0),
+        leaf("right", "pair", noise(20, 12, 4), (25.0, 10.0), (6.0, 18.0), turn=20.0),
+        size=(80, 80),
+    )
+    calibrating = sys.modules["wherein.detect.calibration.measure"]
+    seen: list[tuple[dict[str, np.ndarray], set[str]]] = []
+
+    def noted(
+        ground: torch.Tensor, _: Template, where: dict[str, np.ndarray], hidden: set[str]
+    ) -> torch.Tensor:
+        seen.append((where, hidden))
+        return ground
+
+    monkeypatch.setattr(calibrating, "render", noted)
+    finder, rng = Finder(made, Range(0.0), {}), np.random.default_rng(5)
+    for _ in range(40):
+        calibrating._spoiled(finder, torch.zeros(3, 30, 41), rng)
+    assert set().union(*(hidden for _, hidden in seen)) == {"upper", "left", "right"}
+    for name, limit in (("arm", 25.0), ("pair", 30.0)):
+        turns = np.array([angle(where[name]) for where, _ in seen])
+        assert np.abs(turns).max() <= limit
+        assert turns.max() > 0.8 * limit and turns.min() < -0.8 * limit

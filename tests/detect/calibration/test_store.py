@@ -1,0 +1,231 @@
+"""Where calibrations are kept."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from detecting import made_up, walker
+from wherein.detect import Calibration
+from wherein.detect.calibration import keeping
+from wherein.detect.calibration.store import cached_calibrations
+from wherein.detect.fast.finder import Range
+from wherein.detect.paper.tuning import PaperCalibration
+from wherein.template import Template
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Calibration]:
+    """Every calibration that was made anew; the cache is a folder of the test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    all_made: list[Calibration] = []
+
+    def calibrate(template: Template, ranges: Range, progress: object = None) -> Calibration:
+        all_made.append(made_up(template, ranges.rotation, ranges.scale))
+        return all_made[-1]
+
+    monkeypatch.setattr(keeping, "calibrate", calibrate)
+    return all_made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    yield walker().save(tmp_path / "walker")
+
+
+def test_beside_the_template(made: list[Calibration], folder: Path, tmp_path: Path) -> None:
+    first = keeping.calibration_for(Template.load(folder), Range())
+    again = keeping.calibration_for(Template.load(folder), Range())
+    assert len(made) == 1
+    assert first == again
+    assert (folder / "calibration.json").exists()
+    assert not (tmp_path / "cache").exists()
+    assert sorted(p.name for p in folder.iterdir() if p.name.startswith(".")) == []
+
+
+def test_another_range_is_kept_beside_it(made: list[Calibration], folder: Path) -> None:
+    ranges = [Range(), Range(30.0), Range(30.0, (0.5, 2.0))]
+    for each in (*ranges, *ranges):
+        found = keeping.calibration_for(Template.load(folder), each)
+        assert (found.rotation, found.scale) == (each.rotation, each.scale)
+    assert len(made) == 3
+    assert len(json.loads((folder / "calibration.json").read_text())) == 3
+
+
+def test_a_zip_has_it_beside_itself(made: list[Calibration], tmp_path: Path) -> None:
+    archive = walker().save(tmp_path / "walker.zip")
+    for _ in range(2):
+        keeping.calibration_for(Template.load(archive), Range())
+    assert len(made) == 1
+    assert (tmp_path / "walker.calibration.json").exists()
+
+
+def test_a_folder_that_must_not_be_written_has_it_in_the_cache(
+    made: list[Calibration], folder: Path, tmp_path: Path
+) -> None:
+    folder.chmod(0o555)
+    try:
+        for _ in range(2):
+            template = Template.load(folder)
+            keeping.calibration_for(template, Range())
+    finally:
+        folder.chmod(0o755)
+    assert len(made) == 1
+    assert not (folder / "calibration.json").exists()
+    assert (tmp_path / "cache/wherein/calibrations" / f"{template.fingerprint}.json").exists()
+
+
+def test_one_in_memory_has_it_in_the_cache(made: list[Calibration]) -> None:
+    for _ in range(2):
+        keeping.calibration_for(walker(), Range())
+    assert len(made) == 1
+
+
+def test_where_nothing_can_be_written_it_is_made_each_time(
+    made: list[Calibration], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    for _ in range(2):
+        keeping.calibration_for(walker(), Range())
+    assert len(made) == 2
+
+
+def test_where_writing_fails_nothing_is_left_behind(
+    made: list[Calibration], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Path, target: Path) -> Path:
+        raise OSError("no space left on device")
+
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.setattr(Path, "replace", full)
+    keeping.calibration_for(Template.load(folder), Range())
+    cache = [tmp_path / "cache", tmp_path / "cache/wherein", cached_calibrations()]
+    assert sorted(tmp_path.rglob("*")) == sorted([*before, *cache])
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "{", "[1, 2]", "{}", "null", '[{"format": "other"}]', "\x00\xff", "[" * 100_000]
+)
+def test_a_damaged_file_is_made_anew(made: list[Calibration], folder: Path, damage: str) -> None:
+    (folder / "calibration.json").write_text(damage)
+    for _ in range(2):
+        keeping.calibration_for(Template.load(folder), Range())
+    assert len(made) == 1
+
+
+HOMES = ("walker", "arm", "wrist", "leg")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"chance": {}},
+        {"chance": {"walker": 0.3}},
+        {"chance": dict.fromkeys(HOMES, float("nan"))},
+        {"basins": {}},
+        {"basins": {key: {"turn": 0.0, "ratio": 1.1} for key in HOMES}},
+        {"basins": {key: {"turn": 8.0, "ratio": 1.0} for key in HOMES}},
+        {"threshold": float("nan")},
+        {"threshold": 2.0},
+        {"threshold": 0.0},
+        {"present": []},
+        {"clutter": []},
+        {"clutter": [float("inf")]},
+    ],
+    ids=repr,
+)
+def test_one_with_which_nothing_can_be_found_is_made_anew(
+    made: list[Calibration], folder: Path, wrong: dict[str, object]
+) -> None:
+    template = Template.load(folder)
+    record = made_up(template).model_dump(mode="json")
+    (folder / "calibration.json").write_text(json.dumps([record]))
+    keeping.calibration_for(template, Range())
+    assert not made  # as it is, it will do
+    (folder / "calibration.json").write_text(json.dumps([record | wrong]))
+    assert keeping.calibration_for(template, Range()) == made_up(template)
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize("field", ["version", "fingerprint"])
+def test_one_of_another_template_or_version_does_not_count(
+    made: list[Calibration], folder: Path, field: str
+) -> None:
+    keeping.calibration_for(Template.load(folder), Range())
+    place = folder / "calibration.json"
+    (record,) = json.loads(place.read_text())
+    place.write_text(json.dumps([record | {field: 0 if field == "version" else "0" * 32}]))
+    keeping.calibration_for(Template.load(folder), Range())
+    assert len(made) == 2
+    assert len(json.loads(place.read_text())) == 1
+
+
+def test_the_template_may_move(made: list[Calibration], folder: Path, tmp_path: Path) -> None:
+    keeping.calibration_for(Template.load(folder), Range())
+    shutil.move(folder, tmp_path / "elsewhere")
+    keeping.calibration_for(Template.load(tmp_path / "elsewhere"), Range())
+    assert len(made) == 1
+    assert os.environ["XDG_CACHE_HOME"].startswith(str(tmp_path))
+
+
+def made_up_paper(template: Template, ranges: Range, progress: object = None) -> PaperCalibration:
+    return PaperCalibration(
+        fingerprint=template.fingerprint,
+        rotation=ranges.rotation,
+        scale=ranges.scale,
+        sigma0=3.0,
+        nodes={},
+        threshold=0.4,
+        clutter=[0.0],
+        present=[1.0],
+    )
+
+
+@pytest.fixture
+def rotations(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Those for which the paper's network was calibrated."""
+    asked: list[float] = []
+
+    def calibrate_paper(template: Template, ranges: Range, progress: object = None) -> PaperCalibration:
+        asked.append(ranges.rotation)
+        return made_up_paper(template, ranges)
+
+    monkeypatch.setattr(keeping, "calibrate_paper", calibrate_paper)
+    return asked
+
+
+def test_that_of_the_papers_network_lies_in_a_file_of_its_own(
+    made: list[Calibration], rotations: list[float], folder: Path, tmp_path: Path
+) -> None:
+    archive = walker().save(tmp_path / "walker.zip")
+    for source in (folder, archive, folder, archive):
+        template = Template.load(source)
+        assert keeping.paper_calibration_for(template, Range(20.0)) == made_up_paper(template, Range(20.0))
+        keeping.calibration_for(template, Range(20.0))
+    assert rotations == [20.0, 20.0] and len(made) == 2
+    files = ["calibration.json", "calibration.paper.json"]
+    assert sorted(path.name for path in folder.glob("calibration*")) == files
+    assert sorted(path.name for path in tmp_path.glob("walker.cal*")) == [f"walker.{name}" for name in files]
+
+
+def test_beyond_its_reach_the_papers_network_is_the_same(rotations: list[float], folder: Path) -> None:
+    for rotation in (180.0, 45.0, 30.0):
+        keeping.paper_calibration_for(Template.load(folder), Range(rotation))
+    assert rotations == [30.0]
+
+
+def test_that_of_the_papers_network_in_the_cache(
+    made: list[Calibration], rotations: list[float], tmp_path: Path
+) -> None:
+    for _ in range(2):
+        keeping.paper_calibration_for(walker(), Range(20.0))
+    assert rotations == [20.0]
+    (place,) = (tmp_path / "cache/wherein/calibrations").iterdir()
+    assert place.name == f"{walker().fingerprint}.paper.json"
+    place.write_text("[{}]")
+    keeping.paper_calibration_for(walker(), Range(20.0))
+    assert len(rotations) == 2

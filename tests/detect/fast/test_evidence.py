@@ -1,0 +1,185 @@
+"""What a piece tells where something is in front of it; how many there can be; which poses are told."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from detecting import group, leaf, made_up, noise, painted, photo, template, walker
+from wherein.detect import Detector, calibrate
+from wherein.detect.calibration.backgrounds import Backgrounds
+from wherein.detect.calibration.measure import _stage
+from wherein.detect.fast.evidence import evidence
+from wherein.detect.fast.finder import Range
+from wherein.detect.fast.piece_search import EUCLIDEAN, Fitting
+from wherein.detect.fast.pieces import Pieces
+from wherein.detect.fast.score import information, likeness
+from wherein.images.motif import Motif
+from wherein.pyramid.levels import Descended, SceneLevels, descend
+from wherein.registration.plan import Stage
+from wherein.template import Template
+from wherein.template.pose import placed
+
+RIGID = Template.rigid("patch", Motif.whole(noise(90, 120, 8)))
+POSE = placed(33.0, 1.0, (150.0, 110.0), RIGID.centre)
+
+
+def judged(scene: Tensor, pose: np.ndarray = POSE) -> tuple[float, float]:
+    """ℓ of all of the motif, and of what is visible of it."""
+    fitting = Fitting.of(Pieces.of(RIGID).pieces[0])
+    levels = SceneLevels(scene)
+    found = descend(levels, fitting.levels, EUCLIDEAN, Stage(fitting.judged, 0), pose[None])
+    return float(information(found.zncc)[0]), float(evidence(levels, fitting, found)[0])
+
+
+def shown(cover: float = 0.0, turn: float = 33.0) -> Tensor:
+    """The motif on gravel, a share of it under a loud patch."""
+    root = placed(turn, 1.0, (150.0, 110.0), RIGID.centre)
+    scene, _ = painted(RIGID, root, on=photo("gravel", 300, 220))
+    if cover:
+        width, height = (np.sqrt(cover) * np.array(RIGID.size)).astype(int)
+        scene = scene.clone()
+        scene[:, 90 : 90 + height, 120 : 120 + width] = noise(height, width, 5) * 2 - 0.5
+    return scene.clamp(0, 1)
+
+
+def test_what_fits_is_told_as_it_is() -> None:
+    whole, visible = judged(shown())
+    assert whole == visible
+    assert whole > 2.5
+
+
+@pytest.mark.parametrize("cover", [0.1, 0.2, 0.3])
+def test_a_cover_takes_its_share_and_no_more(cover: float) -> None:
+    whole, visible = judged(shown(cover))
+    assert whole < 1.4
+    assert visible > 1.0
+    assert visible > 1.8 * whole
+    assert visible <= 0.75 * information(np.array(0.98)) + 1e-9
+
+
+def test_clutter_gains_little() -> None:
+    gains = []
+    for seed in range(6):
+        whole, visible = judged(
+            photo("gravel", 300, 220, seed), placed(60.0 * seed, 1, (150, 110), RIGID.centre)
+        )
+        gains.append(float(likeness(np.array(visible)) - likeness(np.array(whole))))
+    assert max(gains) < 0.25
+
+
+def test_what_is_not_there_tells_nothing() -> None:
+    fitting = Fitting.of(Pieces.of(RIGID).pieces[0])
+    none = Descended(POSE[None], np.array([-1.0]))
+    assert evidence(SceneLevels(shown()), fitting, none).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("cover", [0.0, 0.1, 0.2])
+def test_a_rigid_thing_is_found_under_a_patch(cover: float) -> None:
+    found = Detector(RIGID, calibration=made_up(RIGID, threshold=0.75), threads=1)(shown(cover))
+    assert len(found) == 1
+    corner = np.array((*RIGID.size, 1.0))
+    assert np.linalg.norm(found[0].matrix @ corner - (POSE @ corner)[:2]) < 1
+
+
+@pytest.mark.parametrize(("turn", "told"), [(0.0, 1), (12.0, 1), (24.0, 0), (-40.0, 0)])
+def test_only_rotations_that_were_asked_for_are_told(turn: float, told: int) -> None:
+    detector = Detector(RIGID, rotation=10, calibration=made_up(RIGID, rotation=10), threads=1)
+    assert len(detector(shown(turn=turn))) == told
+
+
+def test_as_many_as_there_are() -> None:
+    icon = Template.rigid("icon", Motif.whole(noise(24, 24, 3)))
+    scene = photo("coffee", 512, 384).clone()
+    places = [(x, y) for x in range(8, 480, 52) for y in range(8, 350, 58)]
+    for x, y in places:
+        scene[:, y : y + 24, x : x + 24] = noise(24, 24, 3)
+    detector = Detector(icon, rotation=0, calibration=made_up(icon, rotation=0, threshold=0.9), threads=1)
+    found = detector(scene)
+    assert len(places) > 50
+    assert len(found) == len(places)
+    corners = {(round(item.matrix[0, 2]), round(item.matrix[1, 2])) for item in found}
+    assert corners == set(places)
+    few = Detector(icon, 0, max_instances=7, calibration=made_up(icon, 0, threshold=0.9), threads=1)
+    assert len(few(scene)) == 7
+
+
+def test_scenes_have_room_for_the_template() -> None:
+    assert _stage(walker(), Range()) == (1, (512, 384))
+    large = Template.rigid("large", Motif.whole(torch.rand(3, 700, 900)))
+    factor, size = _stage(large, Range(scale=(0.5, 2.0)))
+    assert factor == 4
+    assert size == (585, 455)
+
+
+def test_small_backgrounds_are_continued() -> None:
+    small = photo("gravel", 100, 80)
+    made = Backgrounds([small], 0, (250, 130))(0)
+    assert made.shape == (3, 130, 250)
+    torch.testing.assert_close(made[:, :80, :100], small)
+    torch.testing.assert_close(made[:, :80, 100:200], small.flip(2))
+
+
+def test_a_large_template_is_calibrated_and_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, count in (("_CHANCES", 1), ("_EMPTY", 3), ("_PRESENT", 3)):
+        monkeypatch.setattr(sys.modules["wherein.detect.calibration.measure"], name, count)
+    made = template(group("r"), leaf("a", "r", noise(500, 640, 2), static=True), size=(640, 500))
+    known = calibrate(made, Range(0.0))
+    assert known.fingerprint == made.fingerprint
+    assert known.present[0] > 0.85
+    assert known.megapixels == pytest.approx(4 * 512 * 384 / 1e6)
+    scene, _ = painted(made, placed(0.0, 1.0, (420.0, 310.0), made.centre), on=photo("coffee", 600, 400))
+    assert len(Detector(made, rotation=0, calibration=known, threads=1)(scene)) == 1
+
+
+def test_a_lower_threshold_loses_nothing() -> None:
+    """A weak find by the body must not end the search by the limbs."""
+    made = walker()
+    root = placed(25.0, 1.0, (160.0, 120.0), made.centre)
+    scene, _ = painted(made, root, {"arm": 20.0}, hidden=("trunk",))
+    for threshold in (None, 0.3, 0.1, 0.05):
+        found = Detector(made, calibration=made_up(made, threshold=0.4), threshold=threshold, threads=1)(
+            scene
+        )
+        assert any(np.abs(item.parts["hand"].angle - 45.0) < 1 for item in found), threshold
+
+
+def test_one_part_that_could_turn_about_itself_is_told_as_drawn() -> None:
+    """A template with one part that somebody forgot to call static: nothing tells the root's turn."""
+    made = template(group("r"), leaf("a", "r", noise(60, 80, 2)), size=(80, 60))
+    scene, _ = painted(made, placed(50.0, 1.0, (160.0, 120.0), made.centre))
+    found = Detector(made, calibration=made_up(made), threads=1)(scene)
+    assert found[0].angle == pytest.approx(50, abs=0.5)
+    assert found[0].parts["a"].angle == pytest.approx(50, abs=0.5)
+
+
+WRONG = {
+    "rotation='90'": "rotation is '90': give the degrees",
+    "rotation=None": "rotation is None: give the degrees",
+    "scale='12'": "scale is '12': give the lowest and the highest",
+    "max_instances=1.5": "max_instances is 1.5: give a positive whole number",
+    "threads=0.5": "threads is 0.5: give a positive whole number",
+    "threshold='high'": "threshold is 'high': give a score",
+}
+
+
+def test_wrong_kinds_of_arguments_are_told_in_words() -> None:
+    """In a process of its own: here the types of arguments are checked before we see them."""
+    lines = [
+        "import torch, wherein",
+        "from wherein.images.motif import Motif",
+        "made = wherein.Template.rigid('x', Motif.whole(torch.rand(3, 30, 40)))",
+        "def told(make):",
+        "    try: make()",
+        "    except wherein.ArgumentError as error: print(error)",
+        *(f"told(lambda: wherein.Detector(made, {wrong}))" for wrong in WRONG),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True
+    )
+    said = done.stdout.splitlines()
+    assert len(said) == len(WRONG)
+    assert all(line.startswith(words) for line, words in zip(said, WRONG.values(), strict=True)), said

@@ -1,0 +1,138 @@
+"""Each pixel is evidence for one object only."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+
+from detecting import photo, walker
+from wherein.detect.fast.exclusion import Stencil, apart
+from wherein.detect.fast.finder import Finder, Judged, Range
+from wherein.detect.fast.joints import Placed
+from wherein.detect.fast.score import information, score
+from wherein.images.motif import Motif
+from wherein.pyramid.levels import SceneLevels, seen
+from wherein.template.pose import frames, placed
+
+WALKER = walker()
+HOMES = ("walker", "arm", "leg", "wrist")
+FIRST = placed(10.0, 1.0, (110.0, 90.0), WALKER.centre)
+SECOND = placed(200.0, 1.0, (300.0, 170.0), WALKER.centre)
+
+
+def judged(*roots: np.ndarray, fits: tuple[float, ...] = ()) -> tuple[Finder, Judged]:
+    """Hypotheses with all pieces at rest about their roots, every piece with the ZNCC of its hypothesis."""
+    finder = Finder(WALKER, Range(), dict.fromkeys(HOMES, 1.0))
+    every = [frames(WALKER.parts, root, {}) for root in roots]
+    zncc = np.array(fits or (0.9,) * len(roots))
+    placed_ = Placed({h: np.stack([f[h] for f in every]) for h in HOMES}, {h: zncc.copy() for h in HOMES})
+    levels = SceneLevels(photo("coffee", 420, 260))
+    told = {home: information(zncc) for home in HOMES}
+    sight = {
+        piece.home: seen(
+            levels, finder.fittings[piece.home].levels, placed_.frames[piece.home] @ piece.carrier.rest
+        )
+        for piece in finder.pieces.pieces
+    }
+    return finder, Judged(placed_, told, sight, score(told, sight, finder.weights))
+
+
+def test_two_that_are_apart_stay() -> None:
+    kept = apart(*judged(FIRST, SECOND), 0.5, None)
+    assert kept.scores.tolist() == pytest.approx([0.9, 0.9])
+    assert {round(frame[0, 2]) for frame in kept.placed.frames["walker"]} == {
+        round(FIRST[0, 2]),
+        round(SECOND[0, 2]),
+    }
+
+
+def test_the_same_again_has_no_evidence_left() -> None:
+    nudged = placed(12.0, 1.0, (112.0, 91.0), WALKER.centre)
+    kept = apart(*judged(FIRST, nudged, SECOND, fits=(0.9, 0.85, 0.8)), 0.5, None)
+    assert kept.scores.tolist() == pytest.approx([0.9, 0.8])
+    np.testing.assert_array_equal(kept.placed.frames["walker"][0], FIRST)
+
+
+def test_where_one_is_there_is_no_other_whatever_is_left_of_the_evidence() -> None:
+    """Something in front has pulled the pieces of one object apart: half of them tell of one place, the
+    others of another close by."""
+    finder, two = judged(FIRST, placed(14.0, 1.0, (114.0, 93.0), WALKER.centre))
+    for half, gone in enumerate((("walker", "wrist"), ("arm", "leg"))):
+        for home in gone:
+            two.told[home][half] = 0.0
+    two = replace(two, scores=score(two.told, two.seen, finder.weights))
+    assert two.scores.min() > 0.5
+    assert len(apart(finder, two, 0.3, None).scores) == 1
+
+
+def test_scores_are_those_without_claimed_pixels_and_in_order() -> None:
+    """A hypothesis that shares its trunk only keeps its limbs, and tells what they alone say."""
+    sharing = placed(190.0, 1.0, (86.0, 78.0), WALKER.centre)
+    finder, three = judged(FIRST, sharing, SECOND, fits=(0.95, 0.94, 0.7))
+    kept = apart(finder, three, 0.3, None)
+    assert (np.diff(kept.scores) <= 0).all()
+    claimed = [[h for h in HOMES if kept.told[h][k] == 0] for k in range(len(kept.scores))]
+    assert any(claimed), "a case in which nothing is shared tests nothing"
+    for k, total in enumerate(kept.scores):
+        told = np.array([kept.told[h][k] for h in HOMES])
+        sight = np.array([kept.seen[h][k] for h in HOMES])
+        assert total == pytest.approx(np.sqrt(1 - np.exp(-(sight * told).mean())), abs=1e-9)
+
+
+def test_threshold_and_count() -> None:
+    assert len(apart(*judged(FIRST, SECOND, fits=(0.9, 0.4)), 0.5, None).scores) == 1
+    assert len(apart(*judged(FIRST, SECOND), 0.5, 1).scores) == 1
+    assert len(apart(*judged(FIRST, SECOND), 0.95, None).scores) == 0
+
+
+def test_what_came_in_is_left_alone() -> None:
+    finder, before = judged(FIRST, FIRST)
+    apart(finder, before, 0.5, None)
+    assert all((before.told[h] == information(np.array(0.9))).all() for h in HOMES)
+
+
+def one_by_one(finder: Finder, all_of: Judged, threshold: float) -> tuple[list[int], dict[str, np.ndarray]]:
+    """Which are kept, and what is left of all: by the definition, each piece against each."""
+    stencils = {piece.home: Stencil(piece.motif) for piece in finder.pieces.pieces}
+    rest = {piece.home: piece.carrier.rest for piece in finder.pieces.pieces}
+    left, kept = {home: told.copy() for home, told in all_of.told.items()}, []
+    while True:
+        scores = score(left, all_of.seen, finder.weights)
+        scores[kept] = -1
+        first = int(scores.argmax())
+        if scores[first] < threshold:
+            return kept, left
+        kept.append(first)
+        for home, other, k in product(HOMES, HOMES, range(len(scores))):
+            if left[home][first] > 0 and k not in kept:
+                points = all_of.placed.frames[other][k] @ rest[other] @ stencils[other].points
+                covered = stencils[home].covers(all_of.placed.frames[home][first] @ rest[home], points)
+                left[other][k] = 0.0 if covered.mean() > 0.3 else left[other][k]
+
+
+def test_many_hypotheses_are_told_apart_as_by_the_definition() -> None:
+    rng = np.random.default_rng(4)
+    roots = [
+        placed(rng.uniform(-180, 180), rng.uniform(0.6, 1.4), tuple(rng.uniform(40, 380, 2)), WALKER.centre)
+        for _ in range(40)
+    ]
+    finder, before = judged(*roots, fits=tuple(rng.uniform(0.3, 0.95, 40)))
+    wanted, left = one_by_one(finder, before, 0.4)
+    kept = apart(finder, before, 0.4, None)
+    assert 3 < len(wanted) < 30
+    for home in HOMES:
+        np.testing.assert_array_equal(kept.placed.frames[home], before.placed.frames[home][wanted])
+        np.testing.assert_array_equal(kept.told[home], left[home][wanted])
+    assert any((left[home][wanted] == 0).any() for home in HOMES)
+
+
+def test_a_stencil_covers_its_mask_and_nothing_else() -> None:
+    mask = torch.zeros(20, 30)
+    mask[:, :15] = 1
+    stencil = Stencil(Motif(torch.rand(3, 20, 30), mask))
+    pose = placed(90.0, 2.0, (100.0, 100.0), (0.0, 0.0))
+    points = np.stack((pose @ (7, 10, 1), pose @ (22, 10, 1), (1e6, -1e6, 1)), 1)
+    assert stencil.covers(pose, points).tolist() == [True, False, False]
+    assert stencil.mask[stencil.points[1].astype(int), stencil.points[0].astype(int)].all()

@@ -1,0 +1,126 @@
+"""What the stages of the search are there for, each against truth."""
+
+import numpy as np
+import pytest
+from torch import Tensor
+
+from detecting import Array, group, leaf, noise, off, painted, template, walker
+from wherein.detect.fast.finder import Finder, Range
+from wherein.detect.fast.joints import TIGHT, Placed, astray, scales
+from wherein.pyramid.levels import SceneLevels
+from wherein.template import Template
+from wherein.template.pose import frames, placed
+
+WALKER = walker()
+LIMBS = template(
+    group("root"),
+    leaf("a", "root", noise(40, 50, 1), (10.0, 10.0), (4.0, 20.0)),
+    leaf("b", "root", noise(40, 50, 2), (90.0, 20.0), (4.0, 20.0)),
+    leaf("c", "root", noise(50, 40, 3), (50.0, 80.0), (20.0, 4.0)),
+    size=(150, 140),
+)
+"""Without a body."""
+
+TURNS = {"arm": 17.0, "wrist": -21.0, "leg": 9.0}
+MIDDLE = (161.3, 118.7)
+ROOT = placed(33.0, 1.0, MIDDLE, WALKER.centre)
+
+
+class Search:
+    """Stages of the search, from frames that a test chooses."""
+
+    def __init__(self, of: Template, scene: Tensor, scale: tuple[float, float] = (1.0, 1.0)) -> None:
+        self.of, self.scene = of, SceneLevels(scene)
+        self.finder = Finder(of, Range(scale=scale), {})
+        self.finder.weights = {piece.home: 1.0 for piece in self.finder.pieces.pieces}
+
+    def placed(self, chosen: dict[str, Array], fit: float) -> Placed:
+        """One hypothesis: every piece where its frame says, with the same ZNCC, and the root."""
+        homes = self.finder.weights
+        where = {home: chosen[home][None] for home in {*homes, self.of.parts.root}}
+        return Placed(where, {home: np.full(1, fit) for home in homes})
+
+    def polished(self, chosen: dict[str, Array]) -> Placed:
+        """At full size; before, nothing fitted well."""
+        return self.finder.polish(self.scene, self.finder.judge(self.scene, self.placed(chosen, 0.3))).placed
+
+    def off(self, home: str, found: Placed, truth: dict[str, Array]) -> tuple[float, float]:
+        """Pixels and degrees by which the piece of a home is off."""
+        name = next((p.carrier.name for p in self.finder.pieces.pieces if p.home == home), home)
+        return off(self.of, name, found.frames[home][0] @ self.of.parts[name].rest, truth[name])
+
+
+def moved(chosen: dict[str, Array], x: float, y: float) -> dict[str, Array]:
+    """All frames beside where they were."""
+    return {home: placed(0.0, 1.0, (x, y), (0.0, 0.0)) @ frame for home, frame in chosen.items()}
+
+
+def test_every_piece_comes_to_rest_within_a_fifth_of_a_pixel() -> None:
+    scene, where = painted(WALKER, ROOT, TURNS)
+    search = Search(WALKER, scene)
+    found = search.polished(moved(frames(WALKER.parts, ROOT, TURNS), 0.7, -0.6))
+    for home in ("walker", "arm", "wrist", "leg"):
+        pixels, degrees = search.off(home, found, where)
+        assert pixels < 0.2, home
+        assert degrees < 0.2, home
+
+
+@pytest.mark.parametrize("box", [(0, 0, 18, 60), (32, 0, 18, 60), (0, 0, 50, 20), (0, 40, 50, 20)])
+def test_what_lies_in_front_of_a_piece_does_not_pull_it_aside(box: tuple[int, int, int, int]) -> None:
+    """Even where that shows the same, three pixels further."""
+    root = placed(0.0, 1.0, MIDDLE, WALKER.centre)
+    scene, where = painted(WALKER, root, TURNS)
+    x, y = ((where["trunk"] @ (0, 0, 1))[:2] + box[:2]).astype(int)
+    width, height = box[2:]
+    scene[:, y : y + height, x : x + width] = scene[:, y - 3 : y + height - 3, x - 3 : x + width - 3].clone()
+    search = Search(WALKER, scene)
+    pixels, degrees = search.off("walker", search.polished(frames(WALKER.parts, root, TURNS)), where)
+    assert pixels < 0.2
+    assert degrees < 0.2
+
+
+def test_without_a_body_the_root_comes_to_rest_between_its_joints() -> None:
+    root, turns = placed(20.0, 1.0, MIDDLE, LIMBS.centre), {"a": 25.0, "b": -20.0, "c": 15.0}
+    scene, where = painted(LIMBS, root, turns)
+    beside = frames(LIMBS.parts, root, turns) | moved({"root": root}, 1.0, -0.9)
+    search = Search(LIMBS, scene)
+    pixels, degrees = search.off("root", search.polished(beside), where)
+    assert pixels < 0.2
+    assert degrees < 0.2
+
+
+@pytest.mark.parametrize("scale", [0.8, 1.2])
+def test_without_a_body_the_scale_is_that_of_the_limbs(scale: float) -> None:
+    """Two joints said 8 % less or more: they lie close together."""
+    scene, _ = painted(LIMBS, placed(20.0, scale, MIDDLE, LIMBS.centre), {"a": 10.0, "b": -12.0})
+    search = Search(LIMBS, scene, (0.6, 1.5))
+    guess = placed(20.0, scale * (1.08 if scale < 1 else 0.92), MIDDLE, LIMBS.centre)
+    found = search.finder.from_roots(search.scene, guess[None]).placed
+    assert scales(found.frames["root"])[0] == pytest.approx(scale, rel=0.015)
+
+
+def test_evidence_is_that_of_what_is_in_the_frame() -> None:
+    """A piece of which half is outside tells half as much, however well the other half fits."""
+    root = placed(0.0, 1.0, MIDDLE, WALKER.centre)
+    scene, where = painted(WALKER, root)
+    left = int((where["trunk"] @ (24.5, 0, 1))[0]) + 1
+    search = Search(WALKER, scene[:, :, left:].contiguous())
+    chosen = moved(frames(WALKER.parts, root, {}), -left, 0.0)
+    known = search.finder.judge(search.scene, search.placed(chosen, 0.9))
+    shares = {"walker": 0.5, "arm": 1.0, "wrist": 1.0, "leg": 0.5}
+    for home, share in shares.items():
+        assert known.seen[home][0] == pytest.approx(share, abs=0.1)
+    told = np.mean([share * known.told[home][0] for home, share in shares.items()])
+    assert known.scores[0] == pytest.approx(np.sqrt(-np.expm1(-told)), abs=0.02)
+
+
+@pytest.mark.parametrize("away", [0.0, 4.5])
+def test_a_limb_comes_to_rest_at_its_joint(away: float) -> None:
+    """A picture of the leg a few pixels beside its joint is not the leg."""
+    scene, _ = painted(WALKER, ROOT, TURNS, ("leg",))
+    scene, _ = painted(WALKER, moved({"r": ROOT}, away, 0.0)["r"], TURNS, ("trunk", "upper", "hand"), scene)
+    search = Search(WALKER, scene)
+    after = search.polished(frames(WALKER.parts, ROOT, TURNS))
+    leg = next(piece for piece in search.finder.pieces.limbs if piece.home == "leg")
+    assert astray(leg, after.frames["walker"], after.frames["leg"])[0] < TIGHT
+    assert (after.zncc["leg"][0] > 0.9) == (away == 0)

@@ -1,0 +1,164 @@
+"""Groups that turn but have no picture: their parts are found at every turn, and say which it is."""
+
+import numpy as np
+import pytest
+
+from detecting import angle, between, group, leaf, made_up, noise, off, painted, photo, template
+from wherein.detect import Detector
+from wherein.detect.fast.joint_groups import place_group
+from wherein.detect.fast.joints import Placed, turned
+from wherein.detect.fast.piece_search import Fitting
+from wherein.detect.fast.pieces import Pieces
+from wherein.pyramid.levels import SceneLevels
+from wherein.template import Template
+from wherein.template.pose import frames, placed
+
+GROUP, OWN = 30.0, 20.0
+
+
+def faced(body: bool = True) -> Template:
+    """A body (or an arm in its place), and two eyes with joints of their own on a pair that turns, 40 px from
+    the pair's joint."""
+    trunk = noise(70, 90, 1)
+    return template(
+        group("toy"),
+        leaf("trunk", "toy", trunk, (30.0, 70.0), (45.0, 60.0), turn=15.0, static=body),
+        group("pair", "toy", (75.0, 70.0), turn=GROUP),
+        leaf("left", "pair", noise(34, 24, 2), (35.0, 12.0), (12.0, 30.0), turn=OWN),
+        leaf("right", "pair", noise(34, 24, 3), (91.0, 12.0), (12.0, 30.0), turn=OWN),
+        size=(151, 141),
+    )
+
+
+@pytest.fixture(scope="module")
+def detector() -> Detector:
+    made = faced()
+    return Detector(made, calibration=made_up(made), threads=1)
+
+
+ROOT = placed(25.0, 1.0, (160.0, 122.0), faced().centre)
+
+
+def check(
+    detector: Detector, turns: dict[str, float], hidden: tuple[str, ...] = (), near: float = 1.0
+) -> None:
+    """All that is shown is found within a pixel and a degree, and the pair within a few of its own turn."""
+    made = detector.template
+    scene, where = painted(made, ROOT, turns, hidden, on=photo("coffee", 321, 243))
+    (item,) = detector(scene)
+    for name in made.parts.leaves:
+        assert item.parts[name].found == (name not in hidden), name
+        if name not in hidden:
+            assert np.less(off(made, name, item.parts[name].matrix, where[name]), 1.0).all(), name
+    assert between(item.parts["pair"].angle, angle(where["pair"])) < near
+    assert item.parts["pair"].found
+
+
+@pytest.mark.parametrize("pair", [-30.0, -22.0, -11.0, 0.0, 7.0, 15.0, 28.0, 30.0])
+@pytest.mark.parametrize("own", [(0.0, 0.0), (20.0, -20.0), (-20.0, -20.0)])
+def test_eyes_are_found_at_every_turn_of_the_pair(
+    detector: Detector, pair: float, own: tuple[float, float]
+) -> None:
+    check(detector, {"pair": pair, "left": own[0], "right": own[1]})
+
+
+@pytest.mark.parametrize("hidden", ["left", "right"])
+@pytest.mark.parametrize("pair", [-28.0, 12.0])
+def test_one_eye_says_how_the_pair_is_turned(detector: Detector, pair: float, hidden: str) -> None:
+    check(detector, {"pair": pair, "left": 15.0, "right": 15.0}, (hidden,), near=2.0)
+
+
+@pytest.mark.parametrize("pair", [-28.0, 20.0])
+def test_without_a_body(pair: float) -> None:
+    """Its joint with that of an eye fixes the root, whichever the turn of the pair."""
+    made = faced(body=False)
+    check(
+        Detector(made, calibration=made_up(made), threads=1),
+        {"pair": pair, "trunk": 8.0, "left": 15.0},
+        near=4.0,
+    )
+
+
+@pytest.mark.parametrize("hidden", [("left",), ("right",), ("trunk",)])
+def test_a_group_whose_turn_nothing_tells_is_at_rest(hidden: tuple[str, ...]) -> None:
+    """An eye and the arm, or the eyes alone: their joints fit to many turns of the pair, each with a root."""
+    made = faced(body=False)
+    turns = {"trunk": -11.0, "left": 14.0, "right": -9.0}
+    scene, _ = painted(made, ROOT, turns, hidden, on=photo("coffee", 321, 243))
+    (item,) = Detector(made, calibration=made_up(made), threads=1)(scene)
+    assert between(item.angle, angle(ROOT)) < 2
+    assert np.linalg.norm((item.matrix - ROOT[:2]) @ (*made.centre, 1.0)) < 2
+    assert between(item.parts["pair"].angle, item.angle) < 1e-6
+
+
+def nested(inner_eye: bool) -> Template:
+    """A pair in a pair; on the outer there may hang an eye."""
+    eye = (
+        (leaf("third", "outer", noise(28, 24, 4), (3.0, 22.0), (12.0, 24.0), turn=OWN),) if inner_eye else ()
+    )
+    return template(
+        group("toy"),
+        leaf("trunk", "toy", noise(70, 90, 1), (30.0, 70.0), static=True),
+        group("outer", "toy", (60.0, 72.0), turn=20.0),
+        *eye,
+        group("pair", "outer", (85.0, 55.0), turn=20.0),
+        leaf("left", "pair", noise(34, 24, 2), (55.0, 2.0), (12.0, 30.0), turn=OWN),
+        leaf("right", "pair", noise(34, 24, 3), (111.0, 12.0), (12.0, 30.0), turn=OWN),
+        size=(151, 141),
+    )
+
+
+@pytest.mark.parametrize(("outer", "pair"), [(0.0, 18.0), (18.0, -12.0), (-15.0, -20.0)])
+def test_a_group_in_a_group(outer: float, pair: float) -> None:
+    made = nested(True)
+    turns = {"outer": outer, "pair": pair, "left": 9.0, "third": -14.0}
+    check(Detector(made, calibration=made_up(made), threads=1), turns, near=3.0)
+
+
+def test_a_group_that_nothing_hangs_on_directly_is_at_rest() -> None:
+    made = nested(False)
+    check(Detector(made, calibration=made_up(made), threads=1), {"pair": 18.0, "right": -9.0}, near=2.0)
+
+
+@pytest.mark.parametrize("degrees", [-30.0, 4.0, 25.0])
+@pytest.mark.parametrize("seen", [("left",), ("right",), ("left", "right")])
+def test_the_turn_of_a_group_is_exact_where_its_pieces_are(degrees: float, seen: tuple[str, ...]) -> None:
+    pieces = Pieces.of(faced())
+    (pair,) = pieces.groups
+    true = frames(faced().parts, ROOT, {"pair": degrees, "left": 7.0, "right": -20.0})
+    them = [piece for piece in pieces.limbs if piece.home in seen]
+    found = turned(pair, ROOT[None], them, {name: true[name][None] for name in seen})
+    np.testing.assert_allclose(found[0], true["pair"], atol=1e-9)
+
+
+def test_a_piece_on_the_joint_of_its_group_turns_by_itself_as_far_as_it_may() -> None:
+    made = template(
+        group("r"),
+        group("g", "r", (20.0, 20.0), turn=30.0),
+        leaf("a", "g", noise(20, 20), (10.0, 10.0), (10.0, 10.0), turn=10.0),
+        size=(40, 40),
+    )
+    pieces = Pieces.of(made)
+    true = frames(made.parts, ROOT, {"g": 25.0, "a": 10.0})["a"]
+    found = turned(pieces.groups[0], ROOT[None], pieces.limbs, {"a": true[None]})
+    assert between(angle(found[0]), angle(true)) == pytest.approx(10.0)
+
+
+def test_an_eye_that_disagrees_is_looked_for_again() -> None:
+    """One of its kind that lies where it could be under another turn of the pair does not keep it from being
+    found: most evidence decides, here that of the better eye."""
+    made, turns = faced(), {"pair": -20.0, "left": 5.0, "right": -5.0}
+    scene, where = painted(made, ROOT, turns, on=photo("coffee", 321, 243))
+    patch = where["right"] @ (12.0, 17.0, 1.0)
+    x, y = int(patch[0]), int(patch[1])
+    scene[:, y - 4 : y + 9, x - 4 : x + 9] = 0.5  # a cover on the true one
+    other, _ = painted(made, ROOT, {"pair": 28.0, "right": -5.0}, ("trunk", "left"), on=scene)
+    pieces = Pieces.of(made)
+    fittings = [Fitting.of(piece) for piece in pieces.limbs]
+    weights = {"left": 8.0, "right": 4.0}
+    before = Placed({"toy": ROOT[None]}, {"toy": np.ones(1)})
+    found = place_group(SceneLevels(other), before, pieces.groups[0], fittings, weights)
+    true = frames(made.parts, ROOT, turns)
+    assert between(angle(found.frames["pair"][0]), angle(true["pair"])) < 2
+    assert between(angle(found.frames["right"][0]), angle(true["right"])) < 3
+    assert found.zncc["right"][0] > 0.5

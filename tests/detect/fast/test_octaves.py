@@ -1,0 +1,84 @@
+"""Scales by octaves."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from detecting import made_up, noise, painted, photo, walker
+from wherein import Detector
+from wherein.detect.fast.octaves import octaves, reduced
+from wherein.detect.fast.pieces import Pieces
+from wherein.images.motif import Motif
+from wherein.pyramid.register_pyramid import enlarge, reduce
+from wherein.template import Template
+from wherein.template.pose import placed
+
+
+@given(st.floats(0.05, 8), st.floats(1, 32))
+def test_octaves_cover_the_range_without_gaps(low: float, span: float) -> None:
+    bands = octaves(low, low * span)
+    assert bands[0][1][0] == low
+    assert bands[-1][1][1] == low * span
+    for (octave, (_, high)), (following, (begin, _)) in pairwise(bands):
+        assert following == octave + 1
+        assert begin == pytest.approx(high, rel=1e-12)
+    for octave, scales in bands:
+        assert all(0.5 * (1 - 1e-9) <= scale / 2**octave <= 2 * (1 + 1e-9) for scale in scales)
+
+
+def test_one_scale_is_one_band() -> None:
+    assert octaves(1.0, 1.0) == [(0, (1.0, 1.0))]
+    assert octaves(3.0, 3.0) == [(2, (3.0, 3.0))]
+    assert octaves(0.3, 0.3) == [(-2, (0.3, 0.3))]
+
+
+@pytest.mark.parametrize("factor", [2, 4])
+def test_a_reduced_template_lies_where_the_whole_one_does(factor: int) -> None:
+    whole, small = walker(), reduced(walker(), factor)
+    to, back = enlarge(factor), reduce(factor)
+    for name, part in whole.parts.items():
+        np.testing.assert_allclose(to @ small.parts[name].rest @ back, part.rest, atol=1e-12)
+        np.testing.assert_allclose(to @ (*small.parts[name].joint, 1), (*part.joint, 1))
+        assert (part.turn, part.static) == (small.parts[name].turn, small.parts[name].static)
+    assert [p.home for p in Pieces.of(small).pieces] == [p.home for p in Pieces.of(whole).pieces]
+
+
+@pytest.mark.parametrize("side", [1, 2, 5])
+def test_a_part_thinner_than_a_reduced_pixel_is_still_one(side: int) -> None:
+    tiny = Template.rigid("tiny", Motif.whole(torch.rand(3, side, side)))
+    for factor in (2, 4, 8):
+        motif = reduced(tiny, factor).parts["tiny"].motif
+        assert motif is not None
+        assert bool((motif.mask > 0.5).any())
+
+
+@pytest.fixture(scope="module")
+def anywhere() -> Detector:
+    motif = Template.rigid("patch", Motif.whole(noise(64, 80, 9)))
+    calibration = made_up(motif, rotation=40.0, scale=(0.25, 4.0))
+    return Detector(motif, 40, (0.25, 4), calibration=calibration, threads=1, threshold=0.9)
+
+
+@pytest.mark.parametrize("scale", [0.3, 0.71, 1.0, 1.42, 3.0])
+def test_small_and_large_objects_are_found(anywhere: Detector, scale: float) -> None:
+    on = photo("coffee", 300, 240) if scale > 2 else photo("coffee", 200, 160)
+    middle = (on.shape[2] / 2, on.shape[1] / 2)
+    truth = placed(-20.0, scale, middle, anywhere.template.centre)
+    scene, _ = painted(anywhere.template, truth, on=on)
+    (found,) = anywhere(scene)
+    corners = np.array(((0, 79, 0, 79), (0, 0, 63, 63), (1, 1, 1, 1)))
+    assert np.abs((found.matrix - truth[:2]) @ corners).max() < max(0.25, 0.25 * scale)
+    assert found.scale == pytest.approx(scale, rel=0.02)
+
+
+def test_nothing_shrinks_to_a_speck() -> None:
+    """A motif of a few pixels fits on the shading between two; it must not be told as found at 1/16."""
+    tiny = Template.rigid("tiny", Motif.whole(noise(9, 9, 1)))
+    calibration = made_up(tiny, scale=(0.5, 2.0))
+    detector = Detector(tiny, scale=(0.5, 2), calibration=calibration, threads=1, threshold=0.3)
+    for item in detector(photo("chelsea", 120, 90)):
+        assert 0.5 / 1.5 <= item.scale <= 2 * 1.5

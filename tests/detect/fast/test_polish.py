@@ -1,0 +1,95 @@
+"""The last stage: blur, covers and joints; and what hangs on something hidden."""
+
+import numpy as np
+import pytest
+
+from detecting import made_up, off, painted, photo, walker
+from wherein.detect import Detector
+from wherein.detect.fast.joint_hidden import place_beyond
+from wherein.detect.fast.joints import Placed, place, turn_towards
+from wherein.detect.fast.piece_search import Fitting
+from wherein.detect.fast.pieces import Pieces
+from wherein.detect.fast.polish import _summit, limb_at_rest
+from wherein.images.gaussian import blur
+from wherein.pyramid.levels import SceneLevels
+from wherein.template.pose import frames, placed, rotation, rotations
+
+ROOT = placed(40.0, 1.0, (160.0, 120.0), walker().centre)
+TURNS = {"arm": 20.0, "wrist": -33.0, "leg": 12.0}
+
+
+def test_the_summit_of_a_parabola_is_exact() -> None:
+    at = np.array((-1.0, 0.0, 1.0))
+    tops = np.array((-0.7, 0.0, 0.31, 1.2))
+    np.testing.assert_allclose(_summit(5 - 2 * (at - tops[:, None]) ** 2), tops, atol=1e-12)
+
+
+def test_where_there_is_no_summit_the_highest_is_next() -> None:
+    np.testing.assert_array_equal(_summit(np.array([[1.0, 2.0, 4.0], [3.0, 1.0, 2.0]])), [1.0, -1.0])
+
+
+def test_many_rotations_are_each_a_rotation() -> None:
+    degrees = np.array([[0.0, 10.0, -90.0], [180.0, 33.0, 359.0]])
+    many = rotations(degrees, (3.0, -7.0))
+    for index in np.ndindex(2, 3):
+        np.testing.assert_allclose(many[index], rotation(float(degrees[index]), (3.0, -7.0)), atol=1e-15)
+    np.testing.assert_allclose(many @ (3.0, -7.0, 1.0), np.broadcast_to((3.0, -7.0, 1.0), (2, 3, 3)))
+
+
+@pytest.mark.parametrize("sigma", [1.0, 1.5, 2.0])
+def test_a_blurred_limb_keeps_to_its_joint(sigma: float) -> None:
+    made = walker()
+    scene, where = painted(made, ROOT, TURNS)
+    piece = next(p for p in Pieces.of(made).limbs if p.home == "wrist")
+    fitting, true = Fitting.of(piece), frames(made.parts, ROOT, TURNS)
+    near = (true["wrist"] @ rotation(2.5, piece.joint))[None]
+    near[:, :2, 2] += 0.8
+    found = limb_at_rest(SceneLevels(blur(scene, sigma)), fitting, true["arm"][None], near @ fitting.rest)
+    pixels, degrees = off(made, "hand", found.poses[0], where["hand"])
+    assert pixels < 0.25
+    assert degrees < 0.4
+
+
+def test_a_joint_that_is_wrong_does_not_bind() -> None:
+    """The template's joints may be drawn badly: the picture says more than they do."""
+    made = walker()
+    scene, where = painted(made, ROOT, TURNS)
+    piece = next(p for p in Pieces.of(made).limbs if p.home == "wrist")
+    fitting, true = Fitting.of(piece), frames(made.parts, ROOT, TURNS)
+    parents = true["arm"][None].copy()
+    parents[:, :2, 2] += (2.0, -1.5)
+    noisy = (scene + 0.12 * (photo("gravel", 320, 240) - 0.5)).clamp(0, 1)
+    found = limb_at_rest(SceneLevels(noisy), fitting, parents, (true["wrist"] @ fitting.rest)[None])
+    assert off(made, "hand", found.poses[0], where["hand"])[0] < 0.3
+
+
+def test_a_turn_towards_a_point_brings_it_there() -> None:
+    made = walker()
+    arm = next(p for p in Pieces.of(made).limbs if p.home == "arm")
+    wrist = next(p for p in Pieces.of(made).limbs if p.home == "wrist")
+    true = frames(made.parts, ROOT, TURNS)
+    turned = turn_towards(arm, ROOT[None], true["wrist"][None], wrist.joint)
+    np.testing.assert_allclose(ROOT @ rotations(turned, arm.joint), true["arm"][None], atol=1e-9)
+
+
+@pytest.mark.parametrize("arm", [-35.0, 0.0, 28.0])
+def test_a_hand_is_found_beyond_a_hidden_arm(arm: float) -> None:
+    made, turns = walker(), {**TURNS, "arm": arm}
+    scene, where = painted(made, ROOT, turns, hidden=("upper",))
+    found = Detector(made, calibration=made_up(made), threads=1)(scene)
+    assert len(found) == 1
+    assert not found[0].parts["upper"].found
+    assert found[0].parts["hand"].found
+    pixels, degrees = off(made, "hand", found[0].parts["hand"].matrix, where["hand"])
+    assert pixels < 1
+    assert degrees < 1
+
+
+def test_nothing_is_made_of_a_hand_that_is_not_there() -> None:
+    made = walker()
+    scene, _ = painted(made, ROOT, TURNS, hidden=("upper", "hand"))
+    fittings = {piece.home: Fitting.of(piece) for piece in Pieces.of(made).limbs}
+    before = Placed({"walker": ROOT[None]}, {"walker": np.ones(1)})
+    before = place(SceneLevels(scene), place(SceneLevels(scene), before, fittings["arm"]), fittings["wrist"])
+    after = place_beyond(SceneLevels(scene), before, fittings["wrist"], fittings["arm"])
+    assert after.zncc["wrist"][0] < 0.75

@@ -1,0 +1,61 @@
+"""The score: evidence adds up, and means the ZNCC that all pieces would have to have."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wherein.detect.fast.score import BEST, information, likeness, score, weight
+
+share = st.floats(0, 1)
+zncc = st.floats(-1, 1)
+WEIGHTS = {"body": 2.5, "arm": 1.0, "leg": 0.3}
+
+
+def one(fits: dict[str, float], seen: dict[str, float] | None = None) -> float:
+    seen = seen or dict.fromkeys(WEIGHTS, 1.0)
+    told = {home: information(np.array((rho,))) for home, rho in fits.items()}
+    return float(score(told, {home: np.array((part,)) for home, part in seen.items()}, WEIGHTS)[0])
+
+
+@given(st.floats(0, BEST))
+def test_equals_the_zncc_that_all_pieces_have(rho: float) -> None:
+    assert one(dict.fromkeys(WEIGHTS, rho)) == pytest.approx(rho, abs=1e-9)
+
+
+@given(st.tuples(zncc, zncc, zncc), st.tuples(share, share, share), st.sampled_from(sorted(WEIGHTS)), share)
+def test_a_better_fit_and_more_in_sight_are_never_less_sure(
+    fits: tuple[float, ...], seen: tuple[float, ...], which: str, more: float
+) -> None:
+    fit, sight = dict(zip(WEIGHTS, fits, strict=True)), dict(zip(WEIGHTS, seen, strict=True))
+    here = one(fit, sight)
+    assert 0 <= here < 1
+    assert one(fit | {which: fit[which] + more * (1 - fit[which])}, sight) >= here - 1e-12
+    assert one(fit, sight | {which: sight[which] + more * (1 - sight[which])}) >= here - 1e-12
+
+
+@given(zncc)
+def test_a_piece_out_of_frame_adds_nothing(rho: float) -> None:
+    without = one({"body": 0.8, "arm": -1.0, "leg": 0.7})
+    assert one({"body": 0.8, "arm": rho, "leg": 0.7}, {"body": 1.0, "arm": 0.0, "leg": 1.0}) == without
+    assert without < one({"body": 0.8, "arm": 0.8, "leg": 0.7})
+
+
+def test_hypotheses_are_scored_one_by_one() -> None:
+    fits = {"body": np.array((0.9, 0.1)), "arm": np.array((0.2, 0.3)), "leg": np.array((-1.0, 0.5))}
+    both = score({k: information(v) for k, v in fits.items()}, {k: np.ones(2) for k in fits}, WEIGHTS)
+    for k in range(2):
+        assert both[k] == one({home: values[k] for home, values in fits.items()})
+
+
+def test_weights_fall_with_chance_and_stay_finite() -> None:
+    found = [weight(chance) for chance in (-1.0, 0.0, 0.1, 0.3, 0.6, 0.9, 1.0)]
+    assert np.isfinite(found).all()
+    assert (np.diff(found) <= 0).all()
+    assert information(np.array(0.3)) * weight(0.3) == pytest.approx(1)
+    assert information(np.array((-0.5, 0.0, 1.0))).tolist() == [0, 0, information(np.array(BEST))]
+
+
+@given(st.floats(0, BEST))
+def test_likeness_undoes_information(rho: float) -> None:
+    assert float(likeness(information(np.array(rho)))) == pytest.approx(rho, abs=1e-9)

@@ -1,0 +1,67 @@
+"""A badge: a plate, partly covered by a flap that turns, small enough to be calibrated in a test."""
+
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+from detecting import group, leaf, noise, template
+from wherein.detect.calibration.backgrounds import Backgrounds
+from wherein.detect.fast.finder import Range
+from wherein.detect.paper.tuning import PaperCalibration, calibrate_paper, rehearsal
+from wherein.detect.paper.tuning.rehearsal import Rehearsal, rehearse, scene_size
+from wherein.template import Part, Template
+
+ROTATION = 12.0
+
+
+def part(name: str, seed: int, at: tuple[float, float], pivot: tuple[float, float]) -> Part:
+    return leaf(name, "badge", noise(19, 23, seed), at, pivot, turn=20.0)
+
+
+@pytest.fixture(scope="session")
+def badge() -> Template:
+    return template(
+        group("badge", pivot=(19.0, 14.0)),
+        part("plate", 1, (2.0, 4.0), (4.0, 9.0)),
+        part("flap", 2, (17.0, 8.0), (18.0, 10.0)),
+        size=(43, 31),
+    )
+
+
+@pytest.fixture(scope="session")
+def twins() -> Template:
+    """Two parts with the same picture."""
+    return template(
+        group("badge", pivot=(26.0, 14.0)),
+        part("left", 1, (2.0, 4.0), (4.0, 9.0)),
+        part("right", 1, (28.0, 5.0), (18.0, 10.0)),
+        size=(53, 31),
+    )
+
+
+@pytest.fixture(scope="session")
+def quick() -> Iterator[None]:
+    """Few, small scenes."""
+    with pytest.MonkeyPatch.context() as patch:
+        calibrating = sys.modules["wherein.detect.paper.tuning.measure_network"]
+        patch.setattr(calibrating, "_REHEARSALS", 4)
+        patch.setattr(rehearsal, "MARGIN", 20)
+        yield
+
+
+@pytest.fixture(scope="session")
+def rehearsals(twins: Template, quick: None) -> list[Rehearsal]:
+    """Scenes with the twins."""
+    scenes = Backgrounds((), 7, scene_size(twins))
+    return rehearse(twins, ROTATION, scenes, 3, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="session")
+def calibrated(badge: Template, quick: None) -> PaperCalibration:
+    threads = torch.get_num_threads()
+    made = calibrate_paper(badge, Range(ROTATION))
+    assert torch.get_num_threads() == threads
+    return made

@@ -1,0 +1,421 @@
+"""The C path against its reference: same costs, steps and fits; and a loader that never fails loudly."""
+
+import math
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+import wherein
+from wherein import native
+from wherein.errors import ArgumentError
+from wherein.formulations import CorrelationObjective, Variables
+from wherein.formulations import motif_side as motif_sides
+from wherein.formulations.motif_side import motif_side
+from wherein.images.motif import Motif
+from wherein.images.pool import pool
+from wherein.motion import MOTIONS, Affine, motion_named
+from wherein.native import library as build
+from wherein.pyramid.alignment import align
+from wherein.solve import Damping, Status, gauss_newton
+from wherein.warp import Surface
+
+compiled = pytest.mark.skipif(not native.available(), reason=f"no native library: {native.reason()}")
+
+
+def test_where_there_is_a_compiler_there_is_a_library() -> None:
+    """So that C that does not compile cannot hide behind the plain path."""
+    if shutil.which("cc") and os.environ.get("WHEREIN_NATIVE", "1") != "0":
+        assert native.available(), native.reason()
+
+
+_SHIFT = torch.tensor([[1.0, 0, 31.3], [0, 1, 21.6], [0, 0, 1]])
+
+
+def _noise(channels, height, width, seed):
+    """Smooth noise in [0, 1]."""
+    rng = torch.Generator().manual_seed(seed)
+    coarse = torch.rand(1, channels, height // 4 + 3, width // 4 + 3, generator=rng)
+    fine = F.interpolate(coarse, size=(height, width), mode="bicubic", align_corners=True)[0]
+    return (fine + 0.05 * torch.rand(channels, height, width, generator=rng)).clamp(0, 1)
+
+
+def _motif(scene, matrix=_SHIFT, height=31, width=37):
+    """What the scene shows at a pose, in an ellipse with a soft edge."""
+    y, x = torch.meshgrid(torch.arange(float(height)), torch.arange(float(width)), indexing="ij")
+    at = torch.stack((x, y, torch.ones_like(x)), -1) @ matrix.mT
+    pixels = Surface(scene)(at[..., :2] / at[..., 2:]).movedim(-1, 0)
+    away = ((x / (width - 1) * 2 - 1) ** 2 + (y / (height - 1) * 2 - 1) ** 2).sqrt()
+    return Motif(0.7 * pixels.clamp(0, 1) + 0.1, ((1.05 - away) * 8).clamp(0, 1))
+
+
+def _objective(motion, channels=3, limit=None, dtype=torch.float32, scene=None, robust=False):
+    scene = _noise(channels, 83, 101, 1) if scene is None else scene
+    if robust:
+        scene = scene.clone()
+        scene[:, 21:36, 31:57] = _noise(channels, 15, 26, 8)
+    motif = _motif(_noise(channels, 83, 101, 1))
+    motif = Motif(motif.pixels.to(dtype), motif.mask.to(dtype))
+    return CorrelationObjective(Surface(scene.to(dtype)), motif, motion_named(motion), limit, robust)
+
+
+def _starts():
+    """Near; turned; partly outside, to four sides; outside; not a number; in perspective; far outside."""
+    poses = _SHIFT.repeat(10, 1, 1)
+    poses[0, :2, 2] += torch.tensor((1.2, -0.8))
+    c, s = math.cos(0.12), math.sin(0.12)
+    poses[1, :2, :2] = torch.tensor(((c, -s), (s, c)))
+    poses[2, 0, 2] = -9.3
+    poses[3, 1, 2] = -7.9
+    poses[4, :2, 2] = torch.tensor((78.7, 60.2))
+    poses[5, 0, 2] = -24.4
+    poses[6, 0, 2] = 400.0
+    poses[7, 0, 2] = math.nan
+    poses[8, 2, :2] = torch.tensor((1e-3, -5e-4))
+    poses[9, 0, 2] = 1e30
+    return poses
+
+
+def _corners(objective, at):
+    """Where the motif's corners lie, (B, 4, 2)."""
+    corners = torch.tensor(((0.0, 0, 1), (36, 0, 1), (0, 30, 1), (36, 30, 1)), dtype=torch.float64)
+    moved = corners @ objective.matrix(at).double().mT
+    return moved[..., :2] / moved[..., 2:]
+
+
+ROBUST = pytest.mark.parametrize("robust", [False, True], ids=["all alike", "robust"])
+
+
+@compiled
+@ROBUST
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+@pytest.mark.parametrize("motion", MOTIONS)
+def test_one_evaluation_and_one_step_are_those_of_the_reference(motion, channels, robust):
+    ours = _objective(motion, channels, robust=robust)
+    exact = _objective(motion, channels, dtype=torch.float64, robust=robust)
+    at = ours.at(_starts())
+    looked = align(ours, at, 0)
+    expected = exact.linearise(Variables(at.pose.double())).cost
+    seen = torch.isfinite(expected)
+    assert seen.tolist() == [True] * 6 + [False, False, True, False]
+    assert torch.equal(torch.isfinite(looked.cost), seen)
+    torch.testing.assert_close(looked.cost[seen].double(), expected[seen], atol=3e-6, rtol=1e-5)
+    assert torch.equal(looked.variables.pose.nan_to_num(), at.pose.nan_to_num())
+    ended = [Status.OUTSIDE, Status.DIVERGED, Status.STEP_LIMIT, Status.OUTSIDE]
+    assert list(looked.status) == [Status.STEP_LIMIT] * 6 + ended
+    assert align(exact, Variables(at.pose.double()), 0).status == looked.status
+
+    stepped = align(ours, at, 1, Damping(1e-2), 0.0)
+    reference = gauss_newton(exact, Variables(at.pose.double()), 1, Damping(1e-2), 0.0)
+    assert torch.equal(stepped.steps, reference.steps)
+    assert torch.equal(stepped.looks, reference.looks)
+    assert stepped.steps.sum() > 3
+    moved = _corners(ours, stepped.variables) - _corners(exact, reference.variables)
+    assert moved[seen].abs().max() < 5e-4
+    assert stepped.status == reference.status
+
+
+@compiled
+@ROBUST
+@pytest.mark.parametrize("limit", [None, 150])
+@pytest.mark.parametrize("motion", MOTIONS)
+def test_fits_end_where_the_reference_ends(motion, limit, robust):
+    ours = _objective(motion, limit=limit, robust=robust)
+    exact = _objective(motion, limit=limit, dtype=torch.float64, robust=robust)
+    at = ours.at(_starts()[:4])
+    found = align(ours, at, 30, Damping(1e-3), 1e-3)
+    reference = gauss_newton(exact, Variables(at.pose.double()), 30, Damping(1e-3), 1e-3)
+    arrived = reference.cost < 0.02
+    assert arrived[0]
+    assert (_corners(ours, found.variables) - _corners(exact, reference.variables))[
+        arrived
+    ].abs().max() < 2e-3
+    torch.testing.assert_close(found.cost[arrived].double(), reference.cost[arrived], atol=1e-5, rtol=1e-3)
+    for index in arrived.nonzero().flatten().tolist():
+        assert found.status[index] == reference.status[index] == Status.CONVERGED
+
+
+@compiled
+@pytest.mark.parametrize("motion", MOTIONS)
+@pytest.mark.parametrize("limit", [None, 200])
+def test_the_motifs_side_is_that_of_the_reference(motion, limit):
+    motif = _motif(_noise(3, 83, 101, 1))
+    exact = motif_side(Motif(motif.pixels.double(), motif.mask.double()), motion_named(motion), limit)
+    ours = motif_side(motif, motion_named(motion), limit)
+    for name in ("centre", "radius", "unit", "points", "known"):
+        ours_part, part = getattr(ours, name), getattr(exact, name)
+        torch.testing.assert_close(ours_part.double(), part, atol=2e-5, rtol=1e-5)
+
+
+@compiled
+def test_a_thin_motif_that_fills_no_reduced_pixel_still_has_a_side(monkeypatch):
+    mask = torch.zeros(40, 40)
+    mask[::5] = mask[:, ::5] = 1
+    motif = Motif(_noise(3, 40, 40, 5), mask).pooled(4)
+    assert float(motif.mask.max()) < 0.5
+    ours = motif_side(motif, Affine())
+    _turn_off(monkeypatch)
+    reference = motif_side(motif, Affine())
+    torch.testing.assert_close(ours.points, reference.points)
+    torch.testing.assert_close(ours.known, reference.known, atol=1e-4, rtol=1e-4)
+
+
+@compiled
+@pytest.mark.parametrize("factor", [2, 3, 4, 8])
+def test_pooling_is_that_of_the_reference(factor):
+    picture = _noise(3, 53, 61, 2)
+    expected = F.avg_pool2d(picture, factor)
+    torch.testing.assert_close(pool(picture, factor), expected)
+    part = _noise(3, 60, 70, 2)[:, 3:56, 5:66]
+    torch.testing.assert_close(pool(part, factor), F.avg_pool2d(part, factor))
+
+
+@compiled
+@pytest.mark.parametrize("level", [0.0, 0.3, 1.0])
+def test_a_scene_without_texture_has_no_cost_in_either(level, monkeypatch):
+    scene = torch.full((3, 83, 101), level)
+    objective = _objective("affine", scene=scene)
+    at = objective.at(_starts()[:2])
+    found = align(objective, at, 4)
+    assert found.cost.isinf().all()
+    assert found.status == gauss_newton(objective, at, 4).status == (Status.FLAT,) * 2
+    assert objective.linearise(at).cost.isinf().all()
+    picture = np.full((83, 101, 3), level)
+    motif = _motif(_noise(3, 83, 101, 1))
+    statuses = [str(wherein.register(picture, motif.pixels, "euclidean").status)]
+    _turn_off(monkeypatch)
+    statuses.append(str(wherein.register(picture, motif.pixels, "euclidean").status))
+    assert statuses == ["no texture", "no texture"]
+
+
+@compiled
+@ROBUST
+def test_a_batch_has_the_bits_of_its_items_on_any_number_of_threads(robust):
+    objective = _objective("affine", robust=robust)
+    at = objective.at(_starts())
+    whole = align(objective, at, 5)
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1 if threads > 1 else 2)
+        again = align(_objective("affine", robust=robust), at, 5)
+    finally:
+        torch.set_num_threads(threads)
+    assert torch.equal(whole.variables.pose.nan_to_num(), again.variables.pose.nan_to_num())
+    for index in range(len(at.pose)):
+        one = align(objective, Variables(at.pose[index : index + 1]), 5)
+        assert torch.equal(one.variables.pose[0].nan_to_num(), whole.variables.pose[index].nan_to_num())
+        assert torch.equal(one.cost[0], whole.cost[index])
+        assert (one.steps[0], one.looks[0]) == (whole.steps[index], whole.looks[index])
+
+
+@ROBUST
+@pytest.mark.parametrize("motion", MOTIONS)
+def test_the_reference_too_gives_a_batch_what_it_gives_its_items(motion, robust):
+    """Also where a descent has little to go by, and rounding would decide where it ends."""
+    objective = _objective(motion, robust=robust)
+    at = objective.at(_starts())
+    whole = gauss_newton(objective, at, 20, Damping(1e-3))
+    for index in range(len(at.pose)):
+        one = gauss_newton(objective, Variables(at.pose[index : index + 1]), 20, Damping(1e-3))
+        pose, expected = one.variables.pose[0].nan_to_num(), whole.variables.pose[index].nan_to_num()
+        torch.testing.assert_close(pose, expected, rtol=1e-6, atol=1e-6)
+        assert (one.steps[0], one.status[0]) == (whole.steps[index], whole.status[index])
+
+
+def test_c_and_python_know_the_same_names_and_numbers() -> None:
+    """What is handed over by its place, and what both have to know before anything is handed over."""
+    source = {path.name: path.read_text() for path in build.SOURCES}
+    (fields,) = re.findall(r"typedef struct \{([^}]*)\} Rules;", source["problem.h"])
+    assert tuple(re.findall(r"\w+(?=[,;])", fields)) == native.Rules._fields
+    (names,) = re.findall(r"enum \{ (CONVERGED[^}]*) \}", source["problem.h"])
+    assert names.split(", ") == [status.name for status in Status]
+    assert f"enum {{ CHANNELS = {native.CHANNELS}, SIZE = 8" in source["problem.h"]
+    assert max(motion.size for motion in MOTIONS.values()) == 8
+    limits = (motif_sides.PURE, motif_sides.HALF, motif_sides.SHARE)
+    assert "pure = {}f, half = {}f, share = {}f".format(*limits) in source["motif.c"]
+
+
+@compiled
+def test_a_view_of_a_scene_is_as_good_as_a_copy_and_nothing_is_written_to():
+    large = _noise(3, 120, 140, 3)
+    large[:, 20:103, 20:121] = _noise(3, 83, 101, 1)
+    before, part = large.clone(), large[:, 20:103, 20:121]
+    view, copy = _objective("affine", scene=part), _objective("affine", scene=part.clone())
+    turned = _objective("affine", scene=part.mT.contiguous().mT)
+    at = view.at(_starts()[:4])
+    kept = at.pose.clone()
+    fits = [align(objective, at, 5) for objective in (view, copy, turned)]
+    assert torch.equal(fits[0].variables.pose, fits[1].variables.pose)
+    assert torch.equal(fits[0].variables.pose, fits[2].variables.pose)
+    assert torch.equal(large, before)
+    assert torch.equal(at.pose, kept)
+
+
+@compiled
+def test_what_c_does_not_know_goes_the_plain_way(monkeypatch):
+    class Mine(Affine):
+        pass
+
+    monkeypatch.setattr(native, "_call", lambda *_: pytest.fail("C was called"))
+    surface, motif = Surface(_noise(3, 83, 101, 1).double()), _motif(_noise(3, 83, 101, 1))
+    double = Motif(motif.pixels.double(), motif.mask.double())
+    align(CorrelationObjective(surface, double, Affine()), Variables(_SHIFT[None].double()), 1)
+    single = Surface(_noise(3, 83, 101, 1))
+    align(CorrelationObjective(single, motif, Mine()), Variables(_SHIFT[None]), 1)
+    learned = Motif(motif.pixels.clone().requires_grad_(), motif.mask)
+    found = align(CorrelationObjective(single, learned, Affine()), Variables(_SHIFT[None]), 1)
+    assert found.cost.requires_grad
+
+
+@compiled
+@pytest.mark.parametrize("motion", MOTIONS)
+def test_register_finds_the_same_with_and_without(motion, monkeypatch):
+    scene = _noise(3, 131, 173, 4)
+    matrix = torch.tensor([[1.0, 0, 60.4], [0, 1, 41.7], [0, 0, 1]])
+    motif = _motif(scene, matrix, 53, 57)
+    start = [[1, 0, 58.0], [0, 1, 43.0]]
+    fast = wherein.register(scene, motif.pixels, motion, motif.mask, start)
+    _turn_off(monkeypatch)
+    plain = wherein.register(scene, motif.pixels, motion, motif.mask, start)
+    assert str(fast.status) == str(plain.status) == "converged"
+    np.testing.assert_allclose(fast.matrix[:2, 2], plain.matrix[:2, 2], atol=5e-3)
+    np.testing.assert_allclose(fast.matrix[:2, 2], matrix[:2, 2], atol=0.02)
+    assert fast.zncc > 0.999
+
+
+# ---- the loader --------------------------------------------------------------------------------------------
+
+
+def _turn_off(monkeypatch):
+    monkeypatch.setattr(native, "_loaded", lambda: (None, "turned off by a test"))
+
+
+@pytest.fixture
+def fresh(monkeypatch, tmp_path):
+    """A cache that is empty, and no setting from outside."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("WHEREIN_NATIVE", raising=False)
+    monkeypatch.delenv("CC", raising=False)
+    return tmp_path
+
+
+def _script(path, text):
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o700)
+    return str(path)
+
+
+def _elsewhere():
+    """Load the library in another process, which has none of it in memory yet."""
+    code = (
+        "import importlib.util as u; "
+        f"s = u.spec_from_file_location('build', {build.__file__!r}); m = u.module_from_spec(s); "
+        "s.loader.exec_module(m); print(m.load().wherein_align is not None)"
+    )
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+
+
+def _result(process):
+    return process.communicate(timeout=60)[0].strip()
+
+
+def test_without_a_compiler_register_goes_the_plain_way(fresh, monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    native._loaded.cache_clear()
+    try:
+        assert not native.available()
+        assert native.reason() == "no C compiler: looked for no-such-compiler"
+        scene = _noise(3, 61, 73, 4)
+        found = wherein.register(scene, scene[:, 20:45, 22:51], "translation", start=[[1, 0, 23], [0, 1, 19]])
+        np.testing.assert_allclose(found.matrix[:, 2], (22, 20), atol=0.02)
+    finally:
+        native._loaded.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("exit 1", "exit status 1"),
+        ('test "$1" = --version && exit 0; echo out of order >&2; exit 1', "failed: out of order"),
+        ('for last; do :; done; test "$1" = --version && exit 0; exit 0', "failed: it said nothing"),
+        (
+            'test "$1" = --version && exit 0; while test "$1" != -o; do shift; done; echo rubbish > "$2"',
+            "OSError",
+        ),
+    ],
+    ids=["no version", "fails", "writes nothing", "writes rubbish"],
+)
+def test_a_broken_compiler_is_a_reason(fresh, monkeypatch, text, words):
+    monkeypatch.setenv("CC", _script(fresh / "cc", text))
+    with pytest.raises(build.UnavailableError, match=words):
+        build.load()
+    left = [path for path in (fresh / "cache").rglob("*") if path.is_file()]
+    assert not [path for path in left if path.name.startswith(".")]  # but for rubbish that is whole
+    assert len(left) <= 1
+
+
+def test_a_compiler_that_hangs_is_given_up(fresh, monkeypatch):
+    monkeypatch.setenv("CC", _script(fresh / "cc", 'test "$1" = --version && exit 0; exec sleep 20'))
+    monkeypatch.setattr(build, "_SECONDS", 0.3)
+    with pytest.raises(build.UnavailableError, match="timed out"):
+        build.load()
+
+
+def test_it_can_be_turned_off(fresh, monkeypatch):
+    monkeypatch.setenv("WHEREIN_NATIVE", "0")
+    with pytest.raises(build.UnavailableError, match="turned off by WHEREIN_NATIVE=0"):
+        build.load()
+    assert not (fresh / "cache").exists()
+
+
+@compiled
+def test_the_library_is_kept_in_a_private_folder_and_made_once(fresh, monkeypatch):
+    folder = build.cache_folder()
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+    build.load()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    (library,) = folder.iterdir()
+    monkeypatch.setattr(build, "_compile", lambda *_: pytest.fail("compiled again"))
+    build.load()
+    assert list(folder.iterdir()) == [library]
+
+
+@compiled
+def test_a_damaged_library_is_made_anew(fresh):
+    assert _result(_elsewhere()) == b"True"
+    (library,) = build.cache_folder().iterdir()
+    library.write_bytes(b"cut short")
+    assert _result(_elsewhere()) == b"True"
+    assert library.stat().st_size > 1000
+
+
+@compiled
+def test_without_a_place_to_keep_it_it_is_compiled_for_the_process(fresh):
+    (fresh / "cache").write_text("a file where the folder would be")
+    assert callable(build.load().wherein_align)
+
+
+@compiled
+def test_two_processes_may_come_at_once(fresh):
+    both = [_elsewhere(), _elsewhere()]
+    assert [_result(process) for process in both] == [b"True", b"True"]
+    assert len(list(build.cache_folder().iterdir())) == 1
+
+
+def test_scene_and_motif_must_agree_before_c_reads_them() -> None:
+    with pytest.raises(ArgumentError, match="same channels, but came 3 and 1"):
+        CorrelationObjective(Surface(torch.rand(3, 40, 40)), Motif.whole(torch.rand(1, 12, 12)), Affine())
+    for limit in (0, -3):
+        with pytest.raises(ArgumentError, match=f"a number of pixels or None, but came as {limit}"):
+            motif_side(Motif.whole(torch.rand(3, 12, 12)), Affine(), limit)
+    side = motif_side(Motif.whole(torch.rand(3, 12, 12)), motion_named("translation"))
+    with pytest.raises(ArgumentError, match="made for 2 parameters, but affine has 6"):
+        CorrelationObjective(Surface(torch.rand(3, 40, 40)), side, Affine())

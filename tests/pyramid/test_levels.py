@@ -1,0 +1,115 @@
+"""Descents on one scale: home from nearby, each pose by itself, and nothing where nothing can be seen."""
+
+import numpy as np
+import pytest
+import torch
+
+from detecting import noise, photo
+from wherein.images.motif import Motif
+from wherein.images.paint import paint
+from wherein.motion import motion_named
+from wherein.pyramid.levels import MotifLevels, SceneLevels, descend, seen
+from wherein.registration.plan import Stage
+from wherein.template.pose import placed
+
+EUCLIDEAN, SIMILARITY = motion_named("euclidean"), motion_named("similarity")
+MIDDLE = (24.5, 19.5)
+
+
+def known(scale: float = 1.0) -> tuple[SceneLevels, MotifLevels, np.ndarray]:
+    motif = Motif.whole(noise(40, 50, 6))
+    truth = placed(25.0, scale, (90.3, 61.7), MIDDLE)
+    scene = paint(photo("coffee", 180, 130), motif, torch.from_numpy(truth))
+    return SceneLevels(scene), MotifLevels(motif), truth
+
+
+@pytest.mark.parametrize("factor", [1, 2, 4])
+def test_home_from_nearby_on_every_scale(factor: int) -> None:
+    scene, motif, truth = known()
+    start = placed(25.0 + 4, 1.0, (90.3 + factor, 61.7 - factor / 2), MIDDLE)
+    ended = descend(scene, motif, EUCLIDEAN, Stage(factor, 15), start[None])
+    assert np.abs((ended.poses[0] - truth) @ (0, 0, 1)).max() < 0.15 * factor
+    assert np.abs((ended.poses[0] - truth) @ (49, 39, 1)).max() < 0.15 * factor
+    assert ended.zncc[0] > 0.9
+
+
+def test_a_similarity_finds_the_scale_and_a_euclidean_keeps_it() -> None:
+    scene, motif, _ = known(1.08)
+    start = placed(25.0, 1.0, (90.3, 61.7), MIDDLE)[None]
+    free = descend(scene, motif, SIMILARITY, Stage(1, 20), start)
+    rigid = descend(scene, motif, EUCLIDEAN, Stage(1, 20), start)
+    assert np.linalg.det(free.poses[0]) ** 0.5 == pytest.approx(1.08, abs=2e-3)
+    assert np.linalg.det(rigid.poses[0]) ** 0.5 == pytest.approx(1, abs=1e-5)
+    assert free.zncc[0] > rigid.zncc[0]
+
+
+def test_each_pose_by_itself_and_the_starts_are_left_alone() -> None:
+    scene, motif, truth = known()
+    starts = np.stack([truth @ placed(k, 1.0, (k / 3, -k / 4), (0.0, 0.0)) for k in range(-3, 4)])
+    before = starts.copy()
+    together = descend(scene, motif, EUCLIDEAN, Stage(2, 6), starts)
+    alone = [descend(scene, motif, EUCLIDEAN, Stage(2, 6), start[None]) for start in starts]
+    np.testing.assert_array_equal(together.poses, np.concatenate([one.poses for one in alone]))
+    np.testing.assert_array_equal(together.zncc, np.concatenate([one.zncc for one in alone]))
+    np.testing.assert_array_equal(starts, before)
+
+
+def test_no_steps_only_look() -> None:
+    scene, motif, truth = known()
+    looked = descend(scene, motif, EUCLIDEAN, Stage(1, 0), truth[None])
+    np.testing.assert_allclose(looked.poses[0], truth, atol=1e-5)
+    assert looked.zncc[0] > 0.99
+
+
+def test_outside_and_flat_have_no_correlation() -> None:
+    scene, motif, _ = known()
+    outside = placed(0.0, 1.0, (900.0, 60.0), MIDDLE)[None]
+    assert descend(scene, motif, EUCLIDEAN, Stage(1, 5), outside).zncc.tolist() == [-1]
+    flat = SceneLevels(torch.full((3, 130, 180), 0.5))
+    assert descend(flat, motif, EUCLIDEAN, Stage(1, 5), outside).zncc.tolist() == [-1]
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 40), (3, 3), (7, 7)])
+def test_scenes_of_which_no_pixel_is_left(size: tuple[int, int]) -> None:
+    """C once read beyond them."""
+    _, motif, truth = known()
+    tiny = SceneLevels(torch.rand(3, *size))
+    for factor in (1, 2, 4, 8):
+        ended = descend(tiny, motif, EUCLIDEAN, Stage(factor, 5), truth[None])
+        assert ended.zncc.tolist() == [-1]
+        np.testing.assert_allclose(ended.poses[0], truth, atol=1e-4)
+
+
+def test_nothing_in_nothing_out() -> None:
+    scene, motif, _ = known()
+    ended = descend(scene, motif, EUCLIDEAN, Stage(2, 5), np.zeros((0, 3, 3)))
+    assert ended.poses.shape == (0, 3, 3)
+    assert ended.zncc.shape == (0,)
+
+
+def test_what_is_covered_pulls_a_robust_descent_less() -> None:
+    _, motif, truth = known()
+    picture = paint(photo("coffee", 180, 130), motif.motif, torch.from_numpy(truth))
+    picture[:, 45:64, 60:95] = photo("rocket", 35, 19, 3)
+    scene, start = SceneLevels(picture), placed(27.0, 1.0, (91.5, 60.7), MIDDLE)[None]
+    errors = []
+    for robust in (False, True):
+        ended = descend(scene, motif, EUCLIDEAN, Stage(1, 25), start, robust=robust)
+        errors.append(np.abs((ended.poses[0] - truth) @ (*MIDDLE, 1)).max())
+    assert errors[1] < 0.1
+    assert errors[1] < errors[0]
+
+
+def test_the_share_that_is_seen() -> None:
+    scene, motif, _ = known()
+    at = [(90.0, 60.0), (0.0, 60.0), (0.0, 0.0), (-100.0, 0.0)]
+    shares = seen(scene, motif, np.stack([placed(0.0, 1.0, spot, MIDDLE) for spot in at]))
+    np.testing.assert_allclose(shares, (1, 0.5, 0.25, 0), atol=0.03)
+
+
+def test_levels_are_made_once_and_hold_their_centres() -> None:
+    scene, motif, _ = known()
+    assert scene.surface(4) is scene.surface(4)
+    assert motif.side(2, EUCLIDEAN, 100) is motif.side(2, EUCLIDEAN, 100)
+    assert (scene.surface(4).width, scene.surface(4).height) == (45, 32)
+    assert motif.reduced(4).mask.shape == (10, 13)
