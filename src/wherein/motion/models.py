@@ -37,6 +37,12 @@ class Motion(ABC):
     name: ClassVar[str]
     size: ClassVar[int]
     """P: how many parameters it has."""
+    rotates: ClassVar[bool] = False
+    """Whether it turns the motif."""
+    scales: ClassVar[bool] = False
+    """Whether it changes the motif's size."""
+    shears: ClassVar[bool] = False
+    """Whether it changes the motif's proportions."""
     linear: ClassVar[bool] = True
     """Whether the matrix is linear in the parameters, so that the projection onto it is the proximal map."""
     projective: ClassVar[bool] = False
@@ -58,10 +64,6 @@ class Motion(ABC):
     @abstractmethod
     def params(self, matrix: Matrix) -> Params:
         """The parameters of a matrix of this family; of any other, those of its nearest relative."""
-
-    def compose(self, outer: Params, inner: Params) -> Params:
-        """The parameters of M(outer) · M(inner)."""
-        return self.params(self.matrix(outer) @ self.matrix(inner))
 
     def inverse(self, params: Params) -> Params:
         """The parameters of M(params)⁻¹."""
@@ -93,6 +95,7 @@ class Euclidean(Motion):
     """x ↦ R(θ) x + b; parameters (θ in radians, b_x, b_y)."""
 
     name, size, linear = "euclidean", 3, False
+    rotates = True
 
     def matrix(self, params: Params) -> Matrix:  # noqa: D102
         return homogeneous(rotation(params[..., 0]), params[..., 1:])
@@ -113,6 +116,7 @@ class Similarity(Motion):
     """x ↦ e^λ R(θ) x + b; parameters (θ in radians, λ = log of the scale, b_x, b_y)."""
 
     name, size, linear = "similarity", 4, False
+    rotates = scales = True
 
     def matrix(self, params: Params) -> Matrix:  # noqa: D102
         scale = params[..., 1].exp()[..., None, None]
@@ -136,6 +140,7 @@ class Affine(Motion):
     """x ↦ A x + b; parameters (A_xx − 1, A_xy, A_yx, A_yy − 1, b_x, b_y), the paper's basis."""
 
     name, size = "affine", 6
+    rotates = scales = shears = True
 
     def matrix(self, params: Params) -> Matrix:  # noqa: D102
         eye = torch.eye(2, dtype=params.dtype, device=params.device)
@@ -157,6 +162,7 @@ class Homography(Motion):
     """x ↦ H x / (H x)_3 with H_33 = 1; parameters: those of `Affine`, then the perspective (h_x, h_y)."""
 
     name, size, linear, projective = "homography", 8, False, True
+    rotates = scales = shears = True
 
     _affine: ClassVar[Affine] = Affine()
 

@@ -14,9 +14,6 @@ from wherein.solve import Damping, Status
 _GOOD = 0.05
 """A cost, 1 − ZNCC, below which a fit is taken for right without trying others."""
 
-_UNCERTAIN = 4
-"""From this many parameters on, directions can stay undetermined at a coarse scale."""
-
 _PROBES, _DROPS = 3, (0.25, 0.8, 1.6)
 """Along how many directions to probe, and how far: to where 1 − ZNCC² should have risen by that much."""
 
@@ -81,8 +78,11 @@ class Descent:
         return self._through(replace(stage, steps=0, keep=1), Candidates.at(poses, steps))
 
     def probe(self, stage: Stage, found: Candidates) -> Candidates:
-        """Once more from neighbours of the best pose, in the directions in which it is least certain."""
-        if found.good or self.pyramid.motion.size < _UNCERTAIN:
+        """Once more from neighbours of the best pose, in the directions in which it is least certain.
+
+        Shifts and turns are certain at every scale of the picture; sizes and proportions need not be.
+        """
+        if found.good or not self.pyramid.motion.scales:
             return found
         level = self.pyramid.level(stage, found.poses, self.robust)
         at = level.enter(found.poses[:1])
@@ -115,7 +115,7 @@ def fit(descend: Descent, start: Poses, plan: Plan, everywhere: bool) -> Candida
     first = Candidates.at(start[None])
     best = descend.probe(plan.judge, descend(plan.alone, first))
     pyramid = descend.pyramid
-    for search in plan.searches_for(pyramid.motion.size, everywhere):
+    for search in plan.searches_for(pyramid.motion, everywhere):
         if best.good:
             break
         if search.anywhere:

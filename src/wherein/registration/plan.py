@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from wherein.motion.models import Motion
+
 MOST = 2**18
 """Pixels that are compared at most, the strongest: more make a pose no better, only later and larger."""
 
@@ -82,18 +84,17 @@ class Plan:
         Stage(1, 60, tolerance=1e-4),
     )
 
-    def searches_for(self, parameters: int, everywhere: bool) -> tuple[Search, ...]:
-        """Those for a motion with that many parameters: of fewer than four, none changes the motif's size.
+    def searches_for(self, motion: Motion, everywhere: bool) -> tuple[Search, ...]:
+        """Those for a motion: none changes the motif's size where the motion does not.
 
         Arguments:
-            parameters: of the motion.
+            motion: how the motif may move.
             everywhere: whether nobody has said where to begin.
         """
         return tuple(
             search
             for search in self.searches
-            if (search.size == 1.0 or parameters >= 4)
-            and not (search.near if everywhere else search.anywhere)
+            if (search.size == 1.0 or motion.scales) and not (search.near if everywhere else search.anywhere)
         )
 
     @property

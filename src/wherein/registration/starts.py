@@ -35,8 +35,11 @@ def around(motion: Motion, motif: Motif, search: Search, everywhere: bool) -> ND
         search: how dense, how far.
         everywhere: whether to try every rotation, and not only those near by.
     """
-    size = motion.size if search.shapes else min(motion.size, 3)
-    linear = search.size * _linear(size, search.turns, 360.0 if everywhere else _NEAR)
+    turned = _rotations(
+        _angles(search.turns, 360.0 if everywhere else _NEAR) if motion.rotates else np.zeros(1)
+    )
+    shapes = _shapes(motion) if search.shapes else np.eye(2)[None]
+    linear = search.size * (turned[:, None] @ shapes).reshape(-1, 2, 2)
     places = np.arange(-search.shifts, search.shifts + 1) * search.spacing
     shifts = np.array([(x, y) for y in places for x in places])
     centre = np.array(((motif.width - 1) / 2, (motif.height - 1) / 2))
@@ -53,9 +56,9 @@ def anywhere(pyramid: Pyramid, scale: int) -> NDArray[np.float64]:
         pyramid: the scene and the motif.
         scale: at which to look.
     """
-    motif, parameters = pyramid.motif, pyramid.motion.size
+    motif, motion = pyramid.motif, pyramid.motion
     looks = Looks.over(
-        180.0 if parameters > 2 else 0.0, _TURN, _SIZES if parameters >= 4 else (1.0, 1.0), _RATIO
+        180.0 if motion.rotates else 0.0, _TURN, _SIZES if motion.scales else (1.0, 1.0), _RATIO
     )
     kernels = Kernels.of(Motif(motif.pixels.cpu(), motif.mask.cpu()), scale, looks, limit=_POINTS)
     corner, scene = pyramid.middle(scale, _WORK / sum(map(len, kernels.offsets)))
@@ -69,21 +72,21 @@ def anywhere(pyramid: Pyramid, scale: int) -> NDArray[np.float64]:
     return poses
 
 
-@cache
-def _linear(size: int, turns: float, sector: float) -> NDArray[np.float64]:
-    """Rotations `turns` degrees apart over a sector around 0, each with every shape that `size` allows.
+def _angles(apart: float, sector: float) -> NDArray[np.float64]:
+    """Degrees over a sector around 0. The basin's half-width is about 10° at the coarsest scale."""
+    return np.arange(apart / 2 - sector / 2, sector / 2, apart)
 
-    The basin's half-width is about 10° at the coarsest scale.
-    """
-    angles = np.arange(turns / 2 - sector / 2, sector / 2, turns) if size > 2 else np.zeros(1)
+
+@cache
+def _shapes(motion: Motion) -> NDArray[np.float64]:
+    """Sizes and stretches (N, 2, 2) that a motion allows, the motif's own first."""
     shapes = [np.eye(2)]
-    if size >= 4:
+    if motion.scales:
         shapes += [scale * np.eye(2) for scale in _SCALES]
-    if size >= 6:
+    if motion.shears:
         axes = _rotations(np.array((0.0, 45.0, 90.0, 135.0)))
         shapes += list(axes @ np.diag((_STRETCH, 1 / _STRETCH)) @ axes.transpose(0, 2, 1))
-    linear: NDArray[np.float64] = _rotations(angles)[:, None] @ np.stack(shapes)
-    return linear.reshape(-1, 2, 2)
+    return np.stack(shapes)
 
 
 def _rotations(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
