@@ -45,7 +45,7 @@ class Detector:
         threads: for the first look at a scene; torch's number by default. The result does not depend on it.
         progress: is told how far a calibration is.
         method: "fast", or "paper" for the network as the paper has it (algorithm 1): far slower, at one scale
-            only, and not for every rotation. `wherein.detect.paper.network.PaperNetwork` is it, to be trained.
+            only, and not for every rotation. `wherein.detect.paper.network.PaperNetwork` can be trained.
 
     Attributes:
         calibration: what was measured for the method "fast"; None for the other.

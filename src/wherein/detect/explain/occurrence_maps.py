@@ -1,7 +1,7 @@
 """Occurrence maps: how well the template's leading piece fits at every place of a scene, at first sight.
 
-The first look of the detector (`wherein.pyramid.screen`) correlates the body, or the leading limbs where there
-is no body, with a reduced scene at rotations and scales a basin apart. What it sees is told here as a map,
+The first look of the detector (`wherein.pyramid.screen`) correlates the body, or the leading limbs where
+there is no body, with a reduced scene at rotations and scales a basin apart. What it sees is told here as a map,
 
     O(x, y) = max over rotations and scales of the ZNCC with the piece's centre at (x, y),
 
