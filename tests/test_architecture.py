@@ -88,7 +88,7 @@ def module_of(name: str) -> str:
         ("from wherein.motion import field as fields", "motion.field"),
         ("from wherein.motion import rotation", "motion"),
         ("from wherein.images.load import Picture", "images.load"),
-        ("import wherein.solve.result", "solve.result"),
+        ("import wherein.solve.solution", "solve.result"),
         ("import wherein", "registration.register"),
         ("def late():\n    from wherein.cli import work", "cli.work"),
         ("import whereinelse, torch.nn", ""),

@@ -4,12 +4,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wherein.detect import Calibration, Detection, Detections, Detector, Tracker
+    from wherein.detect.calibration.model import Calibration
+    from wherein.detect.detector import Detector
+    from wherein.detect.result import Detection, Detections
+    from wherein.detect.tracker import Tracker
     from wherein.errors import ArgumentError, MissingError, PictureError, TemplateError, WhereinError
     from wherein.registration.certainty import certainty
     from wherein.registration.register import Registration, register
-    from wherein.solve import Status
-    from wherein.template import Template
+    from wherein.solve.solution import Status
+    from wherein.template.bundle import Template
 
 __version__ = "0.1.0"
 

@@ -11,13 +11,13 @@ from torch import Tensor
 from wherein.cli.output import SOME_UNREADABLE
 from wherein.cli.scenes import given
 from wherein.cli.work import UnreadableError, read
-from wherein.detect import Calibration, calibrate
 from wherein.detect.calibration.keeping import keep, kept
-from wherein.detect.calibration.measure import MOST, SIZE, Progress
+from wherein.detect.calibration.measure import MOST, SIZE, Progress, calibrate
+from wherein.detect.calibration.model import Calibration
 from wherein.detect.fast.finder import Range
 from wherein.errors import ArgumentError
 from wherein.report.markup import rarity
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 _SCORES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Of which it is told how often they come by chance."""

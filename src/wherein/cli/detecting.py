@@ -12,11 +12,11 @@ from wherein.cli.scenes import Given
 from wherein.cli.targets import Outputs
 from wherein.cli.work import UnreadableError, read
 from wherein.cli.writers import Writers, writers
-from wherein.detect import Detector
+from wherein.detect.detector import Detector
 from wherein.detect.fast.score import not_above
 from wherein.errors import TemplateError
 from wherein.report.stopwatch import SEARCH, Stopwatch
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 
 @dataclass

@@ -10,11 +10,11 @@ from typing import IO, Any
 
 from wherein.cli.options import Format
 from wherein.cli.places import writing
-from wherein.detect import Detections
+from wherein.detect.result import Detections
 from wherein.formats.coco_writer import Coco
 from wherein.formats.csv_table import COLUMNS, csv_text, rows
 from wherein.formats.labelme_writer import labelme
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.whole import whole
 
 Add = Callable[[Path, Detections], None]

@@ -12,8 +12,8 @@ from wherein.drawing.registrations import draw_registration
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
 from wherein.images.paint import paint
-from wherein.motion import rotation
 from wherein.motion.field import lattice
+from wherein.motion.models import rotation
 
 
 def registered_cat(target: Path, seed: int) -> str:

@@ -11,11 +11,12 @@ from wherein.cli.work import save
 from wherein.demo import ROBOT
 from wherein.demo.errors import missed, nearest
 from wherein.demo.scene import SCALE, Shown, Truth, photograph, stage
-from wherein.detect import Detection, Detections, Detector
+from wherein.detect.detector import Detector
+from wherein.detect.result import Detection, Detections
 from wherein.drawing.registrations import to_image
 from wherein.errors import require
 from wherein.report.page import page
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 FILES = {
     "the scene": "scene.png",

@@ -12,7 +12,8 @@ from wherein.cli.work import UnreadableError, save
 from wherein.errors import ArgumentError, PictureError, TemplateError, require
 from wherein.images.load import Picture, load_picture
 from wherein.making import Annotated, Finding, Outline, annotations
-from wherein.template import Template, Tree
+from wherein.template.bundle import Template
+from wherein.template.tree import Tree
 
 
 @dataclass(frozen=True)

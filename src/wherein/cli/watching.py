@@ -9,7 +9,7 @@ from typing import Any
 
 from wherein.cli.places import writing
 from wherein.cli.work import UnreadableError
-from wherein.detect import Detector
+from wherein.detect.detector import Detector
 from wherein.errors import MissingError, PictureError
 from wherein.video.names import camera
 from wherein.video.reading import Video, opened

@@ -11,10 +11,11 @@ from wherein.cli.places import writing
 from wherein.cli.scenes import Given
 from wherein.cli.targets import Outputs
 from wherein.cli.work import save
-from wherein.detect import Detections, Detector
+from wherein.detect.detector import Detector
+from wherein.detect.result import Detections
 from wherein.report.page import Page, page
 from wherein.report.stopwatch import Stopwatch
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 T = TypeVar("T")
 

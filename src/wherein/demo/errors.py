@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.demo.scene import Truth
-from wherein.detect import Detection
-from wherein.template import Template
+from wherein.detect.result import Detection
+from wherein.template.bundle import Template
 
 
 @dataclass(frozen=True)

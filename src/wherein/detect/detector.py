@@ -24,7 +24,7 @@ from wherein.detect.paper.tuning.paper_model import PaperCalibration
 from wherein.detect.result import SCENE, Detections
 from wherein.errors import ArgumentError, require
 from wherein.images.load import Source, load_picture
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.threads import one_thread
 
 _LONGEST = 100_000

@@ -22,7 +22,7 @@ from wherein.detect.paper.instances import PaperDetection, PaperDetector
 from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.result import Detection
 from wherein.pyramid.register_pyramid import Poses
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 METHODS = ("fast", "paper")
 

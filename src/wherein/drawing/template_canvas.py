@@ -10,7 +10,7 @@ from PIL import Image, ImageChops, ImageDraw, ImageFilter
 from wherein.drawing.palette import Color
 from wherein.images.motif import Motif
 from wherein.making.measures import extent
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 INK: Color = (20, 20, 20)
 PAPER: Color = (255, 255, 255)

@@ -8,7 +8,8 @@ from wherein.drawing.palette import Color, colors
 from wherein.drawing.template_canvas import INK, PAPER, cutout, on_squares, plate
 from wherein.drawing.text import legible
 from wherein.making.finding import Finding, Severity
-from wherein.template import Template, Tree
+from wherein.template.bundle import Template
+from wherein.template.tree import Tree
 
 Font = ImageFont.ImageFont | ImageFont.FreeTypeFont
 

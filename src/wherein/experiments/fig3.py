@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from wherein.detect import Detector
+from wherein.detect.detector import Detector
 from wherein.detect.paper.instances import PaperDetector, PaperPart
 from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.nodes import Hyperparameters, Node
@@ -32,7 +32,7 @@ from wherein.experiments.turning import (
     within,
 )
 from wherein.motion.field import lattice, transform
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.template.render import render
 from wherein.warp import warp
 

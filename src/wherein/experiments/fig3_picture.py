@@ -10,7 +10,7 @@ from wherein.experiments import plots
 from wherein.experiments.data import Subject
 from wherein.experiments.experiment import Json, Outcome
 from wherein.experiments.turning import Turned
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,12 +16,14 @@ from wherein import theory
 from wherein.experiments import Name, plots
 from wherein.experiments.data import Subject
 from wherein.experiments.experiment import Experiment, Json, Outcome, Piece, Results, brief, generator
-from wherein.formulations import MotionObjective, Spikes, Variables
+from wherein.formulations.motion_objective import MotionObjective
+from wherein.formulations.objective import Variables
+from wherein.formulations.spikes import Spikes
 from wherein.images.gaussian import gaussian_spots
 from wherein.images.motif import Motif
-from wherein.motion import Affine, rotation
 from wherein.motion.field import lattice, transform
-from wherein.solve import Step, proximal_step
+from wherein.motion.models import Affine, rotation
+from wherein.solve.proximal import Step, proximal_step
 from wherein.warp import Surface
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from wherein.experiments.fig5_picture import draw
 from wherein.experiments.judge import Judge
 from wherein.experiments.multiscale import Schedule, descend
 from wherein.experiments.scenes import Observation, as_tensor, observe, shifted
-from wherein.motion import motion_named
+from wherein.motion.models import motion_named
 from wherein.pyramid.register_pyramid import Pyramid
 from wherein.registration.fit import Descent, fit
 from wherein.registration.plan import coarse_to_fine

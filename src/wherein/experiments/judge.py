@@ -3,9 +3,9 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from wherein.formulations import CorrelationObjective
+from wherein.formulations.correlation import CorrelationObjective
 from wherein.images.motif import Motif
-from wherein.motion import Translation
+from wherein.motion.models import Translation
 from wherein.pyramid.alignment import align
 from wherein.warp import Surface
 

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from wherein.errors import require
 from wherein.formulations import lighting
+from wherein.formulations.objective import Evaluation
 from wherein.formulations.robust import LeastSquares, Loss, Robust, weigh
 from wherein.images.gaussian import Sigma, gaussian_1d, separable
 from wherein.images.motif import Motif
@@ -50,19 +51,6 @@ class Tally:
     def operations(self) -> float:
         """Both together: what the paper calls convolution-like operations."""
         return self.interpolations + self.convolutions
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """A cost at a point and what a solver wants to know of its neighbourhood; B items side by side."""
-
-    cost: Float[Tensor, "B"]
-    gradient: Float[Tensor, "B ..."]
-    flat: Bool[Tensor, "B"]
-    """Nothing of the scene's texture, or of the motif's, enters the cost: no pose is better than another."""
-    hessian: Float[Tensor, "B P P"] | None = None
-    background: Float[Tensor, "B C h w"] | None = None
-    """The gradient in the background model, where the formulation has one."""
 
 
 def taps_of(sigma: Sigma, taps: Taps | None, like: Tensor) -> Taps:

@@ -19,9 +19,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from wherein.errors import require
-from wherein.formulations.base import Evaluation
 from wherein.formulations.motif_side import MotifSide, motif_side
-from wherein.formulations.objective import Objective, Variables
+from wherein.formulations.objective import Evaluation, Objective, Variables
 from wherein.formulations.robust import Robust
 from wherein.images.motif import Motif
 from wherein.motion import field as fields

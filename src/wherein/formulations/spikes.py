@@ -9,7 +9,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.errors import require
-from wherein.formulations.base import Evaluation, Formulation
+from wherein.formulations.base import Formulation
+from wherein.formulations.objective import Evaluation
 from wherein.formulations.robust import LeastSquares, Loss, Robust, weigh
 from wherein.images.gaussian import (
     Sigma,

@@ -13,7 +13,7 @@ from wherein.detect.calibration.measure import SIZE
 from wherein.detect.fast.pieces import LEAST_VISIBLE, Piece, Pieces, uncovered
 from wherein.making.finding import Finding, Severity
 from wherein.making.measures import area, contrast, off_joint, sliding, thickness
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 PROBLEM, WARNING, NOTE = Severity.PROBLEM, Severity.WARNING, Severity.NOTE
 

@@ -18,7 +18,8 @@ from wherein.images.load import Picture, Source, load_picture
 from wherein.images.motif import Motif
 from wherein.making.arranging import arranged, heights
 from wherein.making.masking import Box, drawn
-from wherein.template import Part, Template, Tree
+from wherein.template.bundle import Template
+from wherein.template.tree import Part, Tree
 
 
 def cut(

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from wherein.images.motif import Motif
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.template.tree import Point
 
 _DIRECTIONS = 8

@@ -17,7 +17,7 @@ typedef struct {
     double total, gram[COLUMNS][COLUMNS], sums[CHANNELS][COLUMNS];
 } Weighed;
 
-/* Status of solve/result.py. */
+/* Status of solve/solution.py. */
 enum { CONVERGED, STEP_LIMIT, DIVERGED, OUTSIDE, FLAT };
 
 /* Without a number the cost is infinite, and `why` one of the above. */

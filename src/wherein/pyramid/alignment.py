@@ -4,10 +4,12 @@ import torch
 from torch import Tensor
 
 from wherein import native
-from wherein.formulations import CorrelationObjective, Variables, correlation, robust
-from wherein.motion import STANDARD
+from wherein.formulations import correlation, robust
+from wherein.formulations.correlation import CorrelationObjective
+from wherein.formulations.objective import Variables
+from wherein.motion.models import STANDARD
 from wherein.solve.gauss_newton import Damping, gauss_newton
-from wherein.solve.result import Solution, Status, statuses
+from wherein.solve.solution import Solution, Status, statuses
 from wherein.warp import KEYS
 
 _STATUS = {int(status): status for status in Status}

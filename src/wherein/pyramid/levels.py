@@ -8,15 +8,15 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.formulations import CorrelationObjective
+from wherein.formulations.correlation import CorrelationObjective
 from wherein.formulations.motif_side import MotifSide, motif_side
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
-from wherein.motion import Motion
+from wherein.motion.models import Motion
 from wherein.pyramid.alignment import align
 from wherein.pyramid.register_pyramid import Level, Poses
 from wherein.registration.plan import Stage
-from wherein.solve import Damping
+from wherein.solve.gauss_newton import Damping
 from wherein.warp import Surface
 
 

@@ -10,11 +10,13 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.formulations import CorrelationObjective, Tally, Variables
+from wherein.formulations.base import Tally
+from wherein.formulations.correlation import CorrelationObjective
 from wherein.formulations.motif_side import MotifSide, motif_side
+from wherein.formulations.objective import Variables
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
-from wherein.motion import Motion
+from wherein.motion.models import Motion
 from wherein.registration.plan import MOST, Stage
 from wherein.warp import Surface
 

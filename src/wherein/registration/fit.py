@@ -9,7 +9,8 @@ from wherein.pyramid.alignment import align
 from wherein.pyramid.register_pyramid import Level, Poses, Pyramid
 from wherein.registration.plan import Plan, Stage
 from wherein.registration.starts import anywhere, around
-from wherein.solve import Damping, Status
+from wherein.solve.gauss_newton import Damping
+from wherein.solve.solution import Status
 
 _GOOD = 0.05
 """A cost, 1 − ZNCC, below which a fit is taken for right without trying others."""

@@ -14,11 +14,11 @@ from wherein.errors import ArgumentError, require
 from wherein.formulations.correlation import LEAST_VARIANCE
 from wherein.images.load import Source, load_picture
 from wherein.images.motif import Motif, load_motif
-from wherein.motion import Motion, motion_named
+from wherein.motion.models import Motion, motion_named
 from wherein.pyramid.register_pyramid import Pyramid
 from wherein.registration.fit import Candidates, Descent, fit
 from wherein.registration.plan import MOST, coarse_to_fine
-from wherein.solve import Status
+from wherein.solve.solution import Status
 
 _LEAST_SEEN = 0.25
 """Of the motif's support: with less of it inside the scene, the objective has no number."""

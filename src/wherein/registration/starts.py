@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from wherein.images.motif import Motif
-from wherein.motion import Motion, rotation
+from wherein.motion.models import Motion, rotation
 from wherein.pyramid.register_pyramid import Pyramid
 from wherein.pyramid.screen import Kernels, Looks, peaks, screen
 from wherein.registration.plan import Search

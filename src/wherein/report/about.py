@@ -6,9 +6,11 @@ import numpy as np
 import torch
 from PIL import Image
 
-from wherein.detect import Calibration, Detector
+from wherein.detect.calibration.model import Calibration
+from wherein.detect.detector import Detector
 from wherein.report.markup import cutout, number, rarity, text
-from wherein.template import Template, Tree
+from wherein.template.bundle import Template
+from wherein.template.tree import Tree
 
 
 def about_template(template: Template) -> str:

@@ -2,9 +2,9 @@
 
 import math
 
-from wherein.detect import Detection
 from wherein.detect.explain.convergence import Kept, Leg, Way, Ways
 from wherein.detect.fast.score import BEST
+from wherein.detect.result import Detection
 from wherein.report.markup import number, text
 from wherein.report.parts import PageParts
 

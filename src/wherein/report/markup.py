@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from wherein.detect import Calibration
+from wherein.detect.calibration.model import Calibration
 
 LARGEST = 1600
 """Pixels of the longer side of a picture in a page; what is larger is reduced."""

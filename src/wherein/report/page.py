@@ -15,7 +15,8 @@ from importlib import resources
 from pathlib import Path
 from typing import IO
 
-from wherein.detect import Detections, Detector
+from wherein.detect.detector import Detector
+from wherein.detect.result import Detections
 from wherein.report import fits, times
 from wherein.report.about import about_search, about_template
 from wherein.report.markup import number, text
@@ -23,7 +24,7 @@ from wherein.report.parts import PageParts
 from wherein.report.scene import SceneWriter
 from wherein.report.stage import rules
 from wherein.report.stopwatch import SEARCH, Stopwatch
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.whole import whole
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from wherein.drawing.palette import colors
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 _GREY = "#b0b0b0"
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect import Calibration, Detection, Detections, PartFound
+from wherein.detect.calibration.model import Calibration
 from wherein.detect.explain.convergence import Ways
 from wherein.detect.fast.score import not_above
+from wherein.detect.result import Detection, Detections, PartFound
 from wherein.report.fits import fits
 from wherein.report.markup import matrix, number, pair, rarity, text
 from wherein.report.parts import PageParts

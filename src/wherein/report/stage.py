@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect import Detection, Detections, PartFound
+from wherein.detect.result import Detection, Detections, PartFound
 from wherein.drawing.heat import heat, scale
 from wherein.drawing.registrations import to_image
 from wherein.report.markup import cutout, number, photograph, text

@@ -2,7 +2,7 @@
 
 from wherein.solve.gauss_newton import Damping, gauss_newton
 from wherein.solve.proximal import Step, proximal_gradient, proximal_step
-from wherein.solve.result import Solution, Status
+from wherein.solve.solution import Solution, Status
 from wherein.solve.unroll import GaussNewtonLayers, ProximalLayers, Unrolled, UnrolledStage, Unrolling
 
 __all__ = [

@@ -7,9 +7,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.errors import require
-from wherein.formulations import Objective, Variables
-from wherein.formulations.base import Evaluation
-from wherein.solve.result import Solution, statuses
+from wherein.formulations.objective import Evaluation, Objective, Variables
+from wherein.solve.solution import Solution, statuses
 
 
 @dataclass(frozen=True)

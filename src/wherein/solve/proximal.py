@@ -8,8 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.errors import require
-from wherein.formulations import Evaluation, Objective, Variables
-from wherein.solve.result import Solution, statuses
+from wherein.formulations.objective import Evaluation, Objective, Variables
+from wherein.solve.solution import Solution, statuses
 
 
 @dataclass(frozen=True)

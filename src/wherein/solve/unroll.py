@@ -13,21 +13,18 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from wherein.errors import require
-from wherein.formulations import (
-    CostSmoothed,
-    Formulation,
-    MotionObjective,
-    Objective,
-    Settings,
-    Spikes,
-    Variables,
-)
+from wherein.formulations import Settings
+from wherein.formulations.base import Formulation
+from wherein.formulations.cost_smoothed import CostSmoothed
+from wherein.formulations.motion_objective import MotionObjective
+from wherein.formulations.objective import Objective, Variables
+from wherein.formulations.spikes import Spikes
 from wherein.images.gaussian import gaussian_1d, value_of
 from wherein.images.motif import Motif
-from wherein.motion import Motion
+from wherein.motion.models import Motion
 from wherein.solve.gauss_newton import Damping, gauss_newton
 from wherein.solve.proximal import Step, proximal_gradient
-from wherein.solve.result import Solution, Status
+from wherein.solve.solution import Solution, Status
 
 
 class ProximalLayers(nn.Module):

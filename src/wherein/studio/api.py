@@ -20,7 +20,7 @@ from wherein.studio.previews import preview
 from wherein.studio.saving import Target
 from wherein.studio.uploads import label, read_upload
 from wherein.studio.workshop import Scene, Wish, Workshop
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 Answer = dict[str, Any]
 

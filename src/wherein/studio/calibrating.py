@@ -12,14 +12,14 @@ from enum import StrEnum
 
 import torch
 
-from wherein.detect import Calibration
 from wherein.detect.calibration.basins import Basin
 from wherein.detect.calibration.keeping import calibration_for
 from wherein.detect.calibration.measure import Progress
+from wherein.detect.calibration.model import Calibration
 from wherein.detect.calibration.reach import Limits
 from wherein.detect.fast.finder import Range
 from wherein.detect.fast.pieces import Pieces
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 _log = logging.getLogger("wherein.studio")
 

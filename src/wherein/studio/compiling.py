@@ -15,8 +15,8 @@ from wherein.images.motif import Motif
 from wherein.making import Outline, cut
 from wherein.studio.draft import Draft, DraftPart
 from wherein.studio.opening import on_canvas
-from wherein.template import Part, Template, Tree
-from wherein.template.tree import Point
+from wherein.template.bundle import Template
+from wherein.template.tree import Part, Point, Tree
 
 
 @dataclass(frozen=True, eq=False)

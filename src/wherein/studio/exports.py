@@ -11,7 +11,7 @@ from wherein.formats.coco_writer import coco
 from wherein.report.page import page
 from wherein.studio.calibrating import Ground
 from wherein.studio.workshop import Found, Scene, Wish, Workshop
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 Results = Sequence[tuple[Scene, Found]]
 

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from wherein.images.load import Picture
 from wherein.studio.draft import Draft, DraftPart
 from wherein.studio.tracing import traced
-from wherein.template import Part, Template
-from wherein.template.tree import Tree
+from wherein.template.bundle import Template
+from wherein.template.tree import Part, Tree
 
 _RULE = "_group"
 """How `wherein.making.cut` calls the group of a part that others hang on."""

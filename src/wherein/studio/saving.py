@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from wherein.errors import ArgumentError
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 
 @dataclass

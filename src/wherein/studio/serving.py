@@ -16,7 +16,7 @@ from wherein.studio.guard import Guard
 from wherein.studio.limits import Limits
 from wherein.studio.saving import Target
 from wherein.studio.workshop import Workshop
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")

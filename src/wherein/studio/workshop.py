@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
-from wherein.detect import Detections, Detector
+from wherein.detect.detector import Detector
 from wherein.detect.fast.finder import Range
 from wherein.detect.fast.score import not_above
+from wherein.detect.result import Detections
 from wherein.errors import require
 from wherein.images.load import Picture, load_picture
 from wherein.report.markup import rarity
@@ -19,7 +20,7 @@ from wherein.studio.draft import Draft
 from wherein.studio.limits import Limits
 from wherein.studio.opening import opened, sheet_of
 from wherein.studio.shelf import Shelf
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 
 class Wish(BaseModel):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wherein.detect import Detector, Tracker
-from wherein.detect.tracker import Frame
+from wherein.detect.detector import Detector
+from wherein.detect.tracker import Frame, Tracker
 from wherein.drawing.detections import draw_frame
 from wherein.video.reading import Video
 from wherein.video.writing import Add, written

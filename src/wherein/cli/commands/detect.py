@@ -42,7 +42,7 @@ def detect(
     from wherein.cli.scenes import given
     from wherein.cli.targets import Outputs
     from wherein.cli.work import UnreadableError
-    from wherein.detect import Detector
+    from wherein.detect.detector import Detector
 
     outputs, pictures = Outputs(draw, report, maps, overwrite, export, kind), list(given(scenes))
 

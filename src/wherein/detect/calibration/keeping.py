@@ -9,7 +9,7 @@ from wherein.detect.fast.finder import Range
 from wherein.detect.paper.tuning.measure_network import calibrate_paper, within_reach
 from wherein.detect.paper.tuning.paper_model import VERSION as PAPER_VERSION
 from wherein.detect.paper.tuning.paper_model import PaperCalibration
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 _SHELF = Shelf(Calibration, VERSION, "json")
 _PAPER = Shelf(PaperCalibration, PAPER_VERSION, "paper.json")

@@ -13,7 +13,7 @@ from wherein.images.paint import paint
 from wherein.pyramid.levels import Descended, MotifLevels, SceneLevels, descend
 from wherein.pyramid.register_pyramid import Poses
 from wherein.registration.plan import Stage
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.template.pose import placed
 from wherein.template.tree import Point
 

@@ -30,7 +30,7 @@ from wherein.images.gaussian import blur
 from wherein.images.pool import pool
 from wherein.pyramid.levels import Descended, SceneLevels, descend
 from wherein.registration.plan import Stage
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
 from wherein.threads import one_thread

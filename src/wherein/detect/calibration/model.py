@@ -13,7 +13,7 @@ from wherein.detect.calibration.store import Record
 from wherein.detect.fast.finder import Range
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.fast.score import information, weight
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 VERSION = 3
 """Of what is measured: raise it where old calibrations are no longer right."""

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from wherein.caching import cache_folder
 from wherein.detect.fast.finder import Range
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.whole import whole
 
 _PACKAGE = Path(__file__).resolve().parents[1]

@@ -26,11 +26,11 @@ from wherein.detect.fast.piece_search import EUCLIDEAN, Fitting, covered, despit
 from wherein.detect.fast.polish import FULL, at_rest
 from wherein.detect.result import Detection
 from wherein.images.motif import Motif
-from wherein.motion import Motion
+from wherein.motion.models import Motion
 from wherein.pyramid.levels import Descended, SceneLevels, descend
 from wherein.pyramid.register_pyramid import Poses
 from wherein.registration.plan import Stage
-from wherein.template import Tree
+from wherein.template.tree import Tree
 
 _TOGETHER = 0.5
 """Pixels of the scene by which ends may differ that are one."""

@@ -7,7 +7,7 @@ import numpy as np
 from wherein.detect.fast.finder import Finder, Judged
 from wherein.detect.fast.leaf_scores import Told, of_carriers
 from wherein.detect.result import Detection, PartFound
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.template.tree import Matrix, Tree
 
 

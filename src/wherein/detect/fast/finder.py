@@ -18,11 +18,11 @@ from wherein.detect.fast.polish import at_rest
 from wherein.detect.fast.root_joints import rooted
 from wherein.detect.fast.roots import SURE, from_pairs, from_singles, settled
 from wherein.detect.fast.score import FOUND, information, score
-from wherein.motion import Motion
+from wherein.motion.models import Motion
 from wherein.pyramid.levels import Descended, SceneLevels, descend, seen
 from wherein.pyramid.register_pyramid import Poses
 from wherein.registration.plan import Stage
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 _LEADING = 4
 """Limbs that are looked for everywhere, where there is no body to go by or it is hidden."""

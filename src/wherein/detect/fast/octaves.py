@@ -25,8 +25,8 @@ from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.pyramid.levels import SceneLevels
 from wherein.pyramid.register_pyramid import Poses, enlarge, reduce
-from wherein.template import Template, Tree
-from wherein.template.tree import Part
+from wherein.template.bundle import Template
+from wherein.template.tree import Part, Tree
 
 LIKELY = 0.8
 """Of the threshold: from there on a hypothesis is brought to rest at full size before it is judged."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wherein.detect.fast.pieces import Piece
 from wherein.images.motif import Motif
-from wherein.motion import Motion, motion_named
+from wherein.motion.models import Motion, motion_named
 from wherein.pyramid.levels import Descended, MotifLevels, SceneLevels, descend
 from wherein.pyramid.register_pyramid import Poses
 from wherein.pyramid.screen import Kernels, Looks, peaks, screen

@@ -17,7 +17,7 @@ from torch import Tensor
 from wherein.images.motif import Motif
 from wherein.images.paint import paint
 from wherein.motion.field import lattice, transform
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.template.pose import rotations
 from wherein.template.tree import Matrix, Part, Point, Tree
 from wherein.warp import warp

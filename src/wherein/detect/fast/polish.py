@@ -11,7 +11,7 @@ import numpy as np
 
 from wherein.detect.fast.joints import TIGHT, Placed, astray, at_joint, turns
 from wherein.detect.fast.piece_search import EUCLIDEAN, Fitting, covered, despite_covers
-from wherein.motion import Motion
+from wherein.motion.models import Motion
 from wherein.pyramid.levels import Descended, SceneLevels, descend
 from wherein.pyramid.register_pyramid import Poses
 from wherein.registration.plan import Stage

@@ -13,7 +13,7 @@ from wherein.detect.paper.tuning.prescribed import spiky
 from wherein.detect.paper.tuning.rehearsal import Rehearsal
 from wherein.formulations.base import FAINT
 from wherein.motion.field import shift_matrix
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 _FREE = 0.1
 """What a find may cost in any case, in missing spikes."""

@@ -14,7 +14,7 @@ from wherein.detect.paper.tuning.measured import Measured, least
 from wherein.detect.paper.tuning.paper_model import NodeCalibration, alpha_gamma
 from wherein.detect.paper.tuning.prescribed import turning, visual
 from wherein.detect.paper.tuning.rehearsal import Rehearsal
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 _FREE = 0.002
 """What a find may cost in any case, for each pixel: noise of 4 % of the range does."""

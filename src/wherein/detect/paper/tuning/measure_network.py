@@ -20,7 +20,7 @@ from wherein.detect.paper.tuning.measured import Measured, apart
 from wherein.detect.paper.tuning.paper_model import PaperCalibration, decision
 from wherein.detect.paper.tuning.prescribed import RELEASED, spike_width
 from wherein.detect.paper.tuning.rehearsal import Rehearsal, rehearse, scene_size
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.threads import one_thread
 
 REACH = 30.0

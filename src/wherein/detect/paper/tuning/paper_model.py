@@ -11,7 +11,7 @@ from wherein.detect.calibration.store import Record
 from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.nodes import Hyperparameters
 from wherein.detect.paper.tuning.prescribed import RELEASED, spiky, visual, with_sigma
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 VERSION = 1
 """Of what is measured: raise it where old calibrations are no longer right."""

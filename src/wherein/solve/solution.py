@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from wherein.formulations import Evaluation, Objective, Variables
+from wherein.formulations.objective import Evaluation, Objective, Variables
 
 
 class Status(IntEnum):
