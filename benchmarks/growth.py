@@ -102,9 +102,9 @@ def _row(work: Workload, case: Case) -> dict[str, Any]:
 
 def pruned(calibration: Calibration, template: Template) -> Calibration:
     """The calibration with only the pieces that the template has, as if it were its own."""
-    homes = {piece.home for piece in Pieces.of(template).pieces}
+    homes = {piece.name for piece in Pieces.of(template).pieces}
     kept = {
-        name: {home: value for home, value in getattr(calibration, name).items() if home in homes}
+        name: {name: value for name, value in getattr(calibration, name).items() if name in homes}
         for name in ("basins", "chance")
     }
     return calibration.model_copy(update=kept | {"fingerprint": template.fingerprint})

@@ -3,7 +3,7 @@
 An instance is found where a detection's root is within 4 px (centre of the canvas) and 5° of it; a part is
 right where the centre of its picture is within 1 px and its angle within 1°. Unlike there, a part that is
 hidden, covered or outside is not counted: no one can say where it is. The parts of an instance that was
-missed are counted, and wrong. Detections are judged as they are printed: plain numbers.
+missed are counted, and wrong. Detections are hypotheses as they are printed: plain numbers.
 """
 
 from collections.abc import Mapping, Sequence

@@ -26,10 +26,9 @@ from torch import Tensor
 from benchmarks import photographs, subjects
 from benchmarks.geometry import homogeneous
 from benchmarks.photographs import SHARED
-from wherein.detect.calibration.keeping import paper_calibration_for
-from wherein.detect.fast.finder import Range
-from wherein.detect.methods import ByPaper
+from wherein.detect.methods import PaperSearch, paper_calibration_for
 from wherein.detect.paper.network import PaperNetwork
+from wherein.detect.range import Range
 from wherein.experiments.turning import FOUND, RIGHT, Turned, error, middle, moving, nearest, turned, within
 from wherein.images.load import load_picture
 from wherein.template import Template
@@ -122,7 +121,7 @@ def _picture(pixels: photographs.Picture) -> Tensor:
 
 
 @torch.no_grad()
-def judge(case: Case, search: ByPaper, sweep: str) -> Row:
+def judge(case: Case, search: PaperSearch, sweep: str) -> Row:
     """Look, and compare."""
     template = search.template
     leaves, began = template.parts.leaves, time.process_time()
@@ -151,15 +150,15 @@ def looked_for(name: str) -> tuple[Template, Template]:
     return whole, moving(whole)
 
 
-def search_for(template: Template, released: bool) -> ByPaper:
+def search_for(template: Template, released: bool) -> PaperSearch:
     """The network, with the released code's constants or what is measured for the template."""
     if released:
-        return ByPaper(PaperNetwork(template), REACH, RELEASED_THRESHOLD)
+        return PaperSearch(PaperNetwork(template), REACH, RELEASED_THRESHOLD)
     began = time.process_time()
     known = paper_calibration_for(template, REACH)
     print(f"{template.name}: calibrated in {time.process_time() - began:.0f} s of one core, if not kept")
     print(*known.doubts, sep="\n")
-    return ByPaper(known.network(template), REACH, known.threshold)
+    return PaperSearch(known.network(template), REACH, known.threshold)
 
 
 def main() -> None:

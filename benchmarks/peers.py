@@ -32,7 +32,7 @@ class Outcome:
 
 
 def wherein_register(problem: Problem) -> Outcome:
-    """`wherein.register` as the contract has it; the status is recorded, the matrix is judged."""
+    """`wherein.register` as the contract has it; the status is recorded, the matrix is hypotheses."""
     import wherein
 
     result = wherein.register(

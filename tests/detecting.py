@@ -110,7 +110,7 @@ def made_up(
     threshold: float = 0.5,
 ) -> Calibration:
     """A calibration that nothing was measured for: measuring takes half a minute."""
-    homes = [piece.home for piece in Pieces.of(of).pieces]
+    homes = [piece.name for piece in Pieces.of(of).pieces]
     return Calibration(
         fingerprint=of.fingerprint,
         rotation=rotation,

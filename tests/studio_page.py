@@ -14,7 +14,7 @@ from PIL import Image
 from detecting import made_up, noise
 from wherein.detect import Calibration
 from wherein.detect.calibration.measure import Progress
-from wherein.detect.fast.finder import Range
+from wherein.detect.range import Range
 from wherein.studio.serving import Studio, prepare
 from wherein.template import Template
 

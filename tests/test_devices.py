@@ -12,7 +12,7 @@ from wherein.drawing.registrations import draw_registration
 from wherein.formulations import CorrelationObjective, Variables
 from wherein.images.motif import Motif
 from wherein.motion import MOTIONS
-from wherein.pyramid.register_pyramid import Level
+from wherein.pyramid.levels import Level
 
 
 @pytest.fixture

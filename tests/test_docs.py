@@ -19,7 +19,7 @@ import wherein
 from detecting import made_up, photo
 from wherein.cli.main import app
 from wherein.demo import ROBOT
-from wherein.detect.calibration import keeping
+from wherein.detect.calibration import measure
 from wherein.drawing.registrations import to_image
 from wherein.images.motif import Motif
 from wherein.template import Template
@@ -95,7 +95,7 @@ def here(pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     shutil.copytree(pictures, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        keeping,
+        measure,
         "calibrate",
         lambda template, ranges, *_, **__: made_up(template, ranges.rotation, ranges.scale),
     )

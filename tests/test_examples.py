@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from detecting import made_up, scene, texture, toy, write_picture
-from wherein.detect.calibration import keeping
+from wherein.detect.calibration import measure
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
@@ -19,7 +19,7 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A template that needs no calibration, and a scene in which its arm is turned by 10°."""
     monkeypatch.setattr(
-        keeping, "calibrate", lambda template, ranges, **_: made_up(template, ranges.rotation)
+        measure, "calibrate", lambda template, ranges, **_: made_up(template, ranges.rotation)
     )
     toy().save(tmp_path / "toy")
     write_picture(tmp_path / "scene.png", scene(toy()))

@@ -26,12 +26,12 @@ TINY = Counts(
 
 def guessed(template):
     """A calibration that no one measured."""
-    homes = [piece.home for piece in Pieces.of(template).pieces]
+    homes = [piece.name for piece in Pieces.of(template).pieces]
     return Calibration(
         fingerprint=template.fingerprint,
         rotation=180.0,
         scale=FIXED,
-        basins={home: Basin(turn=15.0, ratio=1.2) for home in homes},
+        basins={name: Basin(turn=15.0, ratio=1.2) for name in homes},
         chance=dict.fromkeys(homes, 0.35),
         threshold=0.5,
         clutter=[0.3, 0.35],
@@ -49,7 +49,7 @@ class Guessed(Calibrations):
         return guessed(template)
 
 
-class Told:
+class LeafScore:
     """What a detector says: the truth, less what a stub does to it."""
 
     def __init__(self, detections):
@@ -68,8 +68,8 @@ class Oracle:
     def __call__(self, picture):
         scene = self._scenes[picture.tobytes()]
         if scene.name.split("_")[0] in self._misses:
-            return Told([])
-        return Told([self._detection(one) for one in scene.instances])
+            return LeafScore([])
+        return LeafScore([self._detection(one) for one in scene.instances])
 
     def _detection(self, one):
         hidden = set(self.template.parts.leaves) - set(one.parts)
@@ -135,7 +135,7 @@ def test_shared_scenes_are_scored_by_their_own_script(shared):
         def __call__(self, path):
             scene = next(s for s in truth if s["scene"].endswith(path.name))
             parts = [{n: {"matrix": m} for n, m in one["parts"].items()} for one in scene["instances"]]
-            return Told(
+            return LeafScore(
                 [{"matrix": o["root"], "parts": p} for o, p in zip(scene["instances"], parts, strict=True)]
             )
 
@@ -206,7 +206,7 @@ def test_growth_takes_parts_out_pair_by_pair():
         pieces = Pieces.of(template)
         assert (len(pieces.limbs), pieces.body is not None) == (2 * pairs, True)
         kept = growth.pruned(guessed(robot()), template)
-        assert set(kept.basins) == set(kept.chance) == {piece.home for piece in pieces.pieces}
+        assert set(kept.basins) == set(kept.chance) == {piece.name for piece in pieces.pieces}
     assert len(list(growth.cases())) == 4 + 5 + 4 + 5
 
 
@@ -229,7 +229,7 @@ def test_determinism_sees_a_difference(monkeypatch):
             self.threads = threads
 
         def __call__(self, picture):
-            return Told([self.threads])
+            return LeafScore([self.threads])
 
     monkeypatch.setattr(Guessed, "detector", lambda self, template, scale, threads: Fickle(threads))
     before = torch.get_num_threads()

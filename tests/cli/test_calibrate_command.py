@@ -15,7 +15,7 @@ from wherein.cli import calibrating
 from wherein.cli.main import app
 from wherein.detect import Calibration
 from wherein.detect.calibration.measure import SIZE
-from wherein.detect.fast.finder import Range
+from wherein.detect.range import Range
 from wherein.template import Template
 
 runner = CliRunner()

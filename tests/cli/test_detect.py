@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from detecting import empty, scene, toy, write_picture
 from wherein.cli.main import app
 from wherein.detect import Detector
-from wherein.detect.calibration import keeping
+from wherein.detect.calibration import measure
 
 runner = CliRunner()
 
@@ -26,7 +26,7 @@ def _no_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.fail("a calibration was begun")
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(keeping, "calibrate", never)
+    monkeypatch.setattr(measure, "calibrate", never)
 
 
 def detect(folder: Path, *arguments: str | Path) -> Result:

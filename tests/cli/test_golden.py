@@ -9,7 +9,7 @@ from PIL import Image
 from detecting import scene, toy, write_picture
 from golden import FOLDER, ran
 from wherein.cli import inventory
-from wherein.detect.calibration import keeping
+from wherein.detect.calibration import measure
 
 DETECT = {
     "detect-found": "toy scenes",
@@ -67,7 +67,7 @@ COMMANDS = (
 @pytest.fixture
 def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder that the commands run in, with things that are broken in several ways."""
-    monkeypatch.setattr(keeping, "calibrate", lambda *_, **__: pytest.fail("a calibration was begun"))
+    monkeypatch.setattr(measure, "calibrate", lambda *_, **__: pytest.fail("a calibration was begun"))
     pixels = (np.kron(np.random.default_rng(0).random((12, 16)), np.ones((8, 8))) * 255).astype(np.uint8)
     Image.fromarray(pixels).save(folder / "scene.png")
     Image.fromarray(pixels[30:70, 40:90]).save(folder / "motif.png")

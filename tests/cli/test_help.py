@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from detecting import made_up, texture, write_picture
 from wherein.cli import calibrating
 from wherein.cli.main import app
-from wherein.detect.calibration import keeping
+from wherein.detect.calibration import measure
 
 HEAVY = ("torch", "numpy", "rich", "PIL")
 
@@ -57,7 +57,7 @@ def test_every_command_says_what_it_does_and_has_an_example_that_it_understands(
 @pytest.mark.parametrize("name", ["detect", "register", "calibrate", "info"])  # the demo has its own tests
 def test_examples_work(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibrating, "calibrate", lambda of, ranges, *_, **__: made_up(of, ranges.rotation))
-    monkeypatch.setattr(keeping, "calibrate", lambda of, ranges, **_: made_up(of, ranges.rotation))
+    monkeypatch.setattr(measure, "calibrate", lambda of, ranges, **_: made_up(of, ranges.rotation))
     (folder / "toy").rename(folder / "robot")
     ground = texture(523, 391, 3, block=40)
     ground[:, 100:148, 200:248] = texture(48, 48, 1)
@@ -128,8 +128,8 @@ def test_completion_is_shown_for_every_shell(shell: str) -> None:
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
 def test_bash_completes_once_it_is_installed(tmp_path: Path) -> None:
     """As a person does it: install, then open a shell and press the tab key."""
-    home = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    assert "bash completion installed" in asked(["--install-completion", "bash"], **home)
+    name = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    assert "bash completion installed" in asked(["--install-completion", "bash"], **name)
     written = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
     assert written == [".bash_completions/wherein.sh", ".bashrc"]
     script = tmp_path / "wherein"  # the shell runs what it is called
@@ -142,7 +142,7 @@ def test_bash_completes_once_it_is_installed(tmp_path: Path) -> None:
     path = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     told = subprocess.run(
         ["bash", "--norc", "-c", tab],
-        env={**os.environ, **home, **path},
+        env={**os.environ, **name, **path},
         capture_output=True,
         text=True,
         check=True,

@@ -26,10 +26,10 @@ from detecting import (
     write_picture,
 )
 from wherein import ArgumentError, Detection, Detections, Detector, PictureError, TemplateError
-from wherein.detect.fast.score import BEST
+from wherein.detect.score import MAX_ZNCC
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
-from wherein.pyramid.levels import SceneLevels, seen
+from wherein.pyramid.levels import ScenePyramid, visible_fraction
 from wherein.template import Template
 from wherein.template.pose import placed
 
@@ -88,12 +88,12 @@ def test_half_outside(robot: Detector) -> None:
     scene = objects.scene(robot.template, "outside", 0)
     (instance,) = scene.instances
     item = match(robot, robot(scene.picture), instance)
-    levels, finder = SceneLevels(load_picture(scene.picture).pixels), robot.search.bands.whole
+    levels, finder = ScenePyramid(load_picture(scene.picture).pixels), robot.search.octaves.whole
     shares = [
-        seen(levels, finder.fittings[piece.home].levels, instance.parts[piece.carrier.name][None])
+        visible_fraction(levels, finder.models[piece.name].levels, instance.parts[piece.fitted_leaf.name][None])
         for piece in finder.pieces.pieces
     ]
-    most = np.sqrt(1 - (1 - BEST**2) ** np.mean(shares))
+    most = np.sqrt(1 - (1 - MAX_ZNCC**2) ** np.mean(shares))
     assert np.mean(shares) < 0.8
     assert 0.95 * most < item.score <= most + 0.005
 
@@ -114,8 +114,8 @@ def test_limbs_are_not_made_ready_where_the_body_is_enough() -> None:
     detector = Detector(made, calibration=made_up(made), threads=1)
     scene, _ = painted(made, placed(75.0, 1.0, (160.0, 120.0), made.centre))
     assert len(detector(scene)) == 1
-    (band,) = detector.search.bands.bands
-    assert "of_limbs" not in vars(band.finder)
+    (octave,) = detector.search.octaves.octaves
+    assert "limb_searches" not in vars(octave.finder)
 
 
 def test_a_part_that_is_not_there_is_not_found(small: Detector) -> None:

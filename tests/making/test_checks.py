@@ -44,7 +44,7 @@ def disc() -> Tensor:
 
 
 def half_turn() -> Tensor:
-    """Looks the same upside down."""
+    """PoseGrid the same upside down."""
     pixels = noise(57, 63)
     return (pixels + pixels.flip(1, 2)) / 2
 
@@ -77,7 +77,7 @@ def twins() -> Template:
     return template(group("root"), body, one, two, size=(100, 100))
 
 
-def covered(height: int) -> Template:
+def maybe_occluded(height: int) -> Template:
     """A part of which `height` of 40 rows look out from under another."""
     below = leaf("below", "root", noise(40, 50, 1), (10.0, 20.0 - height), static=True)
     above = leaf("above", "root", noise(60, 70, 2), (0.0, 20.0), static=True)
@@ -107,8 +107,8 @@ CASES: list[tuple[Callable[[], Template], Severity, str, str | None]] = [
     (lambda: limb(pixels=noise(9, 12, 3)), NOTE, "minor", "arm"),
     (lambda: limb(pixels=noise(9, 12, 3)), WARNING, "too small", "arm"),
     (lambda: limb(pixels=noise(9, 9, 3), pivot=(4.0, 4.0)), PROBLEM, "too small", "arm"),
-    (lambda: covered(8), WARNING, "hidden", "below"),
-    (lambda: covered(0), PROBLEM, "hidden", "below"),
+    (lambda: maybe_occluded(8), WARNING, "hidden", "below"),
+    (lambda: maybe_occluded(0), PROBLEM, "hidden", "below"),
     (bodiless, NOTE, "no body", None),
     (lambda: rigid(noise(90, 700)), NOTE, "large", None),
 ]

@@ -1,4 +1,4 @@
-"""Descents on one scale: home from nearby, each pose by itself, and nothing where nothing can be seen."""
+"""Descents on one scale: name from nearby, each pose by itself, and nothing where nothing can be seen."""
 
 import numpy as np
 import pytest
@@ -8,19 +8,19 @@ from detecting import noise, photo
 from wherein.images.motif import Motif
 from wherein.images.paint import paint
 from wherein.motion import motion_named
-from wherein.pyramid.levels import MotifLevels, SceneLevels, descend, seen
-from wherein.registration.plan import Stage
+from wherein.pyramid.descent import Stage, descend
+from wherein.pyramid.levels import MotifPyramid, ScenePyramid, visible_fraction
 from wherein.template.pose import placed
 
 EUCLIDEAN, SIMILARITY = motion_named("euclidean"), motion_named("similarity")
 MIDDLE = (24.5, 19.5)
 
 
-def known(scale: float = 1.0) -> tuple[SceneLevels, MotifLevels, np.ndarray]:
+def known(scale: float = 1.0) -> tuple[ScenePyramid, MotifPyramid, np.ndarray]:
     motif = Motif.whole(noise(40, 50, 6))
     truth = placed(25.0, scale, (90.3, 61.7), MIDDLE)
     scene = paint(photo("coffee", 180, 130), motif, torch.from_numpy(truth))
-    return SceneLevels(scene), MotifLevels(motif), truth
+    return ScenePyramid(scene), MotifPyramid(motif), truth
 
 
 @pytest.mark.parametrize("factor", [1, 2, 4])
@@ -65,7 +65,7 @@ def test_outside_and_flat_have_no_correlation() -> None:
     scene, motif, _ = known()
     outside = placed(0.0, 1.0, (900.0, 60.0), MIDDLE)[None]
     assert descend(scene, motif, EUCLIDEAN, Stage(1, 5), outside).zncc.tolist() == [-1]
-    flat = SceneLevels(torch.full((3, 130, 180), 0.5))
+    flat = ScenePyramid(torch.full((3, 130, 180), 0.5))
     assert descend(flat, motif, EUCLIDEAN, Stage(1, 5), outside).zncc.tolist() == [-1]
 
 
@@ -73,7 +73,7 @@ def test_outside_and_flat_have_no_correlation() -> None:
 def test_scenes_of_which_no_pixel_is_left(size: tuple[int, int]) -> None:
     """C once read beyond them."""
     _, motif, truth = known()
-    tiny = SceneLevels(torch.rand(3, *size))
+    tiny = ScenePyramid(torch.rand(3, *size))
     for factor in (1, 2, 4, 8):
         ended = descend(tiny, motif, EUCLIDEAN, Stage(factor, 5), truth[None])
         assert ended.zncc.tolist() == [-1]
@@ -91,7 +91,7 @@ def test_what_is_covered_pulls_a_robust_descent_less() -> None:
     _, motif, truth = known()
     picture = paint(photo("coffee", 180, 130), motif.motif, torch.from_numpy(truth))
     picture[:, 45:64, 60:95] = photo("rocket", 35, 19, 3)
-    scene, start = SceneLevels(picture), placed(27.0, 1.0, (91.5, 60.7), MIDDLE)[None]
+    scene, start = ScenePyramid(picture), placed(27.0, 1.0, (91.5, 60.7), MIDDLE)[None]
     errors = []
     for robust in (False, True):
         ended = descend(scene, motif, EUCLIDEAN, Stage(1, 25), start, robust=robust)
@@ -103,7 +103,7 @@ def test_what_is_covered_pulls_a_robust_descent_less() -> None:
 def test_the_share_that_is_seen() -> None:
     scene, motif, _ = known()
     at = [(90.0, 60.0), (0.0, 60.0), (0.0, 0.0), (-100.0, 0.0)]
-    shares = seen(scene, motif, np.stack([placed(0.0, 1.0, spot, MIDDLE) for spot in at]))
+    shares = visible_fraction(scene, motif, np.stack([placed(0.0, 1.0, spot, MIDDLE) for spot in at]))
     np.testing.assert_allclose(shares, (1, 0.5, 0.25, 0), atol=0.03)
 
 

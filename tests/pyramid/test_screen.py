@@ -13,11 +13,11 @@ from wherein import native
 from wherein.images.motif import Motif
 from wherein.images.paint import paint
 from wherein.images.pool import pool
-from wherein.pyramid.screen import Kernels, Looks, Maps, peaks, screen
+from wherein.pyramid.screen import Kernels, Maps, PoseGrid, peaks, screen
 from wherein.template.pose import placed
 
 compiled = pytest.mark.skipif(not native.available(), reason=f"no native library: {native.reason()}")
-EVERYWHERE = Looks.over(180, 30, (0.9, 1.1), 1.12)
+EVERYWHERE = PoseGrid.over(180, 30, (0.9, 1.1), 1.12)
 
 
 def ellipse(height: int, width: int) -> Motif:
@@ -47,7 +47,7 @@ def test_threads_change_no_bit(c: bool, monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(native, "serves", lambda *tensors: False)
     monkeypatch.setattr("wherein.pyramid.screen._WORTH_THREADS", 0)
     kernels, before = (
-        Kernels.of(ellipse(25, 33), 1, Looks.over(180, 60, (1, 1), 1.1), 32),
+        Kernels.of(ellipse(25, 33), 1, PoseGrid.over(180, 60, (1, 1), 1.1), 32),
         torch.get_num_threads(),
     )
     for seed, size in enumerate([(257, 331), (301, 413), (340, 500)]):
@@ -82,7 +82,7 @@ def test_the_motif_is_the_best_peak_where_it_was_painted(degrees: float, scale: 
 def test_a_cut_motif_correlates_fully_with_itself_and_gain_does_not_matter() -> None:
     scene = photo("chelsea", 120, 90, 4)
     motif = Motif.whole(scene[:, 20:51, 40:71].clone())
-    kernels = Kernels.of(motif, 1, Looks.over(0, 10, (1, 1), 1.1), 10_000)
+    kernels = Kernels.of(motif, 1, PoseGrid.over(0, 10, (1, 1), 1.1), 10_000)
     for changed in (scene, 0.4 * scene + 0.3):
         poses, zncc = peaks(screen(changed, kernels), kernels, 2)
         assert poses[0].tolist() == [55, 35, 0, 1]
@@ -119,7 +119,7 @@ def test_scenes_smaller_than_the_motif(size: tuple[int, int]) -> None:
 def test_peaks_are_summits_the_highest_first_and_one_of_each() -> None:
     best = torch.zeros(2, 6, 9)
     best[0, 2, 3], best[0, 2, 4], best[1, 5, 8], best[1, 0, 0] = 0.9, 0.8, 0.7, -0.5
-    kernels = Kernels.of(ellipse(9, 9), 4, Looks(np.array((-90.0, 90.0)), np.array((1.0, 2.0))), 96)
+    kernels = Kernels.of(ellipse(9, 9), 4, PoseGrid(np.array((-90.0, 90.0)), np.array((1.0, 2.0))), 96)
     which = torch.tensor((0, 1), dtype=torch.int32)[:, None, None].expand(2, 6, 9).contiguous()
     poses, zncc = peaks(Maps(best, which, 1), kernels, 99)
     np.testing.assert_allclose(zncc, (0.9, 0.7), rtol=1e-6)
@@ -139,7 +139,7 @@ def test_looks_cover_the_range(
     rotation: float, turn: float, low: float, span: float, ratio: float, where: float, size: float
 ) -> None:
     """No pose of the range is further than half a step from a look, and no look outside of it."""
-    looks = Looks.over(rotation, turn, (low, low * span), ratio)
+    looks = PoseGrid.over(rotation, turn, (low, low * span), ratio)
     assert len(looks.angles) == len(looks.scales) == len(set(zip(looks.angles, looks.scales, strict=True)))
     away = np.abs((looks.angles - where * rotation + 180) % 360 - 180)
     apart = np.abs(np.log(looks.scales / (low * span**size)))

@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from wherein.images.motif import Motif
 from wherein.motion import MOTIONS, Motion
-from wherein.pyramid.register_pyramid import Pyramid
+from wherein.pyramid.descent import Stage
 from wherein.registration.fit import Candidates, Descent, fit
-from wherein.registration.plan import Stage, coarse_to_fine
+from wherein.registration.plan import coarse_to_fine
+from wherein.registration.problem import Problem
 from wherein.registration.starts import around
 
 JUDGE = Stage(2, 8, pixels=1200)
@@ -24,7 +25,7 @@ def descent(motion: Motion = MOTIONS["similarity"]) -> Descent:
     rng = np.random.default_rng(5)
     picture = sum(np.kron(rng.random((96 // s, 128 // s)), np.ones((s, s))) for s in (4, 8, 16, 32))
     scene = torch.from_numpy(np.stack([picture / picture.max()] * 3)).float()
-    return Descent(Pyramid(scene, Motif.whole(scene[:, 30:70, 40:90]), motion), robust=False)
+    return Descent(Problem(scene, Motif.whole(scene[:, 30:70, 40:90]), motion), robust=False)
 
 
 def test_contenders_are_compared_in_one_stage() -> None:
@@ -58,7 +59,7 @@ def test_a_start_that_is_close_is_not_searched_around(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(("name", "shapes"), [("translation", 1), ("euclidean", 1), ("similarity", 5)])
 def test_starts_move_only_what_the_motion_can(name: str, shapes: int) -> None:
     search = coarse_to_fine(40, 50, 2000).searches[0]
-    motif = descent().pyramid.motif
+    motif = descent().problem.motif.motif
     starts = around(MOTIONS[name], motif, search, everywhere=True)
     turns = 24 if name != "translation" else 1
     assert starts.shape == (turns * shapes, 3, 3)

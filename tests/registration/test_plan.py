@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from wherein.registration.plan import MOST, Stage, coarse_to_fine
+from wherein.pyramid.descent import MAX_PIXELS, Stage
+from wherein.registration.plan import coarse_to_fine
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ def test_every_way_goes_from_coarse_to_half_size_by_halves(size: int) -> None:
         assert scales[-1] == min(scales[0], 2)
     assert plan.judge.scale == min(plan.alone[0].scale, 2)
     assert [stage.scale for stage in plan.finish] == [1, 1]
-    assert all(stage.pixels <= MOST for stage in plan.alone + plan.finish)
+    assert all(stage.pixels <= MAX_PIXELS for stage in plan.alone + plan.finish)
 
 
 def test_a_scene_that_shows_the_motif_smaller_is_reduced_less() -> None:

@@ -23,8 +23,8 @@ from wherein.images.load import load_picture
 from wherein.images.motif import Motif
 from wherein.images.paint import paint
 from wherein.motion import Euclidean
-from wherein.pyramid.register_pyramid import reduce
-from wherein.registration.plan import MOST
+from wherein.pyramid.descent import MAX_PIXELS
+from wherein.pyramid.levels import reduce
 from wherein.template import Template
 from wherein.template.pose import placed
 from wherein.template.render import render
@@ -120,7 +120,7 @@ def test_a_large_motif_is_fitted_on_its_strongest_pixels_and_judged_on_all(textu
     scene = np.kron(textured, np.ones((8, 8)))
     scene = ndimage.gaussian_filter(scene, 2)
     motif = scene[20:740, 40:980]
-    assert motif.size > MOST
+    assert motif.size > MAX_PIXELS
     found = wherein.register(scene, motif, "similarity", start=[[1.02, 0, 30], [0, 1.02, 15]])
     np.testing.assert_allclose(found.matrix, [[1, 0, 40], [0, 1, 20]], atol=0.01)
     assert str(found.status) == "converged"

@@ -9,15 +9,15 @@ import pytest
 from detecting import ARM, BODY, detector, scene, toy
 from pages import HOSTILE, Seen, fragment, parsed, said
 from wherein.detect import Detection
-from wherein.detect.explain.convergence import Kept, Leg, Way
+from wherein.detect.explain.convergence import FinalPose, FitTrace, TraceStage
 from wherein.report.fits import fits
 from wherein.report.page import page
 from wherein.report.parts import PageParts
 from wherein.template import Template
 
-WAY = Way(
-    (Leg(4, False, (0.5, 0.8, 0.9)), Leg(2, False, (0.95,)), Leg(1, False, (0.98, 0.985))),
-    Kept.PLAIN,
+WAY = FitTrace(
+    (TraceStage(4, False, (0.5, 0.8, 0.9)), TraceStage(2, False, (0.95,)), TraceStage(1, False, (0.98, 0.985))),
+    FinalPose.PLAIN,
     scale=2,
     zncc=0.975,
     led=True,
@@ -28,7 +28,7 @@ def found(of: Template) -> Detection:
     return detector(of)(scene(of))[0]
 
 
-def drawn(of: Template, item: Detection, ways: dict[str, Way]) -> Seen:
+def drawn(of: Template, item: Detection, ways: dict[str, FitTrace]) -> Seen:
     return fragment(fits(PageParts(of), item, ways))
 
 
@@ -57,7 +57,7 @@ def test_a_point_for_each_step_and_a_shade_for_every_other_scale(item: Detection
 
 
 def test_what_cannot_be_drawn_is_drawn_at_the_edge(item: Detection) -> None:
-    seen = drawn(toy(), item, {BODY: replace(WAY, legs=(Leg(1, False, (-1.0, 1.0)),))})
+    seen = drawn(toy(), item, {BODY: replace(WAY, legs=(TraceStage(1, False, (-1.0, 1.0)),))})
     box = next(float(v) for v in re.findall(r"0 0 260 (\d+)", str(seen.all("svg")[0]["viewbox"])))
     low, high = (float(p.split(",")[1]) for p in seen.all("polyline")[0]["points"].split())
     assert 0 < high < low < box
@@ -66,9 +66,9 @@ def test_what_cannot_be_drawn_is_drawn_at_the_edge(item: Detection) -> None:
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"kept": Kept.ROBUST, "legs": (*WAY.legs, Leg(1, True, (0.9, 0.88)))}, "count less in the end"),
-        ({"kept": Kept.HINGED, "legs": (*WAY.legs, Leg(1, True, (0.9, 0.88)))}, "about its joint exactly"),
-        ({"kept": Kept.BEFORE}, "full size was no better"),
+        ({"kept": FinalPose.ROBUST, "legs": (*WAY.stages, TraceStage(1, True, (0.9, 0.88)))}, "count less in the end"),
+        ({"kept": FinalPose.HINGED, "legs": (*WAY.stages, TraceStage(1, True, (0.9, 0.88)))}, "about its joint exactly"),
+        ({"kept": FinalPose.BEFORE}, "full size was no better"),
         ({"led": False}, "the other parts led to it"),
         ({"zncc": 0.6}, "what is not covered of it tells as much as"),
     ],

@@ -12,7 +12,7 @@ from PIL import Image
 from detecting import detector, empty, scene, toy, upright
 from pages import HOSTILE, Seen, parsed
 from wherein.detect import Calibration, Detector
-from wherein.detect.fast.score import not_above
+from wherein.detect.score import rounded_down
 from wherein.images.motif import Motif
 from wherein.report.markup import number, rarity, text
 from wherein.report.page import POLICY, page
@@ -167,7 +167,7 @@ def test_what_came_close_is_told_where_nothing_was_found(tmp_path: Path) -> None
         report.add("near.png", strict(picture), strict)
         report.add("empty.png", strict(empty()), strict)
     near, nothing = (words for words in parsed(tmp_path / "a.html").words if "nothing found" in words)
-    assert f"what came nearest has score {not_above(best.score):.3f}, below the least" in near
+    assert f"what came nearest has score {rounded_down(best.score):.3f}, below the least" in near
     assert "with its middle at (80.0, 60.0)" in near
     assert nothing.endswith("nothing found")
 

@@ -16,7 +16,7 @@ from studio_page import ARM, BODY, Page, Record, asked, at_once, box, crane, dra
 from wherein.demo import ROBOT
 from wherein.detect import Calibration
 from wherein.detect.calibration.measure import Progress
-from wherein.detect.fast.finder import Range
+from wherein.detect.range import Range
 from wherein.images.motif import Motif
 from wherein.studio.limits import Limits
 from wherein.studio.saving import Target

@@ -9,7 +9,7 @@ import pytest
 from detecting import made_up, walker
 from wherein.detect import Calibration
 from wherein.detect.calibration.measure import Progress
-from wherein.detect.fast.finder import Range
+from wherein.detect.range import Range
 from wherein.studio.calibrating import Calibrator, Ground, guess
 from wherein.template import Template
 

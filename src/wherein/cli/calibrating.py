@@ -11,10 +11,9 @@ from torch import Tensor
 from wherein.cli.output import SOME_UNREADABLE
 from wherein.cli.scenes import given
 from wherein.cli.work import UnreadableError, read
-from wherein.detect.calibration.keeping import keep, kept
 from wherein.detect.calibration.measure import MOST, SIZE, Progress, calibrate
-from wherein.detect.calibration.model import Calibration
-from wherein.detect.fast.finder import Range
+from wherein.detect.calibration.model import STORE, Calibration
+from wherein.detect.range import Range
 from wherein.errors import ArgumentError
 from wherein.report.markup import rarity
 from wherein.template.bundle import Template
@@ -70,7 +69,7 @@ def calibrated(
         ArgumentError: one is kept, so that backgrounds would be of no use.
         UnreadableError: no background can be used.
     """
-    before = kept(template, ranges)
+    before = STORE.load(template, ranges)
     if before is not None and not overwrite:
         if backgrounds is not None:
             raise ArgumentError(f"a calibration is kept in {before[1]}; --overwrite makes it anew")
@@ -84,7 +83,7 @@ def calibrated(
             f"{path}: something in it scores as the template itself does; if it shows the object, "
             "leave it out and calibrate anew with --overwrite"
         )
-    return Calibrated(template, made, keep(template, made), True, skipped, suspects)
+    return Calibrated(template, made, STORE.save(template, made), True, skipped, suspects)
 
 
 def record(of: Calibrated) -> dict[str, Any]:

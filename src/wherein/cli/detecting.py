@@ -13,7 +13,7 @@ from wherein.cli.targets import Outputs
 from wherein.cli.work import UnreadableError, read
 from wherein.cli.writers import Writers, writers
 from wherein.detect.detector import Detector
-from wherein.detect.fast.score import not_above
+from wherein.detect.score import rounded_down
 from wherein.errors import TemplateError
 from wherein.report.stopwatch import SEARCH, Stopwatch
 from wherein.template.bundle import Template
@@ -117,7 +117,7 @@ class Detecting:
 
 def _nearly(path: Path, score: float, threshold: float) -> str:
     """What to know of a scene in which nothing was found, but something was close."""
-    shown = not_above(score)
+    shown = rounded_down(score)
     return (
         f"{path}: nothing found; what came nearest has score {shown:.3f}, below the least of "
         f"{threshold:.3f}: --threshold {shown:.3f} shows it"

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from PIL import Image
 from torch import Tensor
 
-from wherein.detect.calibration.clutter import clutter
+from wherein.detect.calibration.backgrounds import clutter
 from wherein.images.load import load_picture
 from wherein.template.bundle import Template
 from wherein.template.pose import matrices, placed

@@ -11,18 +11,14 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from wherein.detect.calibration.keeping import calibration_for, paper_calibration_for
 from wherein.detect.calibration.measure import Progress
-from wherein.detect.calibration.model import Calibration
-from wherein.detect.calibration.store import Kind, Record
-from wherein.detect.explain.convergence import Ways
+from wherein.detect.calibration.store import StoredCalibration
+from wherein.detect.explain.convergence import FitTraces
 from wherein.detect.explain.occurrence_maps import Map
-from wherein.detect.fast.finder import Range
-from wherein.detect.methods import METHODS, ByPaper, ByPieces, Finds, Search
-from wherein.detect.paper.tuning.measure_network import within_reach
-from wherein.detect.paper.tuning.paper_model import PaperCalibration
+from wherein.detect.methods import METHODS, Search, SearchResult
+from wherein.detect.range import Range
 from wherein.detect.result import SCENE, Detections
-from wherein.errors import ArgumentError, require
+from wherein.errors import require
 from wherein.images.load import Source, load_picture
 from wherein.template.bundle import Template
 from wherein.threads import one_thread
@@ -32,7 +28,7 @@ _LONGEST = 100_000
 
 
 class Detector:
-    """Finds a template in scenes: every instance, and the pose of every part.
+    """SearchResult a template in scenes: every instance, and the pose of every part.
 
     Arguments:
         template: a `Template`, or the folder or .zip that it is in.
@@ -46,10 +42,6 @@ class Detector:
         progress: is told how far a calibration is.
         method: "fast", or "paper" for the network as the paper has it (algorithm 1): far slower, at one scale
             only, and not for every rotation. `wherein.detect.paper.network.PaperNetwork` can be trained.
-
-    Attributes:
-        calibration: what was measured for the method "fast"; None for the other.
-        paper_calibration: the same for the method "paper".
 
     Example:
         >>> import torch
@@ -70,7 +62,7 @@ class Detector:
         scale: tuple[float, float] = (1.0, 1.0),
         max_instances: int | None = None,
         *,
-        calibration: Calibration | PaperCalibration | None = None,
+        calibration: StoredCalibration | None = None,
         threshold: float | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -92,60 +84,28 @@ class Detector:
         )
         require(method in METHODS, f"method is {method!r}: give one of {', '.join(METHODS)}")
         self.max_instances = max_instances
-        self.calibration: Calibration | None = None
-        self.paper_calibration: PaperCalibration | None = None
-        self.search: Search
         with torch.no_grad():
-            if method == "paper":
-                self.search = self._by_paper(calibration, threshold, progress)
-            else:
-                self.search = self._by_pieces(calibration, threshold, progress, threads)
-
-    def _by_pieces(
-        self,
-        given: Calibration | PaperCalibration | None,
-        threshold: float | None,
-        progress: Progress | None,
-        threads: int | None,
-    ) -> ByPieces:
-        if given is None:
-            known = calibration_for(self.template, self.ranges, progress)
-        else:
-            known = _checked(given, Calibration, "fast", self.template, self.ranges)
-        self.calibration = known
-        return ByPieces(self.template, self.ranges, known, threshold or known.threshold, threads)
-
-    def _by_paper(
-        self,
-        given: Calibration | PaperCalibration | None,
-        threshold: float | None,
-        progress: Progress | None,
-    ) -> ByPaper:
-        require(
-            self.ranges.scale == (1.0, 1.0),
-            f'scale is {self.ranges.scale}, but method="paper" knows turns and shifts only: leave it at '
-            "(1, 1)",
-        )
-        if given is None:
-            known = paper_calibration_for(self.template, self.ranges, progress)
-        else:
-            known = _checked(given, PaperCalibration, "paper", self.template, within_reach(self.ranges))
-        self.paper_calibration = known
-        return ByPaper(known.network(self.template), self.ranges, threshold or known.threshold)
+            self.search: Search = METHODS[method].prepared(
+                self.template, self.ranges, calibration, threshold, threads, progress
+            )
 
     def __repr__(self) -> str:
         (low, high), turn = self.ranges.scale, self.ranges.rotation
-        scales = f"{low:g}" if self.ranges.fixed else f"{low:g} to {high:g}"
-        method = "fast" if isinstance(self.search, ByPieces) else "paper"
+        scales = f"{low:g}" if self.ranges.fixed_scale else f"{low:g} to {high:g}"
         return (
             f"Detector({self.template.name!r}, rotation ±{turn:g}°, scale {scales}, "
-            f"threshold {self.threshold:.3f}, {method})"
+            f"threshold {self.threshold:.3f}, {self.search.name})"
         )
 
     @property
     def threshold(self) -> float:
-        """The least score of a detection."""
+        """The lowest score of a detection."""
         return self.search.threshold
+
+    @property
+    def calibration(self) -> StoredCalibration:
+        """What was measured for this template, range and method."""
+        return self.search.calibration
 
     def __call__(self, scene: Source, color: str = "rgb") -> Detections:
         """Everything that is found in a scene.
@@ -173,31 +133,26 @@ class Detector:
         Raises:
             ArgumentError: there is no such place, or the detector's method is not "fast".
         """
-        search, matrices = self.search, np.asarray(before, dtype=np.float64)
-        require(
-            isinstance(search, ByPieces),
-            'this detector has method="paper", which knows no start: use the default to follow objects',
-        )
+        matrices = np.asarray(before, dtype=np.float64)
         require(
             matrices.ndim == 3 and len(matrices) > 0 and matrices.shape[1:] in ((2, 3), (3, 3)),
-            f"before has shape {matrices.shape}: give (N, 2, 3) or (N, 3, 3) with N > 0, the matrices of "
-            "earlier detections",
+            f"before has shape {matrices.shape}: give the matrices of earlier detections, (N, 2, 3) or (N, 3, 3) "
+            "with N > 0",
         )
-        assert isinstance(search, ByPieces)
         roots = np.repeat(np.eye(3)[None], len(matrices), axis=0)
         roots[:, :2] = matrices[:, :2]
         return self._found(
-            scene, color, lambda pixels: search.follow(pixels, roots, self.max_instances, everywhere)
+            scene, color, lambda pixels: self.search.follow(pixels, roots, self.max_instances, everywhere)
         )
 
-    def _found(self, scene: Source, color: str, search: Callable[[Tensor], Finds]) -> Detections:
+    def _found(self, scene: Source, color: str, search: Callable[[Tensor], SearchResult]) -> Detections:
         picture = load_picture(scene, color=color, role="scene")
         began = time.perf_counter()
         with torch.no_grad(), one_thread():
             found = search(picture.pixels.detach().float().cpu())
         name = os.fspath(scene) if isinstance(scene, str | os.PathLike) else SCENE
         seconds = time.perf_counter() - began
-        return Detections(found.items, self.template.name, picture, seconds, name, found.missed)
+        return Detections(found.items, self.template.name, picture, seconds, name, found.best_candidate)
 
     def occurrence(self, scene: Source, color: str = "rgb") -> dict[str, Map]:
         """Where parts could be: of the body (or each leading limb) how well it fits with its centre at each
@@ -213,7 +168,7 @@ class Detector:
         with torch.no_grad(), one_thread():
             return self.search.occurrence(picture.pixels.detach().float().cpu())
 
-    def retraced(self, found: Detections) -> tuple[Ways, ...]:
+    def retraced(self, found: Detections) -> tuple[FitTraces, ...]:
         """How what was found came to rest: of each detection, by the name of the part that is fitted, ZNCC
         step by step from a start of the search to full size (`wherein.detect.explain.convergence`).
 
@@ -226,27 +181,6 @@ class Detector:
         """
         with torch.no_grad(), one_thread():
             return self.search.retraced(found.scene.pixels.detach().float().cpu(), found.items)
-
-
-def _checked(given: Record, kind: type[Kind], method: str, template: Template, ranges: Range) -> Kind:
-    """Refuse a calibration with which other things would be found than are asked for."""
-    remedy = "make it anew, or leave it out"
-    if not isinstance(given, kind):
-        raise ArgumentError(
-            f'the calibration is a {type(given).__name__}, but method="{method}" takes a {kind.__name__}: '
-            f"{remedy}"
-        )
-    require(
-        (given.rotation, given.scale) == (ranges.rotation, ranges.scale),
-        f"the calibration was made for rotation={given.rotation:g} and scale={given.scale}, but "
-        f"rotation={ranges.rotation:g} and scale={ranges.scale} are asked for: {remedy}",
-    )
-    require(
-        given.serves(template, ranges),
-        f'the calibration was made for another template than "{template.name}" or for one that has changed '
-        f"since: {remedy}",
-    )
-    return given
 
 
 def checked_range(rotation: float, scale: tuple[float, float], template: Template) -> Range:

@@ -1,173 +1,303 @@
-"""The two ways to search a scene: by pieces, down the tree; and bottom-up, as the paper has it."""
+"""The methods of a detector: each searches scenes, and owns its name, its calibration and how it follows objects."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from wherein.detect.calibration.measure import steps_of
+from wherein.detect.calibration.measure import Progress, calibration_for, quiet, sampling_of
 from wherein.detect.calibration.model import Calibration
-from wherein.detect.explain.convergence import Ways, retraced
+from wherein.detect.calibration.store import CalibrationStore, Kind, StoredCalibration
+from wherein.detect.explain.convergence import FitTraces, retraced
 from wherein.detect.explain.occurrence_maps import Map, occurrence
 from wherein.detect.fast.assemble import assemble, detection
-from wherein.detect.fast.exclusion import apart
-from wherein.detect.fast.finder import Judged, Look, Range
-from wherein.detect.fast.octaves import LIKELY, Bands
+from wherein.detect.fast.exclusion import exclusive
+from wherein.detect.fast.finder import Hypotheses
+from wherein.detect.fast.octaves import LIKELY, Octaves
 from wherein.detect.paper.instances import PaperDetection, PaperDetector
-from wherein.detect.paper.network import PaperNetwork
+from wherein.detect.paper.tuning.measure_network import calibrate_paper, within_reach
+from wherein.detect.paper.tuning.paper_model import VERSION as PAPER_VERSION
+from wherein.detect.paper.tuning.paper_model import PaperCalibration
+from wherein.detect.range import Effort, Range
 from wherein.detect.result import Detection
-from wherein.pyramid.register_pyramid import Poses
+from wherein.errors import ArgumentError, require
+from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
 
-METHODS = ("fast", "paper")
-
-_MANY, _CROWD = 6, 64
-"""Finds from which on there may be more than were followed; and how many times as many are followed at most.
-"""
+_MANY, _MAX_CROWD = 6, 64
+"""A choice: from this many detections on, there may be more than were followed, and the search is repeated with more
+poses; up to so many times as many as usual."""
 
 
 @dataclass(frozen=True, eq=False)
-class Finds:
-    """What a search tells.
+class SearchResult:
+    """What a search found in a scene.
 
     Attributes:
-        items: one a found object, the surest first.
-        missed: where there is none, what came nearest, if that was close (`LIKELY` of the threshold).
+        items: one for each detection, the highest score first.
+        best_candidate: where there is none, the best hypothesis, if its score is close to the threshold.
     """
 
     items: tuple[Detection, ...]
-    missed: Detection | None = None
+    best_candidate: Detection | None = None
 
 
-class Search(Protocol):
-    """Finds a template in one scene."""
+class Search(ABC):
+    """Finds a template in one scene after the other.
 
+    Attributes:
+        name: of the method.
+        calibration: what was measured for it.
+        threshold: the lowest score of a detection.
+    """
+
+    name: ClassVar[str]
+    calibration: StoredCalibration
     threshold: float
 
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> Finds:
-        """The surest `count` instances, all where it is None."""
+    @classmethod
+    @abstractmethod
+    def prepared(
+        cls,
+        template: Template,
+        ranges: Range,
+        calibration: StoredCalibration | None,
+        threshold: float | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> "Search":
+        """A search for a template.
 
+        Arguments:
+            template: what to search for.
+            ranges: in which poses.
+            calibration: the stored one, or a new one, where it is None.
+            threshold: the calibrated one where it is None.
+            threads: for the first search; torch's number where it is None.
+            progress: is called during a calibration.
+        """
+
+    @abstractmethod
+    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> SearchResult:
+        """The best `count` detections, all where it is None."""
+
+    @abstractmethod
+    def follow(
+        self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
+    ) -> SearchResult:
+        """The best `count` detections near known places.
+
+        Arguments:
+            scene: the picture to search.
+            roots: (N, 3, 3) canvas → scene, N > 0.
+            count: None: all.
+            everywhere: search all other places as well.
+        """
+
+    @abstractmethod
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
-        """Where parts could be, by name."""
+        """Maps of where parts could be, by name."""
 
-    def retraced(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[Ways, ...]:
-        """How the pieces of each find came to rest."""
+    @abstractmethod
+    def retraced(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
+        """How the fit of each piece of each detection converged."""
 
 
-class ByPieces:
-    """The default: docs/detection.md follows a scene through it.
+class FastSearch(Search):
+    """The default method: docs/detection.md follows a scene through it.
 
     Arguments:
-        template: what is looked for.
-        ranges: in which poses.
-        calibration: steps and weights.
-        threshold: the least score.
-        threads: for the first look; torch's number where it is None.
+        template, ranges, threshold, threads: as of `prepared`.
+        calibration: sampling of poses, and weights of pieces.
     """
+
+    name = "fast"
 
     def __init__(
         self,
         template: Template,
         ranges: Range,
         calibration: Calibration,
-        threshold: float,
-        threads: int | None,
+        threshold: float | None = None,
+        threads: int | None = None,
     ) -> None:
-        steps = {home: steps_of(basin, ranges.fixed) for home, basin in calibration.basins.items()}
-        self.bands = Bands(template, ranges, calibration.weights, steps)
-        self.threshold, self.threads = threshold, threads or torch.get_num_threads()
-        # With a low threshold more is told, but what is enough to stop looking stays what it was.
-        self.enough = max(threshold, calibration.threshold)
+        self.calibration, self.threshold = calibration, threshold or calibration.threshold
+        sampling = {
+            name: sampling_of(basin, ranges.fixed_scale) for name, basin in calibration.basins.items()
+        }
+        self.octaves = Octaves(template, ranges, calibration.weights, sampling)
+        self.threads = threads or torch.get_num_threads()
 
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> Finds:
-        """The surest `count` instances."""
-        told = self._told(scene, self._everywhere(scene), count)
+    @classmethod
+    def prepared(  # noqa: D102
+        cls,
+        template: Template,
+        ranges: Range,
+        calibration: StoredCalibration | None,
+        threshold: float | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> "FastSearch":
+        if calibration is None:
+            known = calibration_for(template, ranges, progress or quiet)
+        else:
+            known = _checked(calibration, Calibration, cls.name, template, ranges)
+        return cls(template, ranges, known, threshold, threads)
+
+    @property
+    def enough(self) -> float:
+        """The score from which the search stops: a low threshold reports more, but does not stop earlier."""
+        return max(self.threshold, self.calibration.threshold)
+
+    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> SearchResult:  # noqa: D102
+        found = self._result(scene, self._everywhere(scene), count)
         crowd, most = 1, math.inf if count is None else count
-        while _MANY * crowd < len(told.items) < most and crowd < _CROWD:
+        while _MANY * crowd < len(found.items) < most and crowd < _MAX_CROWD:
             crowd *= 4
-            more = self._told(scene, self._everywhere(scene, crowd), count)
-            if len(more.items) <= len(told.items):
+            more = self._result(scene, self._everywhere(scene, crowd), count)
+            if len(more.items) <= len(found.items):
                 break
-            told = more
-        return told
+            found = more
+        return found
 
-    def follow(
+    def follow(  # noqa: D102
         self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
-    ) -> Finds:
-        """The surest `count` instances near known places.
-
-        Arguments:
-            scene: where to look.
-            roots: (N, 3, 3) canvas → scene, N > 0.
-            count: None: all.
-            everywhere: look at all other places as well.
-        """
-        found = self.bands.follow(scene, roots, self.enough, LIKELY * self.threshold)
+    ) -> SearchResult:
+        found = self.octaves.follow(scene, roots, self.enough, LIKELY * self.threshold)
         if everywhere:
-            found = found.and_also(self._everywhere(scene))
-        return self._told(scene, found, count)
+            found = found.joined(self._everywhere(scene))
+        return self._result(scene, found, count)
 
-    def _everywhere(self, scene: Float[Tensor, "3 H W"], crowd: int = 1) -> Judged:
-        look = Look(self.enough, self.threads, crowd)
-        return self.bands(scene, look, polished=LIKELY * self.threshold)
+    def _everywhere(self, scene: Float[Tensor, "3 H W"], crowd: int = 1) -> Hypotheses:
+        effort = Effort(self.enough, self.threads, crowd)
+        return self.octaves(scene, effort, polished=LIKELY * self.threshold)
 
-    def _told(self, scene: Float[Tensor, "3 H W"], found: Judged, count: int | None) -> Finds:
-        items = self._assembled(scene, apart(self.bands.whole, found, self.threshold, count))
+    def _result(self, scene: Float[Tensor, "3 H W"], found: Hypotheses, count: int | None) -> SearchResult:
+        items = self._assembled(scene, exclusive(self.octaves.whole, found, self.threshold, count))
         if items or not len(found.scores):
-            return Finds(items)
-        (nearest,) = self._assembled(scene, found[np.argsort(-found.scores)[:1]])
-        return Finds((), nearest if nearest.score >= LIKELY * self.threshold else None)
+            return SearchResult(items)
+        (best,) = self._assembled(scene, found[np.argsort(-found.scores)[:1]])
+        return SearchResult((), best if best.score >= LIKELY * self.threshold else None)
 
-    def _assembled(self, scene: Float[Tensor, "3 H W"], judged: Judged) -> tuple[Detection, ...]:
-        others = self.bands.followers(scene, judged)
-        return tuple(assemble(self.bands.whole, judged, k, told) for k, told in enumerate(others))
+    def _assembled(self, scene: Float[Tensor, "3 H W"], hypotheses: Hypotheses) -> tuple[Detection, ...]:
+        static = self.octaves.static_leaves(scene, hypotheses)
+        return tuple(assemble(self.octaves.whole, hypotheses, k, leaves) for k, leaves in enumerate(static))
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
-        """The first look: ZNCC with the part's centre at each pixel."""
-        return occurrence(self.bands, scene, self.threads)
+        """The first search: ZNCC with the part's centre at each pixel."""
+        return occurrence(self.octaves, scene, self.threads)
 
-    def retraced(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[Ways, ...]:
-        """From where the search begins to full size."""
-        return retraced(self.bands, scene, found, self.threads)
+    def retraced(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
+        """From where the search starts to full size."""
+        return retraced(self.octaves, scene, found, self.threads)
 
 
-class ByPaper:
-    """Algorithm 1.
+_PAPER_STORE = CalibrationStore(PaperCalibration, PAPER_VERSION, "paper.json")
+
+
+class PaperSearch(Search):
+    """The network of the paper (algorithm 1): one scale, and rotations within ±30°.
 
     Arguments:
-        network: with its template.
-        ranges: finds outside of its rotations are not told.
-        threshold: the least score.
+        template, ranges, threshold: as of `prepared`; detections that are turned further are not reported.
+        calibration: the network's hyperparameters.
     """
 
-    def __init__(self, network: PaperNetwork, ranges: Range, threshold: float) -> None:
-        self.template, self.ranges, self.threshold = network.template, ranges, threshold
-        self.detector = PaperDetector(network)
+    name = "paper"
 
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> Finds:
-        """The surest `count` instances."""
-        self.detector.threshold = LIKELY * self.threshold
-        seen = [self._told(one) for one in self.detector(scene)]
-        turned = [one for one in seen if abs(one.angle) <= self.ranges.rotation]
+    def __init__(
+        self, template: Template, ranges: Range, calibration: PaperCalibration, threshold: float | None = None
+    ) -> None:
+        self.template, self.ranges, self.calibration = template, ranges, calibration
+        self.threshold = threshold or calibration.threshold
+        self.detector = PaperDetector(calibration.network(template), LIKELY * self.threshold)
+
+    @classmethod
+    def prepared(  # noqa: D102
+        cls,
+        template: Template,
+        ranges: Range,
+        calibration: StoredCalibration | None,
+        threshold: float | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> "PaperSearch":
+        del threads
+        require(
+            ranges.scale == (1.0, 1.0),
+            f'scale is {ranges.scale}, but method="paper" searches one scale only: use scale=(1, 1)',
+        )
+        within = within_reach(ranges)
+        if calibration is None:
+            known = paper_calibration_for(template, within, progress or quiet)
+        else:
+            known = _checked(calibration, PaperCalibration, cls.name, template, within)
+        return cls(template, ranges, known, threshold)
+
+    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> SearchResult:  # noqa: D102
+        found = [self._detection(one) for one in self.detector(scene)]
+        turned = [one for one in found if abs(one.angle) <= self.ranges.rotation]
         items = tuple(one for one in turned if one.score >= self.threshold)[:count]
-        return Finds(items, None if items else next(iter(turned), None))
+        return SearchResult(items, None if items else next(iter(turned), None))
+
+    def follow(  # noqa: D102
+        self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
+    ) -> SearchResult:
+        raise ArgumentError(
+            'method="paper" cannot start from a known pose: use method="fast" to follow objects'
+        )
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
         """ω of every node."""
         nodes = self.detector.network(scene).nodes
         return {name: node.map.float().numpy() for name, node in nodes.items()}
 
-    def retraced(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[Ways, ...]:
-        """Nothing: thousands of descents make a map, and none of them is the find's."""
+    def retraced(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
+        """Nothing: thousands of descents make a map, and none of them belongs to one detection."""
         return tuple({} for _ in found)
 
-    def _told(self, found: PaperDetection) -> Detection:
+    def _detection(self, found: PaperDetection) -> Detection:
         tree = self.template.parts
         frames = {name: part.matrix @ np.linalg.inv(tree[name].rest) for name, part in found.parts.items()}
         leaves = {name: (found.parts[name].score, found.parts[name].found) for name in tree.leaves}
         return detection(self.template, {tree.root: found.matrix, **frames}, leaves, found.score)
+
+
+METHODS: dict[str, type[Search]] = {method.name: method for method in (FastSearch, PaperSearch)}
+"""By name. A new method is a subclass of `Search` and one entry here."""
+
+
+def paper_calibration_for(template: Template, ranges: Range, progress: Progress = quiet) -> PaperCalibration:
+    """The stored calibration of the paper's network for a template, or a new one, which is then stored."""
+    within = within_reach(ranges)
+    return _PAPER_STORE.load_or_measure(
+        template, within, lambda: calibrate_paper(template, within, progress=progress)
+    )
+
+
+def _checked(
+    given: StoredCalibration, kind: type[Kind], method: str, template: Template, ranges: Range
+) -> Kind:
+    """Refuse a calibration that was measured for something else."""
+    remedy = "Calibrate again, or omit the calibration."
+    if not isinstance(given, kind):
+        raise ArgumentError(
+            f'calibration is a {type(given).__name__}, but method="{method}" needs a {kind.__name__}. {remedy}'
+        )
+    require(
+        (given.rotation, given.scale) == (ranges.rotation, ranges.scale),
+        f"the calibration was measured for rotation={given.rotation:g} and scale={given.scale}, but "
+        f"rotation={ranges.rotation:g} and scale={ranges.scale} are requested. {remedy}",
+    )
+    require(
+        given.serves(template, ranges),
+        f'the calibration was measured for another template than "{template.name}", or the template has changed. '
+        f"{remedy}",
+    )
+    return given

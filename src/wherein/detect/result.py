@@ -61,7 +61,7 @@ class Detection:
     """One object that was found.
 
     Attributes:
-        score: how sure it is, in [0, 1): see `wherein.detect.fast.score`.
+        score: how sure it is, in [0, 1): see `wherein.detect.score`.
         matrix: canvas → scene of the root, 2×3.
         parts: every part below the root by name (the root itself where it is a leaf).
     """

@@ -10,7 +10,7 @@ from wherein.detect.detector import Detector
 from wherein.detect.result import Detection, Detections
 from wherein.errors import require
 from wherein.images.load import Source, load_picture
-from wherein.pyramid.register_pyramid import Poses
+from wherein.pyramid.levels import Poses
 
 _STRIDE = 0.5
 """Of the canvas's diagonal in the scene: who has moved further between two frames is someone else."""
@@ -47,7 +47,7 @@ class Frame:
 
 
 class Tracker:
-    """Finds a template in one frame after the other.
+    """SearchResult a template in one frame after the other.
 
     Where an object was, and where it would be if it went on as it did, the search begins; that takes a part
     of the time of a look at everything. Everything is looked at where nothing is known, where someone was

@@ -21,9 +21,9 @@ from wherein.experiments.judge import Judge
 from wherein.experiments.multiscale import Schedule, descend
 from wherein.experiments.scenes import Observation, as_tensor, observe, random_motion, shifted
 from wherein.motion.models import motion_named
-from wherein.pyramid.register_pyramid import Pyramid
 from wherein.registration.fit import Descent, fit
 from wherein.registration.plan import coarse_to_fine
+from wherein.registration.problem import Problem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,8 +115,8 @@ def register(settings: Settings, subject: Subject, seed: int, motion: str, image
 
 def _registered(settings: Settings, seen: Observation, motion: str, to_rest: bool) -> Json:
     """What `wherein.register(scene, motif, motion)` does; unless `to_rest`, without the last steps."""
-    pyramid = Pyramid(seen.scene, seen.motif, motion_named(motion))
-    plan = coarse_to_fine(seen.motif.height, seen.motif.width, pyramid.support)
+    pyramid = Problem(seen.scene, seen.motif, motion_named(motion))
+    plan = coarse_to_fine(seen.motif.height, seen.motif.width, pyramid.motif.support)
     strongest, every = plan.finish
     if not to_rest:
         plan = replace(plan, finish=(strongest, replace(every, steps=0)))

@@ -17,9 +17,9 @@ from wherein.experiments.judge import Judge
 from wherein.experiments.multiscale import Schedule, descend
 from wherein.experiments.scenes import Observation, as_tensor, observe, shifted
 from wherein.motion.models import motion_named
-from wherein.pyramid.register_pyramid import Pyramid
 from wherein.registration.fit import Descent, fit
 from wherein.registration.plan import coarse_to_fine
+from wherein.registration.problem import Problem
 from wherein.registration.register import register
 from wherein.template.pose import rotation
 from wherein.template.tree import Matrix
@@ -131,8 +131,8 @@ def by_descent(settings: Settings, observed: Sequence[Observation], motion: str)
     del settings
     found = []
     for each in observed:
-        pyramid = Pyramid(each.scene, each.motif, motion_named(motion))
-        plan = coarse_to_fine(each.motif.height, each.motif.width, pyramid.support)
+        pyramid = Problem(each.scene, each.motif, motion_named(motion))
+        plan = coarse_to_fine(each.motif.height, each.motif.width, pyramid.motif.support)
         alone = fit(Descent(pyramid, robust=False), each.start, replace(plan, searches=()), everywhere=False)
         found.append(alone.poses[0])
     return found

@@ -32,7 +32,7 @@ class _Subject:
     def fitted(self) -> Iterator[tuple[str, Piece]]:
         """Each piece, by the leaf that it is found by."""
         for piece in self.pieces.pieces:
-            yield piece.carrier.name, piece
+            yield piece.fitted_leaf.name, piece
 
 
 Check = Callable[[_Subject], Iterator[Finding]]
@@ -83,7 +83,7 @@ def _too_small(subject: _Subject) -> Iterator[Finding]:
     whole, alone = sum(sizes.values()), next(iter(sizes)) if len(sizes) == 1 else None
     asked = [
         (alone, whole, *_WHOLE),
-        *((piece.carrier.name, sizes[piece.carrier.name], *_LIMB) for piece in subject.pieces.limbs),
+        *((piece.fitted_leaf.name, sizes[piece.fitted_leaf.name], *_LIMB) for piece in subject.pieces.limbs),
     ]
     for name, pixels, hopeless, small in asked:
         if pixels < small:
@@ -138,7 +138,7 @@ def _slides(subject: _Subject) -> Iterator[Finding]:
     zncc, reach = sliding(body.motif)
     if zncc >= _SLIDES:
         yield Finding(
-            *(WARNING, "slides", body.carrier.name, zncc, _SLIDES, "ZNCC"),
+            *(WARNING, "slides", body.fitted_leaf.name, zncc, _SLIDES, "ZNCC"),
             f"shifted by {reach:.0f} pixels it looks the same (ZNCC {zncc:.2f}): stripes, or smooth shading",
             "let the outline hold an end of the stripes, or another mark",
         )
@@ -153,8 +153,8 @@ def _symmetric(subject: _Subject) -> Iterator[Finding]:
     for name, piece in subject.fitted:
         if contrast(piece.motif) < _FLAT:
             continue
-        body = piece.home == root
-        x, y = piece.joint[0] - piece.carrier.at[0], piece.joint[1] - piece.carrier.at[1]
+        body = piece.name == root
+        x, y = piece.joint[0] - piece.fitted_leaf.at[0], piece.joint[1] - piece.fitted_leaf.at[1]
         # Two poses of a limb are up to twice its turn apart.
         degrees, zncc = self_alike(piece.motif) if body else self_alike(piece.motif, (x, y), 2 * piece.turn)
         if zncc < _AMBIGUOUS:

@@ -1,112 +1,223 @@
-"""Scenes and motifs at halves of their size, each made once, and the descent of many poses on one of them."""
+"""A scene and a motif at full size and at halves of it, each made once, and a comparison of the two at one scale."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from wherein.formulations.base import Tally
 from wherein.formulations.correlation import CorrelationObjective
 from wherein.formulations.motif_side import MotifSide, motif_side
+from wherein.formulations.objective import Variables
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.motion.models import Motion
-from wherein.pyramid.alignment import align
-from wherein.pyramid.register_pyramid import Level, Poses
-from wherein.registration.plan import Stage
-from wherein.solve.gauss_newton import Damping
 from wherein.warp import Surface
 
+Poses = NDArray[np.float64]
+"""(B, 3, 3), motif pixels → scene pixels at full size. Not tensors: on 3 × 3 numbers numpy is faster, and
+wherever the scene lives, a plan is followed on the CPU."""
 
-class SceneLevels:
-    """A scene at full size and at halves of it."""
+Box = tuple[int, int, int, int]
+"""left, top, right, bottom in pixels of the scene at full size."""
 
-    def __init__(self, scene: Float[Tensor, "C H W"]) -> None:
+_SMALL = 32
+"""Pixels: in a picture of this size every eighth pixel is at the border, too many to trust their derivatives."""
+
+
+def enlarge(scale: int, x: float = 0.0, y: float = 0.0) -> Poses:
+    """The matrix u ↦ scale · u + (scale − 1)/2 + (x, y): from a reduced picture that begins at (x, y) to full size.
+
+    Pixel centres are at whole numbers, so the centre of a reduced pixel lies between those that it covers.
+    """
+    middle = (scale - 1) / 2
+    return np.array(((scale, 0.0, x + middle), (0.0, scale, y + middle), (0.0, 0.0, 1.0)))
+
+
+def reduce(scale: int, x: float = 0.0, y: float = 0.0) -> Poses:
+    """The inverse of `enlarge`."""
+    middle, s = (scale - 1) / 2, 1 / scale
+    return np.array(((s, 0.0, -(x + middle) * s), (0.0, s, -(y + middle) * s), (0.0, 0.0, 1.0)))
+
+
+def coarsest_scale(enough: Callable[[int], bool], largest: int) -> int:
+    """The largest power of 2, at most `largest`, up to which a reduced motif still has `enough` to be compared.
+
+    What is enough differs: `register` follows a few poses and asks for size alone
+    (`registration.plan`), the detector ranks every place of a scene and asks for pixels well inside the mask
+    (`detect.fast.piece_search`).
+    """
+    scale = 1
+    while 2 * scale <= largest and enough(2 * scale):
+        scale *= 2
+    return scale
+
+
+class ScenePyramid:
+    """A scene at full size and at halves of it.
+
+    Arguments:
+        scene: the picture to search.
+        tally: counts what is filtered, in whole scenes.
+    """
+
+    def __init__(self, scene: Float[Tensor, "C H W"], tally: Tally | None = None) -> None:
+        self.scene, self.tally = scene, tally or Tally()
+        self._reduced: dict[int, tuple[int, int, Tensor]] = {}
         self._surfaces = {1: Surface(scene)}
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height."""
-        return self._surfaces[1].width, self._surfaces[1].height
+        """Width and height at full size."""
+        return self.scene.shape[-1], self.scene.shape[-2]
 
-    def surface(self, factor: int) -> Surface:
-        """The scene, reduced by a power of 2."""
-        if factor not in self._surfaces:
-            self._surfaces[factor] = Surface(pool(self.surface(factor // 2).scene, 2))
-        return self._surfaces[factor]
+    def surface(self, scale: int) -> Surface:
+        """The whole scene, reduced by a power of 2."""
+        if scale not in self._surfaces:
+            self._surfaces[scale] = Surface(self.part((0, 0, *self.size), scale))
+        return self._surfaces[scale]
+
+    def part(self, box: Box, scale: int) -> Float[Tensor, "C h w"]:
+        """What lies in a box, reduced; the box begins at a multiple of the scale."""
+        left, top, right, bottom = box
+        if scale == 1:
+            return self.scene[:, top:bottom, left:right]
+        known = self._known(box, scale)
+        if known is not None:
+            return known
+        # By halves, which costs less than at once and leaves the scales between for later stages.
+        part = self.scene[:, top:bottom, left:right]
+        for half in (2**k for k in range(1, scale.bit_length())):
+            self.tally.convolutions += part[0].numel() / self.scene[0].numel()
+            part = pool(part, 2)
+            self._reduced[half] = (left, top, part)
+        return part
+
+    def _known(self, box: Box, scale: int) -> Float[Tensor, "C h w"] | None:
+        """The same out of a larger box that was reduced before."""
+        if scale not in self._reduced:
+            return None
+        left, top, part = self._reduced[scale]
+        first, last = (box[0] - left) // scale, (box[2] - left) // scale
+        above, below = (box[1] - top) // scale, (box[3] - top) // scale
+        if first < 0 or above < 0 or last > part.shape[2] or below > part.shape[1]:
+            return None
+        return part[:, above:below, first:last]
+
+    def middle(self, scale: int, max_pixels: float) -> tuple[tuple[int, int], Float[Tensor, "C h w"]]:
+        """The reduced scene, or of a large one the middle part with at most so many pixels; and where that begins,
+        in full-size pixels."""
+        width, height = self.size
+        share = min(1.0, math.sqrt(max_pixels * scale**2 / (height * width)))
+        left, right = interval(width * (1 - share) / 2, width * (1 + share) / 2, width, scale)
+        top, bottom = interval(height * (1 - share) / 2, height * (1 + share) / 2, height, scale)
+        return (left, top), self.part((left, top, right, bottom), scale)
 
 
-class MotifLevels:
-    """A motif's side of the objective at every scale, motion and number of pixels that was asked for."""
+def interval(low: float, high: float, limit: int, scale: int) -> tuple[int, int]:
+    """Begin and end of a window along one axis of a scene, the begin at a multiple of the scale.
 
-    def __init__(self, motif: Motif) -> None:
-        self.motif = motif
+    Poses far outside, or without a number, get the nearest part of the scene, in which they stay outside.
+    """
+    begin = min(int(max(low, 0)) if math.isfinite(low) else 0, max(0, limit - 2 * scale)) // scale * scale
+    end = math.ceil(min(high, limit)) if math.isfinite(high) else limit
+    return begin, max(end, begin + 2 * scale)
+
+
+class MotifPyramid:
+    """A motif at full size and at halves of it, linearised for every motion and number of pixels that is asked for.
+
+    Arguments:
+        motif: what to look for.
+        inset: at full size leave out the pixels at its outline, as far as enough of it stays (`inset_motif`).
+        tally: counts what is filtered, in whole motifs.
+    """
+
+    def __init__(self, motif: Motif, inset: bool = False, tally: Tally | None = None) -> None:
+        self.motif, self.tally = motif, tally or Tally()
         self._reduced = {1: motif}
-        self._sides: dict[tuple[int, str, int | None], MotifSide] = {}
+        self._full = inset_motif(motif) if inset else motif
+        self._sides: dict[tuple[int, Motion, int | None], MotifSide] = {}
 
     @cached_property
-    def some_points(self) -> NDArray[np.float64]:
+    def support(self) -> int:
+        """How many of the motif's pixels can be compared."""
+        return int((self.motif.mask > 0.5).sum())
+
+    @cached_property
+    def sparse_points(self) -> NDArray[np.float64]:
         """(3, N): every seventh pixel well inside the mask, as (x, y, 1)."""
         rows, columns = np.nonzero(self.motif.mask.numpy() > 0.5)
         return np.stack((columns, rows, np.ones_like(rows))).astype(np.float64)[:, ::7]
 
-    def reduced(self, factor: int) -> Motif:
+    def reduced(self, scale: int) -> Motif:
         """The motif, reduced by a power of 2."""
-        if factor not in self._reduced:
-            self._reduced[factor] = self.reduced(factor // 2).pooled(2)
-        return self._reduced[factor]
+        if scale not in self._reduced:
+            self._reduced[scale] = self.reduced(scale // 2).pooled(2)
+            self.tally.convolutions += 4 / scale**2
+        return self._reduced[scale]
 
-    def side(self, factor: int, motion: Motion, limit: int | None) -> MotifSide:
-        """Made on first use."""
-        key = (factor, motion.name, limit)
+    def side(self, scale: int, motion: Motion, limit: int | None) -> MotifSide:
+        """The motif's side of the objective at a scale, of the `limit` pixels where it changes most."""
+        key = (scale, motion, limit)
         if key not in self._sides:
-            self._sides[key] = motif_side(self.reduced(factor), motion, limit)
+            motif = self._full if scale == 1 else self.reduced(scale)
+            self._sides[key] = motif_side(motif, motion, limit)
+            self.tally.convolutions += 2 / scale**2  # its derivatives in x and in y
         return self._sides[key]
 
 
-@dataclass(frozen=True)
-class Descended:
-    """Poses at full size after a stage, and the ZNCC of each; −1 where there is none."""
+def inset_motif(motif: Motif) -> Motif:
+    """The motif without the pixels at its outline, as far as enough of it stays.
 
-    poses: Poses
-    zncc: NDArray[np.float64]
-
-    def __getitem__(self, chosen: NDArray[np.int64]) -> "Descended":
-        return Descended(self.poses[chosen], self.zncc[chosen])
-
-
-def descend(
-    scene: SceneLevels, motif: MotifLevels, motion: Motion, stage: Stage, poses: Poses, robust: bool = False
-) -> Descended:
-    """Bring poses to rest on one scale, each by itself, in the order in which they came.
-
-    Arguments:
-        scene, motif: at every scale.
-        motion: how the poses may move.
-        stage: which scale, how many steps and pixels.
-        poses: motif pixels → scene pixels, full size.
-        robust: trust pixels less that do not fit; the ZNCC that is told is that of all pixels alike.
+    A cubic interpolation reaches two pixels: as near to the outline of a motif that was cut out, the scene is
+    a mixture. Where a whole picture ends there is none, but the last pixel's derivative is a guess, which
+    matters where a good part of the pixels are last ones.
     """
-    surface = scene.surface(stage.scale)
-    if not len(poses) or not surface.scene.numel():  # of a small scene no pixel may be left
-        return Descended(poses, np.full(len(poses), -1.0))
-    side = motif.side(stage.scale, motion, stage.pixels)
-    damping = Damping(1e-3 if stage.scale == 1 else 1e-2)
-    level = Level(CorrelationObjective(surface, side, motion), stage.scale, stage.scale, (0.0, 0.0))
-    at, steps = level.enter(poses), stage.steps
-    if robust:
-        trusting = CorrelationObjective(surface, side, motion, robust=True)
-        at, steps = align(trusting, at, stage.steps, damping, stage.tolerance).variables, 0
-    ended = align(level.objective, at, steps, damping, stage.tolerance)
-    cost = ended.cost.double().numpy()
-    return Descended(level.leave(ended.variables), np.where(np.isfinite(cost), 1 - cost, -1.0))
+    whole = bool((motif.mask > 0.5).all())
+    if whole and min(motif.height, motif.width) >= _SMALL:
+        return motif
+    enough = int((motif.mask > 0.5).sum()) / 2
+    insets = (motif.inset(radius) for radius in ((1,) if whole else (2, 1)))
+    return next((inner for inner in insets if int((inner.mask > 0.5).sum()) >= enough), motif)
 
 
-def seen(scene: SceneLevels, motif: MotifLevels, poses: Poses) -> NDArray[np.float64]:
-    """Which share of the motif lies in the scene, of each pose."""
-    x, y, _ = (poses @ motif.some_points).transpose(1, 0, 2)
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A scene and a motif compared at one scale, and the ways from full-size poses into it and back."""
+
+    objective: CorrelationObjective
+    scene_scale: int
+    motif_scale: int
+    corner: tuple[float, float] = (0.0, 0.0)
+    """Where its scene begins, in full-size pixels."""
+
+    def enter(self, poses: Poses) -> Variables:
+        """The objective's variables of full-size poses."""
+        frames = reduce(self.scene_scale, *self.corner) @ poses @ enlarge(self.motif_scale, *self._centre)
+        return Variables(torch.from_numpy(frames).to(self.objective.points))
+
+    def leave(self, at: Variables) -> Poses:
+        """Full-size poses of the objective's variables."""
+        frames: Poses = at.pose.cpu().numpy().astype(np.float64)
+        return enlarge(self.scene_scale, *self.corner) @ frames @ reduce(self.motif_scale, *self._centre)
+
+    @property
+    def _centre(self) -> tuple[float, float]:
+        """Of the points compared, in full-size pixels from the first pixel of the scale on."""
+        x, y = self.objective.centre.tolist()
+        return self.motif_scale * x, self.motif_scale * y
+
+
+def visible_fraction(scene: ScenePyramid, motif: MotifPyramid, poses: Poses) -> NDArray[np.float64]:
+    """Which fraction of the motif lies inside the scene, for each pose."""
+    x, y, _ = (poses @ motif.sparse_points).transpose(1, 0, 2)
     width, height = scene.size
     inside: NDArray[np.bool_] = (x >= 0) & (y >= 0) & (x <= width - 1) & (y <= height - 1)
     return inside.mean(1)

@@ -40,14 +40,14 @@ _SPAN = 32
 
 
 @dataclass(frozen=True)
-class Looks:
+class PoseGrid:
     """Rotations (degrees) and scales at which a motif is looked for, in the order of the kernels."""
 
     angles: NDArray[np.float64]
     scales: NDArray[np.float64]
 
     @staticmethod
-    def over(rotation: float, turn: float, scale: tuple[float, float], ratio: float) -> "Looks":
+    def over(rotation: float, turn: float, scale: tuple[float, float], ratio: float) -> "PoseGrid":
         """A grid over ± `rotation` and the scales, no coarser than `turn` degrees and a factor of `ratio`."""
         full = rotation >= 180
         count = max(1, math.ceil(2 * rotation / turn - 1e-9)) + (0 if full or rotation == 0 else 1)
@@ -56,7 +56,7 @@ class Looks:
         octaves = max(1, math.ceil(math.log(scale[1] / scale[0]) / math.log(ratio) - 1e-9) + 1)
         scales = np.geomspace(scale[0], scale[1], octaves) if octaves > 1 else np.array(scale[:1])
         grid = np.array([(a, s) for a in angles for s in scales])
-        return Looks(grid[:, 0], grid[:, 1])
+        return PoseGrid(grid[:, 0], grid[:, 1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +73,14 @@ class Kernels:
     """
 
     factor: int
-    looks: Looks
+    looks: PoseGrid
     tint: Float[Tensor, " C"]
     offsets: tuple[Int[Tensor, "_ 2"], ...]
     values: tuple[Float[Tensor, "1 _"], ...]
     radius: int
 
     @staticmethod
-    def of(motif: Motif, factor: int, looks: Looks, limit: int) -> "Kernels":
+    def of(motif: Motif, factor: int, looks: PoseGrid, limit: int) -> "Kernels":
         """Sample the motif, reduced, on the lattice turned and scaled the other way.
 
         Arguments:

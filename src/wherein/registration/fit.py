@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.pyramid.alignment import align
-from wherein.pyramid.register_pyramid import Level, Poses, Pyramid
-from wherein.registration.plan import Plan, Stage
+from wherein.pyramid.descent import Stage, solve_stage
+from wherein.pyramid.levels import Level, Poses
+from wherein.registration.plan import Plan
+from wherein.registration.problem import Problem
 from wherein.registration.starts import anywhere, around
-from wherein.solve.gauss_newton import Damping
 from wherein.solve.solution import Status
 
 _GOOD = 0.05
@@ -45,15 +45,15 @@ class Candidates:
 
 
 class Descent:
-    """Runs candidates through stages on the scales of a pyramid.
+    """Runs candidates through the stages of a coarse-to-fine fit.
 
     Attributes:
         tally: what that took so far, as the paper counts: a look at a pose is an interpolation of the scene
             and a product with J, each of the share of the motif's pixels that is looked at.
     """
 
-    def __init__(self, pyramid: Pyramid, robust: bool) -> None:
-        self.pyramid, self.robust, self.tally = pyramid, robust, pyramid.tally
+    def __init__(self, problem: Problem, robust: bool) -> None:
+        self.problem, self.robust, self.tally = problem, robust, problem.tally
 
     def __call__(self, stages: tuple[Stage, ...], found: Candidates) -> Candidates:
         """Through one stage after the other."""
@@ -62,15 +62,14 @@ class Descent:
         return found
 
     def _through(self, stage: Stage, found: Candidates) -> Candidates:
-        level = self.pyramid.level(stage, found.poses, self.robust)
-        damping = Damping(1e-3 if stage.scale == 1 else 1e-2)
-        ended = align(level.objective, level.enter(found.poses), stage.steps, damping, stage.tolerance)
+        level = self.problem.level(stage, found.poses, self.robust)
+        poses, ended = solve_stage(level, stage, found.poses)
         self._count(level, int(ended.looks.sum()))
         costs = ended.cost.cpu().numpy()
         order = costs.argsort(kind="stable")[: stage.keep]
         statuses = tuple(ended.status[index] for index in order)
         steps = found.steps + ended.steps.cpu().numpy()
-        return Candidates(level.leave(ended.variables)[order], costs[order], steps[order], statuses)
+        return Candidates(poses[order], costs[order], steps[order], statuses)
 
     def best_of(self, stage: Stage, *contenders: Candidates) -> Candidates:
         """The best of all, each looked at in the same stage: other scales and pixels have other costs."""
@@ -83,21 +82,21 @@ class Descent:
 
         Shifts and turns are certain at every scale of the picture; sizes and proportions need not be.
         """
-        if found.good or not self.pyramid.motion.scales:
+        if found.good or not self.problem.motion.scales:
             return found
-        level = self.pyramid.level(stage, found.poses, self.robust)
+        level = self.problem.level(stage, found.poses, self.robust)
         at = level.enter(found.poses[:1])
         near = np.concatenate([level.leave(level.objective.probes(at, _PROBES, drop)) for drop in _DROPS])
         return self.best_of(stage, found, self._through(stage, Candidates.at(near, found.steps[:1])))
 
     def zncc(self, poses: Poses) -> float:
         """Of the first pose, every pixel trusted alike; −∞ where it cannot be said."""
-        level = self.pyramid.judging(poses[:1])
+        level = self.problem.scoring_level(poses[:1])
         self._count(level, looks=1)
-        return 1 - float(align(level.objective, level.enter(poses[:1]), 0).cost)
+        return 1 - float(solve_stage(level, Stage(1, 0), poses[:1])[1].cost)
 
     def _count(self, level: Level, looks: int) -> None:
-        share = looks * len(level.objective.points) / self.pyramid.support
+        share = looks * len(level.objective.points) / self.problem.motif.support
         self.tally.interpolations += share
         self.tally.convolutions += share
 
@@ -115,14 +114,14 @@ def fit(descend: Descent, start: Poses, plan: Plan, everywhere: bool) -> Candida
     """
     first = Candidates.at(start[None])
     best = descend.probe(plan.judge, descend(plan.alone, first))
-    pyramid = descend.pyramid
-    for search in plan.searches_for(pyramid.motion, everywhere):
+    problem = descend.problem
+    for search in plan.searches_for(problem.motion, everywhere):
         if best.good:
             break
         if search.anywhere:
-            starts = anywhere(pyramid, search.thin[0].scale)
+            starts = anywhere(problem, search.thin[0].scale)
         else:
-            starts = start @ around(pyramid.motion, pyramid.motif, search, everywhere)
+            starts = start @ around(problem.motion, problem.motif.motif, search, everywhere)
         if not len(starts):
             continue
         found = descend(search.thin + search.refine, Candidates.at(starts))

@@ -3,38 +3,11 @@
 from dataclasses import dataclass
 
 from wherein.motion.models import Motion
-
-MOST = 2**18
-"""Pixels that are compared at most, the strongest: more make a pose no better, only later and larger."""
+from wherein.pyramid.descent import Stage
+from wherein.pyramid.levels import coarsest_scale
 
 _DEEPEST = 7
 """Halvings at most."""
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One stage of a coarse-to-fine fit.
-
-    Arguments:
-        scale: the motif is reduced by this factor; 1 is full size.
-        steps: Gauss–Newton steps at most; 0 only looks at the cost.
-        keep: how many of the poses go on to the next stage.
-        pixels: how many of the motif's pixels are compared at most.
-        tolerance: a pose has come to rest where a step moves it by less, in pixels of the stage.
-        finer: the scene is reduced by this factor less, for a motif that the scene shows smaller.
-    """
-
-    scale: int
-    steps: int
-    keep: int = 1
-    pixels: int = MOST
-    tolerance: float = 1e-2
-    finer: int = 1
-
-    @property
-    def scene_scale(self) -> int:
-        """The factor by which the scene is reduced."""
-        return max(self.scale // self.finer, 1)
 
 
 @dataclass(frozen=True)
@@ -147,7 +120,7 @@ def _coarsest(size: int, support: int) -> int:
         room = 1 if scale <= 8 else 2
         return size / scale >= 10 * room and support / scale**2 >= 100 * room**2
 
-    return max((2**k for k in range(_DEEPEST + 1) if enough(2**k)), default=1)
+    return coarsest_scale(enough, 2**_DEEPEST)
 
 
 def _thinned(scale: int, keep: int, finer: int = 1) -> tuple[Stage, ...]:

@@ -11,17 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from wherein.errors import ArgumentError, require
-from wherein.formulations.correlation import LEAST_VARIANCE
+from wherein.formulations.correlation import LEAST_SEEN, LEAST_VARIANCE
 from wherein.images.load import Source, load_picture
 from wherein.images.motif import Motif, load_motif
 from wherein.motion.models import Motion, motion_named
-from wherein.pyramid.register_pyramid import Pyramid
+from wherein.pyramid.descent import MAX_PIXELS
 from wherein.registration.fit import Candidates, Descent, fit
-from wherein.registration.plan import MOST, coarse_to_fine
+from wherein.registration.plan import coarse_to_fine
+from wherein.registration.problem import Problem
 from wherein.solve.solution import Status
-
-_LEAST_SEEN = 0.25
-"""Of the motif's support: with less of it inside the scene, the objective has no number."""
 
 
 @dataclass(frozen=True)
@@ -116,24 +114,24 @@ def register(
     wanted = load_motif(motif, mask, color, pixels.device)
     first = _start(start, model, wanted, pixels)
     with torch.no_grad():
-        pyramid = Pyramid(pixels, wanted, model)
-        if float(pyramid.side(1, MOST).known[..., -1].square().mean()) < LEAST_VARIANCE:
+        problem = Problem(pixels, wanted, model)
+        if float(problem.motif.side(1, model, MAX_PIXELS).known[..., -1].square().mean()) < LEAST_VARIANCE:
             return Registration(
-                _public(first, model), math.nan, pyramid.seen(first), math.nan, 0, Status.FLAT
+                _public(first, model), math.nan, problem.visible_fraction(first), math.nan, 0, Status.FLAT
             )
-        plan = coarse_to_fine(wanted.height, wanted.width, pyramid.support)
-        descend = Descent(pyramid, robust)
+        plan = coarse_to_fine(wanted.height, wanted.width, problem.motif.support)
+        descend = Descent(problem, robust)
         return _result(descend, fit(descend, first, plan, everywhere=start is None))
 
 
 def _result(descend: Descent, best: Candidates) -> Registration:
-    pyramid, cost, status = descend.pyramid, float(best.costs[0]), best.statuses[0]
-    minimised = pyramid.support <= MOST and not descend.robust
-    zncc, seen = 1 - cost if minimised else descend.zncc(best.poses), pyramid.seen(best.poses[0])
+    problem, cost, status = descend.problem, float(best.costs[0]), best.statuses[0]
+    minimised = problem.motif.support <= MAX_PIXELS and not descend.robust
+    zncc, seen = 1 - cost if minimised else descend.zncc(best.poses), problem.visible_fraction(best.poses[0])
     if not math.isfinite(zncc):
-        zncc, cost, status = math.nan, math.nan, Status.OUTSIDE if seen < _LEAST_SEEN else Status.FLAT
+        zncc, cost, status = math.nan, math.nan, Status.OUTSIDE if seen < LEAST_SEEN else Status.FLAT
     return Registration(
-        _public(best.poses[0], pyramid.motion),
+        _public(best.poses[0], problem.motion),
         zncc=min(zncc, 1.0),
         seen=seen,
         cost=max(cost, 0.0),

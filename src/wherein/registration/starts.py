@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from wherein.images.motif import Motif
 from wherein.motion.models import Motion, rotation
-from wherein.pyramid.register_pyramid import Pyramid
-from wherein.pyramid.screen import Kernels, Looks, peaks, screen
+from wherein.pyramid.screen import Kernels, PoseGrid, peaks, screen
 from wherein.registration.plan import Search
+from wherein.registration.problem import Problem
 
 _SCALES = (0.7, 0.85, 1.18, 1.4)
 _STRETCH = 1.2
@@ -49,20 +49,20 @@ def around(motion: Motion, motif: Motif, search: Search, everywhere: bool) -> ND
     return moved.reshape(-1, 3, 3)
 
 
-def anywhere(pyramid: Pyramid, scale: int) -> NDArray[np.float64]:
+def anywhere(problem: Problem, scale: int) -> NDArray[np.float64]:
     """Poses (N, 3, 3) all over the scene, motif pixels → scene pixels: the best places of a first look.
 
     Arguments:
-        pyramid: the scene and the motif.
+        problem: the scene and the motif.
         scale: at which to look.
     """
-    motif, motion = pyramid.motif, pyramid.motion
-    looks = Looks.over(
+    motif, motion = problem.motif.motif, problem.motion
+    looks = PoseGrid.over(
         180.0 if motion.rotates else 0.0, _TURN, _SIZES if motion.scales else (1.0, 1.0), _RATIO
     )
     kernels = Kernels.of(Motif(motif.pixels.cpu(), motif.mask.cpu()), scale, looks, limit=_POINTS)
-    corner, scene = pyramid.middle(scale, _WORK / sum(map(len, kernels.offsets)))
-    pyramid.tally.convolutions += 2 * len(kernels.values) / scale**2
+    corner, scene = problem.scene.middle(scale, _WORK / sum(map(len, kernels.offsets)))
+    problem.tally.convolutions += 2 * len(kernels.values) / scale**2
     spots, _ = peaks(screen(scene.cpu(), kernels), kernels, _PLACES)
     linear = spots[:, 3, None, None] * _rotations(spots[:, 2])
     centre = np.array(((motif.width - 1) / 2, (motif.height - 1) / 2))

@@ -36,16 +36,21 @@ def _branch(tree: Tree, name: str) -> str:
     return f"<li>{text(name)}{turns}{f'<ul>{below}</ul>' if below else ''}</li>"
 
 
+def fast_calibration(detector: Detector) -> Calibration | None:
+    """What scores mean; None for the paper's network."""
+    return detector.calibration if isinstance(detector.calibration, Calibration) else None
+
+
 def about_search(detector: Detector) -> str:
     """Which poses were looked for, from which score on, and how rare such scores are."""
-    known, ranges = detector.calibration, detector.ranges
+    known, ranges = fast_calibration(detector), detector.ranges
     if known is None:  # the paper's network has none
         least = number(detector.threshold, 3)
         return (
             f'<section class="search"><h2>Scores</h2><p>Least score of a detection: {least}.</p></section>\n'
         )
     (low, high), (smallest, largest) = ranges.scale, known.limits.scale
-    scales = f"scale {low:g}" if ranges.fixed else f"scales {low:g} to {high:g}"
+    scales = f"scale {low:g}" if ranges.fixed_scale else f"scales {low:g} to {high:g}"
     given = "" if detector.threshold == known.threshold else ", given in place of the calibrated one"
     facts = [
         f"Looked for: rotations within ±{ranges.rotation:g}°, {scales}; at rest it is found within "

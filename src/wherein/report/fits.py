@@ -2,9 +2,9 @@
 
 import math
 
-from wherein.detect.explain.convergence import Kept, Leg, Way, Ways
-from wherein.detect.fast.score import BEST
+from wherein.detect.explain.convergence import FinalPose, FitTrace, FitTraces, TraceStage
 from wherein.detect.result import Detection
+from wherein.detect.score import MAX_ZNCC
 from wherein.report.markup import number, text
 from wherein.report.parts import PageParts
 
@@ -26,7 +26,7 @@ ABOUT = (
     "changes (it stands above) the value does too: it is another picture of the same pose. The axis is "
     "logarithmic in 1 − ZNCC. In a robust descent, dashed, pixels that do not fit count less; it seeks "
     "another end than ZNCC, which may fall. The number is ZNCC where the fit is judged, of which "
-    f"a score counts {BEST:g} at most.</p>"
+    f"a score counts {MAX_ZNCC:g} at most.</p>"
     "<p>The search keeps no record of its steps. For this page they were made once more, by the same "
     "functions: for the body from the place of the first look that leads to where it was found, for a limb "
     "from the turn about its joint that does, the joint being where it is in the end.</p></section>\n"
@@ -34,7 +34,7 @@ ABOUT = (
 """What is plotted, said once."""
 
 
-def fits(parts: PageParts, item: Detection, ways: Ways) -> str:
+def fits(parts: PageParts, item: Detection, ways: FitTraces) -> str:
     """Of a detection a plot for each piece that was fitted and found, and which parts have none."""
     if not ways:
         return ""
@@ -47,7 +47,7 @@ def fits(parts: PageParts, item: Detection, ways: Ways) -> str:
     )
 
 
-def _without(parts: PageParts, item: Detection, ways: Ways) -> str:
+def _without(parts: PageParts, item: Detection, ways: FitTraces) -> str:
     """Which parts have no plot, and why."""
     leaves = [name for name in parts.listed if parts.is_leaf(name) and name not in ways]
     hidden = [text(name) for name in leaves if not item.parts[name].found]
@@ -60,20 +60,20 @@ def _without(parts: PageParts, item: Detection, ways: Ways) -> str:
     return f"<p><small>{' '.join(said)}</small></p>" if said else ""
 
 
-def _card(parts: PageParts, name: str, score: float, way: Way) -> str:
+def _card(parts: PageParts, name: str, score: float, way: FitTrace) -> str:
     return (
         f'<figure><figcaption><i style="--c: {parts.color[name]}"></i><span>{text(name)}</span>'
         f"<b>{number(way.zncc, 3)}</b></figcaption>{_plot(way)}<p>{_words(way, score)}</p></figure>"
     )
 
 
-def _words(way: Way, score: float) -> str:
+def _words(way: FitTrace, score: float) -> str:
     """How it went, in words: steps, what was decided, and where the number comes from."""
-    taken = sum(len(leg.zncc) - 1 for leg in way.legs)
+    taken = sum(len(leg.zncc) - 1 for leg in way.stages)
     said = [f"{taken} step{'' if taken == 1 else 's'}"]
-    if any(leg.robust for leg in way.legs):
+    if any(leg.robust for leg in way.stages):
         said.append(f"may be covered, so that it descended both ways: {way.kept.value}")
-    elif way.kept is not Kept.PLAIN:
+    elif way.kept is not FinalPose.PLAIN:
         said.append(way.kept.value)
     if not way.led:
         said.append("the other parts led to it, so that the way begins where it was found")
@@ -82,15 +82,15 @@ def _words(way: Way, score: float) -> str:
     return "; ".join(said)
 
 
-def _plot(way: Way) -> str:
+def _plot(way: FitTrace) -> str:
     """The legs of a way beside each other."""
-    steps = sum(len(leg.zncc) - 1 for leg in way.legs)
-    unit = (_WIDTH - _LEFT - _RIGHT) / (steps + _APART * len(way.legs))
+    steps = sum(len(leg.zncc) - 1 for leg in way.stages)
+    unit = (_WIDTH - _LEFT - _RIGHT) / (steps + _APART * len(way.stages))
     x, drawn = _LEFT, []
-    for index, leg in enumerate(way.legs):
+    for index, leg in enumerate(way.stages):
         drawn.append(_leg(leg, x, unit, shaded=index % 2 == 0))
         x += (len(leg.zncc) - 1 + _APART) * unit
-    first, last = way.legs[0].zncc[0], way.legs[-1].zncc[-1]
+    first, last = way.stages[0].zncc[0], way.stages[-1].zncc[-1]
     return (
         f'<svg viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" '
         f'aria-label="ZNCC from {number(first, 3)} to {number(last, 3)}">{"".join(drawn)}{_ticks()}'
@@ -98,7 +98,7 @@ def _plot(way: Way) -> str:
     )
 
 
-def _leg(leg: Leg, x: float, unit: float, shaded: bool) -> str:
+def _leg(leg: TraceStage, x: float, unit: float, shaded: bool) -> str:
     """One scale: a shade behind every other, a line, and a dot for each step."""
     first, wide = x + unit * _APART / 2, (len(leg.zncc) - 1 + _APART) * unit
     points = [f"{first + k * unit:.1f},{_y(value):.1f}" for k, value in enumerate(leg.zncc)]
@@ -111,7 +111,7 @@ def _leg(leg: Leg, x: float, unit: float, shaded: bool) -> str:
     )
 
 
-def _title(leg: Leg) -> str:
+def _title(leg: TraceStage) -> str:
     """Its scale; a robust leg has that of the one before it."""
     if leg.robust:
         return "robust"

@@ -18,7 +18,7 @@ from typing import IO
 from wherein.detect.detector import Detector
 from wherein.detect.result import Detections
 from wherein.report import fits, times
-from wherein.report.about import about_search, about_template
+from wherein.report.about import about_search, about_template, fast_calibration
 from wherein.report.markup import number, text
 from wherein.report.parts import PageParts
 from wherein.report.scene import SceneWriter
@@ -83,7 +83,7 @@ class Page:
         with watch("replay of the fits"):
             ways = detector.retraced(found)
         with watch("page"):
-            told = SceneWriter(self.parts, detector.calibration)(index, name, found, seen, ways)
+            told = SceneWriter(self.parts, fast_calibration(detector))(index, name, found, seen, ways)
         self.body.write(f"{told}{times.bar(watch.laps)}</section>\n")
         self.detector, self.maps = detector, max(self.maps, len(seen))
         self.found += len(found)

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.calibration.model import Calibration
-from wherein.detect.explain.convergence import Ways
-from wherein.detect.fast.score import not_above
+from wherein.detect.explain.convergence import FitTraces
 from wherein.detect.result import Detection, Detections, PartFound
+from wherein.detect.score import rounded_down
 from wherein.report.fits import fits
 from wherein.report.markup import matrix, number, pair, rarity, text
 from wherein.report.parts import PageParts
@@ -30,7 +30,9 @@ class SceneWriter:
     parts: PageParts
     calibration: Calibration | None
 
-    def __call__(self, index: int, name: str, found: Detections, maps: Maps, ways: Sequence[Ways]) -> str:
+    def __call__(
+        self, index: int, name: str, found: Detections, maps: Maps, ways: Sequence[FitTraces]
+    ) -> str:
         """The section of one scene, but for its end: what it took is told last.
 
         Arguments:
@@ -55,13 +57,13 @@ class SceneWriter:
         """What came close where nothing was found, and where that is."""
         if found.missed is None:
             return ""
-        score, middle = number(not_above(found.missed.score), 3), self._middle(found.missed)
+        score, middle = number(rounded_down(found.missed.score), 3), self._middle(found.missed)
         return f"; what came nearest has score {score}, below the least, with its middle at {pair(middle)}"
 
     def _middle(self, item: Detection) -> NDArray[np.float64]:
         return item.matrix @ np.array((*self.parts.template.centre, 1.0))
 
-    def _detection(self, place: str, k: int, item: Detection, ways: Ways) -> str:
+    def _detection(self, place: str, k: int, item: Detection, ways: FitTraces) -> str:
         leaves = [part.found for part in item.parts.values() if part.leaf]
         plural, known = "part" if len(leaves) == 1 else "parts", self.calibration
         rare = f"A score as high comes by chance {rarity(known, item.score)}. " if known else ""

@@ -13,12 +13,11 @@ from enum import StrEnum
 import torch
 
 from wherein.detect.calibration.basins import Basin
-from wherein.detect.calibration.keeping import calibration_for
-from wherein.detect.calibration.measure import Progress
+from wherein.detect.calibration.measure import Progress, calibration_for
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.calibration.reach import Limits
-from wherein.detect.fast.finder import Range
 from wherein.detect.fast.pieces import Pieces
+from wherein.detect.range import Range
 from wherein.template.bundle import Template
 
 _log = logging.getLogger("wherein.studio")
@@ -154,7 +153,7 @@ class Calibrator:
 
     def _borrowed(self, wanted: _Wanted) -> Calibration | None:
         """The last one of the same template, or of one with the same pieces, as if it were for this range."""
-        homes = {piece.home for piece in Pieces.of(wanted.template).pieces}
+        homes = {piece.name for piece in Pieces.of(wanted.template).pieces}
         near = [known for known in self._known.values() if set(known.basins) == homes]
         if not near:
             return None
@@ -165,7 +164,7 @@ class Calibrator:
 
 def guess(template: Template, ranges: Range) -> Calibration:
     """Usual values, for a first look: nothing was measured, so what they say of chance is not to be told."""
-    homes = [piece.home for piece in Pieces.of(template).pieces]
+    homes = [piece.name for piece in Pieces.of(template).pieces]
     return Calibration(
         fingerprint=template.fingerprint,
         rotation=ranges.rotation,

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
+from wherein.detect.calibration.model import Calibration
 from wherein.detect.detector import Detector
-from wherein.detect.fast.finder import Range
-from wherein.detect.fast.score import not_above
+from wherein.detect.range import Range
 from wherein.detect.result import Detections
+from wherein.detect.score import rounded_down
 from wherein.errors import require
 from wherein.images.load import Picture, load_picture
 from wherein.report.markup import rarity
@@ -74,16 +75,17 @@ class Found:
     def to_dict(self) -> dict[str, Any]:
         """For the page: as the command prints it, with the threshold, and how rare such scores are."""
         known, missed = self.detector.calibration, self.detections.missed
+        assert isinstance(known, Calibration), "the studio has the default method only"
         told = self.detections.to_dict()
-        if self.ground is Ground.MEASURED and known is not None:
+        if self.ground is Ground.MEASURED:
             for record, item in zip(told["detections"], self.detections, strict=True):
                 record["chance"] = rarity(known, item.score)
         return told | {
             "ground": str(self.ground),
             "threshold": round(self.threshold, 4),
-            "missed": None if missed is None else not_above(missed.score),
-            "calibrated": None if known is None else round(known.threshold, 4),
-            "doubts": known.doubts if known is not None and self.ground is Ground.MEASURED else [],
+            "missed": None if missed is None else rounded_down(missed.score),
+            "calibrated": round(known.threshold, 4),
+            "doubts": known.doubts if self.ground is Ground.MEASURED else [],
         }
 
 

@@ -9,14 +9,15 @@ import torch
 from detecting import angle, group, leaf, made_up, noise, template, walker
 from wherein.detect.calibration import basins as basin
 from wherein.detect.calibration import reach as limits
+from wherein.detect.calibration.backgrounds import clutter
 from wherein.detect.calibration.basins import Basin, basin_of
-from wherein.detect.calibration.clutter import clutter
 from wherein.detect.calibration.lookalikes import alike
 from wherein.detect.calibration.measure import calibrate
 from wherein.detect.calibration.model import Calibration, standing_out
-from wherein.detect.fast.finder import Finder, Range
-from wherein.detect.fast.piece_search import Fitting
+from wherein.detect.fast.finder import Finder
+from wherein.detect.fast.piece_search import PieceModel
 from wherein.detect.fast.pieces import Pieces
+from wherein.detect.range import Range
 from wherein.images.motif import Motif
 from wherein.template import Template
 
@@ -40,7 +41,7 @@ def test_clutter_of_any_size(size: tuple[int, int]) -> None:
 def test_basins_of_coarse_motifs_are_wider() -> None:
     def measured(pixels: torch.Tensor) -> Basin:
         (piece,) = Pieces.of(Template.rigid("x", Motif.whole(pixels))).pieces
-        return basin_of(Fitting.of(piece), clutter(200, 150, 1), np.random.default_rng(0))
+        return basin_of(PieceModel.of(piece), clutter(200, 150, 1), np.random.default_rng(0))
 
     smooth = torch.nn.functional.interpolate(noise(12, 12, 1)[None], scale_factor=5, mode="bicubic")[0]
     wide, narrow = measured(smooth.clamp(0, 1)), measured(torch.rand(3, 60, 60))

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from detecting import made_up, walker
-from wherein.detect import Calibration
-from wherein.detect.calibration import keeping
+from wherein.detect import Calibration, methods
+from wherein.detect.calibration import measure
 from wherein.detect.calibration.store import cached_calibrations
-from wherein.detect.fast.finder import Range
 from wherein.detect.paper.tuning import PaperCalibration
+from wherein.detect.range import Range
 from wherein.template import Template
 
 
@@ -27,7 +27,7 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Calibration]:
         all_made.append(made_up(template, ranges.rotation, ranges.scale))
         return all_made[-1]
 
-    monkeypatch.setattr(keeping, "calibrate", calibrate)
+    monkeypatch.setattr(measure, "calibrate", calibrate)
     return all_made
 
 
@@ -37,8 +37,8 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_beside_the_template(made: list[Calibration], folder: Path, tmp_path: Path) -> None:
-    first = keeping.calibration_for(Template.load(folder), Range())
-    again = keeping.calibration_for(Template.load(folder), Range())
+    first = measure.calibration_for(Template.load(folder), Range())
+    again = measure.calibration_for(Template.load(folder), Range())
     assert len(made) == 1
     assert first == again
     assert (folder / "calibration.json").exists()
@@ -49,7 +49,7 @@ def test_beside_the_template(made: list[Calibration], folder: Path, tmp_path: Pa
 def test_another_range_is_kept_beside_it(made: list[Calibration], folder: Path) -> None:
     ranges = [Range(), Range(30.0), Range(30.0, (0.5, 2.0))]
     for each in (*ranges, *ranges):
-        found = keeping.calibration_for(Template.load(folder), each)
+        found = measure.calibration_for(Template.load(folder), each)
         assert (found.rotation, found.scale) == (each.rotation, each.scale)
     assert len(made) == 3
     assert len(json.loads((folder / "calibration.json").read_text())) == 3
@@ -58,7 +58,7 @@ def test_another_range_is_kept_beside_it(made: list[Calibration], folder: Path) 
 def test_a_zip_has_it_beside_itself(made: list[Calibration], tmp_path: Path) -> None:
     archive = walker().save(tmp_path / "walker.zip")
     for _ in range(2):
-        keeping.calibration_for(Template.load(archive), Range())
+        measure.calibration_for(Template.load(archive), Range())
     assert len(made) == 1
     assert (tmp_path / "walker.calibration.json").exists()
 
@@ -70,7 +70,7 @@ def test_a_folder_that_must_not_be_written_has_it_in_the_cache(
     try:
         for _ in range(2):
             template = Template.load(folder)
-            keeping.calibration_for(template, Range())
+            measure.calibration_for(template, Range())
     finally:
         folder.chmod(0o755)
     assert len(made) == 1
@@ -80,7 +80,7 @@ def test_a_folder_that_must_not_be_written_has_it_in_the_cache(
 
 def test_one_in_memory_has_it_in_the_cache(made: list[Calibration]) -> None:
     for _ in range(2):
-        keeping.calibration_for(walker(), Range())
+        measure.calibration_for(walker(), Range())
     assert len(made) == 1
 
 
@@ -90,7 +90,7 @@ def test_where_nothing_can_be_written_it_is_made_each_time(
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     for _ in range(2):
-        keeping.calibration_for(walker(), Range())
+        measure.calibration_for(walker(), Range())
     assert len(made) == 2
 
 
@@ -102,7 +102,7 @@ def test_where_writing_fails_nothing_is_left_behind(
 
     before = sorted(tmp_path.rglob("*"))
     monkeypatch.setattr(Path, "replace", full)
-    keeping.calibration_for(Template.load(folder), Range())
+    measure.calibration_for(Template.load(folder), Range())
     cache = [tmp_path / "cache", tmp_path / "cache/wherein", cached_calibrations()]
     assert sorted(tmp_path.rglob("*")) == sorted([*before, *cache])
 
@@ -113,7 +113,7 @@ def test_where_writing_fails_nothing_is_left_behind(
 def test_a_damaged_file_is_made_anew(made: list[Calibration], folder: Path, damage: str) -> None:
     (folder / "calibration.json").write_text(damage)
     for _ in range(2):
-        keeping.calibration_for(Template.load(folder), Range())
+        measure.calibration_for(Template.load(folder), Range())
     assert len(made) == 1
 
 
@@ -144,10 +144,10 @@ def test_one_with_which_nothing_can_be_found_is_made_anew(
     template = Template.load(folder)
     record = made_up(template).model_dump(mode="json")
     (folder / "calibration.json").write_text(json.dumps([record]))
-    keeping.calibration_for(template, Range())
+    measure.calibration_for(template, Range())
     assert not made  # as it is, it will do
     (folder / "calibration.json").write_text(json.dumps([record | wrong]))
-    assert keeping.calibration_for(template, Range()) == made_up(template)
+    assert measure.calibration_for(template, Range()) == made_up(template)
     assert len(made) == 1
 
 
@@ -155,19 +155,19 @@ def test_one_with_which_nothing_can_be_found_is_made_anew(
 def test_one_of_another_template_or_version_does_not_count(
     made: list[Calibration], folder: Path, field: str
 ) -> None:
-    keeping.calibration_for(Template.load(folder), Range())
+    measure.calibration_for(Template.load(folder), Range())
     place = folder / "calibration.json"
     (record,) = json.loads(place.read_text())
     place.write_text(json.dumps([record | {field: 0 if field == "version" else "0" * 32}]))
-    keeping.calibration_for(Template.load(folder), Range())
+    measure.calibration_for(Template.load(folder), Range())
     assert len(made) == 2
     assert len(json.loads(place.read_text())) == 1
 
 
 def test_the_template_may_move(made: list[Calibration], folder: Path, tmp_path: Path) -> None:
-    keeping.calibration_for(Template.load(folder), Range())
+    measure.calibration_for(Template.load(folder), Range())
     shutil.move(folder, tmp_path / "elsewhere")
-    keeping.calibration_for(Template.load(tmp_path / "elsewhere"), Range())
+    measure.calibration_for(Template.load(tmp_path / "elsewhere"), Range())
     assert len(made) == 1
     assert os.environ["XDG_CACHE_HOME"].startswith(str(tmp_path))
 
@@ -194,7 +194,7 @@ def rotations(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         asked.append(ranges.rotation)
         return made_up_paper(template, ranges)
 
-    monkeypatch.setattr(keeping, "calibrate_paper", calibrate_paper)
+    monkeypatch.setattr(methods, "calibrate_paper", calibrate_paper)
     return asked
 
 
@@ -204,8 +204,8 @@ def test_that_of_the_papers_network_lies_in_a_file_of_its_own(
     archive = walker().save(tmp_path / "walker.zip")
     for source in (folder, archive, folder, archive):
         template = Template.load(source)
-        assert keeping.paper_calibration_for(template, Range(20.0)) == made_up_paper(template, Range(20.0))
-        keeping.calibration_for(template, Range(20.0))
+        assert methods.paper_calibration_for(template, Range(20.0)) == made_up_paper(template, Range(20.0))
+        measure.calibration_for(template, Range(20.0))
     assert rotations == [20.0, 20.0] and len(made) == 2
     files = ["calibration.json", "calibration.paper.json"]
     assert sorted(path.name for path in folder.glob("calibration*")) == files
@@ -214,7 +214,7 @@ def test_that_of_the_papers_network_lies_in_a_file_of_its_own(
 
 def test_beyond_its_reach_the_papers_network_is_the_same(rotations: list[float], folder: Path) -> None:
     for rotation in (180.0, 45.0, 30.0):
-        keeping.paper_calibration_for(Template.load(folder), Range(rotation))
+        methods.paper_calibration_for(Template.load(folder), Range(rotation))
     assert rotations == [30.0]
 
 
@@ -222,10 +222,10 @@ def test_that_of_the_papers_network_in_the_cache(
     made: list[Calibration], rotations: list[float], tmp_path: Path
 ) -> None:
     for _ in range(2):
-        keeping.paper_calibration_for(walker(), Range(20.0))
+        methods.paper_calibration_for(walker(), Range(20.0))
     assert rotations == [20.0]
     (place,) = (tmp_path / "cache/wherein/calibrations").iterdir()
     assert place.name == f"{walker().fingerprint}.paper.json"
     place.write_text("[{}]")
-    keeping.paper_calibration_for(walker(), Range(20.0))
+    methods.paper_calibration_for(walker(), Range(20.0))
     assert len(rotations) == 2

@@ -32,7 +32,7 @@ def test_larger_scales_are_looked_for_in_a_reduced_scene() -> None:
     template = toy()
     calibration = made_up(template, 0.0, (1.0, 4.0))
     finder = Detector(template, 0, (1.0, 4.0), calibration=calibration, threads=1)
-    assert [band.scene for band in finder.search.bands.bands] == [1, 2, 4]
+    assert [octave.scene for octave in finder.search.octaves.octaves] == [1, 2, 4]
     large = scene(template, at=(83.0, 57.0)).repeat_interleave(2, 1).repeat_interleave(2, 2)
     maps = finder.occurrence(large)
     y, x = np.unravel_index(maps["body"].argmax(), maps["body"].shape)

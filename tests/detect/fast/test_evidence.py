@@ -12,14 +12,14 @@ from detecting import group, leaf, made_up, noise, painted, photo, template, wal
 from wherein.detect import Detector, calibrate
 from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.detect.calibration.measure import _stage
-from wherein.detect.fast.evidence import evidence
-from wherein.detect.fast.finder import Range
-from wherein.detect.fast.piece_search import EUCLIDEAN, Fitting
+from wherein.detect.fast.evidence import piece_evidence
+from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Pieces
-from wherein.detect.fast.score import information, likeness
+from wherein.detect.range import Range
+from wherein.detect.score import equivalent_zncc, information
 from wherein.images.motif import Motif
-from wherein.pyramid.levels import Descended, SceneLevels, descend
-from wherein.registration.plan import Stage
+from wherein.pyramid.descent import Fits, Stage, descend
+from wherein.pyramid.levels import ScenePyramid
 from wherein.template import Template
 from wherein.template.pose import placed
 
@@ -27,12 +27,12 @@ RIGID = Template.rigid("patch", Motif.whole(noise(90, 120, 8)))
 POSE = placed(33.0, 1.0, (150.0, 110.0), RIGID.centre)
 
 
-def judged(scene: Tensor, pose: np.ndarray = POSE) -> tuple[float, float]:
+def hypotheses(scene: Tensor, pose: np.ndarray = POSE) -> tuple[float, float]:
     """ℓ of all of the motif, and of what is visible of it."""
-    fitting = Fitting.of(Pieces.of(RIGID).pieces[0])
-    levels = SceneLevels(scene)
-    found = descend(levels, fitting.levels, EUCLIDEAN, Stage(fitting.judged, 0), pose[None])
-    return float(information(found.zncc)[0]), float(evidence(levels, fitting, found)[0])
+    model = PieceModel.of(Pieces.of(RIGID).pieces[0])
+    levels = ScenePyramid(scene)
+    found = descend(levels, model.pyramid, EUCLIDEAN, Stage(model.scoring_scale, 0), pose[None])
+    return float(information(found.zncc)[0]), float(piece_evidence(levels, model, found)[0])
 
 
 def shown(cover: float = 0.0, turn: float = 33.0) -> Tensor:
@@ -47,14 +47,14 @@ def shown(cover: float = 0.0, turn: float = 33.0) -> Tensor:
 
 
 def test_what_fits_is_told_as_it_is() -> None:
-    whole, visible = judged(shown())
+    whole, visible = hypotheses(shown())
     assert whole == visible
     assert whole > 2.5
 
 
 @pytest.mark.parametrize("cover", [0.1, 0.2, 0.3])
 def test_a_cover_takes_its_share_and_no_more(cover: float) -> None:
-    whole, visible = judged(shown(cover))
+    whole, visible = hypotheses(shown(cover))
     assert whole < 1.4
     assert visible > 1.0
     assert visible > 1.8 * whole
@@ -64,17 +64,17 @@ def test_a_cover_takes_its_share_and_no_more(cover: float) -> None:
 def test_clutter_gains_little() -> None:
     gains = []
     for seed in range(6):
-        whole, visible = judged(
+        whole, visible = hypotheses(
             photo("gravel", 300, 220, seed), placed(60.0 * seed, 1, (150, 110), RIGID.centre)
         )
-        gains.append(float(likeness(np.array(visible)) - likeness(np.array(whole))))
+        gains.append(float(equivalent_zncc(np.array(visible)) - equivalent_zncc(np.array(whole))))
     assert max(gains) < 0.25
 
 
 def test_what_is_not_there_tells_nothing() -> None:
-    fitting = Fitting.of(Pieces.of(RIGID).pieces[0])
-    none = Descended(POSE[None], np.array([-1.0]))
-    assert evidence(SceneLevels(shown()), fitting, none).tolist() == [0.0]
+    model = PieceModel.of(Pieces.of(RIGID).pieces[0])
+    none = Fits(POSE[None], np.array([-1.0]))
+    assert piece_evidence(ScenePyramid(shown()), model, none).tolist() == [0.0]
 
 
 @pytest.mark.parametrize("cover", [0.0, 0.1, 0.2])

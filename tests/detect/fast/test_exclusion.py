@@ -8,12 +8,13 @@ import pytest
 import torch
 
 from detecting import photo, walker
-from wherein.detect.fast.exclusion import Stencil, apart
-from wherein.detect.fast.finder import Finder, Judged, Range
-from wherein.detect.fast.joints import Placed
-from wherein.detect.fast.score import information, score
+from wherein.detect.fast.exclusion import Footprint, exclusive
+from wherein.detect.fast.finder import Finder, Hypotheses
+from wherein.detect.fast.joints import Placement
+from wherein.detect.range import Range
+from wherein.detect.score import combined_score, information
 from wherein.images.motif import Motif
-from wherein.pyramid.levels import SceneLevels, seen
+from wherein.pyramid.levels import ScenePyramid, visible_fraction
 from wherein.template.pose import frames, placed
 
 WALKER = walker()
@@ -22,27 +23,27 @@ FIRST = placed(10.0, 1.0, (110.0, 90.0), WALKER.centre)
 SECOND = placed(200.0, 1.0, (300.0, 170.0), WALKER.centre)
 
 
-def judged(*roots: np.ndarray, fits: tuple[float, ...] = ()) -> tuple[Finder, Judged]:
+def hypotheses(*roots: np.ndarray, fits: tuple[float, ...] = ()) -> tuple[Finder, Hypotheses]:
     """Hypotheses with all pieces at rest about their roots, every piece with the ZNCC of its hypothesis."""
     finder = Finder(WALKER, Range(), dict.fromkeys(HOMES, 1.0))
     every = [frames(WALKER.parts, root, {}) for root in roots]
     zncc = np.array(fits or (0.9,) * len(roots))
-    placed_ = Placed({h: np.stack([f[h] for f in every]) for h in HOMES}, {h: zncc.copy() for h in HOMES})
-    levels = SceneLevels(photo("coffee", 420, 260))
-    told = {home: information(zncc) for home in HOMES}
+    placed_ = Placement({h: np.stack([f[h] for f in every]) for h in HOMES}, {h: zncc.copy() for h in HOMES})
+    levels = ScenePyramid(photo("coffee", 420, 260))
+    told = {name: information(zncc) for name in HOMES}
     sight = {
-        piece.home: seen(
-            levels, finder.fittings[piece.home].levels, placed_.frames[piece.home] @ piece.carrier.rest
+        piece.name: visible_fraction(
+            levels, finder.models[piece.name].pyramid, placed_.frames[piece.name] @ piece.fitted_leaf.rest
         )
         for piece in finder.pieces.pieces
     }
-    return finder, Judged(placed_, told, sight, score(told, sight, finder.weights))
+    return finder, Hypotheses(placed_, told, sight, combined_score(told, sight, finder.weights))
 
 
 def test_two_that_are_apart_stay() -> None:
-    kept = apart(*judged(FIRST, SECOND), 0.5, None)
+    kept = exclusive(*hypotheses(FIRST, SECOND), 0.5, None)
     assert kept.scores.tolist() == pytest.approx([0.9, 0.9])
-    assert {round(frame[0, 2]) for frame in kept.placed.frames["walker"]} == {
+    assert {round(frame[0, 2]) for frame in kept.placement.frames["walker"]} == {
         round(FIRST[0, 2]),
         round(SECOND[0, 2]),
     }
@@ -50,28 +51,28 @@ def test_two_that_are_apart_stay() -> None:
 
 def test_the_same_again_has_no_evidence_left() -> None:
     nudged = placed(12.0, 1.0, (112.0, 91.0), WALKER.centre)
-    kept = apart(*judged(FIRST, nudged, SECOND, fits=(0.9, 0.85, 0.8)), 0.5, None)
+    kept = exclusive(*hypotheses(FIRST, nudged, SECOND, fits=(0.9, 0.85, 0.8)), 0.5, None)
     assert kept.scores.tolist() == pytest.approx([0.9, 0.8])
-    np.testing.assert_array_equal(kept.placed.frames["walker"][0], FIRST)
+    np.testing.assert_array_equal(kept.placement.frames["walker"][0], FIRST)
 
 
 def test_where_one_is_there_is_no_other_whatever_is_left_of_the_evidence() -> None:
     """Something in front has pulled the pieces of one object apart: half of them tell of one place, the
     others of another close by."""
-    finder, two = judged(FIRST, placed(14.0, 1.0, (114.0, 93.0), WALKER.centre))
+    finder, two = hypotheses(FIRST, placed(14.0, 1.0, (114.0, 93.0), WALKER.centre))
     for half, gone in enumerate((("walker", "wrist"), ("arm", "leg"))):
-        for home in gone:
-            two.told[home][half] = 0.0
-    two = replace(two, scores=score(two.told, two.seen, finder.weights))
+        for name in gone:
+            two.told[name][half] = 0.0
+    two = replace(two, scores=combined_score(two.told, two.seen, finder.weights))
     assert two.scores.min() > 0.5
-    assert len(apart(finder, two, 0.3, None).scores) == 1
+    assert len(exclusive(finder, two, 0.3, None).scores) == 1
 
 
 def test_scores_are_those_without_claimed_pixels_and_in_order() -> None:
     """A hypothesis that shares its trunk only keeps its limbs, and tells what they alone say."""
     sharing = placed(190.0, 1.0, (86.0, 78.0), WALKER.centre)
-    finder, three = judged(FIRST, sharing, SECOND, fits=(0.95, 0.94, 0.7))
-    kept = apart(finder, three, 0.3, None)
+    finder, three = hypotheses(FIRST, sharing, SECOND, fits=(0.95, 0.94, 0.7))
+    kept = exclusive(finder, three, 0.3, None)
     assert (np.diff(kept.scores) <= 0).all()
     claimed = [[h for h in HOMES if kept.told[h][k] == 0] for k in range(len(kept.scores))]
     assert any(claimed), "a case in which nothing is shared tests nothing"
@@ -82,33 +83,33 @@ def test_scores_are_those_without_claimed_pixels_and_in_order() -> None:
 
 
 def test_threshold_and_count() -> None:
-    assert len(apart(*judged(FIRST, SECOND, fits=(0.9, 0.4)), 0.5, None).scores) == 1
-    assert len(apart(*judged(FIRST, SECOND), 0.5, 1).scores) == 1
-    assert len(apart(*judged(FIRST, SECOND), 0.95, None).scores) == 0
+    assert len(exclusive(*hypotheses(FIRST, SECOND, fits=(0.9, 0.4)), 0.5, None).scores) == 1
+    assert len(exclusive(*hypotheses(FIRST, SECOND), 0.5, 1).scores) == 1
+    assert len(exclusive(*hypotheses(FIRST, SECOND), 0.95, None).scores) == 0
 
 
 def test_what_came_in_is_left_alone() -> None:
-    finder, before = judged(FIRST, FIRST)
-    apart(finder, before, 0.5, None)
+    finder, before = hypotheses(FIRST, FIRST)
+    exclusive(finder, before, 0.5, None)
     assert all((before.told[h] == information(np.array(0.9))).all() for h in HOMES)
 
 
-def one_by_one(finder: Finder, all_of: Judged, threshold: float) -> tuple[list[int], dict[str, np.ndarray]]:
+def one_by_one(finder: Finder, all_of: Hypotheses, threshold: float) -> tuple[list[int], dict[str, np.ndarray]]:
     """Which are kept, and what is left of all: by the definition, each piece against each."""
-    stencils = {piece.home: Stencil(piece.motif) for piece in finder.pieces.pieces}
-    rest = {piece.home: piece.carrier.rest for piece in finder.pieces.pieces}
-    left, kept = {home: told.copy() for home, told in all_of.told.items()}, []
+    stencils = {piece.name: Footprint(piece.motif) for piece in finder.pieces.pieces}
+    rest = {piece.name: piece.fitted_leaf.rest for piece in finder.pieces.pieces}
+    left, kept = {name: told.copy() for name, told in all_of.told.items()}, []
     while True:
-        scores = score(left, all_of.seen, finder.weights)
+        scores = combined_score(left, all_of.seen, finder.weights)
         scores[kept] = -1
         first = int(scores.argmax())
         if scores[first] < threshold:
             return kept, left
         kept.append(first)
-        for home, other, k in product(HOMES, HOMES, range(len(scores))):
-            if left[home][first] > 0 and k not in kept:
-                points = all_of.placed.frames[other][k] @ rest[other] @ stencils[other].points
-                covered = stencils[home].covers(all_of.placed.frames[home][first] @ rest[home], points)
+        for name, other, k in product(HOMES, HOMES, range(len(scores))):
+            if left[name][first] > 0 and k not in kept:
+                points = all_of.placement.frames[other][k] @ rest[other] @ stencils[other].points
+                covered = stencils[name].covers(all_of.placement.frames[name][first] @ rest[name], points)
                 left[other][k] = 0.0 if covered.mean() > 0.3 else left[other][k]
 
 
@@ -118,20 +119,20 @@ def test_many_hypotheses_are_told_apart_as_by_the_definition() -> None:
         placed(rng.uniform(-180, 180), rng.uniform(0.6, 1.4), tuple(rng.uniform(40, 380, 2)), WALKER.centre)
         for _ in range(40)
     ]
-    finder, before = judged(*roots, fits=tuple(rng.uniform(0.3, 0.95, 40)))
+    finder, before = hypotheses(*roots, fits=tuple(rng.uniform(0.3, 0.95, 40)))
     wanted, left = one_by_one(finder, before, 0.4)
-    kept = apart(finder, before, 0.4, None)
+    kept = exclusive(finder, before, 0.4, None)
     assert 3 < len(wanted) < 30
-    for home in HOMES:
-        np.testing.assert_array_equal(kept.placed.frames[home], before.placed.frames[home][wanted])
-        np.testing.assert_array_equal(kept.told[home], left[home][wanted])
-    assert any((left[home][wanted] == 0).any() for home in HOMES)
+    for name in HOMES:
+        np.testing.assert_array_equal(kept.placement.frames[name], before.placement.frames[name][wanted])
+        np.testing.assert_array_equal(kept.told[name], left[name][wanted])
+    assert any((left[name][wanted] == 0).any() for name in HOMES)
 
 
 def test_a_stencil_covers_its_mask_and_nothing_else() -> None:
     mask = torch.zeros(20, 30)
     mask[:, :15] = 1
-    stencil = Stencil(Motif(torch.rand(3, 20, 30), mask))
+    stencil = Footprint(Motif(torch.rand(3, 20, 30), mask))
     pose = placed(90.0, 2.0, (100.0, 100.0), (0.0, 0.0))
     points = np.stack((pose @ (7, 10, 1), pose @ (22, 10, 1), (1e6, -1e6, 1)), 1)
     assert stencil.covers(pose, points).tolist() == [True, False, False]

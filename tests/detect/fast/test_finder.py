@@ -5,9 +5,10 @@ import pytest
 from torch import Tensor
 
 from detecting import Array, group, leaf, noise, off, painted, template, walker
-from wherein.detect.fast.finder import Finder, Range
-from wherein.detect.fast.joints import TIGHT, Placed, astray, scales
-from wherein.pyramid.levels import SceneLevels
+from wherein.detect.fast.finder import Finder
+from wherein.detect.fast.joints import TIGHT, Placement, joint_error, scales
+from wherein.detect.range import Range
+from wherein.pyramid.levels import ScenePyramid
 from wherein.template import Template
 from wherein.template.pose import frames, placed
 
@@ -30,39 +31,39 @@ class Search:
     """Stages of the search, from frames that a test chooses."""
 
     def __init__(self, of: Template, scene: Tensor, scale: tuple[float, float] = (1.0, 1.0)) -> None:
-        self.of, self.scene = of, SceneLevels(scene)
+        self.of, self.scene = of, ScenePyramid(scene)
         self.finder = Finder(of, Range(scale=scale), {})
-        self.finder.weights = {piece.home: 1.0 for piece in self.finder.pieces.pieces}
+        self.finder.weights = {piece.name: 1.0 for piece in self.finder.pieces.pieces}
 
-    def placed(self, chosen: dict[str, Array], fit: float) -> Placed:
+    def placed(self, chosen: dict[str, Array], fit: float) -> Placement:
         """One hypothesis: every piece where its frame says, with the same ZNCC, and the root."""
         homes = self.finder.weights
-        where = {home: chosen[home][None] for home in {*homes, self.of.parts.root}}
-        return Placed(where, {home: np.full(1, fit) for home in homes})
+        where = {name: chosen[name][None] for name in {*homes, self.of.parts.root}}
+        return Placement(where, {name: np.full(1, fit) for name in homes})
 
-    def polished(self, chosen: dict[str, Array]) -> Placed:
+    def polished(self, chosen: dict[str, Array]) -> Placement:
         """At full size; before, nothing fitted well."""
-        return self.finder.polish(self.scene, self.finder.judge(self.scene, self.placed(chosen, 0.3))).placed
+        return self.finder.polish(self.scene, self.finder.scored(self.scene, self.placement(chosen, 0.3))).placement
 
-    def off(self, home: str, found: Placed, truth: dict[str, Array]) -> tuple[float, float]:
-        """Pixels and degrees by which the piece of a home is off."""
-        name = next((p.carrier.name for p in self.finder.pieces.pieces if p.home == home), home)
-        return off(self.of, name, found.frames[home][0] @ self.of.parts[name].rest, truth[name])
+    def off(self, piece: str, found: Placement, truth: dict[str, Array]) -> tuple[float, float]:
+        """Pixels and degrees by which a piece is off."""
+        name = next((p.fitted_leaf.name for p in self.finder.pieces.pieces if p.name == piece), piece)
+        return off(self.of, name, found.frames[piece][0] @ self.of.parts[name].rest, truth[name])
 
 
 def moved(chosen: dict[str, Array], x: float, y: float) -> dict[str, Array]:
     """All frames beside where they were."""
-    return {home: placed(0.0, 1.0, (x, y), (0.0, 0.0)) @ frame for home, frame in chosen.items()}
+    return {name: placed(0.0, 1.0, (x, y), (0.0, 0.0)) @ frame for name, frame in chosen.items()}
 
 
 def test_every_piece_comes_to_rest_within_a_fifth_of_a_pixel() -> None:
     scene, where = painted(WALKER, ROOT, TURNS)
     search = Search(WALKER, scene)
     found = search.polished(moved(frames(WALKER.parts, ROOT, TURNS), 0.7, -0.6))
-    for home in ("walker", "arm", "wrist", "leg"):
-        pixels, degrees = search.off(home, found, where)
-        assert pixels < 0.2, home
-        assert degrees < 0.2, home
+    for name in ("walker", "arm", "wrist", "leg"):
+        pixels, degrees = search.off(name, found, where)
+        assert pixels < 0.2, name
+        assert degrees < 0.2, name
 
 
 @pytest.mark.parametrize("box", [(0, 0, 18, 60), (32, 0, 18, 60), (0, 0, 50, 20), (0, 40, 50, 20)])
@@ -95,7 +96,7 @@ def test_without_a_body_the_scale_is_that_of_the_limbs(scale: float) -> None:
     scene, _ = painted(LIMBS, placed(20.0, scale, MIDDLE, LIMBS.centre), {"a": 10.0, "b": -12.0})
     search = Search(LIMBS, scene, (0.6, 1.5))
     guess = placed(20.0, scale * (1.08 if scale < 1 else 0.92), MIDDLE, LIMBS.centre)
-    found = search.finder.from_roots(search.scene, guess[None]).placed
+    found = search.finder.from_roots(search.scene, guess[None]).placement
     assert scales(found.frames["root"])[0] == pytest.approx(scale, rel=0.015)
 
 
@@ -106,11 +107,11 @@ def test_evidence_is_that_of_what_is_in_the_frame() -> None:
     left = int((where["trunk"] @ (24.5, 0, 1))[0]) + 1
     search = Search(WALKER, scene[:, :, left:].contiguous())
     chosen = moved(frames(WALKER.parts, root, {}), -left, 0.0)
-    known = search.finder.judge(search.scene, search.placed(chosen, 0.9))
+    known = search.finder.scored(search.scene, search.placement(chosen, 0.9))
     shares = {"walker": 0.5, "arm": 1.0, "wrist": 1.0, "leg": 0.5}
-    for home, share in shares.items():
-        assert known.seen[home][0] == pytest.approx(share, abs=0.1)
-    told = np.mean([share * known.told[home][0] for home, share in shares.items()])
+    for name, share in shares.items():
+        assert known.visible[name][0] == pytest.approx(share, abs=0.1)
+    told = np.mean([share * known.evidence[name][0] for name, share in shares.items()])
     assert known.scores[0] == pytest.approx(np.sqrt(-np.expm1(-told)), abs=0.02)
 
 
@@ -121,6 +122,6 @@ def test_a_limb_comes_to_rest_at_its_joint(away: float) -> None:
     scene, _ = painted(WALKER, moved({"r": ROOT}, away, 0.0)["r"], TURNS, ("trunk", "upper", "hand"), scene)
     search = Search(WALKER, scene)
     after = search.polished(frames(WALKER.parts, ROOT, TURNS))
-    leg = next(piece for piece in search.finder.pieces.limbs if piece.home == "leg")
-    assert astray(leg, after.frames["walker"], after.frames["leg"])[0] < TIGHT
+    leg = next(piece for piece in search.finder.pieces.limbs if piece.name == "leg")
+    assert joint_error(leg, after.frames["walker"], after.frames["leg"])[0] < TIGHT
     assert (after.zncc["leg"][0] > 0.9) == (away == 0)

@@ -5,11 +5,10 @@ import pytest
 
 from detecting import angle, between, group, leaf, made_up, noise, off, painted, photo, template
 from wherein.detect import Detector
-from wherein.detect.fast.joint_groups import place_group
-from wherein.detect.fast.joints import Placed, turned
-from wherein.detect.fast.piece_search import Fitting
+from wherein.detect.fast.joints import Placement, place_group, turned
+from wherein.detect.fast.piece_search import PieceModel
 from wherein.detect.fast.pieces import Pieces
-from wherein.pyramid.levels import SceneLevels
+from wherein.pyramid.levels import ScenePyramid
 from wherein.template import Template
 from wherein.template.pose import frames, placed
 
@@ -126,7 +125,7 @@ def test_the_turn_of_a_group_is_exact_where_its_pieces_are(degrees: float, seen:
     pieces = Pieces.of(faced())
     (pair,) = pieces.groups
     true = frames(faced().parts, ROOT, {"pair": degrees, "left": 7.0, "right": -20.0})
-    them = [piece for piece in pieces.limbs if piece.home in seen]
+    them = [piece for piece in pieces.limbs if piece.name in seen]
     found = turned(pair, ROOT[None], them, {name: true[name][None] for name in seen})
     np.testing.assert_allclose(found[0], true["pair"], atol=1e-9)
 
@@ -154,10 +153,10 @@ def test_an_eye_that_disagrees_is_looked_for_again() -> None:
     scene[:, y - 4 : y + 9, x - 4 : x + 9] = 0.5  # a cover on the true one
     other, _ = painted(made, ROOT, {"pair": 28.0, "right": -5.0}, ("trunk", "left"), on=scene)
     pieces = Pieces.of(made)
-    fittings = [Fitting.of(piece) for piece in pieces.limbs]
+    models = [PieceModel.of(piece) for piece in pieces.limbs]
     weights = {"left": 8.0, "right": 4.0}
-    before = Placed({"toy": ROOT[None]}, {"toy": np.ones(1)})
-    found = place_group(SceneLevels(other), before, pieces.groups[0], fittings, weights)
+    before = Placement({"toy": ROOT[None]}, {"toy": np.ones(1)})
+    found = place_group(ScenePyramid(other), before, pieces.groups[0], models, weights)
     true = frames(made.parts, ROOT, turns)
     assert between(angle(found.frames["pair"][0]), angle(true["pair"])) < 2
     assert between(angle(found.frames["right"][0]), angle(true["right"])) < 3

@@ -7,23 +7,24 @@ import numpy as np
 import pytest
 
 from detecting import angle, between, group, leaf, noise, off, painted, template, walker
-from wherein.detect.fast.joints import Placed, at_joint, place
-from wherein.detect.fast.piece_search import Fitting, best_of_each, coarsest, distinct, likely
+from wherein.detect.fast.joints import Placement, keeps_joint, place
+from wherein.detect.fast.piece_search import PieceModel, best_of_each, coarsest, distinct, likely
 from wherein.detect.fast.pieces import Pieces
 from wherein.images.motif import Motif
-from wherein.pyramid.levels import Descended, SceneLevels
+from wherein.pyramid.descent import Fits
+from wherein.pyramid.levels import ScenePyramid
 from wherein.template.pose import frames, placed, rotation
 
 ROOT = placed(40.0, 1.0, (160.0, 120.0), walker().centre)
 
 
-def limbs(turns: dict[str, float], hidden: tuple[str, ...] = ()) -> tuple[Placed, dict[str, np.ndarray]]:
-    """The walker's limbs, placed from its true root."""
+def limbs(turns: dict[str, float], hidden: tuple[str, ...] = ()) -> tuple[Placement, dict[str, np.ndarray]]:
+    """The walker's limbs, placement from its true root."""
     made = walker()
     scene, where = painted(made, ROOT, turns, hidden)
-    levels, found = SceneLevels(scene), Placed({"walker": ROOT[None]}, {"walker": np.ones(1)})
+    levels, found = ScenePyramid(scene), Placement({"walker": ROOT[None]}, {"walker": np.ones(1)})
     for piece in Pieces.of(made).limbs:
-        found = place(levels, found, Fitting.of(piece))
+        found = place(levels, found, PieceModel.of(piece))
     return found, where
 
 
@@ -31,19 +32,19 @@ def limbs(turns: dict[str, float], hidden: tuple[str, ...] = ()) -> tuple[Placed
 def test_a_chain_is_placed_link_by_link(arm: float, wrist: float, leg: float) -> None:
     made, turns = walker(), {"arm": arm, "wrist": wrist, "leg": leg}
     found, where = limbs(turns)
-    for home, name in (("arm", "upper"), ("wrist", "hand"), ("leg", "leg")):
-        pixels, degrees = off(made, name, found.frames[home][0] @ made.parts[name].rest, where[name])
+    for piece, name in (("arm", "upper"), ("wrist", "hand"), ("leg", "leg")):
+        pixels, degrees = off(made, name, found.frames[piece][0] @ made.parts[name].rest, where[name])
         assert pixels < 0.5
         assert degrees < 1
-        assert found.zncc[home][0] > 0.9
+        assert found.zncc[piece][0] > 0.9
 
 
 def test_nothing_of_a_piece_outlives_it() -> None:
     piece = next(iter(Pieces.of(walker()).limbs))
-    fitting, left = Fitting.of(piece), weakref.ref(piece)
-    place(SceneLevels(noise(60, 80)), Placed({"walker": ROOT[None]}, {}), fitting)
-    assert fitting.starts is fitting.starts  # kept, for as long as the piece is
-    del piece, fitting
+    model, left = PieceModel.of(piece), weakref.ref(piece)
+    place(ScenePyramid(noise(60, 80)), Placement({"walker": ROOT[None]}, {}), model)
+    assert model.starts is model.starts  # kept, for as long as the piece is
+    del piece, model
     gc.collect()
     assert left() is None
 
@@ -74,16 +75,16 @@ def test_at_joint() -> None:
     aside = np.array(((1, 0, 2.4), (0, 1, 0), (0, 0, 1.0)))  # on the canvas, whatever the scale
     further = np.array(((1, 0, 2.6), (0, 1, 0), (0, 0, 1.0)))
     every = np.stack([*right, *wrong, parent @ aside, parent @ further])
-    told = at_joint(piece, np.repeat(parent[None], len(every), 0), every, 2.5)
+    told = keeps_joint(piece, np.repeat(parent[None], len(every), 0), every, 2.5)
     assert told.tolist() == [True] * 3 + [False] * 3 + [True, False]
 
 
 def test_no_hypotheses_no_pieces() -> None:
     made = walker()
     piece = Pieces.of(made).limbs[0]
-    none = Placed({"walker": np.zeros((0, 3, 3))}, {})
-    found = place(SceneLevels(noise(60, 60)), none, Fitting.of(piece))
-    assert found.frames[piece.home].shape == (0, 3, 3)
+    none = Placement({"walker": np.zeros((0, 3, 3))}, {})
+    found = place(ScenePyramid(noise(60, 60)), none, PieceModel.of(piece))
+    assert found.frames[piece.name].shape == (0, 3, 3)
     assert len(found) == 0
 
 
@@ -98,18 +99,18 @@ def test_one_of_each_pose_the_best() -> None:
     motif = Motif.whole(noise(21, 21))
     at = ((0, 50), (3, 50.5), (0, 70), (90, 50), (-2, 49.2))
     poses = np.stack([placed(turn, 1.0, (x, 50.0), (10.0, 10.0)) for turn, x in at])
-    found = distinct(Descended(poses, np.array((0.7, 0.9, 0.5, 0.6, 0.8))), motif, 10)
+    found = distinct(Fits(poses, np.array((0.7, 0.9, 0.5, 0.6, 0.8))), motif, 10)
     assert found.zncc.tolist() == [0.9, 0.6, 0.5]
-    assert len(distinct(Descended(poses, np.arange(5.0)), motif, 2).zncc) == 2
-    assert distinct(Descended(np.zeros((0, 3, 3)), np.zeros(0)), motif, 2).zncc.shape == (0,)
+    assert len(distinct(Fits(poses, np.arange(5.0)), motif, 2).zncc) == 2
+    assert distinct(Fits(np.zeros((0, 3, 3)), np.zeros(0)), motif, 2).zncc.shape == (0,)
 
 
 def test_likely_and_best_of_each() -> None:
     poses = np.tile(np.eye(3), (6, 1, 1))
     poses[:, 0, 2] = range(6)
     zncc = np.array((0.9, 0.6, 0.5, 0.4, 0.3, 0.55))
-    assert likely(Descended(poses, zncc), few=3).zncc.tolist() == [0.9, 0.6, 0.5, 0.55]
-    best = best_of_each(Descended(poses, zncc), 2, 2)
+    assert likely(Fits(poses, zncc), few=3).zncc.tolist() == [0.9, 0.6, 0.5, 0.55]
+    best = best_of_each(Fits(poses, zncc), 2, 2)
     assert best.zncc.tolist() == [0.9, 0.6, 0.55, 0.4]
     assert best.poses[:, 0, 2].tolist() == [0, 1, 5, 3]
 
@@ -132,4 +133,4 @@ def test_joints_of_large_templates_are_drawn_no_more_exactly_than_those_of_small
     allowed = max(2.5, 0.01 * float(np.hypot(*size)))
     moved = np.repeat(np.eye(3)[None], 2, axis=0)
     moved[:, 0, 2] = (allowed - 0.1, allowed + 0.1)
-    assert at_joint(piece, np.repeat(np.eye(3)[None], 2, axis=0), moved, 2.5).tolist() == [True, False]
+    assert keeps_joint(piece, np.repeat(np.eye(3)[None], 2, axis=0), moved, 2.5).tolist() == [True, False]

@@ -76,7 +76,7 @@ def test_nothing_else_to_compare_with_in_a_scene_of_its_size(detector: Detector)
 
 @pytest.mark.parametrize("size", [0.4, 2.6])
 def test_also_where_it_is_small_or_large(size: float) -> None:
-    """Where it is looked for with the template or the scene reduced, it is judged there."""
+    """Where it is looked for with the template or the scene reduced, it is hypotheses there."""
     made = badged()
     found = Detector(
         made,

@@ -10,30 +10,30 @@ from hypothesis import strategies as st
 
 from detecting import made_up, noise, painted, photo, walker
 from wherein import Detector
-from wherein.detect.fast.octaves import octaves, reduced
+from wherein.detect.fast.octaves import octave_ranges, reduced
 from wherein.detect.fast.pieces import Pieces
 from wherein.images.motif import Motif
-from wherein.pyramid.register_pyramid import enlarge, reduce
+from wherein.pyramid.levels import enlarge, reduce
 from wherein.template import Template
 from wherein.template.pose import placed
 
 
 @given(st.floats(0.05, 8), st.floats(1, 32))
 def test_octaves_cover_the_range_without_gaps(low: float, span: float) -> None:
-    bands = octaves(low, low * span)
-    assert bands[0][1][0] == low
-    assert bands[-1][1][1] == low * span
-    for (octave, (_, high)), (following, (begin, _)) in pairwise(bands):
+    octaves = octave_ranges(low, low * span)
+    assert octaves[0][1][0] == low
+    assert octaves[-1][1][1] == low * span
+    for (octave, (_, high)), (following, (begin, _)) in pairwise(octaves):
         assert following == octave + 1
         assert begin == pytest.approx(high, rel=1e-12)
-    for octave, scales in bands:
+    for octave, scales in octaves:
         assert all(0.5 * (1 - 1e-9) <= scale / 2**octave <= 2 * (1 + 1e-9) for scale in scales)
 
 
 def test_one_scale_is_one_band() -> None:
-    assert octaves(1.0, 1.0) == [(0, (1.0, 1.0))]
-    assert octaves(3.0, 3.0) == [(2, (3.0, 3.0))]
-    assert octaves(0.3, 0.3) == [(-2, (0.3, 0.3))]
+    assert octave_ranges(1.0, 1.0) == [(0, (1.0, 1.0))]
+    assert octave_ranges(3.0, 3.0) == [(2, (3.0, 3.0))]
+    assert octave_ranges(0.3, 0.3) == [(-2, (0.3, 0.3))]
 
 
 @pytest.mark.parametrize("factor", [2, 4])
@@ -44,7 +44,7 @@ def test_a_reduced_template_lies_where_the_whole_one_does(factor: int) -> None:
         np.testing.assert_allclose(to @ small.parts[name].rest @ back, part.rest, atol=1e-12)
         np.testing.assert_allclose(to @ (*small.parts[name].joint, 1), (*part.joint, 1))
         assert (part.turn, part.static) == (small.parts[name].turn, small.parts[name].static)
-    assert [p.home for p in Pieces.of(small).pieces] == [p.home for p in Pieces.of(whole).pieces]
+    assert [p.name for p in Pieces.of(small).pieces] == [p.name for p in Pieces.of(whole).pieces]
 
 
 @pytest.mark.parametrize("side", [1, 2, 5])

@@ -9,23 +9,23 @@ import pytest
 from detecting import noise
 from wherein.detect.fast.piece_search import distinct
 from wherein.images.motif import Motif
-from wherein.pyramid.levels import Descended
+from wherein.pyramid.descent import Fits
 from wherein.template.pose import placed
 
 PATCH = Motif.whole(noise(31, 43))
 CENTRE = (21.0, 15.0)
 
 
-def strewn(count: int, width: float, seed: int) -> Descended:
+def strewn(count: int, width: float, seed: int) -> Fits:
     """Poses all over a square, every third of them near to another."""
     rng = np.random.default_rng(seed)
     spots, turns = rng.uniform(0, width, (count, 2)), rng.uniform(-180, 180, count)
     spots[::3], turns[::3] = spots[1] + rng.uniform(-3, 3, spots[::3].shape), turns[1] + turns[::3] / 12
     poses = [placed(t, 1.0, (x, y), CENTRE) for t, (x, y) in zip(turns, spots, strict=True)]
-    return Descended(np.stack(poses), rng.uniform(-1, 1, count))
+    return Fits(np.stack(poses), rng.uniform(-1, 1, count))
 
 
-def one_by_one(found: Descended, count: int) -> Descended:
+def one_by_one(found: Fits, count: int) -> Fits:
     """The same by its definition: each against all that are kept."""
     near, kept = max(1.5, 0.03 * math.hypot(PATCH.width, PATCH.height)), []
     for k in np.argsort(-found.zncc, kind="stable"):

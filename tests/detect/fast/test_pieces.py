@@ -10,16 +10,16 @@ from wherein.images.motif import Motif
 from wherein.template import Part, Template
 
 
-def test_homes_parents_and_carriers() -> None:
-    pieces = {piece.home: piece for piece in Pieces.of(walker()).pieces}
+def test_homes_parents_and_fitted_leafs() -> None:
+    pieces = {piece.name: piece for piece in Pieces.of(walker()).pieces}
     assert list(pieces) == ["walker", "arm", "leg", "wrist"]
-    assert {home: piece.carrier.name for home, piece in pieces.items()} == {
+    assert {name: piece.fitted_leaf.name for name, piece in pieces.items()} == {
         "walker": "trunk",
         "arm": "upper",
         "wrist": "hand",
         "leg": "leg",
     }
-    parents = {home: piece.parent for home, piece in pieces.items()}
+    parents = {name: piece.parent for name, piece in pieces.items()}
     assert parents == {"walker": "walker", "arm": "walker", "leg": "walker", "wrist": "arm"}
     assert pieces["wrist"].joint == (136, 40)
     assert pieces["leg"].joint == (64, 80)
@@ -30,12 +30,12 @@ def test_homes_parents_and_carriers() -> None:
 def test_body_and_limbs() -> None:
     pieces = Pieces.of(walker())
     assert pieces.body is not None
-    assert pieces.body.home == "walker"
-    assert [piece.home for piece in pieces.limbs] == ["arm", "leg", "wrist"]
-    assert [piece.home for piece in pieces.hung_on_root] == ["arm", "leg"]
+    assert pieces.body.name == "walker"
+    assert [piece.name for piece in pieces.limbs] == ["arm", "leg", "wrist"]
+    assert [piece.name for piece in pieces.hung_on_root] == ["arm", "leg"]
 
 
-def test_the_carrier_is_the_leaf_with_the_most_texture() -> None:
+def test_the_fitted_leaf_is_the_leaf_with_the_most_texture() -> None:
     made = template(
         group("root"),
         leaf("faint", "root", 0.1 * noise(40, 40, 1), static=True),
@@ -58,11 +58,11 @@ def test_groups_without_pictures_stand_between_their_pieces_and_what_they_hang_o
         size=(60, 30),
     )
     found = Pieces.of(made)
-    pieces = {piece.home: piece for piece in found.pieces}
+    pieces = {piece.name: piece for piece in found.pieces}
     assert (pieces["eye"].parent, pieces["ear"].parent) == ("pair", "root")
     assert (pieces["eye"].turn, pieces["ear"].turn) == (15, 15)
     (pair,) = found.groups
-    assert (pair.home, pair.parent, pair.joint, pair.turn) == ("pair", "root", (10, 10), 20)
+    assert (pair.name, pair.parent, pair.joint, pair.turn) == ("pair", "root", (10, 10), 20)
     assert found.hung_on_root == (pieces["eye"], pieces["ear"])
     assert found.groups_above(pieces["eye"]) == (pair,)
     assert found.in_order == (
@@ -94,7 +94,7 @@ def test_all_leaves_are_in_one_piece_each(made: Template) -> None:
     assert pieces.body is not None
 
 
-def covered(by: float) -> Template:
+def maybe_occluded(by: float) -> Template:
     mask = torch.zeros(20, 20)
     mask[:, : int(20 * by)] = 1
     above = Part("above", "root", Motif(noise(20, 20, 2), mask), (5.0, 5.0), (0.0, 0.0), 10.0, False)
@@ -104,11 +104,11 @@ def covered(by: float) -> Template:
 
 
 def test_visible_leaves_out_what_is_covered_at_rest() -> None:
-    seen = visible(covered(0.5), "below").mask
+    seen = visible(maybe_occluded(0.5), "below").mask
     assert (seen[:, :9] < 0.1).all()
     assert (seen[:, 11:] > 0.9).all()
-    assert (visible(covered(0.5), "above").mask[:, :10] == 1).all()
+    assert (visible(maybe_occluded(0.5), "above").mask[:, :10] == 1).all()
 
 
 def test_a_leaf_nearly_hidden_at_rest_is_compared_whole() -> None:
-    assert (visible(covered(0.9), "below").mask == 1).all()
+    assert (visible(maybe_occluded(0.9), "below").mask == 1).all()

@@ -5,13 +5,12 @@ import pytest
 
 from detecting import made_up, off, painted, photo, walker
 from wherein.detect import Detector
-from wherein.detect.fast.joint_hidden import place_beyond
-from wherein.detect.fast.joints import Placed, place, turn_towards
-from wherein.detect.fast.piece_search import Fitting
+from wherein.detect.fast.joints import Placement, place, place_behind_hidden, turn_towards
+from wherein.detect.fast.piece_search import PieceModel
 from wherein.detect.fast.pieces import Pieces
-from wherein.detect.fast.polish import _summit, limb_at_rest
+from wherein.detect.fast.polish import _summit, polish_limb
 from wherein.images.gaussian import blur
-from wherein.pyramid.levels import SceneLevels
+from wherein.pyramid.levels import ScenePyramid
 from wherein.template.pose import frames, placed, rotation, rotations
 
 ROOT = placed(40.0, 1.0, (160.0, 120.0), walker().centre)
@@ -40,11 +39,11 @@ def test_many_rotations_are_each_a_rotation() -> None:
 def test_a_blurred_limb_keeps_to_its_joint(sigma: float) -> None:
     made = walker()
     scene, where = painted(made, ROOT, TURNS)
-    piece = next(p for p in Pieces.of(made).limbs if p.home == "wrist")
-    fitting, true = Fitting.of(piece), frames(made.parts, ROOT, TURNS)
+    piece = next(p for p in Pieces.of(made).limbs if p.name == "wrist")
+    model, true = PieceModel.of(piece), frames(made.parts, ROOT, TURNS)
     near = (true["wrist"] @ rotation(2.5, piece.joint))[None]
     near[:, :2, 2] += 0.8
-    found = limb_at_rest(SceneLevels(blur(scene, sigma)), fitting, true["arm"][None], near @ fitting.rest)
+    found = polish_limb(ScenePyramid(blur(scene, sigma)), model, true["arm"][None], near @ model.to_canvas)
     pixels, degrees = off(made, "hand", found.poses[0], where["hand"])
     assert pixels < 0.25
     assert degrees < 0.4
@@ -54,19 +53,19 @@ def test_a_joint_that_is_wrong_does_not_bind() -> None:
     """The template's joints may be drawn badly: the picture says more than they do."""
     made = walker()
     scene, where = painted(made, ROOT, TURNS)
-    piece = next(p for p in Pieces.of(made).limbs if p.home == "wrist")
-    fitting, true = Fitting.of(piece), frames(made.parts, ROOT, TURNS)
+    piece = next(p for p in Pieces.of(made).limbs if p.name == "wrist")
+    model, true = PieceModel.of(piece), frames(made.parts, ROOT, TURNS)
     parents = true["arm"][None].copy()
     parents[:, :2, 2] += (2.0, -1.5)
     noisy = (scene + 0.12 * (photo("gravel", 320, 240) - 0.5)).clamp(0, 1)
-    found = limb_at_rest(SceneLevels(noisy), fitting, parents, (true["wrist"] @ fitting.rest)[None])
+    found = polish_limb(ScenePyramid(noisy), model, parents, (true["wrist"] @ model.to_canvas)[None])
     assert off(made, "hand", found.poses[0], where["hand"])[0] < 0.3
 
 
 def test_a_turn_towards_a_point_brings_it_there() -> None:
     made = walker()
-    arm = next(p for p in Pieces.of(made).limbs if p.home == "arm")
-    wrist = next(p for p in Pieces.of(made).limbs if p.home == "wrist")
+    arm = next(p for p in Pieces.of(made).limbs if p.name == "arm")
+    wrist = next(p for p in Pieces.of(made).limbs if p.name == "wrist")
     true = frames(made.parts, ROOT, TURNS)
     turned = turn_towards(arm, ROOT[None], true["wrist"][None], wrist.joint)
     np.testing.assert_allclose(ROOT @ rotations(turned, arm.joint), true["arm"][None], atol=1e-9)
@@ -88,8 +87,8 @@ def test_a_hand_is_found_beyond_a_hidden_arm(arm: float) -> None:
 def test_nothing_is_made_of_a_hand_that_is_not_there() -> None:
     made = walker()
     scene, _ = painted(made, ROOT, TURNS, hidden=("upper", "hand"))
-    fittings = {piece.home: Fitting.of(piece) for piece in Pieces.of(made).limbs}
-    before = Placed({"walker": ROOT[None]}, {"walker": np.ones(1)})
-    before = place(SceneLevels(scene), place(SceneLevels(scene), before, fittings["arm"]), fittings["wrist"])
-    after = place_beyond(SceneLevels(scene), before, fittings["wrist"], fittings["arm"])
+    models = {piece.name: PieceModel.of(piece) for piece in Pieces.of(made).limbs}
+    before = Placement({"walker": ROOT[None]}, {"walker": np.ones(1)})
+    before = place(ScenePyramid(scene), place(ScenePyramid(scene), before, models["arm"]), models["wrist"])
+    after = place_behind_hidden(ScenePyramid(scene), before, models["wrist"], models["arm"])
     assert after.zncc["wrist"][0] < 0.75

@@ -7,8 +7,8 @@ import pytest
 
 from detecting import angle, between, group, leaf, noise, template
 from wherein.detect.fast.pieces import Piece, Pieces
-from wherein.detect.fast.roots import from_pairs, from_singles, settled
-from wherein.pyramid.levels import Descended
+from wherein.detect.fast.roots import root_from_joints, roots_from_pairs, roots_from_singles
+from wherein.pyramid.descent import Fits
 from wherein.template.pose import placed, rotation
 
 ROOT = placed(-130.0, 1.0, (150.0, 90.0), (60.0, 40.0))
@@ -25,14 +25,14 @@ def turned(piece: Piece, degrees: float, root: np.ndarray = ROOT) -> np.ndarray:
     return root @ rotation(degrees, piece.joint)
 
 
-def found_at(pieces: tuple[Piece, ...], turns: tuple[float, ...], zncc: float = 0.9) -> dict[str, Descended]:
+def found_at(pieces: tuple[Piece, ...], turns: tuple[float, ...], zncc: float = 0.9) -> dict[str, Fits]:
     """Each piece at its place, before two poses of clutter."""
     rng, found = np.random.default_rng(0), {}
     for piece, degrees in zip(pieces, turns, strict=True):
         spots = rng.uniform(0, 300, (2, 2)).tolist()
         clutter = [placed(rng.uniform(-180, 180), 1.0, (x, y), (0.0, 0.0)) for x, y in spots]
         poses = np.stack([turned(piece, degrees), *clutter])
-        found[piece.home] = Descended(poses, np.array((zncc, 0.6, 0.5)))
+        found[piece.name] = Fits(poses, np.array((zncc, 0.6, 0.5)))
     return found
 
 
@@ -41,20 +41,20 @@ def test_pairs_give_back_the_root_exactly(scale: float) -> None:
     pieces = limbs()
     root = ROOT @ placed(0.0, scale, (0.0, 0.0), (0.0, 0.0))
     turns = zip(pieces, (0, 25, -30), strict=True)
-    found = {p.home: Descended(turned(p, turn, root)[None], np.ones(1)) for p, turn in turns}
-    roots = from_pairs(found, pieces, dict.fromkeys(found, 1.0), (0.8, 1.5), 12)
+    found = {p.name: Fits(turned(p, turn, root)[None], np.ones(1)) for p, turn in turns}
+    roots = roots_from_pairs(found, pieces, dict.fromkeys(found, 1.0), (0.8, 1.5), 12)
     assert len(roots) == 1  # all pairs agree, and agreement is told once
     np.testing.assert_allclose(roots[0], root, atol=1e-9)
 
 
 def test_the_right_pair_comes_before_clutter_and_limits_are_heeded() -> None:
     pieces = limbs()
-    weights = {piece.home: 1.0 for piece in pieces}
-    first = from_pairs(found_at(pieces, (5, -20, 30)), pieces, weights, (1.0, 1.0), 12)[0]
+    weights = {piece.name: 1.0 for piece in pieces}
+    first = roots_from_pairs(found_at(pieces, (5, -20, 30)), pieces, weights, (1.0, 1.0), 12)[0]
     np.testing.assert_allclose(first, ROOT, atol=1e-9)
-    beyond = from_pairs(found_at(pieces, (60, -60, 60)), pieces, weights, (1.0, 1.0), 12)
+    beyond = roots_from_pairs(found_at(pieces, (60, -60, 60)), pieces, weights, (1.0, 1.0), 12)
     assert all(np.abs(root - ROOT).max() > 1 for root in beyond)
-    other = from_pairs(found_at(pieces, (5, -20, 30)), pieces, weights, (2.0, 3.0), 12)
+    other = roots_from_pairs(found_at(pieces, (5, -20, 30)), pieces, weights, (2.0, 3.0), 12)
     assert all(np.abs(root - ROOT).max() > 0.5 for root in other)
 
 
@@ -71,9 +71,9 @@ def test_each_of_two_objects_has_its_turn() -> None:
     )
     pieces = Pieces.of(made)
     other = placed(70.0, 1.0, (420.0, 260.0), (60.0, 40.0))
-    found = {piece.home: Descended(np.stack((ROOT, other)), np.array((0.95, 0.9))) for piece in pieces.pieces}
-    above = {piece.home: pieces.groups_above(piece) for piece in pieces.pieces}
-    roots = from_pairs(found, pieces.pieces, dict.fromkeys(found, 1.0), (1.0, 1.0), 12, above=above)
+    found = {piece.name: Fits(np.stack((ROOT, other)), np.array((0.95, 0.9))) for piece in pieces.pieces}
+    above = {piece.name: pieces.groups_above(piece) for piece in pieces.pieces}
+    roots = roots_from_pairs(found, pieces.pieces, dict.fromkeys(found, 1.0), (1.0, 1.0), 12, above=above)
     for truth in (ROOT, other):
         assert min(np.abs(root - truth).max() for root in roots) < 1e-6
 
@@ -85,10 +85,10 @@ def test_the_right_pair_among_thousands_in_memory_in_proportion() -> None:
         spots, angles = rng.uniform(0, 4000, (2000, 2)), rng.uniform(-180, 180, 2000)
         poses = [placed(t, 1.0, (x, y), (0.0, 0.0)) for t, (x, y) in zip(angles, spots, strict=True)]
         fits = np.append(rng.uniform(0.3, 0.6, 2000), 0.9)
-        found[piece.home] = Descended(np.stack([*poses, turned(piece, degrees)]), fits)
+        found[piece.name] = Fits(np.stack([*poses, turned(piece, degrees)]), fits)
     tracemalloc.start()
     try:
-        roots = from_pairs(found, pieces, dict.fromkeys(found, 1.0), (0.9, 1.1), 12)
+        roots = roots_from_pairs(found, pieces, dict.fromkeys(found, 1.0), (0.9, 1.1), 12)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -99,7 +99,7 @@ def test_the_right_pair_among_thousands_in_memory_in_proportion() -> None:
 
 def test_pairs_need_two_joints_apart() -> None:
     one = limbs(1)
-    assert from_pairs(found_at(one, (0.0,)), one, {one[0].home: 1.0}, (1, 1), 12).shape == (0, 3, 3)
+    assert roots_from_pairs(found_at(one, (0.0,)), one, {one[0].name: 1.0}, (1, 1), 12).shape == (0, 3, 3)
     twins = Pieces.of(
         template(
             group("root"),
@@ -109,7 +109,7 @@ def test_pairs_need_two_joints_apart() -> None:
         )
     ).pieces
     found = found_at(twins, (0.0, 0.0))
-    assert from_pairs(found, twins, dict.fromkeys(found, 1.0), (1, 1), 12).shape == (0, 3, 3)
+    assert roots_from_pairs(found, twins, dict.fromkeys(found, 1.0), (1, 1), 12).shape == (0, 3, 3)
 
 
 @pytest.mark.parametrize("turn", [-30.0, -11.0, 0.0, 17.0])
@@ -117,7 +117,7 @@ def test_singles_contain_the_truth(turn: float) -> None:
     pieces = limbs()
     found = found_at(pieces, (turn, 0, 0), 0.95)
     joints = np.array([(*piece.joint, 1.0) for piece in pieces]).T
-    roots = from_singles(found, pieces, dict.fromkeys(found, 4.0))
+    roots = roots_from_singles(found, pieces, dict.fromkeys(found, 4.0))
     misses = [np.linalg.norm(((root - ROOT) @ joints)[:2], axis=0).max() for root in roots]
     assert min(misses) < 4.5
 
@@ -125,9 +125,9 @@ def test_singles_contain_the_truth(turn: float) -> None:
 def test_singles_want_a_sure_piece_unless_it_is_the_only_one() -> None:
     pieces = limbs()
     found = found_at(pieces, (0, 0, 0), 0.7)
-    assert len(from_singles(found, pieces, dict.fromkeys(found, 1.0))) == 0
+    assert len(roots_from_singles(found, pieces, dict.fromkeys(found, 1.0))) == 0
     only = limbs(1)
-    assert len(from_singles(found_at(only, (0.0,), 0.7), only, {"limb0": 1.0})) > 0
+    assert len(roots_from_singles(found_at(only, (0.0,), 0.7), only, {"limb0": 1.0})) > 0
 
 
 def test_settled_is_least_squares() -> None:
@@ -138,14 +138,14 @@ def test_settled_is_least_squares() -> None:
         spots = rng.normal(0, 4, (5, 2)).tolist()
         return np.stack([placed(rng.uniform(-9, 9), 1.0, (x, y), (0.0, 0.0)) for x, y in spots])
 
-    frames = {p.home: scattered() for p in pieces}
-    trust = {p.home: rng.uniform(0.2, 2, 5) for p in pieces}
+    frames = {p.name: scattered() for p in pieces}
+    trust = {p.name: rng.uniform(0.2, 2, 5) for p in pieces}
 
     def cost(root: np.ndarray, k: int) -> float:
-        off = [(root - frames[p.home][k]) @ (*p.joint, 1) for p in pieces]
-        return sum(float(trust[p.home][k]) * float(o @ o) for p, o in zip(pieces, off, strict=True))
+        off = [(root - frames[p.name][k]) @ (*p.joint, 1) for p in pieces]
+        return sum(float(trust[p.name][k]) * float(o @ o) for p, o in zip(pieces, off, strict=True))
 
-    for k, root in enumerate(settled(frames, trust, pieces, roots, sizes)):
+    for k, root in enumerate(root_from_joints(frames, trust, pieces, roots, sizes)):
         assert np.linalg.det(root) ** 0.5 == pytest.approx(sizes[k])
         least = cost(root, k)
         for turn, x, y in (*0.1 * np.eye(3), *-0.1 * np.eye(3)):
@@ -155,10 +155,10 @@ def test_settled_is_least_squares() -> None:
 
 def test_settled_gives_the_truth_back_and_leaves_what_it_cannot_know() -> None:
     pieces = limbs()
-    frames = {p.home: turned(p, t)[None] for p, t in zip(pieces, (3, -20, 30), strict=True)}
+    frames = {p.name: turned(p, t)[None] for p, t in zip(pieces, (3, -20, 30), strict=True)}
     before = placed(1.0, 1.0, (7.0, 8.0), (0.0, 0.0))[None]
-    all_seen = {p.home: np.ones(1) for p in pieces}
-    np.testing.assert_allclose(settled(frames, all_seen, pieces, before, np.ones(1))[0], ROOT, atol=1e-9)
-    one_seen = {p.home: np.array((float(k == 0),)) for k, p in enumerate(pieces)}
-    np.testing.assert_array_equal(settled(frames, one_seen, pieces, before, np.ones(1)), before)
+    all_seen = {p.name: np.ones(1) for p in pieces}
+    np.testing.assert_allclose(root_from_joints(frames, all_seen, pieces, before, np.ones(1))[0], ROOT, atol=1e-9)
+    one_seen = {p.name: np.array((float(k == 0),)) for k, p in enumerate(pieces)}
+    np.testing.assert_array_equal(root_from_joints(frames, one_seen, pieces, before, np.ones(1)), before)
     assert between(angle(ROOT), -130) < 1e-9

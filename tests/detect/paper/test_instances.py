@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from wherein.detect.fast.finder import Range
-from wherein.detect.methods import ByPaper
+from wherein.detect.methods import PaperSearch
 from wherein.detect.paper.instances import PaperDetector
 from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.nodes import Hyperparameters
+from wherein.detect.range import Range
 from wherein.images.motif import Motif
 from wherein.template import Template
 from wherein.template.pose import matrices, placed
@@ -46,7 +46,7 @@ def test_one_instance(
 def test_what_came_close_is_told_where_nothing_was_found(
     template: Template, tiny: Hyperparameters, scene: Tensor
 ) -> None:
-    search = ByPaper(PaperNetwork(template, tiny), Range(90.0), threshold=0.5)
+    search = PaperSearch(PaperNetwork(template, tiny), Range(90.0), threshold=0.5)
     with torch.no_grad():
         (found,) = search(scene, None).items
         search.threshold = min(0.999, found.score + 0.05)

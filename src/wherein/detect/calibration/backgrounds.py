@@ -1,13 +1,104 @@
-"""What a template is rehearsed on: the user's pictures, or clutter."""
+"""Backgrounds made by rule, for when the user has none: what a photograph may put in a detector's way.
+
+Photographs look alike at every scale, have edges of objects that cover each other, flat and busy places, thin
+lines and repeated patterns. So: dead leaves (discs and boxes with sizes by a power law, each covering what
+was before, each with its own colour, shading and texture), over which a few strokes are drawn.
+
+What a template is rehearsed on: the user's pictures, or clutter.
+"""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.detect.calibration.clutter import clutter
+Image = NDArray[np.float32]
+_LEAVES, _STROKES, _SMALLEST = 350, 60, 6.0
+
+
+def clutter(width: int, height: int, seed: int) -> Float[Tensor, "3 H W"]:
+    """One background; the same for the same seed."""
+    rng = np.random.default_rng((seed, 0xC1077E4))
+    x, y = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32))
+    canvas = np.broadcast_to(_paint(rng, x, y), (height, width, 3)).copy()
+    palette = rng.uniform(0, 1, (8, 1)) + rng.normal(0, 0.12, (8, 3))  # photographs are nearly grey
+    for _ in range(_LEAVES):
+        _leaf(canvas, rng, x, y, palette)
+    for _ in range(int(rng.integers(_STROKES))):
+        _stroke(canvas, rng, x, y)
+    canvas += rng.normal(0, rng.uniform(0, 0.03), canvas.shape).astype(np.float32)
+    return torch.from_numpy(canvas.clip(0, 1)).movedim(-1, 0).contiguous()
+
+
+def _leaf(canvas: Image, rng: np.random.Generator, x: Image, y: Image, palette: NDArray[np.float64]) -> None:
+    """A disc, ellipse or box, with a texture of its own."""
+    height, width = x.shape
+    radius = _SMALLEST / np.sqrt(rng.uniform((2 * _SMALLEST / max(width, height)) ** 2, 1.0))
+    cx, cy, angle = rng.uniform(0, width), rng.uniform(0, height), rng.uniform(0, np.pi)
+    reach = int(2 * radius) + 2
+    rows = slice(max(0, int(cy) - reach), int(cy) + reach + 1)
+    columns = slice(max(0, int(cx) - reach), int(cx) + reach + 1)
+    u, v = x[rows, columns] - cx, y[rows, columns] - cy
+    if not u.size:
+        return
+    turned = (
+        (u * np.cos(angle) + v * np.sin(angle)),
+        (v * np.cos(angle) - u * np.sin(angle)) * rng.uniform(1, 2),
+    )
+    far = np.maximum(*np.abs(turned)) if rng.random() < 0.5 else np.hypot(*turned)
+    cover = np.clip(radius - far + 0.5, 0, 1)[..., None]
+    colour = palette[rng.integers(len(palette))] + rng.normal(0, 0.06, 3)
+    paint = colour.astype(np.float32) + _texture(rng, u, v, radius)[..., None]
+    canvas[rows, columns] = canvas[rows, columns] * (1 - cover) + paint * cover
+
+
+def _paint(rng: np.random.Generator, x: Image, y: Image) -> Image:
+    """A smooth ground: a colour that drifts across the picture."""
+    height, width = x.shape
+    ends = (rng.uniform(0, 1, (3, 1)) + rng.normal(0, 0.1, (3, 3))).astype(np.float32)
+    return (
+        ends[0]
+        + (x / width)[..., None] * (ends[1] - ends[0]) / 2
+        + (y / height)[..., None] * (ends[2] - ends[0]) / 2
+    )
+
+
+def _texture(rng: np.random.Generator, u: Image, v: Image, radius: float) -> NDArray[np.floating[Any]]:
+    """Shading, and stripes, checks, grain or nothing."""
+    shade = rng.normal(0, 0.15) * u / max(radius, 1) + rng.normal(0, 0.15) * v / max(radius, 1)
+    angle, period, strength = rng.uniform(0, np.pi), rng.uniform(3, 20), rng.uniform(0, 0.35)
+    along = (u * np.cos(angle) + v * np.sin(angle)) * (2 * np.pi / period)
+    across = (v * np.cos(angle) - u * np.sin(angle)) * (2 * np.pi / period)
+    kind = rng.integers(5)
+    if kind == 0:
+        return shade + strength * np.sin(along)
+    if kind == 1:
+        return shade + strength * np.sign(np.sin(along) * np.sin(across))
+    if kind == 2:
+        return shade + (strength * rng.normal(0, 1, u.shape)).astype(np.float32)
+    return shade
+
+
+def _stroke(canvas: Image, rng: np.random.Generator, x: Image, y: Image) -> None:
+    """A thin arc, dark or light."""
+    height, width = x.shape
+    size, thick = rng.uniform(5, 60), rng.uniform(0.7, 4)
+    cx, cy = rng.uniform(0, width), rng.uniform(0, height)
+    reach = int(size + thick) + 2
+    rows = slice(max(0, int(cy) - reach), int(cy) + reach + 1)
+    columns = slice(max(0, int(cx) - reach), int(cx) + reach + 1)
+    u, v = x[rows, columns] - cx, y[rows, columns] - cy
+    if not u.size:
+        return
+    low = rng.uniform(-np.pi, np.pi)
+    on_arc = (np.arctan2(v, u) - low) % (2 * np.pi) < rng.uniform(0.3, 3.5)
+    cover = (np.clip(thick / 2 - np.abs(np.hypot(u, v) - size) + 0.5, 0, 1) * on_arc)[..., None]
+    colour = (rng.uniform(0, 0.25, 3) if rng.random() < 0.7 else rng.uniform(0.75, 1, 3)).astype(np.float32)
+    canvas[rows, columns] = canvas[rows, columns] * (1 - cover) + colour * cover
 
 
 class Backgrounds:

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from wherein.detect.fast.piece_search import EUCLIDEAN
 from wherein.images.motif import Motif
 from wherein.images.paint import paint
-from wherein.pyramid.levels import Descended, MotifLevels, SceneLevels, descend
-from wherein.pyramid.register_pyramid import Poses
-from wherein.registration.plan import Stage
+from wherein.pyramid.descent import Fits, Stage, descend
+from wherein.pyramid.levels import MotifPyramid, Poses, ScenePyramid
 from wherein.template.bundle import Template
 from wherein.template.pose import placed
 from wherein.template.tree import Point
@@ -44,7 +43,7 @@ def alike(template: Template) -> list[tuple[str, str, float]]:
 def self_alike(motif: Motif, joint: Point | None = None, reach: float = 180.0) -> tuple[float, float]:
     """The other turn by which a motif looks most like itself, in degrees, and its ZNCC.
 
-    Turns from which a descent comes home do not count: what changes slowly as it turns has but one best.
+    Turns from which a descent comes name do not count: what changes slowly as it turns has but one best.
 
     Arguments:
         motif: what is turned.
@@ -83,7 +82,7 @@ def _all_around(wanted: Motif, there: Motif) -> Poses:
     )
 
 
-def _fit(wanted: Motif, there: Motif, starts: Poses, steps: int) -> Descended:
+def _fit(wanted: Motif, there: Motif, starts: Poses, steps: int) -> Fits:
     """How well one motif fits on the other, painted on its own mean colour.
 
     Arguments:
@@ -96,9 +95,9 @@ def _fit(wanted: Motif, there: Motif, starts: Poses, steps: int) -> Descended:
     middle = ((side - 1) / 2, (side - 1) / 2)
     at = placed(0.0, 1.0, middle, _centre(there))
     ground = mean[:, None, None].expand(3, side, side)
-    scene = SceneLevels(paint(ground, there, torch.from_numpy(at)).contiguous())
-    ended = descend(scene, MotifLevels(wanted), EUCLIDEAN, Stage(2, steps), at @ starts)
-    return Descended(np.linalg.inv(at) @ ended.poses, ended.zncc)
+    scene = ScenePyramid(paint(ground, there, torch.from_numpy(at)).contiguous())
+    ended = descend(scene, MotifPyramid(wanted), EUCLIDEAN, Stage(2, steps), at @ starts)
+    return Fits(np.linalg.inv(at) @ ended.poses, ended.zncc)
 
 
 def _centre(motif: Motif) -> Point:

@@ -18,18 +18,19 @@ from torch import Tensor
 from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.detect.calibration.basins import Basin, basin_of
 from wherein.detect.calibration.lookalikes import alike
-from wherein.detect.calibration.model import Calibration, decision, rare_score, standing_out
+from wherein.detect.calibration.model import STORE, Calibration, decision, rare_score, standing_out
 from wherein.detect.calibration.reach import limits
-from wherein.detect.fast.evidence import evidence
-from wherein.detect.fast.exclusion import apart
-from wherein.detect.fast.finder import Finder, Look, Range, Steps
-from wherein.detect.fast.octaves import Bands, reduced
-from wherein.detect.fast.piece_search import EUCLIDEAN, Fitting
-from wherein.detect.fast.score import likeness, weight
+from wherein.detect.fast.evidence import piece_evidence
+from wherein.detect.fast.exclusion import exclusive
+from wherein.detect.fast.finder import Finder
+from wherein.detect.fast.octaves import Octaves, reduced
+from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel
+from wherein.detect.range import Effort, Range, Sampling
+from wherein.detect.score import equivalent_zncc, evidence_weight
 from wherein.images.gaussian import blur
 from wherein.images.pool import pool
-from wherein.pyramid.levels import Descended, SceneLevels, descend
-from wherein.registration.plan import Stage
+from wherein.pyramid.descent import Fits, Stage, descend
+from wherein.pyramid.levels import ScenePyramid
 from wherein.template.bundle import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
@@ -52,7 +53,7 @@ MOST = max(_CHANCES, _EMPTY, _PRESENT)
 """Backgrounds that are looked at; more are left aside."""
 
 Progress = Callable[[float, str], None]
-"""Told the share that is done, and what is being done."""
+"""LeafScore the share that is done, and what is being done."""
 
 
 def quiet(share: float, what: str) -> None:
@@ -80,6 +81,17 @@ def calibrate(
         return _measured(template, ranges, backgrounds, seed, progress, workers)
 
 
+def calibration_for(template: Template, ranges: Range, progress: Progress = quiet) -> Calibration:
+    """The stored calibration of a template for a range of poses, or a new one, which is then stored.
+
+    Arguments:
+        template: loaded from a folder or a .zip, or made in memory.
+        ranges: the poses that are searched.
+        progress: is called during a new calibration.
+    """
+    return STORE.load_or_measure(template, ranges, lambda: calibrate(template, ranges, progress=progress))
+
+
 def _measured(
     template: Template,
     ranges: Range,
@@ -96,21 +108,21 @@ def _measured(
     progress(0.0, "measuring basins of attraction")
     finder = Finder(template, ranges, {})
     basins = {
-        piece.home: basin_of(finder.fittings[piece.home], scenes(0), rng) for piece in finder.pieces.pieces
+        piece.name: basin_of(finder.models[piece.name], scenes(0), rng) for piece in finder.pieces.pieces
     }
-    steps = {home: steps_of(basin, ranges.fixed) for home, basin in basins.items()}
+    steps = {name: sampling_of(basin, ranges.fixed_scale) for name, basin in basins.items()}
     chance = _chances(Finder(template, ranges, dict.fromkeys(basins, 1.0), steps), scenes, rng, progress)
-    weights = {home: weight(q) for home, q in chance.items()}
+    weights = {name: evidence_weight(q) for name, q in chance.items()}
     # Here every pair is followed, however little it tells: it is clutter that is to be known.
-    bands = Bands(template, ranges, weights, steps, reason=0.0)
+    octaves = Octaves(template, ranges, weights, steps, reason=0.0)
     progress(0.3, "looking where it is not")
     empty, present = [], []
-    for best in workers.map(lambda k: _best(bands, scenes(k), 0.99), range(_EMPTY)):
+    for best in workers.map(lambda k: _best(octaves, scenes(k), 0.99), range(_EMPTY)):
         empty.append(best)
         progress(0.3 + 0.4 * len(empty) / _EMPTY, "looking where it is not")
     rare = rare_score(empty)
-    spoiled = [_spoiled(bands.whole, scenes(k), rng) for k in range(_PRESENT)]
-    for best in workers.map(lambda scene: _best(bands, scene, rare), spoiled):
+    spoiled = [_spoiled(octaves.whole, scenes(k), rng) for k in range(_PRESENT)]
+    for best in workers.map(lambda scene: _best(octaves, scene, rare), spoiled):
         present.append(best)
         progress(0.7 + 0.3 * len(present) / _PRESENT, "looking where it is")
     suspects = {index % len(backgrounds) for index in standing_out(empty, present)} if backgrounds else ()
@@ -122,7 +134,7 @@ def _measured(
         middle = ((size[0] - 1) / 2, (size[1] - 1) / 2)
         where = matrices(template.parts, placed(degrees, scale, middle, template.centre), {})
         painted = [render(scenes(k), template, where) for k in range(2)]
-        return all(workers.map(lambda picture: _best(bands, picture, threshold) >= threshold, painted))
+        return all(workers.map(lambda picture: _best(octaves, picture, threshold) >= threshold, painted))
 
     return Calibration(
         fingerprint=fingerprint,
@@ -161,11 +173,11 @@ def _stage(template: Template, ranges: Range) -> tuple[int, tuple[int, int]]:
     return factor, (max(width, SIZE[0]), max(height, SIZE[1]))
 
 
-def steps_of(basin: Basin, fixed: bool) -> Steps:
-    """Looks so close that between two of them every pose is well inside a basin: half-way between two turns;
+def sampling_of(basin: Basin, fixed: bool) -> Sampling:
+    """PoseGrid so close that between two of them every pose is well inside a basin: half-way between two turns;
     where there are scales too, half-way between both at once, which is further away."""
     reach = 1.5 if fixed else 1.2
-    return Steps(min(reach * basin.turn, 15.0), min(basin.ratio**reach, 1.2))
+    return Sampling(min(reach * basin.turn, 15.0), min(basin.ratio**reach, 1.2))
 
 
 def _chances(
@@ -176,34 +188,34 @@ def _chances(
 
     What a joint would allow is left aside: that a piece was found where it can be is evidence by itself.
     """
-    reached: dict[str, list[float]] = {piece.home: [] for piece in finder.pieces.pieces}
+    reached: dict[str, list[float]] = {piece.name: [] for piece in finder.pieces.pieces}
     root = finder.pieces.tree.root
     for k in range(_CHANCES):
         progress(0.1 + 0.2 * k / _CHANCES, "looking at clutter")
-        scene = SceneLevels(scenes(k))
-        if finder.of_body is not None:
-            found = finder.of_body(scene, 1)
-            reached[root].append(_most(scene, finder.of_body.fitting, found))
+        scene = ScenePyramid(scenes(k))
+        if finder.body_search is not None:
+            found = finder.body_search(scene, 1)
+            reached[root].append(_most(scene, finder.body_search.model, found))
         roots = np.stack([_root(finder.template, finder.ranges, scenes.size, rng) for _ in range(16)])
         for piece in finder.pieces.limbs:
-            fitting = finder.fittings[piece.home]
-            starts = (roots[:, None] @ fitting.starts @ fitting.rest).reshape(-1, 3, 3)
-            near = descend(scene, fitting.levels, EUCLIDEAN, Stage(fitting.near, 8), starts)
+            model = finder.models[piece.name]
+            starts = (roots[:, None] @ model.starts @ model.to_canvas).reshape(-1, 3, 3)
+            near = descend(scene, model.pyramid, EUCLIDEAN, Stage(model.joint_scale, 8), starts)
             best = near.poses[np.argsort(-near.zncc)[:16]]
-            ended = descend(scene, fitting.levels, EUCLIDEAN, Stage(fitting.judged, 8, pixels=600), best)
-            reached[piece.home].append(_most(scene, fitting, ended))
-    return {home: float(np.clip(np.median(zncc), 0.1, 0.9)) for home, zncc in reached.items()}
+            ended = descend(scene, model.pyramid, EUCLIDEAN, Stage(model.scoring_scale, 8, pixels=600), best)
+            reached[piece.name].append(_most(scene, model, ended))
+    return {name: float(np.clip(np.median(zncc), 0.1, 0.9)) for name, zncc in reached.items()}
 
 
-def _most(scene: SceneLevels, fitting: Fitting, found: Descended) -> float:
+def _most(scene: ScenePyramid, model: PieceModel, found: Fits) -> float:
     """The ZNCC that tells as much as the best of the poses."""
-    return float(likeness(np.array(evidence(scene, fitting, found).max(initial=0.0))))
+    return float(equivalent_zncc(np.array(piece_evidence(scene, model, found).max(initial=0.0))))
 
 
 @torch.no_grad()  # of each thread's own
-def _best(bands: Bands, picture: Float[Tensor, "3 H W"], enough: float) -> float:
-    found = bands(picture, Look(enough, most=_RIVALS), polished=0.0)
-    best = apart(bands.whole, found, 0.0, 1)
+def _best(octaves: Octaves, picture: Float[Tensor, "3 H W"], enough: float) -> float:
+    found = octaves(picture, Effort(enough, max_hypotheses=_RIVALS), polished=0.0)
+    best = exclusive(octaves.whole, found, 0.0, 1)
     return float(best.scores[0]) if len(best.scores) else 0.0
 
 

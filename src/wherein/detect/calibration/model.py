@@ -9,10 +9,10 @@ from pydantic import Field
 
 from wherein.detect.calibration.basins import Basin
 from wherein.detect.calibration.reach import Limits
-from wherein.detect.calibration.store import Record
-from wherein.detect.fast.finder import Range
+from wherein.detect.calibration.store import CalibrationStore, StoredCalibration
 from wherein.detect.fast.pieces import Pieces
-from wherein.detect.fast.score import information, weight
+from wherein.detect.range import Range
+from wherein.detect.score import evidence_weight, information
 from wherein.template.bundle import Template
 
 VERSION = 3
@@ -27,12 +27,12 @@ _SHARE = 0.35
 _Scores = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
 
 
-class Calibration(Record):
+class Calibration(StoredCalibration):
     """What was measured for a template and a range of poses.
 
     Attributes:
-        basins: degrees and ratio of scale from which a piece finds home at its coarsest scale, by home.
-        chance: the ZNCC that clutter reaches where a piece is looked for, by home.
+        basins: degrees and ratio of scale from which a piece finds name at its coarsest scale, by name.
+        chance: the ZNCC that clutter reaches where a piece is looked for, by name.
         threshold: the least score of a detection.
         clutter: scores that scenes without the template reached, sorted.
         present: scores of scenes with it, sorted.
@@ -57,13 +57,13 @@ class Calibration(Record):
 
     def serves(self, template: Template, ranges: Range) -> bool:
         """Whether it was made for this template, with all its pieces, and this range of poses."""
-        homes = {piece.home for piece in Pieces.of(template).pieces}
+        homes = {piece.name for piece in Pieces.of(template).pieces}
         return super().serves(template, ranges) and homes == set(self.basins) == set(self.chance)
 
     @property
     def weights(self) -> dict[str, float]:
-        """How much the evidence of a piece counts, by home."""
-        return {home: weight(chance) for home, chance in self.chance.items()}
+        """How much the evidence of a piece counts, by name."""
+        return {name: evidence_weight(chance) for name, chance in self.chance.items()}
 
     @property
     def doubts(self) -> list[str]:
@@ -99,6 +99,9 @@ class Calibration(Record):
         place, spread = _gumbel(self.clutter)
         told = float(information(np.array(score)))
         return math.exp(-(told - place) / spread) / self.megapixels
+
+
+STORE = CalibrationStore(Calibration, VERSION, "json")
 
 
 def _gumbel(scores: Sequence[float]) -> tuple[float, float]:

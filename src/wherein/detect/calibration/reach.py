@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from pydantic import BaseModel, ConfigDict
 
-from wherein.detect.fast.finder import Range
+from wherein.detect.range import Range
 
 Found = Callable[[float, float], bool]
 """Whether the template is found, turned by degrees and at a scale."""

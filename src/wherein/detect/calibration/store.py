@@ -1,7 +1,8 @@
-"""A file with what was measured for a template: beside it, or in the user's cache where that fails."""
+"""Calibrations on disk: beside the template, or in the user's cache where that cannot be written."""
 
 import json
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -9,21 +10,22 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from wherein.caching import cache_folder
-from wherein.detect.fast.finder import Range
+from wherein.detect.range import Range
 from wherein.template.bundle import Template
 from wherein.whole import whole
 
-_PACKAGE = Path(__file__).resolve().parents[1]
-"""Ours, in which nothing is written: the demo's template lies there."""
+_PACKAGE = Path(__file__).resolve().parents[2]
+"""Nothing is written inside of the installed package, where the template of the demo lies."""
 
 
-class Record(BaseModel):
-    """Something measured for a template and a range of poses.
+class StoredCalibration(BaseModel):
+    """What was measured for a template and a range of poses.
 
     Attributes:
-        version: of what is measured.
+        version: of the measurement.
         fingerprint: of the template.
         rotation, scale: the range.
+        threshold: the lowest score of a detection.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -32,74 +34,85 @@ class Record(BaseModel):
     fingerprint: str
     rotation: float
     scale: tuple[float, float]
+    threshold: float
 
     def serves(self, template: Template, ranges: Range) -> bool:
-        """Whether it was made for this template and this range of poses."""
-        asked = ranges.rotation, ranges.scale
-        return self.fingerprint == template.fingerprint and (self.rotation, self.scale) == asked
+        """Whether it was measured for this template and this range of poses."""
+        requested = ranges.rotation, ranges.scale
+        return self.fingerprint == template.fingerprint and (self.rotation, self.scale) == requested
 
 
-Kind = TypeVar("Kind", bound=Record)
+Kind = TypeVar("Kind", bound=StoredCalibration)
 
 
 def cached_calibrations() -> Path:
-    """The folder for those that cannot lie beside their templates."""
+    """The folder for calibrations that cannot be written beside their templates."""
     return cache_folder("calibrations")
 
 
 @dataclass(frozen=True)
-class Shelf(Generic[Kind]):
-    """Keeps one kind of record, one for each range of poses.
+class CalibrationStore(Generic[Kind]):
+    """Stores one kind of calibration, one for each range of poses.
 
     Arguments:
         kind: the model.
-        version: records of others do not count.
-        ending: of the files' names.
+        version: calibrations of other versions are ignored.
+        extension: of the files' names.
     """
 
     kind: type[Kind]
     version: int
-    ending: str
+    extension: str
 
-    def kept(self, template: Template, ranges: Range) -> tuple[Kind, Path] | None:
-        """What is kept for a template and a range of poses, and the file; None: there is nothing."""
-        for place in self._places(template):
-            for known in self._read(place):
+    def load(self, template: Template, ranges: Range) -> tuple[Kind, Path] | None:
+        """The stored calibration for a template and a range of poses, and its file; None: there is none."""
+        for path in self._paths(template):
+            for known in self._read(path):
                 if known.version == self.version and known.serves(template, ranges):
-                    return known, place
+                    return known, path
         return None
 
-    def keep(self, template: Template, made: Kind) -> Path | None:
-        """Keep a record in place of the one for the same range; in which file, None if in none."""
-        return next((place for place in self._places(template) if self._keep(place, made)), None)
+    def save(self, template: Template, made: Kind) -> Path | None:
+        """Store a calibration in place of the one for the same range; returns the file, None if it cannot be
+        written."""
+        return next((path for path in self._paths(template) if self._write(path, made)), None)
 
-    def _places(self, template: Template) -> list[Path]:
-        """Where it may lie, in the order in which to look."""
-        places = [cached_calibrations() / f"{template.fingerprint}.{self.ending}"]
+    def load_or_measure(self, template: Template, ranges: Range, measure: Callable[[], Kind]) -> Kind:
+        """The stored calibration, or a new one, which is then stored."""
+        stored = self.load(template, ranges)
+        if stored is not None:
+            return stored[0]
+        made = measure()
+        self.save(template, made)
+        return made
+
+    def _paths(self, template: Template) -> list[Path]:
+        """Where it may be, in the order in which to look."""
+        paths = [cached_calibrations() / f"{template.fingerprint}.{self.extension}"]
         source = template.source
         if source is not None and not source.resolve().is_relative_to(_PACKAGE):
-            name = f"calibration.{self.ending}"
-            places.insert(0, source / name if source.is_dir() else source.with_name(f"{source.stem}.{name}"))
-        return places
+            name = f"calibration.{self.extension}"
+            paths.insert(0, source / name if source.is_dir() else source.with_name(f"{source.stem}.{name}"))
+        return paths
 
-    def _read(self, place: Path) -> list[Kind]:
-        """All that are kept there; none where there is no file, or not one of ours."""
+    def _read(self, path: Path) -> list[Kind]:
+        """All calibrations in a file; none where there is no file, or not one of ours."""
         try:
-            records = json.loads(place.read_text(encoding="utf-8"))
+            records = json.loads(path.read_text(encoding="utf-8"))
             return [self.kind.model_validate(record) for record in records]
         except (OSError, ValueError, TypeError, RecursionError, ValidationError):
             return []
 
-    def _keep(self, place: Path, made: Kind) -> bool:
-        """Add one to those that are kept there; False where that cannot be written."""
-        others = [c for c in self._read(place) if (c.rotation, c.scale) != (made.rotation, made.scale)]
+    def _write(self, path: Path, made: Kind) -> bool:
+        """Add a calibration to a file; False where that cannot be written."""
+        others = [c for c in self._read(path) if (c.rotation, c.scale) != (made.rotation, made.scale)]
         others = [c for c in others if c.fingerprint == made.fingerprint and c.version == self.version]
         text = json.dumps([c.model_dump(mode="json") for c in (*others, made)], indent=1)
         try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            if not place.parent.stat().st_mode & stat.S_IWUSR:
-                return False  # marked as not to be written, which for root is a request
-            with whole(place) as partial:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.parent.stat().st_mode & stat.S_IWUSR:
+                return False  # marked as read-only, which root could ignore but should respect
+            with whole(path) as partial:
                 partial.write_text(text + "\n", encoding="utf-8")
         except OSError:
             return False

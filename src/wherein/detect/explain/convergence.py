@@ -7,7 +7,7 @@ that looked best is followed, scale by scale and then at full size, by the same 
 
 A descent of k steps is told by descents of 0, 1, …, k steps from one start: they are the same descent, cut
 off ever later, so that the solver needs no record either. One thing differs from the search: a limb is looked
-for about its joint where that is in the end, at full size, not where it was when the limb was first placed.
+for about its joint where that is in the end, at full size, not where it was when the limb was first placement.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,16 +20,15 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.detect.fast.joints import Placed
-from wherein.detect.fast.octaves import Band, Bands
-from wherein.detect.fast.piece_search import EUCLIDEAN, Fitting, covered, despite_covers
-from wherein.detect.fast.polish import FULL, at_rest
+from wherein.detect.fast.joints import Placement
+from wherein.detect.fast.octaves import Octave, Octaves
+from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel, maybe_occluded, refit_occluded
+from wherein.detect.fast.polish import FULL, polish_piece
 from wherein.detect.result import Detection
 from wherein.images.motif import Motif
 from wherein.motion.models import Motion
-from wherein.pyramid.levels import Descended, SceneLevels, descend
-from wherein.pyramid.register_pyramid import Poses
-from wherein.registration.plan import Stage
+from wherein.pyramid.descent import Fits, Stage, descend
+from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.tree import Tree
 
 _TOGETHER = 0.5
@@ -42,7 +41,7 @@ _SAME = 1e-3
 """Pixels by which two poses differ that went into float32 and came back."""
 
 
-class Kept(Enum):
+class FinalPose(Enum):
     """What was kept at full size; the value says it in words."""
 
     PLAIN = "all pixels count alike in the end"
@@ -52,7 +51,7 @@ class Kept(Enum):
 
 
 @dataclass(frozen=True)
-class Leg:
+class TraceStage:
     """One descent at one scale.
 
     Attributes:
@@ -68,47 +67,47 @@ class Leg:
 
 
 @dataclass(frozen=True)
-class Way:
+class FitTrace:
     """How a piece came to rest.
 
     Attributes:
-        legs: from the coarsest scale to full size.
+        stages: from the coarsest scale to full size.
         kept: what came of full size.
-        scale: at which the fit is judged.
+        scale: at which the fit is scored.
         zncc: there, in the end.
         led: whether a start of the search's own leads to the find; if none does (the other pieces led to it)
             the way begins at the find, and there is full size alone.
     """
 
-    legs: tuple[Leg, ...]
-    kept: Kept
+    stages: tuple[TraceStage, ...]
+    kept: FinalPose
     scale: int
     zncc: float
     led: bool
 
 
-Ways = Mapping[str, Way]
+FitTraces = Mapping[str, FitTrace]
 """By the name of the leaf that is fitted."""
 
 
 def retraced(
-    bands: Bands, scene: Float[Tensor, "C H W"], found: Sequence[Detection], threads: int = 1
-) -> tuple[Ways, ...]:
+    octaves: Octaves, scene: Float[Tensor, "C H W"], found: Sequence[Detection], threads: int = 1
+) -> tuple[FitTraces, ...]:
     """Of each find the ways of the pieces that were found.
 
     Arguments:
-        bands: that found them.
+        octaves: that found them.
         scene: where they are.
         found: the finds.
         threads: for the first look.
     """
-    tree = bands.whole.pieces.tree
+    tree = octaves.whole.pieces.tree
     frames = [_frames(tree, item) for item in found]
-    ways: list[Ways] = [{} for _ in found]
-    nearest = bands.nearest(np.reshape([own[tree.root] for own in frames], (-1, 3, 3)))
+    ways: list[FitTraces] = [{} for _ in found]
+    nearest = octaves.nearest(np.reshape([own[tree.root] for own in frames], (-1, 3, 3)))
     for number in np.unique(nearest):
-        band, chosen = bands.bands[number], np.flatnonzero(nearest == number)
-        retrace = _Retrace(band, band.levels(scene), threads, len(chosen))
+        octave, chosen = octaves.octaves[number], np.flatnonzero(nearest == number)
+        retrace = _Retrace(octave, octave.levels(scene), threads, len(chosen))
         for index in chosen.tolist():
             seen = {name for name, part in found[index].parts.items() if part.found}
             ways[index] = retrace(frames[index], seen)
@@ -127,59 +126,59 @@ def _frames(tree: Tree, item: Detection) -> dict[str, NDArray[np.float64]]:
 
 @dataclass(frozen=True, eq=False)
 class _Retrace:
-    """Goes the ways of finds of one band.
+    """Goes the ways of finds of one octave.
 
     Attributes:
-        band: of their scale.
-        scene: as the band sees it.
+        octave: of their scale.
+        scene: as the octave sees it.
         threads: for the first look.
         crowd: how many finds there are.
     """
 
-    band: Band
-    scene: SceneLevels
+    octave: Octave
+    scene: ScenePyramid
     threads: int
     crowd: int
 
-    def __call__(self, frames: Mapping[str, NDArray[np.float64]], seen: set[str]) -> Ways:
+    def __call__(self, frames: Mapping[str, NDArray[np.float64]], seen: set[str]) -> FitTraces:
         """Of the pieces whose leaves were seen, under the frames of a find."""
-        ours = {name: self.band.ours(frame[None]) for name, frame in frames.items()}
-        pieces = [piece for piece in self.band.finder.pieces.pieces if piece.carrier.name in seen]
-        return {piece.carrier.name: self._way(self._fitting(piece.home), ours) for piece in pieces}
+        ours = {name: self.octave.ours(frame[None]) for name, frame in frames.items()}
+        pieces = [piece for piece in self.octave.finder.pieces.pieces if piece.fitted_leaf.name in seen]
+        return {piece.fitted_leaf.name: self._way(self._fitting(piece.name), ours) for piece in pieces}
 
-    def _fitting(self, home: str) -> Fitting:
-        return self.band.finder.fittings[home]
+    def _fitting(self, name: str) -> PieceModel:
+        return self.octave.finder.models[name]
 
-    def _way(self, fitting: Fitting, frames: Mapping[str, Poses]) -> Way:
-        piece, target = fitting.piece, frames[fitting.piece.home] @ fitting.rest
-        body = piece.home == piece.parent
-        approach = self._of_body if body else self._of_limb(fitting, frames[piece.parent])
-        path, motif = _Path(self.scene, fitting, approach.motion), piece.motif
+    def _way(self, model: PieceModel, frames: Mapping[str, Poses]) -> FitTrace:
+        piece, target = model.piece, frames[model.piece.name] @ model.to_canvas
+        body = piece.name == piece.parent
+        approach = self._of_body if body else self._of_limb(model, frames[piece.parent])
+        path, motif = _Path(self.scene, model, approach.motion), piece.motif
         if len(approach.first):
-            chosen = approach.leading_to(target, motif, _TOGETHER / self.band.scene)
-            legs, before = path.approached(approach[chosen], robust=body)
-            way, end = path.to_rest(legs, before, frames[piece.parent])
-            if apart(end, target, motif)[0] <= _MISSED / self.band.scene:
+            chosen = approach.leading_to(target, motif, _TOGETHER / self.octave.scene)
+            trace, before = path.approached(approach[chosen], robust=body)
+            way, end = path.to_rest(trace, before, frames[piece.parent])
+            if apart(end, target, motif)[0] <= _MISSED / self.octave.scene:
                 return way
-        here = descend(self.scene, fitting.levels, approach.motion, Stage(fitting.judged, 0), target)
+        here = descend(self.scene, model.pyramid, approach.motion, Stage(model.scoring_scale, 0), target)
         return replace(path.to_rest((), here, frames[piece.parent])[0], led=False)
 
     @cached_property
     def _of_body(self) -> "_Approach":
         """The same for all finds."""
-        seeker, finder = self.band.finder.of_body, self.band.finder
-        assert seeker is not None, "a template with a body"
-        starts = seeker.starts(self.scene, self.threads, self.crowd)
-        return _approach(self.scene, seeker.fitting, finder.motion, seeker.stages, starts)
+        search, finder = self.octave.finder.body_search, self.octave.finder
+        assert search is not None, "a template with a body"
+        starts = search.starts(self.scene, self.threads, self.crowd)
+        return _approach(self.scene, search.model, finder.motion, search.stages, starts)
 
-    def _of_limb(self, fitting: Fitting, parent: Poses) -> "_Approach":
-        starts = parent @ fitting.starts @ fitting.rest
-        return _approach(self.scene, fitting, EUCLIDEAN, fitting.about_joint, starts)
+    def _of_limb(self, model: PieceModel, parent: Poses) -> "_Approach":
+        starts = parent @ model.starts @ model.to_canvas
+        return _approach(self.scene, model, EUCLIDEAN, model.joint_stages, starts)
 
 
 @dataclass(frozen=True, eq=False)
 class _Approach:
-    """Descents of a piece from N starts to where it is judged.
+    """Descents of a piece from N starts to where it is scored.
 
     Attributes:
         motion: of the piece.
@@ -207,12 +206,12 @@ class _Approach:
 
 
 def _approach(
-    scene: SceneLevels, fitting: Fitting, motion: Motion, stages: tuple[Stage, ...], starts: Poses
+    scene: ScenePyramid, model: PieceModel, motion: Motion, stages: tuple[Stage, ...], starts: Poses
 ) -> _Approach:
-    first = ended = descend(scene, fitting.levels, motion, replace(stages[0], steps=0), starts)
+    first = ended = descend(scene, model.pyramid, motion, replace(stages[0], steps=0), starts)
     poses = [starts]
     for stage in stages:
-        ended = descend(scene, fitting.levels, motion, stage, poses[-1])
+        ended = descend(scene, model.pyramid, motion, stage, poses[-1])
         poses.append(ended.poses)
     return _Approach(motion, stages, tuple(poses), first.zncc, ended.zncc)
 
@@ -228,49 +227,49 @@ def apart(poses: Poses, target: Poses, motif: Motif) -> NDArray[np.float64]:
 class _Path:
     """Tells descents of one piece step by step."""
 
-    scene: SceneLevels
-    fitting: Fitting
+    scene: ScenePyramid
+    model: PieceModel
     motion: Motion
 
-    def approached(self, one: _Approach, robust: bool) -> tuple[tuple[Leg, ...], Descended]:
-        """From one start to where the fit is judged, and what came of it.
+    def approached(self, one: _Approach, robust: bool) -> tuple[tuple[TraceStage, ...], Fits]:
+        """From one start to where the fit is scored, and what came of it.
 
         Arguments:
             one: of one start.
             robust: whether it descends once more where it may be covered, as a body does.
         """
-        legs = [self._leg(stage, poses) for stage, poses in zip(one.stages, one.poses[:-1], strict=True)]
-        ended = Descended(one.poses[-1], one.zncc)
-        if robust and len(covered(ended)):
-            again = self.fitting.under_covers
-            legs.append(self._leg(again, ended.poses, robust=True))
-            ended = despite_covers(self.scene, self.fitting, self.motion, again, ended)
-        return tuple(legs), ended
+        trace = [self._trace(stage, poses) for stage, poses in zip(one.stages, one.poses[:-1], strict=True)]
+        ended = Fits(one.poses[-1], one.zncc)
+        if robust and len(maybe_occluded(ended)):
+            again = self.model.occluded_stage
+            trace.append(self._trace(again, ended.poses, robust=True))
+            ended = refit_occluded(self.scene, self.model, self.motion, again, ended)
+        return tuple(trace), ended
 
-    def to_rest(self, legs: tuple[Leg, ...], before: Descended, parent: Poses) -> tuple[Way, Poses]:
+    def to_rest(self, trace: tuple[TraceStage, ...], before: Fits, parent: Poses) -> tuple[FitTrace, Poses]:
         """The way at full size, and the pose that it ends in."""
-        fitting, home = self.fitting, self.fitting.piece.home
-        frames = before.poses @ fitting.away
-        placed = Placed({fitting.piece.parent: parent, home: frames}, {home: before.zncc})
-        placed = at_rest(self.scene, placed, fitting, self.motion)
-        start, end = frames @ fitting.rest, placed.frames[home] @ fitting.rest
-        plain = descend(self.scene, fitting.levels, self.motion, FULL, start)
-        legs, ends = (*legs, self._leg(FULL, start)), {Kept.PLAIN: plain.poses}
-        if len(covered(plain)):
-            legs = (*legs, self._leg(FULL, plain.poses, robust=True))
-            again = despite_covers(self.scene, fitting, self.motion, FULL, plain)
-            ends = {Kept.ROBUST: again.poses, **ends}
-        ends[Kept.BEFORE] = start
-        same = (kept for kept, poses in ends.items() if apart(poses, end, fitting.piece.motif)[0] <= _SAME)
-        zncc = float(placed.zncc[home][0])
-        return Way(legs, next(same, Kept.HINGED), fitting.judged, zncc, led=True), end
+        model, name = self.model, self.model.piece.name
+        frames = before.poses @ model.from_canvas
+        placement = Placement({model.piece.parent: parent, name: frames}, {name: before.zncc})
+        placement = polish_piece(self.scene, placement, model, self.motion)
+        start, end = frames @ model.to_canvas, placement.frames[name] @ model.to_canvas
+        plain = descend(self.scene, model.pyramid, self.motion, FULL, start)
+        trace, ends = (*trace, self._trace(FULL, start)), {FinalPose.PLAIN: plain.poses}
+        if len(maybe_occluded(plain)):
+            trace = (*trace, self._trace(FULL, plain.poses, robust=True))
+            again = refit_occluded(self.scene, model, self.motion, FULL, plain)
+            ends = {FinalPose.ROBUST: again.poses, **ends}
+        ends[FinalPose.BEFORE] = start
+        same = (kept for kept, poses in ends.items() if apart(poses, end, model.piece.motif)[0] <= _SAME)
+        zncc = float(placement.zncc[name][0])
+        return FitTrace(trace, next(same, FinalPose.HINGED), model.scoring_scale, zncc, led=True), end
 
-    def _leg(self, stage: Stage, start: Poses, robust: bool = False) -> Leg:
+    def _trace(self, stage: Stage, start: Poses, robust: bool = False) -> TraceStage:
         """Descents cut off ever later, until one ends where the whole does."""
 
-        def after(steps: int) -> Descended:
+        def after(steps: int) -> Fits:
             part = replace(stage, steps=steps)
-            return descend(self.scene, self.fitting.levels, self.motion, part, start, robust)
+            return descend(self.scene, self.model.pyramid, self.motion, part, start, robust)
 
         whole, zncc = after(stage.steps).poses, []
         for steps in range(stage.steps + 1):
@@ -278,4 +277,4 @@ class _Path:
             zncc.append(float(ended.zncc[0]))
             if np.array_equal(ended.poses, whole):
                 break
-        return Leg(stage.scale, robust, tuple(zncc))
+        return TraceStage(stage.scale, robust, tuple(zncc))

@@ -15,40 +15,40 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.detect.fast.octaves import Band, Bands
-from wherein.detect.fast.piece_search import Seeker
-from wherein.pyramid.levels import SceneLevels
+from wherein.detect.fast.octaves import Octave, Octaves
+from wherein.detect.fast.piece_search import PieceSearch
+from wherein.pyramid.levels import ScenePyramid
 from wherein.pyramid.screen import screen
 
 Map = NDArray[np.float32]
 """(H, W) of the scene; values from −1 to 1."""
 
 
-def occurrence(bands: Bands, scene: Float[Tensor, "C H W"], threads: int = 1) -> dict[str, Map]:
+def occurrence(octaves: Octaves, scene: Float[Tensor, "C H W"], threads: int = 1) -> dict[str, Map]:
     """The map of the body, or of each leading limb where there is no body, by the name of the leaf that is
     compared; the best of all octaves of scale."""
     maps: dict[str, Map] = {}
-    for band in bands.bands:
-        levels = band.levels(scene)
-        for seeker in _seekers(band):
-            name = seeker.fitting.piece.carrier.name
-            seen = _map(seeker, levels, band.scene, (scene.shape[-2], scene.shape[-1]), threads)
+    for octave in octaves.octaves:
+        levels = octave.levels(scene)
+        for search in _seekers(octave):
+            name = search.model.piece.fitted_leaf.name
+            seen = _map(search, levels, octave.scene, (scene.shape[-2], scene.shape[-1]), threads)
             maps[name] = np.maximum(maps[name], seen) if name in maps else seen
     return maps
 
 
-def _seekers(band: Band) -> tuple[Seeker, ...]:
-    body = band.finder.of_body
-    return (body,) if body is not None else tuple(band.finder.of_limbs.values())
+def _seekers(octave: Octave) -> tuple[PieceSearch, ...]:
+    body = octave.finder.body_search
+    return (body,) if body is not None else tuple(octave.finder.limb_searches.values())
 
 
-def _map(seeker: Seeker, scene: SceneLevels, reduced: int, size: tuple[int, int], threads: int) -> Map:
+def _map(search: PieceSearch, scene: ScenePyramid, reduced: int, size: tuple[int, int], threads: int) -> Map:
     """The best over all kernels, brought to the size of the scene: a reduced pixel covers factor² of it."""
-    first = seeker.fitting.first
+    first = search.model.coarsest
     small = scene.surface(first).scene
     if not small.numel():  # a scene of fewer pixels than one of the reduced scene covers
         return np.full(size, -1.0, np.float32)
-    maps = screen(small, seeker.kernels, threads)
+    maps = screen(small, search.kernels, threads)
     inner = slice(maps.margin, -maps.margin or None)
     best = maps.best.amax(0)[inner, inner]
     factor = first * reduced

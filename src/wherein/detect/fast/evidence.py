@@ -18,11 +18,11 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.detect.fast.piece_search import EUCLIDEAN, Fitting, covered
-from wherein.detect.fast.score import BEST, information
+from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel, maybe_occluded
+from wherein.detect.score import MAX_ZNCC, information
 from wherein.motion.field import transform
-from wherein.pyramid.levels import Descended, SceneLevels
-from wherein.pyramid.register_pyramid import Poses, enlarge, reduce
+from wherein.pyramid.descent import Fits
+from wherein.pyramid.levels import Poses, ScenePyramid, enlarge, reduce
 
 _SHARES = (0.75, 0.5)
 """Of the cells in sight that are kept."""
@@ -38,31 +38,31 @@ _QUIET = 0.25
 """Of the motif's mean texture: what a cell without any counts as having."""
 
 
-def evidence(scene: SceneLevels, fitting: Fitting, found: Descended) -> NDArray[np.float64]:
+def piece_evidence(scene: ScenePyramid, model: PieceModel, found: Fits) -> NDArray[np.float64]:
     """ℓ of H poses of a piece: of all of it, or of what is not covered where that says more; 0 where the
     piece is not.
 
     Arguments:
         scene: where it is.
-        fitting: the piece.
-        found: poses, carrier pixels → scene, and their ZNCC.
+        model: the piece.
+        found: poses, leaf pixels → scene, and their ZNCC.
     """
-    told, asked = information(found.zncc), covered(found)
+    told, asked = information(found.zncc), maybe_occluded(found)
     if len(asked):
-        cells = _cells(fitting)
+        cells = _cells(model)
         if len(cells.unique()) >= _LEAST:
-            told[asked] = np.maximum(told[asked], _uncovered(scene, fitting, found.poses[asked], cells))
+            told[asked] = np.maximum(told[asked], _uncovered(scene, model, found.poses[asked], cells))
     return told
 
 
-def _points(fitting: Fitting) -> Float[Tensor, "N 2"]:
-    side = fitting.levels.side(fitting.judged, EUCLIDEAN, _POINTS)
+def _points(model: PieceModel) -> Float[Tensor, "N 2"]:
+    side = model.pyramid.side(model.scoring_scale, EUCLIDEAN, _POINTS)
     return side.points + side.centre
 
 
-def _cells(fitting: Fitting) -> Int[Tensor, " N"]:
+def _cells(model: PieceModel) -> Int[Tensor, " N"]:
     """The number of each point's cell."""
-    points = _points(fitting)
+    points = _points(model)
     low = points.amin(0)
     size = points.amax(0) - low + 1
     count = (size / _CELL).floor().clamp(1, _CELLS)
@@ -71,10 +71,10 @@ def _cells(fitting: Fitting) -> Int[Tensor, " N"]:
 
 
 def _uncovered(
-    scene: SceneLevels, fitting: Fitting, poses: Poses, cells: Int[Tensor, " N"]
+    scene: ScenePyramid, model: PieceModel, poses: Poses, cells: Int[Tensor, " N"]
 ) -> NDArray[np.float64]:
-    factor, points = fitting.judged, _points(fitting)
-    x = fitting.levels.side(factor, EUCLIDEAN, _POINTS).known[..., -1].double()
+    factor, points = model.scoring_scale, _points(model)
+    x = model.pyramid.side(factor, EUCLIDEAN, _POINTS).known[..., -1].double()
     frames = torch.from_numpy(reduce(factor) @ poses @ enlarge(factor))
     z, inside = _sampled(scene.surface(factor).scene, transform(frames, points.double()))
     member = F.one_hot(cells, _CELLS**2).double()
@@ -135,7 +135,7 @@ class _Sums:
         for _ in range(_ROUNDS):
             kept = self._best(self._residuals(kept))
         own, power, both, _, _ = self._fit(kept)
-        rho = np.clip(both / np.sqrt(np.maximum(own * power, 1e-12)), 0.0, BEST)
+        rho = np.clip(both / np.sqrt(np.maximum(own * power, 1e-12)), 0.0, MAX_ZNCC)
         told = np.clip(own / self.texture, 0.0, self.share[:, 0]) * -np.log1p(-(rho**2))
         return np.asarray(told.reshape(len(_SHARES), -1).max(0))
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.finder import Finder, Judged
-from wherein.detect.fast.score import score
+from wherein.detect.fast.finder import Finder, Hypotheses
+from wherein.detect.score import combined_score
 from wherein.images.motif import Motif
 
 _SHARED = 0.3
@@ -19,7 +19,7 @@ something in front of it has pulled its pieces apart."""
 _POINTS = 100
 
 
-class Stencil:
+class Footprint:
     """A motif's mask to ask which points of the scene it covers, and some points of it to ask about."""
 
     def __init__(self, motif: Motif) -> None:
@@ -46,51 +46,51 @@ class Claims:
 
     Arguments:
         finder: whose hypotheses they are.
-        judged: the hypotheses.
+        hypotheses: the hypotheses.
     """
 
-    def __init__(self, finder: Finder, judged: Judged) -> None:
-        pieces, placed = finder.pieces.pieces, judged.placed
-        self.told = {home: values.copy() for home, values in judged.told.items()}
-        self._stencils = {piece.home: Stencil(piece.motif) for piece in pieces}
-        self._poses = {piece.home: placed.frames[piece.home] @ piece.carrier.rest for piece in pieces}
-        corners = {home: (poses @ self._stencils[home].corners)[:, :2] for home, poses in self._poses.items()}
-        self._low = {home: ends.min(2) for home, ends in corners.items()}
-        self._high = {home: ends.max(2) for home, ends in corners.items()}
-        self._free = np.ones(len(placed), dtype=np.bool_)
+    def __init__(self, finder: Finder, hypotheses: Hypotheses) -> None:
+        pieces, placement = finder.pieces.pieces, hypotheses.placement
+        self.evidence = {name: values.copy() for name, values in hypotheses.evidence.items()}
+        self._stencils = {piece.name: Footprint(piece.motif) for piece in pieces}
+        self._poses = {piece.name: placement.frames[piece.name] @ piece.fitted_leaf.rest for piece in pieces}
+        corners = {name: (poses @ self._stencils[name].corners)[:, :2] for name, poses in self._poses.items()}
+        self._low = {name: ends.min(2) for name, ends in corners.items()}
+        self._high = {name: ends.max(2) for name, ends in corners.items()}
+        self._free = np.ones(len(placement), dtype=np.bool_)
 
     def claim(self, first: int) -> None:
         """Give to one hypothesis all pixels of its pieces; from then on its own are out of reach."""
         self._free[first] = False
-        for home, poses in self._poses.items():
-            if self.told[home][first] > 0:
+        for name, poses in self._poses.items():
+            if self.evidence[name][first] > 0:
                 for other in self._poses:
-                    rows = self._touching(other, home, first)
+                    rows = self._touching(other, name, first)
                     points = self._poses[other][rows] @ self._stencils[other].points
-                    shared = self._stencils[home].covers(poses[first], points).mean(-1)
-                    self.told[other][rows[shared > _SHARED]] = 0.0
+                    shared = self._stencils[name].covers(poses[first], points).mean(-1)
+                    self.evidence[other][rows[shared > _SHARED]] = 0.0
 
-    def _touching(self, other: str, home: str, first: int) -> NDArray[np.int64]:
+    def _touching(self, other: str, name: str, first: int) -> NDArray[np.int64]:
         """The hypotheses whose piece may lie on a piece of `first`, by the boxes around the two."""
-        meets = (self._low[other] <= self._high[home][first]) & (self._high[other] >= self._low[home][first])
-        return np.flatnonzero(self._free & (self.told[other] > 0) & meets.all(1))
+        meets = (self._low[other] <= self._high[name][first]) & (self._high[other] >= self._low[name][first])
+        return np.flatnonzero(self._free & (self.evidence[other] > 0) & meets.all(1))
 
 
-def apart(finder: Finder, judged: Judged, threshold: float, count: int | None) -> Judged:
+def exclusive(finder: Finder, hypotheses: Hypotheses, threshold: float, count: int | None) -> Hypotheses:
     """The surest hypothesis, then the surest of the rest without the evidence that it has claimed, and so on.
 
     Where one object is, there is no other of the same kind, whatever is left of the evidence.
 
     Arguments:
         finder: whose hypotheses they are.
-        judged: all of them.
+        hypotheses: all of them.
         threshold: the least score.
         count: the most that are kept; None: all.
     """
-    claims = Claims(finder, judged)
+    claims = Claims(finder, hypotheses)
     kept: list[int] = []
     final: list[float] = []
-    scores, free = judged.scores.copy(), np.ones(len(judged.scores), dtype=np.bool_)
+    scores, free = hypotheses.scores.copy(), np.ones(len(hypotheses.scores), dtype=np.bool_)
     while len(scores) and (count is None or len(kept) < count):
         first = int(scores.argmax())
         if scores[first] < threshold:
@@ -101,16 +101,16 @@ def apart(finder: Finder, judged: Judged, threshold: float, count: int | None) -
         if scores.max() < threshold:  # and claims only lower them
             break
         claims.claim(first)
-        free &= ~_in_the_same_place(finder, judged, first)
-        scores = np.where(free, score(claims.told, judged.seen, finder.weights), -1.0)
-    left = replace(judged, told=claims.told)
+        free &= ~_in_the_same_place(finder, hypotheses, first)
+        scores = np.where(free, combined_score(claims.evidence, hypotheses.visible, finder.weights), -1.0)
+    left = replace(hypotheses, evidence=claims.evidence)
     return replace(left[np.array(kept, dtype=np.int64)], scores=np.array(final, dtype=np.float64))
 
 
-def _in_the_same_place(finder: Finder, judged: Judged, first: int) -> NDArray[np.bool_]:
+def _in_the_same_place(finder: Finder, hypotheses: Hypotheses, first: int) -> NDArray[np.bool_]:
     """Which hypotheses are about where `first` is, by the corners of the canvas; that one among them."""
     width, height = finder.template.size
     corners = np.array(((0, width, width, 0), (0, 0, height, height), (1, 1, 1, 1)))
-    ends = (judged.placed.frames[finder.pieces.tree.root] @ corners)[:, :2]
+    ends = (hypotheses.placement.frames[finder.pieces.tree.root] @ corners)[:, :2]
     across = np.linalg.norm(ends[first, :, 2] - ends[first, :, 0])
     return np.asarray(np.linalg.norm(ends - ends[first], axis=1).max(-1) <= _SAME * across)

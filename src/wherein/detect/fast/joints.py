@@ -1,4 +1,19 @@
-"""Given where the object could be, place every piece: top-down, each about the joint that it hangs on."""
+"""Given where the object could be, place every piece: top-down, each about the joint that it hangs on.
+
+Groups that turn but have no picture of their own: their parts say how.
+
+A part of such a group is looked for about every turn of the group and of itself. Where the group's joint g
+lies is known, and a part that is found says where its own joint q is; the turn of the group is then
+
+    arg Σ_k w_k conj(q_k − g) (p_k − g),   p_k the joint as found, in the frame of what the group hangs on,
+
+the least squares over all parts that agree on one. Those that do not are looked for again about that turn.
+
+Pieces beyond a hidden one: the hand is seen, the arm that it hangs on is not.
+
+Where a piece is not found, those that hang on it are looked for about every turn that it may have; the one
+that is found then says how the hidden piece is turned.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,16 +22,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.piece_search import BASIN, EUCLIDEAN, Fitting, best_of_each
+from wherein.detect.fast.piece_search import BASIN, EUCLIDEAN, PieceModel, best_of_each
 from wherein.detect.fast.pieces import Joint, Piece
-from wherein.pyramid.levels import SceneLevels, descend
-from wherein.pyramid.register_pyramid import Poses
+from wherein.detect.score import FOUND, information
+from wherein.pyramid.descent import descend
+from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.pose import rotations
 from wherein.template.tree import Point
 
 LOOSE, TIGHT = 6.0, 2.5
 """Canvas pixels by which a joint may seem to have moved: at a coarse scale or about a guessed root, and where
-the fit is judged."""
+the fit is scored."""
 
 _LOOKED, _FOLLOWED = 6, 3
 """Turns of a piece from which a descent begins, and that go on to the next finer scale."""
@@ -26,12 +42,12 @@ BEYOND = 3.0
 
 
 @dataclass(frozen=True)
-class Placed:
-    """H hypotheses: the frame of every home, canvas → scene, and how well its piece fits.
+class Placement:
+    """H hypotheses: the frame of every name, canvas → scene, and how well its piece fits.
 
     Attributes:
-        frames: (H, 3, 3) by home, also of groups without a piece; the root's always among them.
-        zncc: (H,) by home; −1 where it was not found about its joint.
+        frames: (H, 3, 3) by name, also of groups without a piece; the root's always among them.
+        zncc: (H,) by name; −1 where it was not found about its joint.
     """
 
     frames: Mapping[str, Poses]
@@ -40,79 +56,79 @@ class Placed:
     def __len__(self) -> int:
         return len(next(iter(self.frames.values())))
 
-    def __getitem__(self, chosen: NDArray[np.int64]) -> "Placed":
-        return Placed(
-            {home: frames[chosen] for home, frames in self.frames.items()},
-            {home: zncc[chosen] for home, zncc in self.zncc.items()},
+    def __getitem__(self, chosen: NDArray[np.int64]) -> "Placement":
+        return Placement(
+            {name: frames[chosen] for name, frames in self.frames.items()},
+            {name: zncc[chosen] for name, zncc in self.zncc.items()},
         )
 
-    def with_rows(self, chosen: NDArray[np.int64], other: "Placed") -> "Placed":
+    def replaced(self, chosen: NDArray[np.int64], other: "Placement") -> "Placement":
         """The same with some hypotheses replaced."""
         rows = np.arange(len(self))
         rows[chosen] = len(self) + np.arange(len(other))
-        return self.and_also(other)[rows]
+        return self.joined(other)[rows]
 
-    def and_also(self, other: "Placed") -> "Placed":
+    def joined(self, other: "Placement") -> "Placement":
         """Both, those of `self` first."""
-        return Placed(
-            {home: np.concatenate((frames, other.frames[home])) for home, frames in self.frames.items()},
-            {home: np.concatenate((zncc, other.zncc[home])) for home, zncc in self.zncc.items()},
+        return Placement(
+            {name: np.concatenate((frames, other.frames[name])) for name, frames in self.frames.items()},
+            {name: np.concatenate((zncc, other.zncc[name])) for name, zncc in self.zncc.items()},
         )
 
-    def with_piece(self, home: str, frames: Poses, zncc: NDArray[np.float64]) -> "Placed":
+    def with_piece(self, name: str, frames: Poses, zncc: NDArray[np.float64]) -> "Placement":
         """The same with one more piece."""
-        return replace(self.with_frames(home, frames), zncc={**self.zncc, home: zncc})
+        return replace(self.with_frames(name, frames), zncc={**self.zncc, name: zncc})
 
-    def with_frames(self, home: str, frames: Poses) -> "Placed":
+    def with_frames(self, name: str, frames: Poses) -> "Placement":
         """The same with the frames of one more part."""
-        return replace(self, frames={**self.frames, home: frames})
+        return replace(self, frames={**self.frames, name: frames})
 
 
 def place(
-    scene: SceneLevels,
-    placed: Placed,
-    fitting: Fitting,
+    scene: ScenePyramid,
+    placement: Placement,
+    model: PieceModel,
     tolerance: float = TIGHT,
     group: Joint | None = None,
-) -> Placed:
-    """One more piece, from turns about its joint a basin apart; where its parent is, has been placed.
+) -> Placement:
+    """One more piece, from turns about its joint a basin apart; where its parent is, has been placement.
 
     Arguments:
         scene: where to look.
-        placed: the pieces above it.
-        fitting: the piece.
+        placement: the pieces above it.
+        model: the piece.
         tolerance: canvas pixels by which its joint may seem to have moved in the end; on the way it is loose.
         group: what it hangs on, where that may have any of its turns.
     """
-    piece, parents = fitting.piece, placed.frames[(group or fitting.piece).parent]
+    piece, parents = model.piece, placement.frames[(group or model.piece).parent]
     if not len(parents):
-        return placed.with_piece(piece.home, parents, np.zeros(0))
-    starts = parents[:, None] @ (_starts(fitting, group) if group else fitting.starts)
-    look = replace(fitting.about_joint[0], steps=0)
-    found = descend(scene, fitting.levels, EUCLIDEAN, look, (starts @ fitting.rest).reshape(-1, 3, 3))
+        return placement.with_piece(piece.name, parents, np.zeros(0))
+    starts = parents[:, None] @ (_starts(model, group) if group else model.starts)
+    evaluate = replace(model.joint_stages[0], steps=0)
+    found = descend(scene, model.pyramid, EUCLIDEAN, evaluate, (starts @ model.to_canvas).reshape(-1, 3, 3))
     found = best_of_each(found, len(parents), _LOOKED)
-    for stage in fitting.about_joint:
-        last = stage is fitting.about_joint[-1]
-        found = descend(scene, fitting.levels, EUCLIDEAN, stage, found.poses)
+    for stage in model.joint_stages:
+        last = stage is model.joint_stages[-1]
+        found = descend(scene, model.pyramid, EUCLIDEAN, stage, found.poses)
         repeated = np.repeat(parents, len(found.poses) // len(parents), axis=0)
-        frames = found.poses @ fitting.away
+        frames = found.poses @ model.from_canvas
         if group:
-            repeated = turned(group, repeated, [piece], {piece.home: frames})
-        fits = at_joint(piece, repeated, frames, tolerance if last else LOOSE)
+            repeated = turned(group, repeated, [piece], {piece.name: frames})
+        fits = keeps_joint(piece, repeated, frames, tolerance if last else LOOSE)
         found = replace(found, zncc=np.where(fits, found.zncc, -1.0))
         found = best_of_each(found, len(parents), 1 if last else _FOLLOWED)
-    frames = np.where((found.zncc > 0)[:, None, None], found.poses @ fitting.away, parents)
-    return placed.with_piece(piece.home, frames, found.zncc)
+    frames = np.where((found.zncc > 0)[:, None, None], found.poses @ model.from_canvas, parents)
+    return placement.with_piece(piece.name, frames, found.zncc)
 
 
-def _starts(fitting: Fitting, group: Joint) -> Poses:
+def _starts(model: PieceModel, group: Joint) -> Poses:
     """(T, 3, 3): turns of a group and of a piece on it, those of the group so that no point of the piece is
     further than a basin away, and that all directions are among them which the piece can have."""
-    piece = fitting.piece
+    piece = model.piece
     reach = math.dist(group.joint, piece.joint)
-    step = 2 * math.degrees(math.atan2(BASIN * fitting.near, reach))
-    held = group.starts(min(step, 2 * piece.turn + fitting.turn_step))
-    both: Poses = held[:, None] @ piece.starts(fitting.turn_step)
+    step = 2 * math.degrees(math.atan2(BASIN * model.joint_scale, reach))
+    held = group.starts(min(step, 2 * piece.turn + model.turn_step))
+    both: Poses = held[:, None] @ piece.starts(model.turn_step)
     return both.reshape(-1, 3, 3)
 
 
@@ -130,18 +146,18 @@ def turned(
         group: what turns.
         parents: (H, 3, 3), of what it hangs on.
         pieces: what hangs on it.
-        frames: (H, 3, 3) by home.
-        trust: (H,) by home, with 0 for a piece that says nothing; all alike where it is None.
+        frames: (H, 3, 3) by name.
+        trust: (H,) by name, with 0 for a piece that says nothing; all alike where it is None.
     """
     pull, away = np.zeros(len(parents), np.complex128), np.linalg.inv(parents)
-    weights = [trust[piece.home] if trust else np.ones(len(parents)) for piece in pieces]
+    weights = [trust[piece.name] if trust else np.ones(len(parents)) for piece in pieces]
     for piece, weight in zip(pieces, weights, strict=True):
         rest = complex(piece.joint[0] - group.joint[0], piece.joint[1] - group.joint[1])
-        x, y = (away @ frames[piece.home] @ np.array((*piece.joint, 1.0)))[:, :2].T
+        x, y = (away @ frames[piece.name] @ np.array((*piece.joint, 1.0)))[:, :2].T
         pull += weight * rest.conjugate() * (x - group.joint[0] + 1j * (y - group.joint[1]))
     degrees = np.degrees(np.angle(pull))
     for piece, weight in zip(pieces, weights, strict=True):
-        whole = turns(parents, frames[piece.home])
+        whole = turns(parents, frames[piece.name])
         own = np.clip(_wrapped(whole - degrees), -piece.turn, piece.turn)
         degrees = np.where(weight > 0, _wrapped(whole - own), degrees)
     return parents @ rotations(np.clip(degrees, -group.turn, group.turn), group.joint)
@@ -152,13 +168,13 @@ def _wrapped(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
     return (degrees + 180.0) % 360.0 - 180.0
 
 
-def at_joint(piece: Joint, parents: Poses, frames: Poses, tolerance: float) -> NDArray[np.bool_]:
+def keeps_joint(piece: Joint, parents: Poses, frames: Poses, tolerance: float) -> NDArray[np.bool_]:
     """Whether each frame is its parent's, but for a turn about the joint within the limits."""
-    moved, turned = astray(piece, parents, frames), turns(parents, frames)
+    moved, turned = joint_error(piece, parents, frames), turns(parents, frames)
     return (moved <= max(tolerance, piece.play)) & (np.abs(turned) <= piece.turn + BEYOND)
 
 
-def astray(piece: Joint, parents: Poses, frames: Poses) -> NDArray[np.float64]:
+def joint_error(piece: Joint, parents: Poses, frames: Poses) -> NDArray[np.float64]:
     """How far each frame has the joint from where its parent has it, in canvas pixels."""
     joint = np.array((*piece.joint, 1.0))
     return np.linalg.norm(((frames - parents) @ joint)[:, :2], axis=1) / np.maximum(scales(parents), 1e-9)
@@ -182,3 +198,100 @@ def turn_towards(piece: Joint, parents: Poses, frames: Poses, point: Point) -> N
 def scales(frames: Poses) -> NDArray[np.float64]:
     """√|det A| of each."""
     return np.sqrt(np.abs(np.linalg.det(frames[:, :2, :2])))
+
+
+def place_group(
+    scene: ScenePyramid,
+    placement: Placement,
+    group: Joint,
+    models: Sequence[PieceModel],
+    weights: Mapping[str, float],
+    tolerance: float = TIGHT,
+) -> Placement:
+    """One more group, with all pieces that hang on it.
+
+    Arguments:
+        scene: where to look.
+        placement: what it hangs on.
+        group: what turns; with no piece right on it, as what it hangs on.
+        models: the pieces.
+        weights: how much the evidence of a piece counts, by name.
+        tolerance: canvas pixels by which a joint may seem to have moved in the end.
+    """
+    for model in models:
+        placement = place(scene, placement, model, tolerance, group)
+    pieces = [model.piece for model in models]
+    placement, evidence = with_group(placement, group, pieces, weights)
+    frames = placement.frames[group.name]
+    sure = np.max([evidence[piece.name] for piece in pieces], axis=0, initial=0.0) >= FOUND
+    for model in models:
+        name = model.piece.name
+        fits = keeps_joint(model.piece, frames, placement.frames[name], tolerance) & (
+            placement.zncc[name] > 0
+        )
+        kept = np.where(fits[:, None, None], placement.frames[name], frames)
+        placement = placement.with_piece(name, kept, np.where(fits, placement.zncc[name], -1.0))
+        again = np.flatnonzero(~fits & sure)
+        placement = placement.replaced(again, place(scene, placement[again], model, tolerance))
+    return placement
+
+
+def with_group(
+    placement: Placement, group: Joint, pieces: Sequence[Piece], weights: Mapping[str, float]
+) -> tuple[Placement, dict[str, NDArray[np.float64]]]:
+    """The same with a group turned as its pieces say that most evidence agrees with; and their evidence."""
+    parents = placement.frames[group.parent]
+    evidence = {piece.name: weights[piece.name] * information(placement.zncc[piece.name]) for piece in pieces}
+    trust, most = evidence, np.full(len(placement), -1.0)
+    for lead in pieces:
+        guess = turned(group, parents, [lead], placement.frames, evidence)
+        agree = {
+            piece.name: np.where(
+                (piece is lead) | keeps_joint(piece, guess, placement.frames[piece.name], LOOSE),
+                evidence[piece.name],
+                0.0,
+            )
+            for piece in pieces
+        }
+        total = np.sum(list(agree.values()), axis=0)
+        trust = {name: np.where(total > most, agree[name], trust[name]) for name in agree}
+        most = np.maximum(total, most)
+    frames = turned(group, parents, pieces, placement.frames, trust)
+    return placement.with_frames(group.name, frames), evidence
+
+
+def carried(before: Placement, placement: Placement, group: Joint) -> Placement:
+    """The same with a group turned as it was before against what it hangs on, which has moved."""
+    held = placement.frames[group.parent] @ np.linalg.inv(before.frames[group.parent])
+    return placement.with_frames(group.name, held @ before.frames[group.name])
+
+
+def place_behind_hidden(
+    scene: ScenePyramid, placement: Placement, model: PieceModel, hidden: PieceModel
+) -> Placement:
+    """The same hypotheses with a piece placement about every turn of a hidden one, which then is where the
+    piece says; as they were where that leads to nothing.
+
+    Arguments:
+        scene: where to look.
+        placement: hypotheses under none of which the two pieces are found.
+        model: the piece.
+        hidden: the one that it hangs on.
+    """
+    name, above = model.piece.name, hidden.piece
+    held = placement.frames[above.parent]
+    tried = held[:, None] @ hidden.starts
+    guesses = Placement({above.name: tried.reshape(-1, 3, 3)}, {})
+    found = place(scene, guesses, model, LOOSE)
+    best = found.zncc[name].reshape(tried.shape[:2]).argmax(1)
+    found = found[best + np.arange(len(best)) * tried.shape[1]]
+    frames, zncc = found.frames[name], found.zncc[name]
+    implied = held @ rotations(turn_towards(above, held, frames, model.piece.joint), above.joint)
+    good = (zncc > 0) & keeps_joint(model.piece, implied, frames, TIGHT)
+    good &= keeps_joint(above, held, implied, TIGHT)
+    chosen = {
+        name: np.where(good[:, None, None], frames, placement.frames[name]),
+        above.name: np.where(good[:, None, None], implied, placement.frames[above.name]),
+    }
+    zncc = np.where(good, zncc, placement.zncc[name])
+    return replace(placement, frames={**placement.frames, **chosen}, zncc={**placement.zncc, name: zncc})

@@ -1,8 +1,10 @@
 """Scales from the smallest to the largest, an octave at a time.
 
 Descent and screening want scene and motif at about one size. An object that is larger in the scene is looked
-for in the scene reduced by a power of 2, one that is smaller by the template reduced; within a band what is
+for in the scene reduced by a power of 2, one that is smaller by the template reduced; within a octave what is
 left of the scale is between 1/√2 and √2.
+
+From where an object was a moment ago to where it is now.
 """
 
 import math
@@ -15,33 +17,35 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.detect.fast.finder import Finder, Judged, Look, Range, Steps
-from wherein.detect.fast.follow import follow
-from wherein.detect.fast.joints import scales
-from wherein.detect.fast.leaf_scores import Follower, Told, followers, of_followers
+from wherein.detect.fast.assemble import LeafScore, StaticLeaf, static_leaf_scores, static_leaves
+from wherein.detect.fast.finder import Finder, Hypotheses
+from wherein.detect.fast.joints import Placement, scales
+from wherein.detect.fast.piece_search import BASIN, best_of_each, refit_occluded
 from wherein.detect.fast.roots import SURE
+from wherein.detect.range import Effort, Range, Sampling
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
-from wherein.pyramid.levels import SceneLevels
-from wherein.pyramid.register_pyramid import Poses, enlarge, reduce
+from wherein.pyramid.descent import Fits, Stage, descend
+from wherein.pyramid.levels import Poses, ScenePyramid, enlarge, reduce
 from wherein.template.bundle import Template
+from wherein.template.pose import rotations
 from wherein.template.tree import Part, Tree
 
 LIKELY = 0.8
-"""Of the threshold: from there on a hypothesis is brought to rest at full size before it is judged."""
+"""Of the threshold: from there on a hypothesis is brought to rest at full size before it is scored."""
 
 _HOPES, _CLOSE = 2, 0.55
 """Hypotheses that go on to full size where none is likely, from this share of the least score on: what
 is tilted or half covered fits badly at a coarse scale. Clutter hardly comes so close."""
 
 _TURNED, _ADRIFT = 5.0, 1.1
-"""Degrees, and times the range of a band: what has drifted further from what was asked for is another thing,
+"""Degrees, and times the range of a octave: what has drifted further from what was asked for is another thing,
 or none: a speck fits on any shading."""
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
+class Octave:
     """A finder for one octave.
 
     Attributes:
@@ -52,38 +56,44 @@ class Band:
     scene: int
     canvas: int
 
-    def __call__(self, scene: Float[Tensor, "C H W"], look: Look, polished: float) -> Judged:
+    def __call__(self, scene: Float[Tensor, "C H W"], effort: Effort, polished: float) -> Hypotheses:
         """Polished hypotheses, in the pixels of the scene and of the template as they are."""
         levels = self.levels(scene)
-        return self._polished(levels, self.finder(levels, look), polished, look.most)
+        return self._polished(levels, self.finder(levels, effort), polished, effort.max_hypotheses)
 
-    def follow(self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float, polished: float) -> Judged:
+    def follow(
+        self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float, polished: float
+    ) -> Hypotheses:
         """The same near known places."""
         levels = self.levels(scene)
         return self._polished(levels, follow(self.finder, levels, self.ours(roots), enough), polished)
 
-    def following(self, scene: Float[Tensor, "C H W"], judged: Judged) -> list[dict[str, Told]]:
+    def static_leaf_scores(
+        self, scene: Float[Tensor, "C H W"], hypotheses: Hypotheses
+    ) -> list[dict[str, LeafScore]]:
         """Of each hypothesis, in the pixels of the scene as it is, the leaves that were not fitted
         themselves."""
         levels = self.levels(scene)
-        frames = {home: self.ours(frames) for home, frames in judged.placed.frames.items()}
-        ours = replace(judged, placed=replace(judged.placed, frames=frames))
-        return [of_followers(self.followers, levels, ours, k) for k in range(len(ours.scores))]
+        frames = {name: self.ours(frames) for name, frames in hypotheses.placement.frames.items()}
+        ours = replace(hypotheses, placement=replace(hypotheses.placement, frames=frames))
+        return [static_leaf_scores(self.static_leaves, levels, ours, k) for k in range(len(ours.scores))]
 
     @cached_property
-    def followers(self) -> tuple[Follower, ...]:
+    def static_leaves(self) -> tuple[StaticLeaf, ...]:
         """The leaves that are not fitted themselves."""
-        return followers(self.finder)
+        return static_leaves(self.finder)
 
     def ours(self, frames: Poses) -> Poses:
         """Frames of the template and the scene as they are, in the pixels of the finder's."""
         return np.linalg.inv(enlarge(self.scene)) @ frames @ np.linalg.inv(reduce(self.canvas))
 
-    def levels(self, scene: Float[Tensor, "C H W"]) -> SceneLevels:
+    def levels(self, scene: Float[Tensor, "C H W"]) -> ScenePyramid:
         """The scene as the finder sees it."""
-        return SceneLevels(pool(scene, self.scene) if self.scene > 1 else scene)
+        return ScenePyramid(pool(scene, self.scene) if self.scene > 1 else scene)
 
-    def _polished(self, levels: SceneLevels, found: Judged, least: float, most: int | None = None) -> Judged:
+    def _polished(
+        self, levels: ScenePyramid, found: Hypotheses, least: float, most: int | None = None
+    ) -> Hypotheses:
         """Those with at least a score, and the best of them, at full size and in the pixels of scene and
         template as they are; where there is none, some that come close: full size may tell more of them."""
         order = np.argsort(-found.scores, kind="stable")[:most]
@@ -93,12 +103,12 @@ class Band:
         if self.scene == self.canvas == 1:
             return found
         before, after = enlarge(self.scene), reduce(self.canvas)
-        frames = {home: before @ frame @ after for home, frame in found.placed.frames.items()}
-        return replace(found, placed=replace(found.placed, frames=frames))
+        frames = {name: before @ frame @ after for name, frame in found.placement.frames.items()}
+        return replace(found, placement=replace(found.placement, frames=frames))
 
-    def _in_range(self, found: Judged) -> Judged:
+    def _in_range(self, found: Hypotheses) -> Hypotheses:
         """Those in a pose that was asked for, or nearly."""
-        roots, ranges = found.placed.frames[self.finder.pieces.tree.root], self.finder.ranges
+        roots, ranges = found.placement.frames[self.finder.pieces.tree.root], self.finder.ranges
         (low, high), sizes = ranges.scale, scales(roots)
         turned = np.abs(np.degrees(np.arctan2(roots[:, 1, 0], roots[:, 0, 0])))
         fits = (sizes > low / _ADRIFT) & (sizes < high * _ADRIFT) & (turned <= ranges.rotation + _TURNED)
@@ -110,15 +120,15 @@ class Band:
         return round(math.log2(self.scene / self.canvas))
 
 
-def together(found: Sequence[Judged]) -> Judged:
+def together(found: Sequence[Hypotheses]) -> Hypotheses:
     """All hypotheses, one list after the other."""
     first, *rest = found
     for other in rest:
-        first = first.and_also(other)
+        first = first.joined(other)
     return first
 
 
-class Bands:
+class Octaves:
     """All octaves of a range of scales.
 
     Arguments:
@@ -130,24 +140,26 @@ class Bands:
         template: Template,
         ranges: Range,
         weights: Mapping[str, float],
-        steps: Mapping[str, Steps],
+        steps: Mapping[str, Sampling],
         reason: float = SURE,
     ) -> None:
         self.whole = Finder(template, ranges, weights, steps, reason)
-        self.bands = [_band(self.whole, octave, scale) for octave, scale in octaves(*ranges.scale)]
+        self.octaves = [_band(self.whole, octave, scale) for octave, scale in octave_ranges(*ranges.scale)]
 
-    def __call__(self, scene: Float[Tensor, "C H W"], look: Look, polished: float) -> Judged:
-        """Hypotheses of all bands.
+    def __call__(self, scene: Float[Tensor, "C H W"], effort: Effort, polished: float) -> Hypotheses:
+        """Hypotheses of all octaves.
 
         Arguments:
             scene: where to look.
             look: how.
             polished: the least score that goes on to full size.
         """
-        return together([band(scene, look, polished) for band in self.bands])
+        return together([octave(scene, effort, polished) for octave in self.octaves])
 
-    def follow(self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float, polished: float) -> Judged:
-        """Hypotheses near known places, each in the band of its scale.
+    def follow(
+        self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float, polished: float
+    ) -> Hypotheses:
+        """Hypotheses near known places, each in the octave of its scale.
 
         Arguments:
             scene: where to look.
@@ -157,29 +169,35 @@ class Bands:
         """
         nearest = self.nearest(roots)
         return together(
-            [self.bands[k].follow(scene, roots[nearest == k], enough, polished) for k in np.unique(nearest)]
+            [self.octaves[k].follow(scene, roots[nearest == k], enough, polished) for k in np.unique(nearest)]
         )
 
-    def followers(self, scene: Float[Tensor, "C H W"], judged: Judged) -> list[dict[str, Told]]:
-        """Of each hypothesis the leaves that were not fitted themselves, in the band of its scale."""
-        told: list[dict[str, Told]] = [{} for _ in judged.scores]
+    def static_leaves(
+        self, scene: Float[Tensor, "C H W"], hypotheses: Hypotheses
+    ) -> list[dict[str, LeafScore]]:
+        """Of each hypothesis the leaves that were not fitted themselves, in the octave of its scale."""
+        told: list[dict[str, LeafScore]] = [{} for _ in hypotheses.scores]
         if all(len(piece.leaves) == 1 for piece in self.whole.pieces.pieces):
             return told
-        nearest = self.nearest(judged.placed.frames[self.whole.pieces.tree.root])
+        nearest = self.nearest(hypotheses.placement.frames[self.whole.pieces.tree.root])
         for k in np.unique(nearest):
             chosen = np.flatnonzero(nearest == k)
-            for index, leaves in zip(chosen, self.bands[k].following(scene, judged[chosen]), strict=True):
+            for index, leaves in zip(
+                chosen, self.octaves[k].static_leaf_scores(scene, hypotheses[chosen]), strict=True
+            ):
                 told[index] = leaves
         return told
 
     def nearest(self, roots: Poses) -> NDArray[np.int64]:
-        """The band of each root's scale."""
+        """The octave of each root's scale."""
         sizes = np.log2(np.maximum(scales(roots), 1e-9))
-        middles = [math.log2(math.prod(band.finder.ranges.scale)) / 2 + band.octave for band in self.bands]
+        middles = [
+            math.log2(math.prod(octave.finder.ranges.scale)) / 2 + octave.octave for octave in self.octaves
+        ]
         return np.abs(sizes[:, None] - np.array(middles)).argmin(1)
 
 
-def octaves(low: float, high: float) -> list[tuple[int, tuple[float, float]]]:
+def octave_ranges(low: float, high: float) -> list[tuple[int, tuple[float, float]]]:
     """Which powers of 2 a range of scales needs, and which part of the range falls to each."""
     first, last = (math.floor(math.log2(scale) + 0.5) for scale in (low, high))
     if high / low <= 2 and max(high, 1 / low) <= 2:
@@ -187,12 +205,12 @@ def octaves(low: float, high: float) -> list[tuple[int, tuple[float, float]]]:
     return [(k, (max(low, 2 ** (k - 0.5)), min(high, 2 ** (k + 0.5)))) for k in range(first, last + 1)]
 
 
-def _band(whole: Finder, octave: int, scale: tuple[float, float]) -> Band:
+def _band(whole: Finder, octave: int, scale: tuple[float, float]) -> Octave:
     scene, canvas = 2 ** max(octave, 0), 2 ** max(-octave, 0)
     low, high = (value / 2**octave for value in scale)
     template = reduced(whole.template, canvas) if canvas > 1 else whole.template
     ranges = replace(whole.ranges, scale=(low, high))
-    return Band(Finder(template, ranges, whole.weights, whole.steps, whole.reason), scene, canvas)
+    return Octave(Finder(template, ranges, whole.weights, whole.steps, whole.reason), scene, canvas)
 
 
 def reduced(template: Template, factor: int) -> Template:
@@ -214,3 +232,56 @@ def _pooled(motif: Motif, factor: int) -> Motif:
     small = motif.pooled(factor)
     most = small.mask.max()
     return small if bool(most > 0.5) else Motif(small.pixels, small.mask / most)
+
+
+_FOLLOWED = 2
+"""Starts of each object that go on from the coarsest scale."""
+
+
+def follow(finder: Finder, scene: ScenePyramid, roots: Poses, enough: float) -> Hypotheses:
+    """Hypotheses near known places, one a place: from the body, and from the limbs where that is not enough.
+
+    Arguments:
+        finder: of the object.
+        scene: where to look.
+        roots: (N, 3, 3) canvas → scene: where objects were, or are expected.
+        enough: the score from which no more is looked for.
+    """
+    if finder.body_search is None:
+        return finder.from_roots(scene, roots, len(roots))
+    model, root = finder.body_search.model, finder.pieces.tree.root
+    found = _body_near(finder, scene, roots)
+    placement = Placement({root: found.poses @ model.from_canvas}, {root: found.zncc})
+    hypotheses = finder.scored(scene, finder.with_limbs(scene, placement))
+    if hypotheses.scores.min(initial=1.0) >= enough or not finder.pieces.hung_on_root:
+        return hypotheses
+    return hypotheses.joined(finder.from_roots(scene, roots, len(roots)))
+
+
+def _body_near(finder: Finder, scene: ScenePyramid, roots: Poses) -> Fits:
+    """The body from shifts and turns about each root that lie a basin apart."""
+    assert finder.body_search is not None, "a template with a body"
+    model = finder.body_search.model
+    starts = roots[:, None] @ _around(finder) @ model.to_canvas
+    found, factor = Fits(starts.reshape(-1, 3, 3), np.zeros(0)), model.coarsest
+    while True:
+        found = descend(scene, model.pyramid, finder.motion, Stage(factor, 8, pixels=600), found.poses)
+        found = best_of_each(found, len(roots), _FOLLOWED if factor > model.scoring_scale else 1)
+        if factor <= model.scoring_scale:
+            break
+        factor //= 2
+    stage = Stage(model.scoring_scale, 12, pixels=1200)
+    return refit_occluded(scene, model, finder.motion, stage, found)
+
+
+def _around(finder: Finder) -> Poses:
+    """Motions of the canvas: none; two basins in each of eight directions; a turn by two to either side."""
+    assert finder.body_search is not None, "a template with a body"
+    model, (width, height) = finder.body_search.model, finder.template.size
+    basin = 2 * BASIN * model.coarsest
+    turn = math.degrees(math.atan2(basin, math.hypot(width, height) / 2))
+    moved = rotations(np.array((0.0, -turn, turn)), finder.template.centre)
+    steps = np.array([(x, y) for x in (0, -1, 1) for y in (0, -1, 1)][1:], dtype=np.float64)
+    shifts = np.repeat(np.eye(3)[None], len(steps), axis=0)
+    shifts[:, :2, 2] = basin * steps
+    return np.concatenate((moved, shifts))

@@ -1,7 +1,7 @@
 """A template as rigid pieces: what moves as one, what it hangs on, and which leaf shows its place best.
 
 A leaf is rigid with the nearest part above it that has a joint, or with the root. That part is the piece's
-*home*: the piece fixes the home's frame. A group with a joint but no rigid leaf of its own has no picture to
+*name*: the piece fixes the name's frame. A group with a joint but no rigid leaf of its own has no picture to
 be found by: what hangs on it says how it is turned.
 """
 
@@ -34,15 +34,15 @@ class Joint:
     """What turns about a point of what it hangs on.
 
     Attributes:
-        home: the part that turns.
-        parent: the home of the piece, or the group without a picture, that it hangs on; the root where there
+        name: the part that turns.
+        parent: the name of the piece, or the group without a picture, that it hangs on; the root where there
             is neither.
         joint: what it turns about, on the canvas.
         turn: how far it may turn, ± degrees.
         play: how far the joint may be from where it was drawn, in canvas pixels.
     """
 
-    home: str
+    name: str
     parent: str
     joint: Point
     turn: float
@@ -69,7 +69,7 @@ class Piece(Joint):
     texture: float
 
     @property
-    def carrier(self) -> Part:
+    def fitted_leaf(self) -> Part:
         """The leaf that is fitted; the others follow."""
         return self.leaves[0]
 
@@ -103,12 +103,12 @@ class Pieces:
     @cached_property
     def body(self) -> Piece | None:
         """The piece that is rigid with the root, if there is one."""
-        return next((piece for piece in self.pieces if piece.home == self.tree.root), None)
+        return next((piece for piece in self.pieces if piece.name == self.tree.root), None)
 
     @cached_property
     def limbs(self) -> tuple[Piece, ...]:
         """The others."""
-        return tuple(piece for piece in self.pieces if piece.home != self.tree.root)
+        return tuple(piece for piece in self.pieces if piece.name != self.tree.root)
 
     @cached_property
     def hung_on_root(self) -> tuple[Piece, ...]:
@@ -119,8 +119,8 @@ class Pieces:
     def in_order(self) -> tuple[tuple[Joint | None, tuple[Piece, ...]], ...]:
         """Groups with the pieces that hang on each, and before, between and after them the other pieces one
         by one with no group: what they hang on always comes first."""
-        groups = {group.home: group for group in self.groups}
-        single = {piece.home: piece for piece in self.pieces if piece.parent not in groups}
+        groups = {group.name: group for group in self.groups}
+        single = {piece.name: piece for piece in self.pieces if piece.parent not in groups}
         ordered: list[tuple[Joint | None, tuple[Piece, ...]]] = []
         for name in self.tree:
             if name in groups:
@@ -131,7 +131,7 @@ class Pieces:
 
     def groups_above(self, piece: Piece) -> tuple[Joint, ...]:
         """The groups between a piece and the next piece above it, or the root; the nearest first."""
-        groups, above = {group.home: group for group in self.groups}, []
+        groups, above = {group.name: group for group in self.groups}, []
         name = piece.parent
         while name in groups:
             above.append(groups[name])
@@ -150,19 +150,19 @@ def _home(tree: Tree, name: str) -> str:
     return part.name
 
 
-def _piece(template: Template, home: str, leaves: list[Part]) -> Piece:
+def _piece(template: Template, name: str, leaves: list[Part]) -> Piece:
     leaves = sorted(leaves, key=_texture, reverse=True)
     motif, texture = visible(template, leaves[0].name), sum(_texture(leaf) for leaf in leaves)
-    at = _joint(template, home)
-    return Piece(at.home, at.parent, at.joint, at.turn, at.play, tuple(leaves), motif, texture)
+    at = _joint(template, name)
+    return Piece(at.name, at.parent, at.joint, at.turn, at.play, tuple(leaves), motif, texture)
 
 
-def _joint(template: Template, home: str) -> Joint:
+def _joint(template: Template, name: str) -> Joint:
     """The joint of a part: it hangs on the next part above that moves."""
-    tree, part = template.parts, template.parts[home]
+    tree, part = template.parts, template.parts[name]
     return Joint(
-        home=home,
-        parent=home if part.parent is None else _home(tree, part.parent),
+        name=name,
+        parent=name if part.parent is None else _home(tree, part.parent),
         joint=part.joint,
         turn=min(part.turn, 180.0) if part.moves else 0.0,
         play=_PLAY * math.hypot(*template.size),

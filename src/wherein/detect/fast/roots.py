@@ -1,18 +1,21 @@
-"""From poses of single pieces to places of the whole object."""
+"""From poses of single pieces to places of the whole object.
+
+The root between the joints of its limbs, where there is no body that says where it is.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.joints import BEYOND
-from wherein.detect.fast.pieces import Joint, Piece
-from wherein.detect.fast.score import information
-from wherein.pyramid.levels import Descended
-from wherein.pyramid.register_pyramid import Poses
+from wherein.detect.fast.joints import BEYOND, TIGHT, Placement, keeps_joint, scales
+from wherein.detect.fast.pieces import Joint, Piece, Pieces
+from wherein.detect.score import FOUND, information
+from wherein.pyramid.descent import Fits
+from wherein.pyramid.levels import Poses
 from wherein.template.tree import Point
 
 _JOINT = 4.0
@@ -37,8 +40,8 @@ others; and how many poses of a piece are followed by themselves."""
 _Ends = tuple[NDArray[np.complex128], NDArray[np.complex128]]
 
 
-def from_pairs(
-    found: Mapping[str, Descended],
+def roots_from_pairs(
+    found: Mapping[str, Fits],
     pieces: Sequence[Piece],
     weights: Mapping[str, float],
     scale: tuple[float, float],
@@ -55,49 +58,49 @@ def from_pairs(
     since how that is turned they cannot tell.
 
     Arguments:
-        found: frames (canvas → scene) of every piece by home, and their ZNCC.
+        found: frames (canvas → scene) of every piece by name, and their ZNCC.
         pieces: those that hang on the root.
         weights: how much the evidence of a piece counts.
         scale: lowest and highest.
         count: how many at most.
         least: evidence that a pair must have, in units of what clutter gives a piece.
-        above: the groups between each piece and the root by home, the nearest first; None: there are none.
+        above: the groups between each piece and the root by name, the nearest first; None: there are none.
     """
-    frames, told, members = [], [], []
-    counts = np.cumsum([0, *(len(found[piece.home].zncc) for piece in pieces)]).tolist()
-    first = {piece.home: number for piece, number in zip(pieces, counts, strict=False)}
-    above = above or {piece.home: () for piece in pieces}
+    frames, totals, members = [], [], []
+    counts = np.cumsum([0, *(len(found[piece.name].zncc) for piece in pieces)]).tolist()
+    first = {piece.name: number for piece, number in zip(pieces, counts, strict=False)}
+    above = above or {piece.name: () for piece in pieces}
     for a, b in combinations(pieces, 2):
-        together = above[a.home][:1] == above[b.home][:1]
-        of_a, of_b = (_anchors(piece, () if together else above[piece.home]) for piece in (a, b))
+        together = above[a.name][:1] == above[b.name][:1]
+        of_a, of_b = (_anchors(piece, () if together else above[piece.name]) for piece in (a, b))
         for at_a, at_b in product(of_a, of_b):
-            pairs, evidence, which = _agreeing(at_a, at_b, found[a.home], found[b.home], weights, scale)
+            pairs, evidence, which = _agreeing(at_a, at_b, found[a.name], found[b.name], weights, scale)
             frames.append(pairs)
-            told.append(evidence)
-            members.append(which + np.array((first[a.home], first[b.home])))
+            totals.append(evidence)
+            members.append(which + np.array((first[a.name], first[b.name])))
     if not frames:
         return np.zeros((0, 3, 3))
-    every, evidence = np.concatenate(frames), np.concatenate(told)
+    every, evidence = np.concatenate(frames), np.concatenate(totals)
     order = [k for k in np.argsort(-evidence, kind="stable").tolist() if evidence[k] >= least]
     return every[_distinct(every, order, np.concatenate(members), pieces, count)]
 
 
-def from_singles(
-    found: Mapping[str, Descended], pieces: Sequence[Piece], weights: Mapping[str, float]
+def roots_from_singles(
+    found: Mapping[str, Fits], pieces: Sequence[Piece], weights: Mapping[str, float]
 ) -> Poses:
     """Root frames from one piece alone, where it fits far better than by chance: every turn that it may have.
 
     Arguments:
-        found: frames (canvas → scene) of every piece by home, and their ZNCC.
+        found: frames (canvas → scene) of every piece by name, and their ZNCC.
         pieces: those that hang on the root.
         weights: how much the evidence of a piece counts.
     """
     joints = np.array([piece.joint for piece in pieces])
     roots = [np.zeros((0, 3, 3))]
     for piece in pieces:
-        told = weights[piece.home] * information(found[piece.home].zncc)
+        evidence = weights[piece.name] * information(found[piece.name].zncc)
         enough = SURE if len(pieces) > 1 else 0.0  # where there are no others, there is nothing else to ask
-        sure = found[piece.home].poses[told >= enough][:_SINGLES]
+        sure = found[piece.name].poses[evidence >= enough][:_SINGLES]
         reach = np.linalg.norm(joints - piece.joint, axis=1).max()
         back = piece.starts(2 * math.degrees(math.atan2(_ASTRAY, max(reach, 1.0))))
         roots.append((sure[:, None] @ back).reshape(-1, 3, 3))
@@ -134,8 +137,8 @@ def _anchors(piece: Piece, above: Sequence[Joint]) -> list[_Anchor]:
 def _agreeing(
     at_a: _Anchor,
     at_b: _Anchor,
-    of_a: Descended,
-    of_b: Descended,
+    of_a: Fits,
+    of_b: Fits,
     weights: Mapping[str, float],
     scale: tuple[float, float],
 ) -> tuple[Poses, NDArray[np.float64], NDArray[np.int64]]:
@@ -156,10 +159,10 @@ def _agreeing(
         turned = _complex(poses[:, :2, 0]) / np.where(size > 0, linear, 1)
         turned = turned * np.exp(-1j * math.radians(at.held))
         fits &= np.abs(np.degrees(np.angle(turned))) <= at.piece.turn + 2 * BEYOND
-    told = weights[a.home] * information(of_a.zncc) + weights[b.home] * information(of_b.zncc)
+    evidence = weights[a.name] * information(of_a.zncc) + weights[b.name] * information(of_b.zncc)
     middle = (ends[0] + ends[1]) / 2
     kept = np.clip(size, *scale) * linear / np.where(size > 0, size, 1)
-    return _frames(kept[fits], middle[fits], joints.mean(0)), told[fits], which[fits]
+    return _frames(kept[fits], middle[fits], joints.mean(0)), evidence[fits], which[fits]
 
 
 def _at_distance(ends: _Ends, nearest: float, farthest: float) -> NDArray[np.int64]:
@@ -171,7 +174,7 @@ def _at_distance(ends: _Ends, nearest: float, farthest: float) -> NDArray[np.int
     return np.concatenate(pairs)
 
 
-def _ends(piece: Piece, found: Descended) -> NDArray[np.complex128]:
+def _ends(piece: Piece, found: Fits) -> NDArray[np.complex128]:
     """Where each pose has the joint."""
     return _complex((found.poses @ np.array((*piece.joint, 1.0)))[:, :2])
 
@@ -231,7 +234,7 @@ def _distinct(
     return kept
 
 
-def settled(
+def root_from_joints(
     frames: Mapping[str, Poses],
     trust: Mapping[str, NDArray[np.float64]],
     pieces: Sequence[Piece],
@@ -245,19 +248,19 @@ def settled(
     group has turned it.
 
     Arguments:
-        frames: (H, 3, 3) by home, canvas → scene; also of groups that pieces hang on.
-        trust: w, (H,) by home.
+        frames: (H, 3, 3) by name, canvas → scene; also of groups that pieces hang on.
+        trust: w, (H,) by name.
         pieces: those that hang on the root.
         roots: before.
         sizes: s, (H,): two joints that lie close together would tell it badly.
     """
     joints = np.array([(*piece.joint, 1.0) for piece in pieces])
-    ends = np.stack([_complex((frames[p.home] @ joints[k])[:, :2]) for k, p in enumerate(pieces)], 1)
+    ends = np.stack([_complex((frames[p.name] @ joints[k])[:, :2]) for k, p in enumerate(pieces)], 1)
     away = np.linalg.inv(roots)
     at = np.stack(
         [_complex((away @ frames.get(p.parent, roots) @ joints[k])[:, :2]) for k, p in enumerate(pieces)], 1
     )
-    w = np.stack([trust[p.home] for p in pieces], 1)
+    w = np.stack([trust[p.name] for p in pieces], 1)
     known = (w > 0).sum(1) > 1
     total = np.maximum(w.sum(1), 1e-12)
     mean_at, mean_end = (w * at).sum(1) / total, (w * ends).sum(1) / total
@@ -269,3 +272,75 @@ def settled(
     linear = np.where(size > 0, linear / np.where(size > 0, size, 1), 1.0) * sizes
     frames_new = _frames(linear, mean_end - linear * mean_at, np.zeros(2))
     return np.where(known[:, None, None], frames_new, roots)
+
+
+def settle_roots(placement: Placement, pieces: Pieces, weights: Mapping[str, float]) -> Placement:
+    """The same with the root between the joints of its limbs, where there is no body that says more, and with
+    groups at rest that nothing tells the turn of, where that agrees with what is seen.
+
+    Arguments:
+        placement: every piece.
+        pieces: of the template.
+        weights: how much the evidence of a piece counts, by name.
+    """
+    hung, groups = pieces.hung_on_root, pieces.groups
+    if not hung:
+        return placement
+    evidence = {piece.name: weights[piece.name] * information(placement.zncc[piece.name]) for piece in hung}
+    trust = {name: np.where(weight >= FOUND, weight, 0.0) for name, weight in evidence.items()}
+    free = _about_joints(placement, pieces, trust)
+    if not groups:
+        return free
+    rested = _about_joints(_resting(placement, groups, hung, trust), pieces, trust)
+    rested = _resting(rested, groups, hung, trust)  # with the root where it now is
+    simpler = np.flatnonzero(_joined(rested, hung, trust) & ~_body_seen(placement, pieces))
+    return free.replaced(simpler, rested[simpler])
+
+
+def _about_joints(
+    placement: Placement, pieces: Pieces, trust: Mapping[str, NDArray[np.float64]]
+) -> Placement:
+    """The root where the joints of its limbs say, unless the body does."""
+    hung, root = pieces.hung_on_root, pieces.tree.root
+    roots = root_from_joints(
+        placement.frames, trust, hung, placement.frames[root], scales(placement.frames[root])
+    )
+    if len(hung) == 1 and pieces.body is None:  # nothing tells how it is turned: as it was drawn
+        roots = placement.frames[hung[0].name]
+    roots = np.where(_body_seen(placement, pieces)[:, None, None], placement.frames[root], roots)
+    return replace(placement, frames={**placement.frames, root: roots})
+
+
+def _body_seen(placement: Placement, pieces: Pieces) -> NDArray[np.bool_]:
+    """Under which hypotheses."""
+    return placement.zncc.get(pieces.tree.root, np.full(len(placement), -1.0)) > 0
+
+
+def _resting(
+    placement: Placement,
+    groups: Sequence[Joint],
+    pieces: Sequence[Piece],
+    trust: Mapping[str, NDArray[np.float64]],
+) -> Placement:
+    """The same with groups at rest of which one piece is seen at most, or of which alone pieces are seen:
+    nothing can then tell the group's turn from the root's."""
+    seen = {piece.name: (trust[piece.name] > 0).astype(int) for piece in pieces}
+    for group in groups:
+        inside = [seen[piece.name] for piece in pieces if piece.parent == group.name]
+        outside = [seen[piece.name] for piece in pieces if piece.parent != group.name]
+        none = np.zeros(len(placement), dtype=int)
+        alone = (sum(inside, none) <= 1) | (sum(outside, none) == 0)
+        frames = np.where(alone[:, None, None], placement.frames[group.parent], placement.frames[group.name])
+        placement = placement.with_frames(group.name, frames)
+    return placement
+
+
+def _joined(
+    placement: Placement, pieces: Sequence[Piece], trust: Mapping[str, NDArray[np.float64]]
+) -> NDArray[np.bool_]:
+    """Under which hypotheses all pieces that are seen are where their joints say."""
+    fits = np.ones(len(placement), dtype=np.bool_)
+    for piece in pieces:
+        held = keeps_joint(piece, placement.frames[piece.parent], placement.frames[piece.name], TIGHT)
+        fits &= held | (trust[piece.name] <= 0)
+    return fits

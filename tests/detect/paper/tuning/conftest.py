@@ -9,9 +9,9 @@ import torch
 
 from detecting import group, leaf, noise, template
 from wherein.detect.calibration.backgrounds import Backgrounds
-from wherein.detect.fast.finder import Range
 from wherein.detect.paper.tuning import PaperCalibration, calibrate_paper, rehearsal
 from wherein.detect.paper.tuning.rehearsal import Rehearsal, rehearse, scene_size
+from wherein.detect.range import Range
 from wherein.template import Part, Template
 
 ROTATION = 12.0

@@ -6,13 +6,13 @@ import torch
 from torch import Tensor
 
 from detecting import walker
-from wherein.detect.calibration.clutter import clutter
+from wherein.detect.calibration.backgrounds import clutter
 from wherein.detect.detector import Detector
-from wherein.detect.fast.finder import Range
 from wherein.detect.paper.instances import PaperDetector
 from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.nodes import Hyperparameters
 from wherein.detect.paper.tuning import PaperCalibration, calibrate_paper
+from wherein.detect.range import Range
 from wherein.errors import ArgumentError
 from wherein.template import Template
 from wherein.template.pose import matrices, placed

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from detecting import noise
-from wherein.detect.calibration.clutter import clutter
+from wherein.detect.calibration.backgrounds import clutter
 from wherein.detect.paper.nodes import Ends
 from wherein.detect.paper.tuning.attraction import Homing
 from wherein.detect.paper.tuning.confusions import Cheapest
@@ -24,9 +24,9 @@ from wherein.template.pose import placed, rotation
 from wherein.theory import continuum_gradient
 
 
-def starts(*home: str) -> Homing:
-    """One rehearsal: four rows of four starts, an x for each that comes home; all are followed."""
-    came = torch.tensor([[mark == "x" for mark in "".join(home)]])
+def starts(*name: str) -> Homing:
+    """One rehearsal: four rows of four starts, an x for each that comes name; all are followed."""
+    came = torch.tensor([[mark == "x" for mark in "".join(name)]])
     number = torch.arange(16)
     ends = Ends(torch.eye(3).expand(16, 3, 3), number.float(), torch.zeros(16, 2))
     return Homing(4, came, [ends], [number])
@@ -34,13 +34,13 @@ def starts(*home: str) -> Homing:
 
 def test_a_basin_tells_what_every_grid_over_it_covers() -> None:
     square = starts("xxx.", "xxx.", "xxx.", "....")
-    assert [square.covered(m) for m in (1, 2, 3, 4)] == pytest.approx([1, 1, 1, 9 / 16])
+    assert [square.maybe_occluded(m) for m in (1, 2, 3, 4)] == pytest.approx([1, 1, 1, 9 / 16])
     assert square.stride() == 12
     point = starts("....", ".x..", "....", "....")
-    assert [point.covered(m) for m in (1, 2, 3, 4)] == pytest.approx([1, 1 / 4, 1 / 9, 1 / 16])
+    assert [point.maybe_occluded(m) for m in (1, 2, 3, 4)] == pytest.approx([1, 1 / 4, 1 / 9, 1 / 16])
     assert point.stride() == 8  # no closer: it would cost four times as much
     line = starts("..x.", "..x.", "..x.", "..x.")
-    assert [line.covered(m) for m in (1, 2, 3, 4)] == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4])
+    assert [line.maybe_occluded(m) for m in (1, 2, 3, 4)] == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4])
     assert starts("xxxx", "xxxx", "xxxx", "xxxx").stride() == 16
 
 

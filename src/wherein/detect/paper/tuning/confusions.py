@@ -81,7 +81,7 @@ def mistakes(
 
 
 class Cheapest:
-    """Finds where a motif's cost is least.
+    """SearchResult where a motif's cost is least.
 
     Arguments:
         motif: what is compared.

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.detect.calibration.measure import Progress, quiet
-from wherein.detect.fast.finder import Range
 from wherein.detect.paper.network import make_node
 from wherein.detect.paper.occurrence import confidence
 from wherein.detect.paper.tuning.measure_group import measure_group
@@ -20,6 +19,7 @@ from wherein.detect.paper.tuning.measured import Measured, apart
 from wherein.detect.paper.tuning.paper_model import PaperCalibration, decision
 from wherein.detect.paper.tuning.prescribed import RELEASED, spike_width
 from wherein.detect.paper.tuning.rehearsal import Rehearsal, rehearse, scene_size
+from wherein.detect.range import Range
 from wherein.template.bundle import Template
 from wherein.threads import one_thread
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from wherein.detect.calibration.store import Record
+from wherein.detect.calibration.store import StoredCalibration
 from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.nodes import Hyperparameters
 from wherein.detect.paper.tuning.prescribed import RELEASED, spiky, visual, with_sigma
@@ -27,7 +27,7 @@ class NodeCalibration(BaseModel):
         stride: Δ_v in pixels.
         sigma: σ_v in pixels.
         alpha, gamma: α_v and γ_v of the costs.
-        covered: the share of places from which strides of a leaf come home; None for a group.
+        covered: the share of places from which strides of a leaf come name; None for a group.
         found: the least cost where the node is, in each scene in which it was found, sorted.
         elsewhere: the least cost where it is not, in each scene, sorted.
         taken_for: the leaf that had the least of them; None where that was clutter.
@@ -50,7 +50,7 @@ class NodeCalibration(BaseModel):
         return bool(self.found) and self.found[-1] < min(self.elsewhere, default=math.inf)
 
 
-class PaperCalibration(Record):
+class PaperCalibration(StoredCalibration):
     """What was measured for a template and a range of rotations, for `Detector(..., method="paper")`.
 
     Attributes:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wherein.detect.fast.score import BEST, information, likeness, score, weight
+from wherein.detect.score import MAX_ZNCC, combined_score, equivalent_zncc, evidence_weight, information
 
 share = st.floats(0, 1)
 zncc = st.floats(-1, 1)
@@ -14,11 +14,11 @@ WEIGHTS = {"body": 2.5, "arm": 1.0, "leg": 0.3}
 
 def one(fits: dict[str, float], seen: dict[str, float] | None = None) -> float:
     seen = seen or dict.fromkeys(WEIGHTS, 1.0)
-    told = {home: information(np.array((rho,))) for home, rho in fits.items()}
-    return float(score(told, {home: np.array((part,)) for home, part in seen.items()}, WEIGHTS)[0])
+    told = {name: information(np.array((rho,))) for name, rho in fits.items()}
+    return float(combined_score(told, {name: np.array((part,)) for name, part in seen.items()}, WEIGHTS)[0])
 
 
-@given(st.floats(0, BEST))
+@given(st.floats(0, MAX_ZNCC))
 def test_equals_the_zncc_that_all_pieces_have(rho: float) -> None:
     assert one(dict.fromkeys(WEIGHTS, rho)) == pytest.approx(rho, abs=1e-9)
 
@@ -43,19 +43,19 @@ def test_a_piece_out_of_frame_adds_nothing(rho: float) -> None:
 
 def test_hypotheses_are_scored_one_by_one() -> None:
     fits = {"body": np.array((0.9, 0.1)), "arm": np.array((0.2, 0.3)), "leg": np.array((-1.0, 0.5))}
-    both = score({k: information(v) for k, v in fits.items()}, {k: np.ones(2) for k in fits}, WEIGHTS)
+    both = combined_score({k: information(v) for k, v in fits.items()}, {k: np.ones(2) for k in fits}, WEIGHTS)
     for k in range(2):
-        assert both[k] == one({home: values[k] for home, values in fits.items()})
+        assert both[k] == one({name: values[k] for name, values in fits.items()})
 
 
 def test_weights_fall_with_chance_and_stay_finite() -> None:
-    found = [weight(chance) for chance in (-1.0, 0.0, 0.1, 0.3, 0.6, 0.9, 1.0)]
+    found = [evidence_weight(chance) for chance in (-1.0, 0.0, 0.1, 0.3, 0.6, 0.9, 1.0)]
     assert np.isfinite(found).all()
     assert (np.diff(found) <= 0).all()
-    assert information(np.array(0.3)) * weight(0.3) == pytest.approx(1)
-    assert information(np.array((-0.5, 0.0, 1.0))).tolist() == [0, 0, information(np.array(BEST))]
+    assert information(np.array(0.3)) * evidence_weight(0.3) == pytest.approx(1)
+    assert information(np.array((-0.5, 0.0, 1.0))).tolist() == [0, 0, information(np.array(MAX_ZNCC))]
 
 
-@given(st.floats(0, BEST))
+@given(st.floats(0, MAX_ZNCC))
 def test_likeness_undoes_information(rho: float) -> None:
-    assert float(likeness(information(np.array(rho)))) == pytest.approx(rho, abs=1e-9)
+    assert float(equivalent_zncc(information(np.array(rho)))) == pytest.approx(rho, abs=1e-9)

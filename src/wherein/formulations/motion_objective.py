@@ -1,0 +1,150 @@
+"""A formulation over a motion, or over free vector fields: objectives for the solvers."""
+
+from dataclasses import replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from wherein.errors import require
+from wherein.formulations.base import Formulation, QuadraticFormulation
+from wherein.formulations.objective import Evaluation, Objective, Variables
+from wherein.motion import field as fields
+from wherein.motion.models import Motion
+
+
+def _still(formulation: Formulation) -> Float[Tensor, "B 3 3"]:
+    """The identity, once for each scene."""
+    eye = torch.eye(3, dtype=formulation.points.dtype, device=formulation.points.device)
+    return eye.expand(formulation.surface.layers or 1, 3, 3)
+
+
+class MotionObjective(Objective):
+    """φ over a motion model: τ(u) = base · (M(p) u + c), u centred on the motif (eq. 20).
+
+    Arguments:
+        formulation: a bound formulation.
+        motion: the family; its identity is the start.
+        base: (B, 3, 3), where each item starts: strides, or a known pose. The motion acts before it.
+        inverse: optimise p of M(p)⁻¹ instead (eq. 15, proposition 3).
+    """
+
+    def __init__(
+        self,
+        formulation: Formulation,
+        motion: Motion,
+        base: Float[Tensor, "B 3 3"] | None = None,
+        inverse: bool = False,
+    ) -> None:
+        points = formulation.points
+        self.formulation, self.motion, self.inverse = formulation, motion, inverse
+        base = _still(formulation) if base is None else base
+        # An item that starts from no number costs infinity. It must not be computed with: behind a `where`,
+        # NaN times zero would reach the gradients of the others.
+        self._lost = ~base.detach().flatten(1).isfinite().all(1)
+        self.base = torch.where(self._lost[:, None, None], _still(formulation)[:1], base)
+        bent = bool(motion.jacobian(motion.identity(like=points))[2].any()) or fields.is_projective(self.base)
+        require(
+            not (formulation.affine and bent),
+            f"complementary smoothing is defined for affine poses, but the {motion.name} motion or its start "
+            "has perspective: use an affine motion, or a formulation other than Spikes",
+        )
+        self._anchor = self.base @ fields.shift_matrix(formulation.centre)
+        spread = points.reshape(-1, 2).detach()
+        self._radius = float(spread.pow(2).sum(-1).mean().sqrt())
+
+    def start(self, pose: Float[Tensor, "B P"] | None = None) -> Variables:  # noqa: D102
+        if pose is None:
+            pose = self.motion.identity(len(self.base), like=self.formulation.points)
+        field = fields.transform(self._frame(pose), self.formulation.points)
+        return Variables(pose, self.formulation.start_background(field))
+
+    def evaluate(self, at: Variables) -> Evaluation:
+        """∇_p φ = ⟨∇_F φ, ∂F/∂p⟩: the field's gradient projected onto Aff(2), then onto the motion."""
+        found = self.formulation.evaluate(self._frame(at.pose), at.background)
+        gradient = torch.einsum("bij,bijp->bp", found.gradient, self._change(at.pose))
+        return replace(found, cost=self._unless_lost(found.cost), gradient=gradient)
+
+    def linearise(self, at: Variables) -> Evaluation:  # noqa: D102
+        found = self.formulation.linearise(self._frame(at.pose), self._change(at.pose), at.background)
+        return replace(found, cost=self._unless_lost(found.cost))
+
+    def matrix(self, at: Variables) -> Float[Tensor, "B 3 3"]:  # noqa: D102
+        return self._frame(at.pose) @ fields.shift_matrix(-self.formulation.centre)
+
+    def length(self, step: Float[Tensor, "B P"]) -> Float[Tensor, "B"]:
+        """Of the mean pixel: the shift, and the linear part at the lattice's mean radius."""
+        change = self.motion.matrix(self.motion.identity(like=step) + step)
+        change = change - torch.eye(3, dtype=step.dtype, device=step.device)
+        # Of a point at the radius r: 1 for the shift, r for the linear part, r² for the perspective.
+        change = torch.cat((change[..., :2, :], self._radius * change[..., 2:, :]), -2)
+        return (
+            change[..., 2].norm(dim=-1) ** 2 + (self._radius * change[..., :2].norm(dim=(-2, -1))) ** 2
+        ).sqrt()
+
+    def seen(self, at: Variables) -> Float[Tensor, "B"]:  # noqa: D102
+        return self.formulation.seen(self._frame(at.pose))
+
+    def _unless_lost(self, cost: Float[Tensor, "B"]) -> Float[Tensor, "B"]:
+        return torch.where(self._lost, torch.inf, cost)
+
+    def _frame(self, pose: Tensor) -> Tensor:
+        moved = self.motion.matrix(pose)
+        return self._anchor @ (torch.linalg.inv(moved) if self.inverse else moved)
+
+    def _change(self, pose: Tensor) -> Tensor:
+        """∂F/∂p; through an inverse, d(N⁻¹) = −N⁻¹ dN N⁻¹, which in (A, b) is proposition 3."""
+        change = self.motion.jacobian(pose)
+        if self.inverse:
+            inverse = torch.linalg.inv(self.motion.matrix(pose))
+            change = -torch.einsum("bij,bjkp,bkl->bilp", inverse, change, inverse)
+        return torch.einsum("bij,bjkp->bikp", self._anchor.expand(len(pose), 3, 3), change)
+
+
+class FieldObjective(Objective):
+    """φ(y∘τ) + λρ(τ) over free vector fields (eq. 1), ρ the smoothness of the displacement.
+
+    Its pose is the displacement in pixels, (B, h, w, 2). First-order only: use the proximal method.
+    """
+
+    def __init__(
+        self, formulation: QuadraticFormulation, strength: float, base: Float[Tensor, "B 3 3"] | None = None
+    ) -> None:
+        require(strength >= 0, f"the regulariser's strength must be 0 or more, but came as {strength}")
+        points = formulation.points
+        base = _still(formulation) if base is None else base
+        self.formulation, self.strength = formulation, strength
+        self._rest = fields.transform(base @ fields.shift_matrix(formulation.centre), points)
+
+    def start(self, pose: Float[Tensor, "B h w 2"] | None = None) -> Variables:  # noqa: D102
+        pose = torch.zeros_like(self._rest) if pose is None else pose
+        return Variables(pose, self.formulation.start_background(self._rest + pose))
+
+    def evaluate(self, at: Variables) -> Evaluation:
+        """The smooth part's gradient; the regulariser acts through `prox`, and is part of the cost."""
+        found = self.formulation.evaluate_field(self._rest + at.pose, at.background)
+        return replace(found, cost=found.cost + self.strength * fields.smoothness(at.pose))
+
+    def linearise(self, at: Variables) -> Evaluation:  # noqa: D102
+        raise NotImplementedError(
+            "a free field has too many unknowns for Gauss–Newton: use proximal_gradient"
+        )
+
+    def matrix(self, at: Variables) -> Float[Tensor, "B 3 3"]:
+        """The affine part of the field: its least-squares projection onto Aff(2)."""
+        points = self.formulation.points
+        sums = fields.project(self._rest + at.pose, points)
+        squares = points.pow(2).sum((0, 1))
+        count = points.shape[0] * points.shape[1]
+        affine = sums / torch.cat((squares, squares.new_full((1,), count)))
+        last = affine.new_tensor((0.0, 0.0, 1.0)).expand(len(affine), 1, 3)
+        return torch.cat((affine, last), -2) @ fields.shift_matrix(-self.formulation.centre)
+
+    def length(self, step: Float[Tensor, "B h w 2"]) -> Float[Tensor, "B"]:  # noqa: D102
+        return step.norm(dim=-1).amax((-2, -1))
+
+    def seen(self, at: Variables) -> Float[Tensor, "B"]:  # noqa: D102
+        return self.formulation.seen(self.matrix(at) @ fields.shift_matrix(self.formulation.centre))
+
+    def prox(self, pose: Tensor, step: Tensor | float) -> Tensor:  # noqa: D102
+        return fields.smoothness_prox(pose, self.strength * step)

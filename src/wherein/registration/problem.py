@@ -1,0 +1,103 @@
+"""A registration problem: a motif that is to be found in a scene under a motion, at every scale."""
+
+import math
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from wherein.formulations.base import Tally
+from wherein.formulations.correlation import CorrelationObjective
+from wherein.formulations.motif_side import MotifSide, motif_side
+from wherein.images.motif import Motif
+from wherein.motion.models import Motion
+from wherein.pyramid.descent import MAX_PIXELS, Stage
+from wherein.pyramid.levels import Box, Level, MotifPyramid, Poses, ScenePyramid, interval
+from wherein.warp import Surface
+
+_ROUNDING = 1e-3
+"""Pixels by which a point may lie outside of the scene and count as inside: its coordinates are rounded."""
+
+
+class Problem:
+    """A scene, a motif and a motion.
+
+    Only the part of the scene around the poses at hand is reduced: with a start, that is a small part of a large
+    scene.
+
+    Arguments:
+        scene: the picture to search.
+        motif: what to look for.
+        motion: how it may move.
+
+    Attributes:
+        tally: what was filtered so far, in whole scenes and motifs.
+    """
+
+    def __init__(self, scene: Float[Tensor, "C H W"], motif: Motif, motion: Motion) -> None:
+        self.tally, self.motion = Tally(), motion
+        self.scene = ScenePyramid(scene, self.tally)
+        self.motif = MotifPyramid(motif, inset=True, tally=self.tally)
+        right, bottom = motif.width - 1.0, motif.height - 1.0
+        self._corners = np.array(((0, right, 0, right), (0, 0, bottom, bottom), (1, 1, 1, 1)))
+
+    @cached_property
+    def sample(self) -> MotifSide:
+        """All the motif's pixels or, of a large one, about MAX_PIXELS, evenly spread: a pose is scored on them."""
+        motif, support = self.motif.motif, self.motif.support
+        if support <= MAX_PIXELS:
+            return self.motif.side(1, self.motion, MAX_PIXELS)
+        chosen = torch.nonzero(motif.mask.flatten() > 0.5)[:: math.ceil(support / MAX_PIXELS), 0]
+        mask = torch.zeros_like(motif.mask)
+        mask.view(-1)[chosen] = 1
+        return motif_side(Motif(motif.pixels, mask), self.motion)
+
+    def visible_fraction(self, pose: Poses) -> float:
+        """Which fraction of the motif's support a pose (3, 3) puts inside the scene."""
+        corners = pose @ self._corners
+        if bool((corners[2] > 0).all()) and self._inside(corners) == 1:
+            return 1.0  # with all of its rectangle
+        side = self.sample
+        points = (side.points + side.centre).double().cpu().numpy()
+        return self._inside(pose @ np.vstack((points.T, np.ones(len(points)))))
+
+    def _inside(self, points: NDArray[np.float64]) -> float:
+        """Which fraction of the homogeneous points (3, N) lies inside the scene."""
+        width, height = self.scene.size
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x, y = points[:2] / points[2]
+        inside = (x >= -_ROUNDING) & (x <= width - 1 + _ROUNDING)
+        return float((inside & (y >= -_ROUNDING) & (y <= height - 1 + _ROUNDING)).mean())
+
+    def level(self, stage: Stage, poses: Poses, robust: bool) -> Level:
+        """The objective of a stage, over the part of the scene that the poses can reach."""
+        side = self.motif.side(stage.scale, self.motion, stage.pixels)
+        return self._level(side, stage.scale, stage.scene_scale, poses, robust)
+
+    def scoring_level(self, poses: Poses) -> Level:
+        """The plain objective over the motif's `sample`."""
+        return self._level(self.sample, 1, 1, poses, robust=False)
+
+    def _level(
+        self, side: MotifSide, motif_scale: int, scene_scale: int, poses: Poses, robust: bool
+    ) -> Level:
+        box = self._window(poses, scene_scale)
+        surface = Surface(self.scene.part(box, scene_scale))
+        objective = CorrelationObjective(surface, side, self.motion, robust=robust)
+        return Level(objective, scene_scale, motif_scale, (float(box[0]), float(box[1])))
+
+    def _window(self, poses: Poses, scale: int) -> Box:
+        """The box of all poses with a margin of half the motif, in whole pixels of the scale."""
+        reached = poses @ self._corners
+        with np.errstate(divide="ignore", invalid="ignore"):  # a horizon through the motif: no window, then
+            reached = reached[:, :2] / reached[:, 2:]
+        motif = self.motif.motif
+        margin = 16 + max(motif.height, motif.width) / 2
+        low, high = (reached.min((0, 2)) - margin).tolist(), (reached.max((0, 2)) + margin).tolist()
+        width, height = self.scene.size
+        left, right = interval(low[0], high[0], width, scale)
+        top, bottom = interval(low[1], high[1], height, scale)
+        return left, top, right, bottom
