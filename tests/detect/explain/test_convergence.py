@@ -8,7 +8,7 @@ import torch
 
 from detecting import made_up, painted, texture, walker
 from wherein.detect import Detection, Detections, Detector, PartFound
-from wherein.detect.explain.convergence import FinalPose, _Path
+from wherein.detect.explain.convergence import FinalPose, FitTrace, _Path
 from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.fast.polish import FULL
@@ -78,7 +78,7 @@ def test_the_steps_are_those_of_the_solver() -> None:
     piece = next(p for p in Pieces.of(made).limbs if p.name == "wrist")
     model, levels, stage = PieceModel.of(piece), ScenePyramid(scene), Stage(2, 8, pixels=600)
     start = (where["hand"] @ rotation(6.0, (4.0, 13.0)))[None]
-    told = _Path(levels, model, EUCLIDEAN)._leg(stage, start).zncc
+    told = _Path(levels, model, EUCLIDEAN)._trace(stage, start).zncc
     side = model.pyramid.side(2, EUCLIDEAN, 600)
     objective = CorrelationObjective(levels.surface(2), side, EUCLIDEAN)
     at = Level(objective, 2, 2, (0.0, 0.0)).enter(start)
@@ -146,5 +146,5 @@ def test_a_leg_at_rest_has_no_step() -> None:
     scene, where = painted(made, ROOT, TURNS)
     piece = next(p for p in Pieces.of(made).pieces if p.name == "walker")
     path = _Path(ScenePyramid(scene), PieceModel.of(piece), EUCLIDEAN)
-    leg = path._leg(replace(FULL, tolerance=1e3), where["trunk"][None])
+    leg = path._trace(replace(FULL, tolerance=1e3), where["trunk"][None])
     assert len(leg.zncc) <= 2

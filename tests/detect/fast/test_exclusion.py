@@ -62,8 +62,8 @@ def test_where_one_is_there_is_no_other_whatever_is_left_of_the_evidence() -> No
     finder, two = hypotheses(FIRST, placed(14.0, 1.0, (114.0, 93.0), WALKER.centre))
     for half, gone in enumerate((("walker", "wrist"), ("arm", "leg"))):
         for name in gone:
-            two.told[name][half] = 0.0
-    two = replace(two, scores=combined_score(two.told, two.seen, finder.weights))
+            two.evidence[name][half] = 0.0
+    two = replace(two, scores=combined_score(two.evidence, two.visible, finder.weights))
     assert two.scores.min() > 0.5
     assert len(exclusive(finder, two, 0.3, None).scores) == 1
 
@@ -74,11 +74,11 @@ def test_scores_are_those_without_claimed_pixels_and_in_order() -> None:
     finder, three = hypotheses(FIRST, sharing, SECOND, fits=(0.95, 0.94, 0.7))
     kept = exclusive(finder, three, 0.3, None)
     assert (np.diff(kept.scores) <= 0).all()
-    claimed = [[h for h in HOMES if kept.told[h][k] == 0] for k in range(len(kept.scores))]
+    claimed = [[h for h in HOMES if kept.evidence[h][k] == 0] for k in range(len(kept.scores))]
     assert any(claimed), "a case in which nothing is shared tests nothing"
     for k, total in enumerate(kept.scores):
-        told = np.array([kept.told[h][k] for h in HOMES])
-        sight = np.array([kept.seen[h][k] for h in HOMES])
+        told = np.array([kept.evidence[h][k] for h in HOMES])
+        sight = np.array([kept.visible[h][k] for h in HOMES])
         assert total == pytest.approx(np.sqrt(1 - np.exp(-(sight * told).mean())), abs=1e-9)
 
 
@@ -91,16 +91,16 @@ def test_threshold_and_count() -> None:
 def test_what_came_in_is_left_alone() -> None:
     finder, before = hypotheses(FIRST, FIRST)
     exclusive(finder, before, 0.5, None)
-    assert all((before.told[h] == information(np.array(0.9))).all() for h in HOMES)
+    assert all((before.evidence[h] == information(np.array(0.9))).all() for h in HOMES)
 
 
 def one_by_one(finder: Finder, all_of: Hypotheses, threshold: float) -> tuple[list[int], dict[str, np.ndarray]]:
     """Which are kept, and what is left of all: by the definition, each piece against each."""
     stencils = {piece.name: Footprint(piece.motif) for piece in finder.pieces.pieces}
     rest = {piece.name: piece.fitted_leaf.rest for piece in finder.pieces.pieces}
-    left, kept = {name: told.copy() for name, told in all_of.told.items()}, []
+    left, kept = {name: told.copy() for name, told in all_of.evidence.items()}, []
     while True:
-        scores = combined_score(left, all_of.seen, finder.weights)
+        scores = combined_score(left, all_of.visible, finder.weights)
         scores[kept] = -1
         first = int(scores.argmax())
         if scores[first] < threshold:
@@ -125,7 +125,7 @@ def test_many_hypotheses_are_told_apart_as_by_the_definition() -> None:
     assert 3 < len(wanted) < 30
     for name in HOMES:
         np.testing.assert_array_equal(kept.placement.frames[name], before.placement.frames[name][wanted])
-        np.testing.assert_array_equal(kept.told[name], left[name][wanted])
+        np.testing.assert_array_equal(kept.evidence[name], left[name][wanted])
     assert any((left[name][wanted] == 0).any() for name in HOMES)
 
 

@@ -35,7 +35,7 @@ class Search:
         self.finder = Finder(of, Range(scale=scale), {})
         self.finder.weights = {piece.name: 1.0 for piece in self.finder.pieces.pieces}
 
-    def placed(self, chosen: dict[str, Array], fit: float) -> Placement:
+    def placement(self, chosen: dict[str, Array], fit: float) -> Placement:
         """One hypothesis: every piece where its frame says, with the same ZNCC, and the root."""
         homes = self.finder.weights
         where = {name: chosen[name][None] for name in {*homes, self.of.parts.root}}
