@@ -78,9 +78,7 @@ def _area(motif: Motif) -> float:
 
 def _all_around(wanted: Motif, there: Motif) -> Poses:
     """Poses that put one motif's middle on the other's, 15° apart."""
-    return np.stack(
-        [placed(float(angle), 1.0, _centre(there), _centre(wanted)) for angle in range(0, 360, 15)]
-    )
+    return np.stack([placed(float(angle), 1.0, there.centre, wanted.centre) for angle in range(0, 360, 15)])
 
 
 def _fit(wanted: Motif, there: Motif, starts: Poses, steps: int) -> Descended:
@@ -94,12 +92,8 @@ def _fit(wanted: Motif, there: Motif, starts: Poses, steps: int) -> Descended:
     side = 2 * math.ceil(math.hypot(max(wanted.width, there.width), max(wanted.height, there.height)))
     mean = there.pixels[:, there.mask > 0.5].mean(1)
     middle = ((side - 1) / 2, (side - 1) / 2)
-    at = placed(0.0, 1.0, middle, _centre(there))
+    at = placed(0.0, 1.0, middle, there.centre)
     ground = mean[:, None, None].expand(3, side, side)
     scene = SceneLevels(paint(ground, there, torch.from_numpy(at)).contiguous())
     ended = descend(scene, MotifLevels(wanted), EUCLIDEAN, Stage(2, steps), at @ starts)
     return Descended(np.linalg.inv(at) @ ended.poses, ended.zncc)
-
-
-def _centre(motif: Motif) -> Point:
-    return (motif.width - 1) / 2, (motif.height - 1) / 2

@@ -15,7 +15,7 @@ from wherein.detect.paper.tuning.confusions import Cheapest
 from wherein.detect.paper.tuning.measure_leaf import measure_leaf
 from wherein.detect.paper.tuning.paper_model import NodeCalibration, PaperCalibration, alpha_gamma, decision
 from wherein.detect.paper.tuning.prescribed import spike_width, spiky, turning, visual
-from wherein.detect.paper.tuning.rehearsal import Rehearsal, at_home, middle
+from wherein.detect.paper.tuning.rehearsal import Rehearsal, at_home
 from wherein.images.motif import Motif
 from wherein.images.paint import paint
 from wherein.template import Template
@@ -58,11 +58,11 @@ def test_the_cheapest_place_is_where_the_motif_is(angle: float) -> None:
     mask = torch.ones(23, 30)
     mask[:9, :14] = 0
     motif = Motif(noise(23, 30, 3), mask)
-    truth = torch.from_numpy(placed(angle, 1.0, (50.5, 42.5), middle(motif)))
+    truth = torch.from_numpy(placed(angle, 1.0, (50.5, 42.5), motif.centre))
     scene = paint(clutter(97, 83, 2), motif, truth)
     found = Cheapest(motif, [-20.0, -10.0, 0.0, 10.0, 20.0])(scene, 5)
-    assert at_home(found[:1], truth.float(), middle(motif), 1.5, 0.1).all()
-    centres = (found @ torch.tensor((*middle(motif), 1.0)))[:, :2]
+    assert at_home(found[:1], truth.float(), motif.centre, 1.5, 0.1).all()
+    centres = (found @ torch.tensor((*motif.centre, 1.0)))[:, :2]
     assert (torch.cdist(centres, centres) + 99 * torch.eye(5)).min() > 8
 
 
@@ -121,7 +121,7 @@ def test_whose_a_pixel_is(twins: Template, rehearsals: list[Rehearsal]) -> None:
         for name in ("left", "right"):
             motif = twins.parts[name].motif
             assert motif is not None
-            x, y, _ = rehearsal.places[name] @ (*middle(motif), 1.0)
+            x, y, _ = rehearsal.places[name] @ (*motif.centre, 1.0)
             assert rehearsal.whose(x, y) == name
         assert rehearsal.whose(1.0, 1.0) is None
 

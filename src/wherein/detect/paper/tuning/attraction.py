@@ -16,7 +16,7 @@ from torch import Tensor
 
 from wherein.detect.paper.nodes import Ends, Hyperparameters, leaf
 from wherein.detect.paper.strides import Screen, register_strides
-from wherein.detect.paper.tuning.rehearsal import HOME, Rehearsal, at_home, middle
+from wherein.detect.paper.tuning.rehearsal import HOME, Rehearsal, at_home
 from wherein.images.motif import Motif
 from wherein.template.tree import Part, Point
 
@@ -104,10 +104,10 @@ def homing(
     home, ends, start = [], [], []
     for rehearsal in rehearsals:
         truth = rehearsal.at(part.name)
-        starts = _around(truth, middle(motif), step, rng)
+        starts = _around(truth, motif.centre, step, rng)
         found = register_strides(node.network, rehearsal.scene, starts, _CLOSE)
         came = torch.zeros(len(starts), dtype=torch.bool)
-        came[found.stride[at_home(found.matrix, truth, middle(motif), *HOME)]] = True
+        came[found.stride[at_home(found.matrix, truth, motif.centre, *HOME)]] = True
         home.append(came)
         ends.append(node.ends(found.matrix, found.cost))
         start.append(found.stride)
