@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wherein.formats.found_outlines import Outline, leaves, outlines
-from wherein.images.polygons import CORNER, box
+from wherein.images.polygons import CORNER_OFFSET, box
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
@@ -60,8 +60,12 @@ class Coco:
             "image_id": len(self.images),
             "category_id": self._category(template, outline.part),
             "instance": outline.instance,
-            "segmentation": [(polygon + CORNER).round(2).ravel().tolist() for polygon in outline.polygons],
-            "bbox": [round(v, 2) for v in (left + CORNER, top + CORNER, right - left, bottom - top)],
+            "segmentation": [
+                (polygon + CORNER_OFFSET).round(2).ravel().tolist() for polygon in outline.polygons
+            ],
+            "bbox": [
+                round(v, 2) for v in (left + CORNER_OFFSET, top + CORNER_OFFSET, right - left, bottom - top)
+            ],
             "area": round(outline.area, 2),
             "iscrowd": 0,
             "score": round(outline.score, 4),

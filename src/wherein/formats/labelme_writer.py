@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from wherein.formats.found_outlines import Outline, leaves, outlines
-from wherein.images.polygons import CORNER
+from wherein.images.polygons import CORNER_OFFSET
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
@@ -44,7 +44,7 @@ def _shapes(found: "Detections") -> list[dict[str, Any]]:
 def _shape(label: str, outline: Outline) -> dict[str, Any]:
     return {
         "label": label,
-        "points": (outline.polygons[0] + CORNER).round(2).tolist(),
+        "points": (outline.polygons[0] + CORNER_OFFSET).round(2).tolist(),
         "group_id": outline.instance,
         "description": "",
         "shape_type": "polygon",

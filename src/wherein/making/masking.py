@@ -12,7 +12,7 @@ from torch import Tensor
 from wherein.errors import TemplateError
 from wherein.formats.part_outline import Outline
 from wherein.images.load import Picture, load_mask
-from wherein.images.raster import coverage
+from wherein.images.polygons import coverage
 from wherein.template.tree import Point
 
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.images.load import Picture, load_picture
 from wherein.images.motif import Motif
-from wherein.images.outline import hull, outline
+from wherein.images.polygons import hull, outline
 from wherein.template.archive import pack, unpack
 from wherein.template.tree import Part, Point, Tree
 from wherein.whole import whole, whole_folder
