@@ -17,9 +17,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from wherein.errors import PictureError, TemplateError
 from wherein.formats.part_notes import Told
-from wherein.formats.part_outline import TURN, Outline
+from wherein.formats.part_outline import Outline
 from wherein.images.load import Picture, Source, load_picture
-from wherein.images.raster import coverage
+from wherein.images.polygons import coverage
+from wherein.template.tree import DEFAULT_TURN
 
 LARGEST = 256 * 2**20
 """Bytes of an annotation file that are read."""
@@ -148,5 +149,5 @@ def outlined(name: str, shapes: Sequence[Shape], told: Told, picture: Picture) -
     shape = united(shapes, picture) if shapes else Shape()
     # A part moves where a pivot or a turn was told.
     static = told.pivot is None and told.turn is None if told.static is None else told.static
-    turn = TURN if told.turn is None else told.turn
+    turn = DEFAULT_TURN if told.turn is None else told.turn
     return Outline(name, shape.polygon, told.parent, told.pivot, turn, static, shape.mask)

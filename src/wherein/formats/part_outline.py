@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import NDArray
 
+from wherein.template.tree import DEFAULT_TURN
+
 if TYPE_CHECKING:
     Place: TypeAlias = Sequence[float]
     Polygon: TypeAlias = Sequence[Place] | NDArray[Any]
 else:
     Place = Polygon = object  # under test beartype would answer a wrong type before our own error does
-
-TURN = 30.0
-"""± degrees that a part may turn unless told, as in template.json."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +42,7 @@ class Outline:
     polygon: Polygon | None = None
     parent: str | None = None
     pivot: Place | None = None
-    turn: float = TURN
+    turn: float = DEFAULT_TURN
     static: bool | None = None
     mask: NDArray[Any] | None = None
 
