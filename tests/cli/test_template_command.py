@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from detecting import noise, photo
 from wherein.cli.main import app
-from wherein.drawing.registrations import to_image
+from wherein.images.eight_bit import to_image
 from wherein.template import Template
 
 runner = CliRunner()

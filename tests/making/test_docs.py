@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from detecting import noise
-from wherein.drawing.registrations import to_image
+from wherein.images.eight_bit import to_image
 from wherein.making import checks
 from wherein.template import Template
 

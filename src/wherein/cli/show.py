@@ -12,8 +12,8 @@ from wherein.demo import ROBOT
 from wherein.demo.errors import missed, nearest
 from wherein.demo.scene import SCALE, Shown, Truth, photograph, stage
 from wherein.detect import Detection, Detections, Detector
-from wherein.drawing.registrations import to_image
 from wherein.errors import require
+from wherein.images.eight_bit import to_image
 from wherein.report.page import page
 from wherein.template import Template
 

@@ -6,12 +6,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from wherein.drawing.legend import INK, PAPER, Font, with_legend
 from wherein.drawing.palette import Color, colors
+from wherein.images.eight_bit import to_image
 from wherein.images.load import Picture
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _outlined(
     scene: Picture, items: Sequence["Detection"], palette: dict[str, Color], zoom: int
 ) -> Image.Image:
     """The scene, enlarged, with the outlines; drawn at twice the size, so that lines are smooth."""
-    image = _to_image(scene)
+    image = to_image(scene.pixels)
     fine = 2 if zoom * max(image.size) < _LARGE else 1
     if zoom > 1:
         image = image.resize((image.width * zoom, image.height * zoom), Image.Resampling.BICUBIC)
@@ -90,12 +90,6 @@ def _around(
     left, top = np.maximum(np.floor(corners.min(0)) - _MARGIN, 0).astype(int).tolist()
     right, bottom = np.minimum(np.ceil(corners.max(0)) + _MARGIN, size).astype(int).tolist()
     return (left, top, right, bottom) if left < right and top < bottom else None
-
-
-def _to_image(scene: Picture) -> Image.Image:
-    levels = (scene.pixels.detach().cpu().clamp(0, 1) * 255).round().to(torch.uint8)
-    levels = levels.expand(3, -1, -1) if levels.shape[0] == 1 else levels
-    return Image.fromarray(np.ascontiguousarray(levels.movedim(0, -1).numpy()))
 
 
 def _outlines(

@@ -9,19 +9,14 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 from torch import Tensor
 
+from wherein.images.eight_bit import to_image
 from wherein.images.motif import Motif
-from wherein.images.outline import outline
+from wherein.images.polygons import outline
 from wherein.motion.field import lattice, transform
 from wherein.warp import warp
 
 FOUND, START, INK, PAPER = (0, 230, 118), (255, 171, 0), (33, 33, 33), (250, 250, 250)
 Matrix = NDArray[np.float64]
-
-
-def to_image(pixels: Float[Tensor, "3 H W"]) -> Image.Image:
-    """A picture as Pillow has them, 8 bits."""
-    levels = (pixels.clamp(0, 1) * 255).round().to(torch.uint8)
-    return Image.fromarray(levels.movedim(0, -1).contiguous().cpu().numpy())
 
 
 def homogeneous(matrix: Matrix) -> Float[Tensor, "3 3"]:
