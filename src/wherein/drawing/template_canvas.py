@@ -9,7 +9,7 @@ from PIL import Image, ImageChops, ImageDraw, ImageFilter
 
 from wherein.drawing.palette import Color
 from wherein.images.motif import Motif
-from wherein.making.measures import extent
+from wherein.making.measures import part_pixels
 from wherein.template import Template
 
 INK: Color = (20, 20, 20)
@@ -80,7 +80,7 @@ def _joint(pen: ImageDraw.ImageDraw, template: Template, name: str, color: Color
     """A dot, and the sector in which the part's middle turns."""
     part = template.parts[name]
     x, y = ((place + 0.5) * zoom for place in part.joint)
-    middle = extent(template, name).double().mean(0)
+    middle = part_pixels(template, name).double().mean(0)
     towards = float(middle[0]) - part.joint[0], float(middle[1]) - part.joint[1]
     reach = max(26.0 * _FINE, min(1.3 * zoom * math.hypot(*towards), 120.0 * _FINE))
     heading = math.atan2(towards[1], towards[0])

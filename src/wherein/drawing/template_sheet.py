@@ -7,7 +7,7 @@ from PIL import Image, ImageDraw, ImageFont
 from wherein.drawing.palette import Color, colors
 from wherein.drawing.template_canvas import INK, PAPER, cutout, on_squares, plate
 from wherein.drawing.text import legible
-from wherein.making.finding import Finding, Severity
+from wherein.making.checks import Finding, Severity
 from wherein.template import Template, Tree
 
 Font = ImageFont.ImageFont | ImageFont.FreeTypeFont
