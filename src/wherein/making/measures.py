@@ -14,7 +14,7 @@ _DIRECTIONS = 8
 """In which a motif is shifted, over half a circle: the other half gives the same numbers. A choice."""
 
 _MIN_OVERLAP = 0.25
-"""Share of a motif that two shifted copies must have in common to be compared. A choice: a few pixels agree by
+"""Share of a motif that two shifted copies must have in common to be compared. A choice: few pixels agree by
 chance."""
 
 
