@@ -27,7 +27,6 @@ ORDER = [
     "images.polygons",
     "motion",
     "warp",
-    "images.paint",
     "formulations",
     "theory",
     "solve",

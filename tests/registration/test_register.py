@@ -21,13 +21,12 @@ from wherein import ArgumentError, PictureError, Status
 from wherein.drawing.registrations import rectified
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
-from wherein.images.paint import paint
 from wherein.motion import Euclidean
 from wherein.pyramid.register_pyramid import reduce
 from wherein.registration.plan import MOST
 from wherein.template import Template
 from wherein.template.pose import placed
-from wherein.template.render import render
+from wherein.template.render import paint, render
 
 Array = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from wherein.demo.scene import photograph
 from wherein.images.eight_bit import to_levels
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
-from wherein.images.paint import paint
 from wherein.template import Template
+from wherein.template.render import paint
 
 BACKGROUND = "beach.jpg"
 """The photograph that a folder may have beside its template."""

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from wherein.detect.fast.piece_search import EUCLIDEAN
 from wherein.images.motif import Motif
-from wherein.images.paint import paint
 from wherein.pyramid.levels import Descended, MotifLevels, SceneLevels, descend
 from wherein.pyramid.register_pyramid import Poses
 from wherein.registration.plan import Stage
 from wherein.template import Template
 from wherein.template.pose import placed
+from wherein.template.render import paint
 from wherein.template.tree import Point
 
 ALIKE = 0.6

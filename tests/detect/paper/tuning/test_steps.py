@@ -17,10 +17,10 @@ from wherein.detect.paper.tuning.paper_model import NodeCalibration, PaperCalibr
 from wherein.detect.paper.tuning.prescribed import spike_width, spiky, turning, visual
 from wherein.detect.paper.tuning.rehearsal import Rehearsal, at_home
 from wherein.images.motif import Motif
-from wherein.images.paint import paint
 from wherein.template import Template
 from wherein.template.extract import joints_below
 from wherein.template.pose import placed, rotation
+from wherein.template.render import paint
 from wherein.theory import continuum_gradient
 
 
