@@ -145,21 +145,16 @@ def parse(record: Mapping[str, Any], path: AnyPath, image: str | None, object_id
     source = _source(file, path) if image is None else Path(image)
     picture = annotated_picture(source, path, file.imageWidth, file.imageHeight)
     shapes = _choose_object(file.shapes, object_id, path)
-    regions: dict[str, list[_Shape]] = {}
-    notes = []
-    for shape in shapes:
-        if shape.shape_type in _REGIONS:
-            regions.setdefault(shape.label, []).append(shape)
-        elif shape.shape_type != "point":
-            notes.append(f'ignored "{shape.label}": a {shape.shape_type} has no area')
-    if not regions:
-        raise TemplateError(f"{path} has no polygon, rectangle, circle or mask: outline at least one part")
-    joints = {label: _joint(pieces) for label, pieces in regions.items()}
-    notes += _add_points(joints, [shape for shape in shapes if shape.shape_type == "point"])
-    outlines = []
-    for label, joint in joints.items():
-        region = [_REGIONS[piece.shape_type](piece, picture) for piece in regions.get(label, ())]
-        outlines.append(outline_of_shapes(label, region, joint, picture))
+    pieces = _by_part(shapes, path)
+    joints = {part: _joint(own) for part, own in pieces.items()}
+    notes = [
+        *(f'ignored "{s.label}": a {s.shape_type} has no area' for s in shapes if s.shape_type not in _KNOWN),
+        *_add_points(joints, [shape for shape in shapes if shape.shape_type == "point"]),
+    ]
+    regions = {part: [_REGIONS[s.shape_type](s, picture) for s in own] for part, own in pieces.items()}
+    outlines = [
+        outline_of_shapes(part, regions.get(part, ()), joint, picture) for part, joint in joints.items()
+    ]
     return Annotation(picture, tuple(outlines), tuple(notes))
 
 
@@ -195,6 +190,17 @@ def _choose_object(shapes: Sequence[_Shape], object_id: str | None, path: AnyPat
         for shape in shapes
         if shape.object_id == chosen or (shape.shape_type == "point" and shape.object_id == _NO_GROUP)
     ]
+
+
+def _by_part(shapes: Sequence[_Shape], path: AnyPath) -> dict[str, list[_Shape]]:
+    """The shapes that have an area, by the part that they are labelled with."""
+    pieces: dict[str, list[_Shape]] = {}
+    for shape in shapes:
+        if shape.shape_type in _REGIONS:
+            pieces.setdefault(shape.label, []).append(shape)
+    if not pieces:
+        raise TemplateError(f"{path} has no polygon, rectangle, circle or mask: outline at least one part")
+    return pieces
 
 
 def _joint(pieces: Sequence[_Shape]) -> JointSpec:
@@ -261,3 +267,5 @@ def _two_points(shape: _Shape) -> list[tuple[float, float]]:
 
 _REGIONS = {"polygon": _polygon, "rectangle": _rectangle, "circle": _circle, "mask": _mask}
 """Types of shapes that have an area, and what makes a region of each."""
+
+_KNOWN = (*_REGIONS, "point")
