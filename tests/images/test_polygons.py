@@ -13,6 +13,7 @@ from wherein.images.polygons import area, box, clipped, coverage, filled, hull, 
 DIRECTIONS = np.arange(72) * (2 * np.pi / 72)
 
 
+@settings(deadline=None)  # on a busy machine the first call alone takes longer
 @given(arrays(np.bool_, st.tuples(st.integers(1, 9), st.integers(1, 9))).filter(np.any))
 def test_every_extreme_point_is_a_corner_and_no_corner_comes_twice(mask: np.ndarray) -> None:
     rows, columns = np.nonzero(mask)
@@ -80,6 +81,7 @@ def test_pixels_are_counted_by_their_centres() -> None:
     assert filled([SQUARE + 0.5, SQUARE + np.array((1.5, 0.5))], 37, 31).sum() == 55
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10_000))
 def test_areas_of_three_kinds_agree(seed: int) -> None:
     rng = np.random.default_rng(seed)
