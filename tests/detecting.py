@@ -13,7 +13,7 @@ from wherein.detect import Calibration, Detector
 from wherein.detect.calibration.basins import Basin
 from wherein.detect.calibration.reach import Limits
 from wherein.detect.fast.pieces import Pieces
-from wherein.drawing.registrations import to_image
+from wherein.images.eight_bit import to_image
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
 from wherein.template import Part, Template, Tree

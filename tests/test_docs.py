@@ -20,7 +20,7 @@ from detecting import made_up, photo
 from wherein.cli.main import app
 from wherein.demo import ROBOT
 from wherein.detect.calibration import measure
-from wherein.drawing.registrations import to_image
+from wherein.images.eight_bit import to_image
 from wherein.images.motif import Motif
 from wherein.template import Template
 from wherein.template.pose import matrices, placed

@@ -94,9 +94,9 @@ def test_nothing_is_overwritten_unless_it_may(folder: Path, arguments: tuple[str
     [
         (
             ["--export", "found.xyz"],
-            "has no known end: .json for coco, .csv for csv, or give --format labelme",
+            "unknown file extension. Use .json for coco, .csv for csv, or a folder with --format labelme",
         ),
-        (["--export", "found"], "has no known end"),
+        (["--export", "found"], "unknown file extension"),
         (["--export", "found.csv", "--format", "coco"], "must end in .json"),
         (["--export", "found.json", "--format", "csv"], "must end in .csv"),
         (["--export", "broken.png", "--format", "labelme"], "is a file; give a folder"),

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from detecting import noise, photo
 from wherein.cli.main import app
-from wherein.drawing.registrations import to_image
+from wherein.images.eight_bit import to_image
 from wherein.template import Template
 
 runner = CliRunner()
@@ -84,7 +84,7 @@ def test_alpha_or_everything(folder: Path) -> None:
 def test_what_makes_it_hard_to_find_is_said_at_once(folder: Path) -> None:
     result = template("new", folder / "wall.png", "--out", folder / "wall")
     assert result.exit_code == 0
-    assert "problem: wall: its levels vary by 0.000" in result.stdout
+    assert "problem: wall: its contrast is 0.000" in result.stdout
 
 
 def test_labelme(folder: Path) -> None:
@@ -168,9 +168,9 @@ def test_what_goes_wrong_with_a_picture(folder: Path, arguments: list[str], code
     ("contents", "code", "words"),
     [
         ("{", 3, "is not JSON"),
-        ('{"hello": 1}', 3, "is neither labelme's JSON"),
+        ('{"hello": 1}', 3, "has an unknown format: give an annotation file of coco"),
         ({"shapes": [shape("a", [[1, 1], [5, 5]])]}, 3, 'the part "a" has a polygon of 2 corners'),
-        ({"shapes": [shape("a", BODY, description="parent=a")]}, 3, "go round in a circle"),
+        ({"shapes": [shape("a", BODY, description="parent=a")]}, 3, "form a circle"),
         ({"shapes": [shape("a", BODY)], "imagePath": "gone.png"}, 3, "there is no such file"),
         ({"shapes": [shape("a", BODY)], "imagePath": "/etc/passwd"}, 3, "outside of its folder"),
         ({"shapes": [shape("a", BODY)], "imagePath": "broken.png"}, 3, "this is not a"),

@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from detecting import empty, scene, toy, write_picture, write_template
 from wherein.cli.main import app
-from wherein.drawing.registrations import to_image
+from wherein.images.eight_bit import to_image
 from wherein.video.reading import opened
 from wherein.video.writing import written
 

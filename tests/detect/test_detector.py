@@ -90,7 +90,9 @@ def test_half_outside(robot: Detector) -> None:
     item = match(robot, robot(scene.picture), instance)
     levels, finder = ScenePyramid(load_picture(scene.picture).pixels), robot.search.octaves.whole
     shares = [
-        visible_fraction(levels, finder.models[piece.name].pyramid, instance.parts[piece.fitted_leaf.name][None])
+        visible_fraction(
+            levels, finder.models[piece.name].pyramid, instance.parts[piece.fitted_leaf.name][None]
+        )
         for piece in finder.pieces.pieces
     ]
     most = np.sqrt(1 - (1 - MAX_ZNCC**2) ** np.mean(shares))
@@ -283,7 +285,10 @@ def test_a_narrow_rotation_is_not_found_far_outside_of_it() -> None:
             {"calibration": made_up(Template.rigid("x", Motif.whole(noise(9, 9))))},
             "measured for another template",
         ),
-        ({"calibration": made_up(walker()).model_copy(update={"chance": {}})}, "measured for another template"),
+        (
+            {"calibration": made_up(walker()).model_copy(update={"chance": {}})},
+            "measured for another template",
+        ),
         (
             {"rotation": 20.0},
             r"measured for rotation=180 and scale=\(1.0, 1.0\), but rotation=20 and scale=\(1.0, 1.0\) are requested",

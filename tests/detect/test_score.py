@@ -43,7 +43,9 @@ def test_a_piece_out_of_frame_adds_nothing(rho: float) -> None:
 
 def test_hypotheses_are_scored_one_by_one() -> None:
     fits = {"body": np.array((0.9, 0.1)), "arm": np.array((0.2, 0.3)), "leg": np.array((-1.0, 0.5))}
-    both = combined_score({k: information(v) for k, v in fits.items()}, {k: np.ones(2) for k in fits}, WEIGHTS)
+    both = combined_score(
+        {k: information(v) for k, v in fits.items()}, {k: np.ones(2) for k in fits}, WEIGHTS
+    )
     for k in range(2):
         assert both[k] == one({name: values[k] for name, values in fits.items()})
 

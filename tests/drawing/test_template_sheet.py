@@ -7,8 +7,7 @@ import torch
 from detecting import walker
 from wherein.demo import ROBOT
 from wherein.drawing.palette import colors
-from wherein.drawing.template_canvas import plate
-from wherein.drawing.template_sheet import sheet
+from wherein.drawing.template_sheet import draw_canvas, sheet
 from wherein.images.motif import Motif
 from wherein.making import Finding, Severity, findings
 from wherein.template import Template
@@ -22,15 +21,15 @@ def shows(image: np.ndarray, color: tuple[int, int, int]) -> int:
 def test_every_mask_is_outlined_in_its_colour() -> None:
     template = Template.load(ROBOT)
     palette = colors(template.parts.leaves)
-    drawn = np.asarray(plate(template, palette))
-    bare = np.asarray(plate(template, dict.fromkeys(palette, (0, 0, 0))))
+    drawn = np.asarray(draw_canvas(template, palette))
+    bare = np.asarray(draw_canvas(template, dict.fromkeys(palette, (0, 0, 0))))
     for name, color in palette.items():
         assert shows(drawn, color) > shows(bare, color) + 100, name
 
 
 def test_joints_are_drawn_where_they_are() -> None:
     template = walker()
-    image = plate(template, colors(template.parts.leaves))
+    image = draw_canvas(template, colors(template.parts.leaves))
     zoom = image.width / template.size[0]
     joints = {part.joint for part in template.parts.values() if part.moves}
     for name, part in template.parts.items():

@@ -1,7 +1,8 @@
-"""COCO's JSON to outlines: polygons, run lengths, images, objects; and what is wrong with a file."""
+"""COCO: annotations read (polygons, run lengths, images, objects, errors), and detections written."""
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from detecting import walker
+from walkers import HEIGHT, LEAVES, WIDTH, found, logo
 from wherein.errors import ArgumentError, PictureError, TemplateError
-from wherein.formats.rle import decoded
-from wherein.making import Outline, coco, cut
+from wherein.formats.annotation import read
+from wherein.formats.coco import Coco, coco, decode_run_lengths
+from wherein.making import Outline, cut
 
 W, H = 31, 37
 COMPRESSED = "01X68cJ2M4N0O2N2O0000000000000001N2N102L3Ni0J^O000000000M"
@@ -56,15 +60,15 @@ def written(folder: Path, *annotations: dict[str, Any], **more: Any) -> Path:
 
 
 def outlines(path: Path, **choice: Any) -> dict[str, Outline]:
-    return {outline.name: outline for outline in coco.read(path, **choice).outlines}
+    return {outline.name: outline for outline in read(path, **choice).outlines}
 
 
 @pytest.mark.parametrize("counts", [runs(drawn()), COMPRESSED])
 def test_run_lengths(tmp_path: Path, counts: list[int] | str) -> None:
-    np.testing.assert_array_equal(decoded(counts, W, H, "it"), drawn())
+    np.testing.assert_array_equal(decode_run_lengths(counts, W, H, "it"), drawn())
     path = written(tmp_path, annotation(7, 1, segmentation={"counts": counts, "size": [H, W]}))
-    read = coco.read(path)
-    made = cut(read.picture, read.outlines, "x")
+    got = read(path)
+    made = cut(got.picture, got.outlines, "x")
     assert made.size == (31, 30)
     np.testing.assert_array_equal(made.canvas.mask, drawn()[:30])
 
@@ -72,20 +76,20 @@ def test_run_lengths(tmp_path: Path, counts: list[int] | str) -> None:
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 2**32 - 1))
 def test_run_lengths_of_anything(width: int, height: int, seed: int) -> None:
     mask = (np.random.default_rng(seed).random((height, width)) < 0.5).astype(np.float32)
-    np.testing.assert_array_equal(decoded(runs(mask), width, height, "it"), mask)
+    np.testing.assert_array_equal(decode_run_lengths(runs(mask), width, height, "it"), mask)
 
 
 def test_polygons_are_as_coco_means_them(tmp_path: Path) -> None:
     """pycocotools fills (5, 4) to (15, 24) to the pixels 5 to 14 and 4 to 23."""
     two = annotation(8, 2, segmentation=[[1, 30, 4, 30, 4, 33, 1, 33], [20, 30, 24, 30, 24, 33, 20, 33]])
-    read = coco.read(written(tmp_path, annotation(7, 1), two))
-    made = cut(read.picture, read.outlines, "x")
+    got = read(written(tmp_path, annotation(7, 1), two))
+    made = cut(got.picture, got.outlines, "x")
     body, arm = made.parts["body"], made.parts["arm"]
     assert body.motif is not None and (body.motif.width, body.motif.height) == (10, 20)
     assert bool((body.motif.mask == 1).all()) and body.at == (4, 0)
     assert arm.motif is not None and float(arm.motif.mask.sum()) == 9 + 12
     assert not body.moves and not arm.moves
-    assert read.notes == ()
+    assert got.notes == ()
 
 
 def test_joints_by_attributes_or_in_place(tmp_path: Path) -> None:
@@ -107,12 +111,12 @@ def test_which_object(tmp_path: Path) -> None:
     with pytest.raises(
         ArgumentError, match='several parts "body" in this image: choose an object of 1, 1, second'
     ):
-        coco.read(path)
-    assert set(outlines(path, thing="1")) == {"body", "arm"}
-    assert set(outlines(path, thing="second")) == {"body"}
-    assert set(outlines(path, thing="8")) == {"arm"}
+        read(path)
+    assert set(outlines(path, object_id="1")) == {"body", "arm"}
+    assert set(outlines(path, object_id="second")) == {"body"}
+    assert set(outlines(path, object_id="8")) == {"arm"}
     with pytest.raises(ArgumentError, match="no object '12'"):
-        coco.read(path, thing="12")
+        read(path, object_id="12")
 
 
 def test_which_image(tmp_path: Path) -> None:
@@ -122,17 +126,17 @@ def test_which_image(tmp_path: Path) -> None:
     for k in (1, 2):
         shutil.copy(tmp_path / "a.png", tmp_path / "sub" / f"{k}.png")
     with pytest.raises(ArgumentError, match=r"2 images: choose an image of sub/1\.png, sub/2\.png"):
-        coco.read(path)
+        read(path)
     with pytest.raises(ArgumentError, match="no image '3'"):
-        coco.read(path, image="3")
+        read(path, image="3")
     for image in ("2", "sub/2.png", "2.png"):
         assert set(outlines(path, image=image)) == {"arm"}
 
 
 def test_a_box_where_there_is_no_outline(tmp_path: Path) -> None:
-    read = coco.read(written(tmp_path, annotation(7, 1, segmentation=[], bbox=[5, 4, 10, 20])))
-    assert read.notes == ('"body" has no outline but its box',)
-    assert cut(read.picture, read.outlines, "x").size == (10, 20)
+    got = read(written(tmp_path, annotation(7, 1, segmentation=[], bbox=[5, 4, 10, 20])))
+    assert got.notes == ('"body" has no segmentation: its bounding box is used',)
+    assert cut(got.picture, got.outlines, "x").size == (10, 20)
 
 
 def test_an_unnamed_category_goes_by_its_number(tmp_path: Path) -> None:
@@ -142,21 +146,25 @@ def test_an_unnamed_category_goes_by_its_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("broken", "kind", "words"),
     [
-        ({"segmentation": [[1, 2, 3]]}, TemplateError, 'the part "body" has a polygon with an odd number'),
+        ({"segmentation": [[1, 2, 3]]}, TemplateError, 'the part "body" has a polygon of an odd number'),
         ({"segmentation": [["x", 2]]}, TemplateError, '"annotations.0.segmentation'),
-        ({"segmentation": None}, TemplateError, 'the part "body" has neither a segmentation nor a box'),
+        (
+            {"segmentation": None},
+            TemplateError,
+            'the part "body" has neither a segmentation nor a bounding box',
+        ),
         (
             {"segmentation": {"counts": [3], "size": [H, W]}},
             TemplateError,
-            "sum up to 3 pixels, not to 31 × 37",
+            "run lengths for 3 pixels, not for 31 × 37",
         ),
         (
             {"segmentation": {"counts": [3], "size": [9, 9]}},
             TemplateError,
-            "run lengths of a picture of 9 × 9",
+            "run lengths for a picture of 9 × 9",
         ),
-        ({"segmentation": {"counts": "0\n", "size": [H, W]}}, TemplateError, r"run lengths with '\\n'"),
-        ({"segmentation": {"counts": "P", "size": [H, W]}}, TemplateError, "end in the middle of a number"),
+        ({"segmentation": {"counts": "0\n", "size": [H, W]}}, TemplateError, r"has '\\n' in its run lengths"),
+        ({"segmentation": {"counts": "P", "size": [H, W]}}, TemplateError, "end within a number"),
         ({"segmentation": {"counts": [-1, 1148], "size": [H, W]}}, TemplateError, "damaged"),
         ({"attributes": {"turn": "often"}}, TemplateError, 'the part "body" has turn=often'),
         ({"image_id": 2}, ArgumentError, "the image has no annotation"),
@@ -164,19 +172,111 @@ def test_an_unnamed_category_goes_by_its_number(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_in_words(tmp_path: Path, broken: dict[str, Any], kind: type, words: str) -> None:
     with pytest.raises(kind, match=words):
-        coco.read(written(tmp_path, annotation(7, 1) | broken))
+        read(written(tmp_path, annotation(7, 1) | broken))
 
 
 def test_pictures_that_are_not_there_or_elsewhere(tmp_path: Path) -> None:
     gone = written(tmp_path, annotation(7, 1), images=[{"id": 1, "file_name": "gone.png"}])
     with pytest.raises(PictureError, match="there is no such file"):
-        coco.read(gone)
-    assert set(outlines(gone, picture=tmp_path / "a.png")) == {"body"}
+        read(gone)
+    assert set(outlines(gone, image=str(tmp_path / "a.png"))) == {"body"}
     away = written(tmp_path, annotation(7, 1), images=[{"id": 1, "file_name": "../a.png"}])
     with pytest.raises(TemplateError, match="outside of its folder"):
-        coco.read(away)
+        read(away)
     other = written(
         tmp_path, annotation(7, 1), images=[{"id": 1, "file_name": "a.png", "width": 8, "height": 8}]
     )
     with pytest.raises(PictureError, match="a picture of 8 × 8, but the picture is 31 × 37"):
-        coco.read(other)
+        read(other)
+
+
+def test_coco_has_a_category_for_the_whole_and_one_for_each_part() -> None:
+    made = found("hand", at=((110.0, 80.0), (120.0, 90.0))).to_coco("a.png")
+    assert json.loads(json.dumps(made)) == made
+    assert made["images"] == [{"id": 1, "file_name": "a.png", "width": WIDTH, "height": HEIGHT}]
+    assert [(c["id"], c["name"], c["supercategory"]) for c in made["categories"]] == [
+        (k, name, "walker") for k, name in enumerate(("walker", *LEAVES), 1)
+    ]
+    told = made["annotations"]
+    assert [a["id"] for a in told] == list(range(1, 9))
+    assert [(a["instance"], a["category_id"]) for a in told] == [
+        (instance, category)
+        for instance in (1, 2)
+        for category in (1, 2, 3, 4)  # the hand was not found
+    ]
+    assert {(a["image_id"], a["iscrowd"]) for a in told} == {(1, 0)}
+    assert [a["score"] for a in told[:4]] == [0.97, 0.9, 0.9, 0.9]
+    assert [len(a["segmentation"]) for a in told[:4]] == [3, 1, 1, 1]
+
+
+def test_coco_counts_from_the_corners_of_pixels() -> None:
+    (one,) = logo().to_coco()["annotations"]
+    assert one["bbox"] == [30.5, 40.5, 19, 11]
+    assert one["area"] == 19 * 11
+    assert (min(one["segmentation"][0][::2]), max(one["segmentation"][0][1::2])) == (30.5, 51.5)
+
+
+def test_coco_of_one_part_tells_it_once() -> None:
+    made = logo().to_coco()
+    assert [c["name"] for c in made["categories"]] == ["logo"]
+    assert [a["score"] for a in made["annotations"]] == [0.85]
+
+
+def test_coco_tells_a_part_from_an_object_of_its_name() -> None:
+    made = Coco("cup", ("cup", "handle"))
+    assert [c["name"] for c in made.categories] == ["cup", "cup (part)", "handle"]
+
+
+def test_coco_keeps_to_the_frame() -> None:
+    made = found(at=((8.0, 160.0), (-400.0, 0.0))).to_coco()
+    assert {a["instance"] for a in made["annotations"]} == {1}  # the other is outside
+    for annotation in made["annotations"]:
+        for polygon in annotation["segmentation"]:
+            x, y = polygon[::2], polygon[1::2]
+            assert 0 <= min(x) <= max(x) <= WIDTH
+            assert 0 <= min(y) <= max(y) <= HEIGHT
+        left, top, width, height = annotation["bbox"]
+        assert 0 <= left < left + width <= WIDTH
+        assert 0 <= top < top + height <= HEIGHT
+
+
+def test_many_scenes_in_one_file_have_the_same_ids_whatever_is_found() -> None:
+    nothing = replace(found(), items=())
+    scenes = [("b.png", nothing), ("a.png", found()), ("c.png", found("leg"))]
+    made = coco(scenes, "walker", walker().parts.leaves)
+    assert [(i["id"], i["file_name"]) for i in made["images"]] == [(1, "b.png"), (2, "a.png"), (3, "c.png")]
+    assert [a["image_id"] for a in made["annotations"]] == [2] * 5 + [3] * 4
+    assert [a["id"] for a in made["annotations"]] == list(range(1, 10))
+    only = coco(scenes[:1], "walker", walker().parts.leaves)
+    assert only["categories"] == made["categories"]
+    assert only["annotations"] == []
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # pycocotools' own
+def test_coco_is_read_by_its_own_tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tools = pytest.importorskip("pycocotools.coco")
+    made = found(at=((110.0, 80.0), (20.0, 150.0))).to_coco("a.png")
+    (tmp_path / "coco.json").write_text(json.dumps(made))
+    read = tools.COCO(str(tmp_path / "coco.json"))
+    assert read.getCatIds(catNms=["leg"]) == [3]
+    assert len(read.getAnnIds(imgIds=[1], catIds=[1])) == 2
+    for annotation in read.loadAnns(read.getAnnIds()):
+        mask = read.annToMask(annotation)
+        assert mask.shape == (HEIGHT, WIDTH)
+        rim = 2.0 * np.sqrt(mask.sum())  # pixels on the outline count or not
+        assert mask.sum() == pytest.approx(annotation["area"], abs=rim)
+        ys, xs = np.nonzero(mask)
+        left, top, width, height = annotation["bbox"]
+        box = (left, top, left + width, top + height)
+        np.testing.assert_allclose((xs.min(), ys.min(), xs.max() + 1, ys.max() + 1), box, atol=2)
+    scored = read.loadRes(
+        [{k: a[k] for k in ("image_id", "category_id", "bbox", "score")} for a in read.anns.values()]
+    )
+    assert len(scored.anns) == 10
+    capsys.readouterr()  # they print
+
+
+def test_overlapping_parts_are_counted_once() -> None:
+    whole, *parts = found().to_coco()["annotations"]
+    total = sum(part["area"] for part in parts)
+    assert max(part["area"] for part in parts) < whole["area"] < total

@@ -1,8 +1,9 @@
-"""labelme's JSON to outlines: shapes, joints, words, objects; and what is wrong with a file."""
+"""labelme: annotations read (shapes, joints, settings, objects, errors), and detections written."""
 
 import base64
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import pytest
 import torch
 from PIL import Image
 
+from walkers import HEIGHT, WIDTH, found, logo
 from wherein.errors import ArgumentError, PictureError, TemplateError
-from wherein.making import Annotated, Outline, cut, labelme
+from wherein.formats.annotation import Annotation, read
+from wherein.making import Outline, cut
 
 W, H = 83, 61
 BODY = [[10, 10], [50, 10], [50, 40], [10, 40]]
@@ -42,28 +45,28 @@ def written(folder: Path, *shapes: dict[str, Any], **more: Any) -> Path:
     return path
 
 
-def outlines(read: Annotated) -> dict[str, Outline]:
-    return {outline.name: outline for outline in read.outlines}
+def outlines(got: Annotation) -> dict[str, Outline]:
+    return {outline.name: outline for outline in got.outlines}
 
 
 def test_polygons_are_parts_and_points_their_joints(tmp_path: Path) -> None:
     path = written(
         tmp_path, shape("body", BODY), shape("arm", ARM), shape("arm.pivot", [[48.5, 25]], "point")
     )
-    read = labelme.read(path)
-    assert torch.equal(read.picture.pixels, torch.from_numpy(pixels()).movedim(-1, 0) / 255)
-    body, arm = outlines(read)["body"], outlines(read)["arm"]
+    got = read(path)
+    assert torch.equal(got.picture.pixels, torch.from_numpy(pixels()).movedim(-1, 0) / 255)
+    body, arm = outlines(got)["body"], outlines(got)["arm"]
     assert body.fixed and not arm.fixed and arm.turn == 30 and arm.pivot == (48, 24.5)
     # A corner of labelme's at (10, 10) is the upper left corner of the pixel (10, 10).
     assert np.array_equal(np.asarray(body.polygon), np.array(BODY) - 0.5)
-    assert cut(read.picture, read.outlines, "x").parts["body"].motif.mask[:, :35].sum() == 30 * 35  # type: ignore[union-attr]
-    assert read.notes == ()
+    assert cut(got.picture, got.outlines, "x").parts["body"].motif.mask[:, :35].sum() == 30 * 35  # type: ignore[union-attr]
+    assert got.notes == ()
 
 
 @pytest.mark.parametrize("label", ["arm.pivot", "arm_pivot", "arm pivot", "arm:joint", "arm/Joint", "arm"])
 def test_a_joint_by_any_name(tmp_path: Path, label: str) -> None:
     path = written(tmp_path, shape("arm", ARM), shape(label, [[48.5, 25]], "point"))
-    assert outlines(labelme.read(path))["arm"].pivot == (48, 24.5)
+    assert outlines(read(path))["arm"].pivot == (48, 24.5)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +92,7 @@ def test_a_joint_by_any_name(tmp_path: Path, label: str) -> None:
 def test_words_in_flags_and_description(
     tmp_path: Path, more: dict[str, Any], turn: float, static: bool, parent: str | None, pivot: object
 ) -> None:
-    arm = outlines(labelme.read(written(tmp_path, shape("body", BODY), shape("arm", ARM, **more))))["arm"]
+    arm = outlines(read(written(tmp_path, shape("body", BODY), shape("arm", ARM, **more))))["arm"]
     assert (arm.turn, arm.fixed, arm.parent, arm.pivot) == (turn, static, parent, pivot)
 
 
@@ -100,10 +103,10 @@ def test_groups_without_a_shape(tmp_path: Path) -> None:
         shape("right", ARM, description="parent=eyes"),
         shape("eyes.pivot", [[40, 30]], "point", description="turn=10 parent=head"),
     )
-    read = outlines(labelme.read(path))
-    assert set(read) == {"left", "right", "eyes", "head"}
-    assert read["eyes"].group and read["eyes"].turn == 10 and read["eyes"].parent == "head"
-    assert read["head"].group and read["head"].parent is None
+    got = outlines(read(path))
+    assert set(got) == {"left", "right", "eyes", "head"}
+    assert got["eyes"].group and got["eyes"].turn == 10 and got["eyes"].parent == "head"
+    assert got["head"].group and got["head"].parent is None
 
 
 def test_rectangles_circles_and_several_shapes_of_a_part(tmp_path: Path) -> None:
@@ -114,8 +117,8 @@ def test_rectangles_circles_and_several_shapes_of_a_part(tmp_path: Path) -> None
         shape("two", [[1, 1], [5, 5]], "rectangle"),
         shape("two", [[1, 50], [5, 55]], "rectangle"),
     )
-    read = labelme.read(path)
-    made = cut(read.picture, read.outlines, "x")
+    got = read(path)
+    made = cut(got.picture, got.outlines, "x")
     areas = {name: float(made.parts[name].motif.mask.sum()) for name in made.parts.leaves}  # type: ignore[union-attr]
     assert areas["box"] == 20 * 15
     assert areas["disc"] == pytest.approx(np.pi * 100, rel=0.01)
@@ -127,8 +130,8 @@ def test_rectangles_circles_and_several_shapes_of_a_part(tmp_path: Path) -> None
 def test_masks(tmp_path: Path, at: tuple[int, int], inside: tuple[int, int]) -> None:
     mask = np.full((9, 9), 255, np.uint8) if at != (20, 15) else np.full((12, 9), 255, np.uint8)
     corner = [at[0] + mask.shape[1] - 1, at[1] + mask.shape[0] - 1]
-    read = labelme.read(written(tmp_path, shape("blob", [list(at), corner], "mask", mask=png(mask))))
-    made = cut(read.picture, read.outlines, "blob")
+    got = read(written(tmp_path, shape("blob", [list(at), corner], "mask", mask=png(mask))))
+    made = cut(got.picture, got.outlines, "blob")
     assert made.size == inside
 
 
@@ -140,19 +143,19 @@ def test_the_group_tells_the_object(tmp_path: Path) -> None:
         shape("body", ARM, group_id=2),
         shape("arm.pivot", [[48.5, 25]], "point"),
     )
-    with pytest.raises(ArgumentError, match="several objects, the groups 1, 2: choose an object"):
-        labelme.read(path)
+    with pytest.raises(ArgumentError, match=r"several objects \(groups 1, 2\): choose an object"):
+        read(path)
     with pytest.raises(ArgumentError, match="no object '3': its groups are 1, 2"):
-        labelme.read(path, thing="3")
-    assert outlines(labelme.read(path, thing="1"))["arm"].pivot == (48, 24.5)
-    alone = labelme.read(path, thing="2")
+        read(path, object_id="3")
+    assert outlines(read(path, object_id="1"))["arm"].pivot == (48, 24.5)
+    alone = read(path, object_id="2")
     assert list(outlines(alone)) == ["body"]
-    assert alone.notes == ('left out the point "arm": no part is called so',)
+    assert alone.notes == ('ignored the point "arm": there is no part "arm"',)
 
 
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     path = written(tmp_path, shape("body", BODY), shape("edge", [[1, 1], [9, 9]], "linestrip"))
-    assert labelme.read(path).notes == ('left out "edge": a linestrip has no inside',)
+    assert read(path).notes == ('ignored "edge": a linestrip has no area',)
 
 
 def test_the_picture_beside_below_or_given(tmp_path: Path) -> None:
@@ -161,9 +164,9 @@ def test_the_picture_beside_below_or_given(tmp_path: Path) -> None:
     shown = torch.from_numpy(pixels()).movedim(-1, 0) / 255
     for name in ("below/photo.png", "below\\photo.png"):
         path = written(tmp_path, shape("body", BODY), imageData=None, imagePath=name)
-        assert torch.equal(labelme.read(path).picture.pixels, shown)
+        assert torch.equal(read(path).picture.pixels, shown)
     path = written(tmp_path, shape("body", BODY), imageData=None, imagePath="../elsewhere/photo.png")
-    assert torch.equal(labelme.read(path, tmp_path / "below" / "photo.png").picture.pixels, shown)
+    assert torch.equal(read(path, str(tmp_path / "below" / "photo.png")).picture.pixels, shown)
 
 
 @pytest.mark.parametrize(
@@ -174,8 +177,8 @@ def test_no_picture_outside_of_the_folder(tmp_path: Path, name: str) -> None:
     folder.mkdir()
     Image.fromarray(pixels()).save(tmp_path / "photo.png")
     path = written(folder, shape("body", BODY), imageData=None, imagePath=name)
-    with pytest.raises(TemplateError, match="outside of its folder: give that picture itself"):
-        labelme.read(path)
+    with pytest.raises(TemplateError, match="outside of its folder: give the picture itself"):
+        read(path)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +193,7 @@ def test_no_picture_outside_of_the_folder(tmp_path: Path, name: str) -> None:
             "imageData: this is not a PNG",
         ),
         ({"imageWidth": 100}, PictureError, "a picture of 100 × 61, but the picture is 83 × 61"),
-        ({"imageWidth": H, "imageHeight": W}, PictureError, "turned by its EXIF orientation"),
+        ({"imageWidth": H, "imageHeight": W}, PictureError, "rotated by its EXIF orientation"),
         ({"shapes": {}}, TemplateError, '"shapes": Input should be a valid list'),
         ({"shapes": []}, TemplateError, "no polygon, rectangle, circle or mask"),
         ({"shapes": [{"label": "a"}]}, TemplateError, '"shapes.0.points": Field required'),
@@ -205,7 +208,7 @@ def test_no_picture_outside_of_the_folder(tmp_path: Path, name: str) -> None:
         (
             {"shapes": [shape("a", BODY), shape("a", [], "point")]},
             TemplateError,
-            'the point "a" has 0 places',
+            'the point "a" has 0 positions',
         ),
         ({"shapes": [shape("a", BODY, description="turn=far")]}, TemplateError, 'the shape "a" has turn=far'),
         ({"shapes": [shape("a", BODY, description="pivot=3")]}, TemplateError, "pivot=3: give x and y"),
@@ -214,7 +217,7 @@ def test_no_picture_outside_of_the_folder(tmp_path: Path, name: str) -> None:
 def test_what_is_wrong_in_words(tmp_path: Path, more: dict[str, Any], kind: type, words: str) -> None:
     path = written(tmp_path, shape("body", BODY), **more)
     with pytest.raises(kind, match=words):
-        labelme.read(path)
+        read(path)
 
 
 @pytest.mark.parametrize(
@@ -223,18 +226,44 @@ def test_what_is_wrong_in_words(tmp_path: Path, more: dict[str, Any], kind: type
         (b"{", "is not JSON"),
         (b"", "is not JSON"),
         (b"\xff\xfe", "is not JSON"),
-        (b"[1]", "holds a list: an annotation is an object"),
+        (b"[1]", "contains a list: an annotation file is a JSON object"),
         (b"[" * 200_000, "is not JSON"),
     ],
 )
 def test_broken_files(tmp_path: Path, contents: bytes, words: str) -> None:
     (tmp_path / "a.json").write_bytes(contents)
     with pytest.raises(TemplateError, match=words):
-        labelme.read(tmp_path / "a.json")
+        read(tmp_path / "a.json")
 
 
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(TemplateError, match="cannot be read: No such file"):
-        labelme.read(tmp_path / "a.json")
+        read(tmp_path / "a.json")
     with pytest.raises(TemplateError, match="cannot be read: Is a directory"):
-        labelme.read(tmp_path)
+        read(tmp_path)
+
+
+def test_labelme_has_a_polygon_a_part_and_a_group_an_object() -> None:
+    made = found("upper", at=((110.0, 80.0), (120.0, 90.0))).to_labelme("photographs/a.png")
+    assert json.loads(json.dumps(made)) == made
+    assert list(made) == [
+        *("version", "flags", "shapes", "imagePath", "imageData", "imageHeight", "imageWidth"),
+    ]
+    assert (made["imagePath"], made["imageData"], made["imageHeight"], made["imageWidth"]) == (
+        *("photographs/a.png", None, HEIGHT, WIDTH),
+    )
+    assert [(s["label"], s["group_id"]) for s in made["shapes"]] == [
+        (name, group) for group in (1, 2) for name in ("trunk", "leg", "hand")
+    ]
+    for shape in made["shapes"]:
+        assert shape["shape_type"] == "polygon"
+        assert shape["flags"] == {}
+        assert np.shape(shape["points"])[1] == 2
+    corners = found()[0].parts["trunk"].polygon + 0.5
+    np.testing.assert_allclose(made["shapes"][0]["points"], corners, atol=0.006)
+
+
+def test_labelme_of_one_part_and_of_nothing() -> None:
+    (shape,) = logo().to_labelme()["shapes"]
+    assert (shape["label"], shape["group_id"]) == ("logo", 1)
+    assert replace(logo(), items=()).to_labelme()["shapes"] == []

@@ -24,3 +24,8 @@ def test_inset_leaves_soft_values_alone() -> None:
     assert torch.equal(inset[0], mask[0])
     assert torch.equal(inset[2:8, 1:8], mask[2:8, 1:8])
     assert (inset[1] == 0.5).all()
+
+
+def test_the_centre_is_between_the_first_pixel_and_the_last() -> None:
+    assert Motif.whole(torch.rand(3, 5, 8)).centre == (3.5, 2.0)
+    assert Motif.whole(torch.rand(3, 1, 1)).centre == (0.0, 0.0)

@@ -1,12 +1,47 @@
-"""Areas, boxes, what lies in the frame and which pixels are inside."""
+"""Polygons: hulls of motifs, areas, boxes, clipping, and which pixels are inside."""
 
 import numpy as np
 import pytest
-from hypothesis import given
+import torch
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
-from wherein.images.outline import hull
-from wherein.images.polygons import area, box, clipped, filled
+from wherein.images.motif import Motif
+from wherein.images.polygons import area, box, clipped, coverage, filled, hull, outline
+
+DIRECTIONS = np.arange(72) * (2 * np.pi / 72)
+
+
+@settings(deadline=None)  # on a busy machine the first call alone takes longer
+@given(arrays(np.bool_, st.tuples(st.integers(1, 9), st.integers(1, 9))).filter(np.any))
+def test_every_extreme_point_is_a_corner_and_no_corner_comes_twice(mask: np.ndarray) -> None:
+    rows, columns = np.nonzero(mask)
+    points = np.stack((columns, rows), 1).astype(np.float64)
+    corners = hull(points)
+    assert len(np.unique(corners, axis=0)) == len(corners)
+    for angle in DIRECTIONS:
+        way = np.array((np.cos(angle), np.sin(angle)))
+        assert (corners @ way).max() >= (points @ way).max() - 1e-9
+
+
+def test_the_corners_of_a_box_go_round_once() -> None:
+    motif = Motif.whole(torch.rand(3, 7, 11))
+    corners = outline(motif)
+    assert {tuple(corner) for corner in corners.tolist()} == {(0, 0), (10, 0), (10, 6), (0, 6)}
+    edges = np.roll(corners, -1, axis=0) - corners
+    turns = edges[:, 0] * np.roll(edges, -1, axis=0)[:, 1] - edges[:, 1] * np.roll(edges, -1, axis=0)[:, 0]
+    assert (turns > 0).all()
+
+
+def test_a_pixel_and_the_mask() -> None:
+    mask = torch.zeros(5, 6)
+    mask[2, 3] = 1
+    mask[0, 0] = 0.4
+    assert outline(Motif(torch.rand(3, 5, 6), mask)).tolist() == [[3, 2]]
+    mask[2, 5] = 1
+    assert outline(Motif(torch.rand(3, 5, 6), mask)).tolist() == [[3, 2], [5, 2]]
+
 
 SQUARE = np.array([[2.0, 3.0], [12.0, 3.0], [12.0, 8.0], [2.0, 8.0]])
 ARROW = np.array([[0.0, 0.0], [8.0, 4.0], [0.0, 8.0], [4.0, 4.0]])  # not convex
@@ -30,6 +65,13 @@ def test_what_is_inside_is_not_touched_and_what_is_outside_is_gone() -> None:
     assert area(clipped(SQUARE * 100 - 500, 37, 31)) == 37 * 31
 
 
+def test_a_diagonal_through_pixel_centres_owns_them_on_its_left_side_only() -> None:
+    """Ties are exact, whatever the length: (k / n) · n is not always k."""
+    for n in range(1, 60):
+        mask = filled([np.array([(0.0, 0.0), (0.0, n), (n, n)])], n + 1, n + 1)
+        np.testing.assert_array_equal(mask[:n], np.tri(n, n + 1, -1, dtype=bool))
+
+
 def test_pixels_are_counted_by_their_centres() -> None:
     mask = filled([SQUARE + 0.5], 37, 31)
     assert mask.shape == (31, 37)
@@ -39,6 +81,7 @@ def test_pixels_are_counted_by_their_centres() -> None:
     assert filled([SQUARE + 0.5, SQUARE + np.array((1.5, 0.5))], 37, 31).sum() == 55
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10_000))
 def test_areas_of_three_kinds_agree(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -55,3 +98,64 @@ def test_areas_of_three_kinds_agree(seed: int) -> None:
     assert area(inside) == pytest.approx(share * 61 * 47, abs=45)
     rim = np.linalg.norm(after - inside, axis=1).sum()
     assert filled([inside], 61, 47).sum() == pytest.approx(area(inside), abs=rim)
+
+
+PLACES = st.floats(-6, 40, allow_nan=False).map(lambda x: round(x, 3))
+POLYGONS = st.lists(st.tuples(PLACES, PLACES), min_size=3, max_size=9).map(np.array)
+
+
+def sampled(polygon: np.ndarray, width: int, height: int, samples: int = 12) -> np.ndarray:
+    """By asking many points of each pixel, one by one, how often a ray to the right crosses an edge."""
+    offsets = (np.arange(samples) + 0.5) / samples - 0.5
+    x = (np.arange(width)[:, None] + offsets).ravel()
+    y = (np.arange(height)[:, None] + offsets).ravel()
+    x, y = np.meshgrid(x, y)
+    inside = np.zeros(x.shape, dtype=bool)
+    for (x0, y0), (x1, y1) in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
+        if y0 != y1:
+            inside ^= ((y0 <= y) != (y1 <= y)) & (x < x0 + (y - y0) / (y1 - y0) * (x1 - x0))
+    return inside.reshape(height, samples, width, samples).mean((1, 3))
+
+
+@settings(max_examples=40, deadline=None)
+@given(POLYGONS)
+def test_the_share_of_each_pixel(polygon: np.ndarray) -> None:
+    mask = coverage(polygon, 31, 37)
+    assert mask.shape == (37, 31) and mask.dtype == np.float32
+    assert mask.min() >= 0 and mask.max() <= 1
+    expected = sampled(polygon, 31, 37)
+    assert np.abs(mask - expected).max() < 0.35  # a sliver of a pixel may fall between two lines
+    assert np.abs(mask - expected).mean() < 0.01
+
+
+@settings(max_examples=25, deadline=None)
+@given(POLYGONS, st.integers(-9, 9), st.integers(-9, 9))
+def test_whole_pixels_shift_the_mask(polygon: np.ndarray, dx: int, dy: int) -> None:
+    whole = coverage(polygon + 20, 90, 90)
+    moved = coverage(polygon + 20 + (dx, dy), 90, 90)
+    np.testing.assert_allclose(moved[10 + dy : 80 + dy, 10 + dx : 80 + dx], whole[10:80, 10:80], atol=1e-5)
+
+
+def test_a_box_of_pixels_is_exact() -> None:
+    box = np.array([(1.5, 2.5), (6.5, 2.5), (6.5, 5.5), (1.5, 5.5)])
+    expected = np.zeros((9, 11), dtype=np.float32)
+    expected[3:6, 2:7] = 1
+    np.testing.assert_array_equal(coverage(box, 11, 9), expected)
+    np.testing.assert_array_equal(coverage(box[::-1], 11, 9), expected)  # whichever way round
+
+
+def test_what_is_wound_around_twice_is_outside() -> None:
+    turns = np.arange(5) * 4 * np.pi / 5
+    star = 20 + 18 * np.stack((np.sin(turns), -np.cos(turns)), 1)
+    mask = coverage(star, 41, 41)
+    assert mask[20, 20] == 0  # the pentagon in its middle
+    assert mask[7, 20] == 1  # a point of it
+
+
+@pytest.mark.parametrize("shift", [(-100, 0), (0, 100), (300, 300)])
+def test_outside_there_is_nothing(shift: tuple[int, int]) -> None:
+    assert not coverage(np.array([(0.0, 0), (9, 0), (9, 9)]) + shift, 31, 37).any()
+
+
+def test_no_height_is_nothing() -> None:
+    assert not coverage(np.array([(0.0, 4), (9, 4), (20, 4)]), 31, 37).any()

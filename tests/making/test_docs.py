@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from detecting import noise
-from wherein.drawing.registrations import to_image
+from wherein.images.eight_bit import to_image
 from wherein.making import checks
 from wherein.template import Template
 
@@ -30,14 +30,14 @@ def test_limits_are_those_of_the_code() -> None:
     rows = dict(re.findall(r"^\| ([a-z ]+?) \| [^|]+ \| ([^|]+) \|$", PAGE, re.MULTILINE))
     numbers = {kind: [float(n) for n in re.findall(r"\d+(?:\.\d+)?", told)] for kind, told in rows.items()}
     assert {kind: told for kind, told in numbers.items() if told} == {
-        "too small": [checks._WHOLE[1], checks._WHOLE[0], checks._LIMB[1], checks._LIMB[0]],
-        "thin": [checks._THIN],
+        "too small": [*reversed(checks._OBJECT_PIXELS), *reversed(checks._LIMB_PIXELS)],
+        "thin": [checks._MIN_THICKNESS],
         "no texture": [checks._FAINT, checks._FLAT],
-        "slides": [checks._SLIDES],
+        "slides": [checks._MAX_SHIFT_ZNCC],
         "symmetric": [checks._AMBIGUOUS, checks._SAME],
         "alike": [checks.ALIKE],
         "hidden": [checks.LEAST_VISIBLE, checks._GONE],
-        "joint": [checks._FAR],
+        "joint": [checks._NEAR_SHARE],
         "minor": [checks._MINOR],
         "large": [max(checks.SIZE)],
         "no body": [1],

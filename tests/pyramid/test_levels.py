@@ -6,11 +6,11 @@ import torch
 
 from detecting import noise, photo
 from wherein.images.motif import Motif
-from wherein.images.paint import paint
 from wherein.motion import motion_named
 from wherein.pyramid.descent import Stage, descend
 from wherein.pyramid.levels import MotifPyramid, ScenePyramid, visible_fraction
 from wherein.template.pose import placed
+from wherein.template.render import paint
 
 EUCLIDEAN, SIMILARITY = motion_named("euclidean"), motion_named("similarity")
 MIDDLE = (24.5, 19.5)

@@ -18,16 +18,15 @@ from benchmarks import photographs, scenes
 from benchmarks.geometry import Spline, apply, centred, corners, homogeneous, pixels, rotation, shift
 from detecting import photo
 from wherein import ArgumentError, PictureError, Status
-from wherein.drawing.registrations import brought_back
+from wherein.drawing.registrations import rectified
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
-from wherein.images.paint import paint
 from wherein.motion import Euclidean
 from wherein.pyramid.descent import MAX_PIXELS
 from wherein.pyramid.levels import reduce
 from wherein.template import Template
 from wherein.template.pose import placed
-from wherein.template.render import render
+from wherein.template.render import paint, render
 
 Array = NDArray[np.float64]
 
@@ -301,7 +300,7 @@ def test_a_start_at_the_truth_is_kept() -> None:
     scene = load_picture(np.asarray(data.coffee())).pixels
     turn = 0.5 * np.array([[np.cos(0.35), -np.sin(0.35)], [np.sin(0.35), np.cos(0.35)]])
     truth = np.hstack((turn, (np.array([306, 195]) - turn @ (69.5, 59.5))[:, None]))
-    motif = brought_back(scene, Motif.whole(torch.zeros(3, 120, 140)), truth)
+    motif = rectified(scene, Motif.whole(torch.zeros(3, 120, 140)), truth)
     found = wherein.register(scene, motif.clamp(0, 1), "similarity", start=truth)
     assert np.abs((found.matrix - truth) @ (140, 120, 1)).max() < 0.1
 

@@ -16,7 +16,11 @@ from wherein.report.parts import PageParts
 from wherein.template import Template
 
 WAY = FitTrace(
-    (TraceStage(4, False, (0.5, 0.8, 0.9)), TraceStage(2, False, (0.95,)), TraceStage(1, False, (0.98, 0.985))),
+    (
+        TraceStage(4, False, (0.5, 0.8, 0.9)),
+        TraceStage(2, False, (0.95,)),
+        TraceStage(1, False, (0.98, 0.985)),
+    ),
     FinalPose.PLAIN,
     scale=2,
     zncc=0.975,
@@ -66,8 +70,14 @@ def test_what_cannot_be_drawn_is_drawn_at_the_edge(item: Detection) -> None:
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"kept": FinalPose.ROBUST, "legs": (*WAY.stages, TraceStage(1, True, (0.9, 0.88)))}, "count less in the end"),
-        ({"kept": FinalPose.HINGED, "legs": (*WAY.stages, TraceStage(1, True, (0.9, 0.88)))}, "about its joint exactly"),
+        (
+            {"kept": FinalPose.ROBUST, "legs": (*WAY.stages, TraceStage(1, True, (0.9, 0.88)))},
+            "count less in the end",
+        ),
+        (
+            {"kept": FinalPose.HINGED, "legs": (*WAY.stages, TraceStage(1, True, (0.9, 0.88)))},
+            "about its joint exactly",
+        ),
         ({"kept": FinalPose.BEFORE}, "full size was no better"),
         ({"led": False}, "the other parts led to it"),
         ({"zncc": 0.6}, "what is not covered of it tells as much as"),

@@ -116,7 +116,7 @@ def changed(message: Record, **part: object) -> Record:
             400,
             '"arm" lies outside of the 161 × 120 picture',
         ),
-        ({"parent": "leg"}, 400, '"arm" hangs on "leg", which does not exist'),
+        ({"parent": "leg"}, 400, 'the parent of the part "arm" is "leg", which does not exist'),
         ({"name": "body"}, 400, 'two outlines are called "body"'),
         ({"turn": 200}, 422, "parts.1.turn"),
         ({"points": [[0, "a"], [1, 1], [2, 2]]}, 422, "parts.1.points.0.1"),

@@ -8,7 +8,7 @@ from detecting import group, leaf, noise, template, walker
 from wherein.demo import ROBOT
 from wherein.errors import TemplateError
 from wherein.images.load import Picture
-from wherein.images.raster import coverage
+from wherein.images.polygons import coverage
 from wherein.studio.compiling import Sheet, compiled
 from wherein.studio.draft import Draft
 from wherein.studio.opening import opened, sheet_of

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from detecting import made_up, off, photo, walker
 from wherein.detect import Detector
-from wherein.drawing.registrations import to_image
 from wherein.errors import PictureError
+from wherein.images.eight_bit import to_image
 from wherein.template import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render

@@ -2,9 +2,12 @@
 
 import math
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
+
+from wherein.formats.table import BY_EXTENSION, FORMATS
 
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress and no messages: results and errors only.")
@@ -48,13 +51,20 @@ Threshold = Annotated[
 MaxInstances = Annotated[int | None, typer.Option(callback=_count, help="The most to tell of a scene.")]
 
 
-class Format(StrEnum):
-    """Formats of others in which `wherein detect` can write what it found."""
+if TYPE_CHECKING:
+    FormatName: TypeAlias = str
+else:  # typer takes the choices of an option from an Enum, and mypy cannot follow one made from a table
+    FormatName = StrEnum("FormatName", {name.upper(): name for name in FORMATS})
 
-    COCO = "coco"
-    CSV = "csv"
-    LABELME = "labelme"
+_FOLDER_FORMATS = ", ".join(entry.name for entry in FORMATS.values() if entry.file_per_scene)
 
-
-SUFFIXES = {Format.COCO: ".json", Format.CSV: ".csv"}
-"""Of the formats that are one file; labelme's is a folder with a file a scene."""
+Export = Annotated[
+    Path | None,
+    typer.Option(
+        help=f"Export the detections to this {' or '.join(BY_EXTENSION)} file, or folder ({_FOLDER_FORMATS})."
+    ),
+]
+ExportFormat = Annotated[
+    FormatName | None,
+    typer.Option("--format", help="Format of the export. By default its file extension decides."),
+]

@@ -11,9 +11,9 @@ from wherein.cli.work import save
 from wherein.drawing.registrations import draw_registration
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
-from wherein.images.paint import paint
 from wherein.motion.field import lattice
 from wherein.motion.models import rotation
+from wherein.template.render import paint
 
 
 def registered_cat(target: Path, seed: int) -> str:

@@ -13,8 +13,8 @@ from wherein.demo.errors import missed, nearest
 from wherein.demo.scene import SCALE, Shown, Truth, photograph, stage
 from wherein.detect.detector import Detector
 from wherein.detect.result import Detection, Detections
-from wherein.drawing.registrations import to_image
 from wherein.errors import require
+from wherein.images.eight_bit import to_image
 from wherein.report.page import page
 from wherein.template.bundle import Template
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wherein.cli.options import SUFFIXES, Format
 from wherein.cli.places import check_file, check_folder
 from wherein.cli.scenes import Given
 from wherein.errors import ArgumentError, require
+from wherein.formats.table import BY_EXTENSION, FORMATS, Format
 
 PAGES = (".html", ".htm")
 
@@ -21,8 +21,8 @@ class Outputs:
         report: the file of the page about all scenes.
         maps: whether the page has occurrence maps.
         overwrite: whether files that exist are replaced.
-        export: the file, or labelme's folder, for another program.
-        kind: the format of that; by the end of the file's name where it is left out.
+        export: the file, or the folder, of the export.
+        format_name: of the export; by default its file extension decides.
     """
 
     draw: Path | None = None
@@ -30,7 +30,7 @@ class Outputs:
     maps: bool = False
     overwrite: bool = False
     export: Path | None = None
-    kind: Format | None = None
+    format_name: str | None = None
 
     def check(self) -> None:
         """Before any work.
@@ -41,27 +41,39 @@ class Outputs:
         require(
             self.report is not None or not self.maps, "--maps go into the page: give --report FILE.html too"
         )
-        require(self.export is not None or self.kind is None, "--format is of the export: give --export too")
+        require(
+            self.export is not None or self.format_name is None, "--format needs an export: give --export too"
+        )
         if self.report is not None:
             self._check_file("--report", self.report, PAGES)
-        if self.export is not None and self.format in SUFFIXES:
-            self._check_file("--export", self.export, (SUFFIXES[self.format],))
-        folders = {"--draw": self.draw, "--export": self.export if self.format is Format.LABELME else None}
-        for option, folder in folders.items():
+        if self.export is not None and self.format is not None and not self.format.file_per_scene:
+            self._check_file("--export", self.export, (self.format.extension,))
+        for option, folder in {"--draw": self.draw, "--export": self._export_folder}.items():
             if folder is not None:
                 require(folder.is_dir() or not folder.exists(), f"{option} {folder} is a file; give a folder")
                 check_folder(folder)
 
     @property
     def format(self) -> Format | None:
-        """Of the export, if there is one."""
-        if self.kind is not None or self.export is None:
-            return self.kind
-        kinds = {suffix: kind for kind, suffix in SUFFIXES.items()}
-        if self.export.suffix.lower() not in kinds:
-            known = ", ".join(f"{suffix} for {kind}" for suffix, kind in kinds.items())
-            raise ArgumentError(f"--export {self.export} has no known end: {known}, or give --format labelme")
-        return kinds[self.export.suffix.lower()]
+        """The format of the export, if there is one."""
+        if self.format_name is not None:
+            return FORMATS[self.format_name]
+        if self.export is None:
+            return None
+        extension = self.export.suffix.lower()
+        if extension not in BY_EXTENSION:
+            files = ", ".join(f"{known} for {entry.name}" for known, entry in BY_EXTENSION.items())
+            folders = " or ".join(entry.name for entry in FORMATS.values() if entry.file_per_scene)
+            raise ArgumentError(
+                f"--export {self.export}: unknown file extension. Use {files}, or a folder with "
+                f"--format {folders}"
+            )
+        return BY_EXTENSION[extension]
+
+    @property
+    def _export_folder(self) -> Path | None:
+        """The folder of the export, if its format has a file for each scene."""
+        return self.export if self.format is not None and self.format.file_per_scene else None
 
     def _check_file(self, option: str, path: Path, ends: Sequence[str]) -> None:
         require(path.suffix.lower() in ends, f"{option} {path} must end in {' or '.join(ends)}")
@@ -74,9 +86,11 @@ class Outputs:
         return self._named(scenes, "--draw", self.draw, ".png")
 
     def files(self, scenes: Sequence[Given]) -> dict[Path, Path]:
-        """Of each scene its own file of the export, if it has one."""
-        folder = self.export if self.format is Format.LABELME else None
-        return self._named([scene for scene in scenes if not scene.video], "--export", folder, ".json")
+        """The file of each scene in the export, by the scene's path, if its format has a file for each."""
+        if self.format is None:
+            return {}
+        pictures = [scene for scene in scenes if not scene.video]
+        return self._named(pictures, "--export", self._export_folder, self.format.extension)
 
     def _named(
         self, scenes: Sequence[Given], option: str, folder: Path | None, suffix: str

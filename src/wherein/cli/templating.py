@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wherein import making
 from wherein.cli.places import check_file, writing
 from wherein.cli.work import UnreadableError, save
 from wherein.errors import ArgumentError, PictureError, TemplateError, require
+from wherein.formats import annotation
+from wherein.formats.annotation import Annotation
+from wherein.formats.part_outline import Outline
 from wherein.images.load import Picture, load_picture
-from wherein.making import Annotated, Finding, Outline, annotations
+from wherein.making.checks import Finding
+from wherein.making.cutout import cut
 from wherein.template.bundle import Template
 from wherein.template.tree import Tree
 
@@ -68,7 +71,7 @@ def made(wish: Wish) -> tuple[Template, Sequence[str]]:
     read = _read(wish)
     order = wish.paint_order or None
     try:
-        template = making.cut(read.picture, read.outlines, wish.name, order, keep_covered=wish.keep_covered)
+        template = cut(read.picture, read.outlines, wish.name, order, keep_covered=wish.keep_covered)
     except TemplateError as error:
         if wish.annotation:
             raise UnreadableError("annotation", wish.source, f"{wish.source}: {error}") from error
@@ -76,17 +79,17 @@ def made(wish: Wish) -> tuple[Template, Sequence[str]]:
     return template, read.notes
 
 
-def _read(wish: Wish) -> Annotated:
+def _read(wish: Wish) -> Annotation:
     try:
         if wish.annotation:
-            return annotations.read(wish.source, wish.image, wish.thing)
+            return annotation.read(wish.source, wish.image, wish.thing)
         picture = load_picture(wish.source, role="picture")
     except (PictureError, TemplateError) as error:
         raise UnreadableError("picture", wish.source, error) from error
     return _outlined(wish, picture)
 
 
-def _outlined(wish: Wish, picture: Picture) -> Annotated:
+def _outlined(wish: Wish, picture: Picture) -> Annotation:
     """A picture with one outline: the one that was given, its alpha, or all of it."""
     height, width = picture.pixels.shape[-2:]
     notes: tuple[str, ...] = ()
@@ -108,7 +111,7 @@ def _outlined(wish: Wish, picture: Picture) -> Annotated:
         outline = Outline.box(wish.name, 0, 0, width, height)
         if picture.mask is None:
             notes = ("no outline was given, and the picture has no alpha: all of it is the motif",)
-    return Annotated(picture, (outline,), notes)
+    return Annotation(picture, (outline,), notes)
 
 
 def corners(text: str) -> list[tuple[float, float]]:

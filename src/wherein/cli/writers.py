@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from wherein.cli.exporting import Add, export
 from wherein.cli.places import writing
 from wherein.cli.scenes import Given
 from wherein.cli.targets import Outputs
 from wherein.cli.work import save
 from wherein.detect.detector import Detector
 from wherein.detect.result import Detections
+from wherein.formats.export_target import AddScene, ExportTarget
 from wherein.report.page import Page, page
 from wherein.report.stopwatch import Stopwatch
 from wherein.template.bundle import Template
@@ -28,13 +28,15 @@ class Writers:
         outputs: where it all goes.
         drawings: of each scene its drawing, where they are wanted.
         report: the page, if one is wanted.
-        export: the export, if one is wanted.
+        export: adds a scene to the export, if one is wanted.
+        scene_files: the file of each scene in the export, where its format has a file for each.
     """
 
     outputs: Outputs
     drawings: Mapping[Path, Path]
     report: Page | None
-    export: Add | None
+    export: AddScene | None
+    scene_files: Mapping[Path, Path]
 
     def add(self, scene: Path, found: Detections, detector: Detector, watch: Stopwatch) -> None:
         """Of a scene what was found in it, by whom, and what was done with it so far."""
@@ -42,7 +44,7 @@ class Writers:
             with watch("drawing"):
                 save(found.draw(), self.drawings[scene])
         if self.export is not None and self.outputs.export is not None:
-            with writing(self.outputs.export):
+            with writing(self.scene_files.get(scene, self.outputs.export)):
                 self.export(scene, found)
         if self.report is not None and self.outputs.report is not None:
             with writing(self.outputs.report):
@@ -69,7 +71,7 @@ def writers(outputs: Outputs, template: Template, scenes: Sequence[Given]) -> It
     """
     drawings, files = outputs.drawings(scenes), outputs.files(scenes)
     with _export(outputs, template, files) as exported, _report(outputs, template) as report:
-        yield Writers(outputs, drawings, report, exported)
+        yield Writers(outputs, drawings, report, exported, files)
 
 
 def _report(outputs: Outputs, template: Template) -> AbstractContextManager[Page | None]:
@@ -79,11 +81,11 @@ def _report(outputs: Outputs, template: Template) -> AbstractContextManager[Page
 
 def _export(
     outputs: Outputs, template: Template, files: Mapping[Path, Path]
-) -> AbstractContextManager[Add | None]:
-    path, kind = outputs.export, outputs.format
-    if path is None or kind is None:
+) -> AbstractContextManager[AddScene | None]:
+    path, chosen = outputs.export, outputs.format
+    if path is None or chosen is None:
         return nullcontext()
-    return _about(path, export(path, kind, template, files))
+    return _about(path, chosen.export(ExportTarget(path, files), template))
 
 
 @contextmanager

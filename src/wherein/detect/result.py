@@ -154,12 +154,12 @@ class Detections(Sequence[Detection]):
     def to_coco(self, name: str | None = None) -> dict[str, Any]:
         """A COCO dataset of this scene: a category for the whole object and one for each part.
 
-        Many scenes in one: `wherein.formats.coco_writer.coco`.
+        Many scenes in one: `wherein.formats.coco.coco`.
 
         Arguments:
             name: of the scene's file, where that is not `self.name`.
         """
-        from wherein.formats.coco_writer import coco
+        from wherein.formats.coco import coco
 
         return coco([(self.name if name is None else name, self)], self.template)
 
@@ -169,7 +169,7 @@ class Detections(Sequence[Detection]):
         Arguments:
             name: of the scene's file, relative to the folder that the JSON will lie in; else `self.name`.
         """
-        from wherein.formats.labelme_writer import labelme
+        from wherein.formats.labelme import labelme
 
         return labelme(self, self.name if name is None else name)
 

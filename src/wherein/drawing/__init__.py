@@ -1,1 +1,1 @@
-"""Pictures of results: the only place that draws."""
+"""Drawings of results: everything that paints lines, letters and colours on a picture is here."""

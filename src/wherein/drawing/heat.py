@@ -1,4 +1,4 @@
-"""A map of correlations as a picture to lay over the scene."""
+"""Occurrence maps as pictures to lay over a scene."""
 
 import numpy as np
 import torch
@@ -7,37 +7,37 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from PIL import Image
 
-_LEAST, _MOST = 0.55, 0.85
-"""ZNCC up to which a place is dark, and from which on it is as bright as can be."""
+_DARKEST, _BRIGHTEST = 0.55, 0.85
+"""ZNCC at both ends of the colours; what is below or above looks like the ends. A choice."""
 
 _COLORS = np.array(
     ((30, 10, 60, 140), (60, 16, 100, 150), (150, 40, 100, 170), (240, 110, 30, 205), (255, 255, 180, 245)),
     dtype=np.float64,
 )
-"""Red, green, blue and alpha at even steps from the least to the most."""
+"""Red, green, blue and alpha at equal steps from the darkest to the brightest."""
 
 _SIDE = 480
-"""Pixels of the picture's longer side: the map was made on a reduced scene, and has no more to show."""
+"""Pixels of the longer side of the picture. A choice: the maps come from a reduced scene and show no more."""
 
 
 def heat(values: Float[NDArray[np.float32], "H W"]) -> Image.Image:
-    """A picture with alpha in the proportions of the map: it darkens the scene where little fits.
+    """A picture with alpha in the proportions of the map; it darkens the scene where little fits.
 
-    Where it must be reduced, the greatest values live on: peaks are narrow, and what it is all about.
+    Where the map is reduced, maxima are kept and not means: peaks are narrow, and what the map is for.
     """
     shrink = -(-max(values.shape) // _SIDE)
     small = F.max_pool2d(torch.from_numpy(values)[None, None], shrink, ceil_mode=True)[0, 0].numpy()
-    place = np.clip((small - _LEAST) / (_MOST - _LEAST), 0, 1) * (len(_COLORS) - 1)
+    place = np.clip((small - _DARKEST) / (_BRIGHTEST - _DARKEST), 0, 1) * (len(_COLORS) - 1)
     steps = np.arange(len(_COLORS))
     planes = [np.interp(place, steps, _COLORS[:, channel]) for channel in range(4)]
     return Image.fromarray(np.stack(planes, -1).round().astype(np.uint8))
 
 
 def scale() -> str:
-    """The colours as a gradient of CSS, and the values at its ends."""
+    """The colours as HTML: a gradient between the values at its ends."""
     stops = ", ".join(f"rgb({r:.0f} {g:.0f} {b:.0f} / {a / 255:.2f})" for r, g, b, a in _COLORS)
     return (
-        f'<p class="key">ZNCC {_LEAST} '
+        f'<p class="key">ZNCC {_DARKEST} '
         f'<span style="background-image: linear-gradient(90deg, {stops})"></span>'
-        f" {_MOST}</p>"
+        f" {_BRIGHTEST}</p>"
     )

@@ -1,38 +1,41 @@
-"""What stands below a drawing: which colour is which part, and a line for each object."""
+"""The legend below a drawing: the colour of each part, and a line for each detection."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
-from wherein.drawing.palette import Color
-from wherein.drawing.text import legible
+from wherein.drawing.palette import INK, PAPER, Color
+from wherein.drawing.text import Font, legible
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detection
 
-INK: Color = (20, 20, 20)
-PAPER: Color = (255, 255, 255)
-Font = ImageFont.ImageFont | ImageFont.FreeTypeFont
-
-_MOST = 12
-"""Lines about objects; how many more there are is said in one."""
+_MAX_LINES = 12
+"""Detections that get a line each; another line counts the rest. A choice."""
 
 
 def with_legend(
     image: Image.Image, items: Sequence["Detection"], palette: Mapping[str, Color], font: Font
 ) -> Image.Image:
-    """The picture with the legend below it."""
+    """The picture with the legend below it.
+
+    Arguments:
+        image: the drawing.
+        items: the detections on it.
+        palette: the colour of each part.
+        font: of the legend.
+    """
     lines = [legible(text) for text in summaries(items)]
     line = int(1.5 * _extent("Ág", font)[1])
-    columns, across = _columns(palette, image.width, font, line)
+    columns, spacing = _columns(palette, image.width, font, line)
     rows = -(-len(palette) // columns)
     width = max(image.width, *(_extent(text, font)[0] + line for text in lines))
     page = Image.new("RGB", (width, image.height + int(line * (rows + len(lines) + 1.3))), PAPER)
     page.paste(image, (0, 0))
     pen, top = ImageDraw.Draw(page), image.height + line // 2
     for number, (name, color) in enumerate(palette.items()):
-        x, y = line // 2 + number % columns * across, top + number // columns * line
+        x, y = line // 2 + number % columns * spacing, top + number // columns * line
         pen.rounded_rectangle((x, y + line * 0.2, x + line * 0.9, y + line * 0.8), 4, fill=color, outline=INK)
         pen.text((x + line * 1.2, y + line / 2), legible(name), fill=INK, font=font, anchor="lm")
     for number, text in enumerate(lines):
@@ -41,27 +44,27 @@ def with_legend(
 
 
 def summaries(items: Sequence["Detection"]) -> list[str]:
-    """A line for each object: score, pose, and which parts were not found."""
+    """A line for each detection: its score, its pose, and the parts that were not found."""
     if not items:
         return ["nothing found"]
     lines = []
-    for number, item in enumerate(items[:_MOST], 1):
+    for number, item in enumerate(items[:_MAX_LINES], 1):
         leaves = {name: part.found for name, part in item.parts.items() if part.leaf}
         missing = [name for name, found in leaves.items() if not found]
         angle = round(item.angle, 1) + 0.0  # never −0
         lines.append(
-            f"{number}: score {item.score:.2f}, turned {angle:.1f}°, scale {item.scale:.3f}, "
+            f"{number}: score {item.score:.2f}, angle {angle:.1f}°, scale {item.scale:.3f}, "
             f"{sum(leaves.values())} of {len(leaves)} {'part' if len(leaves) == 1 else 'parts'} found"
-            + (f", not {', '.join(missing)}" if 0 < len(missing) < 4 else "")
+            + (f", missing: {', '.join(missing)}" if 0 < len(missing) < 4 else "")
         )
-    return lines + ([f"and {len(items) - _MOST} more"] if len(items) > _MOST else [])
+    return lines + ([f"and {len(items) - _MAX_LINES} more"] if len(items) > _MAX_LINES else [])
 
 
 def _columns(names: Mapping[str, Color], width: int, font: Font, line: int) -> tuple[int, int]:
-    """How many names stand beside each other, and how far apart."""
-    across = max((_extent(legible(name), font)[0] for name in names), default=0) + 2 * line
-    columns = max(1, min(len(names), (width - line) // across))
-    return columns, across
+    """How many names stand side by side, and how far apart they begin."""
+    spacing = max((_extent(legible(name), font)[0] for name in names), default=0) + 2 * line
+    columns = max(1, min(len(names), (width - line) // spacing))
+    return columns, spacing
 
 
 def _extent(text: str, font: Font) -> tuple[int, int]:

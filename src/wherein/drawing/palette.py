@@ -1,35 +1,41 @@
-"""A colour for every part, the same in pictures and in reports."""
+"""The colours of drawings: one for every part, the same in pictures, reports and videos."""
 
 import colorsys
 import math
 from collections.abc import Iterable
 
 Color = tuple[int, int, int]
+"""Red, green and blue, 0 to 255."""
 
-_GOLDEN = 0.381966
-"""Of a full turn of hues: parts that follow one another, often left and right, differ the most."""
+INK: Color = (20, 20, 20)
+PAPER: Color = (255, 255, 255)
+
+_HUE_STEP = 0.381966
+"""Share of the colour circle between parts that follow one another, often left and right: 2 − (1 + √5)/2, the
+golden angle, by which neighbours in a long list differ the most."""
 
 _TONES = ((0.9, 1.0), (0.5, 1.0))
-"""Saturation and value in turn."""
+"""Saturation and value, used in turn. A choice: neighbouring hues differ in tone too."""
 
-_BRIGHT = 0.48
-"""The least luminance."""
+_MIN_LUMINANCE = 0.48
+"""A choice: bright enough to stand out from photographs and to carry dark letters."""
 
 
 def colors(names: Iterable[str]) -> dict[str, Color]:
-    """By name; bright ones, which stand out from photographs."""
+    """A bright colour for each name."""
     listed = list(names)
     count = max(len(listed), 1)
-    step = next(k for k in range(max(1, round(_GOLDEN * count)), count + 2) if math.gcd(k, count) == 1)
+    # Hues at equal distances, visited in steps that have no divisor in common with their number: each once.
+    step = next(k for k in range(max(1, round(_HUE_STEP * count)), count + 2) if math.gcd(k, count) == 1)
     return {
         name: _color(k * step % count / count, _TONES[k * step % count % 2]) for k, name in enumerate(listed)
     }
 
 
 def _color(hue: float, tone: tuple[float, float]) -> Color:
-    """With as much white as it takes to be bright: blue is a dark colour."""
+    """A colour with as much white as it needs to be bright: pure blue is dark."""
     rgb = colorsys.hsv_to_rgb(hue, *tone)
-    luminance = 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2]
-    white = max(0.0, (_BRIGHT - luminance) / (1 - luminance))
+    luminance = 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2]  # as of television (Rec. 601)
+    white = max(0.0, (_MIN_LUMINANCE - luminance) / (1 - luminance))
     red, green, blue = (round(255 * (part + white * (1 - part))) for part in rgb)
     return red, green, blue

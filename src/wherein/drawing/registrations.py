@@ -1,4 +1,4 @@
-"""Pictures of results, drawn with Pillow."""
+"""A registration drawn: the motif's outline on the scene, and the motif beside what was found."""
 
 from collections.abc import Sequence
 
@@ -9,19 +9,28 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 from torch import Tensor
 
+from wherein.drawing.palette import Color
+from wherein.images.eight_bit import to_image
 from wherein.images.motif import Motif
-from wherein.images.outline import outline
+from wherein.images.polygons import outline
 from wherein.motion.field import lattice, transform
 from wherein.warp import warp
 
-FOUND, START, INK, PAPER = (0, 230, 118), (255, 171, 0), (33, 33, 33), (250, 250, 250)
+FOUND: Color = (0, 230, 118)
+START: Color = (255, 171, 0)
+"""Colours of the outlines where the motif was found, and where the search started."""
+
+_INK: Color = (33, 33, 33)
+_PAPER: Color = (250, 250, 250)
+
+_GAP, _LINE = 16, 18
+"""Pixels between the pictures of a page, and of a line of text."""
+
+_AMPLIFIED = 4
+"""How many times differences are enlarged. A choice: noise shows, and a misfit of a pixel is plain."""
+
 Matrix = NDArray[np.float64]
-
-
-def to_image(pixels: Float[Tensor, "3 H W"]) -> Image.Image:
-    """A picture as Pillow has them, 8 bits."""
-    levels = (pixels.clamp(0, 1) * 255).round().to(torch.uint8)
-    return Image.fromarray(levels.movedim(0, -1).contiguous().cpu().numpy())
+"""2×3 or 3×3, motif → scene."""
 
 
 def homogeneous(matrix: Matrix) -> Float[Tensor, "3 3"]:
@@ -30,17 +39,15 @@ def homogeneous(matrix: Matrix) -> Float[Tensor, "3 3"]:
     return torch.from_numpy(np.ascontiguousarray(full, dtype=np.float64))
 
 
-def draw_outline(
-    image: Image.Image, motif: Motif, matrix: Matrix, color: tuple[int, int, int], width: int = 3
-) -> None:
+def draw_outline(image: Image.Image, motif: Motif, matrix: Matrix, color: Color, width: int = 3) -> None:
     """Draw the motif's outline, moved by `matrix`, onto the image."""
     moved = transform(homogeneous(matrix), torch.from_numpy(outline(motif)))
     corners = [(float(x), float(y)) for x, y in moved]
     ImageDraw.Draw(image).line([*corners, *corners[:2]], fill=color, width=width, joint="curve")
 
 
-def brought_back(scene: Float[Tensor, "3 H W"], motif: Motif, matrix: Matrix) -> Float[Tensor, "3 h w"]:
-    """The part of the scene that `matrix` says is the motif, upright."""
+def rectified(scene: Float[Tensor, "3 H W"], motif: Motif, matrix: Matrix) -> Float[Tensor, "3 h w"]:
+    """The scene on the motif's grid: what `matrix` says is the motif, upright."""
     full = homogeneous(matrix)
     field = transform(full, lattice(motif.height, motif.width, full))
     return warp(scene, field.to(scene)) * (motif.mask > 0.5)
@@ -53,47 +60,57 @@ def draw_registration(
     start: Matrix | None,
     lines: Sequence[str] = (),
 ) -> Image.Image:
-    """A page: the scene with start and find outlined, then the motif, what was found, their difference."""
-    stage = to_image(scene)
+    """A page with the scene, on which outlines show the start and the result, and below it the motif, what
+    was found, and their difference.
+
+    Arguments:
+        scene: the picture that was searched.
+        motif: what was registered.
+        found, start: matrices; there may be no start.
+        lines: of text at the bottom.
+    """
+    picture = to_image(scene)
     if start is not None:
-        draw_outline(stage, motif, start, START, 2)
-    draw_outline(stage, motif, found, FOUND)
-    there = brought_back(scene, motif, found)
+        draw_outline(picture, motif, start, START, 2)
+    draw_outline(picture, motif, found, FOUND)
+    upright = rectified(scene, motif, found)
     inside = (motif.mask > 0.5).to(scene.dtype)
-    cells = [
+    difference = (light_corrected(upright, motif) - motif.pixels).abs() * inside * _AMPLIFIED
+    panels = [
         ("motif", motif.pixels * inside),
-        ("found, brought back", there),
-        ("difference, 4 times, but for the light", (relit(there, motif) - motif.pixels).abs() * inside * 4),
+        ("found, rectified", upright),
+        (f"difference x {_AMPLIFIED}, light corrected", difference),
     ]
-    return _page(stage, [(title, to_image(pixels)) for title, pixels in cells], lines)
+    return _page(picture, [(title, to_image(pixels)) for title, pixels in panels], lines)
 
 
-def relit(there: Float[Tensor, "3 h w"], motif: Motif) -> Float[Tensor, "3 h w"]:
-    """What was found in the motif's light: the best gain for all channels and bias for each."""
+def light_corrected(upright: Float[Tensor, "3 h w"], motif: Motif) -> Float[Tensor, "3 h w"]:
+    """What was found in the light of the motif: with the best gain for all channels and bias for each."""
     chosen = motif.mask > 0.5
-    scene, wanted = there[:, chosen], motif.pixels[:, chosen]
+    scene, wanted = upright[:, chosen], motif.pixels[:, chosen]
     centred, target = scene - scene.mean(1, keepdim=True), wanted - wanted.mean(1, keepdim=True)
-    gain = (centred * target).sum() / centred.pow(2).sum().clamp_min(1e-12)
+    gain = (centred * target).sum() / centred.pow(2).sum().clamp_min(1e-12)  # not 0 / 0 without texture
     bias = wanted.mean(1) - gain * scene.mean(1)
-    return gain * there + bias[:, None, None]
+    return gain * upright + bias[:, None, None]
 
 
-def _page(stage: Image.Image, cells: Sequence[tuple[str, Image.Image]], lines: Sequence[str]) -> Image.Image:
-    """The stage above, the cells in a row of its width below, then the lines."""
-    gap, text = 16, 18
-    fit = (stage.width - gap * (len(cells) - 1)) / sum(image.width for _, image in cells)
+def _page(
+    picture: Image.Image, panels: Sequence[tuple[str, Image.Image]], lines: Sequence[str]
+) -> Image.Image:
+    """The picture above, the panels in a row of its width below, then the lines."""
+    fit = (picture.width - _GAP * (len(panels) - 1)) / sum(image.width for _, image in panels)
     small = [
-        (title, image.resize((int(image.width * fit), int(image.height * fit)))) for title, image in cells
+        (title, image.resize((int(image.width * fit), int(image.height * fit)))) for title, image in panels
     ]
-    row = max(image.height for _, image in small) + text
-    size = (stage.width + 2 * gap, stage.height + row + text * len(lines) + 4 * gap)
-    page = Image.new("RGB", size, PAPER)
-    page.paste(stage, (gap, gap))
-    pen, x, y = ImageDraw.Draw(page), gap, stage.height + 2 * gap
+    row = max(image.height for _, image in small) + _LINE
+    size = (picture.width + 2 * _GAP, picture.height + row + _LINE * len(lines) + 4 * _GAP)
+    page = Image.new("RGB", size, _PAPER)
+    page.paste(picture, (_GAP, _GAP))
+    pen, x, y = ImageDraw.Draw(page), _GAP, picture.height + 2 * _GAP
     for title, image in small:
-        pen.text((x, y), title, fill=INK)
-        page.paste(image, (x, y + text))
-        x += image.width + gap
+        pen.text((x, y), title, fill=_INK)
+        page.paste(image, (x, y + _LINE))
+        x += image.width + _GAP
     for number, line in enumerate(lines):
-        pen.text((gap, y + row + gap + number * text), line, fill=INK)
+        pen.text((_GAP, y + row + _GAP + number * _LINE), line, fill=_INK)
     return page

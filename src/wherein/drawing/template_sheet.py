@@ -1,43 +1,55 @@
-"""A template on a sheet: the canvas with masks and joints, the tree, and what will make it hard to find."""
+"""A template on one sheet: its canvas with masks and joints, its tree, and what makes it hard to find."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from PIL import Image, ImageDraw, ImageFont
+import numpy as np
+from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont
 
-from wherein.drawing.palette import Color, colors
-from wherein.drawing.template_canvas import INK, PAPER, cutout, on_squares, plate
-from wherein.drawing.text import legible
-from wherein.making.finding import Finding, Severity
+from wherein.drawing.palette import INK, PAPER, Color, colors
+from wherein.drawing.text import Font, legible
+from wherein.images.eight_bit import to_image
+from wherein.making.checks import Finding, Severity
+from wherein.making.measures import part_pixels
 from wherein.template.bundle import Template
 from wherein.template.tree import Tree
 
-Font = ImageFont.ImageFont | ImageFont.FreeTypeFont
-
-_MARGIN, _ROW, _INDENT, _THUMB, _TREE, _LINE = 24, 60, 26, 52, 470, 24
-"""Pixels: around everything, of a row of the tree, of a step in it, of a part's picture, of the whole tree,
-and of a line of text."""
+_MARGIN, _ROW, _INDENT, _THUMBNAIL, _TREE_WIDTH, _LINE = 24, 60, 26, 52, 470, 24
+"""Pixels: around everything, of a row of the tree, of a level in it, of the picture of a part, of the whole
+tree, and of a line of text."""
 
 _GREY: Color = (110, 110, 110)
-_SIGNS: Mapping[Severity, Color] = {
+_SEVERITY_COLORS: Mapping[Severity, Color] = {
     Severity.PROBLEM: (200, 40, 40),
     Severity.WARNING: (215, 140, 20),
     Severity.NOTE: (70, 110, 170),
 }
+_CHECKERBOARD: tuple[Color, Color] = ((236, 236, 236), (208, 208, 208))
+"""What shows where a picture is transparent."""
+
+_CANVAS_SIDE, _MAX_ZOOM = 760, 12.0
+"""Pixels of the longer side of the canvas on the sheet, and how many times it is enlarged at most."""
+
+_FINE = 2
+"""How many times larger the canvas is drawn before it is reduced, which makes lines smooth."""
+
+_TINT = 45
+"""Of 255: how strongly the colour of a part covers it."""
 
 
 def sheet(template: Template, found: Sequence[Finding]) -> Image.Image:
     """Everything about a template on one picture.
 
     Arguments:
-        template: what is drawn.
+        template: to be drawn.
         found: `findings(template)`.
     """
     palette = colors(template.parts.leaves)
-    canvas = plate(template, palette)
+    canvas = draw_canvas(template, palette)
     tree = list(_rows(template.parts, template.parts.root, 0))
-    width = 3 * _MARGIN + canvas.width + _TREE
+    width = 3 * _MARGIN + canvas.width + _TREE_WIDTH
     font = ImageFont.load_default(16)
-    lines = list(_findings(found, width - 2 * _MARGIN - 90, font))
+    lines = list(_finding_lines(found, width - 2 * _MARGIN - 90, font))
     top = 2 * _MARGIN + _LINE
     below = top + max(canvas.height, _ROW * len(tree)) + _MARGIN
     page = Image.new("RGB", (width, below + _LINE * max(1, len(lines)) + _MARGIN), PAPER)
@@ -49,13 +61,71 @@ def sheet(template: Template, found: Sequence[Finding]) -> Image.Image:
     return page
 
 
+def draw_canvas(template: Template, palette: Mapping[str, Color]) -> Image.Image:
+    """The canvas, enlarged, with the mask of every part in its colour, every joint and how far it turns."""
+    zoom = _FINE * min(_MAX_ZOOM, _CANVAS_SIDE / max(template.size))
+    size = (max(1, round(template.size[0] * zoom)), max(1, round(template.size[1] * zoom)))
+    canvas = to_image(template.canvas.pixels, template.canvas.mask).convert("RGBA")
+    image = _on_checkerboard(canvas.resize(size, Image.Resampling.BICUBIC), 12 * _FINE)
+    for name in template.paint_order:
+        _draw_mask(image, template, name, palette[name], zoom)
+    for name, part in template.parts.items():
+        if part.moves:
+            _draw_joint(ImageDraw.Draw(image), template, name, palette.get(name, PAPER), zoom)
+    return image.reduce(_FINE)
+
+
+def _on_checkerboard(image: Image.Image, side: int) -> Image.Image:
+    """A picture with alpha on squares of two greys."""
+    y, x = np.indices((image.height, image.width)) // side
+    page = Image.fromarray(np.array(_CHECKERBOARD, dtype=np.uint8)[(x + y) % 2])
+    page.paste(image, (0, 0), image)
+    return page
+
+
+def _draw_mask(image: Image.Image, template: Template, name: str, color: Color, zoom: float) -> None:
+    """A tint on the part, a line along its edge, and a dark line around that."""
+    part = template.parts[name]
+    assert part.motif is not None, "a leaf"
+    alpha = to_image(part.motif.pixels, part.motif.mask).getchannel("A")
+    width, height = max(1, round(alpha.width * zoom)), max(1, round(alpha.height * zoom))
+    room = 4 * _FINE  # for lines outside of the part
+    inside = Image.new("L", (width + 2 * room, height + 2 * room))
+    inside.paste(alpha.resize((width, height), Image.Resampling.BILINEAR), (room, room))
+    inside = inside.point(lambda level: 255 * (level > 127))
+    at = round(part.at[0] * zoom) - room, round(part.at[1] * zoom) - room
+    edge = ImageChops.subtract(inside, inside.filter(ImageFilter.MinFilter(2 * _FINE + 1)))
+    dark = ImageChops.subtract(inside.filter(ImageFilter.MaxFilter(2 * _FINE - 1)), inside)
+    image.paste(color, at, inside.point(lambda level: _TINT * (level > 0)))
+    image.paste(INK, at, dark)
+    image.paste(color, at, edge)
+
+
+def _draw_joint(pen: ImageDraw.ImageDraw, template: Template, name: str, color: Color, zoom: float) -> None:
+    """A dot on the joint, and the sector that the middle of the part can reach."""
+    part = template.parts[name]
+    x, y = ((coordinate + 0.5) * zoom for coordinate in part.joint)
+    middle = part_pixels(template, name).double().mean(0)
+    towards = float(middle[0]) - part.joint[0], float(middle[1]) - part.joint[1]
+    radius = max(26.0 * _FINE, min(1.3 * zoom * math.hypot(*towards), 120.0 * _FINE))
+    heading = math.atan2(towards[1], towards[0])
+    turns = np.linspace(-part.turn, part.turn, 2 + int(part.turn / 3))
+    angles = [heading + math.radians(turn) for turn in turns]
+    arc = [(x + radius * math.cos(angle), y + radius * math.sin(angle)) for angle in angles]
+    sector = [(x, y), *arc, (x, y)] if part.turn < 180 else arc
+    for ink, width in ((INK, 4 * _FINE), (color, 2 * _FINE)):
+        pen.line(sector, fill=ink, width=width, joint="curve")
+    for ink, size in ((INK, 7 * _FINE), (PAPER, 5 * _FINE), (INK, 2 * _FINE)):
+        pen.ellipse((x - size, y - size, x + size, y + size), fill=ink)
+
+
 def _title(template: Template) -> str:
     width, height = template.size
     return legible(f"{template.name}, {width} × {height} pixels")
 
 
 def _rows(tree: Tree, name: str, depth: int) -> Iterator[tuple[str, int]]:
-    """Every part and its depth, as one reads a tree."""
+    """Every part and its depth, each part followed by its children."""
     yield name, depth
     for child in tree.children(name):
         yield from _rows(tree, child, depth + 1)
@@ -78,21 +148,27 @@ def _draw_tree(
             pen.line((trunk, last[depth - 1] + 12, trunk, y), fill=_GREY, width=2)
             pen.line((trunk, y, x, y), fill=_GREY, width=2)
         last[depth] = y
-        part = template.parts[name]
-        if part.motif is None:
-            pen.ellipse((x + 3, y - 7, x + 17, y + 7), fill=PAPER, outline=_GREY, width=2)
-            left = x + 28
-        else:
-            thumb = cutout(part.motif)
-            thumb.thumbnail((2 * _THUMB, _THUMB), Image.Resampling.LANCZOS)
-            page.paste(on_squares(thumb, 6), (x + 6, y - thumb.height // 2))
-            frame = (x + 4, y - thumb.height // 2 - 2, x + 7 + thumb.width, y + (thumb.height + 1) // 2 + 1)
-            pen.rectangle(frame, outline=palette[name], width=2)
-            left = x + 18 + thumb.width
+        left = _draw_thumbnail(page, template, name, (x, y), palette)
         pen.text((left, y - 10), legible(name), fill=INK, font=font, anchor="lm")
-        pen.text(
-            (left, y + 11), _facts(template, name), fill=_GREY, font=ImageFont.load_default(13), anchor="lm"
-        )
+        small = ImageFont.load_default(13)
+        pen.text((left, y + 11), _facts(template, name), fill=_GREY, font=small, anchor="lm")
+
+
+def _draw_thumbnail(
+    page: Image.Image, template: Template, name: str, at: tuple[int, int], palette: Mapping[str, Color]
+) -> int:
+    """The picture of a part, or a circle for a group; returns where its text begins."""
+    pen, motif, (x, y) = ImageDraw.Draw(page), template.parts[name].motif, at
+    if motif is None:
+        pen.ellipse((x + 3, y - 7, x + 17, y + 7), fill=PAPER, outline=_GREY, width=2)
+        return x + 28
+    picture = to_image(motif.pixels, motif.mask)
+    picture.thumbnail((2 * _THUMBNAIL, _THUMBNAIL), Image.Resampling.LANCZOS)
+    width, height = picture.size
+    page.paste(_on_checkerboard(picture, 6), (x + 6, y - height // 2))
+    frame = (x + 4, y - height // 2 - 2, x + 7 + width, y + (height + 1) // 2 + 1)
+    pen.rectangle(frame, outline=palette[name], width=2)
+    return x + 18 + width
 
 
 def _facts(template: Template, name: str) -> str:
@@ -103,7 +179,7 @@ def _facts(template: Template, name: str) -> str:
     return legible(", ".join(facts))
 
 
-def _findings(found: Sequence[Finding], width: int, font: Font) -> Iterator[tuple[Severity | None, str]]:
+def _finding_lines(found: Sequence[Finding], width: int, font: Font) -> Iterator[tuple[Severity | None, str]]:
     """Lines of text, the first of each finding with its severity."""
     for finding in found:
         severity: Severity | None = finding.severity
@@ -128,12 +204,11 @@ def _draw_findings(
     pen: ImageDraw.ImageDraw, lines: Sequence[tuple[Severity | None, str]], top: int, font: Font
 ) -> None:
     if not lines:
-        pen.text((_MARGIN, top), "nothing that was measured stands in the way of finding it", INK, font)
+        pen.text((_MARGIN, top), "no problems found", INK, font)
     for number, (severity, text) in enumerate(lines):
         y = top + number * _LINE
         if severity is not None:
-            pen.rounded_rectangle((_MARGIN, y, _MARGIN + 80, y + 20), 5, fill=_SIGNS[severity])
-            pen.text(
-                (_MARGIN + 40, y + 10), severity, fill=PAPER, font=ImageFont.load_default(13), anchor="mm"
-            )
+            small = ImageFont.load_default(13)
+            pen.rounded_rectangle((_MARGIN, y, _MARGIN + 80, y + 20), 5, fill=_SEVERITY_COLORS[severity])
+            pen.text((_MARGIN + 40, y + 10), severity, fill=PAPER, font=small, anchor="mm")
         pen.text((_MARGIN + 90, y + 10), text, fill=INK, font=font, anchor="lm")

@@ -1,31 +1,35 @@
-"""Words in the letters of Pillow's own font, so that any name can be read on a drawing."""
+"""Text in the letters of Pillow's built-in font, so that every name can be read on a drawing."""
 
 import re
 import unicodedata
 
-LETTERS = frozenset(map(chr, range(0x20, 0x7F))) | frozenset("©«°±´·»‘’“”…‹›⁄™")
-"""What the font has (Aileron, in the cut that Pillow brings); for all else it draws an empty box."""
+from PIL import ImageFont
 
-_SIGNS = {"×": "x", "−": "-", "–": "-", "—": "-", "→": "->", "≤": "<=", "≥": ">=", "ß": "ss"}
+Font = ImageFont.ImageFont | ImageFont.FreeTypeFont
+
+LETTERS = frozenset(map(chr, range(0x20, 0x7F))) | frozenset("©«°±´·»‘’“”…‹›⁄™")
+"""The letters of the font (Aileron, in the subset that Pillow has); for all others it draws an empty box."""
+
+_REPLACEMENTS = {"×": "x", "−": "-", "–": "-", "—": "-", "→": "->", "≤": "<=", "≥": ">=", "ß": "ss"}
 _LATIN = re.compile(r"LATIN (?P<size>SMALL|CAPITAL) (?:LETTER|LIGATURE) (?P<letter>[A-Z]{1,2})(?: WITH .*)?")
-"""Names of letters that Unicode does not take apart, such as ø and æ."""
+"""Unicode names of letters that normalisation does not take apart, such as ø and æ."""
 
 
 def legible(text: str) -> str:
-    r"""The text as the font can write it: letters without accents, others by their number.
+    r"""The text in letters that the font has: without accents, and others by their Unicode number.
 
     Example:
         >>> print(legible("Öse, bras gauché, løft, 漢"))
         Ose, bras gauche, loft, \u6f22
     """
-    return "".join(map(_written, unicodedata.normalize("NFKD", text)))
+    return "".join(map(_replaced, unicodedata.normalize("NFKD", text)))
 
 
-def _written(letter: str) -> str:
+def _replaced(letter: str) -> str:
     if letter in LETTERS:
         return letter
-    if letter in _SIGNS:
-        return _SIGNS[letter]
+    if letter in _REPLACEMENTS:
+        return _REPLACEMENTS[letter]
     if unicodedata.combining(letter):
         return ""
     latin = _LATIN.fullmatch(unicodedata.name(letter, ""))

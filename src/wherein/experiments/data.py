@@ -13,10 +13,11 @@ from torch import Tensor
 
 from wherein.demo import ROBOT
 from wherein.demo.scene import photograph
+from wherein.images.eight_bit import to_levels
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
-from wherein.images.paint import paint
 from wherein.template.bundle import Template
+from wherein.template.render import paint
 
 BACKGROUND = "beach.jpg"
 """The photograph that a folder may have beside its template."""
@@ -53,7 +54,7 @@ class Subject:
         """The same for subjects that look and move the same."""
         told = hashlib.sha256(self.template.fingerprint.encode())
         told.update(repr(tuple(self.photograph.shape)).encode())
-        told.update((self.photograph * 255).round().to(torch.uint8).contiguous().numpy().tobytes())
+        told.update(to_levels(self.photograph).contiguous().numpy().tobytes())
         return told.hexdigest()[:32]
 
     @cached_property

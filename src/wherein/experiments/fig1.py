@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from wherein.drawing.registrations import START, draw_outline, to_image
+from wherein.drawing.registrations import START, draw_outline
 from wherein.experiments import Name, plots
 from wherein.experiments.data import Subject
 from wherein.experiments.experiment import Experiment, Json, Outcome, Piece, Results, brief, generator
 from wherein.experiments.judge import Judge
 from wherein.experiments.multiscale import Schedule, descend
 from wherein.experiments.scenes import Observation, as_tensor, observe, random_motion, shifted
+from wherein.images.eight_bit import to_image
 from wherein.motion.models import motion_named
 from wherein.registration.fit import Descent, fit
 from wherein.registration.plan import coarse_to_fine

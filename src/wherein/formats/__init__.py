@@ -1,1 +1,1 @@
-"""Detections in the formats of others, a file a format; `Detections` has a method for each."""
+"""File formats of other programs, one module each; `table.py` lists them."""

@@ -1,15 +1,19 @@
-"""A row for each part of each object: as plain rows, as CSV, and as pandas has it."""
+"""CSV: a table with a row for each part of each detection; also as a `pandas.DataFrame`."""
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wherein.extras import needed
+from wherein.formats.export_target import AddScene, ExportTarget, text_file
 from wherein.images.polygons import box
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
+    from wherein.template.bundle import Template
 
 COLUMNS = (
     *("scene", "template", "instance", "instance_score", "part", "found", "score", "angle"),
@@ -17,44 +21,57 @@ COLUMNS = (
 )
 """`instance` counts from 1; m00 to m12 are the part's matrix, its pixels → scene pixels."""
 
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""What a cell begins with that a spreadsheet would compute instead of showing."""
+_FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""First characters by which a spreadsheet takes a cell for a formula: those that OWASP lists for CSV
+injection, and their full-width forms."""
+
+
+@contextmanager
+def export(target: ExportTarget, template: "Template") -> Iterator[AddScene]:
+    """One file, with the rows of each scene as they come."""
+    with text_file(target.path) as file:
+        file.write(csv_text([COLUMNS]))
+
+        def add(scene: Path, found: "Detections") -> None:
+            file.write(csv_text(rows(found, str(scene))))
+
+        yield add
 
 
 def rows(found: "Detections", name: str) -> list[tuple[Any, ...]]:
-    """Of every object all its parts in the order of the tree, also those that were not found.
+    """A row for each part of each object, in the order of the tree; parts that were not found have one too.
 
     Arguments:
-        found: what was found in a scene.
+        found: the detections in a scene.
         name: of the scene.
     """
     return [
         (
             *(name, found.template, instance, round(item.score, 4)),
-            *(part, placed.found, round(placed.score, 4), round(placed.angle, 4)),
-            *placed.matrix.round(6).ravel().tolist(),
-            *(round(edge, 2) for edge in box([placed.polygon])),
+            *(part_name, part.found, round(part.score, 4), round(part.angle, 4)),
+            *part.matrix.round(6).ravel().tolist(),
+            *(round(edge, 2) for edge in box([part.polygon])),
         )
         for instance, item in enumerate(found, 1)
-        for part, placed in item.parts.items()
+        for part_name, part in item.parts.items()
     ]
 
 
 def csv_text(table: Iterable[tuple[Any, ...]]) -> str:
-    """Rows as RFC 4180 has them, names such that a spreadsheet shows them and runs none."""
+    """Rows as CSV (RFC 4180), safe to open in a spreadsheet."""
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\r\n").writerows([_cell(value) for value in row] for row in table)
     return text.getvalue()
 
 
 def dataframe(found: "Detections", name: str) -> Any:
-    """The rows as a `pandas.DataFrame`, names as they are."""
+    """The rows as a `pandas.DataFrame`, with names as they are: it computes no formulas."""
     pandas = needed("pandas", "to_dataframe()", "pip install 'wherein[pandas]'")
     return pandas.DataFrame(rows(found, name), columns=list(COLUMNS))
 
 
 def _cell(value: Any) -> Any:
-    """A name that begins like a formula gets the apostrophe that makes it a text; booleans as in JSON."""
+    """A text that a spreadsheet would run as a formula gets an apostrophe; booleans are as in JSON."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA_PREFIXES) else value

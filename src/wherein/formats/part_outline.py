@@ -1,4 +1,4 @@
-"""An outline: a part as a person draws it on a picture, before anything is cut out."""
+"""An outline: a part as a person draws it on a picture, before it is cut out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,32 +6,31 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import NDArray
 
+from wherein.template.tree import DEFAULT_TURN
+
 if TYPE_CHECKING:
     Place: TypeAlias = Sequence[float]
-    Polygon: TypeAlias = Sequence[Place] | NDArray[Any]
+    Corners: TypeAlias = Sequence[Place] | NDArray[Any]
 else:
-    Place = Polygon = object  # under test beartype would answer a wrong type before our own error does
-
-TURN = 30.0
-"""± degrees that a part may turn unless told, as in template.json."""
+    Place = Corners = object  # under test beartype would answer a wrong type before our own error does
 
 
 @dataclass(frozen=True, eq=False)
 class Outline:
     """A part of an object, outlined on a picture.
 
-    All places are (x, y) in the picture's pixels, whose centres are at whole numbers.
+    Coordinates are (x, y) in pixels of the picture, with pixel centres at whole numbers.
 
     Attributes:
-        name: what the part is called.
-        polygon: its corners, at least three. One that crosses itself is filled by the even-odd rule: what
-            it winds around twice is outside.
-        mask: in place of a polygon, (H, W) of the picture's size: booleans, or levels as `load_mask` takes
-            them. With neither it is a group.
-        parent: the part that it hangs on; None: the object itself.
-        pivot: what it turns about relative to its parent; None: the middle of what is cut out.
+        name: of the part.
+        polygon: its corners, at least three. Where it crosses itself the even-odd rule decides: what it winds
+            around twice is outside.
+        parent: the name of the part that it is attached to; None: the object itself.
+        pivot: the point that it turns about relative to its parent; None: the centre of its cut-out.
         turn: how far it may turn, ± degrees.
-        static: it never moves relative to its parent; None: where it has no pivot.
+        static: whether it never moves relative to its parent; None: it moves if it has a pivot.
+        mask: in place of a polygon, an array (H, W) of the picture's size: booleans, or any levels that
+            `load_mask` takes. An outline with neither polygon nor mask is a group.
 
     Example:
         >>> arm = Outline("arm", [(0, 0), (40, 0), (40, 12), (0, 12)], parent="body", pivot=(4, 6))
@@ -40,16 +39,16 @@ class Outline:
     """
 
     name: str
-    polygon: Polygon | None = None
+    polygon: Corners | None = None
     parent: str | None = None
     pivot: Place | None = None
-    turn: float = TURN
+    turn: float = DEFAULT_TURN
     static: bool | None = None
     mask: NDArray[Any] | None = None
 
     @property
     def group(self) -> bool:
-        """Whether it only holds other parts together."""
+        """Whether it has no pixels of its own and only holds other parts together."""
         return self.polygon is None and self.mask is None
 
     @property

@@ -1,11 +1,11 @@
-"""supervision's Detections, for its annotators, trackers, filters and metrics."""
+"""Detections for the package `supervision`: its annotators, trackers, filters and metrics."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wherein.extras import needed
-from wherein.formats.found_outlines import leaves, outlines
+from wherein.formats.detection_outlines import detection_outlines, leaves
 from wherein.images.polygons import box, filled
 
 if TYPE_CHECKING:
@@ -13,24 +13,25 @@ if TYPE_CHECKING:
 
 
 def supervision(found: "Detections") -> Any:
-    """A row for each object, and one for each of its parts that was found.
+    """A `supervision.Detections` with a row for each object, and one for each of its parts that was found.
 
-    `class_id` is 0 for the whole object and then counts the parts in the order of the tree; `data` has the
-    `class_name` and the `instance`, the number of the object in the scene, from 1.
+    `class_id` is 0 for an object; parts are numbered from 1 in the order of the tree. `data` has the
+    `class_name`, and in `instance` the number of the object in the scene, from 1.
     """
     package = needed("supervision", "to_supervision()", "pip install 'wherein[supervision]'")
-    told = list(outlines(found))
+    rows = list(detection_outlines(found))
     width, height = found.size
-    parts: list[str | None] = [None, *dict.fromkeys(name for item in found for name in leaves(item))]
-    names = [found.template if outline.part is None else outline.part for outline in told]
-    masks = [filled(outline.polygons, width, height) for outline in told]
+    classes: list[str | None] = [None, *dict.fromkeys(name for item in found for name in leaves(item))]
+    names = [found.template if row.part is None else row.part for row in rows]
+    masks = [filled(row.polygons, width, height) for row in rows]
+    # Reshaped, since an array of no rows has no other axes.
     return package.Detections(
-        xyxy=np.array([box(outline.polygons) for outline in told], dtype=np.float32).reshape(-1, 4),
+        xyxy=np.array([box(row.polygons) for row in rows], dtype=np.float32).reshape(-1, 4),
         mask=np.array(masks, dtype=np.bool_).reshape(-1, height, width),
-        confidence=np.array([outline.score for outline in told], dtype=np.float32),
-        class_id=np.array([parts.index(outline.part) for outline in told], dtype=np.intp),
+        confidence=np.array([row.score for row in rows], dtype=np.float32),
+        class_id=np.array([classes.index(row.part) for row in rows], dtype=np.intp),
         data={
             "class_name": np.array(names, dtype=np.str_),
-            "instance": np.array([outline.instance for outline in told], dtype=np.intp),
+            "instance": np.array([row.instance for row in rows], dtype=np.intp),
         },
     )

@@ -41,6 +41,11 @@ class Motif:
         """w."""
         return self.mask.shape[1]
 
+    @property
+    def centre(self) -> tuple[float, float]:
+        """The middle of its rectangle (x, y), ((w − 1)/2, (h − 1)/2) as pixel centres are whole numbers."""
+        return (self.width - 1) / 2, (self.height - 1) / 2
+
     @cached_property
     def masked(self) -> Float[Tensor, "C h w"]:
         """P_Ω x_o: black outside the mask."""

@@ -1,12 +1,7 @@
-"""Making a template: outlines on a picture → a `Template`; and what will make a template hard to find."""
+"""Templates: `cut` makes one from outlines on a picture, `findings` says what makes it hard to find."""
 
-from wherein.formats import annotations
-from wherein.formats import coco_reader as coco
-from wherein.formats import labelme_reader as labelme
-from wherein.formats.annotated import Annotated
 from wherein.formats.part_outline import Outline
-from wherein.making.checks import findings
-from wherein.making.cutting import cut
-from wherein.making.finding import Finding, Severity
+from wherein.making.checks import Finding, Severity, findings
+from wherein.making.cutout import cut
 
-__all__ = ["Annotated", "Finding", "Outline", "Severity", "annotations", "coco", "cut", "findings", "labelme"]
+__all__ = ["Finding", "Outline", "Severity", "cut", "findings"]

@@ -1,26 +1,78 @@
-"""What will make a template hard to find: every check, its limit, and what to do about it.
+"""Checks: what makes a template hard to find, with the limit of each check and what to do about it.
 
-Only what is fitted is asked for size and texture: of the leaves that move as one, that with the most
-texture. The others follow it, and are looked at in the end.
+Size and texture are only asked of what is fitted: of the leaves that move as one piece, the one with the most
+texture. The others follow it, and are scored in the end.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 from wherein.detect.calibration.lookalikes import ALIKE, alike, self_alike
 from wherein.detect.calibration.measure import SIZE
 from wherein.detect.fast.pieces import LEAST_VISIBLE, Piece, Pieces, uncovered
-from wherein.making.finding import Finding, Severity
-from wherein.making.measures import area, contrast, off_joint, sliding, thickness
+from wherein.making.measures import contrast, joint_distance, pixel_count, shift_similarity, thickness
 from wherein.template.bundle import Template
+
+
+class Severity(StrEnum):
+    """How bad a finding is."""
+
+    PROBLEM = "problem"
+    """The object will not be found, or at a wrong pose."""
+
+    WARNING = "warning"
+    """It will be found less often, or less accurately."""
+
+    NOTE = "note"
+    """Good to know; nothing needs to be done."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that makes a template hard to find.
+
+    Attributes:
+        severity: how bad it is.
+        kind: the check that reports it, for example "too small".
+        part: the part that it is about; None: the whole template.
+        measured: the number that was measured.
+        limit: the number that it should not be below, or not above.
+        unit: of both numbers.
+        words: what was found, in a sentence.
+        advice: what to do.
+    """
+
+    severity: Severity
+    kind: str
+    part: str | None
+    measured: float
+    limit: float
+    unit: str
+    words: str
+    advice: str
+
+    def __str__(self) -> str:
+        part = f"{self.part}: " if self.part is not None else ""
+        return f"{self.severity}: {part}{self.words}; {self.advice}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding for JSON."""
+        return asdict(self) | {
+            "severity": str(self.severity),
+            "measured": round(self.measured, 4),
+            "limit": round(self.limit, 4),
+        }
+
 
 PROBLEM, WARNING, NOTE = Severity.PROBLEM, Severity.WARNING, Severity.NOTE
 
 
 @dataclass(frozen=True)
 class _Subject:
-    """A template, and what moves as one in it."""
+    """A template, and the pieces of it that move as one."""
 
     template: Template
 
@@ -30,7 +82,7 @@ class _Subject:
 
     @property
     def fitted(self) -> Iterator[tuple[str, Piece]]:
-        """Each piece, by the leaf that it is found by."""
+        """Each piece, with the name of the leaf that is fitted for it."""
         for piece in self.pieces.pieces:
             yield piece.fitted_leaf.name, piece
 
@@ -39,7 +91,7 @@ Check = Callable[[_Subject], Iterator[Finding]]
 
 
 def findings(template: Template) -> list[Finding]:
-    """Everything that will make a template hard to find, the worst first; nothing where all is well.
+    """Everything that makes a template hard to find, the worst first; an empty list where all is well.
 
     Example:
         >>> import torch
@@ -54,7 +106,7 @@ def findings(template: Template) -> list[Finding]:
 
 
 _GONE = 0.02
-"""The visible share below which a part counts as hidden wholly."""
+"""Visible share below which a part counts as hidden altogether. A choice: a rim of a few pixels."""
 
 
 def _hidden(subject: _Subject) -> Iterator[Finding]:
@@ -66,52 +118,51 @@ def _hidden(subject: _Subject) -> Iterator[Finding]:
             yield Finding(
                 PROBLEM if share < _GONE else WARNING,
                 *("hidden", name, share, LEAST_VISIBLE, "of its pixels"),
-                f"{1 - share:.0%} of it lies under parts that are painted after it",
-                "move it up in the paint order, or leave it out",
+                f"{1 - share:.0%} of it is covered by parts that are painted above it",
+                "move it up in the paint order, or remove it",
             )
 
 
-_WHOLE, _LIMB = (500, 1500), (100, 400)
-"""Pixels below which it is hopeless, and below which it is small. Of squares cut from three photographs none
-of 400 pixels, two of 784 and all of 1600 were calibrated to a threshold that separates them from clutter. A
-limb is looked for about its joint only."""
+_OBJECT_PIXELS, _LIMB_PIXELS = (500, 1500), (100, 400)
+"""Pixels below which a search is hopeless, and below which it is hard. Measured: of squares cut from three
+photographs none of 400 pixels, two of 784 and all of 1600 were calibrated to a threshold that separates them
+from clutter. A limb needs fewer, as it is searched for around its joint only: a choice."""
 
 
 def _too_small(subject: _Subject) -> Iterator[Finding]:
-    """Limbs one by one; all pieces together, since their evidence adds up."""
-    sizes = {name: area(piece.motif) for name, piece in subject.fitted}
-    whole, alone = sum(sizes.values()), next(iter(sizes)) if len(sizes) == 1 else None
-    asked = [
-        (alone, whole, *_WHOLE),
-        *((piece.fitted_leaf.name, sizes[piece.fitted_leaf.name], *_LIMB) for piece in subject.pieces.limbs),
-    ]
-    for name, pixels, hopeless, small in asked:
+    """Each limb by itself; all pieces together for the object, since their evidence adds up."""
+    sizes = {name: pixel_count(piece.motif) for name, piece in subject.fitted}
+    only = next(iter(sizes)) if len(sizes) == 1 else None
+    limbs = [piece.fitted_leaf.name for piece in subject.pieces.limbs]
+    limits = [(only, sum(sizes.values()), *_OBJECT_PIXELS), *((n, sizes[n], *_LIMB_PIXELS) for n in limbs)]
+    for name, pixels, hopeless, small in limits:
         if pixels < small:
             yield Finding(
                 PROBLEM if pixels < hopeless else WARNING,
                 *("too small", name, pixels, small, "pixels"),
-                f"it has {pixels} pixels, fewer than {small}: other things look like it by chance",
-                "take a larger picture of it, or a part with more around it",
+                f"it has {pixels} pixels, fewer than {small}: clutter can look like it by chance",
+                "use a larger picture of it, or a larger outline",
             )
 
 
-_THIN = 5
-"""Pixels across that the detector asks of what it looks for first."""
+_MIN_THICKNESS = 5
+"""Pixels across that the detector needs in a piece that it searches for first."""
 
 
 def _thin(subject: _Subject) -> Iterator[Finding]:
     for name, piece in subject.fitted:
-        across = thickness(piece.motif, _THIN)
-        if across < _THIN:
+        across = thickness(piece.motif, _MIN_THICKNESS)
+        if across < _MIN_THICKNESS:
             yield Finding(
-                *(WARNING, "thin", name, across, _THIN, "pixels"),
-                f"it is {across} pixels across at its thickest, less than {_THIN}",
-                "take a larger picture, or make it one part with its neighbour",
+                *(WARNING, "thin", name, across, _MIN_THICKNESS, "pixels"),
+                f"it is {across} pixels across at its thickest, less than {_MIN_THICKNESS}",
+                "use a larger picture, or merge it with the part beside it",
             )
 
 
 _FLAT, _FAINT = 0.03, 0.06
-"""Squares of 4096 pixels were told from clutter at 0.047 and not at 0.025, under noise of up to 0.06."""
+"""Contrast below which a search is hopeless, and below which it is hard. Measured: squares of 4096 pixels
+were separated from clutter at 0.047 and not at 0.025, under noise of up to 0.06."""
 
 
 def _no_texture(subject: _Subject) -> Iterator[Finding]:
@@ -121,31 +172,33 @@ def _no_texture(subject: _Subject) -> Iterator[Finding]:
             yield Finding(
                 PROBLEM if spread < _FLAT else WARNING,
                 *("no texture", name, spread, _FAINT, "of the range"),
-                f"its levels vary by {spread:.3f} of the range from black to white: noise does so too",
-                "let the outline hold more of what is seen on it: an edge, a print, a seam",
+                f"its contrast is {spread:.3f} of the range from black to white, no more than noise has",
+                "include more detail in the outline: an edge, a print, a seam",
             )
 
 
-_SLIDES = 0.9
-"""ZNCC; photographs of things have 0.1 to 0.7."""
+_MAX_SHIFT_ZNCC = 0.9
+"""ZNCC with its shifted self above which a position is uncertain. A choice: photographs of objects have 0.1
+to 0.7, stripes close to 1."""
 
 
 def _slides(subject: _Subject) -> Iterator[Finding]:
-    """Limbs are held by their joints."""
+    """Only the body is asked: joints hold limbs in place."""
     body = subject.pieces.body
     if body is None or contrast(body.motif) < _FLAT:
         return
-    zncc, reach = sliding(body.motif)
-    if zncc >= _SLIDES:
+    zncc, distance = shift_similarity(body.motif)
+    if zncc >= _MAX_SHIFT_ZNCC:
         yield Finding(
-            *(WARNING, "slides", body.fitted_leaf.name, zncc, _SLIDES, "ZNCC"),
-            f"shifted by {reach:.0f} pixels it looks the same (ZNCC {zncc:.2f}): stripes, or smooth shading",
-            "let the outline hold an end of the stripes, or another mark",
+            *(WARNING, "slides", body.fitted_leaf.name, zncc, _MAX_SHIFT_ZNCC, "ZNCC"),
+            f"shifted by {distance:.0f} pixels it looks the same (ZNCC {zncc:.2f}): stripes or shading",
+            "include an end of the stripes, or another mark, in the outline",
         )
 
 
 _AMBIGUOUS, _SAME = 0.8, 0.95
-"""ZNCC from which noise can make the difference, and from which nothing is left to tell the angle by."""
+"""ZNCC with its rotated self from which noise can decide the angle, and from which nothing else does. A
+choice."""
 
 
 def _symmetric(subject: _Subject) -> Iterator[Finding]:
@@ -159,14 +212,14 @@ def _symmetric(subject: _Subject) -> Iterator[Finding]:
         degrees, zncc = self_alike(piece.motif) if body else self_alike(piece.motif, (x, y), 2 * piece.turn)
         if zncc < _AMBIGUOUS:
             continue
-        held = body and limbs
+        decided = body and limbs
         yield Finding(
-            NOTE if held else PROBLEM if zncc >= _SAME else WARNING,
+            NOTE if decided else PROBLEM if zncc >= _SAME else WARNING,
             *("symmetric", name, zncc, _AMBIGUOUS, "ZNCC"),
-            f"turned by {abs(degrees):.0f}° it looks much the same (ZNCC {zncc:.2f}): its angle may be wrong",
-            "the parts that hang on it decide its angle"
-            if held
-            else "let the outline hold a mark that breaks the symmetry, or do not rely on its angle",
+            f"rotated by {abs(degrees):.0f}° it looks the same (ZNCC {zncc:.2f}): its angle may be wrong",
+            "its moving parts decide its angle"
+            if decided
+            else "include a mark that breaks the symmetry in the outline, or do not rely on its angle",
         )
 
 
@@ -174,42 +227,43 @@ def _look_alike(subject: _Subject) -> Iterator[Finding]:
     for first, second, zncc in alike(subject.template):
         yield Finding(
             *(WARNING, "alike", first, zncc, ALIKE, "ZNCC"),
-            f"it looks like {second} (ZNCC {zncc:.2f}): where one is hidden, the other may be taken for it",
-            "let an outline hold a mark that only one of them has",
+            f"it looks like {second} (ZNCC {zncc:.2f}): if one is hidden, the other may be mistaken for it",
+            "include a mark that only one of them has in its outline",
         )
 
 
-_NEAR, _FAR = 2.0, 0.15
-"""Pixels beside a part, and share of its diagonal, up to which a joint counts as at its edge."""
+_NEAR_PIXELS, _NEAR_SHARE = 2.0, 0.15
+"""Distance up to which a joint counts as being at the edge of a part: in pixels, or as a share of the part's
+diagonal if that is more. A choice: people do not click more precisely."""
 
 
 def _far_joint(subject: _Subject) -> Iterator[Finding]:
     for name, part in subject.template.parts.items():
         if not part.moves:
             continue
-        distance, size = off_joint(subject.template, name)
-        limit = max(_NEAR, _FAR * size)
+        distance, size = joint_distance(subject.template, name)
+        limit = max(_NEAR_PIXELS, _NEAR_SHARE * size)
         if distance > limit:
             yield Finding(
                 *(WARNING, "joint", name, distance, limit, "pixels"),
                 f"its joint is {distance:.0f} pixels away from it, and it is {size:.0f} pixels large",
-                "set the pivot where the part is held",
+                "set the pivot where the part is attached",
             )
 
 
 _MINOR = 0.02
-"""Share of the object's pixels."""
+"""Share of the object's pixels below which a part adds little to the evidence. A choice."""
 
 
 def _minor(subject: _Subject) -> Iterator[Finding]:
-    sizes = {name: area(piece.motif) for name, piece in subject.fitted}
+    sizes = {name: pixel_count(piece.motif) for name, piece in subject.fitted}
     for name, pixels in sizes.items():
         share = pixels / sum(sizes.values())
         if share < _MINOR:
             yield Finding(
                 *(NOTE, "minor", name, share, _MINOR, "of the object"),
-                f"it is {share:.1%} of the object: it adds little to how sure a find is",
-                "nothing, unless it is to be found by itself",
+                f"it is {share:.1%} of the object: it adds little to the score",
+                "nothing needs to be done, unless this part matters by itself",
             )
 
 
@@ -218,9 +272,9 @@ def _large(subject: _Subject) -> Iterator[Finding]:
     if size > max(SIZE):
         yield Finding(
             *(NOTE, "large", None, size, max(SIZE), "pixels"),
-            f"it is {size} pixels large; looking for it takes the longer, and what its scores stand for is "
-            "measured at a part of its size",
-            "reduce the picture and the scenes alike, where half the exactness will do",
+            f"it is {size} pixels large: searching for it takes longer, and its scores are calibrated at a "
+            "reduced size",
+            "reduce the template and the scenes by the same factor, if the accuracy is still sufficient",
         )
 
 
@@ -228,24 +282,22 @@ def _no_body(subject: _Subject) -> Iterator[Finding]:
     if subject.pieces.body is None:
         yield Finding(
             *(NOTE, "no body", None, 0, 1, "parts"),
-            "no part is fixed to the root: the object is looked for by its moving parts, which takes longer",
-            "let the largest part be static, if it is",
+            "no part is fixed to the root: the search begins with the moving parts, which takes longer",
+            "make the largest part static, if it does not move",
         )
 
 
 CHECKS: tuple[Check, ...] = (
-    *(
-        _hidden,
-        _too_small,
-        _thin,
-        _no_texture,
-        _slides,
-        _symmetric,
-        _look_alike,
-        _far_joint,
-        _minor,
-        _large,
-        _no_body,
-    ),
+    _hidden,
+    _too_small,
+    _thin,
+    _no_texture,
+    _slides,
+    _symmetric,
+    _look_alike,
+    _far_joint,
+    _minor,
+    _large,
+    _no_body,
 )
-"""In the order in which findings of one severity are told."""
+"""In the order in which findings of one severity are listed."""

@@ -1,4 +1,4 @@
-"""What can be measured of a motif before any scene is seen."""
+"""Measurements of motifs and parts that need no scene."""
 
 import math
 
@@ -11,20 +11,23 @@ from wherein.template.bundle import Template
 from wherein.template.tree import Point
 
 _DIRECTIONS = 8
-_OVERLAP = 0.25
-"""Of the motif: with less in common, two shifted copies are not compared."""
+"""In which a motif is shifted, over half a circle: the other half gives the same numbers. A choice."""
+
+_MIN_OVERLAP = 0.25
+"""Share of a motif that two shifted copies must have in common to be compared. A choice: few pixels agree by
+chance."""
 
 
-def area(motif: Motif) -> int:
+def pixel_count(motif: Motif) -> int:
     """Pixels that are more than half in the mask."""
     return int((motif.mask > 0.5).sum())
 
 
-def thickness(motif: Motif, most: int) -> int:
-    """The side of the largest square of pixels in the mask, odd; not counted beyond `most`."""
+def thickness(motif: Motif, limit: int) -> int:
+    """The side of the largest square inside the mask, an odd number; not measured beyond `limit`."""
     inner: Tensor = torch.nn.functional.pad(motif.mask > 0.5, (1,) * 4)
     side = -1
-    while side < most and bool(inner.any()):
+    while side < limit and bool(inner.any()):
         side += 2
         inner = inner[1:-1] & inner[:-2] & inner[2:]
         inner = inner[:, 1:-1] & inner[:, :-2] & inner[:, 2:]
@@ -33,7 +36,7 @@ def thickness(motif: Motif, most: int) -> int:
 
 
 def contrast(motif: Motif) -> float:
-    """The standard deviation of its levels at half size, where a fit is judged; 1 is black to white."""
+    """The standard deviation of the levels in [0, 1], at half size: the scale at which fits are scored."""
     small = motif.pooled(2) if min(motif.width, motif.height) > 1 else motif
     inside = small.mask > 0.5
     if not bool(inside.any()):
@@ -41,29 +44,29 @@ def contrast(motif: Motif) -> float:
     return float(small.pixels[:, inside].var(1, correction=0).mean().sqrt())
 
 
-def sliding(motif: Motif) -> tuple[float, float]:
-    """How alike the motif is to itself, shifted by a quarter of its width or height: ZNCC, and the shift.
+def shift_similarity(motif: Motif) -> tuple[float, float]:
+    """The largest ZNCC of a motif with itself, shifted by a quarter of its shorter side, and that distance.
 
-    Stripes and smooth shading are: nothing in them says where along it one is.
+    It is high for stripes and smooth shading, in which nothing says where along them one is.
     """
     inside = motif.mask > 0.5
-    reach = max(2.0, min(motif.width, motif.height) / 4)
+    distance = max(2.0, min(motif.width, motif.height) / 4)
     best = -1.0
     for k in range(_DIRECTIONS):
         angle = math.pi * k / _DIRECTIONS
-        dx, dy = round(reach * math.cos(angle)), round(reach * math.sin(angle))
-        best = max(best, _shifted(motif.pixels, inside, dx, dy))
-    return best, reach
+        dx, dy = round(distance * math.cos(angle)), round(distance * math.sin(angle))
+        best = max(best, _zncc_shifted(motif.pixels, inside, dx, dy))
+    return best, distance
 
 
-def _shifted(pixels: Float[Tensor, "3 h w"], inside: Bool[Tensor, "h w"], dx: int, dy: int) -> float:
-    """ZNCC of a picture with itself, dx columns (of either sign) and dy rows further."""
+def _zncc_shifted(pixels: Float[Tensor, "3 h w"], inside: Bool[Tensor, "h w"], dx: int, dy: int) -> float:
+    """ZNCC of a picture with itself, dx columns (of either sign) and dy rows further; −1 without overlap."""
     height, width = inside.shape
     left, right = max(0, dx), max(0, -dx)
     first = slice(dy, height), slice(left, width - right)
     second = slice(0, height - dy), slice(right, width - left)
     both = inside[first] & inside[second]
-    if both.sum() < _OVERLAP * inside.sum():
+    if both.sum() < _MIN_OVERLAP * inside.sum():
         return -1.0
     a, b = (pixels[:, rows, columns][:, both] for rows, columns in (first, second))
     a, b = a - a.mean(1, keepdim=True), b - b.mean(1, keepdim=True)
@@ -71,21 +74,21 @@ def _shifted(pixels: Float[Tensor, "3 h w"], inside: Bool[Tensor, "h w"], dx: in
     return float((a * b).sum()) / math.sqrt(energy) if energy > 0 else 1.0
 
 
-def extent(template: Template, name: str) -> Float[Tensor, "N 2"]:
-    """The places of a part's pixels on the canvas, all leaves below it included."""
-    places = []
+def part_pixels(template: Template, name: str) -> Float[Tensor, "N 2"]:
+    """The pixels (x, y) of a part on the canvas; of a group, those of all leaves below it."""
+    pixels = []
     for leaf in template.parts.leaves_below(name):
         part = template.parts[leaf]
         assert part.motif is not None, "a leaf"
         rows, columns = torch.nonzero(part.motif.mask > 0.5, as_tuple=True)
-        places.append(torch.stack((columns, rows), 1) + torch.tensor(part.at))
-    return torch.cat(places)
+        pixels.append(torch.stack((columns, rows), 1) + torch.tensor(part.at))
+    return torch.cat(pixels)
 
 
-def off_joint(template: Template, name: str) -> tuple[float, float]:
-    """How far a part's joint is from its nearest pixel, and the diagonal of the box around the part."""
-    places = extent(template, name)
+def joint_distance(template: Template, name: str) -> tuple[float, float]:
+    """How far the joint of a part is from its nearest pixel, and the diagonal of the box around the part."""
+    pixels = part_pixels(template, name)
     joint: Point = template.parts[name].joint
-    distance = float((places - torch.tensor(joint)).square().sum(1).min().sqrt())
-    low, high = places.amin(0), places.amax(0)
+    distance = float((pixels - torch.tensor(joint)).square().sum(1).min().sqrt())
+    low, high = pixels.amin(0), pixels.amax(0)
     return distance, float((high - low + 1).square().sum().sqrt())

@@ -2,12 +2,9 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-import torch
-from PIL import Image
-
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.detector import Detector
+from wherein.images.eight_bit import to_image
 from wherein.report.markup import cutout, number, rarity, text
 from wherein.template.bundle import Template
 from wherein.template.tree import Tree
@@ -15,11 +12,7 @@ from wherein.template.tree import Tree
 
 def about_template(template: Template) -> str:
     """Its picture, and its parts as a tree."""
-    layers = [template.canvas.pixels]
-    if template.canvas.mask is not None:
-        layers.append(template.canvas.mask[None])
-    levels = (torch.cat(layers).clamp(0, 1) * 255).round().to(torch.uint8).movedim(0, -1)
-    picture = cutout(Image.fromarray(np.ascontiguousarray(levels.cpu().numpy())))
+    picture = cutout(to_image(template.canvas.pixels, template.canvas.mask))
     width, height = template.size
     return (
         '<section class="template"><h2>Template</h2><div class="beside">'

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wherein.detect.result import Detection, Detections, PartFound
 from wherein.drawing.heat import heat, scale
-from wherein.drawing.registrations import to_image
+from wherein.images.eight_bit import to_image
 from wherein.report.markup import cutout, number, photograph, text
 from wherein.report.parts import PageParts
 

@@ -13,7 +13,7 @@ from wherein import __version__
 from wherein.demo import ROBOT
 from wherein.demo.scene import SCALE, photograph, stage
 from wherein.images.load import Picture
-from wherein.making import findings
+from wherein.making.checks import findings
 from wherein.studio.draft import Draft
 from wherein.studio.exports import export
 from wherein.studio.previews import preview

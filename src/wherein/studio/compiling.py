@@ -10,9 +10,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.errors import TemplateError
+from wherein.formats.part_outline import Outline
+from wherein.images.eight_bit import rounded_to_levels
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
-from wherein.making import Outline, cut
+from wherein.making.cutout import cut
 from wherein.studio.draft import Draft, DraftPart
 from wherein.studio.opening import on_canvas
 from wherein.template.bundle import Template
@@ -100,6 +102,6 @@ def _restored(part: Part, known: Part, corner: Point, cover: Float[Tensor, "H W"
     at = known.at[0] - corner[0], known.at[1] - corner[1]
     left, top = round(at[0]) + width, round(at[1]) + height
     taken = F.pad(cover, (width, width, height, height))[top : top + height, left : left + width]
-    motif = Motif(known.motif.pixels, (known.motif.mask * (1 - taken) * 255).round() / 255)
+    motif = Motif(known.motif.pixels, rounded_to_levels(known.motif.mask * (1 - taken)))
     x, y = part.joint
     return replace(part, motif=motif, at=at, pivot=(x - at[0], y - at[1]))

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
-from wherein.making import Outline
+from wherein.formats.part_outline import Outline
+from wherein.template.tree import DEFAULT_TURN
 
 _PARTS, _CORNERS = 500, 20_000
 """The most of a draft, and of a part."""
@@ -33,7 +34,7 @@ class DraftPart(_Message):
     points: Annotated[tuple[Place, ...], Field(max_length=_CORNERS)] | None = None
     kept: Name | None = None
     pivot: Place | None = None
-    turn: Annotated[FiniteFloat, Field(ge=0, le=180)] = 30.0
+    turn: Annotated[FiniteFloat, Field(ge=0, le=180)] = DEFAULT_TURN
     static: bool = False
 
     def outline(self) -> Outline:

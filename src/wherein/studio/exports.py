@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wherein.errors import ArgumentError, require
-from wherein.formats.coco_writer import coco
+from wherein.formats.coco import coco
 from wherein.report.page import page
 from wherein.studio.calibrating import Ground
 from wherein.studio.workshop import Found, Scene, Wish, Workshop

@@ -2,11 +2,7 @@
 
 import io
 
-import numpy as np
-import torch
-from PIL import Image
-
-from wherein.drawing.registrations import to_image
+from wherein.images.eight_bit import to_image
 from wherein.images.load import Picture
 
 _LARGEST = 3000
@@ -18,10 +14,7 @@ _EXACT = 1_500_000
 
 def preview(picture: Picture) -> tuple[bytes, str]:
     """The picture in a file, and the type of that."""
-    image = to_image(picture.pixels.detach().float().cpu())
-    if picture.mask is not None:
-        levels = (picture.mask.detach().cpu().clamp(0, 1) * 255).round().to(torch.uint8)
-        image.putalpha(Image.fromarray(np.ascontiguousarray(levels.numpy())))
+    image = to_image(picture.pixels.float(), None if picture.mask is None else picture.mask.float())
     exact = image.width * image.height <= _EXACT or picture.mask is not None
     image.thumbnail((_LARGEST, _LARGEST))
     file = io.BytesIO()

@@ -13,16 +13,19 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from numpy.typing import NDArray
 from PIL import Image
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from torch import Tensor
 
 from wherein.errors import ArgumentError, PictureError, TemplateError
+from wherein.images.eight_bit import to_image, to_levels
 from wherein.images.load import Picture, load_picture
 from wherein.images.motif import Motif
-from wherein.images.outline import hull, outline
+from wherein.images.polygons import hull, outline
 from wherein.template.archive import pack, unpack
-from wherein.template.tree import Part, Point, Tree
+from wherein.template.tree import DEFAULT_TURN, Part, Point, Tree
 from wherein.whole import whole, whole_folder
 
 FORMAT = "wherein-template/1"
@@ -38,7 +41,7 @@ class _PartSpec(_Spec):
     image: str | None = None
     at: tuple[FiniteFloat, FiniteFloat] | None = None
     pivot: tuple[FiniteFloat, FiniteFloat] | None = None
-    turn: Annotated[FiniteFloat, Field(ge=0, le=180)] = 30.0
+    turn: Annotated[FiniteFloat, Field(ge=0, le=180)] = DEFAULT_TURN
     static: bool = False
 
 
@@ -100,7 +103,7 @@ class Template:
             if part.motif is not None:
                 for plane in (part.motif.pixels, part.motif.mask):
                     told.update(repr(tuple(plane.shape)).encode())
-                    told.update((plane * 255).round().to(torch.uint8).numpy().tobytes())
+                    told.update(to_levels(plane).numpy().tobytes())
         told.update(repr((self.size, self.paint_order)).encode())
         return told.hexdigest()[:32]
 
@@ -117,8 +120,7 @@ class Template:
     @staticmethod
     def rigid(name: str, motif: Motif) -> "Template":
         """The template of a single motif that has no parts."""
-        middle = ((motif.width - 1) / 2, (motif.height - 1) / 2)
-        part = Part(name, None, motif, (0.0, 0.0), middle, 0.0, False)
+        part = Part(name, None, motif, (0.0, 0.0), motif.centre, 0.0, False)
         return Template(name, Picture(motif.pixels, motif.mask), Tree({name: part}), (name,))
 
     @staticmethod
@@ -174,11 +176,11 @@ class Template:
         (folder / DESCRIPTION).write_text(
             json.dumps(spec, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
         )
-        _to_image(self.canvas).save(folder / "canvas.png")
+        _with_alpha(self.canvas.pixels, self.canvas.mask).save(folder / "canvas.png")
         for name, file in names.items():
             motif = self.parts[name].motif
             assert motif is not None, "a leaf"
-            _to_image(Picture(motif.pixels, motif.mask)).save(folder / file)
+            _with_alpha(motif.pixels, motif.mask).save(folder / file)
 
 
 def _describe(part: Part, image: str | None) -> dict[str, Any]:
@@ -188,10 +190,9 @@ def _describe(part: Part, image: str | None) -> dict[str, Any]:
     return record | {"pivot": list(part.pivot), "turn": part.turn, "static": part.static}
 
 
-def _to_image(picture: Picture) -> Image.Image:
-    mask = picture.mask if picture.mask is not None else torch.ones_like(picture.pixels[0])
-    levels = (torch.cat((picture.pixels, mask[None])).clamp(0, 1) * 255).round().to(torch.uint8)
-    return Image.fromarray(np.ascontiguousarray(levels.detach().cpu().movedim(0, -1).numpy()))
+def _with_alpha(pixels: Float[Tensor, "3 H W"], mask: Float[Tensor, "H W"] | None) -> Image.Image:
+    """RGBA in any case: whoever edits the file finds the mask in its place."""
+    return to_image(pixels, torch.ones_like(pixels[0]) if mask is None else mask)
 
 
 def _from_zip(path: Path, max_pixels: int) -> Template:
@@ -281,8 +282,7 @@ def _part(pictures: "_Pictures", name: str, spec: _PartSpec, size: tuple[int, in
     motif = Motif(picture.pixels.float(), mask.float())
     at = spec.at or (0.0, 0.0)
     _check_inside(name, motif, at, size)
-    pivot = spec.pivot or ((motif.width - 1) / 2, (motif.height - 1) / 2)
-    return Part(name, spec.parent, motif, at, pivot, spec.turn, spec.static)
+    return Part(name, spec.parent, motif, at, spec.pivot or motif.centre, spec.turn, spec.static)
 
 
 def _check_inside(name: str, motif: Motif, at: Point, size: tuple[int, int]) -> None:

@@ -17,6 +17,10 @@ Matrix = NDArray[np.float64]
 DEEPEST = 100
 """Groups that may hang one on the other: far more than anything has joints in a row."""
 
+DEFAULT_TURN = 30.0
+"""± degrees that a part may turn where none are given: in template.json, in annotations and in the studio.
+A choice, and part of the file format: to change it would change what existing templates mean."""
+
 
 @dataclass(frozen=True, eq=False)
 class Part:

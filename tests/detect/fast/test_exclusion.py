@@ -94,7 +94,9 @@ def test_what_came_in_is_left_alone() -> None:
     assert all((before.evidence[h] == information(np.array(0.9))).all() for h in HOMES)
 
 
-def one_by_one(finder: Finder, all_of: Hypotheses, threshold: float) -> tuple[list[int], dict[str, np.ndarray]]:
+def one_by_one(
+    finder: Finder, all_of: Hypotheses, threshold: float
+) -> tuple[list[int], dict[str, np.ndarray]]:
     """Which are kept, and what is left of all: by the definition, each piece against each."""
     stencils = {piece.name: Footprint(piece.motif) for piece in finder.pieces.pieces}
     rest = {piece.name: piece.fitted_leaf.rest for piece in finder.pieces.pieces}

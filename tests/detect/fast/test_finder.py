@@ -43,7 +43,9 @@ class Search:
 
     def polished(self, chosen: dict[str, Array]) -> Placement:
         """At full size; before, nothing fitted well."""
-        return self.finder.polish(self.scene, self.finder.scored(self.scene, self.placement(chosen, 0.3))).placement
+        return self.finder.polish(
+            self.scene, self.finder.scored(self.scene, self.placement(chosen, 0.3))
+        ).placement
 
     def off(self, piece: str, found: Placement, truth: dict[str, Array]) -> tuple[float, float]:
         """Pixels and degrees by which a piece is off."""

@@ -158,7 +158,9 @@ def test_settled_gives_the_truth_back_and_leaves_what_it_cannot_know() -> None:
     frames = {p.name: turned(p, t)[None] for p, t in zip(pieces, (3, -20, 30), strict=True)}
     before = placed(1.0, 1.0, (7.0, 8.0), (0.0, 0.0))[None]
     all_seen = {p.name: np.ones(1) for p in pieces}
-    np.testing.assert_allclose(root_from_joints(frames, all_seen, pieces, before, np.ones(1))[0], ROOT, atol=1e-9)
+    np.testing.assert_allclose(
+        root_from_joints(frames, all_seen, pieces, before, np.ones(1))[0], ROOT, atol=1e-9
+    )
     one_seen = {p.name: np.array((float(k == 0),)) for k, p in enumerate(pieces)}
     np.testing.assert_array_equal(root_from_joints(frames, one_seen, pieces, before, np.ones(1)), before)
     assert between(angle(ROOT), -130) < 1e-9

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from wherein.cli.options import Format, MaxInstances, Quiet, Rotation, Scale, Threshold
+from wherein.cli.options import Export, ExportFormat, MaxInstances, Quiet, Rotation, Scale, Threshold
 from wherein.cli.output import NONE_FOUND, UNREADABLE, USAGE, say, stop
 from wherein.errors import WhereinError
 
@@ -24,12 +24,8 @@ def detect(
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page about all scenes to this .html.")] = None,
     maps: Annotated[bool, typer.Option("--maps", help="Put occurrence maps into the page.")] = False,
-    export: Annotated[
-        Path | None, typer.Option(help="Write all for other programs to this .json, .csv or folder.")
-    ] = None,
-    kind: Annotated[
-        Format | None, typer.Option("--format", help="Of the export; by the end of its name by default.")
-    ] = None,
+    export: Export = None,
+    export_format: ExportFormat = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Let files be replaced.")] = False,
     fail_if_none: Annotated[bool, typer.Option("--fail-if-none", help="Exit 1 if nothing is found.")] = False,
     quiet: Quiet = False,
@@ -44,7 +40,7 @@ def detect(
     from wherein.cli.work import UnreadableError
     from wherein.detect.detector import Detector
 
-    outputs, pictures = Outputs(draw, report, maps, overwrite, export, kind), list(given(scenes))
+    outputs, pictures = Outputs(draw, report, maps, overwrite, export, export_format), list(given(scenes))
 
     def make() -> Detector:
         bar.hide()

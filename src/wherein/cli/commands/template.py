@@ -51,7 +51,7 @@ def new(
     """
     from wherein.cli import templating
     from wherein.cli.work import UnreadableError
-    from wherein.making import findings
+    from wherein.making.checks import findings
 
     order = tuple(part.strip() for part in (paint_order or "").split(",") if part.strip())
     wish = templating.Wish(source, name or out.stem, box, polygon, image, object_, order, keep_covered)
@@ -87,7 +87,7 @@ def check(
     from wherein.cli import templating
     from wherein.cli.detecting import load_template
     from wherein.cli.work import UnreadableError
-    from wherein.making import findings
+    from wherein.making.checks import findings
 
     try:
         loaded = load_template(folder)

@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
 from wherein.detect.fast.piece_search import SIMILARITY, PieceModel
-from wherein.images.paint import paint
 from wherein.pyramid.descent import Stage, descend
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.pose import placed
+from wherein.template.render import paint
 
 _TURNS = (4.0, 6.0, 8.0, 10.0, 12.5, 15.0, 20.0)
 _RATIOS = (1.03, 1.06, 1.09, 1.12, 1.16, 1.2)

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from wherein.detect.fast.piece_search import EUCLIDEAN
 from wherein.images.motif import Motif
-from wherein.images.paint import paint
 from wherein.pyramid.descent import Fits, Stage, descend
 from wherein.pyramid.levels import MotifPyramid, Poses, ScenePyramid
 from wherein.template.bundle import Template
 from wherein.template.pose import placed
+from wherein.template.render import paint
 from wherein.template.tree import Point
 
 ALIKE = 0.6
@@ -77,9 +77,7 @@ def _area(motif: Motif) -> float:
 
 def _all_around(wanted: Motif, there: Motif) -> Poses:
     """Poses that put one motif's middle on the other's, 15° apart."""
-    return np.stack(
-        [placed(float(angle), 1.0, _centre(there), _centre(wanted)) for angle in range(0, 360, 15)]
-    )
+    return np.stack([placed(float(angle), 1.0, there.centre, wanted.centre) for angle in range(0, 360, 15)])
 
 
 def _fit(wanted: Motif, there: Motif, starts: Poses, steps: int) -> Fits:
@@ -93,12 +91,8 @@ def _fit(wanted: Motif, there: Motif, starts: Poses, steps: int) -> Fits:
     side = 2 * math.ceil(math.hypot(max(wanted.width, there.width), max(wanted.height, there.height)))
     mean = there.pixels[:, there.mask > 0.5].mean(1)
     middle = ((side - 1) / 2, (side - 1) / 2)
-    at = placed(0.0, 1.0, middle, _centre(there))
+    at = placed(0.0, 1.0, middle, there.centre)
     ground = mean[:, None, None].expand(3, side, side)
     scene = ScenePyramid(paint(ground, there, torch.from_numpy(at)).contiguous())
     ended = descend(scene, MotifPyramid(wanted), EUCLIDEAN, Stage(2, steps), at @ starts)
     return Fits(np.linalg.inv(at) @ ended.poses, ended.zncc)
-
-
-def _centre(motif: Motif) -> Point:
-    return (motif.width - 1) / 2, (motif.height - 1) / 2

@@ -95,7 +95,7 @@ class Ends:
     def __getitem__(self, which: Tensor) -> "Ends":
         return Ends(self.matrix[which], self.cost[which], self.point[which])
 
-    def joined(self, other: "Ends") -> "Ends":
+    def and_also(self, other: "Ends") -> "Ends":
         """These and others."""
         return Ends(
             torch.cat((self.matrix, other.matrix)),

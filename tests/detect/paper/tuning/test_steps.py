@@ -15,18 +15,18 @@ from wherein.detect.paper.tuning.confusions import Cheapest
 from wherein.detect.paper.tuning.measure_leaf import measure_leaf
 from wherein.detect.paper.tuning.paper_model import NodeCalibration, PaperCalibration, alpha_gamma, decision
 from wherein.detect.paper.tuning.prescribed import spike_width, spiky, turning, visual
-from wherein.detect.paper.tuning.rehearsal import Rehearsal, at_home, middle
+from wherein.detect.paper.tuning.rehearsal import Rehearsal, at_home
 from wherein.images.motif import Motif
-from wherein.images.paint import paint
 from wherein.template import Template
 from wherein.template.extract import joints_below
 from wherein.template.pose import placed, rotation
+from wherein.template.render import paint
 from wherein.theory import continuum_gradient
 
 
-def starts(*name: str) -> Homing:
-    """One rehearsal: four rows of four starts, an x for each that comes name; all are followed."""
-    came = torch.tensor([[mark == "x" for mark in "".join(name)]])
+def starts(*home: str) -> Homing:
+    """One rehearsal: four rows of four starts, an x for each that comes home; all are followed."""
+    came = torch.tensor([[mark == "x" for mark in "".join(home)]])
     number = torch.arange(16)
     ends = Ends(torch.eye(3).expand(16, 3, 3), number.float(), torch.zeros(16, 2))
     return Homing(4, came, [ends], [number])
@@ -34,13 +34,13 @@ def starts(*name: str) -> Homing:
 
 def test_a_basin_tells_what_every_grid_over_it_covers() -> None:
     square = starts("xxx.", "xxx.", "xxx.", "....")
-    assert [square.maybe_occluded(m) for m in (1, 2, 3, 4)] == pytest.approx([1, 1, 1, 9 / 16])
+    assert [square.covered(m) for m in (1, 2, 3, 4)] == pytest.approx([1, 1, 1, 9 / 16])
     assert square.stride() == 12
     point = starts("....", ".x..", "....", "....")
-    assert [point.maybe_occluded(m) for m in (1, 2, 3, 4)] == pytest.approx([1, 1 / 4, 1 / 9, 1 / 16])
+    assert [point.covered(m) for m in (1, 2, 3, 4)] == pytest.approx([1, 1 / 4, 1 / 9, 1 / 16])
     assert point.stride() == 8  # no closer: it would cost four times as much
     line = starts("..x.", "..x.", "..x.", "..x.")
-    assert [line.maybe_occluded(m) for m in (1, 2, 3, 4)] == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4])
+    assert [line.covered(m) for m in (1, 2, 3, 4)] == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4])
     assert starts("xxxx", "xxxx", "xxxx", "xxxx").stride() == 16
 
 
@@ -58,11 +58,11 @@ def test_the_cheapest_place_is_where_the_motif_is(angle: float) -> None:
     mask = torch.ones(23, 30)
     mask[:9, :14] = 0
     motif = Motif(noise(23, 30, 3), mask)
-    truth = torch.from_numpy(placed(angle, 1.0, (50.5, 42.5), middle(motif)))
+    truth = torch.from_numpy(placed(angle, 1.0, (50.5, 42.5), motif.centre))
     scene = paint(clutter(97, 83, 2), motif, truth)
     found = Cheapest(motif, [-20.0, -10.0, 0.0, 10.0, 20.0])(scene, 5)
-    assert at_home(found[:1], truth.float(), middle(motif), 1.5, 0.1).all()
-    centres = (found @ torch.tensor((*middle(motif), 1.0)))[:, :2]
+    assert at_home(found[:1], truth.float(), motif.centre, 1.5, 0.1).all()
+    centres = (found @ torch.tensor((*motif.centre, 1.0)))[:, :2]
     assert (torch.cdist(centres, centres) + 99 * torch.eye(5)).min() > 8
 
 
@@ -121,7 +121,7 @@ def test_whose_a_pixel_is(twins: Template, rehearsals: list[Rehearsal]) -> None:
         for name in ("left", "right"):
             motif = twins.parts[name].motif
             assert motif is not None
-            x, y, _ = rehearsal.places[name] @ (*middle(motif), 1.0)
+            x, y, _ = rehearsal.places[name] @ (*motif.centre, 1.0)
             assert rehearsal.whose(x, y) == name
         assert rehearsal.whose(1.0, 1.0) is None
 

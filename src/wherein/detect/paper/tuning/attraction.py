@@ -1,8 +1,8 @@
-"""From which strides does a part come name? Its basin under the network's own descent, and the grid over it.
+"""From which strides does a part come home? Its basin under the network's own descent, and the grid over it.
 
 A part is found where one stride of the grid lies in its basin of attraction. With the starts around a part
-in steps of s known to come name or not, every grid of stride m·s is, too: each of its m² phases is a class of
-starts modulo m, and covers the part if one of them comes name. So the basin, measured once, tells the share
+in steps of s known to come home or not, every grid of stride m·s is, too: each of its m² phases is a class of
+starts modulo m, and covers the part if one of them comes home. So the basin, measured once, tells the share
 of places that a stride covers (end of section 6: cover the space at the scale of the basin).
 """
 
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from wherein.detect.paper.nodes import Ends, Hyperparameters, leaf
 from wherein.detect.paper.strides import Screen, register_strides
-from wherein.detect.paper.tuning.rehearsal import HOME, Rehearsal, at_home, middle
+from wherein.detect.paper.tuning.rehearsal import HOME, Rehearsal, at_home
 from wherein.images.motif import Motif
 from wherein.template.tree import Part, Point
 
@@ -24,7 +24,7 @@ _SIDE = 4
 """Starts along each axis."""
 
 _STEP = 2.25
-"""Between neighbouring starts, in σ: what is closer comes name together."""
+"""Between neighbouring starts, in σ: what is closer comes home together."""
 
 _MULTIPLES = (4, 3, 2)
 """Strides that are considered, in steps. One of a single step costs four times as much as one of two, and
@@ -43,19 +43,19 @@ class Homing:
 
     Attributes:
         step: pixels between neighbouring starts.
-        name: which of them came name.
+        home: which of them came home.
         ends: of each rehearsal, where the starts ended that were followed to the end.
         start: which start each of these was.
     """
 
     step: int
-    name: Bool[Tensor, "K N"]
+    home: Bool[Tensor, "K N"]
     ends: list[Ends]
     start: list[Tensor]
 
-    def maybe_occluded(self, multiple: int) -> float:
-        """The share of phases of a grid of stride `multiple` · `step` that have a start at name."""
-        square = self.name.reshape(-1, _SIDE, _SIDE)
+    def covered(self, multiple: int) -> float:
+        """The share of phases of a grid of stride `multiple` · `step` that have a start at home."""
+        square = self.home.reshape(-1, _SIDE, _SIDE)
         phases = [
             square[:, top::multiple, left::multiple].flatten(1).any(1).float().mean()
             for top in range(multiple)
@@ -65,15 +65,15 @@ class Homing:
 
     def stride(self) -> int:
         """The widest that covers nearly as much as starts at every step."""
-        enough = _COVERED * self.maybe_occluded(1)
-        wide = (m for m in _MULTIPLES if self.maybe_occluded(m) >= enough)
+        enough = _COVERED * self.covered(1)
+        wide = (m for m in _MULTIPLES if self.covered(m) >= enough)
         return self.step * next(wide, _MULTIPLES[-1])
 
     @property
     def found(self) -> list[Ends]:
-        """Those ends of each rehearsal that are name."""
-        each = zip(self.ends, self.start, self.name, strict=True)
-        return [ends[name[start]] for ends, start, name in each]
+        """Those ends of each rehearsal that are home."""
+        each = zip(self.ends, self.start, self.home, strict=True)
+        return [ends[home[start]] for ends, start, home in each]
 
     def on_a_grid(self, index: int, stride: int, rng: np.random.Generator) -> Ends:
         """The ends of a rehearsal that a grid of this stride, laid anywhere, would have."""
@@ -101,17 +101,17 @@ def homing(
     """
     node = leaf(motif, part.pivot, chosen)
     step = max(2, round(_STEP * chosen.sigma))
-    name, ends, start = [], [], []
+    home, ends, start = [], [], []
     for rehearsal in rehearsals:
         truth = rehearsal.at(part.name)
-        starts = _around(truth, middle(motif), step, rng)
+        starts = _around(truth, motif.centre, step, rng)
         found = register_strides(node.network, rehearsal.scene, starts, _CLOSE)
         came = torch.zeros(len(starts), dtype=torch.bool)
-        came[found.stride[at_home(found.matrix, truth, middle(motif), *HOME)]] = True
-        name.append(came)
+        came[found.stride[at_home(found.matrix, truth, motif.centre, *HOME)]] = True
+        home.append(came)
         ends.append(node.ends(found.matrix, found.cost))
         start.append(found.stride)
-    return Homing(step, torch.stack(name), ends, start)
+    return Homing(step, torch.stack(home), ends, start)
 
 
 def _around(

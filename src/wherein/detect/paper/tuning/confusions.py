@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.detect.paper.nodes import Ends, Node
-from wherein.detect.paper.tuning.rehearsal import NEAR, Rehearsal, at_home, middle
+from wherein.detect.paper.tuning.rehearsal import NEAR, Rehearsal, at_home
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.motion.field import lattice, shift_matrix, transform
@@ -72,16 +72,16 @@ def mistakes(
     for rehearsal in rehearsals:
         formulation = node.network.bind(stage, rehearsal.scene)
         ended = node.network.run(stage, formulation, look(rehearsal.scene, _COUNT))
-        right = at_home(ended.matrix, rehearsal.at(part.name), middle(motif), *NEAR)
+        right = at_home(ended.matrix, rehearsal.at(part.name), motif.centre, *NEAR)
         wrong = ended.cost.isfinite() & ~right
-        centres = ended.matrix[wrong] @ ended.matrix.new_tensor((*middle(motif), 1.0))
+        centres = ended.matrix[wrong] @ ended.matrix.new_tensor((*motif.centre, 1.0))
         names = tuple(rehearsal.whose(float(x), float(y)) for x, y, _ in centres)
         found.append(Mistakes(node.ends(ended.matrix, ended.cost)[wrong], names))
     return found
 
 
 class Cheapest:
-    """SearchResult where a motif's cost is least.
+    """Finds where a motif's cost is least.
 
     Arguments:
         motif: what is compared.
@@ -89,7 +89,7 @@ class Cheapest:
     """
 
     def __init__(self, motif: Motif, angles: Sequence[float]) -> None:
-        small, self.angles, self.centre = motif.pooled(_FACTOR), angles, middle(motif)
+        small, self.angles, self.centre = motif.pooled(_FACTOR), angles, motif.centre
         self.radius = math.ceil(math.hypot(small.width, small.height) / 2) + 1
         # Pixel X of a reduced picture has its centre at factor · X + (factor − 1)/2.
         x, y = ((v - (_FACTOR - 1) / 2) / _FACTOR for v in self.centre)

@@ -47,7 +47,7 @@ def measure_leaf(
         sigma=chosen.sigma,
         alpha=alpha,
         gamma=gamma,
-        covered=starts.maybe_occluded(stride // starts.step),
+        covered=starts.covered(stride // starts.step),
         found=found,
         elsewhere=elsewhere,
         taken_for=_cheapest(wrong),
@@ -55,7 +55,7 @@ def measure_leaf(
     return Measured(
         make_node(template, name, replace(chosen, alpha=alpha, gamma=gamma)),
         known,
-        [starts.on_a_grid(k, stride, rng).joined(each.ends) for k, each in enumerate(wrong)],
+        [starts.on_a_grid(k, stride, rng).and_also(each.ends) for k, each in enumerate(wrong)],
         [each.on_clutter for each in wrong],
     )
 

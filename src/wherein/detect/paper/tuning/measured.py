@@ -34,7 +34,7 @@ def apart(
         pivot = rehearsal.template.parts[name].pivot
         here = at_home(seen.matrix, rehearsal.at(name), pivot, *NEAR)
         right.append(seen[here])
-        wrong.append(seen[~here].joined(empty))
+        wrong.append(seen[~here].and_also(empty))
     return right, wrong
 
 

@@ -27,7 +27,7 @@ class NodeCalibration(BaseModel):
         stride: Δ_v in pixels.
         sigma: σ_v in pixels.
         alpha, gamma: α_v and γ_v of the costs.
-        covered: the share of places from which strides of a leaf come name; None for a group.
+        covered: the share of places from which strides of a leaf come home; None for a group.
         found: the least cost where the node is, in each scene in which it was found, sorted.
         elsewhere: the least cost where it is not, in each scene, sorted.
         taken_for: the leaf that had the least of them; None where that was clutter.

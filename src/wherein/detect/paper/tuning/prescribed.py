@@ -2,7 +2,7 @@
 
 A visual motif is smoothed by its size: by more, the background around it weighs as much as the motif, and by
 less its basin is small. An occurrence motif is smoothed by how far its spikes must travel. Near the truth the
-theorem's step sizes bring each spike name at once; from a distance d its pull, and with it its rate, is
+theorem's step sizes bring each spike home at once; from a distance d its pull, and with it its rate, is
 exp(−d²/4σ²) of that (the gradient of eq. 15). At σ = d/2 it is 1/e. The theorem's own bound (16) guarantees
 convergence for affine maps, at two to three times that σ, where other spikes near by would be smoothed in.
 """
@@ -20,7 +20,7 @@ RELEASED = Hyperparameters()
 """What is not prescribed or measured: iterations, rates, screening."""
 
 _SIZE = 9.0
-"""√|Ω| / σ of a visual motif. Measured: from 8 to 10 most starts come name, in photographs as in clutter."""
+"""√|Ω| / σ of a visual motif. Measured: from 8 to 10 most starts come home, in photographs as in clutter."""
 
 _PIXELS = 1000
 """Compared in the second round, about, where a motif has more."""

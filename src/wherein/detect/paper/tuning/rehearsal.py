@@ -9,7 +9,6 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from wherein.detect.calibration.backgrounds import Backgrounds
-from wherein.images.motif import Motif
 from wherein.template.bundle import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
@@ -101,8 +100,3 @@ def at_home(
     off = ((matrix - truth) @ raised)[:, :2].norm(dim=-1)
     turn = (matrix[:, :2, :2] * truth[:2, :2]).sum((-2, -1)) / 2  # the cosine, of rotations
     return (off <= px) & (turn >= math.cos(math.radians(degrees)))
-
-
-def middle(motif: Motif) -> Point:
-    """Of a motif's box."""
-    return (motif.width - 1) / 2, (motif.height - 1) / 2

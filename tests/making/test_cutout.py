@@ -164,7 +164,7 @@ def test_a_folder_of_other_things_is_never_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("outlines", "words"),
     [
-        ([], "there is nothing to cut out"),
+        ([], "there are no outlines"),
         (
             [Outline("line", [(1, 1), (20, 20)])],
             'the part "line" has a polygon of 2 corners: draw at least three',
@@ -185,10 +185,10 @@ def test_a_folder_of_other_things_is_never_replaced(tmp_path: Path) -> None:
         ([Outline("m", [(1, 1), (9, 1), (9, 9)], mask=np.ones((71, 93)))], "has a polygon and a mask"),
         ([BODY, BODY], 'two outlines are called "body"'),
         ([box(" ", 1, 1, 9, 9)], "an outline has no name"),
-        ([BODY, replace(ARM, parent="bdoy")], 'the part "arm" hangs on "bdoy", which does not exist'),
-        ([replace(BODY, parent="arm"), replace(ARM, parent="body")], "go round in a circle"),
-        ([replace(BODY, parent="body")], "go round in a circle"),
-        ([BODY, Outline("eyes")], 'the part "eyes" has no outline and nothing hangs on it'),
+        ([BODY, replace(ARM, parent="bdoy")], 'the parent of the part "arm" is "bdoy", which does not exist'),
+        ([replace(BODY, parent="arm"), replace(ARM, parent="body")], "form a circle"),
+        ([replace(BODY, parent="body")], "form a circle"),
+        ([BODY, Outline("eyes")], 'the part "eyes" has neither an outline nor children'),
         ([BODY, replace(ARM, turn=200.0)], 'the part "arm" turns by ±200.0°: give 0 to 180'),
         ([BODY, replace(ARM, pivot=(float("inf"), 0.0))], r'the part "arm" has its pivot at \(inf, 0.0\)'),
         (
@@ -204,7 +204,7 @@ def test_what_is_wrong_in_words(outlines: list[Outline], words: str) -> None:
 
 def test_hidden_parts_orders_and_names() -> None:
     inside = box("inside", 30, 35, 5, 5)
-    with pytest.raises(TemplateError, match='the part "inside" cannot be seen'):
+    with pytest.raises(TemplateError, match='the part "inside" is not visible'):
         cut(PICTURE, [BODY, inside], "x", ["inside", "body"])
     with pytest.raises(TemplateError, match='paint_order names "leg"'):
         cut(PICTURE, [BODY], "x", ["leg"])

@@ -1,4 +1,4 @@
-"""What the formats of outlines have in common: the whole object, and each of its parts that was found."""
+"""The outlines of detections, as formats with polygons need them: each object, and each of its parts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Outline:
-    """An object, or a part of one.
+class DetectionOutline:
+    """The outline of an object, or of one of its parts.
 
     Attributes:
-        instance: the number of the object in its scene, from 1, the surest first, as in drawings.
-        part: the part's name; None for the whole object.
+        instance: the number of the object in its scene, from 1, by falling score, as in drawings.
+        part: the name of the part; None for the object.
         score: of the part or the object.
-        polygons: what can be seen of it in the frame; of an object, those of its parts.
+        polygons: one for a part, clipped to the scene; for an object those of all its parts.
     """
 
     instance: int
@@ -30,7 +30,7 @@ class Outline:
 
     @property
     def area(self) -> float:
-        """In square pixels; where several polygons may overlap, by counting the pixels that they cover."""
+        """The area in square pixels. Several polygons may overlap, so there it counts pixels."""
         if len(self.polygons) == 1:
             return area(self.polygons[0])
         left, top, right, bottom = box(self.polygons)
@@ -39,27 +39,28 @@ class Outline:
         return float(filled([polygon - corner for polygon in self.polygons], width, height).sum())
 
 
-def outlines(found: "Detections") -> Iterator[Outline]:
-    """Of every object first the whole, then the parts that have a picture and were found.
+def detection_outlines(found: "Detections") -> Iterator[DetectionOutline]:
+    """The outline of each object, followed by those of its parts that were found.
 
-    Groups are left out, for they have no pixels but those of their parts. An object of one part is told once.
+    Groups have none: their pixels are those of their parts. Nor does the part of an object with one part
+    only, which would repeat the object.
     """
     for instance, item in enumerate(found, 1):
-        parts = _parts(item, *found.size)
+        parts = _visible_polygons(item, *found.size)
         if parts:
-            yield Outline(instance, None, item.score, list(parts.values()))
+            yield DetectionOutline(instance, None, item.score, list(parts.values()))
         if len(leaves(item)) > 1:
             for name, polygon in parts.items():
-                yield Outline(instance, name, item.parts[name].score, [polygon])
+                yield DetectionOutline(instance, name, item.parts[name].score, [polygon])
 
 
 def leaves(item: "Detection") -> list[str]:
-    """The parts that have a picture."""
+    """The parts that have a picture of their own."""
     return [name for name, part in item.parts.items() if part.leaf]
 
 
-def _parts(item: "Detection", width: int, height: int) -> dict[str, Polygon]:
-    """Of the parts that were found what lies in the frame, where that has an inside."""
+def _visible_polygons(item: "Detection", width: int, height: int) -> dict[str, Polygon]:
+    """The polygons of the parts that were found, clipped to the scene; without those of no area."""
     inside = {
         name: clipped(item.parts[name].polygon, width, height)
         for name in leaves(item)

@@ -1,0 +1,337 @@
+"""COCO: detections written as a dataset, and annotations read from one.
+
+Written: a category for the object and one for each part. Annotations of one object in one image have the same
+`instance`.
+
+Read: each annotation of an image is a part, named by its category.
+
+- A segmentation is polygons, or run lengths, plain or compressed; without one the bounding box is used.
+- `group_id` says which object an annotation belongs to. So does its own `id`, if it is the whole object.
+- `parent`, `pivot` ([x, y]), `turn` and `static` describe its joint.
+
+`group_id` and the joint may also be in `attributes`, where CVAT writes them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain, repeat
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, FiniteFloat
+
+from wherein.errors import ArgumentError, TemplateError
+from wherein.formats.annotation import (
+    Annotation,
+    AnyPath,
+    Record,
+    Shape,
+    annotated_picture,
+    outline_of_shapes,
+    picture_path,
+    validated,
+)
+from wherein.formats.detection_outlines import DetectionOutline, detection_outlines, leaves
+from wherein.formats.export_target import AddScene, ExportTarget, json_text, text_file
+from wherein.formats.joint_spec import add_groups, from_values
+from wherein.images.load import Picture
+from wherein.images.polygons import CORNER_OFFSET, box
+
+if TYPE_CHECKING:
+    from wherein.detect.result import Detections
+    from wherein.template.bundle import Template
+
+_LISTED = 12
+"""Names that an error message lists. A choice: a line or two."""
+
+
+@contextmanager
+def export(target: ExportTarget, template: "Template") -> Iterator[AddScene]:
+    """One file. Annotations are written as they come, so that many scenes need no more memory than one.
+
+    Images come last for that reason: they are known when all scenes are done.
+    """
+    dataset, separators = Coco(template.name, template.parts.leaves), chain([""], repeat(","))
+    with text_file(target.path) as file:
+        file.write(f'{{"categories": {json_text(dataset.categories)}, "annotations": [')
+
+        def add(scene: Path, found: "Detections") -> None:
+            for annotation in dataset.add(str(scene), found):
+                file.write(f"{next(separators)}\n{json_text(annotation)}")
+
+        yield add
+        file.write(f'\n], "images": {json_text(dataset.images)}}}\n')
+
+
+def coco(
+    scenes: Iterable[tuple[str, "Detections"]], template: str, parts: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The detections of several scenes as one COCO dataset.
+
+    Arguments:
+        scenes: the file name of each scene, and its detections.
+        template, parts: as of `Coco`.
+    """
+    dataset, annotations = Coco(template, parts), []
+    for name, found in scenes:
+        annotations += dataset.add(name, found)
+    return {"images": dataset.images, "annotations": annotations, "categories": dataset.categories}
+
+
+class Coco:
+    """A dataset to add scenes to; images and annotations are numbered from 1 as they come.
+
+    Arguments:
+        template: the name of the objects, which is the first category.
+        parts: the parts with a picture (`template.parts.leaves`). With them categories have the same ids in
+            every file, whatever is found; without them parts are numbered as they are first found.
+    """
+
+    def __init__(self, template: str, parts: Sequence[str] = ()) -> None:
+        self.images: list[dict[str, Any]] = []
+        self._categories: dict[tuple[str, str | None], int] = {}
+        self._annotations = 0
+        self._category(template, None)
+        self._add_categories(template, parts)
+
+    def add(self, name: str, found: "Detections") -> list[dict[str, Any]]:
+        """Add a scene; returns its annotations.
+
+        Arguments:
+            name: of its file.
+            found: the detections in it.
+        """
+        width, height = found.size
+        self.images.append({"id": len(self.images) + 1, "file_name": name, "width": width, "height": height})
+        self._category(found.template, None)
+        for item in found:
+            self._add_categories(found.template, leaves(item))
+        return [self._annotation(found.template, outline) for outline in detection_outlines(found)]
+
+    @property
+    def categories(self) -> list[dict[str, Any]]:
+        """All categories so far."""
+        return [
+            {"id": number, "name": _category_name(template, part), "supercategory": template}
+            for (template, part), number in self._categories.items()
+        ]
+
+    def _annotation(self, template: str, outline: DetectionOutline) -> dict[str, Any]:
+        self._annotations += 1
+        left, top, right, bottom = box(outline.polygons)
+        corner = left + CORNER_OFFSET, top + CORNER_OFFSET
+        return {
+            "id": self._annotations,
+            "image_id": len(self.images),
+            "category_id": self._category(template, outline.part),
+            "instance": outline.instance,
+            "segmentation": [
+                (polygon + CORNER_OFFSET).round(2).ravel().tolist() for polygon in outline.polygons
+            ],
+            "bbox": [round(value, 2) for value in (*corner, right - left, bottom - top)],
+            "area": round(outline.area, 2),
+            "iscrowd": 0,
+            "score": round(outline.score, 4),
+        }
+
+    def _add_categories(self, template: str, parts: Sequence[str]) -> None:
+        """A part that is alone is the object, and gets no category of its own."""
+        for part in parts if len(parts) > 1 else ():
+            self._category(template, part)
+
+    def _category(self, template: str, part: str | None) -> int:
+        return self._categories.setdefault((template, part), len(self._categories) + 1)
+
+
+def _category_name(template: str, part: str | None) -> str:
+    """Names must differ, or programs that look categories up by name take two for one."""
+    if part is None:
+        return template
+    return f"{part} (part)" if part == template else part
+
+
+class _Image(Record):
+    id: int | str
+    file_name: str
+    width: int | None = None
+    height: int | None = None
+
+
+class _RunLengths(Record):
+    counts: str | list[int]
+    size: tuple[int, int]
+
+
+class _Annotation(Record):
+    id: int | str | None = None
+    image_id: int | str
+    category_id: int | str
+    segmentation: list[list[FiniteFloat]] | _RunLengths | None = None
+    bbox: tuple[FiniteFloat, FiniteFloat, FiniteFloat, FiniteFloat] | None = None
+    group_id: int | str | None = None
+    parent: str | None = None
+    pivot: tuple[FiniteFloat, FiniteFloat] | None = None
+    turn: float | None = None
+    static: bool | None = None
+    attributes: dict[str, Any] | None = None
+
+    @property
+    def group(self) -> Any:
+        """The object that it says to belong to."""
+        return (self.attributes or {}).get("group_id", self.group_id)
+
+    @property
+    def object_ids(self) -> set[str]:
+        """By which its object may be chosen."""
+        return {str(name) for name in (self.group, self.id) if name is not None}
+
+    @property
+    def joint(self) -> dict[str, Any]:
+        own = {"parent": self.parent, "pivot": self.pivot, "turn": self.turn, "static": self.static}
+        return {key: (self.attributes or {}).get(key, value) for key, value in own.items()}
+
+
+class _Category(Record):
+    id: int | str
+    name: str
+
+
+class _Dataset(Record):
+    images: list[_Image]
+    annotations: list[_Annotation]
+    categories: list[_Category] = Field(default_factory=list)
+
+
+def parse(record: Mapping[str, Any], path: AnyPath, image: str | None, object_id: str | None) -> Annotation:
+    """One object of a dataset; arguments and errors as of `annotation.read`."""
+    dataset = validated(_Dataset, record, path)
+    given = Path(image) if image is not None and Path(image).is_file() else None
+    if given is not None:  # stands for the image of its name, or for the only one
+        image = given.name if len(dataset.images) > 1 else None
+    entry = _choose_image(dataset.images, image, path)
+    names = {category.id: category.name for category in dataset.categories}
+    annotations = [annotation for annotation in dataset.annotations if annotation.image_id == entry.id]
+    parts = _parts(annotations, names, object_id, path)
+    picture = annotated_picture(given or picture_path(path, entry.file_name), path, entry.width, entry.height)
+    joints = {name: from_values(part.joint, f'{path}: the part "{name}"') for name, part in parts.items()}
+    add_groups(joints, {})
+    shapes = {name: _shapes(part, picture, f'{path}: the part "{name}"') for name, part in parts.items()}
+    outlines = [
+        outline_of_shapes(name, shapes.get(name, ()), joint, picture) for name, joint in joints.items()
+    ]
+    boxes = [name for name, part in parts.items() if not part.segmentation]
+    notes = (f'"{name}" has no segmentation: its bounding box is used' for name in boxes)
+    return Annotation(picture, tuple(outlines), tuple(notes))
+
+
+def _choose_image(images: Sequence[_Image], wanted: str | None, path: AnyPath) -> _Image:
+    known = _listed([image.file_name for image in images])
+    if wanted is None:
+        if len(images) != 1:
+            raise ArgumentError(f"{path} has {len(images)} images: choose an image of {known}")
+        return images[0]
+    for image in images:
+        if wanted in (str(image.id), image.file_name, PurePosixPath(image.file_name).name):
+            return image
+    raise ArgumentError(f"{path} has no image {wanted!r}: it has {known}")
+
+
+def _parts(
+    annotations: Sequence[_Annotation], names: Mapping[Any, str], object_id: str | None, path: AnyPath
+) -> dict[str, _Annotation]:
+    """The annotations of one object by the name of their part."""
+    if object_id is not None:
+        annotations = [annotation for annotation in annotations if object_id in annotation.object_ids]
+    if not annotations:
+        missing = "annotation" if object_id is None else f"object {object_id!r}"
+        raise ArgumentError(f"{path}: the image has no {missing}: choose another image or object")
+    parts: dict[str, _Annotation] = {}
+    for annotation in annotations:
+        name = names.get(annotation.category_id, str(annotation.category_id))
+        if name in parts:
+            known = _listed([str(a.id if a.group is None else a.group) for a in annotations])
+            raise ArgumentError(
+                f'{path} has several parts "{name}" in this image: choose an object of {known}'
+            )
+        parts[name] = annotation
+    return parts
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
+
+
+def _shapes(annotation: _Annotation, picture: Picture, what: str) -> list[Shape]:
+    segmentation = annotation.segmentation
+    if isinstance(segmentation, _RunLengths):
+        height, width = segmentation.size
+        if (height, width) != tuple(picture.pixels.shape[-2:]):
+            raise TemplateError(
+                f"{what} has run lengths for a picture of {width} × {height}, not for this one"
+            )
+        return [Shape(mask=decode_run_lengths(segmentation.counts, width, height, what))]
+    if segmentation:
+        if any(len(polygon) % 2 for polygon in segmentation):
+            raise TemplateError(f"{what} has a polygon of an odd number of values: they are x, y, x, y, …")
+        return [Shape(np.array(corners).reshape(-1, 2) - CORNER_OFFSET) for corners in segmentation]
+    if annotation.bbox is None:
+        raise TemplateError(f"{what} has neither a segmentation nor a bounding box")
+    x, y, across, down = annotation.bbox
+    rectangle = np.array(((x, y), (x + across, y), (x + across, y + down), (x, y + down)))
+    return [Shape(rectangle - CORNER_OFFSET)]
+
+
+_FIRST_CHARACTER = ord("0")
+_VALUE_BITS, _SIGN_BIT, _MORE_BIT, _SHIFT = 0x1F, 0x10, 0x20, 5
+"""Compressed run lengths are numbers in base 32 as text, lowest digits first. A character has five bits and a
+sixth that says whether more follow; bit four of the last character is the sign."""
+
+
+def decode_run_lengths(counts: str | list[int], width: int, height: int, what: str) -> NDArray[np.float32]:
+    """The mask (H, W) of run lengths: how many zeros, ones, zeros, … follow each other, column by column.
+
+    Arguments:
+        counts: the run lengths, or the text that they are compressed to.
+        width, height: of the picture.
+        what: they belong to, for errors.
+
+    Raises:
+        TemplateError: they do not fill the picture, or are damaged.
+
+    >>> decode_run_lengths([1, 2, 3], 3, 2, "it")
+    array([[0., 1., 0.],
+           [1., 0., 0.]], dtype=float32)
+    """
+    runs = np.array(_decompressed(counts, what) if isinstance(counts, str) else counts, dtype=np.int64)
+    if (runs < 0).any() or runs.sum() != width * height:
+        raise TemplateError(
+            f"{what} has run lengths for {runs.sum()} pixels, not for {width} × {height}: "
+            "they are damaged, or of another picture"
+        )
+    values = np.arange(len(runs)) % 2
+    return np.repeat(values, runs).reshape(width, height).T.astype(np.float32)
+
+
+def _decompressed(text: str, what: str) -> list[int]:
+    """The run lengths of a text, in which each from the fourth on is a difference to the last but one."""
+    runs: list[int] = []
+    number, shift = 0, 0
+    for character in text:
+        bits = ord(character) - _FIRST_CHARACTER
+        if not 0 <= bits < 2 * _MORE_BIT:
+            raise TemplateError(
+                f"{what} has {character!r} in its run lengths: this is not COCO's compression"
+            )
+        number |= (bits & _VALUE_BITS) << shift
+        shift += _SHIFT
+        if bits & _MORE_BIT:
+            continue
+        if bits & _SIGN_BIT:
+            number -= 1 << shift
+        runs.append(number + (runs[-2] if len(runs) > 2 else 0))
+        number, shift = 0, 0
+    if shift:
+        raise TemplateError(f"{what} has compressed run lengths that end within a number")
+    return runs

@@ -1,0 +1,271 @@
+"""labelme: detections written as its JSON, a file for each scene, and annotations read from one.
+
+Written: a polygon for each part that was found, and a group for each object.
+
+Read: shapes are parts, named by their labels; the group says which object a shape belongs to.
+
+- A polygon, rectangle, circle or mask is a part; several with one label are one part.
+- A point labelled `claw.pivot` (or `claw.joint`, or just `claw`) is the joint of the part `claw`, which may
+  then turn by `DEFAULT_TURN`. A part without a joint is fixed to its parent.
+- The description and the flags of a shape, or of a point, may have settings: `turn=40`, `static`,
+  `parent=arm`, `pivot=120,84`. A parent without a shape is a group; `arm.pivot` is its joint.
+"""
+
+import base64
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import BeforeValidator, FiniteFloat
+
+from wherein.errors import ArgumentError, PictureError, TemplateError
+from wherein.formats.annotation import (
+    Annotation,
+    AnyPath,
+    Record,
+    Shape,
+    annotated_picture,
+    outline_of_shapes,
+    picture_path,
+    validated,
+)
+from wherein.formats.detection_outlines import DetectionOutline, detection_outlines, leaves
+from wherein.formats.export_target import AddScene, ExportTarget, json_text, text_file
+from wherein.formats.joint_spec import JointSpec, add_groups, from_text
+from wherein.images.load import Picture, Source, load_bytes, load_mask
+from wherein.images.polygons import CORNER_OFFSET
+
+if TYPE_CHECKING:
+    from wherein.detect.result import Detections
+    from wherein.template.bundle import Template
+
+_VERSION = "5.5.0"
+"""The release of labelme whose fields these are; others read them too."""
+
+_JOINT_LABEL = re.compile(r"^(?P<part>.*?)[\s._:/-]*(?:pivot|joint)$", re.IGNORECASE)
+
+_CIRCLE_CORNERS = 64
+"""Corners of the polygon that stands for a circle. A choice: of a radius of 100 pixels, 0.12 are cut off."""
+
+_NO_GROUP = "none"
+"""The id of the object of shapes without a group."""
+
+
+@contextmanager
+def export(target: ExportTarget, template: "Template") -> Iterator[AddScene]:
+    """A file for each scene, which names its picture relative to itself: so labelme looks for it."""
+
+    def add(scene: Path, found: "Detections") -> None:
+        path = target.scene_files[scene]
+        name = Path(os.path.relpath(scene, path.parent)).as_posix()
+        with text_file(path) as file:
+            file.write(json_text(labelme(found, name)) + "\n")
+
+    yield add
+
+
+def labelme(found: "Detections", name: str) -> dict[str, Any]:
+    """Detections in the JSON of labelme, to be corrected by hand there; only parts that were found.
+
+    Arguments:
+        found: the detections in a scene.
+        name: the path of its picture, relative to the folder of the JSON file.
+    """
+    width, height = found.size
+    return {
+        "version": _VERSION,
+        "flags": {},
+        "shapes": _written_shapes(found),
+        "imagePath": name,
+        "imageData": None,
+        "imageHeight": height,
+        "imageWidth": width,
+    }
+
+
+def _written_shapes(found: "Detections") -> list[dict[str, Any]]:
+    """A shape is one polygon, so an object of several parts is a group and has no shape of its own."""
+    shapes = []
+    for outline in detection_outlines(found):
+        names = leaves(found[outline.instance - 1]) if outline.part is None else [outline.part]
+        if len(names) == 1:
+            shapes.append(_written_shape(names[0], outline))
+    return shapes
+
+
+def _written_shape(label: str, outline: DetectionOutline) -> dict[str, Any]:
+    return {
+        "label": label,
+        "points": (outline.polygons[0] + CORNER_OFFSET).round(2).tolist(),
+        "group_id": outline.instance,
+        "description": "",
+        "shape_type": "polygon",
+        "flags": {},
+        "mask": None,
+    }
+
+
+class _Shape(Record):
+    label: Annotated[str, BeforeValidator(str)]
+    points: list[tuple[FiniteFloat, FiniteFloat]]
+    shape_type: str = "polygon"
+    group_id: int | str | None = None
+    flags: dict[str, Any] | None = None
+    description: str | None = None
+    mask: str | None = None
+
+    @property
+    def object_id(self) -> str:
+        """The object that it belongs to."""
+        return _NO_GROUP if self.group_id is None else str(self.group_id)
+
+    @property
+    def joint(self) -> JointSpec:
+        """The settings in its flags and its description."""
+        flags = (name for name, on in (self.flags or {}).items() if on)
+        return from_text(" ; ".join((*flags, self.description or "")), f'the shape "{self.label}"')
+
+
+class _File(Record):
+    shapes: list[_Shape]
+    imagePath: str | None = None  # noqa: N815, as labelme calls it
+    imageData: str | None = None  # noqa: N815
+    imageWidth: int | None = None  # noqa: N815
+    imageHeight: int | None = None  # noqa: N815
+
+
+def parse(record: Mapping[str, Any], path: AnyPath, image: str | None, object_id: str | None) -> Annotation:
+    """One object of a labelme file; arguments and errors as of `annotation.read`."""
+    file = validated(_File, record, path)
+    source = _source(file, path) if image is None else Path(image)
+    picture = annotated_picture(source, path, file.imageWidth, file.imageHeight)
+    shapes = _choose_object(file.shapes, object_id, path)
+    pieces = _by_part(shapes, path)
+    joints = {part: _joint(own) for part, own in pieces.items()}
+    notes = [
+        *(f'ignored "{s.label}": a {s.shape_type} has no area' for s in shapes if s.shape_type not in _KNOWN),
+        *_add_points(joints, [shape for shape in shapes if shape.shape_type == "point"]),
+    ]
+    regions = {part: [_REGIONS[s.shape_type](s, picture) for s in own] for part, own in pieces.items()}
+    outlines = [
+        outline_of_shapes(part, regions.get(part, ()), joint, picture) for part, joint in joints.items()
+    ]
+    return Annotation(picture, tuple(outlines), tuple(notes))
+
+
+def _source(file: _File, path: AnyPath) -> Source:
+    """The picture in the file, or the one beside it."""
+    if file.imageData:
+        return _embedded(file.imageData, f"{path}: its imageData")
+    if not file.imagePath:
+        raise TemplateError(f"{path} has neither imageData nor imagePath: give the picture itself")
+    return picture_path(path, file.imagePath)
+
+
+def _embedded(data: str, what: str) -> Picture:
+    try:
+        contents = base64.b64decode(data)
+    except ValueError as error:
+        raise PictureError(f"{what} is not a picture: {error}") from error
+    return load_bytes(contents, role=what)
+
+
+def _choose_object(shapes: Sequence[_Shape], object_id: str | None, path: AnyPath) -> list[_Shape]:
+    """The shapes of one object; points without a group may belong to any."""
+    known = list(dict.fromkeys(shape.object_id for shape in shapes if shape.shape_type != "point"))
+    if object_id is None and len(known) > 1:
+        raise ArgumentError(f"{path} has several objects (groups {', '.join(known)}): choose an object")
+    if object_id is not None and object_id not in known:
+        raise ArgumentError(
+            f"{path} has no object {object_id!r}: its groups are {', '.join(known) or 'none'}"
+        )
+    chosen = object_id if object_id is not None else (known or [_NO_GROUP])[0]
+    return [
+        shape
+        for shape in shapes
+        if shape.object_id == chosen or (shape.shape_type == "point" and shape.object_id == _NO_GROUP)
+    ]
+
+
+def _by_part(shapes: Sequence[_Shape], path: AnyPath) -> dict[str, list[_Shape]]:
+    """The shapes that have an area, by the part that they are labelled with."""
+    pieces: dict[str, list[_Shape]] = {}
+    for shape in shapes:
+        if shape.shape_type in _REGIONS:
+            pieces.setdefault(shape.label, []).append(shape)
+    if not pieces:
+        raise TemplateError(f"{path} has no polygon, rectangle, circle or mask: outline at least one part")
+    return pieces
+
+
+def _joint(pieces: Sequence[_Shape]) -> JointSpec:
+    """What the shapes of one part say about its joint, the first that says something."""
+    joint = JointSpec()
+    for piece in pieces:
+        joint = joint.or_else(piece.joint)
+    return joint
+
+
+def _add_points(joints: dict[str, JointSpec], points: Sequence[_Shape]) -> list[str]:
+    """Add points to the joints of the parts and groups that they name; returns notes about the others."""
+    named: dict[str, JointSpec] = {}
+    for point in points:
+        match = _JOINT_LABEL.match(point.label)
+        part = match["part"] if match and match["part"] and point.label not in joints else point.label
+        if len(point.points) != 1:
+            raise TemplateError(f'the point "{point.label}" has {len(point.points)} positions: it needs one')
+        x, y = point.points[0]
+        named[part] = point.joint.or_else(JointSpec(pivot=(x - CORNER_OFFSET, y - CORNER_OFFSET)))
+    for part in named.keys() & joints.keys():
+        joints[part] = joints[part].or_else(named[part])
+    add_groups(joints, named)
+    return [f'ignored the point "{part}": there is no part "{part}"' for part in named if part not in joints]
+
+
+def _polygon(shape: _Shape, picture: Picture) -> Shape:
+    return Shape(np.array(shape.points, dtype=np.float64).reshape(-1, 2) - CORNER_OFFSET)
+
+
+def _rectangle(shape: _Shape, picture: Picture) -> Shape:
+    if len(shape.points) > 2:  # some tools write all its corners
+        return _polygon(shape, picture)
+    (x0, y0), (x1, y1) = _two_points(shape)
+    return Shape(np.array(((x0, y0), (x1, y0), (x1, y1), (x0, y1))) - CORNER_OFFSET)
+
+
+def _circle(shape: _Shape, picture: Picture) -> Shape:
+    """Given by its centre and a point on it."""
+    (x, y), edge = _two_points(shape)
+    angles = np.arange(_CIRCLE_CORNERS) * (2 * math.pi / _CIRCLE_CORNERS)
+    unit = np.stack((np.cos(angles), np.sin(angles)), 1)
+    return Shape(np.array((x, y)) - CORNER_OFFSET + math.dist((x, y), edge) * unit)
+
+
+def _mask(shape: _Shape, picture: Picture) -> Shape:
+    """A picture of its own, whose first and last pixel the points name; it may reach beyond the picture."""
+    (x0, y0), _ = _two_points(shape)
+    levels = load_mask(_embedded(shape.mask or "", f'the mask "{shape.label}"'))
+    mask = np.zeros(picture.pixels.shape[-2:], dtype=np.float32)
+    left, top = round(x0), round(y0)
+    inside = mask[max(0, top) : top + levels.shape[0], max(0, left) : left + levels.shape[1]]
+    inside[:] = levels.numpy()[max(0, -top) :, max(0, -left) :][: inside.shape[0], : inside.shape[1]]
+    return Shape(mask=mask)
+
+
+def _two_points(shape: _Shape) -> list[tuple[float, float]]:
+    if len(shape.points) != 2:
+        raise TemplateError(
+            f'the {shape.shape_type} "{shape.label}" has {len(shape.points)} points: it needs two'
+        )
+    return shape.points
+
+
+_REGIONS = {"polygon": _polygon, "rectangle": _rectangle, "circle": _circle, "mask": _mask}
+"""Types of shapes that have an area, and what makes a region of each."""
+
+_KNOWN = (*_REGIONS, "point")

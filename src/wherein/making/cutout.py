@@ -1,0 +1,138 @@
+"""Cut a template out of a picture, along the outlines of its parts.
+
+A pixel of a photograph shows one part, the topmost: where a claw lies in front of a body, nobody knows what
+the body looks like. So each part is cut out of all parts below it, and the body has a hole where the claw is.
+With `keep_covered` a part keeps everything inside its outline; that is for parts whose covered pixels are
+right too, or nearly.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from wherein.errors import TemplateError, require
+from wherein.formats.part_outline import Outline
+from wherein.images.eight_bit import rounded_to_levels
+from wherein.images.load import Picture, Source, load_picture
+from wherein.images.motif import Motif
+from wherein.making.outline_masks import PixelBox, outline_masks
+from wherein.making.part_tree import depths, part_tree
+from wherein.template.bundle import Template
+from wherein.template.tree import Part, Point, Tree
+
+
+def cut(
+    picture: Source,
+    outlines: Sequence[Outline],
+    name: str,
+    paint_order: Sequence[str] | None = None,
+    *,
+    keep_covered: bool = False,
+) -> Template:
+    """The template of the parts that are outlined on a picture.
+
+    The canvas is the box around all outlines. Masks are soft where an outline cuts through pixels, and the
+    alpha of the picture counts too. A part with both an outline and children becomes a static leaf of a group
+    `<part>_group`. If several parts have no parent, or the only one has children, the root is a group with
+    the name of the object. A single outline makes a template of one rigid motif.
+
+    Arguments:
+        picture: a path, an array, a tensor or a PIL image.
+        outlines: the parts and groups, in any order.
+        name: of the object.
+        paint_order: parts with an outline, the lowest first; parts that it does not name lie above these. By
+            default children lie above their parents, and of other parts the larger lies below.
+        keep_covered: parts keep the pixels that parts above them cover.
+
+    Raises:
+        PictureError: the picture cannot be read.
+        TemplateError: an outline is wrong; the message names it.
+
+    Example:
+        >>> ramp = torch.linspace(0, 1, 60).expand(3, 40, 60)
+        >>> body = Outline("body", [(10, 10), (29, 10), (29, 30), (10, 30)])
+        >>> arm = Outline("arm", [(25, 15), (50, 15), (50, 22), (25, 22)], parent="body", pivot=(28, 18.5))
+        >>> crane = cut(ramp, [body, arm], "crane")
+        >>> crane.size, list(crane.parts), crane.parts["arm"].joint
+        ((41, 21), ['crane', 'body', 'arm'], (18.0, 8.5))
+    """
+    require(bool(name.strip()), "the template has no name: give it one")
+    source = load_picture(picture, role="picture")
+    tree = part_tree(outlines, name)
+    masks, window = outline_masks((part for part in tree.values() if not part.group), source)
+    order = _paint_order(masks, depths(outlines), paint_order)
+    union = torch.stack(list(masks.values())).sum(0).clamp_max(1)  # a sum: parts side by side leave no seam
+    if not keep_covered:
+        masks = _uncovered(masks, order)
+    pixels = window.crop(source.pixels).detach().float().cpu().clone()
+    canvas = PixelBox.around(union)
+    origin = window.left + canvas.left, window.top + canvas.top
+    parts = {
+        part.name: _leaf(part, pixels, masks[part.name], canvas, origin)
+        if part.name in masks
+        else _group(part, canvas, origin)
+        for part in tree.values()
+    }
+    shown = Picture(canvas.crop(pixels).contiguous(), canvas.crop(union).contiguous())
+    return Template(name, shown, Tree(parts), order)
+
+
+def _paint_order(
+    masks: Mapping[str, Tensor], depth: Mapping[str, int], wanted: Sequence[str] | None
+) -> tuple[str, ...]:
+    by_default = sorted(masks, key=lambda name: (depth[name], -float(masks[name].sum())))
+    first = list(dict.fromkeys(wanted or ()))
+    for name in first:
+        if name not in masks:
+            raise TemplateError(f'paint_order names "{name}", which is not a part with an outline')
+    return (*first, *(name for name in by_default if name not in first))
+
+
+def _uncovered(masks: Mapping[str, Tensor], order: Sequence[str]) -> dict[str, Tensor]:
+    """The masks without what parts above them cover."""
+    visible: dict[str, Tensor] = {}
+    free = torch.ones(1)
+    for name in reversed(order):
+        visible[name] = rounded_to_levels(masks[name] * free)
+        if not bool((visible[name] > 0.5).any()):
+            raise TemplateError(
+                f'the part "{name}" is not visible, parts above it cover it: change the paint order'
+            )
+        free = free * (1 - masks[name])
+    return visible
+
+
+def _leaf(outline: Outline, pixels: Tensor, mask: Tensor, canvas: PixelBox, origin: tuple[int, int]) -> Part:
+    """The part of a mask; `origin` is the pixel of the picture that the canvas begins with."""
+    box = PixelBox.around(mask)
+    motif = Motif(box.crop(pixels).contiguous(), box.crop(mask).contiguous())
+    at = float(box.left - canvas.left), float(box.top - canvas.top)
+    x, y = _pivot(outline, origin) or (box.centre[0] - canvas.left, box.centre[1] - canvas.top)
+    return _part(outline, motif, at, (x - at[0], y - at[1]))
+
+
+def _group(outline: Outline, canvas: PixelBox, origin: tuple[int, int]) -> Part:
+    x, y = canvas.centre
+    return _part(outline, None, (0.0, 0.0), _pivot(outline, origin) or (x - canvas.left, y - canvas.top))
+
+
+def _part(outline: Outline, motif: Motif | None, at: Point, pivot: Point) -> Part:
+    if not (math.isfinite(outline.turn) and 0 <= outline.turn <= 180):
+        raise TemplateError(f'the part "{outline.name}" turns by ±{outline.turn}°: give 0 to 180')
+    static = outline.fixed and outline.parent is not None  # a root moves freely, with the object
+    return Part(outline.name, outline.parent, motif, at, pivot, float(outline.turn), static)
+
+
+def _pivot(outline: Outline, origin: tuple[int, int]) -> Point | None:
+    """The pivot of an outline on the canvas, if it has one."""
+    if outline.pivot is None:
+        return None
+    try:
+        x, y = map(float, outline.pivot)
+    except (TypeError, ValueError):
+        x = y = math.nan
+    if not (math.isfinite(x) and math.isfinite(y)):
+        raise TemplateError(f'the part "{outline.name}" has its pivot at {outline.pivot}: give x and y')
+    return x - origin[0], y - origin[1]

@@ -1,0 +1,104 @@
+"""Outlines with parents to the tree of a template, in which only groups have children.
+
+A person who outlines an upper arm and a forearm makes the upper arm the parent of the forearm. In a template
+both are leaves of one group, which has the joint of the upper arm. So an outline that has both pixels and
+children becomes two: a group `<name>_group` with its joint, and in that group, static, the leaf `<name>`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from wherein.errors import TemplateError
+from wherein.formats.part_outline import Outline
+
+
+def part_tree(outlines: Sequence[Outline], name: str) -> dict[str, Outline]:
+    """The outlines by name, as a tree with one root in which only groups have children.
+
+    Arguments:
+        outlines: parts and groups, in any order.
+        name: of the object, and of its root where one has to be added.
+
+    Raises:
+        TemplateError: a name is missing or used twice, a parent does not exist or is its own ancestor, or a
+            group is empty; the message names the part.
+    """
+    tree = _by_name(outlines)
+    _check_parents(tree)
+    for part in [outline.name for outline in outlines if not outline.group]:
+        if _children(tree, part):
+            _split(tree, tree[part], name)
+    roots = [part for part in tree.values() if part.parent is None]
+    if len(roots) > 1:
+        root = _unused(tree, name, f"{name}_group")
+        tree |= {part.name: replace(part, parent=root) for part in roots}
+        tree[root] = Outline(root)
+    return tree
+
+
+def depths(outlines: Sequence[Outline]) -> dict[str, int]:
+    """The number of ancestors of each outline; `part_tree` has checked that there are no circles."""
+    parents = {outline.name: outline.parent for outline in outlines}
+
+    def depth(name: str) -> int:
+        parent = parents[name]
+        return 0 if parent is None else 1 + depth(parent)
+
+    return {name: depth(name) for name in parents}
+
+
+def _by_name(outlines: Sequence[Outline]) -> dict[str, Outline]:
+    if not outlines:
+        raise TemplateError("there are no outlines: give at least one")
+    tree: dict[str, Outline] = {}
+    for outline in outlines:
+        if not outline.name.strip():
+            raise TemplateError("an outline has no name: give each part one")
+        if outline.name in tree:
+            raise TemplateError(f'two outlines are called "{outline.name}": give each part its own name')
+        tree[outline.name] = outline
+    return tree
+
+
+def _check_parents(tree: Mapping[str, Outline]) -> None:
+    for outline in tree.values():
+        if outline.parent is not None and outline.parent not in tree:
+            raise TemplateError(
+                f'the parent of the part "{outline.name}" is "{outline.parent}", which does not exist; '
+                f"the parts are {', '.join(sorted(tree))}"
+            )
+        parent, passed = outline.parent, [outline.name]
+        while parent is not None:
+            if parent in passed:
+                raise TemplateError(f"the parents of {', '.join(passed)} form a circle")
+            passed.append(parent)
+            parent = tree[parent].parent
+        if outline.group and not _children(tree, outline.name):
+            raise TemplateError(
+                f'the part "{outline.name}" has neither an outline nor children: '
+                "make it the parent of a part, give it an outline, or remove it"
+            )
+
+
+def _children(tree: Mapping[str, Outline], name: str) -> list[str]:
+    return [other.name for other in tree.values() if other.parent == name]
+
+
+def _split(tree: dict[str, Outline], outline: Outline, name: str) -> None:
+    """Put a group in the place of an outline with children, and both the outline and its children into it."""
+    # The only root is the object itself, so its group gets the name of the object.
+    only_root = outline.parent is None and sum(other.parent is None for other in tree.values()) == 1
+    own = f"{outline.name}_group"
+    group = _unused(tree, name if only_root else own, own)
+    for child in _children(tree, outline.name):
+        tree[child] = replace(tree[child], parent=group)
+    tree[group] = Outline(group, None, outline.parent, outline.pivot, outline.turn, outline.fixed)
+    tree[outline.name] = replace(outline, parent=group, pivot=None, static=True)
+
+
+def _unused(tree: Mapping[str, Outline], first: str, second: str) -> str:
+    """The first name, or the second where a part has that already."""
+    for name in (first, second):
+        if name not in tree:
+            return name
+    raise TemplateError(f'a group needs the name "{second}", which a part has: rename that part')
