@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, Request, expect
 
-from wherein.studio.serving import Studio
+from wherein.studio.server import Studio
 
 SHOTS = Path(__file__).resolve().parents[1] / "results" / "studio"
 FILE = dict[str, Any]
@@ -22,14 +22,14 @@ _SEARCHES = 90_000
 """Milliseconds that a machine with much else to do may take for them."""
 
 _SCREEN = """async ([x, y]) => {
-  const { view } = await import("/stage.js");
+  const { view } = await import("/canvas.js");
   const [sx, sy] = view.toScreen([x, y]);
   const box = document.querySelector("#canvas").getBoundingClientRect();
   return [box.left + sx, box.top + sy];
 }"""
 
 _COLOR = """async ([x, y]) => {
-  const { view } = await import("/stage.js");
+  const { view } = await import("/canvas.js");
   const [sx, sy] = view.toScreen([x, y]).map((v) => Math.round(v * devicePixelRatio));
   const context = document.querySelector("#canvas").getContext("2d");
   return [...context.getImageData(sx, sy, 1, 1).data].slice(0, 3);
@@ -90,7 +90,7 @@ class Person:
     def state(self, expression: str) -> Any:
         """Something of what the page knows, `s`."""
         return self.page.evaluate(
-            f"async () => {{ const s = (await import('/store.js')).now(); return {expression}; }}"
+            f"async () => {{ const s = (await import('/store.js')).getState(); return {expression}; }}"
         )
 
     def screen(self, x: float, y: float) -> tuple[float, float]:
@@ -120,13 +120,13 @@ class Person:
         self(f"#file-{what}").set_input_files(list(files))
 
     def checked(self) -> None:
-        """Wait until the template was looked at."""
+        """Wait until the template was checked."""
         expect(self("#findings-state")).to_have_text("")
         expect(self("#status")).to_contain_text("Ready")
 
     def found(self, count: int) -> None:
         """Wait until so many are found, and scores mean something."""
-        expect(self("#ground")).to_have_attribute("data-ground", "measured", timeout=_SEARCHES)
+        expect(self("#calibration")).to_have_attribute("data-kind", "measured", timeout=_SEARCHES)
         expect(self("#results > li")).to_have_count(count, timeout=_SEARCHES)
 
     def drop(self, name: str, content: bytes, zone: str) -> None:

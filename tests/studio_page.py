@@ -15,7 +15,7 @@ from detecting import made_up, noise
 from wherein.detect import Calibration
 from wherein.detect.calibration.measure import Progress
 from wherein.detect.fast.finder import Range
-from wherein.studio.serving import Studio, prepare
+from wherein.studio.server import Studio, prepare
 from wherein.template import Template
 
 Record = dict[str, Any]
@@ -110,5 +110,5 @@ def draft(picture: str) -> Record:
             {"name": "body", "points": box(*BODY), "static": True},
             {"name": "arm", "parent": "body", "points": box(*ARM), "pivot": [75.0, 61.0], "turn": 40},
         ],
-        "order": ["body", "arm"],
+        "paint_order": ["body", "arm"],
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from studio_page import Page, asked, served
-from wherein.studio.limits import Limits
+from wherein.studio.bounds import Bounds
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -35,8 +35,8 @@ def page() -> Iterator[Page]:
 @pytest.fixture(scope="module")
 def strict() -> Iterator[Page]:
     """A studio that takes little, for the tests of what it refuses."""
-    limits = Limits(upload=200_000, message=5_000, pixels=60_000, scenes=2, held=100_000)
-    with served(limits=limits) as studio, asked(studio) as made:
+    bounds = Bounds(upload=200_000, message=5_000, pixels=60_000, scenes=2, total_pixels=100_000)
+    with served(bounds=bounds) as studio, asked(studio) as made:
         yield made
 
 

@@ -18,7 +18,9 @@ from playwright.sync_api import expect
 
 from detecting import photo
 from studio_browser import Person, file, person
-from wherein.studio.saving import Target
+from wherein.demo import ROBOT
+from wherein.drawing.palette import colors
+from wherein.studio.session import SaveTarget
 from wherein.template import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
@@ -68,7 +70,7 @@ def test_the_whole_way(someone: Person, tmp_path: Path) -> None:
     outlined(someone)
     # What was guessed: it hangs on the body, about where they meet, above it.
     part = "s.draft.parts[1]"
-    assert someone.state(f"[{part}.parent, {part}.static, s.draft.order]") == [1, False, [1, 2]]
+    assert someone.state(f"[{part}.parent, {part}.static, s.draft.paintOrder]") == [1, False, [1, 2]]
     x, y = someone.state(f"{part}.pivot")
     assert BODY[0] < x < ARM[0] + ARM[2] / 2
     # A name, by the tree; the joint, by dragging; how far it turns, by a number and by the fan.
@@ -82,11 +84,11 @@ def test_the_whole_way(someone: Person, tmp_path: Path) -> None:
     expect(someone("#tree li").nth(1)).to_contain_text("±45°")
     someone.checked()
     someone.shot("2-outlined")
-    someone("#swing").click()
+    someone("#play-joint").click()
     someone.page.wait_for_timeout(400)
     assert abs(someone.state("s.pose[2]")) > 5
-    someone.shot("3-swing")
-    expect(someone("#findings li, #findings-fine:visible").first).to_be_visible()
+    someone.shot("3-preview")
+    expect(someone("#findings li, #findings-none:visible").first).to_be_visible()
     # Saved.
     path = downloaded(someone, "#save", tmp_path)
     template = Template.load(path)
@@ -98,8 +100,8 @@ def test_the_whole_way(someone: Person, tmp_path: Path) -> None:
     assert template.parts["arm"].turn == 45
     assert template.parts["arm"].joint == pytest.approx((75 - BODY[0], 61 - BODY[1]), abs=0.5)
     # Found.
-    someone("#tab-find").click()
-    expect(someone("#empty-find")).to_be_visible()
+    someone("#tab-detect").click()
+    expect(someone("#empty-detect")).to_be_visible()
     someone.shot("4-no-scenes")
     someone.load("scene", file("cup.png", scene_with(template, "arm")))
     someone.found(1)
@@ -107,25 +109,50 @@ def test_the_whole_way(someone: Person, tmp_path: Path) -> None:
     someone.shot("5-found")
     item = someone.state("s.results.get(s.scene).data.detections[0]")
     assert item["angle"] == pytest.approx(30, abs=0.5)
-    for number, name in enumerate(("body", "arm"), 1):
-        assert_drawn(someone, item["parts"][name]["polygon"], number)
+    for name, color in colors(("body", "arm")).items():
+        assert_drawn(someone, item["parts"][name]["polygon"], color)
 
 
-def assert_drawn(someone: Person, polygon: list[list[float]], number: int) -> None:
+def assert_drawn(someone: Person, polygon: list[list[float]], wanted: tuple[int, int, int]) -> None:
     """The colour of the part is on the middles of its outline's edges."""
-    wanted = someone.page.evaluate(
-        "async (id) => { const c = document.createElement('canvas').getContext('2d');"
-        " c.fillStyle = (await import('/draft.js')).colorOf(id); c.fillRect(0, 0, 1, 1);"
-        " return [...c.getImageData(0, 0, 1, 1).data].slice(0, 3); }",
-        number,
-    )
     middles = [((a[0] + b[0]) / 2, (a[1] + b[1]) / 2) for a, b in pairwise(polygon)]
-    seen = [someone.color(*place) for place in middles]
-    near = [all(abs(a - b) < 60 for a, b in zip(one, wanted, strict=True)) for one in seen]
-    assert sum(near) >= len(near) / 2, (wanted, seen)
+    painted = [someone.color(*point) for point in middles]
+    near = [all(abs(a - b) < 60 for a, b in zip(one, wanted, strict=True)) for one in painted]
+    assert sum(near) >= len(near) / 2, (wanted, painted)
 
 
-def test_turning_knobs_is_seen_at_once_and_taken_home(someone: Person, tmp_path: Path) -> None:
+def swatches(someone: Person, rows: str) -> dict[str, tuple[int, ...]]:
+    """The colour beside each name of a list of parts."""
+    found = someone(rows).evaluate_all(
+        "(rows) => rows.filter((row) => row.querySelector('.swatch')).map((row) => ["
+        "  row.querySelector('.name').textContent,"
+        "  getComputedStyle(row.querySelector('.swatch')).backgroundColor.match(/\\d+/g).map(Number)])"
+    )
+    return {name: tuple(color) for name, color in found}
+
+
+def test_a_part_has_one_color_everywhere(someone: Person, tmp_path: Path) -> None:
+    someone("#demo").click()
+    expect(someone("#tree li")).to_have_count(14)
+    robot = colors(Template.load(ROBOT).parts.leaves)
+    assert swatches(someone, "#tree li") == robot
+    torso = someone.state("s.draft.parts.find(({ name }) => name === 'torso').points")
+    assert_drawn(someone, torso, robot["torso"])
+    someone.page.keyboard.press("2")
+    someone.found(3)
+    assert swatches(someone, ".found-parts li") == robot
+    # A new draft: the colours change with the number of parts, as those of the drawings do.
+    outlined(someone)
+    names = ("body", "part")
+    expect(someone('#tree li[data-id="2"] .swatch')).to_have_css(
+        "background-color", "rgb({}, {}, {})".format(*colors(names)["part"])
+    )
+    assert swatches(someone, "#tree li") == colors(names)
+    template = Template.load(downloaded(someone, "#save", tmp_path))
+    assert template.parts.leaves == names
+
+
+def test_settings_search_at_once_and_results_are_exported(someone: Person, tmp_path: Path) -> None:
     outlined(someone)
     someone.checked()
     template = Template.load(downloaded(someone, "#save", tmp_path))
@@ -137,14 +164,14 @@ def test_turning_knobs_is_seen_at_once_and_taken_home(someone: Person, tmp_path:
     someone(".scene").first.click()
     someone.found(1)
     someone('#search [data-field="score"]').fill("0.99")
-    expect(someone("#nothing")).to_be_visible()
-    expect(someone("#nearly")).to_contain_text("What came nearest has score")
-    expect(someone("#results-summary")).to_contain_text("Nothing found in 301 × 223 px")
+    expect(someone("#no-detections")).to_be_visible()
+    expect(someone("#best-candidate")).to_contain_text("Best candidate: ")
+    expect(someone("#results-summary")).to_contain_text("No detections in 301 × 223 pixels")
     someone("#calibrated").click()
     someone.found(1)
-    expect(someone("#nearly")).to_be_hidden()
+    expect(someone("#best-candidate")).to_be_hidden()
     someone('#search [data-field="degrees"]').fill("5")
-    expect(someone("#nothing")).to_be_visible()
+    expect(someone("#no-detections")).to_be_visible()
     someone('#search [data-field="rotation"]').evaluate(
         "(e) => { e.value = 60; e.dispatchEvent(new Event('input', { bubbles: true })); }"
     )
@@ -156,7 +183,7 @@ def test_turning_knobs_is_seen_at_once_and_taken_home(someone: Person, tmp_path:
     someone(".scene").nth(1).click()
     expect(someone(".scene .name").nth(1)).to_have_text(EVIL)
     assert someone('img[src="x"]').count() == 0
-    someone.shot("6-knobs")
+    someone.shot("6-settings")
     lines = downloaded(someone, '[data-export="json"]', tmp_path).read_text().splitlines()
     assert [json.loads(line)["scene"] for line in lines] == ["one.png", EVIL]
     coco = json.loads(downloaded(someone, '[data-export="coco"]', tmp_path).read_text())
@@ -211,7 +238,7 @@ def test_corners_are_added_and_removed(someone: Person) -> None:
     assert someone.state(count) == 5
     someone.click(150, middle, button="right")
     expect(someone('[role="menu"]')).to_be_visible()
-    someone.page.get_by_role("menuitem", name="Remove this corner").click()
+    someone.page.get_by_role("menuitem", name="Delete corner").click()
     assert someone.state(count) == 4
     someone.page.mouse.dblclick(*someone.screen(ARM[0] + 20, ARM[1] - 0.5))
     assert someone.state(count) == 5
@@ -293,10 +320,10 @@ def test_a_part_is_not_lost_with_a_corner(someone: Person) -> None:
     expect(someone('[data-tool="outline"]')).to_have_attribute("aria-pressed", "true")
     someone.outline(box(*BODY)[:3])
     someone.page.mouse.dblclick(*someone.screen(*box(*BODY)[0]))
-    expect(someone(".toast").last).to_contain_text("three corners at least")
+    expect(someone(".toast").last).to_contain_text("at least three corners")
     assert someone.state("s.draft.parts[0].points.length") == 3
     # Removed on purpose, it comes back by what is said about it.
-    someone("#remove-part").click()
+    someone("#delete-part").click()
     expect(someone("#tree li")).to_have_count(0)
     someone(".toast").get_by_role("button", name="Undo").click()
     expect(someone("#tree li")).to_have_count(1)
@@ -323,17 +350,17 @@ def test_words_do_not_stand_in_the_way_of_drawing(someone: Person) -> None:
     assert someone.state("s.draft.picture.name") == "crane.png"
 
 
-def test_the_fan_is_dragged(someone: Person) -> None:
+def test_the_arc_is_dragged(someone: Person) -> None:
     outlined(someone)
     ends = (
-        "(await (async () => { const [{ fanOf }, { view }] = await Promise.all([import('/paint/fan.js'),"
-        " import('/stage.js')]); return fanOf(s.draft, s.draft.parts[1], view).ends; })())"
+        "(await (async () => { const [{ arcOf }, { view }] = await Promise.all([import('/paint/arc.js'),"
+        " import('/canvas.js')]); return arcOf(s.draft, s.draft.parts[1], view).ends; })())"
     )
     start = someone.state(ends)[1]
     pivot = someone.state("s.draft.parts[1].pivot")
     someone.drag((start[0], start[1]), (pivot[0], pivot[1] + 40))
     assert someone.state("s.draft.parts[1].turn") == pytest.approx(90, abs=8)
-    someone.shot("7-fan")
+    someone.shot("7-arc")
 
 
 def test_parts_are_arranged_by_dragging(someone: Person) -> None:
@@ -365,11 +392,11 @@ def test_parts_are_arranged_by_dragging(someone: Person) -> None:
     # And by the list, and fixed, and its layer.
     someone('#part [data-field="parent"]').select_option("1")
     assert someone.state(third) == 1
-    someone("label#part-moves").click()
+    someone("label#part-rotates").click()
     expect(someone('#tree li[data-id="3"]')).to_contain_text("fixed")
-    order = someone.state("s.draft.order")
+    order = someone.state("s.draft.paintOrder")
     someone("#lower").click()
-    assert someone.state("s.draft.order") != order
+    assert someone.state("s.draft.paintOrder") != order
     someone.checked()
 
 
@@ -474,7 +501,7 @@ def test_fingers(browser: "Browser") -> None:
             points = [{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(places)]
             session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
-        zoom = "(await import('/stage.js')).view.scale"
+        zoom = "(await import('/canvas.js')).view.scale"
         before, (x, y) = someone.state(zoom), someone.screen(50, 70)
         touch("touchStart", (x - 20, y))
         touch("touchStart", (x - 20, y), (x + 20, y))
@@ -487,7 +514,7 @@ def test_fingers(browser: "Browser") -> None:
         expect(someone('[role="menu"]')).to_be_visible()
         touch("touchEnd")
         someone.shot("11-phone-menu")
-        someone.page.get_by_role("menuitem", name="Remove").tap()
+        someone.page.get_by_role("menuitem", name="Delete").tap()
         expect(someone("#tree li")).to_have_count(0)
         wide = someone.page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0
@@ -544,7 +571,7 @@ def test_what_goes_wrong_is_told_in_words(someone: Person) -> None:
     someone.outline(box(*BODY))
     someone.page.keyboard.press("p")
     someone.outline([[10, 10], [10.5, 10], [11, 10]])
-    expect(someone(".toast").last).to_contain_text("too small to be a part")
+    expect(someone(".toast").last).to_contain_text("too small")
     expect(someone("#tree li")).to_have_count(1)
 
 
@@ -552,7 +579,7 @@ def test_a_page_without_the_token(browser: "Browser") -> None:
     with served() as studio:
         page = browser.new_page()
         page.goto(studio.address.split("#")[0])
-        expect(page.locator(".toast.error")).to_contain_text("open the address that the studio printed")
+        expect(page.locator(".toast.error")).to_contain_text("Open the address that the studio printed")
         page.close()
 
 
@@ -563,13 +590,13 @@ def test_a_studio_that_has_ended(browser: "Browser") -> None:
         expect(page.locator("body.ready")).to_be_attached()
         assert "#" not in page.url  # the token is not left where it can be seen
     page.locator("#file-picture").set_input_files([CRANE])
-    expect(page.locator(".toast.error")).to_contain_text("The studio does not answer")
+    expect(page.locator(".toast.error")).to_contain_text("The studio does not respond")
     page.close()
 
 
 def test_files_are_dropped_and_saved_where_the_command_line_says(browser: "Browser", tmp_path: Path) -> None:
     target = tmp_path / "made" / "crane"
-    with served(target=Target(target)) as studio, person(browser, studio) as someone:
+    with served(target=SaveTarget(target)) as studio, person(browser, studio) as someone:
         someone.drop("crane.png", png(crane()), '[data-drop-for="picture"]')
         expect(someone("#object-name")).to_have_value("crane")
         someone.outline(box(*BODY))
@@ -588,7 +615,7 @@ def test_a_template_is_opened_changed_and_saved(someone: Person, tmp_path: Path)
     path = downloaded(someone, "#save", tmp_path)
     before = Template.load(path)
     someone.load("template", file("crane.zip", path.read_bytes(), "application/zip"))
-    expect(someone(".toast").last).to_contain_text("Began a new template")
+    expect(someone(".toast").last).to_contain_text("Started a new template")
     expect(someone("#tree li")).to_have_count(2)
     someone("#tree li").nth(1).click()
     someone('#part [data-field="degrees"]').fill("12")

@@ -14,6 +14,9 @@ Point = tuple[float, float]
 Matrix = NDArray[np.float64]
 """3×3, in homogeneous coordinates."""
 
+DEFAULT_TURN = 30.0
+"""How far a part may turn, ± degrees, unless its template says otherwise: the contract's default."""
+
 DEEPEST = 100
 """Groups that may hang one on the other: far more than anything has joints in a row."""
 

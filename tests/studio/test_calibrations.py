@@ -10,14 +10,14 @@ from detecting import made_up, walker
 from wherein.detect import Calibration
 from wherein.detect.calibration.measure import Progress
 from wherein.detect.fast.finder import Range
-from wherein.studio.calibrating import Calibrator, Ground, guess
+from wherein.studio.calibrations import CalibrationKind, Calibrator, default_calibration
 from wherein.template import Template
 
 ALL, FEW = Range(180.0), Range(20.0)
 
 
 def rested(calibrator: Calibrator) -> None:
-    until(lambda: not calibrator.standing.running)
+    until(lambda: not calibrator.progress.running)
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -32,7 +32,7 @@ def test_one_that_is_kept_is_there_at_once() -> None:
     template = walker()
     known = made_up(template)
     calibrator = Calibrator(lambda *_: known)
-    assert calibrator(template, ALL) == (known, Ground.MEASURED)
+    assert calibrator(template, ALL) == (known, CalibrationKind.MEASURED)
     assert calibrator(template, ALL)[0] is known
 
 
@@ -48,17 +48,17 @@ def test_what_is_wanted_last_is_made_and_ends_the_rest() -> None:
         return made_up(of, ranges.rotation)
 
     calibrator = Calibrator(slow)
-    assert calibrator(template, ALL)[1] is Ground.GUESSED
-    assert calibrator(template, ALL)[1] is Ground.GUESSED  # the same once more: nothing is begun anew
-    assert calibrator.standing.what == "looking"
+    assert calibrator(template, ALL)[1] is CalibrationKind.DEFAULT
+    assert calibrator(template, ALL)[1] is CalibrationKind.DEFAULT  # the same once more
+    assert calibrator.progress.step == "looking"
     assert ended == []
-    assert calibrator(template, FEW)[1] is Ground.GUESSED
+    assert calibrator(template, FEW)[1] is CalibrationKind.DEFAULT
     until(lambda: ended == [ALL])
     go.set()
     rested(calibrator)
     assert ended == [ALL, FEW]
-    known, ground = calibrator(template, FEW)
-    assert (known.rotation, ground) == (20.0, Ground.MEASURED)
+    known, kind = calibrator(template, FEW)
+    assert (known.rotation, kind) == (20.0, CalibrationKind.MEASURED)
 
 
 def test_the_nearest_is_borrowed() -> None:
@@ -78,10 +78,10 @@ def test_the_nearest_is_borrowed() -> None:
     go.clear()
     assert turned.fingerprint != template.fingerprint
     for of, ranges in ((template, FEW), (turned, ALL)):
-        known, ground = calibrator(of, ranges)
-        assert (ground, known.threshold, known.serves(of, ranges)) == (Ground.BORROWED, 0.4, True)
+        known, kind = calibrator(of, ranges)
+        assert (kind, known.threshold, known.serves(of, ranges)) == (CalibrationKind.REUSED, 0.4, True)
     other = Template.rigid("other", template.parts["leg"].motif)
-    assert calibrator(other, ALL)[1] is Ground.GUESSED
+    assert calibrator(other, ALL)[1] is CalibrationKind.DEFAULT
     go.set()
     rested(calibrator)
 
@@ -97,16 +97,16 @@ def test_one_that_fails_is_told_and_can_be_tried_again(caplog: pytest.LogCapture
         return made_up(of)
 
     calibrator = Calibrator(broken)
-    assert calibrator(template, ALL)[1] is Ground.GUESSED
+    assert calibrator(template, ALL)[1] is CalibrationKind.DEFAULT
     rested(calibrator)
-    assert calibrator.standing.error == "it could not be measured what scores mean; the terminal says why"
+    assert calibrator.progress.error == "The calibration failed. See the terminal for details."
     assert "MemoryError" in caplog.text
-    assert calibrator(template, ALL)[1] is Ground.MEASURED
-    assert calibrator.standing.error == ""
+    assert calibrator(template, ALL)[1] is CalibrationKind.MEASURED
+    assert calibrator.progress.error == ""
 
 
 def test_a_guess_serves_but_has_no_doubts() -> None:
     template, ranges = walker(), Range(30.0, (0.5, 2.0))
-    made = guess(template, ranges)
+    made = default_calibration(template, ranges)
     assert made.serves(template, ranges)
     assert made.doubts == []

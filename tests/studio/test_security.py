@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from studio_page import Page, crane, png
-from wherein.studio import workshop
-from wherein.studio.guard import HEADERS
+from wherein.studio import session
+from wherein.studio.security import HEADERS
 
 SESSION = "/api/session"
 
@@ -40,7 +40,7 @@ def test_its_own_page_is_answered(strict: Page) -> None:
 @pytest.mark.parametrize("path", ["/", "/main.js", SESSION])
 def test_another_host(strict: Page, host: str, path: str) -> None:
     words = strict.refused(strict.client.get(path, headers={"host": host}), 403)
-    assert words == "this is not the studio's address"
+    assert words == "Wrong host: this is not the studio's address."
 
 
 def test_two_hosts(strict: Page) -> None:
@@ -56,7 +56,7 @@ def test_two_hosts(strict: Page) -> None:
 )
 def test_another_origin(strict: Page, origin: str) -> None:
     answer = strict.client.post("/api/demo", headers={"origin": origin})
-    assert strict.refused(answer, 403) == "only the studio's own page may ask"
+    assert strict.refused(answer, 403) == "Only the studio's own page may send requests."
     assert "access-control-allow-origin" not in answer.headers
 
 
@@ -75,7 +75,7 @@ def test_no_token_or_a_wrong_one(strict: Page, token: str | None, path: str) -> 
     headers = {} if token is None else {"X-Wherein-Token": token}
     connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
-    assert (answer.status, b"not of this session" in answer.read()) == (401, True)
+    assert (answer.status, b"belongs to another session" in answer.read()) == (401, True)
     connection.close()
 
 
@@ -127,7 +127,7 @@ def left_over() -> list[Path]:
 def test_an_upload_over_the_limit(strict: Page, kind: str) -> None:
     before = left_over()
     answer = strict.client.post(f"/api/upload/{kind}?name=a.png", content=bytes(200_001))
-    assert "more than 200,000 bytes" in strict.refused(answer, 413)
+    assert "larger than 200,000 bytes" in strict.refused(answer, 413)
     assert left_over() == before
 
 
@@ -139,7 +139,7 @@ def test_it_is_refused_before_it_is_sent(strict: Page) -> None:
     )
     status, answer = raw(strict, head.encode())
     assert status == 413
-    assert b"more than" in answer
+    assert b"larger than" in answer
 
 
 @pytest.mark.parametrize("kind", ["picture", "scene", "template"])
@@ -176,7 +176,7 @@ def test_just_over_the_limit_without_a_length(strict: Page) -> None:
             yield bytes(40_001)
 
     answer = strict.client.post("/api/upload/scene?name=a.png", content=pieces())
-    assert "more than 200,000 bytes" in strict.refused(answer, 413)
+    assert "larger than 200,000 bytes" in strict.refused(answer, 413)
 
 
 def test_the_limit_itself_may_come(strict: Page) -> None:
@@ -186,7 +186,7 @@ def test_the_limit_itself_may_come(strict: Page) -> None:
 
 def test_messages_have_a_limit_of_their_own(strict: Page) -> None:
     long = {"name": "x" * 5_000, "picture": "", "parts": []}
-    assert "more than 5,000 bytes" in strict.refused(strict.client.post("/api/templates", json=long), 413)
+    assert "larger than 5,000 bytes" in strict.refused(strict.client.post("/api/templates", json=long), 413)
 
 
 def test_a_picture_bomb(strict: Page) -> None:
@@ -201,10 +201,10 @@ def test_too_many_scenes_and_too_large_ones(strict: Page) -> None:
     small, large = png(crane()), png(np.zeros((200, 299), dtype=np.uint8))
     held = [strict.upload("scene", small, "a.png"), strict.upload("scene", large, "b.png")]
     answer = strict.client.post("/api/upload/scene?name=c.png", content=small)
-    assert "2 scenes at most" in strict.refused(answer, 400)
+    assert "at most 2 scenes" in strict.refused(answer, 400)
     strict.client.delete(f"/api/scenes/{held[0]['id']}")
     answer = strict.client.post("/api/upload/scene?name=c.png", content=large)
-    assert "pixels of scenes at most" in strict.refused(answer, 400)
+    assert "million pixels of scenes" in strict.refused(answer, 400)
     strict.client.delete(f"/api/scenes/{held[1]['id']}")
     assert strict.get(SESSION)["scenes"] == []
 
@@ -217,8 +217,8 @@ TRICKS = [
     "/..%2f..%2f..%2fetc%2fpasswd",
     "/..\\..\\etc\\passwd",
     "//etc/passwd",
-    "/page/../guard.py",
-    "/../guard.py",
+    "/page/../security.py",
+    "/../security.py",
     "/%00",
     "/main.js%00.html",
     "/api/scenes/..%2f..%2fetc%2fpasswd",
@@ -267,15 +267,15 @@ def test_errors_show_no_path_and_no_traceback(strict: Page) -> None:
             assert secret not in words
 
 
-def test_what_nobody_foresaw_is_told_in_the_terminal_only(
+def test_the_details_of_an_internal_error_are_in_the_terminal_only(
     page: Page, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("/secret/path")
 
-    monkeypatch.setattr(workshop, "load_picture", broken)
+    monkeypatch.setattr(session, "load_picture", broken)
     answer = page.client.post("/api/upload/scene?name=a.png", content=png(crane()))
-    assert page.refused(answer, 500) == "something went wrong in the studio; the terminal says what"
+    assert page.refused(answer, 500) == "Internal error in the studio. See the terminal for details."
     assert "secret" not in answer.text
 
 

@@ -1,4 +1,4 @@
-"""Outlines from masks, and templates that are opened, changed and cut out again."""
+"""Templates that are opened as drafts, edited and compiled again."""
 
 import numpy as np
 import pytest
@@ -8,16 +8,12 @@ from detecting import group, leaf, noise, template, walker
 from wherein.demo import ROBOT
 from wherein.errors import TemplateError
 from wherein.images.load import Picture
-from wherein.images.raster import coverage
-from wherein.studio.compiling import Sheet, compiled
-from wherein.studio.draft import Draft
-from wherein.studio.opening import opened, sheet_of
-from wherein.studio.tracing import simplified, traced
+from wherein.studio.drafts import Draft, DraftPicture, compile_draft, draft_from, opaque_canvas
 from wherein.template import Template
 
 
-def opened_sheet(of: Template) -> tuple[Draft, Sheet]:
-    return opened(of, "0"), Sheet("a", sheet_of(of), of)
+def opened(of: Template) -> tuple[Draft, DraftPicture]:
+    return draft_from(of, "0"), DraftPicture("a", opaque_canvas(of), of)
 
 
 def changed(draft: Draft, name: str, /, **patch: object) -> Draft:
@@ -25,44 +21,11 @@ def changed(draft: Draft, name: str, /, **patch: object) -> Draft:
     return draft.model_copy(update={"parts": parts})
 
 
-def test_traced_outlines_cover_what_they_were_traced_from() -> None:
-    y, x = np.mgrid[:61, :87]
-    shapes = [
-        (x - 40) ** 2 / 30**2 + (y - 30) ** 2 / 20**2 < 1,
-        (abs(x - 40) < 25) & (abs(y - 30) < 12) | (abs(x - 40) < 8),
-        np.ones((5, 9), dtype=bool),
-        np.eye(7, dtype=bool)[:, ::-1],
-    ]
-    for mask in shapes[:3]:
-        outline = traced(mask)
-        filled = coverage(outline, mask.shape[1], mask.shape[0]) > 0.5
-        assert (filled != mask).sum() <= 0.04 * mask.sum()
-        assert len(outline) < 60
-    assert len(traced(shapes[3])) == 4  # one of the pixels: they touch at corners only
-
-
-def test_holes_and_smaller_pieces_are_left_out() -> None:
-    mask = np.zeros((40, 51), dtype=bool)
-    mask[5:35, 5:35] = True
-    mask[15:20, 15:20] = False
-    mask[2:4, 45:48] = True
-    assert traced(mask).tolist() == [[4.5, 4.5], [34.5, 4.5], [34.5, 34.5], [4.5, 34.5]]
-
-
-def test_simplified_outlines_stay_near() -> None:
-    angle = np.linspace(0, 2 * np.pi, 400, endpoint=False)
-    circle = np.stack((50 * np.cos(angle), 50 * np.sin(angle)), 1)
-    fewer = simplified(circle, 1.0)
-    assert len(fewer) < 40
-    middles = (fewer + np.roll(fewer, -1, axis=0)) / 2
-    assert np.linalg.norm(middles, axis=1).min() > 48.9
-
-
 @pytest.mark.parametrize("name", ["robot", "walker"])
 def test_what_was_opened_and_not_changed_is_as_it_was(name: str) -> None:
     of = Template.load(ROBOT) if name == "robot" else walker()
-    draft, sheet = opened_sheet(of)
-    made = compiled(draft, sheet)
+    draft, picture = opened(of)
+    made = compile_draft(draft, picture)
     corner = np.array(of.parts[of.paint_order[0]].at) - made.parts[of.paint_order[0]].at
     assert made.paint_order == of.paint_order
     for part in of.parts.values():
@@ -82,19 +45,20 @@ def test_what_was_opened_and_not_changed_is_as_it_was(name: str) -> None:
 
 def test_the_same_draft_is_the_template_itself() -> None:
     of = walker()
-    draft = opened(of, "")
-    sheet = Sheet("a", sheet_of(of), of, draft)
+    draft = draft_from(of)
+    picture = DraftPicture("a", opaque_canvas(of), of, draft)
     renamed = draft.model_copy(update={"name": "runner"})
-    assert compiled(draft, sheet).fingerprint == of.fingerprint
-    assert (compiled(renamed, sheet).name, compiled(renamed, sheet).fingerprint) == ("runner", of.fingerprint)
+    assert compile_draft(draft, picture).fingerprint == of.fingerprint
+    made = compile_draft(renamed, picture)
+    assert (made.name, made.fingerprint) == ("runner", of.fingerprint)
 
 
 def test_joints_and_names_change_without_touching_pixels() -> None:
     of = walker()
-    draft, sheet = opened_sheet(of)
+    draft, picture = opened(of)
     draft = changed(draft, "leg", name="foot", pivot=(70.0, 80.0), turn=77.0)
-    order = tuple(name if name != "leg" else "foot" for name in draft.order)
-    made = compiled(draft.model_copy(update={"order": order}), sheet)
+    order = tuple(name if name != "leg" else "foot" for name in draft.paint_order)
+    made = compile_draft(draft.model_copy(update={"paint_order": order}), picture)
     foot, leg = made.parts["foot"], of.parts["leg"]
     assert foot.turn == 77
     assert foot.motif is not None
@@ -116,9 +80,9 @@ def over_under() -> Template:
 
 def test_hidden_pixels_survive_a_part_that_is_drawn_anew() -> None:
     of = over_under()
-    draft, sheet = opened_sheet(of)
+    draft, picture = opened(of)
     lid = ((30.0, 5.0), (60.0, 5.0), (60.0, 30.0), (30.0, 30.0))
-    made = compiled(changed(draft, "lid", kept=None, points=lid), sheet)
+    made = compile_draft(changed(draft, "lid", pixels_from=None, points=lid), picture)
     plate, was = made.parts["plate"].motif, of.parts["plate"].motif
     assert plate is not None
     assert was is not None
@@ -130,14 +94,14 @@ def test_hidden_pixels_survive_a_part_that_is_drawn_anew() -> None:
 
 def test_a_new_part_is_cut_out_of_what_it_lies_on() -> None:
     of = Template.rigid("tile", leaf("tile", None, noise(60, 60, 3)).motif)
-    draft, sheet = opened_sheet(of)
+    draft, picture = opened(of)
     window = {
         "name": "window",
         "parent": "tile",
         "points": [(9.5, 9.5), (29.5, 9.5), (29.5, 29.5), (9.5, 29.5)],
     }
     both = Draft.model_validate({**draft.model_dump(), "parts": [*draft.model_dump()["parts"], window]})
-    made = compiled(both.model_copy(update={"order": ("tile", "window")}), sheet)
+    made = compile_draft(both.model_copy(update={"paint_order": ("tile", "window")}), picture)
     assert list(made.parts) == ["tile_group", "tile", "window"]
     tile, cut = made.parts["tile"].motif, made.parts["window"].motif
     assert tile is not None
@@ -148,12 +112,12 @@ def test_a_new_part_is_cut_out_of_what_it_lies_on() -> None:
 
 
 def test_a_part_that_the_opened_template_does_not_have() -> None:
-    draft, sheet = opened_sheet(walker())
+    draft, picture = opened(walker())
     with pytest.raises(TemplateError, match='no picture for "leg"'):
-        compiled(changed(draft, "leg", kept="wing"), sheet)
+        compile_draft(changed(draft, "leg", pixels_from="wing"), picture)
 
 
-def test_groups_made_by_rule_disappear_and_others_stay() -> None:
+def test_implicit_groups_disappear_and_others_stay() -> None:
     of = template(
         group("made"),
         leaf("body", "made", noise(30, 40, 1), static=True),
@@ -164,7 +128,7 @@ def test_groups_made_by_rule_disappear_and_others_stay() -> None:
         leaf("eye", "pair", noise(9, 9, 4), (10.0, 32.0)),
         size=(95, 50),
     )
-    parts = {part.name: part for part in opened(of, "0").parts}
+    parts = {part.name: part for part in draft_from(of).parts}
     assert {name: part.parent for name, part in parts.items()} == {
         "body": None,
         "arm": "body",
@@ -173,16 +137,16 @@ def test_groups_made_by_rule_disappear_and_others_stay() -> None:
         "eye": "pair",
     }
     assert (parts["arm"].turn, parts["arm"].static, parts["arm"].pivot) == (33.0, False, (50.0, 10.0))
-    made = compiled(*opened_sheet(of))
+    made = compile_draft(*opened(of))
     assert {name: part.parent for name, part in made.parts.items()} == {
         name: part.parent for name, part in of.parts.items()
     }
 
 
-def test_the_sheet_is_white_where_the_canvas_is_clear() -> None:
+def test_the_picture_is_white_where_the_canvas_is_transparent() -> None:
     pixels, mask = torch.rand(3, 4, 5), torch.zeros(4, 5)
     mask[1, 2] = 0.5
     of = template(leaf("a", None, noise(4, 5, 0)), size=(5, 4))
-    shown = sheet_of(Template("a", Picture(pixels, mask), of.parts, of.paint_order)).pixels
+    shown = opaque_canvas(Template("a", Picture(pixels, mask), of.parts, of.paint_order)).pixels
     assert torch.equal(shown[:, 1, 2], pixels[:, 1, 2])
     assert shown.flatten(1).sum(1).allclose(19 + pixels[:, 1, 2])
