@@ -43,6 +43,7 @@ function show({ draft, selected, pose }) {
   $("#part").hidden = !part;
   if (!part) return;
   const body = isBody(draft, part);
+  $("#part .swatch").hidden = !part.points; // groups have no colour
   $("#part-title").textContent = part.name;
   setField(fields.name, part.name);
   showParents(draft, part);
