@@ -1,4 +1,4 @@
-"""Calibrations in the background: what stands in for them, and which of them are made."""
+"""Calibrations in the background: substitutes, cancelling, errors."""
 
 import threading
 import time
@@ -16,7 +16,7 @@ from wherein.template import Template
 ALL, FEW = Range(180.0), Range(20.0)
 
 
-def rested(calibrator: Calibrator) -> None:
+def wait_until_idle(calibrator: Calibrator) -> None:
     until(lambda: not calibrator.progress.running)
 
 
@@ -25,10 +25,10 @@ def until(holds: Callable[[], bool]) -> None:
         if holds():
             return
         time.sleep(0.01)
-    raise AssertionError("it never came true")
+    raise AssertionError("timeout")
 
 
-def test_one_that_is_kept_is_there_at_once() -> None:
+def test_a_known_calibration_is_returned_at_once() -> None:
     template = walker()
     known = made_up(template)
     calibrator = Calibrator(lambda *_: known)
@@ -36,7 +36,7 @@ def test_one_that_is_kept_is_there_at_once() -> None:
     assert calibrator(template, ALL)[0] is known
 
 
-def test_what_is_wanted_last_is_made_and_ends_the_rest() -> None:
+def test_a_new_request_cancels_the_running_calibration() -> None:
     template, ended, go = walker(), [], threading.Event()
 
     def slow(of: Template, ranges: Range, progress: Progress) -> Calibration:
@@ -55,13 +55,13 @@ def test_what_is_wanted_last_is_made_and_ends_the_rest() -> None:
     assert calibrator(template, FEW)[1] is CalibrationKind.DEFAULT
     until(lambda: ended == [ALL])
     go.set()
-    rested(calibrator)
+    wait_until_idle(calibrator)
     assert ended == [ALL, FEW]
     known, kind = calibrator(template, FEW)
     assert (known.rotation, kind) == (20.0, CalibrationKind.MEASURED)
 
 
-def test_the_nearest_is_borrowed() -> None:
+def test_a_similar_calibration_is_reused() -> None:
     template, turned, go = walker(), walker(), threading.Event()
     turned.parts._parts["leg"] = turned.parts["leg"].__class__(
         **{**turned.parts["leg"].__dict__, "turn": 11.0}
@@ -74,7 +74,7 @@ def test_the_nearest_is_borrowed() -> None:
 
     calibrator = Calibrator(made)
     calibrator(template, ALL)
-    rested(calibrator)
+    wait_until_idle(calibrator)
     go.clear()
     assert turned.fingerprint != template.fingerprint
     for of, ranges in ((template, FEW), (turned, ALL)):
@@ -83,10 +83,10 @@ def test_the_nearest_is_borrowed() -> None:
     other = Template.rigid("other", template.parts["leg"].motif)
     assert calibrator(other, ALL)[1] is CalibrationKind.DEFAULT
     go.set()
-    rested(calibrator)
+    wait_until_idle(calibrator)
 
 
-def test_one_that_fails_is_told_and_can_be_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_calibration_is_reported_and_can_be_repeated(caplog: pytest.LogCaptureFixture) -> None:
     template = walker()
     calls: list[Range] = []
 
@@ -98,14 +98,14 @@ def test_one_that_fails_is_told_and_can_be_tried_again(caplog: pytest.LogCapture
 
     calibrator = Calibrator(broken)
     assert calibrator(template, ALL)[1] is CalibrationKind.DEFAULT
-    rested(calibrator)
+    wait_until_idle(calibrator)
     assert calibrator.progress.error == "The calibration failed. See the terminal for details."
     assert "MemoryError" in caplog.text
     assert calibrator(template, ALL)[1] is CalibrationKind.MEASURED
     assert calibrator.progress.error == ""
 
 
-def test_a_guess_serves_but_has_no_doubts() -> None:
+def test_the_default_calibration_serves_and_has_no_warnings() -> None:
     template, ranges = walker(), Range(30.0, (0.5, 2.0))
     made = default_calibration(template, ranges)
     assert made.serves(template, ranges)

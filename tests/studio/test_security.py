@@ -1,4 +1,4 @@
-"""What the studio refuses: other hosts, other pages, other sessions, too much, and paths."""
+"""Requests that the studio refuses: other hosts, origins and sessions, large bodies, paths."""
 
 import http.client
 import socket
@@ -60,7 +60,7 @@ def test_another_origin(strict: Page, origin: str) -> None:
     assert "access-control-allow-origin" not in answer.headers
 
 
-def test_a_page_elsewhere_may_not_even_ask_whether_it_may(strict: Page) -> None:
+def test_preflight_requests_of_other_origins(strict: Page) -> None:
     headers = {"origin": "http://evil.example", "access-control-request-method": "POST"}
     answer = strict.client.request("OPTIONS", "/api/demo", headers=headers)
     assert answer.status_code == 403
@@ -90,7 +90,7 @@ def test_every_session_has_a_token_that_cannot_be_guessed(strict: Page, page: Pa
     assert min(len(strict.token), len(page.token)) >= 43  # 256 bits in base 64
 
 
-def test_the_page_itself_does_not_tell_the_token(strict: Page) -> None:
+def test_the_page_does_not_contain_the_token(strict: Page) -> None:
     for path in ("/", "/main.js", "/api.js"):
         answer = strict.client.get(path, headers={"x-wherein-token": ""})
         assert answer.status_code == 200
@@ -131,7 +131,7 @@ def test_an_upload_over_the_limit(strict: Page, kind: str) -> None:
     assert left_over() == before
 
 
-def test_it_is_refused_before_it_is_sent(strict: Page) -> None:
+def test_a_large_upload_is_refused_by_its_declared_length(strict: Page) -> None:
     own = strict.address.removeprefix("http://").rstrip("/")
     head = (
         f"POST /api/upload/scene HTTP/1.1\r\nHost: {own}\r\nX-Wherein-Token: {strict.token}\r\n"
@@ -154,7 +154,7 @@ def test_an_endless_upload_without_a_length(strict: Page, kind: str) -> None:
     with socket.create_connection((where.hostname, where.port), timeout=20) as connection:
         connection.sendall(head.encode())
         try:
-            while sent < 2**28:  # it would go on for ever
+            while sent < 2**28:  # far beyond the maximum
                 connection.sendall(b"4000\r\n" + bytes(0x4000) + b"\r\n")
                 sent += 0x4000
                 connection.settimeout(0 if sent <= 200_000 else 0.05)
@@ -164,7 +164,7 @@ def test_an_endless_upload_without_a_length(strict: Page, kind: str) -> None:
                 except (BlockingIOError, TimeoutError):
                     connection.settimeout(20)
         except ConnectionError:
-            pass  # it hung up, which is an answer too
+            pass  # the server closed the connection
     assert sent < 2**26
     assert answer == b"" or answer.startswith(b"HTTP/1.1 413")
     assert left_over() == before
@@ -179,12 +179,12 @@ def test_just_over_the_limit_without_a_length(strict: Page) -> None:
     assert "larger than 200,000 bytes" in strict.refused(answer, 413)
 
 
-def test_the_limit_itself_may_come(strict: Page) -> None:
+def test_an_upload_of_the_maximum_size(strict: Page) -> None:
     answer = strict.client.post("/api/upload/scene?name=a.png", content=bytes(200_000))
     assert "not a PNG" in strict.refused(answer, 400)
 
 
-def test_messages_have_a_limit_of_their_own(strict: Page) -> None:
+def test_messages_have_their_own_maximum(strict: Page) -> None:
     long = {"name": "x" * 5_000, "picture": "", "parts": []}
     assert "larger than 5,000 bytes" in strict.refused(strict.client.post("/api/templates", json=long), 413)
 
@@ -247,7 +247,7 @@ def test_no_path_leads_anywhere(strict: Page, trick: str) -> None:
         ("C:\\windows\\x.png", "x.png"),
         ("..", "scene"),
         ("a\x00b\r\nSet-Cookie: c.png", "abSet-Cookie: c.png"),
-        ("\u202egnp.exe", "gnp.exe"),  # would turn what follows around
+        ("\u202egnp.exe", "gnp.exe"),  # right-to-left override
         ("<img src=x onerror=alert(1)>.png", "<img src=x onerror=alert(1)>.png"),
         ("x" * 999, "x" * 200),
     ],
@@ -279,6 +279,6 @@ def test_the_details_of_an_internal_error_are_in_the_terminal_only(
     assert "secret" not in answer.text
 
 
-def test_no_documents_about_itself(strict: Page) -> None:
+def test_no_api_documentation_is_served(strict: Page) -> None:
     for path in ("/docs", "/redoc", "/openapi.json"):
         assert strict.client.get(path).status_code == 404
