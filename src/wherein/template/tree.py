@@ -14,11 +14,12 @@ Point = tuple[float, float]
 Matrix = NDArray[np.float64]
 """3×3, in homogeneous coordinates."""
 
-DEFAULT_TURN = 30.0
-"""How far a part may turn, ± degrees, unless its template says otherwise: the contract's default."""
-
 DEEPEST = 100
 """Groups that may hang one on the other: far more than anything has joints in a row."""
+
+DEFAULT_TURN = 30.0
+"""± degrees that a part may turn where none are given: in template.json, in annotations and in the studio.
+A choice, and part of the file format: to change it would change what existing templates mean."""
 
 
 @dataclass(frozen=True, eq=False)
