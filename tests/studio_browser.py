@@ -1,4 +1,4 @@
-"""A person in front of the studio: what they see, press and drop."""
+"""A user of the studio in a browser: clicks, keys, files, screenshots."""
 
 import base64
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, Request, expect
 
-from wherein.studio.serving import Studio
+from wherein.studio.server import Studio
 
 SHOTS = Path(__file__).resolve().parents[1] / "results" / "studio"
 FILE = dict[str, Any]
@@ -18,18 +18,18 @@ def file(name: str, content: bytes, kind: str = "image/png") -> FILE:
     return {"name": name, "mimeType": kind, "buffer": content}
 
 
-_SEARCHES = 90_000
-"""Milliseconds that a machine with much else to do may take for them."""
+_SEARCH_TIME = 90_000
+"""Milliseconds that a search may take on a busy machine."""
 
 _SCREEN = """async ([x, y]) => {
-  const { view } = await import("/stage.js");
+  const { view } = await import("/canvas.js");
   const [sx, sy] = view.toScreen([x, y]);
   const box = document.querySelector("#canvas").getBoundingClientRect();
   return [box.left + sx, box.top + sy];
 }"""
 
 _COLOR = """async ([x, y]) => {
-  const { view } = await import("/stage.js");
+  const { view } = await import("/canvas.js");
   const [sx, sy] = view.toScreen([x, y]).map((v) => Math.round(v * devicePixelRatio));
   const context = document.querySelector("#canvas").getContext("2d");
   return [...context.getImageData(sx, sy, 1, 1).data].slice(0, 3);
@@ -46,59 +46,59 @@ _DROP = """([name, data, zone]) => {
 }"""
 
 
-class Person:
-    """Uses a page.
+class User:
+    """A user of the page.
 
     Attributes:
-        page: the browser's.
-        wrong: what the page complained about to itself; nothing, in a page that works.
-        asked: the addresses that it asked.
+        page: of the browser.
+        errors: messages on the page's console, uncaught exceptions and dialogs.
+        requests: the URLs that the page requested.
     """
 
     def __init__(self, page: Page) -> None:
         self.page = page
-        self.wrong: list[str] = []
-        self.asked: list[str] = []
-        page.on("console", self._heard)
-        page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        page.on("dialog", self._asked)
-        page.on("request", self._saw)
+        self.errors: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("dialog", self._dialog)
+        page.on("request", self._request)
 
-    def _asked(self, dialog: Dialog) -> None:
-        if dialog.type == "beforeunload":  # whether to leave what is not saved
+    def _dialog(self, dialog: Dialog) -> None:
+        if dialog.type == "beforeunload":  # unsaved changes
             dialog.accept()
             return
-        self.wrong.append(dialog.message)
+        self.errors.append(dialog.message)
         dialog.dismiss()
 
-    def _heard(self, message: ConsoleMessage) -> None:
-        # A refused request is told by the browser too; whether the page told the person is for the tests.
+    def _console(self, message: ConsoleMessage) -> None:
+        # The browser logs refused requests. The tests check what the page shows of them.
         if message.type == "error" and "Failed to load resource" not in message.text:
-            self.wrong.append(message.text)
+            self.errors.append(message.text)
 
-    def _saw(self, request: Request) -> None:
-        self.asked.append(request.url)
+    def _request(self, request: Request) -> None:
+        self.requests.append(request.url)
 
     def __call__(self, selector: str) -> Locator:
         return self.page.locator(selector)
 
     def shot(self, name: str) -> None:
-        """A picture of what they see, kept."""
-        self.page.wait_for_timeout(250)  # for what fades
+        """Store a screenshot."""
+        self.page.wait_for_timeout(250)  # until animations end
         self.page.screenshot(path=SHOTS / f"{name}.png")
 
     def state(self, expression: str) -> Any:
-        """Something of what the page knows, `s`."""
+        """The value of a JavaScript expression of the page's state `s`."""
         return self.page.evaluate(
-            f"async () => {{ const s = (await import('/store.js')).now(); return {expression}; }}"
+            f"async () => {{ const s = (await import('/store.js')).getState(); return {expression}; }}"
         )
 
     def screen(self, x: float, y: float) -> tuple[float, float]:
-        """Where a pixel of the picture is in the window."""
+        """The position in the window of a pixel of the picture."""
         return tuple(self.page.evaluate(_SCREEN, [x, y]))
 
     def color(self, x: float, y: float) -> tuple[int, ...]:
-        """Red, green and blue that are painted there."""
+        """Red, green and blue on the canvas at a pixel of the picture."""
         return tuple(self.page.evaluate(_COLOR, [x, y]))
 
     def click(self, x: float, y: float, **options: Any) -> None:
@@ -112,7 +112,7 @@ class Person:
         self.page.mouse.up()
 
     def outline(self, corners: list[list[float]]) -> None:
-        """Click around, and on the first corner again."""
+        """Click each corner, and the first one again."""
         for x, y in [*corners, corners[0]]:
             self.click(x, y)
 
@@ -120,14 +120,14 @@ class Person:
         self(f"#file-{what}").set_input_files(list(files))
 
     def checked(self) -> None:
-        """Wait until the template was looked at."""
+        """Wait until the template was checked."""
         expect(self("#findings-state")).to_have_text("")
         expect(self("#status")).to_contain_text("Ready")
 
     def found(self, count: int) -> None:
-        """Wait until so many are found, and scores mean something."""
-        expect(self("#ground")).to_have_attribute("data-ground", "measured", timeout=_SEARCHES)
-        expect(self("#results > li")).to_have_count(count, timeout=_SEARCHES)
+        """Wait for a calibrated search with so many detections."""
+        expect(self("#calibration")).to_have_attribute("data-kind", "measured", timeout=_SEARCH_TIME)
+        expect(self("#results > li")).to_have_count(count, timeout=_SEARCH_TIME)
 
     def drop(self, name: str, content: bytes, zone: str) -> None:
         """Drop a file on one of the two zones."""
@@ -135,19 +135,19 @@ class Person:
 
 
 @contextmanager
-def person(browser: Browser, studio: Studio, **options: Any) -> Iterator[Person]:
-    """Somebody who has opened the studio; in the end nothing was wrong, and nobody else was asked."""
-    usual = {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"}
-    context = browser.new_context(**(usual | options))
+def open_page(browser: Browser, studio: Studio, **options: Any) -> Iterator[User]:
+    """Open the studio. At the end there were no errors and no requests to other servers."""
+    defaults = {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"}
+    context = browser.new_context(**(defaults | options))
     context.set_default_timeout(20_000)
     expect.set_options(timeout=20_000)
-    someone = Person(context.new_page())
+    user = User(context.new_page())
     try:
-        someone.page.goto(studio.address)
-        expect(someone("body.ready")).to_be_attached()
-        yield someone
+        user.page.goto(studio.address)
+        expect(user("body.ready")).to_be_attached()
+        yield user
         own = studio.address.split("#")[0]
-        assert someone.wrong == []
-        assert [url for url in someone.asked if not url.startswith((own, f"blob:{own}"))] == []
+        assert user.errors == []
+        assert [url for url in user.requests if not url.startswith((own, f"blob:{own}"))] == []
     finally:
         context.close()

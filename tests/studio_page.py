@@ -1,4 +1,4 @@
-"""What the tests of the studio share: a studio that is served for real, and an object to outline."""
+"""Shared by the tests of the studio: a running server, its client, and an object to outline."""
 
 import io
 import threading
@@ -15,21 +15,21 @@ from detecting import made_up, noise
 from wherein.detect import Calibration
 from wherein.detect.calibration.measure import Progress
 from wherein.detect.range import Range
-from wherein.studio.serving import Studio, prepare
+from wherein.studio.server import Studio, prepare
 from wherein.template import Template
 
 Record = dict[str, Any]
 
 
 def at_once(template: Template, ranges: Range, progress: Progress) -> Calibration:
-    """A calibration that nothing was measured for."""
+    """A calibration without measurement."""
     progress(0.5, "looking where it is not")
     return made_up(template, ranges.rotation, ranges.scale)
 
 
 @contextmanager
 def served(calibrate: Callable[..., Calibration] = at_once, **options: Any) -> Iterator[Studio]:
-    """A studio that answers, until the block ends."""
+    """A running studio."""
     studio = prepare(calibrate=calibrate, **options)
     thread = threading.Thread(target=studio.serve)
     thread.start()
@@ -42,29 +42,29 @@ def served(calibrate: Callable[..., Calibration] = at_once, **options: Any) -> I
 
 @dataclass
 class Page:
-    """Asks as the page does."""
+    """A client that sends the requests of the page."""
 
     client: httpx.Client
     address: str
     token: str
 
     def get(self, path: str) -> Record:
-        return self._told(self.client.get(path))
+        return self._json(self.client.get(path))
 
     def post(self, path: str, message: Record | None = None) -> Record:
-        return self._told(self.client.post(path, json=message))
+        return self._json(self.client.post(path, json=message))
 
     def upload(self, kind: str, content: bytes, name: str) -> Record:
-        return self._told(self.client.post(f"/api/upload/{kind}", params={"name": name}, content=content))
+        return self._json(self.client.post(f"/api/upload/{kind}", params={"name": name}, content=content))
 
     def refused(self, answer: httpx.Response, status: int) -> str:
-        """The words of an error."""
+        """The message of an error."""
         assert answer.status_code == status, answer.text
         assert list(answer.json()) == ["error"]
         return str(answer.json()["error"])
 
     @staticmethod
-    def _told(answer: httpx.Response) -> Record:
+    def _json(answer: httpx.Response) -> Record:
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
@@ -84,7 +84,7 @@ def png(pixels: np.ndarray) -> bytes:
 
 
 def crane() -> np.ndarray:
-    """A picture of an object: a body, and an arm on it; (120, 161, 3)."""
+    """A picture of an object with a body and an arm, (120, 161, 3)."""
     sheet = np.full((120, 161, 3), 200, dtype=np.uint8)
     for (x, y, width, height), seed in ((BODY, 1), (ARM, 2)):
         texture = noise(height, width, seed).movedim(0, -1).numpy()
@@ -102,7 +102,7 @@ def box(x: int, y: int, width: int, height: int) -> list[list[float]]:
 
 
 def draft(picture: str) -> Record:
-    """The crane as a person outlines it."""
+    """The crane as a user outlines it."""
     return {
         "name": "crane",
         "picture": picture,
@@ -110,5 +110,5 @@ def draft(picture: str) -> Record:
             {"name": "body", "points": box(*BODY), "static": True},
             {"name": "arm", "parent": "body", "points": box(*ARM), "pivot": [75.0, 61.0], "turn": 40},
         ],
-        "order": ["body", "arm"],
+        "paint_order": ["body", "arm"],
     }

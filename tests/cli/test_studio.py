@@ -50,14 +50,14 @@ def test_a_port_that_is_taken_or_none() -> None:
         for port, words in ((taken, "Address already in use"), (99999, "it must be 0 to 65535")):
             result = runner.invoke(app, ["studio", "--no-open", "--port", str(port)])
             assert result.exit_code == 2
-            assert f"port {port} of 127.0.0.1 cannot be used: {words}" in result.stderr
+            assert f"cannot use port {port} of 127.0.0.1: {words}" in result.stderr
 
 
 def test_without_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wherein, "studio", wherein.studio)  # which is replaced, and so put back in the end
     for name in [name for name in sys.modules if name.startswith("wherein.studio")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr("wherein.studio.serving", raising=False)
+    monkeypatch.delattr("wherein.studio.server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     result = runner.invoke(app, ["studio", "--no-open"])
     assert result.exit_code == 2

@@ -10,8 +10,8 @@ from typer.testing import CliRunner, Result
 from detecting import empty, scene, toy, write_picture, write_template
 from wherein.cli.main import app
 from wherein.images.eight_bit import to_image
-from wherein.video.reading import opened
-from wherein.video.writing import written
+from wherein.video.source import open_video
+from wherein.video.video_writer import write_video
 
 pytest.importorskip("cv2", reason="OpenCV is not installed: pip install 'wherein[video]'")
 
@@ -19,7 +19,7 @@ pytest.importorskip("cv2", reason="OpenCV is not installed: pip install 'wherein
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     write_template(tmp_path / "toy", toy())
-    with written(tmp_path / "film.mp4", (160, 120), 10.0) as add:
+    with write_video(tmp_path / "film.mp4", (160, 120), 10.0) as add:
         for k in range(5):
             add(to_image(scene(toy(), (70.0 + 3 * k, 60.0), 4.0 * k) if k else empty()))
     return tmp_path
@@ -40,7 +40,7 @@ def test_a_line_a_frame_and_a_video_of_them(folder: Path) -> None:
     assert all(line["scene"] == str(folder / "film.mp4") for line in lines)
     assert "5 frames, 4 with it, " in result.stderr
     assert "frames a second" in result.stderr
-    with opened(str(folder / "drawn" / "film.mp4")) as video:
+    with open_video(str(folder / "drawn" / "film.mp4")) as video:
         assert video.length == 5
 
 
@@ -66,7 +66,7 @@ def test_what_is_no_video_is_one_line_and_the_rest_goes_on(folder: Path) -> None
     errors = [
         record["error"] for line in result.stdout.splitlines() if "error" in (record := json.loads(line))
     ]
-    assert errors == ["it is no video that is known", "there is no such file", "camera 97 does not answer"]
+    assert errors == ["unsupported or damaged video file", "the file does not exist", "cannot open camera 97"]
 
 
 def test_without_opencv_it_says_what_to_do(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

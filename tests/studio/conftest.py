@@ -1,4 +1,4 @@
-"""Studios that are served for real, on a socket, with calibrations that take no time; and a browser."""
+"""Running studios with instant calibrations, and a browser."""
 
 import shutil
 import tempfile
@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from studio_page import Page, asked, served
-from wherein.studio.limits import Limits
+from wherein.studio.bounds import Bounds
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 SHOTS = Path(__file__).resolve().parents[2] / "results" / "studio"
-"""Where the browser's pictures are kept."""
+"""Screenshots."""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_uploads(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What is uploaded lies apart from the uploads of tests that run beside these, in another process."""
+    """A temporary folder of this process: tests that run in parallel check theirs for leftovers."""
     before, tempfile.tempdir = tempfile.tempdir, str(tmp_path_factory.mktemp("uploads"))
     yield
     tempfile.tempdir = before
@@ -34,21 +34,22 @@ def page() -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def strict() -> Iterator[Page]:
-    """A studio that takes little, for the tests of what it refuses."""
-    limits = Limits(upload=200_000, message=5_000, pixels=60_000, scenes=2, held=100_000)
-    with served(limits=limits) as studio, asked(studio) as made:
+    """A studio with small bounds, to test refusals."""
+    bounds = Bounds(upload=200_000, message=5_000, pixels=60_000, scenes=2, total_pixels=100_000)
+    with served(bounds=bounds) as studio, asked(studio) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator["Browser"]:
-    """The system's Chromium: none is downloaded."""
+    """The Chromium of the system; none is downloaded."""
     playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: the studio was not tried in a browser"
+        "playwright.sync_api",
+        reason="playwright is not installed: no browser tests of the studio",
     )
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
-        pytest.skip("there is no Chromium (apt-get install chromium): the studio was not tried in a browser")
+        pytest.skip("Chromium is not installed (apt-get install chromium): no browser tests of the studio")
     SHOTS.mkdir(parents=True, exist_ok=True)
     quiet = [
         "--no-sandbox",

@@ -1,4 +1,4 @@
-"""The way of a page through the studio's requests: a picture, a template, what is found, and files of it."""
+"""The requests of the page: pictures, templates, searches and files of results."""
 
 import io
 import json
@@ -17,9 +17,10 @@ from wherein.demo import ROBOT
 from wherein.detect import Calibration
 from wherein.detect.calibration.measure import Progress
 from wherein.detect.range import Range
+from wherein.drawing.palette import colors
 from wherein.images.motif import Motif
-from wherein.studio.limits import Limits
-from wherein.studio.saving import Target
+from wherein.studio.bounds import Bounds
+from wherein.studio.session import SaveTarget
 from wherein.template import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
@@ -48,7 +49,8 @@ def scene_with(template: Template) -> bytes:
 def test_a_new_session_is_empty(page: Page) -> None:
     session = page.get("/api/session")
     assert (session["first"], session["scenes"], session["save"]) == (None, [], None)
-    assert session["limits"]["upload"] > 2**20
+    assert session["max_upload"] > 2**20
+    assert session["default_turn"] == 30
 
 
 def test_from_a_picture_to_a_template(page: Page, tmp_path: Path) -> None:
@@ -67,6 +69,19 @@ def test_from_a_picture_to_a_template(page: Page, tmp_path: Path) -> None:
     assert (arm.width, arm.height) == ARM[2:]
     shown = (arm.pixels.movedim(0, -1) * 255).round().byte().numpy()
     assert (shown == crane()[ARM[1] : ARM[1] + ARM[3], ARM[0] : ARM[0] + ARM[2]]).all()
+
+
+def css(names: tuple[str, ...]) -> Record:
+    """The colours of the drawings and reports, as the page gets them."""
+    return {name: "#{:02x}{:02x}{:02x}".format(*color) for name, color in colors(names).items()}
+
+
+def test_parts_have_the_colors_of_drawings_and_reports(page: Page) -> None:
+    _, made = outlined(page)
+    assert made["colors"] == css(("body", "arm"))
+    opened = page.post("/api/demo")
+    robot = page.post("/api/templates", opened["draft"])
+    assert robot["colors"] == opened["colors"] == css(Template.load(ROBOT).parts.leaves)
 
 
 def test_the_picture_is_shown_as_it_is(page: Page) -> None:
@@ -89,7 +104,7 @@ def test_pictures_with_alpha_and_large_ones_are_shown(page: Page) -> None:
     assert Image.open(io.BytesIO(answer.content)).width == 3000
 
 
-def test_what_makes_it_hard_to_find(page: Page) -> None:
+def test_findings(page: Page) -> None:
     picture = page.upload("picture", png(np.full((90, 110, 3), 128, dtype=np.uint8)), "wall.png")
     bare = {
         "name": "wall",
@@ -122,7 +137,7 @@ def changed(message: Record, **part: object) -> Record:
         ({"points": [[0, "a"], [1, 1], [2, 2]]}, 422, "parts.1.points.0.1"),
         ({"name": ""}, 422, "parts.1.name"),
         ({"image": "/etc/passwd"}, 422, "parts.1.image: Extra inputs are not permitted"),
-        ({"kept": "body"}, 200, ""),  # on a picture, nothing is kept
+        ({"pixels_from": "body"}, 200, ""),  # on a picture, nothing is kept
     ],
 )
 def test_drafts_that_cannot_be_cut_out(page: Page, part: Record, status: int, words: str) -> None:
@@ -135,36 +150,37 @@ def test_drafts_that_cannot_be_cut_out(page: Page, part: Record, status: int, wo
 def test_nothing_outlined_and_nothing_held(page: Page) -> None:
     bare = {"name": "a", "picture": "0123", "parts": [{"name": "group"}]}
     answer = page.client.post("/api/templates", json=bare)
-    assert page.refused(answer, 422) == "nothing is outlined yet: draw around the object first"
+    assert page.refused(answer, 422) == "Nothing is outlined yet. Draw an outline around the object."
     answer = page.client.post("/api/templates", json=draft("0123"))
-    assert page.refused(answer, 404) == "the studio no longer has this picture: load it again"
+    assert page.refused(answer, 404) == "The studio no longer has this picture. Load it again."
 
 
 def test_it_is_found(page: Page, tmp_path: Path) -> None:
     _, made = outlined(page)
     content = scene_with(unzipped(page, made["id"], tmp_path))
     scene = page.upload("scene", content, "cup.png")
-    wish = {"template": made["id"], "scene": scene["id"]}
-    found = page.post("/api/detections", wish)
-    assert (found["ground"], found["threshold"], found["calibrated"]) == ("measured", 0.5, 0.5)
+    search = {"template": made["id"], "scene": scene["id"]}
+    found = page.post("/api/detections", search)
+    assert found["calibration_kind"] == "measured"
+    assert (found["threshold"], found["calibrated_threshold"]) == (0.5, 0.5)
     (item,) = found["detections"]
     assert item["angle"] == pytest.approx(30, abs=0.5)
     assert item["parts"]["arm"]["angle"] == pytest.approx(10, abs=0.5)
-    assert "megapixel" in item["chance"]
+    assert "megapixel" in item["rarity"]
     assert page.get("/api/calibration")["running"] is False
-    # At once by other wishes, on the same detector.
-    assert found["missed"] is None
-    closely = page.post("/api/detections", {**wish, "threshold": 0.999})
+    # Other settings use the same detector.
+    assert found["best_candidate"] is None
+    closely = page.post("/api/detections", {**search, "threshold": 0.999})
     assert len(closely["detections"]) == 0
-    assert closely["missed"] == pytest.approx(found["detections"][0]["score"], abs=1e-3)
-    assert len(page.post("/api/detections", wish)["detections"]) == 1
-    assert len(page.post("/api/detections", {**wish, "rotation": 5})["detections"]) == 0
+    assert closely["best_candidate"] == pytest.approx(found["detections"][0]["score"], abs=1e-3)
+    assert len(page.post("/api/detections", search)["detections"]) == 1
+    assert len(page.post("/api/detections", {**search, "rotation": 5})["detections"]) == 0
 
 
 @pytest.mark.parametrize(
-    ("wish", "status", "words"),
+    ("patch", "status", "words"),
     [
-        ({"scale": [2, 1]}, 400, "scales 2 to 1"),
+        ({"scale": [2, 1]}, 400, "Invalid scale range 2 to 1"),
         ({"scale": [0, 1]}, 400, "must be above 0"),
         ({"rotation": 181}, 422, "rotation"),
         ({"threshold": 1}, 422, "threshold"),
@@ -174,11 +190,11 @@ def test_it_is_found(page: Page, tmp_path: Path) -> None:
         ({"path": "/etc/passwd"}, 422, "path: Extra inputs are not permitted"),
     ],
 )
-def test_wishes_that_cannot_be(page: Page, wish: Record, status: int, words: str) -> None:
+def test_invalid_searches(page: Page, patch: Record, status: int, words: str) -> None:
     _, made = outlined(page)
     scene = page.upload("scene", png(crane()), "a.png")
-    asking = {"template": made["id"], "scene": scene["id"], **wish}
-    assert words in page.refused(page.client.post("/api/detections", json=asking), status)
+    search = {"template": made["id"], "scene": scene["id"], **patch}
+    assert words in page.refused(page.client.post("/api/detections", json=search), status)
 
 
 def test_what_is_found_before_anything_is_measured(tmp_path: Path) -> None:
@@ -192,42 +208,42 @@ def test_what_is_found_before_anything_is_measured(tmp_path: Path) -> None:
     with served(patient) as studio, asked(studio) as page:
         _, made = outlined(page)
         scene = page.upload("scene", scene_with(unzipped(page, made["id"], tmp_path)), "cup.png")
-        wish = {"template": made["id"], "scene": scene["id"]}
-        first = page.post("/api/detections", wish)
-        assert (first["ground"], len(first["detections"])) == ("guessed", 1)
-        assert "chance" not in first["detections"][0]  # of which nothing is known yet
+        search = {"template": made["id"], "scene": scene["id"]}
+        first = page.post("/api/detections", search)
+        assert (first["calibration_kind"], len(first["detections"])) == ("default", 1)
+        assert "rarity" not in first["detections"][0]  # of which nothing is known yet
         assert first["calibration"] == {
             "running": True,
-            "share": 0.25,
-            "what": "looking at clutter",
+            "fraction": 0.25,
+            "step": "looking at clutter",
             "error": "",
         }
         export = {"template": made["id"], "scenes": [scene["id"]]}
         answer = page.client.post("/api/exports/json", json=export)
-        assert "still being measured" in page.refused(answer, 400)
+        assert "still running" in page.refused(answer, 400)
         measured.set()
         while page.get("/api/calibration")["running"]:
             pass
-        assert page.post("/api/detections", wish)["ground"] == "measured"
+        assert page.post("/api/detections", search)["calibration_kind"] == "measured"
         measured.clear()
-        assert page.post("/api/detections", {**wish, "rotation": 90})["ground"] == "borrowed"
+        assert page.post("/api/detections", {**search, "rotation": 90})["calibration_kind"] == "reused"
         measured.set()
 
 
-def test_results_to_take_home(page: Page, tmp_path: Path) -> None:
+def test_exported_results(page: Page, tmp_path: Path) -> None:
     _, made = outlined(page)
     name = "<img src=x onerror=alert(1)>.png"
     content = scene_with(unzipped(page, made["id"], tmp_path))
     scenes = [page.upload("scene", content, name)["id"], page.upload("scene", png(crane()), "b.png")["id"]]
-    wish = {"template": made["id"], "scenes": scenes}
-    lines = page.client.post("/api/exports/json", json=wish).text.splitlines()
+    search = {"template": made["id"], "scenes": scenes}
+    lines = page.client.post("/api/exports/json", json=search).text.splitlines()
     records = [json.loads(line) for line in lines]
     assert [record["scene"] for record in records] == [name, "b.png"]
     assert list(records[0]) == ["scene", "width", "height", "template", "seconds", "detections"]
-    coco = page.client.post("/api/exports/coco", json=wish).json()
+    coco = page.client.post("/api/exports/coco", json=search).json()
     assert [image["file_name"] for image in coco["images"]] == [name, "b.png"]
     assert [category["name"] for category in coco["categories"]] == ["crane", "body", "arm"]
-    report = page.client.post("/api/exports/report", json=wish)
+    report = page.client.post("/api/exports/report", json=search)
     assert report.headers["content-disposition"] == 'attachment; filename="detections.html"'
     assert "<img src=x" not in report.text
     assert "&lt;img src=x onerror=alert(1)&gt;.png" in report.text
@@ -236,7 +252,7 @@ def test_results_to_take_home(page: Page, tmp_path: Path) -> None:
 def test_exports_that_cannot_be(page: Page) -> None:
     _, made = outlined(page)
     answer = page.client.post("/api/exports/json", json={"template": made["id"], "scenes": []})
-    assert "no scenes to write about" in page.refused(answer, 400)
+    assert "no scenes to export" in page.refused(answer, 400)
     answer = page.client.post("/api/exports/exe", json={"template": made["id"], "scenes": []})
     page.refused(answer, 422)
 
@@ -259,8 +275,8 @@ def test_the_demonstration(page: Page) -> None:
     made = page.post("/api/templates", opened["draft"])
     assert len(made["leaves"]) == 11
     assert page.get("/api/session")["scenes"] == [opened["scene"]]
-    wish = {"template": made["id"], "scene": opened["scene"]["id"], "scale": opened["scale"]}
-    assert len(page.post("/api/detections", wish)["detections"]) == 3
+    search = {"template": made["id"], "scene": opened["scene"]["id"], "scale": opened["scale"]}
+    assert len(page.post("/api/detections", search)["detections"]) == 3
 
 
 def test_it_begins_with_the_template_of_the_command_line() -> None:
@@ -272,7 +288,7 @@ def test_it_begins_with_the_template_of_the_command_line() -> None:
 
 def test_saving_goes_where_the_command_line_says(tmp_path: Path) -> None:
     target = tmp_path / "home" / "crane"
-    with served(target=Target(target)) as studio, asked(studio) as page:
+    with served(target=SaveTarget(target)) as studio, asked(studio) as page:
         assert page.get("/api/session")["save"] == {"name": "crane"}
         _, made = outlined(page)
         for _ in range(2):  # what this session has written it may write again
@@ -284,16 +300,16 @@ def test_saving_goes_where_the_command_line_says(tmp_path: Path) -> None:
 def test_saving_that_cannot_be(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "crane"
     target = {
-        "none": Target(),
-        "template": Target(path),
-        "folder": Target(path, overwrite=True),
-        "disk": Target(tmp_path / "file" / "crane"),
+        "none": SaveTarget(),
+        "template": SaveTarget(path),
+        "folder": SaveTarget(path, overwrite=True),
+        "disk": SaveTarget(tmp_path / "file" / "crane"),
     }[kind]
     words = {
-        "none": "started without a place to save to",
-        "template": '"crane" exists',
+        "none": "started without --save-to",
+        "template": '"crane" already exists',
         "folder": '"crane" is a folder of other things',
-        "disk": '"crane" cannot be written: ',
+        "disk": 'Cannot write "crane": ',
     }[kind]
     (tmp_path / "file").write_text("")
     path.mkdir()
@@ -318,7 +334,8 @@ def test_a_zip_that_leads_outside(page: Page) -> None:
 
 def test_a_zip_of_pictures_that_are_too_large(tmp_path: Path) -> None:
     path = Template.rigid("wall", Motif.whole(torch.rand(3, 60, 70))).save(tmp_path / "wall.zip")
-    with served(limits=Limits(held=2 * 60 * 70 - 1)) as studio, asked(studio) as page:  # canvas and part
+    bounds = Bounds(total_pixels=2 * 60 * 70 - 1)  # canvas and part
+    with served(bounds=bounds) as studio, asked(studio) as page:
         answer = page.client.post("/api/upload/template?name=a.zip", content=path.read_bytes())
         assert (
             'with the part "wall" its pictures have 8,400 pixels or more, and 8,399 are taken'
@@ -337,7 +354,7 @@ def test_a_picture_that_is_in_use_stays(page: Page) -> None:
 
 @pytest.mark.parametrize(("held", "kept"), [(10**6, 6), (3 * 161 * 120, 3), (10, 1)])
 def test_only_the_last_pictures_are_held(held: int, kept: int) -> None:
-    with served(limits=Limits(pictures=6, held=held)) as studio, asked(studio) as page:
+    with served(bounds=Bounds(pictures=6, total_pixels=held)) as studio, asked(studio) as page:
         keys = [page.upload("picture", png(crane()), f"{k}.png")["id"] for k in range(8)]
         answers = [page.client.get(f"/api/pictures/{key}").status_code for key in keys]
     assert answers == [*[404] * (8 - kept), *[200] * kept]

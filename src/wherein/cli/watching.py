@@ -11,9 +11,10 @@ from wherein.cli.places import writing
 from wherein.cli.work import UnreadableError
 from wherein.detect.detector import Detector
 from wherein.errors import MissingError, PictureError
-from wherein.video.names import camera
-from wherein.video.reading import Video, opened
-from wherein.video.watching import watch
+from wherein.video.source import Video
+from wherein.video.source import camera_index as camera
+from wherein.video.source import open_video as opened
+from wherein.video.tracking import track_frames as watch
 
 
 @dataclass

@@ -1,5 +1,6 @@
-"""The studio: a page on this machine in which templates are made and tried.
+"""The studio: a page on this machine in which templates are outlined and tried on scenes.
 
-`serving` binds and opens it, `guard` says who may speak to it, `app` is what it answers; what it holds and
-works out is `workshop`. The page itself, plain JavaScript modules, lies in `page`.
+`server` binds the address and serves the page, `security` decides which requests are accepted, `api` answers
+them. `drafts` turns outlines into templates, `session` holds the scenes and searches them. The page itself,
+plain JavaScript modules without a build step, is in `page`.
 """

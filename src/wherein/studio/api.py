@@ -1,7 +1,6 @@
-"""What the page may ask: each request names things by their ids, never by a path or an address."""
+"""The requests of the page. They refer to pictures, scenes and templates by id, never by a path or a URL."""
 
 import tempfile
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -9,30 +8,31 @@ from typing import Any, Literal
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
-from wherein import __version__
 from wherein.demo import ROBOT
 from wherein.demo.scene import SCALE, photograph, stage
+from wherein.drawing.palette import colors
+from wherein.errors import ArgumentError, require
 from wherein.images.load import Picture
 from wherein.making.checks import findings
-from wherein.studio.draft import Draft
-from wherein.studio.exports import export
-from wherein.studio.previews import preview
-from wherein.studio.saving import Target
+from wherein.studio.calibrations import CalibrationKind
+from wherein.studio.downloads import RESULT_FORMATS, NamedResult, preview
+from wherein.studio.drafts import Draft, DraftPictures
+from wherein.studio.session import SearchRequest, Session
 from wherein.studio.uploads import label, read_upload
-from wherein.studio.workshop import Scene, Wish, Workshop
 from wherein.template.bundle import Template
+from wherein.template.tree import DEFAULT_TURN
 
 Answer = dict[str, Any]
 
 
-class SceneWish(Wish):
-    """What to look for, and in which scene."""
+class SceneRequest(SearchRequest):
+    """A search in one scene."""
 
     scene: str
 
 
-class ExportWish(Wish):
-    """What to look for, and in which scenes."""
+class ExportRequest(SearchRequest):
+    """A search in several scenes."""
 
     scenes: tuple[str, ...]
 
@@ -42,26 +42,26 @@ class Api:
     """The requests of a session.
 
     Attributes:
-        workshop: what it holds.
-        target: where templates are saved.
+        session: its scenes and templates.
+        pictures: on which parts are outlined.
         first: the template that the studio was started with.
     """
 
-    workshop: Workshop
-    target: Target
+    session: Session
+    pictures: DraftPictures
     first: Template | None = None
 
     def install(self, app: FastAPI) -> None:
-        """Give every request its address."""
+        """Add a route for each request."""
         for method, path, answer in (
-            ("GET", "/api/session", self.session),
+            ("GET", "/api/session", self.start),
             ("POST", "/api/demo", self.demo),
             ("POST", "/api/upload/picture", self.add_picture),
             ("POST", "/api/upload/template", self.open_template),
             ("POST", "/api/upload/scene", self.add_scene),
             ("GET", "/api/pictures/{key}", self.picture),
             ("GET", "/api/scenes/{key}", self.scene),
-            ("DELETE", "/api/scenes/{key}", self.drop_scene),
+            ("DELETE", "/api/scenes/{key}", self.remove_scene),
             ("POST", "/api/templates", self.make_template),
             ("GET", "/api/templates/{key}", self.template),
             ("GET", "/api/templates/{key}/findings", self.findings),
@@ -72,117 +72,142 @@ class Api:
         ):
             app.add_api_route(path, answer, methods=[method], response_model=None)
 
-    def session(self) -> Answer:
-        """What there is when a page opens."""
-        limits = self.workshop.limits
+    def start(self) -> Answer:
+        """The initial data of the page."""
+        name = self.session.target.name
         return {
-            "version": __version__,
-            "limits": {"upload": limits.upload, "scenes": limits.scenes},
-            "save": self.target.to_dict(),
+            "max_upload": self.session.bounds.upload,
+            "default_turn": DEFAULT_TURN,
+            "save": None if name is None else {"name": name},
             "first": None if self.first is None else self._opened(self.first, self.first.name),
-            "scenes": list(self._scenes()),
+            "scenes": [_describe(key, scene.name, scene.picture) for key, scene in self.session.scenes],
         }
 
     def demo(self) -> Answer:
-        """The demonstration's robot, and a scene with three of it."""
+        """The demo template, and a scene that shows it three times."""
         robot = replace(Template.load(ROBOT), source=None)
         scene = stage(robot, photograph(0)[0], 0)
-        key = self.workshop.add_scene(Picture(scene.pixels, None), "three robots")
-        return self._opened(robot, robot.name) | {"scene": self._told(key), "scale": SCALE}
+        key = self.session.add_scene(Picture(scene.pixels, None), "three robots")
+        return self._opened(robot, robot.name) | {"scene": self._scene(key), "scale": SCALE}
 
     async def add_picture(self, request: Request, name: str = "") -> Answer:
-        """Load a picture to outline on."""
+        """Upload a picture to outline."""
         shown = label(name, "picture")
-        key = await read_upload(request.stream(), shown, lambda path: self.workshop.add_sheet(path, shown))
-        return self._sheet(key)
+        key = await read_upload(request.stream(), shown, lambda path: self.pictures.add_file(path, shown))
+        return self._picture(key)
 
     async def open_template(self, request: Request, name: str = "") -> Answer:
-        """Load a template's .zip, to go on with it."""
+        """Upload a template's .zip to edit it."""
         shown = label(name, "template.zip")
-        key, draft = await read_upload(
-            request.stream(), shown, lambda path: self.workshop.open_file(path, shown)
-        )
-        return {"picture": self._sheet(key), "draft": draft.model_dump(mode="json")}
+        draft = await read_upload(request.stream(), shown, lambda path: self.pictures.open_file(path, shown))
+        return self._opened_draft(draft)
 
     async def add_scene(self, request: Request, name: str = "") -> Answer:
-        """Load a picture to look in."""
-        shown = label(name, "scene")
-        key = await read_upload(request.stream(), shown, lambda path: self.workshop.read_scene(path, shown))
-        return self._told(key)
+        """Upload a scene."""
+        shown, session = label(name, "scene"), self.session
+        key = await read_upload(request.stream(), shown, lambda path: session.add_scene_file(path, shown))
+        return self._scene(key)
 
     def picture(self, key: str) -> Response:
-        """A picture to outline on, to be shown."""
-        return _shown(self.workshop.sheets[key].picture)
+        """The preview of a picture to outline."""
+        return _preview(self.pictures[key].picture)
 
     def scene(self, key: str) -> Response:
-        """A scene, to be shown."""
-        return _shown(self.workshop.scenes[key].picture)
+        """The preview of a scene."""
+        return _preview(self.session.scenes[key].picture)
 
-    def drop_scene(self, key: str) -> Answer:
-        """Let a scene go."""
-        self.workshop.scenes.drop(key)
+    def remove_scene(self, key: str) -> Answer:
+        """Remove a scene."""
+        self.session.scenes.remove(key)
         return {}
 
     def make_template(self, draft: Draft) -> Answer:
-        """Cut a draft's template out."""
-        key, template = self.workshop.compile(draft)
-        return {"id": key, "leaves": template.parts.leaves}
+        """Compile a draft to a template."""
+        template = self.pictures.compile(draft)
+        key = self.session.templates.add(template)
+        return {"id": key, "leaves": template.parts.leaves, "colors": part_colors(template)}
 
     def findings(self, key: str) -> Answer:
-        """What makes a template hard to find."""
-        return {"findings": [finding.to_dict() for finding in findings(self.workshop.templates[key])]}
+        """What makes a template hard to detect."""
+        found = findings(self.session.templates[key])
+        return {"findings": [finding.to_dict() for finding in found]}
 
     def template(self, key: str) -> Response:
         """A template's .zip."""
         with tempfile.TemporaryDirectory(prefix="wherein-studio-") as folder:
-            path = self.workshop.templates[key].save(Path(folder) / "template.zip")
+            path = self.session.templates[key].save(Path(folder) / "template.zip")
             return _download(path.read_bytes(), "application/zip", "template.zip")
 
     def save(self, key: str) -> Answer:
-        """Save a template where the command line said."""
-        return {"name": self.target.save(self.workshop.templates[key])}
+        """Save a template in the folder or .zip of the command line."""
+        target = self.session.target
+        target.save(self.session.templates[key])
+        return {"name": target.name}
 
-    def detect(self, wish: SceneWish) -> Answer:
-        """Look in a scene."""
-        found = self.workshop.find(wish, self.workshop.scenes[wish.scene])
-        return found.to_dict() | {"calibration": self.calibration()}
+    def detect(self, request: SceneRequest) -> Answer:
+        """Search a scene."""
+        result = self.session.search(request, self.session.scenes[request.scene])
+        return result.to_dict() | {"calibration": self.calibration()}
 
     def calibration(self) -> Answer:
-        """How far it is."""
-        return asdict(self.workshop.calibrator.standing)
+        """The progress of the running calibration."""
+        return asdict(self.session.calibrator.progress)
 
-    def export(self, kind: Literal["json", "coco", "report"], wish: ExportWish) -> Response:
-        """All scenes, in a file."""
-        scenes = [self.workshop.scenes[key] for key in wish.scenes]
-        content, made = export(self.workshop, kind, wish, scenes)
-        return _download(content, made.media, f"detections{made.suffix}")
+    def export(self, kind: Literal["json", "coco", "report"], request: ExportRequest) -> Response:
+        """The detections in all scenes, as a file."""
+        require(bool(request.scenes), "There are no scenes to export. Add a scene first.")
+        chosen, template = RESULT_FORMATS[kind], self.session.templates[request.template]
+        # The report asks the detector for more than its detections, so no other search may change it.
+        with self.session.searching:
+            results = [self._final_result(request, key) for key in request.scenes]
+            content = chosen.write(template, results)
+        return _download(content, chosen.media_type, f"detections{chosen.suffix}")
+
+    def _final_result(self, request: ExportRequest, key: str) -> NamedResult:
+        scene = self.session.scenes[key]
+        result = self.session.search(request, scene)
+        if result.kind is not CalibrationKind.MEASURED:
+            raise ArgumentError("The calibration is still running. Try again when it is done.")
+        return NamedResult(scene.name, result.detections, result.detector)
 
     def _opened(self, template: Template, name: str) -> Answer:
-        key, draft = self.workshop.open(template, name)
-        return {"picture": self._sheet(key), "draft": draft.model_dump(mode="json")}
+        return self._opened_draft(self.pictures.open(template, name))
 
-    def _sheet(self, key: str) -> Answer:
-        sheet = self.workshop.sheets[key]
-        return _sized(key, Scene(sheet.name, sheet.picture))
+    def _opened_draft(self, draft: Draft) -> Answer:
+        template = self.pictures[draft.picture].template
+        assert template is not None, "the draft was opened from one"
+        return {
+            "picture": self._picture(draft.picture),
+            "draft": draft.model_dump(mode="json"),
+            "colors": part_colors(template),
+        }
 
-    def _told(self, key: str) -> Answer:
-        return _sized(key, self.workshop.scenes[key])
+    def _picture(self, key: str) -> Answer:
+        return _describe(key, self.pictures[key].name, self.pictures[key].picture)
 
-    def _scenes(self) -> Iterator[Answer]:
-        return (_sized(key, scene) for key, scene in self.workshop.scenes)
-
-
-def _sized(key: str, scene: Scene) -> Answer:
-    width, height = scene.size
-    return {"id": key, "name": scene.name, "width": width, "height": height}
-
-
-def _shown(picture: Picture) -> Response:
-    content, media = preview(picture)
-    return Response(content, media_type=media)
+    def _scene(self, key: str) -> Answer:
+        return _describe(key, self.session.scenes[key].name, self.session.scenes[key].picture)
 
 
-def _download(content: bytes, media: str, name: str) -> Response:
+def part_colors(template: Template) -> dict[str, str]:
+    """The CSS colour of every leaf, the same as in drawings and reports."""
+    return {
+        name: f"#{red:02x}{green:02x}{blue:02x}"
+        for name, (red, green, blue) in colors(template.parts.leaves).items()
+    }
+
+
+def _describe(key: str, name: str, picture: Picture) -> Answer:
+    height, width = picture.pixels.shape[-2:]
+    return {"id": key, "name": name, "width": width, "height": height}
+
+
+def _preview(picture: Picture) -> Response:
+    content, media_type = preview(picture)
+    return Response(content, media_type=media_type)
+
+
+def _download(content: bytes, media_type: str, name: str) -> Response:
     return Response(
-        content, media_type=media, headers={"content-disposition": f'attachment; filename="{name}"'}
+        content, media_type=media_type, headers={"content-disposition": f'attachment; filename="{name}"'}
     )

@@ -1,1 +1,1 @@
-"""Videos and cameras: frames in, annotated videos out. OpenCV does the decoding, where it is installed."""
+"""Videos and cameras: read frames, detect a template in each, write an annotated video. Needs OpenCV."""

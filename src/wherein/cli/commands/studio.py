@@ -30,17 +30,17 @@ def studio(
     from wherein.cli.places import check_file
 
     try:
-        from wherein.studio import serving
+        from wherein.studio import server
     except ModuleNotFoundError as error:
         stop(f"the studio needs {error.name}, which is not installed: pip install 'wherein[studio]'", USAGE)
-    from wherein.studio.saving import Target
+    from wherein.studio.session import SaveTarget
 
-    target = Target(save_to or (Path(template) if template is not None else None), overwrite)
+    target = SaveTarget(save_to or (Path(template) if template is not None else None), overwrite)
     try:
         if save_to is not None:
             check_file(save_to)
         first = detecting.load_template(template) if template is not None else None
-        made = serving.prepare(first, port, target)
+        made = server.prepare(first, port, target)
     except work.UnreadableError as error:
         stop(str(error), UNREADABLE)
     except WhereinError as error:
@@ -49,5 +49,5 @@ def studio(
         typer.echo("the studio is served here until Ctrl-C; keep its address to yourself:", err=True)
     typer.echo(made.address)
     if open_:
-        serving.open_browser(made.address)
+        server.open_browser(made.address)
     made.serve()

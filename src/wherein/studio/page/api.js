@@ -1,70 +1,76 @@
-// Requests to the studio's server: each with the session's token, each failure in words.
+// Requests to the studio's server. Each carries the session's token; each failure is a StudioError whose
+// message can be shown to the user.
 
-const HEADER = "X-Wherein-Token";
-const KEPT = "wherein.token";
+const TOKEN_HEADER = "X-Wherein-Token";
+const TOKEN_KEY = "wherein.token";
 
 let token = "";
 
 export class StudioError extends Error {}
 
-/** Take the token out of the address, where it would be seen, and keep it for when the page is loaded anew. */
-export function identify() {
+/**
+ * Take the token from the address and remove it there, where it could be seen or bookmarked. It stays in
+ * sessionStorage, so that the page can be reloaded.
+ */
+export function takeToken() {
   const given = location.hash.slice(1);
   if (given) {
-    sessionStorage.setItem(KEPT, given);
+    sessionStorage.setItem(TOKEN_KEY, given);
     history.replaceState(null, "", location.pathname);
   }
-  token = sessionStorage.getItem(KEPT) ?? "";
+  token = sessionStorage.getItem(TOKEN_KEY) ?? "";
   return token;
 }
 
-async function ask(path, options = {}) {
-  let answer;
+async function request(path, options = {}) {
+  let response;
   try {
-    answer = await fetch(path, {
+    response = await fetch(path, {
       ...options,
-      headers: { ...options.headers, [HEADER]: token },
+      headers: { ...options.headers, [TOKEN_HEADER]: token },
       cache: "no-store",
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new StudioError("The studio does not answer. Is it still running in the terminal?");
+    throw new StudioError("The studio does not respond. Check that it is still running in the terminal.");
   }
-  if (answer.ok) return answer;
-  const { error } = await answer.json().catch(() => ({}));
-  const words = error ?? `the studio answered ${answer.status}`;
-  throw new StudioError(/[.!?]$/.test(words) ? words : `${words}.`);
+  if (response.ok) return response;
+  const { error } = await response.json().catch(() => ({}));
+  const message = error ?? `The server returned status ${response.status}`;
+  throw new StudioError(/[.!?]$/.test(message) ? message : `${message}.`);
 }
 
-const told = async (path, options) => (await ask(path, options)).json();
+const requestJson = async (path, options) => (await request(path, options)).json();
 
-const posted = (message) => ({
+const requestBitmap = async (path) => createImageBitmap(await (await request(path)).blob());
+
+const postOptions = (message) => ({
   method: "POST",
   body: JSON.stringify(message),
   headers: { "Content-Type": "application/json" },
 });
 
-const sent = (kind, file) =>
-  told(`/api/upload/${kind}?name=${encodeURIComponent(file.name)}`, {
+const upload = (kind, file) =>
+  requestJson(`/api/upload/${kind}?name=${encodeURIComponent(file.name)}`, {
     method: "POST",
     body: file,
     headers: { "Content-Type": "application/octet-stream" },
   });
 
-const bitmap = async (path) => createImageBitmap(await (await ask(path)).blob());
-
-export const session = () => told("/api/session");
-export const demo = () => told("/api/demo", { method: "POST" });
-export const addPicture = (file) => sent("picture", file);
-export const openTemplate = (file) => sent("template", file);
-export const addScene = (file) => sent("scene", file);
-export const picture = (id) => bitmap(`/api/pictures/${id}`);
-export const scene = (id) => bitmap(`/api/scenes/${id}`);
-export const dropScene = (id) => told(`/api/scenes/${id}`, { method: "DELETE" });
-export const makeTemplate = (draft, signal) => told("/api/templates", { ...posted(draft), signal });
-export const findings = (id, signal) => told(`/api/templates/${id}/findings`, { signal });
-export const saveTemplate = (id) => told(`/api/templates/${id}/save`, { method: "POST" });
-export const detect = (wish, signal) => told("/api/detections", { ...posted(wish), signal });
-export const calibration = () => told("/api/calibration");
-export const templateFile = async (id) => (await ask(`/api/templates/${id}`)).blob();
-export const exported = async (kind, wish) => (await ask(`/api/exports/${kind}`, posted(wish))).blob();
+export const session = () => requestJson("/api/session");
+export const demo = () => requestJson("/api/demo", { method: "POST" });
+export const addPicture = (file) => upload("picture", file);
+export const openTemplate = (file) => upload("template", file);
+export const addScene = (file) => upload("scene", file);
+export const picture = (id) => requestBitmap(`/api/pictures/${id}`);
+export const scene = (id) => requestBitmap(`/api/scenes/${id}`);
+export const removeScene = (id) => requestJson(`/api/scenes/${id}`, { method: "DELETE" });
+export const makeTemplate = (draft, signal) =>
+  requestJson("/api/templates", { ...postOptions(draft), signal });
+export const findings = (id, signal) => requestJson(`/api/templates/${id}/findings`, { signal });
+export const saveTemplate = (id) => requestJson(`/api/templates/${id}/save`, { method: "POST" });
+export const detect = (search, signal) => requestJson("/api/detections", { ...postOptions(search), signal });
+export const calibration = () => requestJson("/api/calibration");
+export const templateFile = async (id) => (await request(`/api/templates/${id}`)).blob();
+export const resultsFile = async (kind, search) =>
+  (await request(`/api/exports/${kind}`, postOptions(search))).blob();

@@ -1,46 +1,40 @@
-// Elements without markup: what a file or a part is called is text, and can be nothing else.
+// Build elements without HTML strings: the name of a file or part is always text, never markup.
 
-/** An element: properties, `on…` listeners, `aria…` and `data-…` attributes, then its children. */
+/** Create an element from properties, `on…` listeners, `aria-…` and `data-…` attributes, and children. */
 export function h(tag, properties = {}, ...children) {
-  const made = document.createElement(tag);
+  const element = document.createElement(tag);
   for (const [key, value] of Object.entries(properties)) {
     if (value === null || value === undefined || value === false) continue;
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (key === "color") made.style.setProperty("--c", value);
-    else if (key in made && !key.includes("-")) made[key] = value;
-    else made.setAttribute(key, value === true ? "" : value);
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key === "color") element.style.setProperty("--c", value);
+    else if (key in element && !key.includes("-")) element[key] = value;
+    else element.setAttribute(key, value === true ? "" : value);
   }
-  made.append(...children.flat().filter((child) => child || child === ""));
-  return made;
+  element.append(...children.flat().filter((child) => child || child === ""));
+  return element;
 }
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** One of the pictures at the top of index.html, for the eye only. */
+/** One of the symbols of index.html, hidden from screen readers. */
 export function icon(name) {
-  const made = document.createElementNS(SVG, "svg");
-  made.setAttribute("class", "icon");
-  made.setAttribute("aria-hidden", "true");
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
   const use = document.createElementNS(SVG, "use");
   use.setAttribute("href", `#i-${name}`);
-  made.append(use);
-  return made;
+  svg.append(use);
+  return svg;
 }
 
-/** A button with a picture and, where `label` is not only for those who cannot see it, words. */
-export function button(name, label, onclick, { words = false, ...properties } = {}) {
-  const described = words ? {} : { "aria-label": label, title: label };
-  return h(
-    "button",
-    { type: "button", onclick, ...described, ...properties },
-    icon(name),
-    words ? label : null,
-  );
+/** A button that shows an icon only; the label is its tooltip and its accessible name. */
+export function iconButton(name, label, onclick, properties = {}) {
+  return h("button", { type: "button", onclick, "aria-label": label, title: label, ...properties }, icon(name));
 }
 
 export const $ = (selector) => document.querySelector(selector);
 
-/** Call it at most once for all calls within `delay` milliseconds, after the last. */
+/** A function that calls `act` once, `delay` milliseconds after the last of several calls. */
 export function debounced(act, delay) {
   let timer;
   return (...values) => {

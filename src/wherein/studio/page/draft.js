@@ -1,45 +1,60 @@
-// A draft: the picture, the parts outlined on it, and who hangs on whom. Nothing here changes a draft:
-// every function gives a new one, so that undo is a list of them.
-import { after, area, bounds, centroid, clamp, distance, inside, rounded, turnAbout } from "./geometry.js";
+// A draft: the picture, the parts outlined on it, and the tree of parts. No function changes a draft: each
+// returns a new one, so that the undo history is a list of drafts.
+import {
+  IDENTITY,
+  area,
+  bounds,
+  centroid,
+  clamp,
+  distance,
+  inside,
+  multiply,
+  rotationAbout,
+  rounded,
+} from "./geometry.js";
 
-const TURN = 30;
+export const emptyDraft = () => ({ name: "", picture: null, parts: [], paintOrder: [] });
 
-export const emptyDraft = () => ({ name: "", picture: null, parts: [], order: [] });
-
-export const partOf = (draft, id) => draft.parts.find((part) => part.id === id) ?? null;
+export const partById = (draft, id) => draft.parts.find((part) => part.id === id) ?? null;
 
 export const childrenOf = (draft, id) => draft.parts.filter((part) => part.parent === id);
 
-/** A place within the picture, to a tenth of a pixel. */
-export function within({ width, height }, [x, y]) {
+export const outlinedParts = (draft) => draft.parts.filter((part) => part.points);
+
+/** The nearest point within the picture, to a tenth of a pixel. */
+export function clampToPicture({ width, height }, [x, y]) {
   return [rounded(clamp(x, -0.5, width - 0.5)), rounded(clamp(y, -0.5, height - 0.5))];
 }
 
-export const outlined = (draft) => draft.parts.filter((part) => part.points);
-
-/** Parts with their depth, each followed by those that hang on it. */
-export function listed(draft, parent = null, depth = 0) {
-  return childrenOf(draft, parent).flatMap((part) => [{ part, depth }, ...listed(draft, part.id, depth + 1)]);
+/** Parts with their depth in tree order: each part is followed by its children. */
+export function treeOrder(draft, parent = null, depth = 0) {
+  return childrenOf(draft, parent).flatMap((part) => [
+    { part, depth },
+    ...treeOrder(draft, part.id, depth + 1),
+  ]);
 }
 
-/** Whether it is what the whole object hangs on: it moves with the object, and has no joint. */
+/** Whether a part is the only one without a parent: it moves with the object and has no joint. */
 export const isBody = (draft, part) => part.parent === null && childrenOf(draft, null).length === 1;
 
-export const moves = (draft, part) => !isBody(draft, part) && !part.static && part.turn > 0;
+/** Whether a part rotates about a joint. */
+export const rotates = (draft, part) => !isBody(draft, part) && !part.static && part.turn > 0;
 
-export function hangsBelow(draft, id, ancestor) {
-  for (let at = id; at !== null; at = partOf(draft, at).parent) if (at === ancestor) return true;
+/** Whether a part is `ancestor` or a descendant of it. */
+export function isInSubtree(draft, id, ancestor) {
+  for (let at = id; at !== null; at = partById(draft, at).parent) if (at === ancestor) return true;
   return false;
 }
 
-export function nameProblem(draft, id, name) {
+/** Why a part cannot have a name; null if it can. */
+export function nameError(draft, id, name) {
   if (!name.trim()) return "A part needs a name.";
   if (draft.parts.some((part) => part.id !== id && part.name === name))
-    return `Another part is called “${name}”.`;
+    return `There is already a part called “${name}”.`;
   return null;
 }
 
-function freeName(draft, stem) {
+function uniqueName(draft, stem) {
   const taken = new Set(draft.parts.map((part) => part.name));
   if (!taken.has(stem)) return stem;
   let number = 2;
@@ -53,113 +68,113 @@ export function changePart(draft, id, patch) {
   return { ...draft, parts: draft.parts.map((part) => (part.id === id ? { ...part, ...patch } : part)) };
 }
 
-/** An outline that a person draws is cut anew: what the opened template knew of it no longer counts. */
-export const setPoints = (draft, id, points) => changePart(draft, id, { points, kept: null });
+/** Change an outline. The part no longer keeps the pixels of an opened template: it is cut out again. */
+export const setPoints = (draft, id, points) => changePart(draft, id, { points, pixels_from: null });
 
-/** A new part: it hangs on what it lies on, about where they meet, and larger ones lie below. */
-export function addPart(draft, points) {
+/** Add a part with guessed parent, joint and layer, which the user can correct; the draft and its id. */
+export function addPart(draft, points, turn) {
   const id = nextId(draft);
-  const host = hostOf(draft, points);
+  const parent = guessParent(draft, points);
   const part = {
     id,
-    name: freeName(draft, draft.parts.length ? "part" : "body"),
-    parent: host?.id ?? null,
+    name: uniqueName(draft, draft.parts.length ? "part" : "body"),
+    parent: parent?.id ?? null,
     points,
-    kept: null,
-    pivot: host ? meeting(points, host.points) : null,
-    turn: TURN,
-    static: !host,
+    pixels_from: null,
+    pivot: parent ? guessJoint(points, parent.points) : null,
+    turn,
+    static: !parent,
   };
-  return [
-    { ...draft, parts: [...draft.parts, part], order: draft.order.toSpliced(layer(draft, part), 0, id) },
-    id,
-  ];
+  const paintOrder = draft.paintOrder.toSpliced(guessLayer(draft, part), 0, id);
+  return [{ ...draft, parts: [...draft.parts, part], paintOrder }, id];
 }
 
-/** Above what it hangs on, and above all that are larger. */
-function layer(draft, part) {
-  const smaller = draft.order.findIndex((id) => area(partOf(draft, id).points) < area(part.points));
-  const above = draft.order.indexOf(part.parent) + 1;
-  return Math.max(above, smaller < 0 ? draft.order.length : smaller);
+/** Above the parent, and above all larger parts. */
+function guessLayer(draft, part) {
+  const smaller = draft.paintOrder.findIndex((id) => area(partById(draft, id).points) < area(part.points));
+  const aboveParent = draft.paintOrder.indexOf(part.parent) + 1;
+  return Math.max(aboveParent, smaller < 0 ? draft.paintOrder.length : smaller);
 }
 
-/** The smallest part that shares the most corners with an outline, or else the first that has one. */
-function hostOf(draft, points) {
-  const hosts = outlined(draft);
-  const shared = (part) =>
-    points.filter((place) => inside(place, part.points)).length +
-    part.points.filter((place) => inside(place, points)).length;
-  const touching = hosts.filter((part) => shared(part) > 0);
-  touching.sort((a, b) => shared(b) - shared(a) || area(a.points) - area(b.points));
-  return touching[0] ?? hosts[0] ?? null;
+/** The part that overlaps an outline most, the smallest of several; without overlap, the first part. */
+function guessParent(draft, points) {
+  const parts = outlinedParts(draft);
+  const overlap = (part) =>
+    points.filter((point) => inside(point, part.points)).length +
+    part.points.filter((point) => inside(point, points)).length;
+  const overlapping = parts.filter((part) => overlap(part) > 0);
+  overlapping.sort((a, b) => overlap(b) - overlap(a) || area(a.points) - area(b.points));
+  return overlapping[0] ?? parts[0] ?? null;
 }
 
-/** Where a part is joined to what it hangs on: in the middle of what they share, or at its nearest corner. */
-function meeting(points, host) {
-  const shared = [...points.filter((p) => inside(p, host)), ...host.filter((p) => inside(p, points))];
-  const heart = centroid(host);
-  const nearest = points.reduce((best, p) => (distance(p, heart) < distance(best, heart) ? p : best));
-  const within = shared.length === points.length ? [centroid(points)] : shared;
-  const [x, y] = within.length ? centroid(within) : nearest;
+/** The middle of the overlap with the parent; without overlap, the corner nearest to the parent. */
+function guessJoint(points, parent) {
+  const overlap = [...points.filter((p) => inside(p, parent)), ...parent.filter((p) => inside(p, points))];
+  const center = centroid(parent);
+  const nearest = points.reduce((best, p) => (distance(p, center) < distance(best, center) ? p : best));
+  const joined = overlap.length === points.length ? [centroid(points)] : overlap;
+  const [x, y] = joined.length ? centroid(joined) : nearest;
   return [rounded(x), rounded(y)];
 }
 
-/** A group holds parts together that have no picture between them: a head of eyes alone, say. */
-export function addGroup(draft, parent) {
+/** Add a group: it has no outline and holds parts that rotate together. The draft and the group's id. */
+export function addGroup(draft, parent, turn) {
   const id = nextId(draft);
-  const part = { id, name: freeName(draft, "group"), parent, points: null, kept: null, turn: TURN };
-  return [{ ...draft, parts: [...draft.parts, { ...part, pivot: heartOf(draft), static: false }] }, id];
+  const name = uniqueName(draft, "group");
+  const pivot = outlinesCenter(draft);
+  const group = { id, name, parent, points: null, pixels_from: null, pivot, turn, static: false };
+  return [{ ...draft, parts: [...draft.parts, group] }, id];
 }
 
-function heartOf(draft) {
-  const corners = outlined(draft).flatMap((part) => part.points);
+function outlinesCenter(draft) {
+  const corners = outlinedParts(draft).flatMap((part) => part.points);
   if (!corners.length) return [0, 0];
   const box = bounds(corners);
   return [rounded((box.left + box.right) / 2), rounded((box.top + box.bottom) / 2)];
 }
 
-/** Without a part; what hung on it hangs on what it hung on. */
+/** Remove a part. Its children get its parent. */
 export function removePart(draft, id) {
-  const gone = partOf(draft, id);
+  const removed = partById(draft, id);
   const parts = draft.parts
     .filter((part) => part.id !== id)
-    .map((part) => (part.parent === id ? { ...part, parent: gone.parent } : part));
-  return { ...draft, parts, order: draft.order.filter((other) => other !== id) };
+    .map((part) => (part.parent === id ? { ...part, parent: removed.parent } : part));
+  return { ...draft, parts, paintOrder: draft.paintOrder.filter((other) => other !== id) };
 }
 
-/** Hang a part on another (null: on the object itself), before one of its children or after all of them. */
-export function hang(draft, id, parent, before = null) {
-  if (parent !== null && hangsBelow(draft, parent, id)) return draft;
-  const part = partOf(draft, id);
-  const jointed = part.pivot ?? (part.points ? centroid(part.points).map((v) => rounded(v)) : heartOf(draft));
-  const moved = { ...part, parent, pivot: jointed };
-  const rest = draft.parts.filter((other) => other.id !== id);
-  const place = before === null ? rest.length : rest.findIndex((other) => other.id === before);
-  return { ...draft, parts: rest.toSpliced(place, 0, moved) };
+/** Give a part another parent (null: the object), before one of its children or after all of them. */
+export function setParent(draft, id, parent, before = null) {
+  if (parent !== null && isInSubtree(draft, parent, id)) return draft;
+  const part = partById(draft, id);
+  const center = () => (part.points ? centroid(part.points).map((v) => rounded(v)) : outlinesCenter(draft));
+  const moved = { ...part, parent, pivot: part.pivot ?? center() };
+  const others = draft.parts.filter((other) => other.id !== id);
+  const index = before === null ? others.length : others.findIndex((other) => other.id === before);
+  return { ...draft, parts: others.toSpliced(index, 0, moved) };
 }
 
-/** Paint a part later (+1) or earlier (−1). */
-export function relayer(draft, id, by) {
-  const from = draft.order.indexOf(id);
+/** Move a part up (+1) or down (−1) in the paint order. */
+export function changeLayer(draft, id, by) {
+  const from = draft.paintOrder.indexOf(id);
   const to = from + by;
-  if (from < 0 || to < 0 || to >= draft.order.length) return draft;
-  return { ...draft, order: draft.order.toSpliced(from, 1).toSpliced(to, 0, id) };
+  if (from < 0 || to < 0 || to >= draft.paintOrder.length) return draft;
+  return { ...draft, paintOrder: draft.paintOrder.toSpliced(from, 1).toSpliced(to, 0, id) };
 }
 
-/** Of every part the transform that it has in a pose: degrees by id, each part moving with what it hangs on. */
-export function frames(draft, pose) {
-  const made = new Map();
-  for (const { part } of listed(draft)) {
-    const above = made.get(part.parent) ?? [1, 0, 0, 1, 0, 0];
-    const turn = moves(draft, part) && part.pivot ? (pose[part.id] ?? 0) : 0;
-    made.set(part.id, turn ? after(above, turnAbout(turn, part.pivot)) : above);
+/** The transform of every part in a pose (degrees by id); each part moves with its parent. */
+export function poseTransforms(draft, pose) {
+  const transforms = new Map();
+  for (const { part } of treeOrder(draft)) {
+    const above = transforms.get(part.parent) ?? IDENTITY;
+    const angle = rotates(draft, part) && part.pivot ? (pose[part.id] ?? 0) : 0;
+    transforms.set(part.id, angle ? multiply(above, rotationAbout(angle, part.pivot)) : above);
   }
-  return made;
+  return transforms;
 }
 
-/** As the studio's server takes it: parts by name. */
+/** The message for the server, which refers to parts by name. */
 export function toMessage(draft) {
-  const name = (id) => (id === null ? null : partOf(draft, id).name);
+  const name = (id) => (id === null ? null : partById(draft, id).name);
   return {
     name: draft.name.trim() || "object",
     picture: draft.picture.id,
@@ -168,11 +183,11 @@ export function toMessage(draft) {
       parent: name(part.parent),
       static: part.static || isBody(draft, { ...part, id }),
     })),
-    order: draft.order.map(name),
+    paint_order: draft.paintOrder.map(name),
   };
 }
 
-/** A draft from the server's message, on a picture. */
+/** The draft of a server's message, on a picture. */
 export function fromMessage(message, picture) {
   const ids = new Map(message.parts.map((part, k) => [part.name, k + 1]));
   return {
@@ -183,9 +198,6 @@ export function fromMessage(message, picture) {
       id: ids.get(part.name),
       parent: part.parent === null ? null : ids.get(part.parent),
     })),
-    order: message.order.map((name) => ids.get(name)),
+    paintOrder: message.paint_order.map((name) => ids.get(name)),
   };
 }
-
-/** A colour of its own for every part, far from that of the parts before and after it. */
-export const colorOf = (id) => `hsl(${Math.round(id * 137.508 + 60) % 360} 90% 62%)`;

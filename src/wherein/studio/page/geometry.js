@@ -1,11 +1,11 @@
-// Places are [x, y] in picture pixels, whose centres are at whole numbers; a polygon is a list of places.
+// Points are [x, y] in pixels of the picture, whose centres are at whole numbers. A polygon is a list of points.
 
 export const distance = ([ax, ay], [bx, by]) => Math.hypot(bx - ax, by - ay);
 
-export const middle = ([ax, ay], [bx, by]) => [(ax + bx) / 2, (ay + by) / 2];
+export const midpoint = ([ax, ay], [bx, by]) => [(ax + bx) / 2, (ay + by) / 2];
 
-/** Twice the signed area: positive where the corners go round from x towards y. */
-function doubled(polygon) {
+/** Twice the signed area; positive where the corners turn from x towards y. */
+function signedDoubleArea(polygon) {
   let sum = 0;
   for (let k = 0; k < polygon.length; k++) {
     const [ax, ay] = polygon[k];
@@ -15,11 +15,11 @@ function doubled(polygon) {
   return sum;
 }
 
-export const area = (polygon) => Math.abs(doubled(polygon)) / 2;
+export const area = (polygon) => Math.abs(signedDoubleArea(polygon)) / 2;
 
-/** The centre of gravity; of a polygon without an inside, the mean of its corners. */
+/** The centre of gravity; for a polygon without area, the mean of its corners. */
 export function centroid(polygon) {
-  const total = doubled(polygon);
+  const total = signedDoubleArea(polygon);
   if (Math.abs(total) < 1e-6) {
     const sum = polygon.reduce(([sx, sy], [x, y]) => [sx + x, sy + y], [0, 0]);
     return [sum[0] / polygon.length, sum[1] / polygon.length];
@@ -41,18 +41,18 @@ export function bounds(points) {
   return { left: Math.min(...xs), top: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys) };
 }
 
-/** By the even-odd rule, as outlines are filled. */
+/** Whether a point is inside a polygon, by the even-odd rule: outlines are filled by the same rule. */
 export function inside([x, y], polygon) {
-  let is = false;
+  let result = false;
   for (let k = 0, before = polygon.length - 1; k < polygon.length; before = k++) {
     const [ax, ay] = polygon[k];
     const [bx, by] = polygon[before];
-    if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) is = !is;
+    if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) result = !result;
   }
-  return is;
+  return result;
 }
 
-function fromSegment([x, y], [ax, ay], [bx, by]) {
+function distanceToSegment([x, y], [ax, ay], [bx, by]) {
   const [dx, dy] = [bx - ax, by - ay];
   const length = dx * dx + dy * dy;
   const along = length ? Math.max(0, Math.min(1, ((x - ax) * dx + (y - ay) * dy) / length)) : 0;
@@ -60,64 +60,67 @@ function fromSegment([x, y], [ax, ay], [bx, by]) {
 }
 
 /** Whether two edges of a polygon that are not neighbours cross. */
-export function crossesItself(polygon) {
+export function selfIntersects(polygon) {
   const side = ([ax, ay], [bx, by], [x, y]) => Math.sign((bx - ax) * (y - ay) - (by - ay) * (x - ax));
   const cross = (a, b, c, d) => side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0;
   const edges = polygon.map((corner, k) => [corner, polygon[(k + 1) % polygon.length]]);
   return edges.some(([a, b], k) => edges.slice(k + 2).some(([c, d]) => cross(a, b, c, d)));
 }
 
-/** The edge that lies nearest: the index of its first corner, and how far away it is. */
-export function nearestEdge(place, polygon) {
+/** The nearest edge of a polygon: the index of its first corner, and its distance. */
+export function nearestEdge(point, polygon) {
   let best = { index: -1, distance: Infinity };
   polygon.forEach((corner, index) => {
-    const off = fromSegment(place, corner, polygon[(index + 1) % polygon.length]);
-    if (off < best.distance) best = { index, distance: off };
+    const distance = distanceToSegment(point, corner, polygon[(index + 1) % polygon.length]);
+    if (distance < best.distance) best = { index, distance };
   });
   return best;
 }
 
-/** A line with fewer corners, none left out that is further from it than `tolerance`: Douglas and Peucker. */
+/** A line with fewer points, none of the removed ones farther than `tolerance` from it (Douglas–Peucker). */
 export function simplified(line, tolerance) {
   if (line.length < 3) return line;
   const kept = new Set([0, line.length - 1]);
-  const waiting = [[0, line.length - 1]];
-  while (waiting.length) {
-    const [first, last] = waiting.pop();
+  const pending = [[0, line.length - 1]];
+  while (pending.length) {
+    const [first, last] = pending.pop();
     let [worst, at] = [tolerance, -1];
     for (let k = first + 1; k < last; k++) {
-      const off = fromSegment(line[k], line[first], line[last]);
-      if (off > worst) [worst, at] = [off, k];
+      const distance = distanceToSegment(line[k], line[first], line[last]);
+      if (distance > worst) [worst, at] = [distance, k];
     }
     if (at >= 0) {
       kept.add(at);
-      waiting.push([first, at], [at, last]);
+      pending.push([first, at], [at, last]);
     }
   }
   return line.filter((_, k) => kept.has(k));
 }
 
-export const degrees = (radians) => (radians * 180) / Math.PI;
+const degrees = (radians) => (radians * 180) / Math.PI;
 
-export const radians = (angle) => (angle * Math.PI) / 180;
+export const radians = (degrees) => (degrees * Math.PI) / 180;
 
-/** The direction from one place to another, in radians; positive from x towards y. */
+/** The direction from one point to another, in radians; positive from x towards y. */
 export const direction = ([ax, ay], [bx, by]) => Math.atan2(by - ay, bx - ax);
 
-/** How far two directions are apart, in degrees from 0 to 180. */
-export function between(a, b) {
-  const turn = Math.abs(degrees(a - b)) % 360;
-  return turn > 180 ? 360 - turn : turn;
+/** The angle between two directions, in degrees from 0 to 180. */
+export function angleBetween(a, b) {
+  const angle = Math.abs(degrees(a - b)) % 360;
+  return angle > 180 ? 360 - angle : angle;
 }
 
-/** A turn about a place, as the six numbers of a canvas's transform. */
-export function turnAbout(angle, [x, y]) {
+/** The identity, as the six numbers of a canvas transform. */
+export const IDENTITY = [1, 0, 0, 1, 0, 0];
+
+/** A rotation about a point, in degrees, as the six numbers of a canvas transform. */
+export function rotationAbout(angle, [x, y]) {
   const [c, s] = [Math.cos(radians(angle)), Math.sin(radians(angle))];
   return [c, s, -s, c, x - c * x + s * y, y - s * x - c * y];
 }
 
-/** First `b`, then `a`. */
-export function after([a0, a1, a2, a3, a4, a5], [b0, b1, b2, b3, b4, b5]) {
+/** The product of two transforms: first `b`, then `a`. */
+export function multiply([a0, a1, a2, a3, a4, a5], [b0, b1, b2, b3, b4, b5]) {
   return [
     a0 * b0 + a2 * b1,
     a1 * b0 + a3 * b1,

@@ -1,49 +1,41 @@
-// A small menu where a person pressed: the right button of a mouse, or a finger that stays.
+// The context menu of a right click or a long press.
 import { h } from "./dom.js";
 
-let open = null;
+const MARGIN = 4; // pixels between the menu and the edge of the window
 
-export function closeMenu() {
-  open?.remove();
-  open = null;
+let menu = null;
+
+function closeMenu() {
+  menu?.remove();
+  menu = null;
 }
 
-/** Show choices, [label, act], at a place of the window. */
-export function openMenu(x, y, choices, back = document.activeElement) {
+/** Open a menu of choices [label, act] at a position of the window; afterwards the focus goes to `focus`. */
+export function openMenu(x, y, choices, focus) {
   closeMenu();
+  const close = () => {
+    closeMenu();
+    focus.focus({ preventScroll: true });
+  };
   const items = choices.map(([label, act]) =>
-    h(
-      "button",
-      {
-        type: "button",
-        role: "menuitem",
-        onclick: () => {
-          closeMenu();
-          back?.focus?.({ preventScroll: true });
-          act();
-        },
-      },
-      label,
-    ),
+    h("button", { type: "button", role: "menuitem", onclick: () => (close(), act()) }, label),
   );
-  open = h("div", { className: "menu", role: "menu", "aria-label": "What to do here" }, items);
-  document.body.append(open);
-  const { width, height } = open.getBoundingClientRect();
-  open.style.left = `${Math.max(4, Math.min(x, innerWidth - width - 4))}px`;
-  open.style.top = `${Math.max(4, Math.min(y, innerHeight - height - 4))}px`;
+  menu = h("div", { className: "menu", role: "menu", "aria-label": "Actions" }, items);
+  document.body.append(menu);
+  const { width, height } = menu.getBoundingClientRect();
+  menu.style.left = `${Math.max(MARGIN, Math.min(x, innerWidth - width - MARGIN))}px`;
+  menu.style.top = `${Math.max(MARGIN, Math.min(y, innerHeight - height - MARGIN))}px`;
   items[0].focus();
-  open.addEventListener("keydown", (event) => {
-    const at = items.indexOf(document.activeElement);
+  menu.addEventListener("keydown", (event) => {
+    const index = items.indexOf(document.activeElement);
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step) items[(at + step + items.length) % items.length].focus();
-    else if (event.key === "Escape" || event.key === "Tab") {
-      closeMenu();
-      back?.focus?.({ preventScroll: true });
-    } else return;
+    if (step) items[(index + step + items.length) % items.length].focus();
+    else if (event.key === "Escape" || event.key === "Tab") close();
+    else return;
     event.preventDefault();
     event.stopPropagation();
   });
 }
 
-addEventListener("pointerdown", (event) => open && !open.contains(event.target) && closeMenu(), true);
+addEventListener("pointerdown", (event) => menu && !menu.contains(event.target) && closeMenu(), true);
 addEventListener("blur", closeMenu);

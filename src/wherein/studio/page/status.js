@@ -1,75 +1,75 @@
-// It says what it is doing, at all times: a line at the bottom, and words that stay where something failed.
-import { $, button, h } from "./dom.js";
+// The status bar at the bottom, and notifications.
 import { StudioError } from "./api.js";
+import { $, h, iconButton } from "./dom.js";
+
+const NOTE_TIME = 5000; // milliseconds that a notification stays
+const ERROR_TIME = 15000;
 
 const line = $("#status");
 const bar = $("#progress");
 const toasts = $("#toasts");
-const running = new Map();
-let resting = "";
-let number = 0;
+const running = new Map(); // texts of running tasks, by number
+let idleText = "";
+let nextNumber = 0;
 
 function show() {
-  const [words] = [...running.values()].slice(-1);
-  line.textContent = words ?? resting;
+  const [text] = [...running.values()].slice(-1);
+  line.textContent = text ?? idleText;
   document.body.classList.toggle("busy", running.size > 0);
 }
 
-/** What is said while nothing is being done. */
-export function rest(words) {
-  resting = words;
+/** Set the text for when no task is running. */
+export function setIdleStatus(text) {
+  idleText = text;
   show();
 }
 
-/** Say what is being done, until it is; failures are told in words, and give `undefined`. */
-export async function doing(words, work) {
-  const key = number++;
-  running.set(key, words);
+/** Show a text while a task runs. An error is shown to the user; then the result is `undefined`. */
+export async function withStatus(text, task) {
+  const number = nextNumber++;
+  running.set(number, text);
   show();
   try {
-    return await work();
+    return await task();
   } catch (error) {
-    if (error.name !== "AbortError") complain(error);
+    if (error.name !== "AbortError") reportError(error);
     return undefined;
   } finally {
-    running.delete(key);
+    running.delete(number);
     show();
   }
 }
 
-/** How far something in the background is: a share, or null where there is nothing. */
-export function progress(share) {
-  bar.hidden = share === null;
-  if (share !== null) bar.value = share;
+/** Show the progress of a background task, 0 to 1; null: there is none. */
+export function showProgress(fraction) {
+  bar.hidden = fraction === null;
+  if (fraction !== null) bar.value = fraction;
 }
 
-export function complain(error) {
+export function reportError(error) {
   const known = error instanceof StudioError;
   if (!known) console.error(error);
-  tell(
-    known ? error.message : "Something went wrong in this page. Undo may help; loading it anew will.",
-    "error",
-  );
+  notify(known ? error.message : "Unexpected error. Undo the last step or reload the page.", "error");
 }
 
-/** Words that stay for a while, or until they are put away. */
-export function tell(words, kind = "note", action = null) {
+/** Show a notification, optionally with an action { label, act }. */
+export function notify(text, kind = "note", action = null) {
   const remove = () => toast.remove();
   const toast = h(
     "div",
     { className: `toast ${kind}`, role: kind === "error" ? "alert" : "status" },
-    h("span", {}, words),
+    h("span", {}, text),
     action &&
       h(
         "button",
         { type: "button", className: "link", onclick: () => (remove(), action.act()) },
         action.label,
       ),
-    button("close", "Put away", remove, { className: "quiet" }),
+    iconButton("close", "Dismiss", remove, { className: "quiet" }),
   );
-  // The newest note says what is next; errors stay beside it.
+  // A new note replaces the last one; errors stay beside it.
   for (const old of [...toasts.children]) if (!old.classList.contains("error")) old.remove();
   while (toasts.children.length > 2) toasts.firstChild.remove();
   toasts.append(toast);
-  setTimeout(remove, kind === "error" ? 15000 : 5000);
+  setTimeout(remove, kind === "error" ? ERROR_TIME : NOTE_TIME);
 }

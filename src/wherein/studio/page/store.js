@@ -1,73 +1,80 @@
-// What the page knows, and the steps by which a person got there. Whoever shows something watches it;
-// whoever changes something says so here, and nowhere else.
+// The state of the page and its undo history. Views watch the state; all changes go through this module.
 import { emptyDraft } from "./draft.js";
 
-const MOST = 200;
+const MAX_STEPS = 200; // of the undo history
 
 const state = {
-  mode: "template",
+  mode: "template", // or "detect"
   tool: "select",
   draft: emptyDraft(),
   saved: null, // the draft that was saved last
   selected: null, // the id of a part
   corner: null, // the index of a corner of its outline
-  redrawn: null, // the id of a part whose outline is drawn anew
-  pose: {}, // degrees by part, to try joints
-  template: null, // what the server made of the draft: { id, leaves }
-  problem: null, // why it could not
-  findings: null, // what makes it hard to find
-  checking: false,
+  redrawing: null, // the id of a part whose outline is being redrawn
+  pose: {}, // degrees by part, to preview joints
+  template: null, // compiled from the draft by the server: { id, leaves, colors }
+  templateError: null, // why the draft cannot be compiled
+  findings: null, // what makes the template hard to detect
+  checking: false, // whether the findings are still to come
+  colors: {}, // CSS colours by part id, from the server
   scenes: [],
-  scene: null, // the id of the one that is shown
+  scene: null, // the id of the scene that is shown
   settings: { rotation: 180, scale: [1, 1], threshold: null, max_instances: null },
-  results: new Map(), // by scene: { key, data } or { key, error }
-  calibration: { running: false, share: 0, what: "", error: "" },
-  highlight: null, // { index, part } of what was found
-  limits: { upload: Infinity, scenes: Infinity },
-  save: null,
+  results: new Map(), // by scene id: { key, data } or { key, error }
+  calibration: { running: false, fraction: 0, step: "", error: "" },
+  highlight: null, // { index, part } of a detection
+  maxUpload: Infinity, // bytes
+  defaultTurn: null, // degrees, from the server
+  saveName: null, // of the folder or .zip that Save writes; null: Save downloads
 };
 
 const watchers = [];
 const past = [];
 let future = [];
-let waiting = null;
+let changedKeys = null; // since the watchers were last called
 
-export const now = () => state;
+export const getState = () => state;
 
-/** Call `show` after any of these keys has changed, once for all changes of a moment; and once at first. */
+/** The picture or scene on the canvas; null if there is none. */
+export function shownPicture() {
+  const { mode, draft, scenes, scene } = state;
+  return mode === "detect" ? (scenes.find(({ id }) => id === scene) ?? null) : draft.picture;
+}
+
+/** Call `show` now, and after any of these keys has changed; several changes at once cause one call. */
 export function watch(keys, show) {
   watchers.push({ keys: new Set(keys), show });
   show(state);
 }
 
-/** Change what is known; watchers are told before the next picture is painted. */
+/** Change the state. Watchers are called before the browser paints. */
 export function update(patch) {
   const changed = Object.keys(patch).filter((key) => state[key] !== patch[key]);
   if (!changed.length) return;
   Object.assign(state, patch);
-  if (waiting) return changed.forEach((key) => waiting.add(key));
-  waiting = new Set(changed);
+  if (changedKeys) return changed.forEach((key) => changedKeys.add(key));
+  changedKeys = new Set(changed);
   queueMicrotask(() => {
-    const keys = waiting;
-    waiting = null;
+    const keys = changedKeys;
+    changedKeys = null;
     for (const watcher of watchers) if ([...keys].some((key) => watcher.keys.has(key))) watcher.show(state);
   });
 }
 
-/** Change the draft, as a step that can be undone. Steps of one `gesture` in a row are one. */
-export function edit(label, draft, { gesture = null, ...also } = {}) {
+/** Change the draft as a step that can be undone. Consecutive steps of the same `gesture` are one step. */
+export function edit(label, draft, { gesture = null, ...patch } = {}) {
   if (draft === state.draft) return;
   const last = past.at(-1);
   if (!(gesture && last?.gesture === gesture)) {
     past.push({ label, gesture, draft: state.draft, selected: state.selected });
-    if (past.length > MOST) past.shift();
+    if (past.length > MAX_STEPS) past.shift();
   }
   future = [];
-  update({ draft, pose: {}, ...also });
+  update({ draft, pose: {}, ...patch });
 }
 
-/** The gesture is over: the next step is another, even if it is alike. */
-export function settle() {
+/** End a gesture: the next step is separate, even if it has the same name. */
+export function endGesture() {
   if (past.length) past.at(-1).gesture = null;
 }
 
@@ -75,8 +82,8 @@ function step(from, to) {
   const entry = from.pop();
   if (!entry) return null;
   to.push({ label: entry.label, gesture: null, draft: state.draft, selected: state.selected });
-  const there = entry.draft.parts.some((part) => part.id === entry.selected);
-  update({ draft: entry.draft, selected: there ? entry.selected : null, corner: null, pose: {} });
+  const exists = entry.draft.parts.some((part) => part.id === entry.selected);
+  update({ draft: entry.draft, selected: exists ? entry.selected : null, corner: null, pose: {} });
   return entry.label;
 }
 
@@ -84,10 +91,11 @@ export const undo = () => step(past, future);
 
 export const redo = () => step(future, past);
 
+/** The labels of the steps that undo and redo would take; null where there is none. */
 export const history = () => ({ undo: past.at(-1)?.label ?? null, redo: future.at(-1)?.label ?? null });
 
-/** Begin with another draft, with nothing to undo to. */
-export function restart(draft) {
+/** Start with a draft and an empty history. */
+export function reset(draft) {
   past.length = 0;
   future = [];
   update({ draft, selected: null, corner: null, pose: {} });

@@ -1,22 +1,22 @@
-// Light, dark, or as the system has it.
+// Light or dark: as the system, until the user chooses.
 import { $ } from "./dom.js";
 
-const KEPT = "wherein.theme";
-const dark = matchMedia("(prefers-color-scheme: dark)");
+const KEY = "wherein.theme";
+const systemDark = matchMedia("(prefers-color-scheme: dark)");
 
 function show() {
-  const chosen = localStorage.getItem(KEPT);
+  const chosen = localStorage.getItem(KEY);
   if (chosen) document.documentElement.dataset.theme = chosen;
-  const isDark = chosen ? chosen === "dark" : dark.matches;
+  const isDark = chosen ? chosen === "dark" : systemDark.matches;
   $("#theme").setAttribute("aria-pressed", String(isDark));
 }
 
 export function switchTheme() {
   const isDark = $("#theme").getAttribute("aria-pressed") === "true";
-  localStorage.setItem(KEPT, isDark ? "light" : "dark");
+  localStorage.setItem(KEY, isDark ? "light" : "dark");
   show();
 }
 
-dark.addEventListener("change", show);
+systemDark.addEventListener("change", show);
 $("#theme").addEventListener("click", switchTheme);
 show();

@@ -1,10 +1,11 @@
-// Which part of a picture is seen, and how large. A pixel's centre is at a whole number, so the picture
-// begins half a pixel before 0.
+// The visible section of a picture and its magnification. Pixel centres are at whole numbers, so the picture
+// begins at −0.5.
 import { clamp } from "./geometry.js";
 
-const SMALLEST = 0.02;
-const LARGEST = 64;
-const ABOVE = 46; // pixels of the screen above a whole picture, for the hint, and below it
+const MIN_SCALE = 0.02;
+const MAX_SCALE = 64;
+const MAX_FIT = 8; // magnification of a small picture that is shown as a whole
+const ABOVE = 46; // pixels of the screen above a picture that is shown as a whole, for the hint
 const BELOW = 20;
 
 export class View {
@@ -20,18 +21,18 @@ export class View {
     return [(sx - this.x) / this.scale - 0.5, (sy - this.y) / this.scale - 0.5];
   }
 
-  /** The whole picture, in the middle of a window. */
+  /** Show the whole picture, centred. */
   fit(picture, width, height) {
     const side = Math.min(24, width * 0.03);
-    const room = Math.min((width - 2 * side) / picture.width, (height - ABOVE - BELOW) / picture.height);
-    this.scale = clamp(room, SMALLEST, 8);
+    const scale = Math.min((width - 2 * side) / picture.width, (height - ABOVE - BELOW) / picture.height);
+    this.scale = clamp(scale, MIN_SCALE, MAX_FIT);
     this.x = (width - picture.width * this.scale) / 2;
     this.y = (height - picture.height * this.scale + ABOVE - BELOW) / 2;
   }
 
-  /** Larger or smaller, with what lies under a place of the screen staying there. */
+  /** Zoom about a position of the screen, which stays fixed. */
   zoom(factor, [sx, sy]) {
-    const scale = clamp(this.scale * factor, SMALLEST, LARGEST);
+    const scale = clamp(this.scale * factor, MIN_SCALE, MAX_SCALE);
     this.x = sx - ((sx - this.x) * scale) / this.scale;
     this.y = sy - ((sy - this.y) * scale) / this.scale;
     this.scale = scale;
@@ -42,7 +43,7 @@ export class View {
     this.y += dy;
   }
 
-  /** Let a canvas be drawn on in picture pixels. */
+  /** Set a canvas's transform so that it is drawn on in pixels of the picture. */
   apply(context, ratio) {
     const s = this.scale * ratio;
     context.setTransform(s, 0, 0, s, ratio * (this.x + this.scale / 2), ratio * (this.y + this.scale / 2));

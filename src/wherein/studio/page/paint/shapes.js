@@ -1,14 +1,24 @@
-// Strokes of the same width however large the picture is shown, on a dark edge, to be seen on anything.
+// Shapes whose line width and handle size are in pixels of the screen, at any zoom. Lines have a dark edge, so
+// that they are visible on any picture.
 
 const EDGE = "rgb(0 0 0 / 0.65)";
+const LABEL_BACKGROUND = "rgb(12 14 18 / 0.82)";
 
-export function trace(context, points, closed = true) {
+/** Paint a whole picture; enlarged pixels stay sharp. */
+export function drawPicture(context, view, bitmap, { width, height }) {
+  context.imageSmoothingEnabled = view.scale < 3;
+  context.imageSmoothingQuality = "high";
+  if (bitmap) context.drawImage(bitmap, -0.5, -0.5, width, height);
+}
+
+/** Start a path along points. */
+export function tracePath(context, points, closed = true) {
   context.beginPath();
   points.forEach(([x, y], k) => (k ? context.lineTo(x, y) : context.moveTo(x, y)));
   if (closed) context.closePath();
 }
 
-/** Stroke the current path; `width` in pixels of the screen. */
+/** Stroke the current path. */
 export function stroke(context, view, color, width = 2, dash = null) {
   context.lineJoin = context.lineCap = "round";
   context.setLineDash(dash ? dash.map((d) => d / view.scale) : []);
@@ -21,6 +31,7 @@ export function stroke(context, view, color, width = 2, dash = null) {
   context.setLineDash([]);
 }
 
+/** Fill the current path, by the even-odd rule as the server does. */
 export function fill(context, color, alpha) {
   context.save();
   context.globalAlpha = alpha;
@@ -29,8 +40,8 @@ export function fill(context, color, alpha) {
   context.restore();
 }
 
-/** A round handle; `radius` in pixels of the screen. */
-export function dot(context, view, [x, y], color, { radius = 5, filled = false, ring = 2 } = {}) {
+/** A round handle. */
+export function drawDot(context, view, [x, y], color, { radius = 5, filled = false, ring = 2 } = {}) {
   context.beginPath();
   context.arc(x, y, radius / view.scale, 0, 2 * Math.PI);
   context.fillStyle = filled ? color : "white";
@@ -38,8 +49,8 @@ export function dot(context, view, [x, y], color, { radius = 5, filled = false, 
   stroke(context, view, filled ? "white" : color, ring);
 }
 
-/** Where an edge can be broken in two. */
-export function plus(context, view, [x, y], color) {
+/** The plus sign where a corner can be inserted. */
+export function drawPlus(context, view, [x, y], color) {
   const arm = 3.2 / view.scale;
   context.globalAlpha = 0.85;
   context.beginPath();
@@ -58,7 +69,7 @@ export function plus(context, view, [x, y], color) {
 }
 
 /** A joint: a ring with a cross. */
-export function joint(context, view, [x, y], color) {
+export function drawJoint(context, view, [x, y], color) {
   const [inner, outer] = [6 / view.scale, 10 / view.scale];
   context.beginPath();
   context.arc(x, y, inner, 0, 2 * Math.PI);
@@ -78,17 +89,17 @@ export function joint(context, view, [x, y], color) {
   context.fill();
 }
 
-/** Words on a dark label whose middle is at a place, in letters of the screen's size. */
-export function label(context, view, [x, y], words, color) {
+/** Text on a dark label, centred at a point. */
+export function drawLabel(context, view, [x, y], text, color) {
   const size = 12 / view.scale;
   context.font = `600 ${size}px system-ui, sans-serif`;
   context.textAlign = "center";
   context.textBaseline = "middle";
-  const width = context.measureText(words).width + size;
+  const width = context.measureText(text).width + size;
   context.beginPath();
   context.roundRect(x - width / 2, y - size * 0.85, width, size * 1.7, size * 0.45);
-  context.fillStyle = "rgb(12 14 18 / 0.82)";
+  context.fillStyle = LABEL_BACKGROUND;
   context.fill();
   context.fillStyle = color;
-  context.fillText(words, x, y);
+  context.fillText(text, x, y);
 }

@@ -1,57 +1,51 @@
-// What will make the template hard to find.
+// What makes the template hard to detect.
 import { $, h, icon } from "../dom.js";
-import { outlined } from "../draft.js";
-import { crossesItself } from "../geometry.js";
-import { now, update, watch } from "../store.js";
+import { outlinedParts } from "../draft.js";
+import { selfIntersects } from "../geometry.js";
+import { getState, update, watch } from "../store.js";
+import { sentence } from "../text.js";
 
-const WORDS = { problem: "Problem", warning: "Warning", note: "Note" };
+const SEVERITIES = { problem: "Problem", warning: "Warning", note: "Note" };
 
-const sentence = (words) => words[0].toUpperCase() + words.slice(1);
-
-function card(kind, title, words, advice, part) {
-  const known = now().draft.parts.find((other) => other.name === part);
+function card(severity, title, text, advice, partName) {
+  const part = getState().draft.parts.find(({ name }) => name === partName);
   const body = [
-    icon(kind),
-    h("div", {}, h("b", {}, title), h("p", {}, words), advice && h("p", { className: "advice" }, advice)),
+    icon(severity),
+    h("div", {}, h("b", {}, title), h("p", {}, text), advice && h("p", { className: "advice" }, advice)),
   ];
-  const choose = () => update({ selected: known.id, corner: null, mode: "template" });
+  const select = () => update({ selected: part.id, corner: null, mode: "template" });
   return h(
     "li",
-    { className: `finding ${kind}` },
-    known ? h("button", { type: "button", onclick: choose }, body) : body,
+    { className: `finding ${severity}` },
+    part ? h("button", { type: "button", onclick: select }, body) : body,
   );
 }
 
-/** What only the outline tells: a template has pixels, and knows nothing of how they were drawn. */
-const crossed = (draft) =>
-  outlined(draft)
-    .filter((part) => !part.kept && crossesItself(part.points))
+/** Findings about outlines. The server checks the template, in which the outlines are already pixels. */
+const outlineFindings = (draft) =>
+  outlinedParts(draft)
+    .filter((part) => !part.pixels_from && selfIntersects(part.points))
     .map(({ name }) => ({
       severity: "warning",
       part: name,
-      words: "its outline crosses itself: what it winds around twice is left out",
-      advice: "move its corners apart, or draw it anew",
+      words: "the outline crosses itself: areas that it encloses twice are left out",
+      advice: "move its corners apart, or redraw it",
     }));
 
-function show({ draft, findings, problem, checking }) {
-  const any = draft.parts.length > 0;
-  const list = $("#findings");
-  const told = [...crossed(draft), ...(findings ?? [])];
-  const cards = problem
-    ? [card("problem", "This cannot be cut out", sentence(problem), null, null)]
-    : told.map((one) =>
-        card(
-          one.severity,
-          one.part ? `${WORDS[one.severity]}: ${one.part}` : WORDS[one.severity],
-          sentence(one.words),
-          sentence(one.advice),
-          one.part,
-        ),
-      );
-  list.replaceChildren(...(any ? cards : []));
-  $("#findings-state").textContent = !any ? "" : checking ? "checking…" : "";
-  $("#findings-fine").hidden = !any || Boolean(problem) || !findings || cards.length > 0;
-  $("#findings-empty").hidden = any;
+function findingCard({ severity, part, words, advice }) {
+  const title = part ? `${SEVERITIES[severity]}: ${part}` : SEVERITIES[severity];
+  return card(severity, title, sentence(words), sentence(advice), part);
 }
 
-watch(["draft", "findings", "problem", "checking"], show);
+function show({ draft, findings, templateError, checking }) {
+  const hasParts = draft.parts.length > 0;
+  const cards = templateError
+    ? [card("problem", "Cannot make a template", sentence(templateError), null, null)]
+    : [...outlineFindings(draft), ...(findings ?? [])].map(findingCard);
+  $("#findings").replaceChildren(...(hasParts ? cards : []));
+  $("#findings-state").textContent = hasParts && checking ? "Checking…" : "";
+  $("#findings-none").hidden = !hasParts || Boolean(templateError) || !findings || cards.length > 0;
+  $("#findings-empty").hidden = hasParts;
+}
+
+watch(["draft", "findings", "templateError", "checking"], show);

@@ -1,149 +1,158 @@
-// The chosen part: its name, what it hangs on, its joint, its layer.
+// The selected part: its name, parent, joint and layer.
+import { colorOf } from "../colors.js";
 import { $, h } from "../dom.js";
 import {
+  changeLayer,
   changePart,
   childrenOf,
-  colorOf,
-  hang,
-  hangsBelow,
   isBody,
-  listed,
-  moves,
-  partOf,
-  relayer,
+  isInSubtree,
+  partById,
+  rotates,
+  setParent,
+  treeOrder,
 } from "../draft.js";
 import { clamp } from "../geometry.js";
-import { edit, now, settle, update, watch } from "../store.js";
-import { remove } from "../tools/select.js";
+import { edit, endGesture, getState, update, watch } from "../store.js";
+import { deletePart } from "../tools/selection.js";
 import { setName } from "./tree.js";
+
+const PREVIEW_TIME = 1800; // milliseconds of one rotation to and fro
+const CHILD_SHARE = 0.5; // children rotate by this share of their range, to be seen to move with the part
 
 const fields = Object.fromEntries(
   [...document.querySelectorAll("#part [data-field]")].map((e) => [e.dataset.field, e]),
 );
-let swinging = 0;
+let animation = 0; // the request id of the next frame; 0: none is running
 
-const chosen = () => partOf(now().draft, now().selected);
+const selectedPart = () => partById(getState().draft, getState().selected);
 
-/** Change the chosen part, as a step; what a slider passes through on its way is one step. */
+/** Change the selected part as a step; all changes of one gesture, such as a moved slider, are one step. */
 function change(label, patch, gesture = null) {
-  const part = chosen();
-  if (part) edit(label, changePart(now().draft, part.id, patch), { gesture });
+  const part = selectedPart();
+  if (part) edit(label, changePart(getState().draft, part.id, patch), { gesture });
 }
 
-const valued = (field, value) => {
+/** Set a field, unless the user is typing in it. */
+function setField(field, value) {
   if (document.activeElement !== field || field.type === "range") field.value = value;
-};
+}
 
 function show({ draft, selected, pose }) {
-  const part = partOf(draft, selected);
+  const part = partById(draft, selected);
   $("#part").hidden = !part;
   if (!part) return;
   const body = isBody(draft, part);
-  const turns = moves(draft, part);
-  $("#part").style.setProperty("--c", colorOf(part.id));
+  $("#part .swatch").hidden = !part.points; // groups have no colour
   $("#part-title").textContent = part.name;
-  valued(fields.name, part.name);
+  setField(fields.name, part.name);
   showParents(draft, part);
-  fields.turns.checked = !part.static;
-  $("#part-moves").hidden = body;
+  fields.rotates.checked = !part.static;
+  $("#part-rotates").hidden = body;
   $("#part-body").hidden = !body;
   $("#part-joint").hidden = body || part.static;
-  valued(fields.turn, part.turn);
-  valued(fields.degrees, part.turn);
-  valued(fields.x, part.pivot?.[0] ?? "");
-  valued(fields.y, part.pivot?.[1] ?? "");
-  fields.try.min = -part.turn;
-  fields.try.max = part.turn;
-  fields.try.value = pose[part.id] ?? 0;
-  fields.try.disabled = $("#swing").disabled = !turns;
+  setField(fields.turn, part.turn);
+  setField(fields.degrees, part.turn);
+  setField(fields.x, part.pivot?.[0] ?? "");
+  setField(fields.y, part.pivot?.[1] ?? "");
+  fields.angle.min = -part.turn;
+  fields.angle.max = part.turn;
+  fields.angle.value = pose[part.id] ?? 0;
+  fields.angle.disabled = $("#play-joint").disabled = !rotates(draft, part);
   showLayer(draft, part);
   $("#redraw").hidden = !part.points;
 }
 
 function showParents(draft, part) {
-  const hosts = listed(draft).filter(({ part: other }) => !hangsBelow(draft, other.id, part.id));
-  const options = hosts.map(({ part: other, depth }) =>
+  const allowed = treeOrder(draft).filter(({ part: other }) => !isInSubtree(draft, other.id, part.id));
+  const options = allowed.map(({ part: other, depth }) =>
     h("option", { value: other.id }, `${"  ".repeat(depth)}${other.name}`),
   );
-  fields.parent.replaceChildren(h("option", { value: "" }, "the object itself"), ...options);
+  fields.parent.replaceChildren(h("option", { value: "" }, "none (the object)"), ...options);
   fields.parent.value = part.parent ?? "";
 }
 
 function showLayer(draft, part) {
-  const place = draft.order.indexOf(part.id);
-  const count = draft.order.length;
-  $("#part-layer").hidden = place < 0 || count < 2;
-  $("#layer").textContent = `${place + 1} of ${count} from below`;
-  $("#lower").disabled = place <= 0;
-  $("#raise").disabled = place === count - 1;
+  const index = draft.paintOrder.indexOf(part.id);
+  const count = draft.paintOrder.length;
+  $("#part-layer").hidden = index < 0 || count < 2;
+  $("#layer").textContent = `${index + 1} of ${count}${index ? "" : " (bottom)"}`;
+  $("#lower").disabled = index <= 0;
+  $("#raise").disabled = index === count - 1;
 }
 
-/** Turn the part to and fro once, to see whether the joint is right. */
-function swing() {
-  const part = chosen();
-  if (!part || swinging) return;
+/** Rotate the part to and fro once, to preview its joint. */
+function playJoint() {
+  const part = selectedPart();
+  if (!part || animation) return;
   const began = performance.now();
-  const turns = [...childrenOf(now().draft, part.id)].filter((child) => moves(now().draft, child));
+  const children = childrenOf(getState().draft, part.id).filter((child) => rotates(getState().draft, child));
   const step = (time) => {
-    const share = Math.min(1, (time - began) / 1800);
+    const share = Math.min(1, (time - began) / PREVIEW_TIME);
     const wave = Math.sin(2 * Math.PI * share);
-    const pose =
-      share < 1
-        ? Object.fromEntries(
-            [part, ...turns].map((one) => [one.id, one.turn * wave * (one === part ? 1 : 0.5)]),
-          )
-        : {};
-    update({ pose });
-    swinging = share < 1 && chosen()?.id === part.id ? requestAnimationFrame(step) : 0;
+    const angles = [[part.id, part.turn * wave]];
+    for (const child of children) angles.push([child.id, child.turn * wave * CHILD_SHARE]);
+    update({ pose: share < 1 ? Object.fromEntries(angles) : {} });
+    animation = share < 1 && selectedPart()?.id === part.id ? requestAnimationFrame(step) : 0;
   };
-  swinging = requestAnimationFrame(step);
+  animation = requestAnimationFrame(step);
 }
 
-function number(field, low, high, use) {
+/** Use the number in a field, if it is one. */
+function useNumber(field, low, high, use) {
   const value = Number(field.value);
   if (field.value !== "" && Number.isFinite(value)) use(clamp(value, low, high));
 }
 
-fields.name.addEventListener("change", () => chosen() && setName(chosen().id, fields.name.value.trim()));
-fields.name.addEventListener("blur", () => chosen() && (fields.name.value = chosen().name));
+const setTurn = (turn) => change("change a rotation range", { turn }, "turn");
+
+fields.name.addEventListener(
+  "change",
+  () => selectedPart() && setName(selectedPart().id, fields.name.value.trim()),
+);
+fields.name.addEventListener("blur", () => selectedPart() && (fields.name.value = selectedPart().name));
 fields.name.addEventListener("keydown", (event) => event.key === "Enter" && fields.name.blur());
 fields.parent.addEventListener("change", () => {
   const parent = fields.parent.value === "" ? null : Number(fields.parent.value);
-  edit("hang it elsewhere", hang(now().draft, chosen().id, parent));
+  edit("change a parent", setParent(getState().draft, selectedPart().id, parent));
 });
-fields.turns.addEventListener("change", () => {
-  const label = fields.turns.checked ? "let it turn" : "fix it";
-  change(label, { static: !fields.turns.checked, turn: chosen().turn || 30 });
+fields.rotates.addEventListener("change", () => {
+  const label = fields.rotates.checked ? "make a part rotate" : "fix a part";
+  const turn = selectedPart().turn || getState().defaultTurn;
+  change(label, { static: !fields.rotates.checked, turn });
 });
-fields.turn.addEventListener("input", () =>
-  change("change how far it turns", { turn: Number(fields.turn.value) }, "turn"),
-);
-fields.turn.addEventListener("change", settle);
-fields.degrees.addEventListener("input", () =>
-  number(fields.degrees, 0, 180, (turn) => change("change how far it turns", { turn }, "turn")),
-);
-fields.degrees.addEventListener("change", settle);
+fields.turn.addEventListener("input", () => setTurn(Number(fields.turn.value)));
+fields.turn.addEventListener("change", endGesture);
+fields.degrees.addEventListener("input", () => useNumber(fields.degrees, 0, 180, setTurn));
+fields.degrees.addEventListener("change", endGesture);
 for (const [axis, field] of [fields.x, fields.y].entries()) {
   field.addEventListener("input", () => {
-    const { width, height } = now().draft.picture;
-    number(field, -0.5, (axis ? height : width) - 0.5, (value) =>
-      change("move a joint", { pivot: (chosen().pivot ?? [0, 0]).with(axis, value) }, "joint"),
+    const { width, height } = getState().draft.picture;
+    useNumber(field, -0.5, (axis ? height : width) - 0.5, (value) =>
+      change("move a joint", { pivot: (selectedPart().pivot ?? [0, 0]).with(axis, value) }, "joint"),
     );
   });
-  field.addEventListener("change", settle);
+  field.addEventListener("change", endGesture);
 }
-fields.try.addEventListener("input", () => update({ pose: { [chosen().id]: Number(fields.try.value) } }));
-$("#swing").addEventListener("click", swing);
+fields.angle.addEventListener("input", () =>
+  update({ pose: { [selectedPart().id]: Number(fields.angle.value) } }),
+);
+$("#play-joint").addEventListener("click", playJoint);
 $("#place-joint").addEventListener("click", () => {
   update({ tool: "joint" });
   $("#canvas").focus();
 });
-$("#lower").addEventListener("click", () => edit("send it back", relayer(now().draft, chosen().id, -1)));
-$("#raise").addEventListener("click", () => edit("bring it forward", relayer(now().draft, chosen().id, 1)));
+$("#lower").addEventListener("click", () =>
+  edit("move a part down", changeLayer(getState().draft, selectedPart().id, -1)),
+);
+$("#raise").addEventListener("click", () =>
+  edit("move a part up", changeLayer(getState().draft, selectedPart().id, 1)),
+);
 $("#redraw").addEventListener("click", () => {
-  update({ redrawn: chosen().id, tool: "outline" });
+  update({ redrawing: selectedPart().id, tool: "outline" });
   $("#canvas").focus();
 });
-$("#remove-part").addEventListener("click", () => remove(chosen().id));
+$("#delete-part").addEventListener("click", () => deletePart(selectedPart().id));
 
 watch(["draft", "selected", "pose"], show);
+watch(["selected", "colors"], ({ selected }) => $("#part").style.setProperty("--c", colorOf(selected)));

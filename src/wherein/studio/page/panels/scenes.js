@@ -1,54 +1,52 @@
-// The scenes to look in, as small pictures with the number of what was found in each.
+// The strip of scenes: thumbnails with the number of detections in each.
 import * as api from "../api.js";
-import { $, button, h } from "../dom.js";
-import { sceneReady } from "../pictures.js";
-import { complain } from "../status.js";
-import { now, update, watch } from "../store.js";
+import { loadedSceneBitmap } from "../bitmaps.js";
+import { $, h, iconButton } from "../dom.js";
+import { reportError } from "../status.js";
+import { getState, update, watch } from "../store.js";
 
-const SIDE = 192; // pixels of a small picture, twice what is seen
+const SIDE = 192; // pixels of a thumbnail: twice its size on the page, for screens of high resolution
 
 const strip = $("#scenes");
 const cards = new Map();
 
-function cardOf(scene) {
-  if (cards.has(scene.id)) return cards.get(scene.id);
+function thumbnail(scene) {
   const canvas = h("canvas", { "aria-hidden": "true" });
   const scale = Math.min(1, SIDE / Math.max(scene.width, scene.height));
   canvas.width = Math.max(1, Math.round(scene.width * scale));
   canvas.height = Math.max(1, Math.round(scene.height * scale));
+  loadedSceneBitmap(scene.id).then(
+    (bitmap) => bitmap && canvas.getContext("2d").drawImage(bitmap, 0, 0, canvas.width, canvas.height),
+  );
+  return canvas;
+}
+
+function cardOf(scene) {
+  if (cards.has(scene.id)) return cards.get(scene.id);
   const count = h("span", { className: "count" });
-  const choose = h(
+  const select = h(
     "button",
     { type: "button", className: "scene", onclick: () => update({ scene: scene.id, highlight: null }) },
-    canvas,
+    thumbnail(scene),
     count,
     h("span", { className: "name" }, scene.name),
   );
-  const card = {
-    node: h(
-      "li",
-      {},
-      choose,
-      button("close", `Remove ${scene.name}`, () => drop(scene.id), { className: "quiet drop" }),
-    ),
-    choose,
-    count,
-  };
+  const remove = iconButton("close", `Remove ${scene.name}`, () => removeScene(scene.id), {
+    className: "quiet drop",
+  });
+  const card = { node: h("li", {}, select, remove), select, count };
   cards.set(scene.id, card);
-  sceneReady(scene.id).then(
-    (bitmap) => bitmap && canvas.getContext("2d").drawImage(bitmap, 0, 0, canvas.width, canvas.height),
-  );
   return card;
 }
 
-async function drop(id) {
+async function removeScene(id) {
   try {
-    await api.dropScene(id);
+    await api.removeScene(id);
   } catch (error) {
-    complain(error);
+    reportError(error);
   }
   cards.delete(id);
-  update({ scenes: now().scenes.filter((scene) => scene.id !== id) });
+  update({ scenes: getState().scenes.filter((scene) => scene.id !== id) });
 }
 
 function show({ scenes, scene, results }) {
@@ -56,15 +54,16 @@ function show({ scenes, scene, results }) {
     const card = cardOf(one);
     const result = results.get(one.id);
     const found = result?.data?.detections.length;
-    card.choose.setAttribute("aria-pressed", String(one.id === scene));
+    card.select.setAttribute("aria-pressed", String(one.id === scene));
     card.count.textContent = result?.error ? "!" : (found ?? "…");
     card.count.className = `count ${result?.error ? "bad" : found ? "some" : ""}`;
-    card.choose.setAttribute(
+    card.select.setAttribute(
       "aria-label",
-      `${one.name}, ${found === undefined ? "not looked at yet" : `${found} found`}`,
+      `${one.name}, ${found === undefined ? "not searched yet" : `detections: ${found}`}`,
     );
     return card.node;
   });
+  // Replacing nodes that are in place would lose the keyboard focus.
   if (nodes.some((node, k) => strip.children[k] !== node) || strip.children.length !== nodes.length)
     strip.replaceChildren(...nodes);
 }

@@ -1,82 +1,83 @@
-// What is looked for: rotations, scales, the least score; every change is looked at at once.
+// The search settings: rotation, scale, threshold. Every change starts a search.
 import { $, h } from "../dom.js";
-import { clamp } from "../geometry.js";
-import { now, update, watch } from "../store.js";
+import { getState, update, watch } from "../store.js";
+
+const DEFAULT_THRESHOLD = 0.5; // of the slider, before the first result
 
 const field = (name) => $(`#search [data-field="${name}"]`);
-const set = (patch) => update({ settings: { ...now().settings, ...patch } });
+const set = (patch) => update({ settings: { ...getState().settings, ...patch } });
 
-const GROUNDS = {
-  measured: "Scores are calibrated for this template and range.",
-  borrowed: "Provisional: judged by an earlier calibration.",
-  guessed: "A first guess, before anything is measured.",
+const CALIBRATIONS = {
+  measured: "Calibrated for this template and search range.",
+  reused: "Provisional: uses the calibration of another search range or an earlier template.",
+  default: "Provisional: not calibrated yet.",
 };
 
-const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
+const percent = (fraction) => `${Math.round(100 * fraction)}\u00a0%`;
 
 function show({ settings, results, scene, calibration }) {
   const found = results.get(scene)?.data;
-  const { rotation, scale, threshold, max_instances: most } = settings;
-  const valued = (input, value) => document.activeElement !== input && (input.value = value);
-  valued(field("rotation"), rotation);
-  valued(field("degrees"), rotation);
-  valued(field("low"), scale[0]);
-  valued(field("high"), scale[1]);
-  const least = threshold ?? found?.calibrated ?? 0.5;
-  valued(field("threshold"), least);
-  valued(field("score"), Number(least.toFixed(3)));
-  valued(field("most"), most ?? "");
+  const { rotation, scale, threshold, max_instances: maximum } = settings;
+  const setField = (input, value) => document.activeElement !== input && (input.value = value);
+  setField(field("rotation"), rotation);
+  setField(field("degrees"), rotation);
+  setField(field("low"), scale[0]);
+  setField(field("high"), scale[1]);
+  const calibrated = found?.calibrated_threshold;
+  const shown = threshold ?? calibrated ?? DEFAULT_THRESHOLD;
+  setField(field("threshold"), shown);
+  setField(field("score"), Number(shown.toFixed(3)));
+  setField(field("maximum"), maximum ?? "");
   $("#calibrated").hidden = threshold === null;
-  $("#calibrated").textContent = found?.calibrated
-    ? `back to calibrated, ${found.calibrated.toFixed(2)}`
-    : "back to calibrated";
+  const value = calibrated ? ` (${calibrated.toFixed(2)})` : "";
+  $("#calibrated").textContent = `Reset to calibrated${value}`;
   for (const chip of document.querySelectorAll("#scales button"))
     chip.setAttribute("aria-pressed", String(chip.dataset.scale === scale.join(" ")));
-  showGround(found, calibration);
+  showCalibration(found, calibration);
 }
 
-function showGround(found, calibration) {
-  const node = $("#ground");
+function showCalibration(found, calibration) {
+  const node = $("#calibration");
   node.hidden = !found && !calibration.running;
-  const ground = found?.ground ?? "guessed";
-  node.dataset.ground = ground;
-  const words = calibration.running
-    ? `Measuring what scores mean, once for this template and range: ${calibration.what}, ${percent(calibration.share)}.`
-    : calibration.error || "";
-  $("#ground-words").replaceChildren(
-    h("b", {}, GROUNDS[ground]),
-    words && ground !== "measured" ? ` ${words}` : "",
+  const kind = found?.calibration_kind ?? "default";
+  node.dataset.kind = kind;
+  const text = calibration.running
+    ? `Calibrating, once per template and search range: ${calibration.step}, ${percent(calibration.fraction)}.`
+    : calibration.error;
+  $("#calibration-text").replaceChildren(
+    h("b", {}, CALIBRATIONS[kind]),
+    text && kind !== "measured" ? ` ${text}` : "",
   );
-  const bar = $("#ground-bar");
+  const bar = $("#calibration-bar");
   bar.hidden = !calibration.running;
-  bar.value = calibration.share;
+  bar.value = calibration.fraction;
 }
 
-/** A number that a person types, once it is one and allowed. */
-function numbered(name, low, high, use) {
+/** Use the number that the user types, as soon as it is valid. */
+function onNumber(name, low, high, use) {
   const input = field(name);
-  const take = () => {
+  input.addEventListener("input", () => {
     const value = Number(input.value);
-    const right = input.value !== "" && Number.isFinite(value) && value >= low && value <= high;
-    input.setAttribute("aria-invalid", String(!right));
-    if (right) use(value);
-  };
-  input.addEventListener("input", take);
+    const valid = input.value !== "" && Number.isFinite(value) && value >= low && value <= high;
+    input.setAttribute("aria-invalid", String(!valid));
+    if (valid) use(value);
+  });
   input.addEventListener("blur", () => {
     input.setAttribute("aria-invalid", "false");
-    show(now());
+    show(getState());
   });
 }
 
 field("rotation").addEventListener("input", () => set({ rotation: Number(field("rotation").value) }));
-numbered("degrees", 0, 180, (rotation) => set({ rotation }));
-numbered("low", 0.05, 20, (low) => set({ scale: [low, Math.max(low, now().settings.scale[1])] }));
-numbered("high", 0.05, 20, (high) => set({ scale: [Math.min(high, now().settings.scale[0]), high] }));
+onNumber("degrees", 0, 180, (rotation) => set({ rotation }));
+onNumber("low", 0.05, 20, (low) => set({ scale: [low, Math.max(low, getState().settings.scale[1])] }));
+onNumber("high", 0.05, 20, (high) => set({ scale: [Math.min(high, getState().settings.scale[0]), high] }));
 field("threshold").addEventListener("input", () => set({ threshold: Number(field("threshold").value) }));
-numbered("score", 0.01, 0.99, (threshold) => set({ threshold: clamp(threshold, 0.01, 0.99) }));
-field("most").addEventListener("input", () => {
-  const value = Number(field("most").value);
-  set({ max_instances: field("most").value !== "" && value >= 1 ? Math.min(1000, Math.floor(value)) : null });
+onNumber("score", 0.01, 0.99, (threshold) => set({ threshold }));
+field("maximum").addEventListener("input", () => {
+  const value = Number(field("maximum").value);
+  const valid = field("maximum").value !== "" && value >= 1;
+  set({ max_instances: valid ? Math.min(1000, Math.floor(value)) : null });
 });
 $("#calibrated").addEventListener("click", () => set({ threshold: null }));
 for (const chip of document.querySelectorAll("#scales button"))

@@ -1,62 +1,64 @@
-// The tree of parts: who hangs on whom, arranged by dragging or by keys.
-import { $, button, h, icon } from "../dom.js";
+// The tree of parts, arranged by dragging or with the keyboard.
+import { colorOf } from "../colors.js";
+import { $, h, icon, iconButton } from "../dom.js";
 import {
   addGroup,
   changePart,
   childrenOf,
-  colorOf,
-  hang,
-  hangsBelow,
   isBody,
-  listed,
-  moves,
-  nameProblem,
-  partOf,
+  isInSubtree,
+  nameError,
+  partById,
+  rotates,
+  setParent,
+  treeOrder,
 } from "../draft.js";
-import { tell } from "../status.js";
-import { edit, now, update, watch } from "../store.js";
-import { remove } from "../tools/select.js";
+import { notify } from "../status.js";
+import { edit, getState, update, watch } from "../store.js";
+import { deletePart } from "../tools/selection.js";
+
+const EDGE = 0.28; // of a row's height: dropped there, a part goes before or after the row, otherwise into it
 
 const list = $("#tree");
-let renaming = null;
-let dragged = null; // { id, row, over, zone }
+let renaming = null; // the id of a part
+let dragged = null; // { id, over, zone }
 
 function badge(draft, part) {
   if (isBody(draft, part)) return "body";
-  if (!moves(draft, part)) return "fixed";
-  return `±${part.turn}°`;
+  return rotates(draft, part) ? `±${part.turn}°` : "fixed";
 }
 
 function rowOf(draft, part, depth, selected) {
-  const chosen = part.id === selected;
+  const isSelected = part.id === selected;
+  const isFirst = part === treeOrder(draft)[0].part;
   const row = h(
     "li",
     {
       role: "treeitem",
       className: "part",
       "aria-level": depth + 1,
-      "aria-selected": String(chosen),
-      "aria-label": `${part.name}, ${badge(draft, part)}${part.points ? "" : ", a group"}`,
-      tabIndex: chosen || (selected === null && part === listed(draft)[0].part) ? 0 : -1,
+      "aria-selected": String(isSelected),
+      "aria-label": `${part.name}, ${badge(draft, part)}${part.points ? "" : ", group"}`,
+      tabIndex: isSelected || (selected === null && isFirst) ? 0 : -1,
       "data-id": part.id,
       color: colorOf(part.id),
       onclick: () => update({ selected: part.id, corner: null, pose: {} }),
       ondblclick: () => rename(part.id),
-      onkeydown: (event) => key(event, part.id),
+      onkeydown: (event) => handleKey(event, part.id),
     },
     h(
       "span",
       {
         className: "grip",
-        title: "Drag to hang it elsewhere",
-        onpointerdown: (event) => grab(event, part.id),
+        title: "Drag to another parent or position",
+        onpointerdown: (event) => startDrag(event, part.id),
       },
       icon("grip"),
     ),
     part.points ? h("i", { className: "swatch" }) : icon("group"),
     part.id === renaming ? nameInput(part) : h("span", { className: "name" }, part.name),
     h("span", { className: "badge" }, badge(draft, part)),
-    button("trash", `Remove ${part.name}`, (event) => (event.stopPropagation(), remove(part.id)), {
+    iconButton("trash", `Delete ${part.name}`, (event) => (event.stopPropagation(), deletePart(part.id)), {
       className: "quiet",
       tabIndex: -1,
     }),
@@ -65,130 +67,139 @@ function rowOf(draft, part, depth, selected) {
   return row;
 }
 
+const focusRow = (id) => list.querySelector(`[data-id="${id}"]`)?.focus();
+
+/** Let the user type a new name for a part. */
 export function rename(id) {
   renaming = id;
-  show(now());
+  show(getState());
   list.querySelector("input")?.select();
 }
 
 function nameInput(part) {
-  const done = (keep) => {
+  const finish = (accept) => {
     if (renaming === null) return;
     renaming = null;
     const name = input.value.trim();
-    if (keep && name !== part.name) setName(part.id, name);
-    show(now());
-    list.querySelector(`[data-id="${part.id}"]`)?.focus();
+    if (accept && name !== part.name) setName(part.id, name);
+    show(getState());
+    focusRow(part.id);
   };
   const input = h("input", {
     value: part.name,
     maxLength: 80,
     "aria-label": "Name of the part",
-    onblur: () => done(true),
+    onblur: () => finish(true),
     onclick: (event) => event.stopPropagation(),
     onkeydown: (event) => {
       event.stopPropagation();
-      if (event.key === "Enter") done(true);
-      if (event.key === "Escape") done(false);
+      if (event.key === "Enter") finish(true);
+      if (event.key === "Escape") finish(false);
     },
   });
   return input;
 }
 
-/** Give a part a name, or say why it cannot have it. */
+/** Rename a part, or notify the user why it cannot have this name. */
 export function setName(id, name) {
-  const { draft } = now();
-  const problem = nameProblem(draft, id, name);
-  if (problem) tell(problem, "error");
-  else edit(`call it “${name}”`, changePart(draft, id, { name }));
+  const { draft } = getState();
+  const error = nameError(draft, id, name);
+  if (error) notify(error, "error");
+  else edit(`rename to “${name}”`, changePart(draft, id, { name }));
 }
 
-function focusOn(id) {
+function selectRow(id) {
   update({ selected: id, corner: null });
-  queueMicrotask(() => list.querySelector(`[data-id="${id}"]`)?.focus());
+  queueMicrotask(() => focusRow(id));
 }
 
-/** Up and down choose; with Alt they arrange, and left and right hang a part elsewhere. */
-function key(event, id) {
-  const { draft } = now();
-  const order = listed(draft).map(({ part }) => part.id);
-  const at = order.indexOf(id);
-  const part = partOf(draft, id);
+/** Where Alt and an arrow key move a part: { parent, before }; null if it cannot move there. */
+function keyTarget(draft, part, key) {
   const siblings = childrenOf(draft, part.parent).map((other) => other.id);
-  const place = siblings.indexOf(id);
-  const arranged = (parent, before) => edit("arrange the parts", hang(draft, id, parent, before));
-  if (event.altKey && event.key === "ArrowUp" && place > 0) arranged(part.parent, siblings[place - 1]);
-  else if (event.altKey && event.key === "ArrowDown" && place < siblings.length - 1)
-    arranged(part.parent, siblings[place + 2] ?? null);
-  else if (event.altKey && event.key === "ArrowRight" && place > 0) arranged(siblings[place - 1], null);
-  else if (event.altKey && event.key === "ArrowLeft" && part.parent !== null) {
-    const parent = partOf(draft, part.parent);
+  const index = siblings.indexOf(part.id);
+  if (key === "ArrowUp" && index > 0) return { parent: part.parent, before: siblings[index - 1] };
+  if (key === "ArrowDown" && index < siblings.length - 1)
+    return { parent: part.parent, before: siblings[index + 2] ?? null };
+  if (key === "ArrowRight" && index > 0) return { parent: siblings[index - 1], before: null };
+  if (key === "ArrowLeft" && part.parent !== null) {
+    const parent = partById(draft, part.parent);
     const after = childrenOf(draft, parent.parent).map((other) => other.id);
-    arranged(parent.parent, after[after.indexOf(parent.id) + 1] ?? null);
-  } else if (event.key === "ArrowUp" && at > 0) return (focusOn(order[at - 1]), event.preventDefault());
-  else if (event.key === "ArrowDown" && at < order.length - 1)
-    return (focusOn(order[at + 1]), event.preventDefault());
+    return { parent: parent.parent, before: after[after.indexOf(parent.id) + 1] ?? null };
+  }
+  return null;
+}
+
+/** Up and Down select; with Alt, the arrow keys move the part. */
+function handleKey(event, id) {
+  const { draft } = getState();
+  const order = treeOrder(draft).map(({ part }) => part.id);
+  const index = order.indexOf(id);
+  const target = event.altKey ? keyTarget(draft, partById(draft, id), event.key) : null;
+  if (target) edit("move a part in the tree", setParent(draft, id, target.parent, target.before));
+  else if (event.key === "ArrowUp" && index > 0) return (selectRow(order[index - 1]), event.preventDefault());
+  else if (event.key === "ArrowDown" && index < order.length - 1)
+    return (selectRow(order[index + 1]), event.preventDefault());
   else if (event.key === "F2" || event.key === "Enter") rename(id);
-  else if (event.key === "Delete") remove(id);
+  else if (event.key === "Delete") deletePart(id);
   else return;
   event.preventDefault();
   event.stopPropagation();
-  if (event.altKey) focusOn(id);
+  if (event.altKey) selectRow(id);
 }
 
-function grab(event, id) {
+function startDrag(event, id) {
   if (event.button) return;
   event.preventDefault();
   const row = event.currentTarget.closest("li");
   dragged = { id, over: null, zone: null };
   row.setPointerCapture(event.pointerId);
   row.classList.add("dragged");
-  const follow = (moved) => hoverAt(moved.clientX, moved.clientY);
-  const drop = (ended) => {
+  const follow = (moved) => markTarget(moved.clientX, moved.clientY);
+  const end = (ended) => {
     row.removeEventListener("pointermove", follow);
-    if (ended.type === "pointerup") settleDrop();
+    if (ended.type === "pointerup") drop();
     dragged = null;
-    show(now());
+    show(getState());
   };
   row.addEventListener("pointermove", follow);
-  row.addEventListener("pointerup", drop, { once: true });
-  row.addEventListener("pointercancel", drop, { once: true });
+  row.addEventListener("pointerup", end, { once: true });
+  row.addEventListener("pointercancel", end, { once: true });
   update({ selected: id });
 }
 
-/** Over the edges of a row: before or after it; over its middle: on it. */
-function hoverAt(x, y) {
+/** Mark where the dragged part would go: before, after or into the row under the pointer. */
+function markTarget(x, y) {
   const over = document.elementFromPoint(x, y)?.closest?.("#tree li, #object-row");
   for (const marked of document.querySelectorAll("[data-drop]")) delete marked.dataset.drop;
   dragged.over = dragged.zone = null;
   if (!over) return;
   const id = over.dataset.id ? Number(over.dataset.id) : null;
-  if (id !== null && hangsBelow(now().draft, id, dragged.id)) return;
+  if (id !== null && isInSubtree(getState().draft, id, dragged.id)) return;
   const box = over.getBoundingClientRect();
   const share = (y - box.top) / box.height;
-  const zone = id === null ? "on" : share < 0.28 ? "before" : share > 0.72 ? "after" : "on";
+  const zone = id === null ? "on" : share < EDGE ? "before" : share > 1 - EDGE ? "after" : "on";
   Object.assign(dragged, { over: id, zone });
   over.dataset.drop = zone;
 }
 
-function settleDrop() {
-  const { draft } = now();
+function drop() {
+  const { draft } = getState();
   const { id, over, zone } = dragged;
   if (!zone) return;
-  if (zone === "on") return edit("hang it elsewhere", hang(draft, id, over));
-  const target = partOf(draft, over);
+  if (zone === "on") return edit("change a parent", setParent(draft, id, over));
+  const target = partById(draft, over);
   const siblings = childrenOf(draft, target.parent)
     .map((part) => part.id)
     .filter((other) => other !== id);
   const before = zone === "before" ? over : (siblings[siblings.indexOf(over) + 1] ?? null);
-  edit("arrange the parts", hang(draft, id, target.parent, before));
+  edit("move a part in the tree", setParent(draft, id, target.parent, before));
 }
 
 function show({ draft, selected }) {
-  if (dragged) return;
-  const had = list.contains(document.activeElement) && renaming === null;
-  list.replaceChildren(...listed(draft).map(({ part, depth }) => rowOf(draft, part, depth, selected)));
-  if (had) list.querySelector('[aria-selected="true"]')?.focus({ preventScroll: true });
+  if (dragged) return; // new rows would end the drag
+  const hadFocus = list.contains(document.activeElement) && renaming === null;
+  list.replaceChildren(...treeOrder(draft).map(({ part, depth }) => rowOf(draft, part, depth, selected)));
+  if (hadFocus) list.querySelector('[aria-selected="true"]')?.focus({ preventScroll: true });
   $("#parts-empty").hidden = draft.parts.length > 0;
   $("#parts-count").textContent = draft.parts.length || "";
   $("#object-row").hidden = !draft.picture;
@@ -196,9 +207,14 @@ function show({ draft, selected }) {
 }
 
 $("#add-group").addEventListener("click", () => {
-  const [next, id] = addGroup(now().draft, null);
+  const { draft, defaultTurn } = getState();
+  const [next, id] = addGroup(draft, null, defaultTurn);
   edit("add a group", next, { selected: id });
-  tell("A group holds parts together that turn as one: drag parts onto it in the tree.");
+  notify("Group added. Drag parts onto it in the tree: they rotate together about its joint.");
 });
 
 watch(["draft", "selected"], show);
+watch(["colors"], () => {
+  // The rows are not replaced: colours arrive later than parts, when a name may already be typed.
+  for (const row of list.children) row.style.setProperty("--c", colorOf(Number(row.dataset.id)));
+});

@@ -1,31 +1,33 @@
-// A place that is moved by keys: for those who draw without a mouse.
+// A crosshair that is moved with the arrow keys, to draw outlines without a mouse.
+import { reveal, view, visibleCenter } from "../canvas.js";
 import { clamp } from "../geometry.js";
-import { centre, reveal, view } from "../stage.js";
 import { stroke } from "../paint/shapes.js";
+import { ARROWS } from "./arrows.js";
 
-const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const STEP = 8; // pixels of the screen per key press
+const ARM = 14; // pixels of the screen
 
 export class Crosshair {
-  place = null;
+  point = null;
 
-  /** Move it as an arrow says: by 8 pixels of the screen, with Shift by one of the picture. */
-  key(event, picture, start = null) {
-    const step = STEPS[event.key];
+  /** Move it by an arrow key, with Shift by one pixel of the picture; whether the key was an arrow. */
+  key(event, picture) {
+    const step = ARROWS[event.key];
     if (!step) return false;
-    this.place ??= start ?? centre().map(Math.round);
-    const by = event.shiftKey ? 1 : Math.max(1, Math.round(8 / view.scale));
-    this.place = [
-      clamp(this.place[0] + step[0] * by, 0, picture.width - 1),
-      clamp(this.place[1] + step[1] * by, 0, picture.height - 1),
+    this.point ??= visibleCenter().map(Math.round);
+    const by = event.shiftKey ? 1 : Math.max(1, Math.round(STEP / view.scale));
+    this.point = [
+      clamp(this.point[0] + step[0] * by, 0, picture.width - 1),
+      clamp(this.point[1] + step[1] * by, 0, picture.height - 1),
     ];
-    reveal(this.place);
+    reveal(this.point);
     return true;
   }
 
   paint(context, color) {
-    if (!this.place) return;
-    const [x, y] = this.place;
-    const arm = 14 / view.scale;
+    if (!this.point) return;
+    const [x, y] = this.point;
+    const arm = ARM / view.scale;
     context.beginPath();
     context.moveTo(x - arm, y);
     context.lineTo(x + arm, y);

@@ -1,26 +1,25 @@
-// Put the joint of the chosen part where it turns.
-import { changePart, isBody, partOf, within } from "../draft.js";
-import { reveal } from "../stage.js";
-import { tell } from "../status.js";
-import { edit, now, settle, update } from "../store.js";
-import { partAt } from "./select.js";
+// The joint tool: place the joint of the selected part.
+import { reveal } from "../canvas.js";
+import { changePart, clampToPicture, isBody, partById } from "../draft.js";
+import { notify } from "../status.js";
+import { edit, endGesture, getState, update } from "../store.js";
+import { arrowMove } from "./arrows.js";
+import { partAt } from "./selection.js";
 
-const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-
-function put(place) {
-  const { draft, selected } = now();
-  const pivot = within(draft.picture, place);
+function placeJoint(point) {
+  const { draft, selected } = getState();
+  const pivot = clampToPicture(draft.picture, point);
   edit("move a joint", changePart(draft, selected, { pivot, static: false }), { gesture: "joint" });
 }
 
-/** The part whose joint it is; what is pressed on where none is chosen. */
-function chosen(place) {
-  const { draft, selected } = now();
-  const id = selected ?? partAt(place);
-  const part = partOf(draft, id);
+/** Select the part at a point unless one is selected; null if there is none, or if it has no joint. */
+function ensureSelection(point) {
+  const { draft, selected } = getState();
+  const id = selected ?? partAt(point);
+  const part = partById(draft, id);
   if (!part) return null;
   if (isBody(draft, part)) {
-    tell(`“${part.name}” is what everything hangs on: it has no joint. Choose a part that moves on it.`);
+    notify(`“${part.name}” is the body and has no joint. Select a part that is attached to it.`);
     return null;
   }
   update({ selected: id });
@@ -30,39 +29,38 @@ function chosen(place) {
 export const jointTool = {
   name: "joint",
   cursor: "crosshair",
-  hint: "Press where the chosen part turns; arrow keys move its joint by a pixel.",
+  hint: "Click where the selected part rotates. The arrow keys move the joint by a pixel.",
 
-  down({ place }) {
-    if (!chosen(place)) return false;
-    put(place);
+  down({ point }) {
+    if (!ensureSelection(point)) return false;
+    placeJoint(point);
     return true;
   },
 
-  drag({ place }) {
-    put(place);
+  drag({ point }) {
+    placeJoint(point);
   },
 
   up() {
-    settle();
+    endGesture();
   },
 
-  click({ place }) {
-    if (now().selected === null) update({ selected: partAt(place) });
+  click({ point }) {
+    if (getState().selected === null) update({ selected: partAt(point) });
   },
 
   key(event) {
-    const part = partOf(now().draft, now().selected);
     if (event.key === "Escape" || event.key === "Enter") {
       update({ tool: "select" });
       return true;
     }
-    const step = STEPS[event.key];
-    if (!step || !part?.pivot || !chosen(part.pivot)) return false;
-    const by = event.shiftKey ? 10 : 1;
-    put([part.pivot[0] + step[0] * by, part.pivot[1] + step[1] * by]);
-    reveal(partOf(now().draft, part.id).pivot);
+    const part = partById(getState().draft, getState().selected);
+    const moved = part?.pivot ? arrowMove(event, part.pivot) : null;
+    if (!moved || !ensureSelection(part.pivot)) return false;
+    placeJoint(moved);
+    reveal(partById(getState().draft, part.id).pivot);
     return true;
   },
 
-  cancelGesture: settle,
+  cancelGesture: endGesture,
 };

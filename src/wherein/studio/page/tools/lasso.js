@@ -1,35 +1,35 @@
-// Outline a part in one stroke; a hand shakes, so the line is made simpler than it was drawn.
-import { within } from "../draft.js";
+// The lasso: outline a part in one stroke.
+import { view } from "../canvas.js";
+import { clampToPicture } from "../draft.js";
 import { simplified } from "../geometry.js";
-import { stroke, trace } from "../paint/shapes.js";
-import { view } from "../stage.js";
-import { now } from "../store.js";
-import { finish } from "./outline.js";
+import { stroke, tracePath } from "../paint/shapes.js";
+import { getState } from "../store.js";
+import { finishOutline } from "./outline.js";
 
-const TOLERANCE = 1.5; // pixels of the screen
+const TOLERANCE = 1.5; // pixels of the screen: a hand shakes, so the line is simplified by this much
 
 let line = [];
 
-const onPicture = (place) => within(now().draft.picture, place);
+const onPicture = (point) => clampToPicture(getState().draft.picture, point);
 
 export const lassoTool = {
   name: "lasso",
   cursor: "crosshair",
-  hint: "Press and draw around the part in one stroke; let go to close it.",
+  hint: "Press and draw around the part in one stroke. Release to close the outline.",
 
-  down({ place }) {
-    line = [onPicture(place)];
+  down({ point }) {
+    line = [onPicture(point)];
     return true;
   },
 
-  drag({ place }) {
-    line.push(onPicture(place));
+  drag({ point }) {
+    line.push(onPicture(point));
   },
 
   up() {
     const points = simplified(line, TOLERANCE / view.scale);
     line = [];
-    if (points.length > 2) finish(points);
+    if (points.length > 2) finishOutline(points);
   },
 
   cancelGesture() {
@@ -42,7 +42,7 @@ export const lassoTool = {
 
   paint(context) {
     if (line.length < 2) return;
-    trace(context, line, false);
+    tracePath(context, line, false);
     stroke(context, view, "white", 2);
   },
 };

@@ -1,111 +1,115 @@
-// Outline a part corner by corner.
-import { addPart, colorOf, partOf, setPoints, within } from "../draft.js";
-import { area, crossesItself, distance } from "../geometry.js";
-import { dot, stroke, trace } from "../paint/shapes.js";
-import { repaint, view } from "../stage.js";
-import { tell } from "../status.js";
-import { edit, now, update, watch } from "../store.js";
+// The outline tool: outline a part corner by corner.
+import { repaint, view } from "../canvas.js";
+import { addPart, clampToPicture, partById, setPoints } from "../draft.js";
+import { area, distance, selfIntersects } from "../geometry.js";
+import { drawDot, stroke, tracePath } from "../paint/shapes.js";
+import { notify } from "../status.js";
+import { edit, getState, update, watch } from "../store.js";
 import { Crosshair } from "./crosshair.js";
 
-const LEAST = 12; // square pixels that are worth a part
+const MIN_AREA = 12; // square pixels of a part; smaller is taken for a slip
+const COLOR = "white"; // of an unfinished outline: the server chooses the colour of the part
+const CLOSE_COLOR = "#3450f0"; // of the first corner, once a click on it closes the outline
 
 let corners = [];
-let pointer = null;
-let sheet = null; // the picture that the corners are on
+let pointer = null; // the point under the mouse or the crosshair
+let picture = null; // that the corners are on
 const crosshair = new Crosshair();
 
-const onPicture = (place) => within(now().draft.picture, place);
-
-/** What an outline becomes: a new part, or the new outline of the one that is drawn anew. */
-export function finish(points) {
-  const { draft, redrawn } = now();
-  if (points.length < 3 || area(points) < LEAST) {
-    tell(
-      crossesItself(points)
-        ? "That outline crosses itself, and its halves cancel out: draw around the part."
-        : "That is too small to be a part: an outline has three corners or more.",
+/** Make a new part of an outline, or replace the outline of the part that is being redrawn. */
+export function finishOutline(points) {
+  const { draft, redrawing, defaultTurn } = getState();
+  if (points.length < 3 || area(points) < MIN_AREA) {
+    notify(
+      selfIntersects(points)
+        ? "The outline crosses itself and encloses nothing. Draw around the part."
+        : "The outline is too small. It needs at least three corners.",
     );
-    return update({ redrawn: null });
+    return update({ redrawing: null });
   }
-  if (partOf(draft, redrawn)) {
-    const name = partOf(draft, redrawn).name;
-    edit(`outline “${name}” anew`, setPoints(draft, redrawn, points), { selected: redrawn, corner: null });
-  } else {
-    const [next, id] = addPart(draft, points);
-    const { name, parent } = partOf(next, id);
-    edit(`outline “${name}”`, next, { selected: id, corner: null });
-    tell(
-      parent === null
-        ? `Outlined. Now outline what moves on it, one part at a time, or go to Find.`
-        : `It hangs on “${partOf(next, parent).name}”. Drag its joint to where it turns, and give it a name.`,
-    );
-  }
-  update({ tool: "select", redrawn: null });
+  const redrawn = partById(draft, redrawing);
+  if (redrawn)
+    edit(`redraw “${redrawn.name}”`, setPoints(draft, redrawing, points), {
+      selected: redrawing,
+      corner: null,
+    });
+  else addOutlinedPart(...addPart(draft, points, defaultTurn));
+  update({ tool: "select", redrawing: null });
 }
 
-function add(place) {
-  corners.push(onPicture(place));
+function addOutlinedPart(draft, id) {
+  const { name, parent } = partById(draft, id);
+  edit(`outline “${name}”`, draft, { selected: id, corner: null });
+  notify(
+    parent === null
+      ? "Part added. Outline the parts that move on it, one at a time, or go to Detect."
+      : `Part added, attached to “${partById(draft, parent).name}”. Drag its joint to where it rotates.`,
+  );
+}
+
+function addCorner(point) {
+  corners.push(clampToPicture(getState().draft.picture, point));
   repaint();
 }
 
 function close() {
   const points = corners;
   corners = [];
-  crosshair.place = null;
-  finish(points);
+  crosshair.point = null;
+  finishOutline(points);
 }
 
-/** Without its last corner: whether there was any. */
-const takeBack = () => corners.pop() !== undefined;
+/** Remove the last corner; whether there was one. */
+const undoStep = () => corners.pop() !== undefined;
 
-const closes = ({ place, reach }) => corners.length > 2 && distance(place, corners[0]) <= reach * 1.3;
+const closes = ({ point, reach }) => corners.length > 2 && distance(point, corners[0]) <= reach * 1.3;
 
 export const outlineTool = {
   name: "outline",
   cursor: "crosshair",
-  hint: "Click around the part, corner by corner; the first corner or Enter closes it.",
-  takeBack,
+  hint: "Click around the part, corner by corner. Click the first corner or press Enter to close the outline.",
+  undoStep,
 
   down: () => true,
 
-  drag(point) {
-    pointer = point.place;
+  drag({ point }) {
+    pointer = point;
   },
 
-  up(point) {
-    crosshair.place = null;
-    if (closes(point)) return close();
-    add(point.place);
-    pointer = point.place;
+  up(event) {
+    crosshair.point = null;
+    if (closes(event)) return close();
+    addCorner(event.point);
+    pointer = event.point;
   },
 
-  hover(point) {
-    pointer = closes(point) ? corners[0] : point.place;
+  hover(event) {
+    pointer = closes(event) ? corners[0] : event.point;
   },
 
   leave() {
     pointer = null;
   },
 
-  double() {
-    if (corners.length < 4) return; // the two presses were corners too, in one place
+  doubleClick() {
+    if (corners.length < 4) return; // both clicks of it added a corner, at the same point
     corners.pop();
     close();
   },
 
-  menu: takeBack,
+  menu: undoStep,
 
   key(event) {
-    const picture = now().draft.picture;
-    if (!picture) return false;
-    if (crosshair.key(event, picture)) pointer = crosshair.place;
-    else if (event.key === " " && crosshair.place) add(crosshair.place);
+    const { draft } = getState();
+    if (!draft.picture) return false;
+    if (crosshair.key(event, draft.picture)) pointer = crosshair.point;
+    else if (event.key === " " && crosshair.point) addCorner(crosshair.point);
     else if (event.key === "Enter" && corners.length) close();
-    else if (event.key === "Backspace" && corners.length) takeBack();
+    else if (event.key === "Backspace" && corners.length) undoStep();
     else if (event.key === "Escape") {
-      if (!corners.length) update({ tool: "select", redrawn: null });
+      if (!corners.length) update({ tool: "select", redrawing: null });
       corners = [];
-      crosshair.place = null;
+      crosshair.point = null;
     } else return false;
     repaint();
     return true;
@@ -113,25 +117,25 @@ export const outlineTool = {
 
   cancel() {
     corners = [];
-    pointer = crosshair.place = null;
+    pointer = crosshair.point = null;
   },
 
   paint(context) {
-    const color = colorOf(now().redrawn ?? 1 + Math.max(0, ...now().draft.parts.map((part) => part.id)));
     const line = pointer && corners.length ? [...corners, pointer] : corners;
     if (line.length > 1) {
-      trace(context, line, false);
-      stroke(context, view, color, 2);
+      tracePath(context, line, false);
+      stroke(context, view, COLOR, 2);
     }
-    corners.forEach((corner, k) =>
-      dot(context, view, corner, color, { radius: k ? 3.5 : 6.5, filled: !k && corners.length > 2 }),
-    );
-    crosshair.paint(context, color);
+    corners.slice(1).forEach((corner) => drawDot(context, view, corner, COLOR, { radius: 3.5 }));
+    const filled = corners.length > 2;
+    if (corners.length)
+      drawDot(context, view, corners[0], filled ? CLOSE_COLOR : COLOR, { radius: 6.5, filled });
+    crosshair.paint(context, COLOR);
   },
 };
 
-watch(["draft"], ({ draft: { picture } }) => {
-  if (picture === sheet) return;
-  sheet = picture;
+watch(["draft"], ({ draft }) => {
+  if (draft.picture === picture) return;
+  picture = draft.picture;
   outlineTool.cancel();
 });

@@ -1,0 +1,28 @@
+"""Upper bounds on what the studio accepts and keeps. Requests are bounded before they are read."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The maximum of each. The values are choices: large photographs fit, and so does the memory of a laptop.
+
+    Attributes:
+        upload: bytes of an uploaded picture or template.
+        message: bytes of any other request.
+        pixels: pixels of one picture, according to its header.
+        scenes: number of scenes.
+        total_pixels: pixels of all scenes, of all pictures to outline, and of the pictures of one template.
+            A pixel takes 12 bytes (three float32), so 120 million take 1.4 GB.
+        pictures: number of pictures to outline; the least recently used is dropped. Undo reaches back to the
+            pictures that are kept.
+        templates: number of templates; the least recently used is dropped. The page uses the newest only.
+    """
+
+    upload: int = 64 * 2**20
+    message: int = 4 * 2**20
+    pixels: int = 40_000_000
+    scenes: int = 60
+    total_pixels: int = 120_000_000
+    pictures: int = 6
+    templates: int = 3

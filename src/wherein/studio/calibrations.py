@@ -1,0 +1,187 @@
+"""Calibrations in the background, with a substitute until they are done.
+
+A calibration takes up to a minute and depends on the search range. A user who moves a slider must see a
+result at once, so the studio searches with the best calibration it has and repeats the search later.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import torch
+
+from wherein.detect.calibration.basins import Basin
+from wherein.detect.calibration.measure import Progress, calibration_for
+from wherein.detect.calibration.model import Calibration
+from wherein.detect.calibration.reach import Limits
+from wherein.detect.fast.pieces import Pieces
+from wherein.detect.range import Range
+from wherein.template.bundle import Template
+
+_log = logging.getLogger("wherein.studio")
+
+Calibrate = Callable[[Template, Range, Progress], Calibration]
+
+_WAIT = 0.3
+"""Seconds to wait for a calibration that may only have to be read from disk. A choice: it feels immediate."""
+
+_MAX_KNOWN = 32
+"""Number of calibrations kept in memory. A choice: as many search ranges as a user compares."""
+
+_TURN, _RATIO, _CHANCE, _THRESHOLD = 8.0, 1.12, 0.35, 0.6
+"""Default values without any measurement: the basin of attraction of a piece (degrees and ratio of scale),
+the score that clutter reaches, and the threshold. A choice: typical of calibrated templates."""
+
+
+class CalibrationKind(StrEnum):
+    """Where the calibration of a search comes from."""
+
+    MEASURED = "measured"
+    """It was measured for this template and search range."""
+
+    REUSED = "reused"
+    """It was measured for another search range, or for an earlier version of the template."""
+
+    DEFAULT = "default"
+    """Default values; nothing was measured."""
+
+
+@dataclass(frozen=True)
+class CalibrationProgress:
+    """The progress of the running calibration.
+
+    Attributes:
+        running: whether there is one.
+        fraction: how much of it is done, 0 to 1.
+        step: the current step.
+        error: why the last one failed; empty if it did not.
+    """
+
+    running: bool = False
+    fraction: float = 0.0
+    step: str = ""
+    error: str = ""
+
+
+class _SupersededError(Exception):
+    """Another calibration was requested meanwhile."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    template: Template
+    ranges: Range
+
+    @property
+    def key(self) -> tuple[str, float, tuple[float, float]]:
+        return self.template.fingerprint, self.ranges.rotation, self.ranges.scale
+
+
+class Calibrator:
+    """Runs calibrations one at a time, in a thread. A new request cancels the one that is running.
+
+    Arguments:
+        calibrate: returns a calibration, measured or from disk.
+    """
+
+    def __init__(self, calibrate: Calibrate = calibration_for) -> None:
+        self._calibrate = calibrate
+        self._known: dict[tuple[str, float, tuple[float, float]], Calibration] = {}
+        self._job: _Job | None = None
+        self._progress = CalibrationProgress()
+        self._changed = threading.Condition()
+
+    @property
+    def progress(self) -> CalibrationProgress:
+        """The progress of the running calibration."""
+        with self._changed:
+            return self._progress
+
+    def __call__(self, template: Template, ranges: Range) -> tuple[Calibration, CalibrationKind]:
+        """The best calibration that is available now. Unless it is measured, a measurement is started."""
+        job = _Job(template, ranges)
+        with self._changed:
+            if job.key not in self._known:
+                self._start(job)
+                self._changed.wait_for(lambda: not self._progress.running, _WAIT)
+            if job.key in self._known:
+                return self._known[job.key], CalibrationKind.MEASURED
+            reused = self._similar(job)
+        if reused is not None:
+            return reused, CalibrationKind.REUSED
+        return default_calibration(template, ranges), CalibrationKind.DEFAULT
+
+    def _start(self, job: _Job) -> None:
+        if self._job is not None and self._job.key == job.key:
+            return
+        idle, self._job = self._job is None, job
+        if idle:
+            self._progress = CalibrationProgress(running=True, step="preparing")
+            threading.Thread(target=self._work, name="calibration", daemon=True).start()
+
+    def _work(self) -> None:
+        """Calibrate until no job is left."""
+        while True:
+            with self._changed:
+                job = self._job
+            assert job is not None, "the thread runs only while there is a job"
+            made, error = self._run(job)
+            with self._changed:
+                if made is not None:
+                    self._known[job.key] = made
+                    for key in list(self._known)[:-_MAX_KNOWN]:
+                        del self._known[key]
+                if self._job is job:
+                    self._job, self._progress = None, CalibrationProgress(error=error)
+                    self._changed.notify_all()
+                    return
+
+    def _run(self, job: _Job) -> tuple[Calibration | None, str]:
+        """The calibration, or why there is none; neither, if it was superseded."""
+
+        def report(fraction: float, step: str) -> None:
+            # The only place where a running calibration can be stopped.
+            with self._changed:
+                if self._job is not job:
+                    raise _SupersededError
+                self._progress = CalibrationProgress(running=True, fraction=fraction, step=step)
+
+        try:
+            with torch.no_grad():
+                return self._calibrate(job.template, job.ranges, report), ""
+        except _SupersededError:
+            return None, ""
+        except Exception:  # in a thread of its own nobody else would report it
+            _log.exception("the calibration failed")
+            return None, "The calibration failed. See the terminal for details."
+
+    def _similar(self, job: _Job) -> Calibration | None:
+        """The newest calibration of the same template, else of one with the same pieces, for this range."""
+        pieces = {piece.name for piece in Pieces.of(job.template).pieces}
+        similar = [known for known in self._known.values() if set(known.basins) == pieces]
+        if not similar:
+            return None
+        fingerprint, rotation, scale = job.key
+        similar.sort(key=lambda known: known.fingerprint == fingerprint)
+        changes = {"fingerprint": fingerprint, "rotation": rotation, "scale": scale}
+        return similar[-1].model_copy(update=changes)
+
+
+def default_calibration(template: Template, ranges: Range) -> Calibration:
+    """Default values for a first search. Nothing is measured, so they say nothing about false alarms."""
+    pieces = [piece.name for piece in Pieces.of(template).pieces]
+    return Calibration(
+        fingerprint=template.fingerprint,
+        rotation=ranges.rotation,
+        scale=ranges.scale,
+        basins=dict.fromkeys(pieces, Basin(turn=_TURN, ratio=_RATIO)),
+        chance=dict.fromkeys(pieces, _CHANCE),
+        threshold=_THRESHOLD,
+        clutter=[_CHANCE],
+        present=[1.0],
+        confused=[],
+        limits=Limits(rotation=ranges.rotation, scale=ranges.scale),
+        megapixels=1.0,
+    )

@@ -1,0 +1,112 @@
+// The detections in the scene that is shown: a card for each, with its parts.
+import { $, h, icon } from "../dom.js";
+import { getState, update, watch } from "../store.js";
+import { formatNumber, sentence } from "../text.js";
+
+let expanded = 0; // the index of the detection whose parts are listed; −1: none
+
+function partRow(name, part, index, color) {
+  const highlight = () => update({ highlight: { index, part: name } });
+  return h(
+    "li",
+    {
+      className: part.found ? "" : "missing",
+      color,
+      tabIndex: 0,
+      "data-part": name,
+      onpointerenter: highlight,
+      onfocus: highlight,
+    },
+    h("i", { className: "swatch" }),
+    h("span", { className: "name" }, name),
+    h("span", { className: "value" }, part.found ? part.score.toFixed(2) : "not found"),
+    h("span", { className: "value" }, `${formatNumber(part.angle, 1)}°`),
+  );
+}
+
+function cardHead(detection, index, facts) {
+  const meter = h("span", { className: "meter" }, h("i", {}));
+  meter.firstChild.style.width = `${Math.round(100 * detection.score)}%`;
+  const open = index === expanded;
+  const highlight = () => update({ highlight: { index, part: null } });
+  const toggle = () => {
+    expanded = open ? -1 : index;
+    show(getState());
+  };
+  return h(
+    "button",
+    {
+      type: "button",
+      className: "head",
+      "aria-expanded": String(open),
+      onclick: toggle,
+      onpointerenter: highlight,
+      onfocus: highlight,
+    },
+    h("span", { className: "number" }, String(index + 1)),
+    h("span", { className: "score" }, detection.score.toFixed(3)),
+    meter,
+    icon(open ? "up" : "down"),
+    h("span", { className: "facts" }, facts),
+  );
+}
+
+function card(detection, index, template) {
+  const leaves = new Set(template.leaves);
+  const parts = Object.entries(detection.parts).filter(([name]) => leaves.has(name));
+  const found = parts.filter(([, part]) => part.found).length;
+  const facts = [
+    `${formatNumber(detection.angle, 1)}°`,
+    `× ${detection.scale.toFixed(3)}`,
+    `${found} of ${parts.length} parts`,
+  ].join(" · ");
+  const head = cardHead(detection, index, facts);
+  if (index !== expanded) return h("li", { className: "found" }, head);
+  const rarity =
+    detection.rarity &&
+    h("p", { className: "soft" }, `False alarms with this score or more: ${detection.rarity}.`);
+  const rows = parts.map(([name, part]) => partRow(name, part, index, template.colors[name]));
+  return h("li", { className: "found" }, head, rarity, h("ul", { className: "found-parts" }, rows));
+}
+
+/** One line about the search, or why there is no result. */
+function summary(result, scene, template, templateError) {
+  if (result?.error) return result.error;
+  if (result?.data && scene) {
+    const { detections, seconds } = result.data;
+    const count = detections.length === 1 ? "1 detection" : `${detections.length || "No"} detections`;
+    return `${count} in ${scene.width} × ${scene.height} pixels, ${seconds.toFixed(2)} s`;
+  }
+  if (templateError) return `Cannot make a template: ${templateError}`;
+  if (!template) return "There is no template yet. Outline the object first.";
+  return scene ? "Searching…" : "Add scenes to search.";
+}
+
+/** The best candidate below the threshold, where nothing was found. */
+function candidateText({ best_candidate: score, threshold }) {
+  if (score === null) return "";
+  const limit = threshold.toFixed(3);
+  return `Best candidate: ${score.toFixed(3)} (threshold ${limit}). Lower the threshold to see it.`;
+}
+
+function show({ results, scene, scenes, template, templateError }) {
+  const result = results.get(scene);
+  const shown = scenes.find((one) => one.id === scene);
+  const found = result?.data;
+  $("#results-summary").textContent = summary(result, shown, template, templateError);
+  $("#results").replaceChildren(
+    ...(found && template ? found.detections.map((detection, k) => card(detection, k, template)) : []),
+  );
+  const nothing = Boolean(found) && found.detections.length === 0;
+  $("#no-detections").hidden = !nothing;
+  $("#best-candidate").textContent = nothing ? candidateText(found) : "";
+  $("#best-candidate").hidden = !$("#best-candidate").textContent;
+  $("#warnings").replaceChildren(
+    ...(found?.warnings ?? []).map((text) => h("li", {}, icon("warning"), sentence(text))),
+  );
+}
+
+$("#results").addEventListener("pointerleave", () => update({ highlight: null }));
+$("#results").addEventListener("focusout", () => update({ highlight: null }));
+
+watch(["results", "scene", "scenes", "template", "templateError"], show);

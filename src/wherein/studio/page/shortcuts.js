@@ -1,0 +1,126 @@
+// Keyboard shortcuts: one table for what they do and for the help dialog.
+import { currentTool, fit, holdSpace, pan, repaint, zoom } from "./canvas.js";
+import { $, h } from "./dom.js";
+import { saveTemplate } from "./panels/downloads.js";
+import { rename } from "./panels/tree.js";
+import { notify } from "./status.js";
+import { getState, redo, shownPicture, undo, update } from "./store.js";
+import { switchTheme } from "./theme.js";
+import { chooseFile } from "./uploads.js";
+
+const PAN_STEP = 40; // pixels of the screen
+
+const selectTool = (name) => () =>
+  getState().mode === "template" && getState().draft.picture && update({ tool: name });
+
+/** Undo the last corner of an outline that is being drawn; otherwise the last step. */
+function undoStep() {
+  if (!currentTool()?.undoStep?.()) return notifyStep(undo(), "Undone");
+  repaint();
+}
+const redoStep = () => notifyStep(redo(), "Redone");
+const notifyStep = (label, done) => notify(label ? `${done}: ${label}.` : "No more steps.");
+
+const showHelp = () => $("#help").showModal();
+
+// [keys that are pressed, keys as they are shown, description, action]; a single text is a heading. Tools and
+// panels handle the keys without an action themselves.
+const SHORTCUTS = [
+  ["General"],
+  [["1"], "1", "Template: outline the object", () => update({ mode: "template" })],
+  [["2"], "2", "Detect: search scenes", () => update({ mode: "detect" })],
+  [
+    ["ctrl+o"],
+    "Ctrl+O",
+    "Load a picture or scenes",
+    () => chooseFile(getState().mode === "detect" ? "scene" : "picture"),
+  ],
+  [["ctrl+s"], "Ctrl+S", "Save the template", saveTemplate],
+  [["ctrl+z"], "Ctrl+Z", "Undo the last step or corner", undoStep],
+  [["ctrl+shift+z", "ctrl+y"], "Ctrl+Shift+Z", "Redo", redoStep],
+  [["t"], "T", "Light or dark theme", switchTheme],
+  [["?"], "?", "Show this help", showHelp],
+  ["View"],
+  [["+", "="], "+", "Zoom in", () => zoom(1.25)],
+  [["-"], "−", "Zoom out", () => zoom(0.8)],
+  [["0"], "0", "Fit to window", () => fit(shownPicture())],
+  [["c"], "C", "Move the keyboard focus to the picture", () => $("#canvas").focus()],
+  [null, "Space+drag", "Pan", null],
+  ["Tools"],
+  [["v"], "V", "Select and edit", selectTool("select")],
+  [["p"], "P", "Outline: click corner by corner", selectTool("outline")],
+  [["l"], "L", "Lasso: draw in one stroke", selectTool("lasso")],
+  [["j"], "J", "Joint: place the joint of the selected part", selectTool("joint")],
+  [["h"], "H", "Pan", selectTool("pan")],
+  ["With the focus on the picture"],
+  [null, "Arrows", "Outline: move the cursor. Select: move the corner. Joint: move the joint", null],
+  [null, "Space, Enter", "Outline: add a corner, close the outline", null],
+  [null, "Backspace, Esc", "Outline: remove the last corner, cancel", null],
+  [null, "[, ]", "Select: previous corner, next corner", null],
+  [null, "I, Delete", "Select: insert a corner, delete a corner", null],
+  ["Part tree"],
+  [null, "Up, Down", "Select the previous or next part", null],
+  [null, "Alt+arrows", "Move the part up, down, into the part above, or out of its parent", null],
+  [
+    ["f2"],
+    "F2",
+    "Rename the selected part",
+    () => getState().selected !== null && rename(getState().selected),
+  ],
+  [null, "Delete", "Delete the selected part", null],
+];
+
+const actions = new Map(
+  SHORTCUTS.flatMap(([keys, , , act]) => (Array.isArray(keys) ? keys.map((key) => [key, act]) : [])),
+);
+
+$("#keys").append(
+  ...SHORTCUTS.map(([keys, shown, text]) =>
+    shown === undefined ? h("h3", {}, keys) : h("p", {}, h("kbd", {}, shown), h("span", {}, text)),
+  ),
+);
+
+function keyName(event) {
+  const command = event.ctrlKey || event.metaKey;
+  return `${command ? "ctrl+" : ""}${command && event.shiftKey ? "shift+" : ""}${event.key.toLowerCase()}`;
+}
+
+const isTextField = (target) =>
+  target.matches?.("input:not([type=range]):not([type=checkbox]), select, textarea, [contenteditable]");
+
+// The focus of the canvas is outlined for users of the keyboard only.
+addEventListener("keydown", () => document.body.classList.add("by-keys"), true);
+addEventListener("pointerdown", () => document.body.classList.remove("by-keys"), true);
+
+addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.isComposing || $("#help").open) return;
+  const onCanvas = document.activeElement === $("#canvas");
+  const command = event.ctrlKey || event.metaKey;
+  if (isTextField(event.target) && !(command && ["s", "o"].includes(event.key.toLowerCase()))) return;
+  if (onCanvas && !command && currentTool()?.key?.(event)) {
+    event.preventDefault();
+    return repaint();
+  }
+  if (onCanvas && event.key.startsWith("Arrow")) return panBy(event);
+  if (event.key === " " && (onCanvas || document.activeElement === document.body)) {
+    event.preventDefault();
+    return holdSpace(true);
+  }
+  if (event.altKey) return;
+  const act = actions.get(keyName(event));
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+addEventListener("keyup", (event) => event.key === " " && holdSpace(false));
+addEventListener("blur", () => holdSpace(false));
+
+function panBy(event) {
+  const steps = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+  event.preventDefault();
+  pan(...steps[event.key].map((step) => step * PAN_STEP));
+}
+
+$("#help-open").addEventListener("click", showHelp);
+$("#undo").addEventListener("click", undoStep);
+$("#redo").addEventListener("click", redoStep);

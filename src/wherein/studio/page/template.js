@@ -1,0 +1,69 @@
+// Compile the draft to a template on the server, and check it, whenever the draft changes.
+import * as api from "./api.js";
+import { setColors } from "./colors.js";
+import { debounced } from "./dom.js";
+import { outlinedParts, toMessage } from "./draft.js";
+import { reportError } from "./status.js";
+import { getState, update, watch } from "./store.js";
+
+const DELAY = 300; // milliseconds after the last change: a corner that is dragged causes many
+
+let latest = null; // { draft, controller, done } of the last draft that was sent
+let partCount = 0;
+
+async function compile() {
+  const { draft } = getState();
+  if (!draft.picture || !outlinedParts(draft).length) {
+    latest?.controller.abort();
+    latest = null;
+    return update({ template: null, templateError: null, findings: null, checking: false });
+  }
+  if (latest?.draft === draft) return latest.done;
+  latest?.controller.abort();
+  const controller = new AbortController();
+  latest = { draft, controller, done: send(draft, controller.signal) };
+  return latest.done;
+}
+
+async function send(draft, signal) {
+  try {
+    const template = await api.makeTemplate(toMessage(draft), signal);
+    if (getState().draft !== draft) return;
+    update({ template, templateError: null });
+    setColors(draft, template.colors);
+    check(template, signal);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    if (!(error instanceof api.StudioError)) throw error;
+    if (getState().draft === draft)
+      update({ template: null, templateError: error.message, findings: null, checking: false });
+  }
+}
+
+/** Request the findings. Separate from the template, because the check takes longer than the compilation. */
+async function check(template, signal) {
+  try {
+    const { findings } = await api.findings(template.id, signal);
+    if (getState().template === template) update({ findings, checking: false });
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    update({ findings: null, checking: false });
+    reportError(error);
+  }
+}
+
+/** The template of the current draft; undefined if it cannot be compiled. */
+export async function currentTemplate() {
+  await compile();
+  return getState().template ?? undefined;
+}
+
+const compileSoon = debounced(compile, DELAY);
+
+watch(["draft"], ({ draft }) => {
+  update({ checking: Boolean(draft.picture && outlinedParts(draft).length) });
+  // A new part has no colour until the draft is compiled, so that does not wait.
+  const changed = draft.parts.length !== partCount;
+  partCount = draft.parts.length;
+  changed ? compile() : compileSoon();
+});

@@ -1,0 +1,10 @@
+// Text for the user.
+
+/** A sentence: with a capital letter and a full stop. Messages of the library have neither. */
+export function sentence(text) {
+  const capitalized = text[0].toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(capitalized) ? capitalized : `${capitalized}.`;
+}
+
+/** A number with a fixed number of digits and a typographic minus sign. */
+export const formatNumber = (value, digits) => value.toFixed(digits).replace("-", "−");

@@ -1,0 +1,139 @@
+// Files from the user: chosen with a button, dropped on the page, or pasted.
+import * as api from "./api.js";
+import { fit } from "./canvas.js";
+import { setColors } from "./colors.js";
+import { $ } from "./dom.js";
+import { emptyDraft, fromMessage } from "./draft.js";
+import { notify, reportError, withStatus } from "./status.js";
+import { edit, getState, undo, update } from "./store.js";
+
+const MEGABYTE = 2 ** 20;
+
+const isTemplate = (file) => /\.zip$/i.test(file.name) || file.type.includes("zip");
+
+/** Whether a file is small enough. Checked before the upload too, to spare the user the wait. */
+function checkSize(file) {
+  const { maxUpload } = getState();
+  if (file.size <= maxUpload) return true;
+  const [size, maximum] = [Math.ceil(file.size / MEGABYTE), Math.floor(maxUpload / MEGABYTE)];
+  reportError(new api.StudioError(`${file.name} is too large: ${size} MB. The maximum is ${maximum} MB.`));
+  return false;
+}
+
+/** Replacing a draft needs no confirmation, because it can be undone. */
+function notifyReplaced(hadParts) {
+  if (hadParts) notify("Started a new template.", "note", { label: "Undo", act: undo });
+}
+
+async function loadPicture(file) {
+  if (!checkSize(file)) return;
+  const picture = await withStatus(`Loading ${file.name}…`, () => api.addPicture(file));
+  if (!picture) return;
+  const hadParts = getState().draft.parts.length > 0;
+  const name = file.name.replace(/\.[^.]*$/, "") || "object";
+  edit("load a picture", { ...emptyDraft(), name, picture }, { selected: null, corner: null });
+  update({ mode: "template", tool: "outline", redrawing: null });
+  fit(picture);
+  notifyReplaced(hadParts);
+}
+
+/** Edit a template that the server has opened. */
+export function showTemplate({ draft, picture, colors }) {
+  const hadParts = getState().draft.parts.length > 0;
+  const opened = fromMessage(draft, picture);
+  edit("open a template", opened, { selected: null, corner: null });
+  update({ mode: "template", tool: "select", saved: opened });
+  setColors(opened, colors);
+  fit(picture);
+  notifyReplaced(hadParts);
+}
+
+async function loadTemplate(file) {
+  if (!checkSize(file)) return;
+  const opened = await withStatus(`Opening ${file.name}…`, () => api.openTemplate(file));
+  if (opened) showTemplate(opened);
+}
+
+async function loadScenes(files) {
+  for (const file of files.filter(checkSize)) {
+    const scene = await withStatus(`Loading ${file.name}…`, () => api.addScene(file));
+    if (!scene) continue;
+    update({ scenes: [...getState().scenes, scene], scene: scene.id, mode: "detect" });
+  }
+}
+
+async function loadDemo() {
+  const opened = await withStatus("Loading the demo…", api.demo);
+  if (!opened) return;
+  showTemplate(opened);
+  const settings = { ...getState().settings, scale: opened.scale };
+  update({ scenes: [...getState().scenes, opened.scene], scene: opened.scene.id, settings });
+  notify("This template is a tin robot with several joints. Select a part to see its joint, or go to Detect.");
+}
+
+/** Load files for a purpose, "picture" or "scene"; a .zip is a template for either. */
+async function loadFiles(files, purpose) {
+  const templates = [...files].filter(isTemplate);
+  const pictures = [...files].filter((file) => !isTemplate(file));
+  if (templates.length) await loadTemplate(templates[0]);
+  if (!pictures.length) return;
+  if (purpose === "scene") return loadScenes(pictures);
+  await loadPicture(pictures[0]);
+  if (pictures.length > 1) await loadScenes(pictures.slice(1));
+}
+
+function fileInput(selector, purpose) {
+  const input = $(selector);
+  input.addEventListener("change", async () => {
+    await loadFiles(input.files, purpose);
+    input.value = ""; // so that choosing the same file again is a change
+  });
+  return input;
+}
+
+const inputs = {
+  picture: fileInput("#file-picture", "picture"),
+  template: fileInput("#file-template", "picture"),
+  scene: fileInput("#file-scene", "scene"),
+};
+
+/** Open the file dialog for a picture, a template or scenes. */
+export const chooseFile = (kind) => inputs[kind].click();
+
+for (const button of document.querySelectorAll("[data-choose]"))
+  button.addEventListener("click", () => chooseFile(button.dataset.choose));
+$("#demo").addEventListener("click", loadDemo);
+
+const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+const defaultPurpose = () => (getState().mode === "detect" ? "scene" : "picture");
+const zones = $("#drop");
+let depth = 0; // elements under the dragged file: each sends its own enter and leave
+
+function showZones(shown) {
+  if (!shown) depth = 0;
+  zones.hidden = !shown;
+}
+
+addEventListener("dragenter", (event) => {
+  if (!hasFiles(event)) return;
+  depth++;
+  showZones(true);
+});
+addEventListener("dragleave", (event) => hasFiles(event) && --depth <= 0 && showZones(false));
+addEventListener("dragover", (event) => {
+  if (!hasFiles(event)) return;
+  event.preventDefault();
+  for (const zone of zones.children) zone.classList.toggle("over", zone.contains(event.target));
+});
+addEventListener("drop", (event) => {
+  if (!hasFiles(event)) return;
+  event.preventDefault();
+  const zone = event.target.closest?.("[data-drop-for]");
+  showZones(false);
+  loadFiles(event.dataTransfer.files, zone?.dataset.dropFor ?? defaultPurpose());
+});
+addEventListener("paste", (event) => {
+  if (!event.clipboardData?.files.length) return;
+  event.preventDefault();
+  loadFiles(event.clipboardData.files, defaultPurpose());
+});

@@ -1,0 +1,179 @@
+"""The studio's web server: on this machine only, with a token for the session, until Ctrl-C."""
+
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import PurePosixPath
+
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from wherein.errors import ArgumentError, WhereinError
+from wherein.studio.api import Api
+from wherein.studio.bounds import Bounds
+from wherein.studio.calibrations import Calibrate, Calibrator
+from wherein.studio.drafts import DraftPictures
+from wherein.studio.id_map import ExpiredIdError
+from wherein.studio.security import Guard, refusal
+from wherein.studio.session import SaveTarget, Session
+from wherein.studio.uploads import UploadError
+from wherein.template.bundle import Template
+
+HOST = "127.0.0.1"
+NAMES = (HOST, "localhost")
+"""Host names under which a browser on this machine may request the page."""
+
+_MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+@dataclass(frozen=True, eq=False)
+class Studio:
+    """A studio that is ready to be served.
+
+    Attributes:
+        server: the web server.
+        socket: its bound socket.
+        token: of the session.
+    """
+
+    server: uvicorn.Server
+    socket: socket.socket
+    token: str
+
+    @property
+    def address(self) -> str:
+        """The URL to open in a browser. The token follows the #, which browsers neither send nor log."""
+        return f"http://{HOST}:{self.socket.getsockname()[1]}/#{self.token}"
+
+    def serve(self) -> None:
+        """Serve until Ctrl-C, or until `server.should_exit` is set."""
+        try:
+            self.server.run(sockets=[self.socket])
+        except KeyboardInterrupt:  # uvicorn raises it again after its shutdown
+            pass
+        finally:
+            self.socket.close()
+
+
+def prepare(
+    template: Template | None = None,
+    port: int = 0,
+    target: SaveTarget | None = None,
+    bounds: Bounds | None = None,
+    calibrate: Calibrate | None = None,
+) -> Studio:
+    """A studio that is bound to a port, to be served.
+
+    Arguments:
+        template: opened in the page at the start.
+        port: 0: any free port.
+        target: where templates are saved.
+        bounds: on what is accepted and kept.
+        calibrate: replaces the measured calibration, for tests.
+
+    Raises:
+        ArgumentError: the port cannot be used.
+    """
+    bound = _bound_socket(port)
+    bounds, token = bounds or Bounds(), secrets.token_urlsafe(32)
+    calibrator = Calibrator() if calibrate is None else Calibrator(calibrate)
+    session = Session(bounds, calibrator, target or SaveTarget())
+    app = application(Api(session, DraftPictures(bounds), template))
+    hosts = [f"{name}:{bound.getsockname()[1]}" for name in NAMES]
+    config = uvicorn.Config(
+        Guard(app, hosts, token, bounds),
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=2,
+    )
+    return Studio(uvicorn.Server(config), bound, token)
+
+
+def _bound_socket(port: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((HOST, port))
+        made.listen(128)  # the browser may connect before the server accepts: it waits
+    except (OSError, OverflowError) as error:
+        made.close()
+        reason = getattr(error, "strerror", None) or "it must be 0 to 65535"
+        raise ArgumentError(f"cannot use port {port} of {HOST}: {reason}; try another --port") from error
+    return made
+
+
+def open_browser(address: str) -> None:
+    """Open a browser. In a thread, because some browsers block until they are closed."""
+    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+
+def application(api: Api) -> FastAPI:
+    """The page's files and the requests of a session, without access control (see `security.Guard`)."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    api.install(app)
+    files = dict(page_files())
+    files[""] = files["index.html"]
+
+    def file(name: str) -> Response:
+        """A file of the page. The files are listed at the start, so a path cannot lead elsewhere."""
+        if name not in files:
+            raise HTTPException(404, "Not found.")
+        content, media_type = files[name]
+        return Response(content, media_type=media_type)
+
+    app.add_api_route("/{name:path}", file, methods=["GET"], response_model=None)
+    app.add_exception_handler(WhereinError, _library_error)
+    app.add_exception_handler(RequestValidationError, _invalid_request)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _unexpected_error)
+    return app
+
+
+def page_files() -> Iterator[tuple[str, tuple[bytes, str]]]:
+    """The path of every file of the page, its content and its media type."""
+    pending: list[tuple[str, Traversable]] = [("", resources.files("wherein.studio").joinpath("page"))]
+    while pending:
+        name, entry = pending.pop()
+        if entry.is_dir():
+            pending += [(f"{name}/{child.name}".lstrip("/"), child) for child in entry.iterdir()]
+        elif (suffix := PurePosixPath(name).suffix) in _MEDIA_TYPES:
+            yield name, (entry.read_bytes(), _MEDIA_TYPES[suffix])
+
+
+def _library_error(request: Request, error: Exception) -> JSONResponse:
+    message = str(error)
+    # Library messages begin in lower case, to follow a file name. An upload's begins with the file name.
+    if not isinstance(error, UploadError):
+        message = message[:1].upper() + message[1:]
+    return JSONResponse({"error": message}, 404 if isinstance(error, ExpiredIdError) else 400)
+
+
+def _invalid_request(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    if first["type"] == "value_error":  # raised by our own validators, for the user
+        return JSONResponse({"error": str(first["ctx"]["error"])}, 422)
+    where = ".".join(str(step) for step in first["loc"][1:])
+    return JSONResponse({"error": f"Invalid request: {where}: {first['msg']}"}, 422)
+
+
+def _http_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return refusal(error.status_code, str(error.detail))
+
+
+def _unexpected_error(request: Request, error: Exception) -> JSONResponse:
+    """The page shows no details, which could contain paths; the terminal has them."""
+    return JSONResponse({"error": "Internal error in the studio. See the terminal for details."}, 500)

@@ -1,0 +1,201 @@
+"""A session of the studio: its scenes and templates, the search, and where templates are saved."""
+
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+from wherein.detect.calibration.model import Calibration
+from wherein.detect.detector import Detector
+from wherein.detect.range import Range
+from wherein.detect.result import Detections
+from wherein.detect.score import rounded_down
+from wherein.errors import ArgumentError, require
+from wherein.images.load import Picture, load_picture
+from wherein.report.markup import rarity
+from wherein.studio.bounds import Bounds
+from wherein.studio.calibrations import CalibrationKind, Calibrator
+from wherein.studio.id_map import IdMap
+from wherein.template.bundle import Template
+
+
+class SearchRequest(BaseModel):
+    """What to search for.
+
+    Attributes:
+        template: the id of a template.
+        rotation: ± degrees.
+        scale: lowest and highest.
+        threshold: minimum score of a detection; None: the calibrated threshold.
+        max_instances: maximum number of detections per scene; None: no limit.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    template: str
+    rotation: Annotated[FiniteFloat, Field(ge=0, le=180)] = 180.0
+    scale: tuple[FiniteFloat, FiniteFloat] = (1.0, 1.0)
+    threshold: Annotated[FiniteFloat, Field(gt=0, lt=1)] | None = None
+    max_instances: Annotated[int, Field(ge=1, le=1000)] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class StudioScene:
+    """A scene and its label."""
+
+    name: str
+    picture: Picture
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """The detections in a scene, and how they were obtained.
+
+    Attributes:
+        detections: of the scene.
+        detector: that found them.
+        threshold: minimum score that was used.
+        kind: where the calibration came from.
+    """
+
+    detections: Detections
+    detector: Detector
+    threshold: float
+    kind: CalibrationKind
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record that the command prints, with the thresholds and how rare such scores are."""
+        known, candidate = self.detector.calibration, self.detections.missed
+        assert isinstance(known, Calibration), "the studio has the default method only"
+        measured = self.kind is CalibrationKind.MEASURED
+        record = self.detections.to_dict()
+        if measured:
+            for item, detection in zip(record["detections"], self.detections, strict=True):
+                item["rarity"] = rarity(known, detection.score)
+        return record | {
+            "calibration_kind": str(self.kind),
+            "threshold": round(self.threshold, 4),
+            "calibrated_threshold": round(known.threshold, 4),
+            "best_candidate": None if candidate is None else rounded_down(candidate.score),
+            "warnings": known.doubts if measured else [],
+        }
+
+
+@dataclass
+class SaveTarget:
+    """The folder or .zip in which templates are saved: the one of the command line, and no other.
+
+    Attributes:
+        path: None: templates can only be downloaded.
+        overwrite: whether an existing template may be replaced.
+        written: whether this session wrote it, and so may replace it.
+    """
+
+    path: Path | None = None
+    overwrite: bool = False
+    written: bool = field(default=False, init=False)
+
+    @property
+    def name(self) -> str | None:
+        """The last component of the path. The page does not need to know the rest."""
+        return None if self.path is None else self.path.name
+
+    def save(self, template: Template) -> None:
+        """Write a template.
+
+        Raises:
+            ArgumentError: there is no path, or something there that may not be replaced.
+        """
+        if self.path is None:
+            raise ArgumentError("The studio was started without --save-to. Download the template instead.")
+        if self.path.exists() and not (self.overwrite or self.written):
+            raise ArgumentError(
+                f'"{self.name}" already exists. Download the template, or start the studio with --overwrite.'
+            )
+        try:
+            template.save(self.path, overwrite=True)
+        except ArgumentError as error:
+            raise ArgumentError(str(error).replace(str(self.path), f'"{self.name}"')) from error
+        except OSError as error:
+            reason = error.strerror or "unknown reason"
+            raise ArgumentError(f'Cannot write "{self.name}": {reason}.') from error
+        self.written = True
+
+
+class Session:
+    """The scenes and templates of one session, and the search for one in the other.
+
+    Arguments:
+        bounds: on what is kept.
+        calibrator: provides calibrations.
+        target: where templates are saved.
+
+    Attributes:
+        searching: lock that a search holds. A search uses all cores, and a detector serves one at a time.
+    """
+
+    def __init__(self, bounds: Bounds, calibrator: Calibrator, target: SaveTarget) -> None:
+        self.bounds, self.calibrator, self.target = bounds, calibrator, target
+        self.scenes = IdMap[StudioScene]("scene", size=lambda one: _area(one.picture))
+        self.templates = IdMap[Template]("template", bounds.templates)
+        self.searching = threading.RLock()
+        self._adding = threading.Lock()
+        self._detectors: dict[tuple[object, ...], Detector] = {}
+
+    def add_scene(self, picture: Picture, name: str) -> str:
+        """Keep a scene; its id.
+
+        Raises:
+            ArgumentError: there are too many scenes, or they have too many pixels.
+        """
+        with self._adding:
+            require(
+                len(self.scenes) < self.bounds.scenes,
+                f"The studio holds at most {self.bounds.scenes} scenes. Remove some, "
+                "or use `wherein detect` for a folder of scenes.",
+            )
+            require(
+                self.scenes.total + _area(picture) <= self.bounds.total_pixels,
+                f"The studio holds at most {self.bounds.total_pixels / 1e6:g} million pixels of scenes. "
+                "Remove some, or use smaller scenes.",
+            )
+            return self.scenes.add(StudioScene(name, picture))
+
+    def add_scene_file(self, path: Path, name: str) -> str:
+        """Load a scene; its id."""
+        return self.add_scene(load_picture(path, max_pixels=self.bounds.pixels), name)
+
+    def search(self, request: SearchRequest, scene: StudioScene) -> SearchResult:
+        """Search a scene, with the best calibration that is available now."""
+        with self.searching:
+            detector, kind = self._detector(request)
+            return SearchResult(detector(scene.picture), detector, detector.threshold, kind)
+
+    def _detector(self, request: SearchRequest) -> tuple[Detector, CalibrationKind]:
+        template = self.templates[request.template]
+        ranges = Range(request.rotation, request.scale)
+        # The detector checks this too, but only after the calibration, which would fail without an error
+        # that the page shows.
+        require(
+            0 < ranges.scale[0] <= ranges.scale[1] <= 100,
+            f"Invalid scale range {ranges.scale[0]:g} to {ranges.scale[1]:g}: the lowest must be above 0 "
+            "and not above the highest, the highest at most 100.",
+        )
+        calibration, kind = self.calibrator(template, ranges)
+        key = (request.template, ranges, kind, calibration.threshold)
+        if key not in self._detectors:
+            # One detector at a time: they are large, and a slider passes through many ranges.
+            self._detectors = {
+                key: Detector(template, ranges.rotation, ranges.scale, calibration=calibration)
+            }
+        detector = self._detectors[key]
+        detector.search.threshold = request.threshold or calibration.threshold
+        detector.max_instances = request.max_instances
+        return detector, kind
+
+
+def _area(picture: Picture) -> int:
+    """In pixels."""
+    return picture.pixels[0].numel()

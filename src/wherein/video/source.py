@@ -1,0 +1,111 @@
+"""Video files and cameras as a source of frames, read one by one with OpenCV."""
+
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wherein.errors import PictureError
+from wherein.extras import needed
+
+VIDEOS = (".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg")
+"""File extensions that count as a video. A choice: the usual containers that OpenCV's FFmpeg decodes."""
+
+_CAMERA = re.compile(r"camera:(\d+)")
+
+_DEFAULT_RATE = 25.0
+"""Frames per second where a file or camera states none. A choice: a common rate."""
+
+
+def is_video(name: str) -> bool:
+    """Whether a name denotes a video file or a camera ("camera:0").
+
+    >>> is_video("walk.MP4"), is_video("camera:0"), is_video("camera.png")
+    (True, True, False)
+    """
+    return camera_index(name) is not None or Path(name).suffix.lower() in VIDEOS
+
+
+def camera_index(name: str) -> int | None:
+    """The index of the camera that a name denotes; None if it is not a camera.
+
+    >>> camera_index("camera:2"), camera_index("walk.mp4")
+    (2, None)
+    """
+    match = _CAMERA.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def opencv() -> Any:
+    """The module cv2. Imported late because the import is slow and the package optional.
+
+    Raises:
+        MissingError: it is not installed.
+    """
+    return needed("cv2", "a video", "pip install 'wherein[video]'")
+
+
+@dataclass(frozen=True)
+class Video:
+    """An open video.
+
+    Attributes:
+        size: width and height in pixels.
+        rate: frames per second.
+        length: number of frames according to the file; None if it is unknown, as for a camera.
+    """
+
+    size: tuple[int, int]
+    rate: float
+    length: int | None
+    _capture: Any
+
+    def __iter__(self) -> Iterator[NDArray[np.uint8]]:
+        """The remaining frames as (H, W, 3) RGB arrays."""
+        cv2 = opencv()
+        while True:
+            read, frame = self._capture.read()
+            if not read:
+                return
+            yield cv2.cvtColor(frame, cv2.COLOR_BGR2RGB)
+
+
+@contextmanager
+def open_video(name: str) -> Iterator[Video]:
+    """Open a video file or a camera, and close it at the end of the block.
+
+    Arguments:
+        name: a file, or "camera:0" for the first camera.
+
+    Raises:
+        PictureError: it cannot be opened.
+        MissingError: OpenCV is not installed.
+    """
+    cv2, camera = opencv(), camera_index(name)
+    if camera is None and not Path(name).is_file():
+        raise PictureError("the file does not exist")
+    # FFmpeg only: other backends would take a file name for a URL or for a pattern of image files.
+    capture = cv2.VideoCapture(camera) if camera is not None else cv2.VideoCapture(name, cv2.CAP_FFMPEG)
+    try:
+        if not capture.isOpened():
+            raise PictureError(
+                f"cannot open camera {camera}" if camera is not None else "unsupported or damaged video file"
+            )
+        yield _video(cv2, capture, camera is not None)
+    finally:
+        capture.release()
+
+
+def _video(cv2: Any, capture: Any, live: bool) -> Video:
+    width, height = (int(capture.get(k)) for k in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT))
+    rate, length = float(capture.get(cv2.CAP_PROP_FPS)), int(capture.get(cv2.CAP_PROP_FRAME_COUNT))
+    # OpenCV reports an unknown rate as 0 or NaN, and an unknown length as 0 or less.
+    if not (math.isfinite(rate) and rate > 0):
+        rate = _DEFAULT_RATE
+    return Video((width, height), rate, length if length > 0 and not live else None, capture)
