@@ -14,8 +14,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "wherein"
 ORDER = [
     "errors",
     "extras",
-    "caching",
-    "whole",
+    "files",
     "threads",
     "native",
     "images.gaussian",

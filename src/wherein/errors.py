@@ -28,7 +28,7 @@ class MissingError(WhereinError, ImportError):
     """A package that is not installed is needed for this; the message says how to get it."""
 
 
-class LostError(WhereinError, RuntimeError):
+class WorkerError(WhereinError, RuntimeError):
     """Work that went on in another process ended without a result; the message says why that may be."""
 
 

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 
 from wherein.cli import show
 from wherein.cli.main import app
-from wherein.whole import try_folder
 
 PROGRAM = [sys.executable, "-c", "from wherein.cli.main import main; main()"]
 DISK = 16 * 4096
@@ -109,12 +108,6 @@ def test_a_disk_that_cannot_be_written_is_noticed_before_scenes_are_searched(
     result = CliRunner().invoke(app, [str(word) for word in command])
     words = f"wherein: {read_only_disk / name} cannot be written: Read-only file system\n"
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", words)
-
-
-def test_trying_a_place_leaves_nothing(tmp_path: Path) -> None:
-    try_folder(tmp_path / "not" / "yet")
-    try_folder(tmp_path)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_register_and_the_demo_on_a_full_disk(

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from detecting import detector, scene, toy, write_picture
-from wherein import whole
+from wherein import files
 from wherein.cli.main import app
 from wherein.template import Template
 
@@ -124,7 +124,7 @@ def test_an_export_that_fails_at_its_end_leaves_nothing(
     def full(self: Path, target: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(whole.Path, "replace", full)
+    monkeypatch.setattr(files.Path, "replace", full)
     result = export(folder, "--export", folder / "out" / name)
     assert result.exit_code == 2
     assert f"{folder / 'out' / name} cannot be written: No space left on device" in result.stderr

@@ -11,11 +11,11 @@ from typing import IO, Any
 from wherein.cli.options import Format
 from wherein.cli.places import writing
 from wherein.detect import Detections
+from wherein.files import atomic_file
 from wherein.formats.coco_writer import Coco
 from wherein.formats.csv_table import COLUMNS, csv_text, rows
 from wherein.formats.labelme_writer import labelme
 from wherein.template import Template
-from wherein.whole import whole
 
 Add = Callable[[Path, Detections], None]
 """Is given each scene after it has been looked at."""
@@ -45,7 +45,7 @@ def export(
 def _coco(path: Path, template: Template) -> Iterator[Add]:
     """Annotations are written as they come, so that thousands of scenes need no more memory than one."""
     made, between = Coco(template.name, template.parts.leaves), chain([""], repeat(","))
-    with whole(path) as target, _opened(target) as file:
+    with atomic_file(path) as target, _opened(target) as file:
         file.write(f'{{"categories": {_text(made.categories)}, "annotations": [')
 
         def add(scene: Path, found: Detections) -> None:
@@ -58,7 +58,7 @@ def _coco(path: Path, template: Template) -> Iterator[Add]:
 
 @contextmanager
 def _csv(path: Path) -> Iterator[Add]:
-    with whole(path) as target, _opened(target) as file:
+    with atomic_file(path) as target, _opened(target) as file:
         file.write(csv_text([COLUMNS]))
 
         def add(scene: Path, found: Detections) -> None:
@@ -74,7 +74,7 @@ def _labelme(files: Mapping[Path, Path]) -> Iterator[Add]:
     def add(scene: Path, found: Detections) -> None:
         path = files[scene]
         name = Path(os.path.relpath(scene, path.parent)).as_posix()
-        with writing(path), whole(path) as target, _opened(target) as file:
+        with writing(path), atomic_file(path) as target, _opened(target) as file:
             file.write(_text(labelme(found, name)) + "\n")
 
     yield add

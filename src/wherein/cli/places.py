@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from wherein.errors import WhereinError
-from wherein.whole import try_folder
+from wherein.files import check_writable
 
 
 class UnwritableError(WhereinError):
@@ -24,10 +24,10 @@ def writing(path: Path) -> Iterator[None]:
 def check_file(path: Path) -> None:
     """Before any work: `UnwritableError` where no file can be put there, though its folder may be made."""
     with writing(path):
-        try_folder(path.parent)
+        check_writable(path.parent)
 
 
 def check_folder(path: Path) -> None:
     """Before any work: `UnwritableError` where no file can be put into this folder, nor the folder made."""
     with writing(path):
-        try_folder(path)
+        check_writable(path)

@@ -8,9 +8,9 @@ from PIL import Image
 import wherein
 from wherein.cli.places import writing
 from wherein.errors import PictureError, WhereinError
+from wherein.files import atomic_file
 from wherein.images.load import Picture, load_mask, load_picture
 from wherein.images.motif import Motif
-from wherein.whole import whole
 
 
 class UnreadableError(WhereinError):
@@ -51,5 +51,5 @@ def register(
 
 def save(picture: Image.Image, path: Path) -> None:
     """Write a picture whole or not at all."""
-    with writing(path), whole(path) as target:
+    with writing(path), atomic_file(path) as target:
         picture.save(target)

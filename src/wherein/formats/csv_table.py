@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from wherein.extras import needed
+from wherein.extras import require_package
 from wherein.images.polygons import box
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def csv_text(table: Iterable[tuple[Any, ...]]) -> str:
 
 def dataframe(found: "Detections", name: str) -> Any:
     """The rows as a `pandas.DataFrame`, names as they are."""
-    pandas = needed("pandas", "to_dataframe()", "pip install 'wherein[pandas]'")
+    pandas = require_package("pandas", "to_dataframe()", "pip install 'wherein[pandas]'")
     return pandas.DataFrame(rows(found, name), columns=list(COLUMNS))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.errors import PictureError
-from wherein.extras import needed
+from wherein.extras import require_package
 from wherein.video.names import camera
 
 _USUAL = 25.0
@@ -24,7 +24,7 @@ def opencv() -> Any:
     Raises:
         MissingError: it is not installed.
     """
-    return needed("cv2", "a video", "pip install 'wherein[video]'")
+    return require_package("cv2", "a video", "pip install 'wherein[video]'")
 
 
 @dataclass(frozen=True)

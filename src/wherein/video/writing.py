@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from wherein.files import atomic_file
 from wherein.video.reading import opencv
-from wherein.whole import whole
 
 CODEC = "mp4v"
 """MPEG-4 part 2 in .mp4: what OpenCV's free builds have everywhere."""
@@ -29,7 +29,7 @@ def written(path: Path, size: tuple[int, int], rate: float) -> Iterator[Add]:
         OSError: it cannot be written.
     """
     cv2 = opencv()
-    with whole(path) as target:
+    with atomic_file(path) as target:
         writer = cv2.VideoWriter(str(target), cv2.VideoWriter.fourcc(*CODEC), rate, size)
         try:
             if not writer.isOpened():

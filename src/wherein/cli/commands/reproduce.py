@@ -7,7 +7,7 @@ import typer
 
 from wherein.cli.options import Quiet
 from wherein.cli.output import UNREADABLE, USAGE, stop
-from wherein.errors import LostError, PictureError, TemplateError, WhereinError
+from wherein.errors import PictureError, TemplateError, WhereinError, WorkerError
 from wherein.experiments import Name
 
 
@@ -43,7 +43,7 @@ def reproduce(
             written = run(request, progress)
     except (TemplateError, PictureError) as error:
         stop(str(error), UNREADABLE)
-    except LostError as error:
+    except WorkerError as error:
         stop(f"{error} The same command goes on from what {request.journal} has", USAGE)
     except WhereinError as error:
         stop(str(error), USAGE)

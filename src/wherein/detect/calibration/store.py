@@ -8,10 +8,9 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from wherein.caching import cache_folder
 from wherein.detect.fast.finder import Range
+from wherein.files import atomic_file, cache_folder
 from wherein.template import Template
-from wherein.whole import whole
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 """Ours, in which nothing is written: the demo's template lies there."""
@@ -99,7 +98,7 @@ class Shelf(Generic[Kind]):
             place.parent.mkdir(parents=True, exist_ok=True)
             if not place.parent.stat().st_mode & stat.S_IWUSR:
                 return False  # marked as not to be written, which for root is a request
-            with whole(place) as partial:
+            with atomic_file(place) as partial:
                 partial.write_text(text + "\n", encoding="utf-8")
         except OSError:
             return False
