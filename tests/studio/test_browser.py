@@ -534,7 +534,7 @@ def test_a_page_that_is_loaded_anew_goes_on(someone: Person) -> None:
 
 def test_what_goes_wrong_is_told_in_words(someone: Person) -> None:
     someone.load("picture", file("broken.png", png(crane())[:300]))
-    expect(someone(".toast.error")).to_contain_text("broken.png: the picture is damaged, cut off")
+    expect(someone(".toast.error")).to_contain_text("broken.png: the picture is damaged, incomplete")
     someone.shot("16-error")
     someone(".toast button").click()
     someone.load("template", file("a.zip", b"PK", "application/zip"))
