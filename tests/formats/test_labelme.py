@@ -187,7 +187,7 @@ def test_no_picture_outside_of_the_folder(tmp_path: Path, name: str) -> None:
         (
             {"imageData": base64.b64encode(b"no picture").decode()},
             PictureError,
-            "imageData: not a PNG",
+            "imageData: the content is not PNG",
         ),
         ({"imageWidth": 100}, PictureError, "a picture of 100 × 61, but the picture is 83 × 61"),
         ({"imageWidth": H, "imageHeight": W}, PictureError, "turned by its EXIF orientation"),

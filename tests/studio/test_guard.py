@@ -181,7 +181,7 @@ def test_just_over_the_limit_without_a_length(strict: Page) -> None:
 
 def test_the_limit_itself_may_come(strict: Page) -> None:
     answer = strict.client.post("/api/upload/scene?name=a.png", content=bytes(200_000))
-    assert "not a PNG" in strict.refused(answer, 400)
+    assert "content is not PNG" in strict.refused(answer, 400)
 
 
 def test_messages_have_a_limit_of_their_own(strict: Page) -> None:

@@ -176,7 +176,7 @@ def _open(file: Opened, max_pixels: int) -> ImageFile.ImageFile:
             if reader is WebPImageFile:  # it allocates memory when it opens the file
                 check_size(_webp_size(head), max_pixels)
             return _open_tiff(file) if reader is TiffImageFile else reader(file)
-    raise PictureError(f"not a {FORMATS} file (by its content): convert it to one of these formats")
+    raise PictureError(f"the content is not {FORMATS}: convert the file to one of these formats")
 
 
 def _webp_size(head: bytes) -> tuple[int, int]:
@@ -224,7 +224,7 @@ def _explain(error: Exception) -> str:
     if isinstance(error, WhereinError):
         return str(error)
     if isinstance(error, FileNotFoundError):
-        return "file not found: check the path"
+        return "file not found"
     if isinstance(error, OSError) and error.errno is not None:  # from the system; Pillow's own have no number
         return f"cannot open the file ({error.strerror}): check the path and the permissions"
     if isinstance(error, Image.DecompressionBombError):
