@@ -89,7 +89,7 @@ def module_of(name: str) -> str:
         ("from wherein.images.load import Picture", "images.load"),
         ("import wherein.solve.result", "solve.result"),
         ("import wherein", "registration.register"),
-        ("def late():\n    from wherein.cli import work", "cli.work"),
+        ("def late():\n    from wherein.cli import console", "cli.console"),
         ("import whereinelse, torch.nn", ""),
     ],
 )

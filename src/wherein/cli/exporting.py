@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from wherein.cli.options import Format
-from wherein.cli.places import writing
+from wherein.cli.output_files import write_errors
 from wherein.detect import Detections
 from wherein.files import atomic_file
 from wherein.formats.coco_writer import Coco
@@ -74,7 +74,7 @@ def _labelme(files: Mapping[Path, Path]) -> Iterator[Add]:
     def add(scene: Path, found: Detections) -> None:
         path = files[scene]
         name = Path(os.path.relpath(scene, path.parent)).as_posix()
-        with writing(path), atomic_file(path) as target, _opened(target) as file:
+        with write_errors(path), atomic_file(path) as target, _opened(target) as file:
             file.write(_text(labelme(found, name)) + "\n")
 
     yield add
