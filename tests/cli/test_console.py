@@ -1,5 +1,7 @@
-"""Standard output that is full, closed or no longer read, and signals in the midst of a line: one line of
-words at most, and never a traceback."""
+"""Results, messages and exit statuses; standard output that is full, closed or no longer read; signals.
+
+Each error is one line at most, and never a traceback.
+"""
 
 import os
 import signal
@@ -12,7 +14,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from wherein.cli.console import deferred_signals
+from wherein.cli.console import Console, UnreadableError, deferred_signals, errors_as_exit_status
+from wherein.cli.output_files import UnwritableError
+from wherein.errors import ArgumentError, TemplateError, WhereinError
 
 PROGRAM = [sys.executable, "-c", "from wherein.cli.main import main; main()"]
 FULL = Path("/dev/full")
@@ -93,3 +97,37 @@ def test_a_signal_that_is_ignored_stays_so(
     with deferred_signals():
         signal.raise_signal(number)
     assert signal.getsignal(number) == signal.SIG_IGN
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (UnreadableError("scene", Path("a.png"), "unreadable"), 3),
+        (ArgumentError("wrong"), 2),
+        (UnwritableError("full"), 2),
+        (TemplateError("no parts"), 2),
+    ],
+)
+def test_errors_become_exit_statuses(
+    error: WhereinError, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended, errors_as_exit_status():
+        raise error
+    assert ended.value.code == status
+    assert capsys.readouterr() == ("", f"wherein: {error}\n")
+
+
+def test_a_bug_keeps_its_traceback() -> None:
+    with pytest.raises(ZeroDivisionError), errors_as_exit_status():
+        raise ZeroDivisionError
+
+
+def test_quiet_leaves_results(capsys: pytest.CaptureFixture[str]) -> None:
+    for quiet in (False, True):
+        console = Console(quiet)
+        console.result({"scene": "ä.png"})
+        console.text("text")
+        console.message("message")
+        console.warning("warning")
+    result = '{"scene": "ä.png"}\ntext\n'
+    assert capsys.readouterr() == (2 * result, "message\nwherein: warning\n")

@@ -49,7 +49,9 @@ class SceneWriters:
     def add_video(self, scene: Path, frames: int) -> None:
         """Write about a video; a report and an export are about pictures, so the report just mentions it."""
         if self.report is not None:
-            self.report.unreadable(str(scene), f"a video of {frames} frames: see its lines, or --draw")
+            self.report.unreadable(
+                str(scene), f"a video of {frames} frames: see standard output, or use --draw"
+            )
 
     def add_unreadable(self, scene: Path, error: str) -> None:
         """Write about a scene that could not be read: only the report mentions it."""

@@ -11,7 +11,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from detecting import made_up
-from golden import held, told
+from golden import check_golden, transcript
 from wherein.cli import demo_run
 from wherein.cli.demo_run import compare
 from wherein.cli.main import app
@@ -35,7 +35,7 @@ def _calibrated(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_finds_the_robots_and_says_where_everything_is(tmp_path: Path) -> None:
     result = runner.invoke(app, ["demo", "--out", str(tmp_path / "demo")])
     assert result.exit_code == 0, result.output
-    held("demo", re.sub(r"\d+ steps", "# steps", told(result)).replace(str(tmp_path), "HERE"))
+    check_golden("demo", re.sub(r"\d+ steps", "# steps", transcript(result)).replace(str(tmp_path), "HERE"))
     assert "3 of 3 robots found" in result.stdout
     most = [float(px) for px in re.findall(r"average, ([\d.]+) px", result.stdout)]
     assert len(most) == 3
