@@ -118,15 +118,15 @@ class DetectRun:
             writers.add_unreadable(scene.path, reason)
 
     def _search_picture(self, path: Path, writers: SceneWriters) -> None:
-        watch = Stopwatch()
-        with watch("reading"):
+        stopwatch = Stopwatch()
+        with stopwatch("reading"):
             picture = read_picture(path, "scene")
         found = self.detector(picture)
-        watch.laps[SEARCH] = found.seconds
+        stopwatch.laps[SEARCH] = found.seconds
         self.totals.read += 1
         self.totals.found += len(found)
         self.console.result({"scene": str(path), **found.to_dict()})
-        writers.add(path, found, self.detector, watch)
+        writers.add(path, found, self.detector, stopwatch)
         if found.missed is not None:
             self.console.message(_nothing_found(path, found.missed.score, self.detector.threshold))
 

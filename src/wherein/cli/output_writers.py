@@ -34,17 +34,17 @@ class SceneWriters:
     report: Page | None
     export: Add | None
 
-    def add(self, scene: Path, found: Detections, detector: Detector, watch: Stopwatch) -> None:
+    def add(self, scene: Path, found: Detections, detector: Detector, stopwatch: Stopwatch) -> None:
         """Write about a picture: its detections, the detector that made them, and the times so far."""
         if scene in self.drawings:
-            with watch("drawing"):
+            with stopwatch("drawing"):
                 save(found.draw(), self.drawings[scene])
         if self.export is not None and self.outputs.export is not None:
             with write_errors(self.outputs.export):
                 self.export(scene, found)
         if self.report is not None and self.outputs.report is not None:
             with write_errors(self.outputs.report):
-                self.report.add(str(scene), found, detector, self.outputs.maps, watch)
+                self.report.add(str(scene), found, detector, self.outputs.maps, stopwatch)
 
     def add_video(self, scene: Path, frames: int) -> None:
         """Write about a video; a report and an export are about pictures, so the report just mentions it."""
