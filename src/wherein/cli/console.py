@@ -134,7 +134,7 @@ class Console:
 
 def stop(message: str, status: int) -> NoReturn:
     """Print an error on standard error and exit with `status`."""
-    with suppress(OSError):  # standard error may be closed; the exit status still tells
+    with suppress(OSError):  # standard error may be closed; the exit status remains
         typer.echo(f"wherein: {message}", err=True)
     sys.exit(status)
 
