@@ -1,4 +1,4 @@
-"""What a command printed and how it exited, held to a file; `UPDATE_GOLDEN=1` writes the files anew."""
+"""Compare the output and exit status of commands with golden files; `UPDATE_GOLDEN=1` rewrites the files."""
 
 import os
 import re
@@ -12,21 +12,21 @@ from wherein.cli.main import app
 FOLDER = Path(__file__).parent / "cli" / "golden"
 
 
-def ran(name: str, arguments: Sequence[str]) -> Result:
-    """Run a command here and hold what it says and its status to the golden file of that name."""
+def run_golden(name: str, arguments: Sequence[str]) -> Result:
+    """Run a command in the current folder and compare it with the golden file of that name."""
     result = CliRunner().invoke(app, arguments)
-    held(name, f"$ wherein {' '.join(arguments)}\n{told(result)}")
+    check_golden(name, f"$ wherein {' '.join(arguments)}\n{transcript(result)}")
     return result
 
 
-def told(result: Result) -> str:
-    """Status and both outputs; numbers with a point are left to other tests, for they differ by machine."""
+def transcript(result: Result) -> str:
+    """Return exit status and both outputs; decimals become #, because they differ between machines."""
     text = f"exit {result.exit_code}\n--- standard output\n{result.stdout}--- standard error\n{result.stderr}"
     return re.sub(r"-?\d+\.\d+(e-?\d+)?|-?\d+e-?\d+|(?<=\"steps\": )\d+", "#", text)
 
 
-def held(name: str, text: str) -> None:
-    """Compare with the golden file."""
+def check_golden(name: str, text: str) -> None:
+    """Compare a text with the golden file of that name."""
     path = FOLDER / f"{name}.txt"
     if os.environ.get("UPDATE_GOLDEN"):
         path.write_text(text, encoding="utf-8")

@@ -14,8 +14,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "wherein"
 ORDER = [
     "errors",
     "extras",
-    "caching",
-    "whole",
+    "files",
     "threads",
     "native",
     "images.gaussian",
@@ -88,7 +87,7 @@ def module_of(name: str) -> str:
         ("from wherein.images.load import Picture", "images.load"),
         ("import wherein.solve.solution", "solve.result"),
         ("import wherein", "registration.register"),
-        ("def late():\n    from wherein.cli import work", "cli.work"),
+        ("def late():\n    from wherein.cli import console", "cli.console"),
         ("import whereinelse, torch.nn", ""),
     ],
 )

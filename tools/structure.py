@@ -86,8 +86,12 @@ def functions(known: dict[str, Path]) -> list[int]:
 
 def comments(known: dict[str, Path]) -> float:
     """Comment lines for a thousand lines."""
-    lines = [line.strip() for path in known.values() for line in path.read_text(encoding="utf-8").splitlines()]
-    return 1000 * sum("# " in line and "noqa" not in line and "type:" not in line for line in lines) / len(lines)
+    lines = [
+        line.strip() for path in known.values() for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    return (
+        1000 * sum("# " in line and "noqa" not in line and "type:" not in line for line in lines) / len(lines)
+    )
 
 
 TRACE = """

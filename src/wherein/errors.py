@@ -1,7 +1,7 @@
-"""What can go wrong, in words: what came, what is allowed, and what to do.
+"""The exceptions of this package. Messages say what was given, what is allowed, and what to do.
 
-Exceptions are for wrong arguments and unreadable files. A fit that fails is not an
-exception but a `wherein.Status`.
+Exceptions are for wrong arguments and unreadable files. A fit that does not converge is not an exception: the
+result has a `wherein.Status`.
 """
 
 from collections.abc import Iterator
@@ -9,27 +9,27 @@ from contextlib import contextmanager
 
 
 class WhereinError(Exception):
-    """The root of every exception this package raises on purpose."""
+    """Base class of all exceptions that this package raises on purpose."""
 
 
 class ArgumentError(WhereinError, ValueError):
-    """An argument has a wrong value, shape or type; the message says which is allowed."""
+    """An argument has a wrong value, shape or type; the message says what is allowed."""
 
 
 class PictureError(WhereinError, ValueError):
-    """A picture cannot be read, or what was read is not a picture to work with."""
+    """A picture cannot be read, or cannot be used."""
 
 
 class TemplateError(WhereinError, ValueError):
-    """A template is not as it must be; the message names the part."""
+    """A template is invalid; the message names the part."""
 
 
 class MissingError(WhereinError, ImportError):
-    """A package that is not installed is needed for this; the message says how to get it."""
+    """An optional package is not installed; the message says how to install it."""
 
 
-class LostError(WhereinError, RuntimeError):
-    """Work that went on in another process ended without a result; the message says why that may be."""
+class WorkerError(WhereinError, RuntimeError):
+    """A worker process ended without a result; the message says why that may be."""
 
 
 def require(condition: bool, message: str) -> None:
@@ -39,9 +39,9 @@ def require(condition: bool, message: str) -> None:
 
 
 @contextmanager
-def about(what: str) -> Iterator[None]:
-    """Let errors that are raised inside begin with what they are about; an empty word changes nothing."""
+def error_prefix(role: str) -> Iterator[None]:
+    """Let the messages of errors inside the block begin with a role such as "scene"; "" changes nothing."""
     try:
         yield
     except (ArgumentError, PictureError) as error:
-        raise type(error)(f"{what}: {error}" if what else str(error)) from error
+        raise type(error)(f"{role}: {error}" if role else str(error)) from error

@@ -1,4 +1,4 @@
-"""Packages that one thing needs and the rest of wherein does not."""
+"""Optional packages: imported on first use, with an error that says how to install them."""
 
 from importlib import import_module
 from typing import Any
@@ -6,15 +6,20 @@ from typing import Any
 from wherein.errors import MissingError
 
 
-def needed(package: str, what: str, remedy: str) -> Any:
-    """The package, imported when it is first asked for.
+def require_package(package: str, feature: str, remedy: str) -> Any:
+    """Import and return an optional package.
+
+    Arguments:
+        package: the name to import.
+        feature: what needs it, for the error message.
+        remedy: the command that installs it.
 
     Raises:
-        MissingError: it is not installed; the message says what to do.
+        MissingError: the package is not installed; the message contains `remedy`.
     """
     try:
         return import_module(package)
     except ModuleNotFoundError as error:
-        if error.name != package:  # it is here, and something that it needs is not
+        if error.name != package:  # the package is installed, but one of its own dependencies is not
             raise
-        raise MissingError(f"{what} needs {package}, which is not installed: {remedy}") from error
+        raise MissingError(f"{feature} needs {package}, which is not installed: {remedy}") from error

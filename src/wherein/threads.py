@@ -1,4 +1,4 @@
-"""How many threads torch takes for itself."""
+"""Limit torch to one thread for a while."""
 
 import threading
 from collections.abc import Iterator
@@ -7,27 +7,29 @@ from contextlib import contextmanager
 import torch
 
 
-class _Count:
-    """How many calls are within `one_thread`, and torch's number of threads where none is."""
+class _Calls:
+    """How many calls are inside `one_thread`, and torch's number of threads before the first of them."""
 
     def __init__(self) -> None:
-        self.lock, self.inside, self.outside = threading.Lock(), 0, 1
+        self.lock, self.inside, self.before = threading.Lock(), 0, 1
 
 
-_calls = _Count()
+_calls = _Calls()
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Thousands of small operations: threads that wait for each other between them cost more than they give,
-    and twenty times as much where another process holds a core.
+    """Run the block with one torch thread, then restore the number.
 
-    Calls may overlap. Torch keeps a number for each thread, which begins as the one that was set last
-    anywhere; so that what is set in the end is what the first of the calls that overlap has found.
+    For thousands of small operations, threads that wait for each other cost more than they save, and twenty
+    times as much when another process uses a core.
+
+    Calls may overlap. Torch keeps the number per thread, and a new thread starts with the number that was set
+    last anywhere; so all overlapping calls restore the number that the first of them found.
     """
     with _calls.lock:
-        found = torch.get_num_threads()  # always: from then on it is this thread's own
-        _calls.outside = _calls.outside if _calls.inside else found
+        found = torch.get_num_threads()  # always: reading it makes the number this thread's own
+        _calls.before = _calls.before if _calls.inside else found
         _calls.inside += 1
         torch.set_num_threads(1)
     try:
@@ -35,4 +37,4 @@ def one_thread() -> Iterator[None]:
     finally:
         with _calls.lock:
             _calls.inside -= 1
-            torch.set_num_threads(_calls.outside)
+            torch.set_num_threads(_calls.before)

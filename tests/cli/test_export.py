@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from detecting import detector, scene, toy, write_picture
-from wherein import whole
+from wherein import files
 from wherein.cli.main import app
 from wherein.template import Template
 
@@ -83,7 +83,7 @@ def test_nothing_is_overwritten_unless_it_may(folder: Path, arguments: tuple[str
     command = ("--export", folder / arguments[0], *arguments[1:])
     result = export(folder, *command)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert f"{written} exists; give another name or --overwrite" in result.stderr
+    assert f"{written} already exists: choose another name or use --overwrite" in result.stderr
     assert written.read_text() == "mine"
     assert export(folder, *command, "--overwrite").exit_code == 4
     assert written.read_text() != "mine"
@@ -99,12 +99,12 @@ def test_nothing_is_overwritten_unless_it_may(folder: Path, arguments: tuple[str
         (["--export", "found"], "unknown file extension"),
         (["--export", "found.csv", "--format", "coco"], "must end in .json"),
         (["--export", "found.json", "--format", "csv"], "must end in .csv"),
-        (["--export", "broken.png", "--format", "labelme"], "is a file; give a folder"),
-        (["--export", "toy.json"], "is a folder; give a file in it"),
-        (["--format", "csv"], "give --export too"),
+        (["--export", "broken.png", "--format", "labelme"], "is a file: give a folder"),
+        (["--export", "toy.json"], "is a folder: give a file name"),
+        (["--format", "csv"], "add --export"),
         (["--export", "found.json", "--format", "yolo"], "yolo"),
-        (["--export", "/proc/found.json"], "/proc/found.json cannot be written"),
-        (["--export", "/proc/found", "--format", "labelme"], "/proc/found cannot be written"),
+        (["--export", "/proc/found.json"], "cannot write /proc/found.json"),
+        (["--export", "/proc/found", "--format", "labelme"], "cannot write /proc/found"),
     ],
 )
 def test_wrong_usage(folder: Path, arguments: list[str], words: str) -> None:
@@ -124,10 +124,10 @@ def test_an_export_that_fails_at_its_end_leaves_nothing(
     def full(self: Path, target: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(whole.Path, "replace", full)
+    monkeypatch.setattr(files.Path, "replace", full)
     result = export(folder, "--export", folder / "out" / name)
     assert result.exit_code == 2
-    assert f"{folder / 'out' / name} cannot be written: No space left on device" in result.stderr
+    assert f"cannot write {folder / 'out' / name}: No space left on device" in result.stderr
     assert len(result.stdout.splitlines()) == 3  # what was found had been said by then
     assert list((folder / "out").iterdir()) == []
 

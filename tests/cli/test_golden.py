@@ -1,4 +1,4 @@
-"""What every command says, word for word, and how it exits: when all is well and when it is not."""
+"""The output and exit status of every command, word for word, with and without errors."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from detecting import scene, toy, write_picture
-from golden import FOLDER, ran
+from golden import FOLDER, run_golden
 from wherein.cli import inventory
 from wherein.detect.calibration import measure
 
@@ -27,10 +27,10 @@ DETECT = {
     "detect-export-exists": "toy scenes --export old.csv",
     "detect-export-unknown": "toy scenes --export found.xyz",
     "detect-draw-over-scene": "toy scenes --draw scenes --overwrite",
-    "detect-draw-nowhere": "toy scenes --draw broken.png/drawn",
-    "detect-report-nowhere": "toy scenes --report broken.png/found.html",
-    "detect-export-nowhere": "toy scenes --export broken.png/found.csv",
-    "detect-labels-nowhere": "toy scenes --export broken.png/labels --format labelme",
+    "detect-draw-unwritable": "toy scenes --draw broken.png/drawn",
+    "detect-report-unwritable": "toy scenes --report broken.png/found.html",
+    "detect-export-unwritable": "toy scenes --export broken.png/found.csv",
+    "detect-labels-unwritable": "toy scenes --export broken.png/labels --format labelme",
 }
 
 REGISTER = {
@@ -40,21 +40,21 @@ REGISTER = {
     "register-swapped": "motif.png scene.png",
     "register-wrong-start": "scene.png motif.png --start [[1,",
     "register-draw-exists": "scene.png motif.png --draw old.png",
-    "register-draw-nowhere": "scene.png motif.png --draw broken.png/found.png",
+    "register-draw-unwritable": "scene.png motif.png --draw broken.png/found.png",
 }
 
 OTHERS = {
-    "calibrate-kept": "calibrate toy --rotation 0",
-    "calibrate-kept-json": "calibrate toy --rotation 0 --json",
-    "calibrate-not-anew": "calibrate toy --rotation 0 --backgrounds scenes",
+    "calibrate-stored": "calibrate toy --rotation 0",
+    "calibrate-stored-json": "calibrate toy --rotation 0 --json",
+    "calibrate-no-overwrite": "calibrate toy --rotation 0 --backgrounds scenes",
     "calibrate-no-backgrounds": "calibrate toy --backgrounds scenes",
     "calibrate-no-template": "calibrate missing",
     "demo-exists": "demo --out old",
     "demo-no-folder": "demo --out broken.png",
-    "demo-nowhere": "demo --out broken.png/demo",
-    "template-new-nowhere": "template new scene.png --out broken.png/made",
-    "template-check-nowhere": "template check toy --draw broken.png/sheet.png",
-    "studio-nowhere": "studio --no-open --save-to broken.png/made",
+    "demo-unwritable": "demo --out broken.png/demo",
+    "template-new-unwritable": "template new scene.png --out broken.png/made",
+    "template-check-unwritable": "template check toy --draw broken.png/sheet.png",
+    "studio-unwritable": "studio --no-open --save-to broken.png/made",
 }
 
 COMMANDS = (
@@ -85,7 +85,7 @@ def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands(name: str, here: Path) -> None:
     before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
-    ran(name, COMMANDS[name].split())
+    run_golden(name, COMMANDS[name].split())
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
 
 
@@ -105,9 +105,9 @@ def test_info(monkeypatch: pytest.MonkeyPatch) -> None:
         },
     }
     monkeypatch.setattr(inventory, "inventory", lambda: told_here)
-    ran("info", ["info"])
+    run_golden("info", ["info"])
 
 
-def test_every_golden_file_is_of_a_test() -> None:
+def test_every_golden_file_belongs_to_a_test() -> None:
     others = {"info", "demo"}
     assert {path.stem for path in FOLDER.iterdir()} == {*COMMANDS, *others}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from wherein.errors import LostError
+from wherein.errors import WorkerError
 from wherein.experiments.processes import side_by_side, usable_cores
 
 
@@ -63,7 +63,7 @@ def test_an_error_is_the_callers() -> None:
 
 
 def test_a_process_that_dies_is_told() -> None:
-    with pytest.raises(LostError, match="has died: is there enough memory"):
+    with pytest.raises(WorkerError, match="has died: is there enough memory"):
         list(side_by_side(dying, ["a", "b"], 2))
 
 

@@ -184,13 +184,13 @@ def test_no_picture_outside_of_the_folder(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("more", "kind", "words"),
     [
-        ({"imageData": None}, PictureError, "its picture: .*there is no such file"),
+        ({"imageData": None}, PictureError, "its picture: .*file not found"),
         ({"imageData": None, "imagePath": None}, TemplateError, "neither imageData nor imagePath"),
         ({"imageData": "????"}, PictureError, "imageData"),
         (
             {"imageData": base64.b64encode(b"no picture").decode()},
             PictureError,
-            "imageData: this is not a PNG",
+            "imageData: the content is not PNG",
         ),
         ({"imageWidth": 100}, PictureError, "a picture of 100 × 61, but the picture is 83 × 61"),
         ({"imageWidth": H, "imageHeight": W}, PictureError, "rotated by its EXIF orientation"),

@@ -121,9 +121,7 @@ def test_leniency_set_by_others_does_not_let_half_a_picture_through(name, tmp_pa
     monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)
     path = tmp_path / name
     path.write_bytes(FILES[name][: len(FILES[name]) * 3 // 4])
-    with pytest.raises(
-        PictureError, match=r"damaged, cut off or of a kind that is not supported \(.+\): copy it"
-    ):
+    with pytest.raises(PictureError, match=r"damaged, incomplete or of an unsupported kind \(.+\): copy it"):
         load_picture(path)
     assert ImageFile.LOAD_TRUNCATED_IMAGES is True
 
@@ -138,16 +136,16 @@ def test_a_wrong_checksum_in_png_data_is_seen(tmp_path):
 
 def test_a_missing_strip_is_not_left_black(tmp_path):
     (tmp_path / "a.tif").write_bytes(tiff(3, 4, bytes(range(12)), {278: 2}))  # two rows of four
-    with pytest.raises(PictureError, match=r"a\.tif: a part of its pixels is missing: was it copied whole"):
+    with pytest.raises(PictureError, match=r"a\.tif: some of its pixels are missing: the file is incomplete"):
         load_picture(tmp_path / "a.tif")
-    with Image.open(tmp_path / "a.tif") as image, pytest.raises(PictureError, match="is missing"):
+    with Image.open(tmp_path / "a.tif") as image, pytest.raises(PictureError, match="are missing"):
         load_picture(image)
 
 
 def test_a_missing_plane_is_not_left_black(tmp_path):
     two_of_three = {258: (8, 8, 8), 262: 2, 273: (8, 10), 277: 3, 284: 2}
     (tmp_path / "a.tif").write_bytes(tiff(2, 1, bytes(6), two_of_three))
-    with pytest.raises(PictureError, match="a part of its pixels is missing"):
+    with pytest.raises(PictureError, match="some of its pixels are missing"):
         load_picture(tmp_path / "a.tif")
 
 
@@ -203,16 +201,16 @@ def test_damaged_bytes_are_an_error_or_a_picture(scratch, name, changes):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "the file is empty (0 bytes): was it copied whole?"),
+        (b"", "the file is empty (0 bytes): copy it again"),
         (
             b"hello, world",
-            "this is not a PNG, JPEG, WebP, TIFF, BMP or GIF file, whatever its name says: convert",
+            "the content is not PNG, JPEG, WebP, TIFF, BMP or GIF: convert",
         ),
-        (b"RIFF\x24\0\0\0WAVEfmt ", "this is not a PNG"),
-        (b"%PDF-1.7\n", "this is not a PNG"),
-        (b"P6 1 1 255\n\0\0\0", "this is not a PNG"),  # Pillow could, but it was not asked for
-        (b"\x89PNG\r\n\x1a\n", "the picture is damaged, cut off or of a kind that is not supported"),
-        (b"BM text", "the picture is damaged, cut off or of a kind that is not supported"),
+        (b"RIFF\x24\0\0\0WAVEfmt ", "the content is not PNG"),
+        (b"%PDF-1.7\n", "the content is not PNG"),
+        (b"P6 1 1 255\n\0\0\0", "the content is not PNG"),  # Pillow could, but it was not asked for
+        (b"\x89PNG\r\n\x1a\n", "the picture is damaged, incomplete or of an unsupported kind"),
+        (b"BM text", "the picture is damaged, incomplete or of an unsupported kind"),
     ],
 )
 def test_what_is_no_picture_says_so(tmp_path, data, words):
@@ -225,9 +223,9 @@ def test_what_is_no_picture_says_so(tmp_path, data, words):
 
 def test_paths_that_lead_nowhere_say_so(tmp_path):
     for path, words in (
-        (tmp_path / "none.png", "there is no such file: check the path"),
-        (tmp_path, "this is a folder or a device, not a file: give the path of one picture"),
-        (tmp_path / ("long" * 200), "the file cannot be opened"),
+        (tmp_path / "none.png", "file not found"),
+        (tmp_path, "this is a folder or a device: give the path of a picture file"),
+        (tmp_path / ("long" * 200), "cannot open the file"),
     ):
         with pytest.raises(PictureError, match=re.escape(f"{path}: {words}")):
             load_picture(path)
@@ -266,7 +264,7 @@ def huge_headers():
 def test_a_huge_picture_is_refused_by_its_header(tmp_path, name):
     (tmp_path / name).write_bytes(huge_headers()[name])
     start = time.perf_counter()
-    words = "the picture is 50000 × 50000 = 2,500,000,000 pixels, more than the 200,000,000 that"
+    words = "the picture has 50000 × 50000 = 2,500,000,000 pixels, more than the maximum of 200,000,000"
     with pytest.raises(PictureError, match=re.escape(f"{name}: {words}")):
         load_picture(tmp_path / name)
     assert time.perf_counter() - start < 0.5
@@ -287,7 +285,7 @@ def test_a_webp_beyond_the_cap_of_pillow_says_whose_cap_it_is(tmp_path, monkeypa
 def test_the_cap_is_a_count_of_pixels(whole):
     pixels = load_picture(whole).pixels[0].numel()
     assert load_picture(whole, max_pixels=pixels).pixels[0].numel() == pixels
-    with pytest.raises(PictureError, match=f"more than the {pixels - 1:,} that are taken"):
+    with pytest.raises(PictureError, match=f"more than the maximum of {pixels - 1:,} "):
         load_picture(whole, max_pixels=pixels - 1)
 
 
@@ -405,7 +403,7 @@ def test_a_tiff_that_pillow_misreads_is_refused(tmp_path, name):
         load_picture(tmp_path / "a.tif")
     with (
         Image.open(tmp_path / "a.tif") as image,
-        pytest.raises(PictureError, match=r"a\.tif: its samples are"),
+        pytest.raises(PictureError, match=r"a\.tif: unsupported TIFF"),
     ):
         load_picture(image)
 

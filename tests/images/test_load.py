@@ -195,7 +195,7 @@ def test_bgr_is_refused_where_the_order_is_known(tmp_path):
         load_picture(colours()),
     ):
         with pytest.raises(
-            ArgumentError, match="scene: color='bgr' is for arrays from OpenCV, but this is a"
+            ArgumentError, match="scene: color='bgr' is for arrays and tensors only, and this is a"
         ):
             load_picture(source, color="bgr", role="scene")
 
@@ -231,29 +231,35 @@ def test_a_soft_mask_stays_soft():
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (b"a.png", "cannot be a bytes: give a path, a PIL image, a numpy array or a tensor"),
-        (None, "cannot be a NoneType"),
-        ([[0, 1]], "cannot be a list"),
-        (np.zeros((4, 4, 2), np.uint8), r"the array is (4, 4, 2): give (H, W), (H, W, 1), (H, W, 3) or"),
-        (np.zeros((3, 40, 50), np.uint8), "this looks like (C, H, W): array.transpose(1, 2, 0)"),
-        (np.zeros((1, 3, 4, 5), np.uint8), "the array is (1, 3, 4, 5)"),
-        (np.zeros(5, np.uint8), "the array is (5,)"),
-        (np.zeros((4, 4), np.int64), "the array is int64: give uint8, uint16, bool or float in [0, 1]; if"),
+        (b"a.png", "cannot load a picture from bytes: give a path, a PIL image, a numpy array or a tensor"),
+        (None, "cannot load a picture from NoneType"),
+        ([[0, 1]], "cannot load a picture from list"),
+        (
+            np.zeros((4, 4, 2), np.uint8),
+            r"the array has shape (4, 4, 2): it must be (H, W), (H, W, 1), (H, W, 3) or",
+        ),
+        (np.zeros((3, 40, 50), np.uint8), "it looks like (C, H, W): use array.transpose(1, 2, 0)"),
+        (np.zeros((1, 3, 4, 5), np.uint8), "the array has shape (1, 3, 4, 5)"),
+        (np.zeros(5, np.uint8), "the array has shape (5,)"),
+        (
+            np.zeros((4, 4), np.int64),
+            "the array has type int64: it must be uint8, uint16, bool or float in [0, 1]; if",
+        ),
         (np.zeros((4, 4), np.uint32), "convert it to uint8"),
-        (np.zeros((4, 4), complex), "the array is complex128"),
-        (np.zeros((4, 4), object), "the array is object"),
-        (np.zeros((0, 4, 3), np.uint8), "the picture is (0, 4): give one that is not empty"),
+        (np.zeros((4, 4), complex), "the array has type complex128"),
+        (np.zeros((4, 4), object), "the array has type object"),
+        (np.zeros((0, 4, 3), np.uint8), "the picture is empty, (0, 4): it must have at least one pixel"),
         (np.full((4, 4), 255.0), "the values are 255 to 255: floats must be in [0, 1], divide by 255"),
         (np.full((4, 4), -0.5), "the values are -0.5 to -0.5: floats must be in [0, 1], rescale them"),
         (np.full((4, 4), 4000.0), "the values are 4000 to 4000"),
         (np.array([[0, np.nan]]), "1 values are NaN or infinite: floats must be in [0, 1], replace"),
         (np.array([[0, np.inf, -np.inf]], np.float16), "2 values are NaN or infinite"),
-        (torch.zeros(2, 4, 4), "the tensor is (2, 4, 4): give (H, W), (1, H, W), (3, H, W) or (4, H, W)"),
-        (torch.zeros(40, 50, 3), "this looks like (H, W, C): tensor.permute(2, 0, 1)"),
-        (torch.zeros(1, 3, 4, 4), "the tensor is (1, 3, 4, 4)"),
-        (torch.zeros(3, 4, 0), "the picture is (4, 0): give one that is not empty"),
-        (torch.zeros(4, 4, dtype=torch.int32), "the tensor is torch.int32: give uint8, uint16"),
-        (torch.zeros(4, 4, dtype=torch.complex64), "the tensor is torch.complex64"),
+        (torch.zeros(2, 4, 4), "the tensor has shape (2, 4, 4): it must be (H, W), (1, H, W), (3, H, W) or"),
+        (torch.zeros(40, 50, 3), "it looks like (H, W, C): use tensor.permute(2, 0, 1)"),
+        (torch.zeros(1, 3, 4, 4), "the tensor has shape (1, 3, 4, 4)"),
+        (torch.zeros(3, 4, 0), "the picture is empty, (4, 0): it must have at least one pixel"),
+        (torch.zeros(4, 4, dtype=torch.int32), "the tensor has type torch.int32: it must be uint8, uint16"),
+        (torch.zeros(4, 4, dtype=torch.complex64), "the tensor has type torch.complex64"),
         (torch.full((3, 4, 4), 2.0), "the values are 2 to 2: floats must be in [0, 1], divide by 255"),
         (torch.full((3, 4, 4), torch.nan), "48 values are NaN or infinite"),
     ],
@@ -264,18 +270,18 @@ def test_wrong_arguments_say_what_came_and_what_is_allowed(source, words):
 
 
 def test_errors_begin_with_the_role_of_the_picture():
-    with pytest.raises(ArgumentError, match=r"^motif: the array is int64"):
+    with pytest.raises(ArgumentError, match=r"^motif: the array has type int64"):
         load_picture(np.zeros((4, 4), np.int64), role="motif")
-    with pytest.raises(PictureError, match=r"^scene: nowhere\.png: there is no such file"):
+    with pytest.raises(PictureError, match=r"^scene: nowhere\.png: file not found"):
         load_picture("nowhere.png", role="scene")
-    with pytest.raises(ArgumentError, match=r"^the array is"):
+    with pytest.raises(ArgumentError, match=r"^the array has type"):
         load_picture(np.zeros((4, 4), np.int64))
 
 
 def test_wrong_keywords_say_what_is_allowed():
-    with pytest.raises(ArgumentError, match="color is 'hsv': give 'rgb' or 'bgr'"):
+    with pytest.raises(ArgumentError, match="color is 'hsv': it must be 'rgb' or 'bgr'"):
         load_picture(colours(), color="hsv")
-    with pytest.raises(ArgumentError, match="max_pixels is 0: give a positive number"):
+    with pytest.raises(ArgumentError, match="max_pixels is 0: it must be positive"):
         load_picture(colours(), max_pixels=0)
 
 
@@ -389,7 +395,7 @@ def test_integers_of_32_bits_are_sixteen_bits_or_an_error(tmp_path):
     for low, high in ((0, 65536), (-1, 9)):
         Image.fromarray(np.array([[low, high]], dtype=np.int32)).save(tmp_path / "b.tif")
         with pytest.raises(
-            PictureError, match=rf"b\.tif: its values are {low} to {high}: integers must be 0 to"
+            PictureError, match=rf"b\.tif: the values are {low} to {high}: integers must be 0 to"
         ):
             load_picture(tmp_path / "b.tif")
 
@@ -455,11 +461,9 @@ def test_a_pil_image_is_not_touched():
 
 
 def test_an_empty_pil_image_and_one_that_is_too_large():
-    with pytest.raises(
-        PictureError, match="the PIL image: the picture is 0 × 5 = 0 pixels: give one that is"
-    ):
+    with pytest.raises(PictureError, match="the PIL image: the picture is empty, 0 × 5: it must"):
         load_picture(Image.new("RGB", (0, 5)))
-    with pytest.raises(PictureError, match="is 50 × 40 = 2,000 pixels, more than the 1,999 that"):
+    with pytest.raises(PictureError, match="has 50 × 40 = 2,000 pixels, more than the maximum of 1,999 "):
         load_picture(Image.new("RGB", (50, 40)), max_pixels=1999)
     assert load_picture(Image.new("RGB", (50, 40)), max_pixels=2000).pixels.shape == (3, 40, 50)
 

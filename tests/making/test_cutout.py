@@ -210,7 +210,7 @@ def test_hidden_parts_orders_and_names() -> None:
         cut(PICTURE, [BODY], "x", ["leg"])
     with pytest.raises(ArgumentError, match="no name"):
         cut(PICTURE, [BODY], " ")
-    with pytest.raises(PictureError, match=r"picture: .*there is no such file"):
+    with pytest.raises(PictureError, match=r"picture: .*file not found"):
         cut("nowhere.png", [BODY], "x")
 
 

@@ -181,7 +181,7 @@ def test_just_over_the_limit_without_a_length(strict: Page) -> None:
 
 def test_an_upload_of_the_maximum_size(strict: Page) -> None:
     answer = strict.client.post("/api/upload/scene?name=a.png", content=bytes(200_000))
-    assert "not a PNG" in strict.refused(answer, 400)
+    assert "content is not PNG" in strict.refused(answer, 400)
 
 
 def test_messages_have_their_own_maximum(strict: Page) -> None:

@@ -1,1 +1,1 @@
-"""The command line: arguments in, one JSON object a line out; the work is done elsewhere."""
+"""The command line: `main` has the program, `commands` the arguments, the `*_run` modules the work."""

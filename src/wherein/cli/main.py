@@ -1,39 +1,75 @@
-"""`wherein`: the commands and their arguments.
+"""`wherein`: the program and its commands.
 
-Nothing heavy is imported here: torch comes in only when work starts.
+Nothing slow is imported here: torch is loaded only when a command starts its work.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from wherein.cli.commands.calibrate import calibrate
-from wherein.cli.commands.demo import demo
-from wherein.cli.commands.detect import detect
-from wherein.cli.commands.info import info
-from wherein.cli.commands.register import register
-from wherein.cli.commands.reproduce import reproduce
-from wherein.cli.commands.studio import studio
-from wherein.cli.commands.template import template
-from wherein.cli.output import heard
+from wherein.cli.commands.calibrate_command import calibrate
+from wherein.cli.commands.demo_command import demo
+from wherein.cli.commands.detect_command import detect
+from wherein.cli.commands.info_command import info
+from wherein.cli.commands.register_command import register
+from wherein.cli.commands.reproduce_command import reproduce
+from wherein.cli.commands.studio_command import studio
+from wherein.cli.commands.template_command import check, new
+from wherein.cli.console import clean_exit, errors_as_exit_status
 
-app = typer.Typer(
-    name="wherein",
-    help="Find where in a picture a thing is, by optimisation over transformations.",
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help: rich alone would take longer to import than all else
-)
+
+class Command(TyperCommand):
+    """A command that turns errors into exit statuses, and whose help names arguments in the usual way.
+
+    Typer would show `{TEMPLATE} {SCENE}... <list[str]>`; here it is `TEMPLATE SCENE...`.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; every error that it raises becomes an exit status here, and only here."""
+        with errors_as_exit_status():
+            return super().invoke(ctx)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words after the name of the command in the line `Usage:`."""
+        arguments = [(_name(p), p.required) for p in self.params if p.param_type_name == "argument"]
+        return ["[OPTIONS]", *(name if required else f"[{name}]" for name, required in arguments)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections `Arguments` and `Options` of the help."""
+        parameters: list[Any] = self.get_params(ctx)
+        arguments = [(_name(p), p.help) for p in parameters if p.param_type_name == "argument"]
+        options = [p.get_help_record(ctx) for p in parameters if p.param_type_name == "option"]
+        for title, rows in (("Arguments", arguments), ("Options", options)):
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+def _name(argument: Any) -> str:
+    return f"{argument.metavar}{'...' if argument.nargs == -1 else ''}"
+
+
+def _group(name: str, title: str) -> typer.Typer:
+    return typer.Typer(
+        name=name,
+        help=title,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # plain help: importing rich takes longer than everything else here
+    )
+
+
+app = _group("wherein", "Find objects in pictures and measure their pose, part by part.")
 
 
 @app.callback(invoke_without_command=True)
 def root(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)
     ] = False,
 ) -> None:
-    """Find where in a picture a thing is, by optimisation over transformations."""
+    """Handle the options of `wherein` itself."""
     if version:
         from wherein import __version__
 
@@ -42,11 +78,14 @@ def root(
 
 
 for command in (detect, register, calibrate, studio, reproduce, demo, info):
-    app.command()(command)
+    app.command(cls=Command)(command)
+template = _group("template", "Make and check templates.")
+template.command(cls=Command)(new)
+template.command(cls=Command)(check)
 app.add_typer(template)
 
 
 def main() -> None:
-    """The console script, and `python -m wherein`, which goes by the same name in help and completion."""
-    with heard():
+    """Run the program: the console script and `python -m wherein`, under one name in help and completion."""
+    with clean_exit():
         app(prog_name="wherein")

@@ -1,4 +1,4 @@
-"""Options that several commands have, and the values that they may take."""
+"""Arguments and options that several commands have, and the checks of their values."""
 
 import math
 from enum import StrEnum
@@ -9,46 +9,80 @@ import typer
 
 from wherein.formats.table import BY_EXTENSION, FORMATS
 
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="No progress and no messages: results and errors only.")
+TemplatePath = Annotated[
+    str, typer.Argument(metavar="TEMPLATE", help="Template: a folder with template.json, or a .zip of one.")
 ]
-"""Every command has it, so that scripts can give it to all."""
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON object in place of words.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print results and errors only: no progress, no messages.")
+]
+"""Every command has it, so that scripts can always pass it."""
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
+
+DrawFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write a drawing of the result to this picture file.")
+]
+
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of everything random.")]
 
 
 def _rotation(rotation: float) -> float:
     if not 0 <= rotation <= 180:
-        raise typer.BadParameter(f"{rotation:g}: give the degrees to search to either side, 0 to 180")
+        raise typer.BadParameter(f"{rotation:g} is not allowed: give 0 to 180 degrees.")
     return rotation
 
 
 def _count(count: int | None) -> int | None:
     if count is not None and count < 1:
-        raise typer.BadParameter(f"{count}: give a positive whole number, or leave it out for all")
+        raise typer.BadParameter(f"{count} is not allowed: give 1 or more, or leave the option out.")
     return count
 
 
 def _scale(scale: tuple[float, float]) -> tuple[float, float]:
     low, high = scale
     if not 0 < low <= high < math.inf:
-        raise typer.BadParameter(f"{low:g} {high:g}: give the lowest and the highest, 0 < lowest ≤ highest")
+        raise typer.BadParameter(f"{low:g} {high:g} is not allowed: give two numbers with 0 < LOW ≤ HIGH.")
     return scale
 
 
 def _threshold(threshold: float | None) -> float | None:
     if threshold is not None and not 0 < threshold < 1:
-        raise typer.BadParameter(f"{threshold:g}: give a score between 0 and 1, or leave it out")
+        raise typer.BadParameter(f"{threshold:g} is not allowed: give a score between 0 and 1.")
     return threshold
 
 
-# What is wrong with a number is said here, at once: before the detector could say it, torch must be loaded.
-Rotation = Annotated[float, typer.Option(callback=_rotation, help="Degrees to search to either side.")]
-Scale = Annotated[tuple[float, float], typer.Option(callback=_scale, help="Lowest and highest scale.")]
-Threshold = Annotated[
-    float | None, typer.Option(callback=_threshold, help="The least score; calibrated by default.")
+# The detector checks these numbers too. Checking them here as well reports a slip before torch is loaded.
+Rotation = Annotated[
+    float,
+    typer.Option(
+        callback=_rotation, metavar="DEGREES", help="Search rotations from -DEGREES to +DEGREES, 0 to 180."
+    ),
 ]
-MaxInstances = Annotated[int | None, typer.Option(callback=_count, help="The most to tell of a scene.")]
+Scale = Annotated[
+    tuple[float, float],
+    typer.Option(callback=_scale, metavar="LOW HIGH", help="Smallest and largest scale to search."),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        callback=_threshold,
+        metavar="SCORE",
+        help="Minimum score of a detection, between 0 and 1.",
+        show_default="from the calibration",
+    ),
+]
+MaxInstances = Annotated[
+    int | None,
+    typer.Option(
+        callback=_count,
+        metavar="N",
+        help="Maximum number of detections per scene.",
+        show_default="no limit",
+    ),
+]
 
 
 if TYPE_CHECKING:
@@ -61,10 +95,11 @@ _FOLDER_FORMATS = ", ".join(entry.name for entry in FORMATS.values() if entry.fi
 Export = Annotated[
     Path | None,
     typer.Option(
-        help=f"Export the detections to this {' or '.join(BY_EXTENSION)} file, or folder ({_FOLDER_FORMATS})."
+        metavar="PATH",
+        help=f"Export the detections to this {' or '.join(BY_EXTENSION)} file, or folder ({_FOLDER_FORMATS}).",
     ),
 ]
 ExportFormat = Annotated[
     FormatName | None,
-    typer.Option("--format", help="Format of the export. By default its file extension decides."),
+    typer.Option("--format", help="Format of the export.", show_default="by the file extension"),
 ]

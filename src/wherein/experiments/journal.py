@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from wherein.errors import require
-from wherein.whole import whole
+from wherein.files import atomic_file
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Journal:
             lines = [run]
         journal = Journal(path, {line["piece"]: Entry(line["result"], line["seconds"]) for line in lines[1:]})
         # Anew and whole: a line that was cut off when the machine went down would spoil the next.
-        with whole(path) as target:
+        with atomic_file(path) as target:
             target.write_text("".join(map(_line, lines)), encoding="utf-8")
         return journal
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wherein.errors import require
-from wherein.whole import whole
+from wherein.files import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,5 +44,5 @@ def label(axes: "Axes", title: str, x: str = "", y: str = "") -> None:
 
 def save(figure: "Figure", path: Path) -> None:
     """Write a figure whole or not at all; the same bytes for the same numbers."""
-    with whole(path) as target:
+    with atomic_file(path) as target:
         figure.savefig(target, format="png", metadata={"Software": None})

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from wherein.errors import LostError
+from wherein.errors import WorkerError
 
 Result = TypeVar("Result")
 
@@ -51,7 +51,7 @@ def side_by_side(
         count: of processes.
 
     Raises:
-        LostError: a process has died, as where the memory is not enough.
+        WorkerError: a process has died, as where the memory is not enough.
     """
     with _pool(make, count) as pool:
         with _ignoring(*_ENDS):  # what is begun here inherits it, and hears of neither before it can say so
@@ -61,7 +61,7 @@ def side_by_side(
                 yield future.result()
             except BrokenProcessPool as error:
                 words = "a process that did a part of the work has died: is there enough memory for all?"
-                raise LostError(words) from error
+                raise WorkerError(words) from error
 
 
 @contextmanager

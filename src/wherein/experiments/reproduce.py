@@ -15,7 +15,7 @@ from wherein.experiments.experiment import Experiment, Outcome, Piece, experimen
 from wherein.experiments.journal import Journal
 from wherein.experiments.processes import usable_cores
 from wherein.experiments.running import Progress, run, versions
-from wherein.whole import whole
+from wherein.files import atomic_file
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def reproduce(request: Request, progress: Progress, cores: int | None = None) ->
     results = run(pieces, again, journal, progress, cores)
     numbers = json.loads(json.dumps(experiment.numbers(settings, results), allow_nan=False))
     seconds = {name: journal.entries[name].seconds for name in results}
-    with whole(request.path(".json")) as target:
+    with atomic_file(request.path(".json")) as target:
         target.write_text(_text({**about, **numbers, "timing": _timing(seconds, cores)}), encoding="utf-8")
     outcome = Outcome(settings, subject, request.seed, numbers)
     for path, template in pictures.items():

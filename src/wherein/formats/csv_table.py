@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wherein.extras import needed
+from wherein.extras import require_package
 from wherein.formats.export_target import AddScene, ExportTarget, text_file
 from wherein.images.polygons import box
 
@@ -66,7 +66,7 @@ def csv_text(table: Iterable[tuple[Any, ...]]) -> str:
 
 def dataframe(found: "Detections", name: str) -> Any:
     """The rows as a `pandas.DataFrame`, with names as they are: it computes no formulas."""
-    pandas = needed("pandas", "to_dataframe()", "pip install 'wherein[pandas]'")
+    pandas = require_package("pandas", "to_dataframe()", "pip install 'wherein[pandas]'")
     return pandas.DataFrame(rows(found, name), columns=list(COLUMNS))
 
 

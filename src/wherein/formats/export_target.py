@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
-from wherein.whole import whole
+from wherein.files import atomic_file
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
@@ -38,7 +38,7 @@ def text_file(path: Path) -> Iterator[IO[str]]:
     escapes that JSON has.
     """
     with (
-        whole(path) as temporary,
+        atomic_file(path) as temporary,
         temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
     ):
         yield file

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wherein.extras import needed
+from wherein.extras import require_package
 from wherein.formats.detection_outlines import detection_outlines, leaves
 from wherein.images.polygons import box, filled
 
@@ -18,7 +18,7 @@ def supervision(found: "Detections") -> Any:
     `class_id` is 0 for an object; parts are numbered from 1 in the order of the tree. `data` has the
     `class_name`, and in `instance` the number of the object in the scene, from 1.
     """
-    package = needed("supervision", "to_supervision()", "pip install 'wherein[supervision]'")
+    package = require_package("supervision", "to_supervision()", "pip install 'wherein[supervision]'")
     rows = list(detection_outlines(found))
     width, height = found.size
     classes: list[str | None] = [None, *dict.fromkeys(name for item in found for name in leaves(item))]

@@ -1,21 +1,19 @@
-"""Picture files to Pillow images, strictly: the whole picture as it was saved, or an error.
+"""Decode picture files with Pillow, strictly: the complete picture as it was saved, or an error.
 
-Pillow forgives where a measurement must not. What is done about it, and why:
+Pillow tolerates errors that a measurement must not. What this module does about it:
 
-- The reader is picked by the file's first bytes, and called directly. So only the six formats
-  are ever tried, and `Image.open`, with its cap `PIL.Image.MAX_IMAGE_PIXELS`, is not involved:
-  the caller's `max_pixels` counts, and that global is not changed. (Inside its WebP reader, and
-  for the frame of a GIF, Pillow asks twice its own cap still, 179 million pixels unless the
-  caller changed it; the error says so.)
-- `ImageFile.LOAD_TRUNCATED_IMAGES` is put to False while a file is decoded. Together with
-  Pillow's warnings, which are kept quiet the same way, that is state of the whole process:
-  one lock holds it, so decoding is one picture at a time.
-- PNG checksums, which Pillow skips, are checked. The other formats have none: damage inside
-  their pixel data can pass for a picture, a missing end cannot.
-- What Pillow (12.3 to 13.0) is known to misread without a word is refused.
+- It chooses the reader by the first bytes of the file and calls it directly. So only the six formats are
+  tried, and `Image.open` with its limit `PIL.Image.MAX_IMAGE_PIXELS` is not used: the caller's `max_pixels`
+  counts, and that global is not changed. (The WebP reader, and the frame of a GIF, still check twice Pillow's
+  own limit, 179 million pixels unless the caller changed it; the error says so.)
+- It sets `ImageFile.LOAD_TRUNCATED_IMAGES` to False while it decodes. That, and the filter for Pillow's
+  warnings, is state of the whole process: a lock guards it, so one picture is decoded at a time.
+- It checks PNG checksums, which Pillow skips. The other formats have none: damaged pixel data may go
+  unnoticed there, a truncated file does not.
+- It refuses files that Pillow (12.3 to 13.0) is known to misread silently.
 
-A damaged compressed TIFF makes libtiff write a line of its own to standard error, which cannot be
-kept from it without redirecting that of the whole process.
+For a damaged compressed TIFF, libtiff prints a line of its own on standard error; preventing that would mean
+redirecting standard error of the whole process.
 """
 
 import io
@@ -37,7 +35,7 @@ from PIL.WebPImagePlugin import WebPImageFile
 from wherein.errors import PictureError, WhereinError
 
 Opened = io.BufferedReader | io.BytesIO
-"""A file that is open, or its bytes."""
+"""An open file, or its bytes."""
 
 FORMATS = "PNG, JPEG, WebP, TIFF, BMP or GIF"
 
@@ -65,9 +63,9 @@ _decoding = threading.Lock()
 
 @contextmanager
 def strict_pillow() -> Iterator[None]:
-    """Hold Pillow to whole pictures and no warnings, in one thread at a time."""
+    """Make Pillow reject truncated files and print no warnings; one thread at a time."""
     with _decoding, warnings.catch_warnings():
-        # By module, so that what other threads warn about meanwhile is still heard.
+        # By module, so that warnings of other threads are still shown.
         warnings.filterwarnings("ignore", module=r"PIL\.")
         lenient, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
         try:
@@ -78,29 +76,29 @@ def strict_pillow() -> Iterator[None]:
 
 @contextmanager
 def as_picture_error(name: str) -> Iterator[None]:
-    """Turn whatever goes wrong inside into one `PictureError` whose sentence begins with `name`."""
+    """Turn every exception inside the block into a `PictureError` whose message begins with `name`."""
     try:
         yield
-    except MemoryError:  # says nothing about the picture
+    except MemoryError:  # not the fault of the picture
         raise
     except Exception as error:  # Pillow's readers raise a dozen kinds, AssertionError among them
         raise PictureError(f"{name}: {_explain(error)}") from error
 
 
 def decode(path: Path, max_pixels: int) -> Image.Image:
-    """Decode the first frame of a file, upright by its EXIF orientation.
+    """Decode the first frame of a file and apply its EXIF orientation.
 
-    Call it inside `strict_pillow`, and inside `as_picture_error`: it raises what Pillow raises.
+    Call it inside `strict_pillow` and `as_picture_error`: it raises whatever Pillow raises.
     """
-    if path.exists() and not path.is_file():  # a pipe would block, a folder has no bytes
-        raise PictureError("this is a folder or a device, not a file: give the path of one picture")
-    # Pillow is given the file and not its name, so that it maps no memory that others can change.
+    if path.exists() and not path.is_file():  # reading a pipe would block
+        raise PictureError("this is a folder or a device: give the path of a picture file")
+    # Pillow gets the open file, not the name: by name it may map memory that other programs can change.
     with path.open("rb") as file:
         return decode_open(file, max_pixels)
 
 
 def decode_open(file: Opened, max_pixels: int) -> Image.Image:
-    """As `decode`, of a file that is open already."""
+    """Decode an open file, as `decode` does."""
     image = _open(file, max_pixels)
     check_size(image.size, max_pixels)
     refuse_misread(image)
@@ -108,45 +106,47 @@ def decode_open(file: Opened, max_pixels: int) -> Image.Image:
 
 
 def check_size(size: tuple[int, int], max_pixels: int) -> None:
-    """Raise `PictureError` where a `size` (width, height) is empty, or more than `max_pixels`."""
+    """Raise `PictureError` if a `size` (width, height) is empty, or has more than `max_pixels`."""
     pixels = size[0] * size[1]
-    what = f"the picture is {size[0]} × {size[1]} = {pixels:,} pixels"
     if pixels == 0:
-        raise PictureError(f"{what}: give one that is not empty")
+        raise PictureError(f"the picture is empty, {size[0]} × {size[1]}: it must have at least one pixel")
     if pixels > max_pixels:
         raise PictureError(
-            f"{what}, more than the {max_pixels:,} that are taken (max_pixels): give a smaller picture"
+            f"the picture has {size[0]} × {size[1]} = {pixels:,} pixels, more than the maximum of "
+            f"{max_pixels:,} (max_pixels): use a smaller picture"
         )
 
 
 def upright(image: Image.Image) -> Image.Image:
-    """Turn a loaded `image` as its EXIF orientation says; the image itself is left alone.
+    """Return a loaded `image` rotated or mirrored by its EXIF orientation; the image itself is not changed.
 
-    Not by `ImageOps.exif_transpose`, which writes the EXIF block anew and fails on odd ones.
+    `ImageOps.exif_transpose` would also rewrite the EXIF block, and fails on unusual ones.
     """
     try:
         orientation = image.getexif().get(ExifTags.Base.Orientation, 1)
-    except Exception:  # a damaged EXIF block says nothing: as stored, which is what viewers show
+    except Exception:  # a damaged EXIF block: leave the picture as stored, as viewers do
         return image
     method = _UPRIGHT.get(orientation)
     return image if method is None else image.transpose(method)
 
 
 def refuse_misread(image: Image.Image) -> None:
-    """Raise `PictureError` for what Pillow would decode to other values than were saved."""
+    """Raise `PictureError` for files that Pillow would decode to wrong values."""
     if isinstance(image, PngImageFile) and _is_misread_png(image):
-        raise PictureError("its transparency is one colour, not of 8 bits: save it with an alpha channel")
+        raise PictureError(
+            "its transparent colour is not 8-bit, which is not supported: save it with an alpha channel"
+        )
     if isinstance(image, TiffImageFile) and _lacks_strips(image):
-        raise PictureError("a part of its pixels is missing: was it copied whole?")
+        raise PictureError("some of its pixels are missing: the file is incomplete, copy it again")
     if isinstance(image, TiffImageFile) and _is_misread_tiff(image):
         raise PictureError(
-            "its samples are 12-bit, signed, white-is-zero, in planes or compressed big-endian in a way "
-            "that is not supported: save it as plain 8-bit colour or 16-bit grey"
+            "unsupported TIFF (12-bit, signed, white-is-zero, planar or compressed big-endian samples): "
+            "save it as plain 8-bit colour or 16-bit grey"
         )
 
 
 def _is_misread_png(image: PngImageFile) -> bool:
-    # The transparent value stays at the file's depth while the pixels become 8-bit.
+    # Pillow leaves the transparent value at the file's bit depth while it converts the pixels to 8 bits.
     rescaled = bool(image.tile) and image.tile[0].args in ("L;2", "L;4", "RGB;16B")
     return rescaled and "transparency" in image.info
 
@@ -166,21 +166,21 @@ def _is_misread_tiff(image: TiffImageFile) -> bool:
 
 
 def _open(file: Opened, max_pixels: int) -> ImageFile.ImageFile:
-    """Read the header only, with the reader that the file's first bytes ask for."""
+    """Read the header, with the reader for the file's first bytes."""
     head = file.read(30)
     file.seek(0)
     if not head:
-        raise PictureError("the file is empty (0 bytes): was it copied whole?")
+        raise PictureError("the file is empty (0 bytes): copy it again")
     for signature, reader in _READERS:
         if re.match(signature, head):
-            if reader is WebPImageFile:  # which allocates as it opens
+            if reader is WebPImageFile:  # it allocates memory when it opens the file
                 check_size(_webp_size(head), max_pixels)
             return _open_tiff(file) if reader is TiffImageFile else reader(file)
-    raise PictureError(f"this is not a {FORMATS} file, whatever its name says: convert it to one of them")
+    raise PictureError(f"the content is not {FORMATS}: convert the file to one of these formats")
 
 
 def _webp_size(head: bytes) -> tuple[int, int]:
-    """The width and height in the first 30 bytes of a WebP file, of whichever of its three kinds."""
+    """Return width and height from the first 30 bytes of a WebP file, for each of its three kinds."""
     if head[12:16] == b"VP8X":
         return 1 + int.from_bytes(head[24:27], "little"), 1 + int.from_bytes(head[27:30], "little")
     if head[12:16] == b"VP8L":
@@ -191,27 +191,27 @@ def _webp_size(head: bytes) -> tuple[int, int]:
 
 def _open_tiff(file: Opened) -> TiffImageFile:
     with warnings.catch_warnings():
-        # A directory that is cut off only warns, and then lacks its orientation, say.
+        # For a truncated directory Pillow only warns, and then tags are missing, such as the orientation.
         warnings.filterwarnings("error", module=r"PIL\.")
         warnings.filterwarnings("ignore", message="Metadata Warning", module=r"PIL\.")
         return TiffImageFile(file)
 
 
 def _load(image: ImageFile.ImageFile, file: Opened) -> ImageFile.ImageFile:
-    """Decode the pixels, after the checks that Pillow leaves out."""
+    """Decode the pixels, with checks that Pillow leaves out."""
     if isinstance(image, PngImageFile):
-        image.verify()  # of the checksums; uses the image up
+        image.verify()  # checks the checksums; the image cannot be used afterwards
         file.seek(0)
         image = PngImageFile(file)
     elif isinstance(image, TiffImageFile):
-        # Allocated here, because Pillow would ask MAX_IMAGE_PIXELS before it does.
+        # Allocate here: Pillow would check MAX_IMAGE_PIXELS first.
         image.im = Image.new(image.mode, image._tile_size).im
     image.load()
     return image
 
 
 def _lacks_strips(image: TiffImageFile) -> bool:
-    """Say whether some rows are in no strip or tile: Pillow leaves them black."""
+    """Return whether some rows are in no strip or tile: Pillow would leave them black."""
     if not image.tile:  # loaded already
         return False
     in_planes = image.tile[0].codec_name == "raw" and image.tag_v2.get(ExifTags.Base.PlanarConfiguration) == 2
@@ -224,13 +224,13 @@ def _explain(error: Exception) -> str:
     if isinstance(error, WhereinError):
         return str(error)
     if isinstance(error, FileNotFoundError):
-        return "there is no such file: check the path"
-    if isinstance(error, OSError) and error.errno is not None:  # the system's; Pillow's have no number
-        return f"the file cannot be opened ({error.strerror}): check its path and permissions"
+        return "file not found"
+    if isinstance(error, OSError) and error.errno is not None:  # from the system; Pillow's own have no number
+        return f"cannot open the file ({error.strerror}): check the path and the permissions"
     if isinstance(error, Image.DecompressionBombError):
         return f"{error} To load it, save it as PNG or TIFF, or raise PIL.Image.MAX_IMAGE_PIXELS"
     detail = " ".join(str(error).split()) or type(error).__name__
     return (
-        f"the picture is damaged, cut off or of a kind that is not supported ({detail}): "
-        f"copy it again, or save it anew as PNG"
+        f"the picture is damaged, incomplete or of an unsupported kind ({detail}): "
+        f"copy it again, or save it as PNG"
     )

@@ -1,9 +1,8 @@
-"""Anything that holds one picture, to a tensor: the only way pictures come in.
+"""Load a picture from a file, a PIL image, an array or a tensor. All pictures enter the package here.
 
-No colour management is done: values are as stored, an ICC profile or a gamma is not looked at,
-CMYK becomes RGB by the plain formula R = (255 - C)(255 - K) / 255. CMYK in a JPEG is taken to
-be inverted, as Adobe's programs write it. Pillow keeps the high byte only of 16-bit *colour*;
-16-bit grey is kept whole.
+There is no colour management: values are taken as stored, ICC profiles and gamma are ignored. CMYK becomes
+RGB by R = (255 - C)(255 - K) / 255; CMYK in a JPEG is taken to be inverted, as Adobe's programs write it.
+Pillow keeps only the high byte of 16-bit *colour*; 16-bit grey keeps all bits.
 """
 
 import io
@@ -20,7 +19,7 @@ from jaxtyping import Float, Shaped
 from PIL import Image
 from torch import Tensor
 
-from wherein.errors import ArgumentError, PictureError, about, require
+from wherein.errors import ArgumentError, PictureError, error_prefix, require
 from wherein.images.decode import (
     as_picture_error,
     check_size,
@@ -32,7 +31,7 @@ from wherein.images.decode import (
 )
 
 OVERSHOOT = 0.25
-"""How far floats may lie outside [0, 1]: cubic resampling overshoots at edges, levels to 255 far more."""
+"""How far floats may lie outside [0, 1]; a choice: cubic resampling overshoots a bit, 8-bit values a lot."""
 
 _FULL = {torch.bool: 1, torch.uint8: 255, torch.uint16: 65535}
 _FLOATS = {
@@ -42,17 +41,17 @@ _FLOATS = {
     torch.float64: torch.float64,
 }
 _KINDS = "uint8, uint16, bool or float in [0, 1]"
-_ORDERED = "color='bgr' is for arrays from OpenCV, but this is a {}, whose order is known: leave color out"
+_KNOWN_ORDER = "color='bgr' is for arrays and tensors only, and this is a {}: leave color out"
 _DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I", "F")
 
 
 @dataclass(frozen=True, eq=False)  # tensors do not compare to one bool
 class Picture:
-    """One picture as the rest of the package wants it.
+    """A picture in the form that the whole package uses.
 
     Attributes:
-        pixels: RGB in [0, 1], contiguous; grey is repeated. Nothing may write to it.
-        mask: alpha in [0, 1], 1 where the picture counts; None where the source had no alpha.
+        pixels: RGB in [0, 1], contiguous; grey is repeated. Do not write to it: it may be shared.
+        mask: alpha in [0, 1], 1 where the picture counts; None if the source has no alpha channel.
     """
 
     pixels: Float[Tensor, "3 H W"]
@@ -62,30 +61,30 @@ class Picture:
 if TYPE_CHECKING:
     Source: TypeAlias = str | PathLike[str] | Image.Image | npt.NDArray[Any] | Tensor | Picture
 else:
-    Source = object  # under test beartype would answer a wrong type before our own error does
+    Source = object  # otherwise beartype, in tests, would report a wrong type before our own error does
 
 
 def load_picture(
     source: Source, *, color: str = "rgb", max_pixels: int = 200_000_000, role: str = ""
 ) -> Picture:
-    """Load one picture, in any of the forms it may come in.
+    """Load a picture from a file, a PIL image, an array or a tensor.
 
     Arguments:
-        source: a path to a PNG, JPEG, WebP, TIFF, BMP or GIF file (of an animation the first
-            frame), upright by its EXIF orientation; a PIL image, likewise; an array (H, W),
-            (H, W, 1), (H, W, 3) or (H, W, 4); a tensor (H, W), (1, H, W), (3, H, W) or (4, H, W).
-            Arrays and tensors are uint8, uint16, bool or float in [0, 1]. A tensor keeps its
-            device and its gradient, and a float tensor may be returned uncopied. float64 stays
-            float64, all else becomes float32. A `Picture` is returned as it is.
-        color: the order of the channels of an array or a tensor, "rgb" or "bgr" (OpenCV's). All else knows
-            its own order, and "bgr" is refused.
-        max_pixels: the most pixels a file or a PIL image may have, by its header.
-        role: what the caller calls the picture, "scene" say: errors begin with it.
+        source: a path to a PNG, JPEG, WebP, TIFF, BMP or GIF file, or a PIL image (the EXIF orientation is
+            applied; of an animation the first frame is used); an array (H, W), (H, W, 1), (H, W, 3) or
+            (H, W, 4); a tensor (H, W), (1, H, W), (3, H, W) or (4, H, W). Arrays and tensors are uint8,
+            uint16, bool or float in [0, 1]. A tensor keeps its device and its gradient, and a float tensor
+            may be returned without a copy. float64 stays float64, everything else becomes float32. A
+            `Picture` is returned unchanged.
+        color: order of the channels of an array or a tensor: "rgb", or "bgr" as in OpenCV. "bgr" is an error
+            for files and PIL images, whose order is known.
+        max_pixels: maximum number of pixels of a file or a PIL image, checked before decoding.
+        role: what the picture is for, such as "scene"; error messages begin with it.
 
     Raises:
-        PictureError: a file or a PIL image cannot be read whole, or is too large.
-        ArgumentError: an array or a tensor has a wrong shape, type or range, or `source` is
-            something else; or `color` is given where the order is known.
+        PictureError: a file or a PIL image cannot be read completely, or is too large.
+        ArgumentError: an array or a tensor has a wrong shape, type or range; `source` is something else; or
+            `color` is "bgr" for a file or a PIL image.
 
     >>> import numpy as np
     >>> picture = load_picture(np.full((2, 4, 4), 255, dtype=np.uint8))
@@ -94,33 +93,33 @@ def load_picture(
     >>> picture.mask.shape
     torch.Size([2, 4])
     """
-    require(color in ("rgb", "bgr"), f"color is {color!r}: give 'rgb' or 'bgr'")
-    require(max_pixels > 0, f"max_pixels is {max_pixels}: give a positive number")
-    with about(role):
-        require(color == "rgb" or is_array(source), _ORDERED.format(type(source).__name__))
+    require(color in ("rgb", "bgr"), f"color is {color!r}: it must be 'rgb' or 'bgr'")
+    require(max_pixels > 0, f"max_pixels is {max_pixels}: it must be positive")
+    with error_prefix(role):
+        require(color == "rgb" or is_array(source), _KNOWN_ORDER.format(type(source).__name__))
         return _loaded(source, color, max_pixels)
 
 
 def is_array(source: Source) -> bool:
-    """Whether it is bare numbers, of which only the caller knows the order of the channels."""
+    """Return whether the source is an array or a tensor, where only the caller knows the channel order."""
     return isinstance(source, np.ndarray | Tensor)
 
 
 def load_bytes(contents: bytes, *, max_pixels: int = 200_000_000, role: str = "picture") -> Picture:
-    """Load one picture from the bytes of a file: one that was sent, or that lies inside another file.
+    """Load a picture from the bytes of a file, such as an upload or a file inside an archive.
 
     Raises:
-        PictureError: they are not a whole picture, or a too large one; the message begins with `role`.
+        PictureError: the bytes are not a complete picture, or one that is too large; begins with `role`.
     """
     with as_picture_error(role), strict_pillow():
         return _from_decoded(decode_open(io.BytesIO(contents), max_pixels))
 
 
 def load_mask(source: Source, *, role: str = "mask") -> Float[Tensor, "H W"]:
-    """Load a mask: how much each pixel counts, in [0, 1], by the grey of a picture in any form.
+    """Load a mask, the weight of each pixel in [0, 1], as the grey of a picture in any form.
 
-    Where the highest level is 1 of 255 (or of 65535), the levels are not greys but no and yes, as
-    `array.astype(numpy.uint8)` makes them of booleans, and 1 counts whole.
+    If the highest value is 1 of 255 (or of 65535), the mask is taken as boolean, with 1 as full weight:
+    that is what `array.astype(numpy.uint8)` makes of booleans.
 
     >>> load_mask(np.array([[0, 1, 1]], dtype=np.uint8))
     tensor([[0., 1., 1.]])
@@ -143,7 +142,8 @@ def _loaded(source: Source, color: str, max_pixels: int) -> Picture:
     if isinstance(source, str | PathLike):
         return _from_file(Path(source), max_pixels)
     raise ArgumentError(
-        f"a picture cannot be a {type(source).__name__}: give a path, a PIL image, a numpy array or a tensor"
+        f"cannot load a picture from {type(source).__name__}: "
+        "give a path, a PIL image, a numpy array or a tensor"
     )
 
 
@@ -178,7 +178,7 @@ def _from_deep(image: Image.Image) -> Picture:
     if image.mode == "I":
         low, high = int(values.min()), int(values.max())
         if low < 0 or high > 65535:
-            raise PictureError(f"its values are {low} to {high}: integers must be 0 to 65535, rescale them")
+            raise PictureError(f"the values are {low} to {high}: integers must be 0 to 65535, rescale them")
         values = values.astype(np.uint16)
     picture = _from_array(values)
     hidden = image.info.get("transparency")  # of a 16-bit PNG: the one grey that is transparent
@@ -190,18 +190,19 @@ def _from_deep(image: Image.Image) -> Picture:
 def _from_array(array: npt.NDArray[Any], color: str = "rgb") -> Picture:
     dtype, shape = array.dtype, array.shape
     right = dtype.kind in "bf" or (dtype.kind == "u" and dtype.itemsize <= 2)
-    require(right, f"the array is {dtype}: give {_KINDS}{_advice(dtype.kind in 'iu')}")
+    require(right, f"the array has type {dtype}: it must be {_KINDS}{_advice(dtype.kind in 'iu')}")
     if array.ndim not in (2, 3) or (array.ndim == 3 and shape[2] not in (1, 3, 4)):
         swapped = array.ndim == 3 and shape[0] in (1, 3, 4)
-        hint = "; this looks like (C, H, W): array.transpose(1, 2, 0)" if swapped else ""
-        raise ArgumentError(f"the array is {shape}: give (H, W), (H, W, 1), (H, W, 3) or (H, W, 4){hint}")
+        hint = "; it looks like (C, H, W): use array.transpose(1, 2, 0)" if swapped else ""
+        allowed = "(H, W), (H, W, 1), (H, W, 3) or (H, W, 4)"
+        raise ArgumentError(f"the array has shape {shape}: it must be {allowed}{hint}")
     planes = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
-    # One copy that is planar, native in its bytes, forward in its strides, writable and ours.
+    # One copy that torch can use: planar, in native byte order, with positive strides, writable, and our own.
     return _from_planes(torch.from_numpy(np.array(planes, dtype=_native(dtype), order="C")), color)
 
 
 def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type torch can take that holds `dtype`."""
+    """Return a type that torch supports and that holds all values of `dtype`."""
     if dtype.kind == "f":
         return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
     return dtype.newbyteorder("=")
@@ -211,18 +212,21 @@ def _from_tensor(tensor: Tensor, color: str) -> Picture:
     dtype, shape = tensor.dtype, tuple(tensor.shape)
     right = dtype in _FULL or dtype in _FLOATS
     integer = not (dtype.is_floating_point or dtype.is_complex)
-    require(right, f"the tensor is {dtype}: give {_KINDS}{_advice(integer)}")
+    require(right, f"the tensor has type {dtype}: it must be {_KINDS}{_advice(integer)}")
     if tensor.ndim not in (2, 3) or (tensor.ndim == 3 and shape[0] not in (1, 3, 4)):
         swapped = tensor.ndim == 3 and shape[2] in (1, 3, 4)
-        hint = "; this looks like (H, W, C): tensor.permute(2, 0, 1)" if swapped else ""
-        raise ArgumentError(f"the tensor is {shape}: give (H, W), (1, H, W), (3, H, W) or (4, H, W){hint}")
+        hint = "; it looks like (H, W, C): use tensor.permute(2, 0, 1)" if swapped else ""
+        allowed = "(H, W), (1, H, W), (3, H, W) or (4, H, W)"
+        raise ArgumentError(f"the tensor has shape {shape}: it must be {allowed}{hint}")
     return _from_planes(tensor if tensor.ndim == 3 else tensor[None], color)
 
 
 def _from_planes(planes: Shaped[Tensor, "C H W"], color: str) -> Picture:
-    """Make the picture of 1, 3 or 4 planes of any type that is allowed."""
-    require(planes.numel() > 0, f"the picture is {tuple(planes.shape[1:])}: give one that is not empty")
-    unit = _to_unit(planes.contiguous())  # gathered while the samples are small: the fastest of eleven ways
+    """Make a picture of 1, 3 or 4 planes of any type that is allowed."""
+    empty = f"the picture is empty, {tuple(planes.shape[1:])}: it must have at least one pixel"
+    require(planes.numel() > 0, empty)
+    # Copied while the samples are small, before they become floats: the fastest of eleven ways measured.
+    unit = _to_unit(planes.contiguous())
     if len(planes) == 1:
         return Picture(unit.expand(3, -1, -1).contiguous(), None)
     pixels = unit[:3].flip(0) if color == "bgr" else unit[:3]
@@ -230,11 +234,11 @@ def _from_planes(planes: Shaped[Tensor, "C H W"], color: str) -> Picture:
 
 
 def _to_unit(planes: Shaped[Tensor, "C H W"]) -> Float[Tensor, "C H W"]:
-    """Scale integers to [0, 1] in float32; floats must be there already."""
+    """Scale integers to [0, 1] in float32; check that floats are in that range."""
     if planes.dtype in _FULL:
         return planes.to(torch.float32).div_(_FULL[planes.dtype])
     low, high = (value.item() for value in planes.detach().aminmax())
-    if not (low >= -OVERSHOOT and high <= 1 + OVERSHOOT):  # so put, it is false for NaN too
+    if not (low >= -OVERSHOOT and high <= 1 + OVERSHOOT):  # written so that NaN fails too
         raise ArgumentError(_range_message(planes.detach(), low, high))
     return planes.to(_FLOATS[planes.dtype])
 
@@ -242,7 +246,7 @@ def _to_unit(planes: Shaped[Tensor, "C H W"]) -> Float[Tensor, "C H W"]:
 def _range_message(planes: Shaped[Tensor, "C H W"], low: float, high: float) -> str:
     bad = int((~planes.isfinite()).sum())
     if bad:
-        return f"{bad} values are NaN or infinite: floats must be in [0, 1], replace these first"
+        return f"{bad} values are NaN or infinite: floats must be in [0, 1], replace these values"
     advice = "divide by 255" if low >= 0 and 1 < high <= 255 else "rescale them"
     return f"the values are {low:.4g} to {high:.4g}: floats must be in [0, 1], {advice}"
 

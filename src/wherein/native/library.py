@@ -15,8 +15,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from wherein import caching
-from wherein.whole import whole
+from wherein import files
+from wherein.files import atomic_file
 
 SOURCES = tuple(sorted(path for path in Path(__file__).parent.iterdir() if path.suffix in (".c", ".h")))
 
@@ -73,7 +73,7 @@ def _open(command: list[str], library: Path) -> ctypes.CDLL:
 def _compile(command: list[str], library: Path) -> None:
     """Two processes that come at once each put a whole file in place."""
     sources = [str(source) for source in SOURCES if source.suffix == ".c"]
-    with whole(library) as partial:
+    with atomic_file(library) as partial:
         for tuning in _TUNINGS:
             result = subprocess.run(
                 [*command, *_FLAGS, *tuning, "-o", str(partial), *sources, "-lm"],
@@ -129,7 +129,7 @@ def _processor() -> str:
 
 def cache_folder() -> Path:
     """Where the library is kept."""
-    return caching.cache_folder("native")
+    return files.cache_folder("native")
 
 
 def private_folder(folder: Path) -> Path:

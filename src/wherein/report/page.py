@@ -17,6 +17,7 @@ from typing import IO
 
 from wherein.detect.detector import Detector
 from wherein.detect.result import Detections
+from wherein.files import atomic_file
 from wherein.report import fits, times
 from wherein.report.about import about_search, about_template, fast_calibration
 from wherein.report.markup import number, text
@@ -25,7 +26,6 @@ from wherein.report.scene import SceneWriter
 from wherein.report.stage import rules
 from wherein.report.stopwatch import SEARCH, Stopwatch
 from wherein.template.bundle import Template
-from wherein.whole import whole
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """Nothing is fetched, run or sent: style and pictures are in the page itself."""
@@ -125,7 +125,7 @@ class Page:
 @contextmanager
 def page(path: Path, template: Template) -> Iterator[Page]:
     """A page to add scenes to; it is at `path`, whole, when the block ends, or not at all."""
-    with whole(path) as target, tempfile.TemporaryFile("w+", encoding="utf-8", dir=path.parent) as body:
+    with atomic_file(path) as target, tempfile.TemporaryFile("w+", encoding="utf-8", dir=path.parent) as body:
         made = Page(template, body)
         yield made
         body.seek(0)

@@ -20,13 +20,13 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from torch import Tensor
 
 from wherein.errors import ArgumentError, PictureError, TemplateError
+from wherein.files import atomic_file, atomic_folder
 from wherein.images.eight_bit import to_image, to_levels
 from wherein.images.load import Picture, load_picture
 from wherein.images.motif import Motif
 from wherein.images.polygons import hull, outline
 from wherein.template.archive import pack, unpack
 from wherein.template.tree import DEFAULT_TURN, Part, Point, Tree
-from wherein.whole import whole, whole_folder
 
 FORMAT = "wherein-template/1"
 DESCRIPTION = "template.json"
@@ -155,11 +155,11 @@ class Template:
         if path.is_dir() and any(path.iterdir()) and not (path / DESCRIPTION).is_file():
             raise ArgumentError(f"{path} is a folder of other things, not a template: give another name")
         if path.suffix.lower() == ".zip":
-            with tempfile.TemporaryDirectory(prefix="wherein-") as temporary, whole(path) as made:
+            with tempfile.TemporaryDirectory(prefix="wherein-") as temporary, atomic_file(path) as made:
                 self._write(Path(temporary))
                 pack(Path(temporary), made)
         else:
-            with whole_folder(path) as made:
+            with atomic_folder(path) as made:
                 self._write(made)
         return path
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.errors import PictureError
-from wherein.extras import needed
+from wherein.extras import require_package
 
 VIDEOS = (".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg")
 """File extensions that count as a video. A choice: the usual containers that OpenCV's FFmpeg decodes."""
@@ -48,7 +48,7 @@ def opencv() -> Any:
     Raises:
         MissingError: it is not installed.
     """
-    return needed("cv2", "a video", "pip install 'wherein[video]'")
+    return require_package("cv2", "a video", "pip install 'wherein[video]'")
 
 
 @dataclass(frozen=True)

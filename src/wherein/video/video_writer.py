@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from wherein.files import atomic_file
 from wherein.video.source import opencv
-from wherein.whole import whole
 
 CODEC = "mp4v"
 """MPEG-4 part 2 in .mp4. A choice: OpenCV's free builds encode it on every platform, H.264 they do not."""
@@ -31,7 +31,7 @@ def write_video(path: Path, size: tuple[int, int], rate: float) -> Iterator[AddF
         OSError: the file cannot be written.
     """
     cv2 = opencv()
-    with whole(path) as target:
+    with atomic_file(path) as target:
         writer = cv2.VideoWriter(str(target), cv2.VideoWriter.fourcc(*CODEC), rate, size)
         try:
             if not writer.isOpened():

@@ -1,1 +1,1 @@
-"""One file a command: its arguments and its help. Nothing heavy is imported until it runs."""
+"""One module per command: its arguments and help. Slow imports wait until the command runs."""

@@ -9,10 +9,9 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from wherein.caching import cache_folder
 from wherein.detect.range import Range
+from wherein.files import atomic_file, cache_folder
 from wherein.template.bundle import Template
-from wherein.whole import whole
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 """Nothing is written inside of the installed package, where the template of the demo lies."""
@@ -112,7 +111,7 @@ class CalibrationStore(Generic[Kind]):
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.parent.stat().st_mode & stat.S_IWUSR:
                 return False  # marked as read-only, which root could ignore but should respect
-            with whole(path) as partial:
+            with atomic_file(path) as partial:
                 partial.write_text(text + "\n", encoding="utf-8")
         except OSError:
             return False

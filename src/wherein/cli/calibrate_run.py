@@ -1,0 +1,173 @@
+"""The work of `wherein calibrate`: read backgrounds, calibrate, store the calibration, describe it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from wherein.cli.console import SOME_UNREADABLE, Console, UnreadableError
+from wherein.cli.input_files import list_scenes, read_picture
+from wherein.detect.calibration.measure import MOST, SIZE, calibrate
+from wherein.detect.calibration.model import STORE, Calibration
+from wherein.detect.range import Range
+from wherein.errors import ArgumentError
+from wherein.report.markup import rarity
+from wherein.template.bundle import Template
+
+_SCORES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+"""Scores whose false-alarm rates are listed; a choice."""
+
+
+@dataclass(frozen=True)
+class CalibrateResult:
+    """A calibration and where it is stored.
+
+    Attributes:
+        template: the template that was calibrated.
+        calibration: what was measured.
+        path: the file that it is stored in; None if it could not be written.
+        new: whether it was measured now, not loaded.
+        skipped: the number of backgrounds that could not be used.
+        suspects: backgrounds that may show the object.
+    """
+
+    template: Template
+    calibration: Calibration
+    path: Path | None
+    new: bool
+    skipped: int = 0
+    suspects: tuple[Path, ...] = ()
+
+    @property
+    def exit_status(self) -> int:
+        """0 done, 4 some backgrounds could not be used."""
+        return SOME_UNREADABLE if self.skipped else 0
+
+
+def run_calibration(
+    template: Template, ranges: Range, backgrounds: Path | None, overwrite: bool, console: Console
+) -> CalibrateResult:
+    """Load the stored calibration, or measure a new one and store it.
+
+    Arguments:
+        template: what will be searched for.
+        ranges: the rotations and scales that will be searched.
+        backgrounds: a folder of pictures without the object; synthetic clutter if None.
+        overwrite: measure a new one even if one is stored.
+        console: shows progress, and a message for each background that cannot or should not be used.
+
+    Raises:
+        ArgumentError: a calibration is stored, so that the backgrounds would not be used.
+        UnreadableError: no background can be used.
+    """
+    stored = STORE.load(template, ranges)
+    if stored is not None and not overwrite:
+        if backgrounds is not None:
+            raise ArgumentError(
+                f"{stored[1]} already has a calibration for this rotation and scale: "
+                "use --overwrite to calibrate again"
+            )
+        return CalibrateResult(template, *stored, new=False)
+    pictures, skipped = _usable(backgrounds, console) if backgrounds is not None else ([], 0)
+    with torch.no_grad(), console.progress(f"Calibrating {template.name}") as progress:
+        made = calibrate(template, ranges, _Pictures(pictures), progress=progress)
+    suspects = tuple(pictures[index] for index in made.suspects)
+    for path in suspects:
+        console.warning(
+            f"{path}: something in this background scores as high as the object. If it shows the "
+            "object, remove it and calibrate again with --overwrite."
+        )
+    return CalibrateResult(template, made, STORE.save(template, made), True, skipped, suspects)
+
+
+def to_record(result: CalibrateResult) -> dict[str, Any]:
+    """Return the calibration for JSON."""
+    known, limits = result.calibration, result.calibration.limits
+    return {
+        "template": result.template.name,
+        "rotation": known.rotation,
+        "scale": list(known.scale),
+        "threshold": known.threshold,
+        "separates": known.separates,
+        "false_alarms_per_megapixel": {
+            f"{score:g}": known.false_alarms(score) for score in sorted({*_SCORES, round(known.threshold, 4)})
+        },
+        "clutter": [known.clutter[0], known.clutter[-1]],
+        "present": [known.present[0], known.present[-1]],
+        "found_within": {"rotation": limits.rotation, "scale": list(limits.scale)},
+        "confused": [{"parts": [a, b], "zncc": zncc} for a, b, zncc in known.confused],
+        "suspects": [str(path) for path in result.suspects],
+        "kept": None if result.path is None else str(result.path),
+        "new": result.new,
+    }
+
+
+def describe(result: CalibrateResult) -> Iterator[str]:
+    """Yield the calibration as text, line by line."""
+    known, limits = result.calibration, result.calibration.limits
+    low, high = known.scale
+    scales = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    yield f"{result.template.name}: calibrated for rotation ±{known.rotation:g}°, scale {scales}"
+    yield f"threshold: {known.threshold:.3f}"
+    yield f"scores without the object: up to {known.clutter[-1]:.3f} ({len(known.clutter)} test scenes)"
+    yield f"scores with the object: {known.present[0]:.3f} or more ({len(known.present)} test scenes)"
+    yield from _false_alarms(known)
+    low, high = limits.scale
+    yield f"found, with joints at rest, at rotation ±{limits.rotation:g}°, scale {low:.2f} to {high:.2f}"
+    yield from (f"warning: {doubt}" for doubt in known.doubts)
+    if len(result.template.parts.leaves) > 1 and not known.confused:
+        yield "no two parts look alike"
+    if result.path is not None:
+        yield f"stored in {result.path}" + ("" if result.new else "; use --overwrite to calibrate again")
+
+
+def _false_alarms(known: Calibration) -> Iterator[str]:
+    rates: dict[str, float] = {}  # one line for each rate: all very low rates read the same
+    for score in (known.threshold, *(score for score in _SCORES if score > known.threshold)):
+        rates.setdefault(rarity(known, score), score)
+    yield from (f"false alarms at score {score:.2f}: {rate}" for rate, score in rates.items())
+
+
+class _Pictures(Sequence[Tensor]):
+    """Pictures that are read when they are used: together they may not fit into memory."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.paths = paths
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: Any) -> Any:
+        return read_picture(self.paths[index], "background").pixels
+
+
+def _usable(folder: Path, console: Console) -> tuple[list[Path], int]:
+    """Return the first backgrounds of a folder that can be used, and how many before them cannot."""
+    usable: list[Path] = []
+    skipped = 0
+    for scene in list_scenes([str(folder)]):
+        if len(usable) == MOST:
+            console.warning(f"{folder} has more than {MOST} pictures: only the first {MOST} are used")
+            break
+        try:
+            _check_background(scene.path, scene.error)
+            usable.append(scene.path)
+        except UnreadableError as error:
+            skipped += 1
+            console.warning(str(error))
+    if not usable:
+        raise UnreadableError("background", folder, f"no picture in {folder} can be used as a background")
+    return usable, skipped
+
+
+def _check_background(path: Path, error: str | None) -> None:
+    """Raise `UnreadableError` unless there is a picture that is large enough to search in."""
+    if error is not None:
+        raise UnreadableError("background", path, f"{path}: {error}")
+    height, width = read_picture(path, "background").pixels.shape[-2:]
+    if width < SIZE[0] or height < SIZE[1]:
+        message = f"{path} is {width} × {height} pixels: a background must be at least {SIZE[0]} × {SIZE[1]}"
+        raise UnreadableError("background", path, message)

@@ -1,0 +1,50 @@
+"""`wherein calibrate`: measure what the scores of a template mean."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wherein.cli.console import USAGE, Console, stop
+from wherein.cli.options import Json, Quiet, Rotation, Scale, TemplatePath
+
+
+def calibrate(
+    template: TemplatePath,
+    backgrounds: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Pictures like your scenes, without the object.",
+            show_default="synthetic clutter",
+        ),
+    ] = None,
+    rotation: Rotation = 180.0,
+    scale: Scale = (1.0, 1.0),
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Calibrate again, replacing the stored calibration.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure the scores of a template with and without the object.
+
+    The result, with the threshold, is stored for `detect` with the same rotation and scale. `detect` does
+    this on first use; do it yourself to use your own backgrounds, or to see the numbers.
+
+    Example: wherein calibrate robot --backgrounds photographs/
+    """
+    from wherein.cli.calibrate_run import describe, run_calibration, to_record
+    from wherein.cli.input_files import load_template
+    from wherein.detect.detector import checked_range
+
+    console, loaded = Console(quiet), load_template(template)
+    result = run_calibration(loaded, checked_range(rotation, scale, loaded), backgrounds, overwrite, console)
+    if as_json:
+        console.result(to_record(result))
+    else:
+        for line in describe(result):
+            console.text(line)
+    if result.path is None:
+        stop("cannot store the calibration, neither beside the template nor in the cache folder", USAGE)
+    raise typer.Exit(result.exit_status)

@@ -1,0 +1,30 @@
+"""`wherein demo`: see what it can do, on a photograph."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wherein.cli.console import Console
+from wherein.cli.options import Overwrite, Quiet, Seed
+
+
+def demo(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write to.")] = Path("demo"),
+    seed: Seed = 0,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find three robots in a photograph.
+
+    Prints how accurate the poses are, and writes pictures and a report.
+
+    Example: wherein demo --out demo
+    """
+    from wherein.cli.demo_run import check_target, run_demo
+
+    console = Console(quiet)
+    check_target(out, overwrite)
+    for line in run_demo(out, seed, console):
+        if not quiet:
+            console.text(line)

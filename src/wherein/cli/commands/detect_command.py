@@ -1,0 +1,63 @@
+"""`wherein detect`: find a template in many scenes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wherein.cli.console import Console
+from wherein.cli.options import (
+    Export,
+    ExportFormat,
+    MaxInstances,
+    Overwrite,
+    Quiet,
+    Rotation,
+    Scale,
+    TemplatePath,
+    Threshold,
+)
+
+
+def detect(
+    template: TemplatePath,
+    scenes: Annotated[
+        list[str],
+        typer.Argument(metavar="SCENE", help="Picture or video files, folders, glob patterns, or camera:0."),
+    ],
+    rotation: Rotation = 180.0,
+    scale: Scale = (1.0, 1.0),
+    max_instances: MaxInstances = None,
+    threshold: Threshold = None,
+    draw: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write an annotated copy of each scene to this folder."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write an HTML report on all scenes to this file.")
+    ] = None,
+    maps: Annotated[bool, typer.Option("--maps", help="Add occurrence maps to the report.")] = False,
+    export: Export = None,
+    export_format: ExportFormat = None,
+    overwrite: Overwrite = False,
+    fail_if_none: Annotated[
+        bool, typer.Option("--fail-if-none", help="Exit with status 1 if nothing is found.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find a template in pictures and videos.
+
+    Prints one JSON object per line: a line for each picture, or for each frame of a video.
+
+    Example: wherein detect robot photographs/ --report found.html
+    """
+    from wherein.cli.detect_run import DetectRun, SearchOptions
+    from wherein.cli.input_files import list_scenes, load_template
+    from wherein.cli.output_files import OutputFiles
+
+    outputs = OutputFiles(draw, report, maps, overwrite, export, export_format)
+    outputs.check()
+    options = SearchOptions(rotation, scale, max_instances, threshold)
+    run = DetectRun(load_template(template), options, outputs, Console(quiet))
+    totals = run(list(list_scenes(scenes)))
+    raise typer.Exit(totals.exit_status(fail_if_none))

@@ -1,0 +1,75 @@
+"""`wherein register`: find one motif in one scene."""
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from wherein.cli.console import Console, UnreadableError
+from wherein.cli.options import DrawFile, Overwrite, Quiet
+from wherein.errors import ArgumentError
+
+
+class MotionName(StrEnum):
+    """The names of the motion models, without importing torch; a test compares them with `wherein.motion`."""
+
+    TRANSLATION = "translation"
+    EUCLIDEAN = "euclidean"
+    SIMILARITY = "similarity"
+    AFFINE = "affine"
+    HOMOGRAPHY = "homography"
+
+
+def register(
+    scene: Annotated[Path, typer.Argument(metavar="SCENE", help="Picture to search in.")],
+    motif: Annotated[
+        Path, typer.Argument(metavar="MOTIF", help="Picture to search for. Its alpha channel is its mask.")
+    ],
+    motion: Annotated[
+        MotionName, typer.Option(help="Transformations that the motif may undergo.")
+    ] = MotionName.EUCLIDEAN,
+    mask: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Mask of the motif: a picture, white where it counts.")
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MATRIX", help="Initial pose, from motif to scene pixels, as JSON: [[1,0,40],[0,1,30]]."
+        ),
+    ] = None,
+    robust: Annotated[bool, typer.Option("--robust", help="Use this if the motif is partly hidden.")] = False,
+    draw: DrawFile = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find one motif in one scene and print its pose as JSON.
+
+    Example: wherein register scene.png motif.png --motion similarity
+    """
+    from wherein.cli.output_files import check_drawing, save
+
+    check_drawing(draw, overwrite)
+    matrix = _parse_matrix(start)
+    from wherein.cli.register_run import run_registration
+
+    console = Console(quiet)
+    try:
+        record, picture = run_registration(scene, motif, motion.value, mask, matrix, robust, draw is not None)
+    except UnreadableError as error:
+        console.result({error.role: str(error.path), "error": str(error)})
+        raise
+    console.result(record)
+    if draw is not None and picture is not None:
+        save(picture, draw)
+
+
+def _parse_matrix(text: str | None) -> Any:
+    if text is None:
+        return None
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        message = f"--start is not JSON ({error}): give a matrix such as [[1,0,40],[0,1,30]]"
+        raise ArgumentError(message) from error

@@ -1,0 +1,105 @@
+"""`wherein template new` and `wherein template check`: make a template, and check it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wherein.cli.console import Console
+from wherein.cli.options import DrawFile, Json, Overwrite, Quiet, TemplatePath
+
+
+def new(
+    source: Annotated[
+        Path, typer.Argument(metavar="SOURCE", help="Picture, or annotations (.json) of labelme or COCO.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="PATH", help="Template to write: a folder, or a .zip file.")],
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the template.", show_default="the name of --out"),
+    ] = None,
+    box: Annotated[
+        tuple[int, int, int, int] | None,
+        typer.Option(metavar="LEFT TOP WIDTH HEIGHT", help="Outline of the motif, a rectangle in pixels."),
+    ] = None,
+    polygon: Annotated[
+        str | None,
+        typer.Option(metavar="CORNERS", help='Outline of the motif: "x,y x,y x,y …", or a .json file.'),
+    ] = None,
+    image: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IMAGE", help="Picture of the annotations; if COCO has several, the name or id of one."
+        ),
+    ] = None,
+    object_: Annotated[
+        str | None,
+        typer.Option(
+            "--object", metavar="ID", help="Object to use: labelme's group id, COCO's group or annotation id."
+        ),
+    ] = None,
+    paint_order: Annotated[
+        str | None, typer.Option(metavar="PARTS", help="Parts from bottom to top, as in body,claw.")
+    ] = None,
+    keep_covered: Annotated[
+        bool, typer.Option("--keep-covered", help="Keep pixels of a part that parts above it cover.")
+    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing template.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make a template from a picture or from annotations.
+
+    The outline in a picture is its alpha channel, --box or --polygon.
+
+    In a labelme file each polygon is a part, named by its label. A point labelled "claw.pivot" is the joint
+    of the part "claw". The description of a shape may contain turn=40, static or parent=arm.
+
+    Example: wherein template new mug.jpg --box 210 95 180 160 --out mug
+    """
+    from wherein.cli.template_run import TemplateSource, check_target, make_template, save_template, summary
+    from wherein.making.checks import findings
+
+    order = tuple(part.strip() for part in (paint_order or "").split(",") if part.strip())
+    check_target(out, overwrite)
+    template, notes = make_template(
+        TemplateSource(source, name or out.stem, box, polygon, image, object_, order, keep_covered)
+    )
+    save_template(template, out, overwrite)
+    if not quiet:
+        console = Console()
+        console.text(f"{summary(template)}, written to {out}")
+        for line in (*(f"note: {note}" for note in notes), *map(str, findings(template))):
+            console.text(line)
+
+
+def check(
+    template: TemplatePath,
+    draw: DrawFile = None,
+    as_json: Json = False,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Check what could make a template hard to find.
+
+    Prints its parts and joints, and each problem with the number that was measured.
+
+    Example: wherein template check mug --draw mug.png
+    """
+    from wherein.cli.output_files import check_drawing
+
+    check_drawing(draw, overwrite)
+    from wherein.cli.input_files import load_template
+    from wherein.cli.template_run import draw_sheet, summary, to_record, tree_lines
+    from wherein.making.checks import findings
+
+    console, loaded = Console(quiet), load_template(template)
+    found = findings(loaded)
+    if draw is not None:
+        draw_sheet(loaded, found, draw)
+    if as_json:
+        console.result(to_record(loaded, found))
+        return
+    for line in (summary(loaded), *tree_lines(loaded.parts), *map(str, found)):
+        console.text(line)
+    if not found and not quiet:
+        console.text("no problems found")

@@ -1,0 +1,164 @@
+"""The work of `wherein demo`: find robots in a photograph, register a cat's face, draw and report both."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from wherein.cli.console import Console
+from wherein.cli.output_files import check_folder, save, write_errors
+from wherein.demo import ROBOT
+from wherein.demo.errors import missed, nearest
+from wherein.demo.scene import SCALE, Shown, Truth, photograph, stage
+from wherein.detect.detector import Detector
+from wherein.detect.result import Detection, Detections
+from wherein.drawing.registrations import draw_registration
+from wherein.errors import require
+from wherein.images.eight_bit import to_image
+from wherein.images.load import load_picture
+from wherein.images.motif import Motif
+from wherein.motion.field import lattice
+from wherein.motion.models import rotation
+from wherein.registration.register import register
+from wherein.report.page import page
+from wherein.template.bundle import Template
+from wherein.template.render import paint
+
+FILES = {
+    "scene": "scene.png",
+    "detections": "robot.png",
+    "report": "report.html",
+    "registration": "register.png",
+}
+"""The files that the demo writes, by what they show."""
+
+
+def check_target(out: Path, overwrite: bool) -> None:
+    """Check that the files of the demo can be written to a folder, before any work.
+
+    Raises:
+        ArgumentError, UnwritableError: they cannot, and why.
+    """
+    require(out.is_dir() or not out.exists(), f"--out {out} is a file: give a folder")
+    for path in (out / name for name in FILES.values()):
+        free = overwrite or not path.exists()
+        require(free, f"{path} already exists: choose another --out or use --overwrite")
+    check_folder(out)
+
+
+def run_demo(out: Path, seed: int, console: Console) -> Iterator[str]:
+    """Run the demo, write its files into a folder, and yield lines of text about it as they are known.
+
+    Arguments:
+        out: the folder.
+        seed: seed of poses, lighting and noise.
+        console: shows the progress of a calibration.
+    """
+    # Without its source, the template's calibration goes to the cache: the package may be read-only.
+    template = replace(Template.load(ROBOT), source=None)
+    background, real = photograph(seed)
+    if not real:
+        yield "scikit-image is not installed (pip install 'wherein[photos]'): using a synthetic background"
+    shown = stage(template, background, seed)
+    with console.progress("Calibrating, once for this template") as progress:
+        detector = Detector(template, scale=SCALE, progress=progress)
+    detector(shown.pixels)  # not timed: the first call prepares what later calls reuse
+    found = detector(shown.pixels)
+    yield from compare(found, shown, template)
+    written = {what: out / name for what, name in FILES.items()}
+    save(to_image(shown.pixels), written["scene"])
+    save(found.draw(), written["detections"])
+    with write_errors(written["report"]), page(written["report"], template) as report:
+        report.add("scene.png", found, detector, maps=True)
+    if real:
+        yield register_cat(written["registration"], seed)
+    else:
+        del written["registration"]
+    yield from (f"{what}: {path}" for what, path in written.items())
+
+
+def compare(found: Detections, shown: Shown, template: Template) -> Iterator[str]:
+    """Yield a line about the scene, and one about each detection, numbered as in the drawing."""
+    width, height = found.size
+    truths = [nearest(item, shown.truths, template) for item in found]
+    correct = sum(truth in truths for truth in shown.truths)
+    yield (
+        f"{correct} of {len(shown.truths)} robots found in {found.seconds:.2f} s "
+        f"({width} × {height} pixels, any rotation, scale {SCALE[0]} to {SCALE[1]})"
+    )
+    for number, (item, truth) in enumerate(zip(found, truths, strict=True), 1):
+        text = "a false alarm" if truth is None else _describe(item, truth, template)
+        yield f"robot {number}: {text}"
+
+
+def _describe(item: Detection, truth: Truth, template: Template) -> str:
+    errors = missed(item, truth, template)
+    visible = sum(part.found for part in item.parts.values() if part.leaf)
+    return (
+        f"score {item.score:.2f}, rotation {item.angle:.1f}°, scale {item.scale:.3f}; "
+        f"{visible} of {len(template.parts.leaves)} parts found"
+        + (f", hidden: {', '.join(sorted(truth.hidden))}" if truth.hidden else "")
+        + (f", wrong: {', '.join(errors.wrong)}" if errors.wrong else "")
+        + f"; error {errors.pixels[0]:.2f} px and {errors.degrees[0]:.2f}° on average, "
+        f"{errors.pixels[1]:.2f} px and {errors.degrees[1]:.2f}° at most"
+    )
+
+
+def register_cat(target: Path, seed: int) -> str:
+    """Paint a cat's face into a photograph, transformed, in other light and with noise; then register it.
+
+    Arguments:
+        target: the file for a drawing of the result.
+        seed: seed of pose and noise.
+
+    Returns a line about the result.
+    """
+    from skimage import data
+
+    rng = np.random.default_rng(seed)
+    motif = cat_face(np.asarray(data.chelsea()))
+    scene, truth = hide(np.asarray(data.coffee()), motif, rng)
+    rgba = torch.cat((motif.pixels, motif.mask[None]))
+    found = register(scene, rgba, motion="affine")
+    corners = np.array([(x, y, 1.0) for x in (0, motif.width - 1) for y in (0, motif.height - 1)])
+    error = float(np.linalg.norm(corners @ (found.matrix - truth).T, axis=1).max())
+    height, width = scene.shape[-2:]
+    start = np.array([[1.0, 0, (width - motif.width) / 2], [0, 1, (height - motif.height) / 2]])
+    lines = (
+        f"{found.status} after {found.steps} steps",
+        f"ZNCC {found.zncc:.3f}, rotation {found.angle:.1f}°",
+        f"corner error {error:.3f} px",
+        "orange: start, green: found",
+    )
+    save(draw_registration(scene, motif, found.matrix, start, lines), target)
+    return f"registration of a cat's face: {', '.join(lines[:3])}"
+
+
+def cat_face(photograph: NDArray[np.uint8]) -> Motif:
+    """Cut an ellipse out of scikit-image's photograph of a cat."""
+    pixels = load_picture(photograph[15:265, 95:375]).pixels
+    height, width = pixels.shape[-2:]
+    unit = (lattice(height, width, pixels) + 0.5) / torch.tensor((width, height)) * 2 - 1
+    return Motif(pixels, (unit.norm(dim=-1) < 0.97).float())
+
+
+def hide(
+    photograph: NDArray[np.uint8], motif: Motif, rng: np.random.Generator
+) -> tuple[torch.Tensor, NDArray[np.float64]]:
+    """Return the photograph with the motif painted in, in other light and with noise, and the true matrix."""
+    background = load_picture(photograph).pixels
+    height, width = background.shape[-2:]
+    # A random affine map by its singular values: a rotation, a stretch along the axes, another rotation.
+    first, second = rng.uniform(-1, 1, 2)
+    outer, inner = rotation(torch.tensor((first + second, -second), dtype=torch.float64)).numpy()
+    linear = outer @ np.diag(rng.uniform(0.8, 1.25, 2)) @ inner
+    centre = np.array((width - 1, height - 1)) / 2 + rng.uniform(-30, 30, 2)
+    shift = centre - linear @ (np.array((motif.width - 1, motif.height - 1)) / 2)
+    matrix = np.eye(3)
+    matrix[:2, :2], matrix[:2, 2] = linear, shift
+    painted = paint(background, motif, torch.from_numpy(matrix))
+    noise = torch.from_numpy(rng.normal(0, 0.03, painted.shape)).float()
+    return (0.75 * painted + 0.1 + noise).clamp(0, 1), matrix[:2]

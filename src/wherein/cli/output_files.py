@@ -1,0 +1,182 @@
+"""Files that commands write: where they may go, checked before any work, and errors that name the file."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wherein.errors import ArgumentError, WhereinError, require
+from wherein.files import atomic_file, check_writable
+from wherein.formats.table import BY_EXTENSION, FORMATS, Format
+
+if TYPE_CHECKING:  # not at run time: a wrong --draw is reported before torch is loaded
+    from PIL import Image
+
+    from wherein.cli.input_files import SceneFile
+
+DRAWINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
+"""Extensions that Pillow can write."""
+
+PAGES = (".html", ".htm")
+
+
+class UnwritableError(WhereinError):
+    """A file cannot be written; the message names it and gives the system's reason."""
+
+
+@contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Turn an `OSError` inside the block into an `UnwritableError` about `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise UnwritableError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def check_file(path: Path) -> None:
+    """Raise `UnwritableError` if this file cannot be created; its folders may still be missing."""
+    with write_errors(path):
+        check_writable(path.parent)
+
+
+def check_folder(path: Path) -> None:
+    """Raise `UnwritableError` if no file can be created in this folder; the folder may still be missing."""
+    with write_errors(path):
+        check_writable(path)
+
+
+def check_new(path: Path, overwrite: bool) -> None:
+    """Raise `ArgumentError` if `path` exists and must not be replaced."""
+    require(overwrite or not path.exists(), f"{path} already exists: choose another name or use --overwrite")
+
+
+def check_named(option: str, path: Path, extensions: Sequence[str], overwrite: bool) -> None:
+    """Check the file that an option names: its extension, that it may be replaced, that it can be written.
+
+    Raises:
+        ArgumentError, UnwritableError: what is wrong with it.
+    """
+    known = path.suffix.lower() in extensions
+    require(known, f"{option} {path} must end in {' or '.join(extensions)}")
+    require(not path.is_dir(), f"{option} {path} is a folder: give a file name")
+    check_new(path, overwrite)
+    check_file(path)
+
+
+def check_drawing(path: Path | None, overwrite: bool) -> None:
+    """Check the picture that `--draw` names, if any, in the same way."""
+    if path is not None:
+        check_named("--draw", path, DRAWINGS, overwrite)
+
+
+def save(picture: "Image.Image", path: Path) -> None:
+    """Write a picture atomically; raises `UnwritableError`."""
+    with write_errors(path), atomic_file(path) as target:
+        picture.save(target)
+
+
+@dataclass(frozen=True)
+class OutputFiles:
+    """What `wherein detect` writes besides its lines of JSON.
+
+    Attributes:
+        draw: folder for a picture of each scene.
+        report: HTML file about all scenes.
+        maps: whether the report has occurrence maps.
+        overwrite: whether existing files are replaced.
+        export: file or folder for another program.
+        format_name: format of the export; by the file extension if None.
+    """
+
+    draw: Path | None = None
+    report: Path | None = None
+    maps: bool = False
+    overwrite: bool = False
+    export: Path | None = None
+    format_name: str | None = None
+
+    def check(self) -> None:
+        """Check all of them, before any work.
+
+        Raises:
+            ArgumentError, UnwritableError: what is wrong with them.
+        """
+        require(self.report is not None or not self.maps, "--maps needs a report: add --report FILE.html")
+        require(self.export is not None or self.format_name is None, "--format needs an export: add --export")
+        if self.report is not None:
+            check_named("--report", self.report, PAGES, self.overwrite)
+        if self.export is not None and self.format is not None and not self.format.file_per_scene:
+            check_named("--export", self.export, (self.format.extension,), self.overwrite)
+        for option, folder in {"--draw": self.draw, "--export": self._export_folder}.items():
+            if folder is not None:
+                require(folder.is_dir() or not folder.exists(), f"{option} {folder} is a file: give a folder")
+                check_folder(folder)
+
+    @property
+    def format(self) -> Format | None:
+        """The format of the export, if there is one."""
+        if self.format_name is not None:
+            return FORMATS[self.format_name]
+        if self.export is None:
+            return None
+        extension = self.export.suffix.lower()
+        if extension not in BY_EXTENSION:
+            files = ", ".join(f"{known} for {entry.name}" for known, entry in BY_EXTENSION.items())
+            folders = " or ".join(entry.name for entry in FORMATS.values() if entry.file_per_scene)
+            raise ArgumentError(
+                f"--export {self.export}: unknown file extension. Use {files}, or a folder with "
+                f"--format {folders}"
+            )
+        return BY_EXTENSION[extension]
+
+    @property
+    def _export_folder(self) -> Path | None:
+        """The folder of the export, if its format has a file for each scene."""
+        return self.export if self.format is not None and self.format.file_per_scene else None
+
+    def drawings(self, scenes: Sequence["SceneFile"]) -> dict[Path, Path]:
+        """Return the picture or video to draw of each scene, by scene; empty without `--draw`."""
+        return self._named(scenes, "--draw", self.draw, ".png")
+
+    def files(self, scenes: Sequence["SceneFile"]) -> dict[Path, Path]:
+        """The file of each scene in the export, by the scene's path, if its format has a file for each."""
+        if self.format is None:
+            return {}
+        pictures = [scene for scene in scenes if not scene.is_video]
+        return self._named(pictures, "--export", self._export_folder, self.format.extension)
+
+    def _named(
+        self, scenes: Sequence["SceneFile"], option: str, folder: Path | None, suffix: str
+    ) -> dict[Path, Path]:
+        """Name a file in `folder` after each scene, with a number where two scenes have the same name.
+
+        Raises:
+            ArgumentError: one of them exists and must not be replaced, or is a scene itself.
+        """
+        if folder is None:
+            return {}
+        given = {scene.path.resolve() for scene in scenes}
+        taken: set[str] = set()
+        targets: dict[Path, Path] = {}
+        for scene in scenes:
+            stem = scene.path.stem.replace(":", "-")  # camera:0
+            target = folder / f"{_free(stem, taken)}{'.mp4' if scene.is_video else suffix}"
+            message = f"{option} {folder} would replace the scene {target}: choose another folder"
+            require(target.resolve() not in given, message)
+            check_new(target, self.overwrite)
+            targets[scene.path] = target
+        return targets
+
+
+def _free(stem: str, taken: set[str]) -> str:
+    """Return the stem, with the first free number if it is taken.
+
+    Case does not count: on Windows and macOS A.png and a.png are one file.
+    """
+    name, number = stem, 1
+    while name.casefold() in taken:
+        number += 1
+        name = f"{stem}-{number}"
+    taken.add(name.casefold())
+    return name

@@ -1,0 +1,71 @@
+"""Atomic writes, the check that a folder is writable, and the user's cache folder."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary file that replaces `path` when the block ends, or is deleted if the block fails.
+
+    So a reader sees the old file or the complete new one, never a part of it, even after Ctrl-C or on a
+    full disk. Missing parent folders are created.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # In the same folder, not in /tmp: a rename is atomic only within one file system. With the same
+    # extension, because Pillow, OpenCV and matplotlib choose the format by it.
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
+    os.close(handle)
+    try:
+        yield Path(name)
+        mask = os.umask(0)  # it can be read only by setting it
+        os.umask(mask)
+        Path(name).chmod(0o666 & ~mask)  # the usual permissions: mkstemp gives access to the owner only
+        Path(name).replace(path)
+    except BaseException:  # KeyboardInterrupt too
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder that replaces `path` when the block ends, or is deleted if the block fails."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".") as temporary:
+        new, before = Path(temporary) / "new", Path(temporary) / "before"
+        new.mkdir()
+        yield new
+        if path.exists():
+            path.replace(before)  # a rename cannot replace a folder that is not empty
+        try:
+            new.replace(path)
+        except OSError:
+            if before.exists():
+                before.replace(path)
+            raise
+
+
+def check_writable(folder: Path) -> None:
+    """Check that files can be created in a folder, or in its nearest parent that exists.
+
+    It creates a file and deletes it: `os.access` does not notice a read-only file system, and always
+    agrees for root.
+
+    Raises:
+        OSError: no file can be created there.
+    """
+    absolute = folder.absolute()
+    nearest = next(parent for parent in (absolute, *absolute.parents) if parent.exists())
+    with tempfile.TemporaryFile(dir=nearest):
+        pass
+
+
+def cache_folder(kind: str) -> Path:
+    """Return $XDG_CACHE_HOME/wherein/KIND, by default ~/.cache/wherein/KIND; the folder is not created."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG specification says that a relative path there is to be ignored.
+    root = Path(base) if Path(base).is_absolute() else Path("~/.cache").expanduser()
+    return root / "wherein" / kind

@@ -1,0 +1,176 @@
+"""`wherein calibrate`: what it says, what it keeps, what it does not make anew, and how it exits."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from typer.testing import CliRunner, Result
+
+from detecting import made_up, write_picture
+from wherein.cli import calibrate_run
+from wherein.cli.main import app
+from wherein.detect import Calibration
+from wherein.detect.calibration.measure import SIZE
+from wherein.detect.range import Range
+from wherein.template import Template
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[list[Tensor]]:
+    """The backgrounds of every calibration that was made, in no time."""
+    every: list[list[Tensor]] = []
+
+    def calibrate(template: Template, ranges: Range, backgrounds: Sequence[Tensor], **_: Any) -> Calibration:
+        every.append([*backgrounds])
+        known = made_up(template, ranges.rotation, ranges.scale, chance=0.3, threshold=0.45)
+        return known.model_copy(update={"confused": [("arm", "body", 0.71)]})
+
+    monkeypatch.setattr(calibrate_run, "calibrate", calibrate)
+    return every
+
+
+@pytest.fixture
+def backgrounds(folder: Path) -> Path:
+    generator = torch.Generator().manual_seed(0)
+    for name in ("b", "a"):
+        write_picture(folder / "grounds" / f"{name}.png", torch.rand(3, 391, 523, generator=generator))
+    return folder / "grounds"
+
+
+def calibrate(folder: Path, *arguments: str | Path) -> Result:
+    return runner.invoke(app, ["calibrate", str(folder / "toy"), *map(str, arguments)])
+
+
+def test_what_is_kept_is_told_in_words(folder: Path, made: list[Any]) -> None:
+    before = (folder / "toy" / "calibration.json").read_bytes()
+    result = calibrate(folder, "--rotation", "0")
+    assert (result.exit_code, result.stderr, made) == (0, "", [])
+    assert result.stdout == (
+        "toy: calibrated for rotation ±0°, scale 1\n"
+        "threshold: 0.600\n"
+        "scores without the object: up to 0.300 (4 test scenes)\n"
+        "scores with the object: 0.850 or more (3 test scenes)\n"
+        "false alarms at score 0.60: less than once in 10⁹ megapixels (extrapolated from 0.8 megapixels)\n"
+        "found, with joints at rest, at rotation ±0°, scale 1.00 to 1.00\n"
+        "no two parts look alike\n"
+        f"stored in {folder / 'toy' / 'calibration.json'}; use --overwrite to calibrate again\n"
+    )
+    assert (folder / "toy" / "calibration.json").read_bytes() == before
+
+
+def test_a_new_range_is_calibrated_and_kept_beside_the_other(folder: Path, made: list[Any]) -> None:
+    result = calibrate(folder, "--rotation", "30", "--scale", "0.8", "1.25", "--json")
+    assert result.exit_code == 0, result.output
+    assert made == [[]]
+    told = json.loads(result.stdout)
+    assert result.stdout.count("\n") == 1
+    chances = told.pop("false_alarms_per_megapixel")
+    assert told == {
+        "template": "toy",
+        "rotation": 30.0,
+        "scale": [0.8, 1.25],
+        "threshold": 0.45,
+        "separates": True,
+        "clutter": [0.2, 0.3],
+        "present": [0.85, 0.95],
+        "found_within": {"rotation": 30.0, "scale": [0.8, 1.25]},
+        "confused": [{"parts": ["arm", "body"], "zncc": 0.71}],
+        "suspects": [],
+        "kept": str(folder / "toy" / "calibration.json"),
+        "new": True,
+    }
+    assert list(chances) == ["0.3", "0.4", "0.45", "0.5", "0.6", "0.7", "0.8", "0.9"]
+    assert sorted(chances.values(), reverse=True) == list(chances.values())
+    kept = json.loads((folder / "toy" / "calibration.json").read_text())
+    assert [record["rotation"] for record in kept] == [0.0, 30.0]
+    words = calibrate(folder, "--rotation", "30", "--scale", "0.8", "1.25").stdout
+    assert "warning: arm and body look alike (ZNCC 0.71)" in words
+    assert "no two" not in words
+
+
+def test_backgrounds_are_taken_and_what_is_no_background_is_told(
+    folder: Path, backgrounds: Path, made: list[list[Tensor]]
+) -> None:
+    (backgrounds / "broken.png").write_bytes(b"not a picture")
+    write_picture(backgrounds / "small.png", torch.rand(3, SIZE[1] - 1, SIZE[0]))
+    result = calibrate(folder, "--backgrounds", backgrounds)
+    assert result.exit_code == 4
+    assert [tuple(picture.shape) for picture in made[0]] == [(3, 391, 523)] * 2
+    assert "broken.png: the content is not" in result.stderr
+    assert "small.png is 512 × 383 pixels: a background must be at least 512 × 384" in result.stderr
+    assert "calibrated for rotation ±180°" in result.stdout
+    quiet = calibrate(folder, "--backgrounds", backgrounds, "--overwrite", "--quiet")
+    assert (quiet.exit_code, quiet.stderr, len(made)) == (4, "", 2)
+
+
+def test_a_background_that_shows_it_is_named(
+    folder: Path, backgrounds: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        calibrate_run,
+        "calibrate",
+        lambda template, ranges, *_, **__: made_up(template, ranges.rotation).model_copy(
+            update={"suspects": (1,)}
+        ),
+    )
+    result = calibrate(folder, "--backgrounds", backgrounds)
+    second = sorted(backgrounds.iterdir())[1]
+    assert f"{second}: something in this background scores as high as the object" in result.stderr
+
+
+def test_more_backgrounds_than_are_looked_at(
+    folder: Path, backgrounds: Path, made: list[list[Tensor]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibrate_run, "MOST", 1)
+    result = calibrate(folder, "--backgrounds", backgrounds)
+    assert (result.exit_code, len(made[0])) == (0, 1)
+    assert f"{backgrounds} has more than 1 pictures: only the first 1 are used" in result.stderr
+
+
+def test_nothing_is_made_anew_unless_it_may(folder: Path, backgrounds: Path, made: list[Any]) -> None:
+    arguments = ("--rotation", "0", "--backgrounds", backgrounds)
+    result = calibrate(folder, *arguments)
+    assert (result.exit_code, result.stdout, made) == (2, "", [])
+    assert f"{folder / 'toy' / 'calibration.json'} already has a calibration" in result.stderr
+    assert "use --overwrite to calibrate again" in result.stderr
+    assert calibrate(folder, *arguments, "--overwrite").exit_code == 0
+    kept = json.loads((folder / "toy" / "calibration.json").read_text())
+    assert [(record["rotation"], record["threshold"]) for record in kept] == [(0.0, 0.45)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["missing"], 3, "does not exist"),
+        (["nothing"], 3, "template.json"),
+        (["toy", "--backgrounds", "nothing"], 3, "can be used as a background"),
+        (["toy", "--backgrounds", "missing"], 3, "can be used as a background"),
+        (["toy", "--rotation", "200"], 2, "0 to 180"),
+        (["toy", "--scale", "2", "1"], 2, "0 < LOW ≤ HIGH"),
+    ],
+)
+def test_exit_status(folder: Path, made: list[Any], arguments: list[str], code: int, words: str) -> None:
+    words_given = [str(folder / a) if a.isalpha() else a for a in arguments]
+    result = runner.invoke(app, ["calibrate", *words_given])
+    assert (result.exit_code, result.stdout, made) == (code, "", [])
+    assert words in result.stderr
+
+
+def test_one_that_cannot_be_kept_is_told_and_fails(
+    folder: Path, made: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "broken.png"))
+    (folder / "toy").chmod(0o555)
+    try:
+        result = calibrate(folder, "--json")
+    finally:
+        (folder / "toy").chmod(0o755)
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["kept"] is None
+    assert "cannot store the calibration" in result.stderr

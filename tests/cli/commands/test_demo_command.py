@@ -1,0 +1,94 @@
+"""`wherein demo`: robots found in a photograph, and without one."""
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from PIL import Image
+from typer.testing import CliRunner
+
+from detecting import made_up
+from golden import check_golden, transcript
+from wherein.cli import demo_run
+from wherein.cli.demo_run import compare
+from wherein.cli.main import app
+from wherein.demo import ROBOT
+from wherein.demo.scene import SCALE, photograph, stage
+from wherein.detect import Detections, detector
+from wherein.images.load import Picture
+from wherein.template import Template
+
+runner = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def _calibrated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once, and nothing is kept beside the template."""
+    monkeypatch.setattr(
+        detector, "calibration_for", lambda template, *_: made_up(template, 180.0, SCALE, threshold=0.5)
+    )
+
+
+def test_it_finds_the_robots_and_says_where_everything_is(tmp_path: Path) -> None:
+    result = runner.invoke(app, ["demo", "--out", str(tmp_path / "demo")])
+    assert result.exit_code == 0, result.output
+    check_golden("demo", re.sub(r"\d+ steps", "# steps", transcript(result)).replace(str(tmp_path), "HERE"))
+    assert "3 of 3 robots found" in result.stdout
+    most = [float(px) for px in re.findall(r"average, ([\d.]+) px", result.stdout)]
+    assert len(most) == 3
+    assert max(most) < 0.5
+    assert "10 of 11 parts found, hidden: " in result.stdout
+    assert ", wrong: " not in result.stdout
+    assert "converged" in result.stdout
+    written = {"scene.png", "robot.png", "report.html", "register.png"}
+    assert {path.name for path in (tmp_path / "demo").iterdir()} == written
+    for name in written:
+        assert str(tmp_path / "demo" / name) in result.stdout
+    for name in ("scene.png", "robot.png", "register.png"):
+        with Image.open(tmp_path / "demo" / name) as picture:
+            assert picture.width > 600
+    page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
+    assert "occurrence of torso" in page
+    assert page.count("<polygon") == 3 * 14
+    assert not (ROBOT / "calibration.json").exists()
+    again = runner.invoke(app, ["demo", "--out", str(tmp_path / "demo")])
+    assert (again.exit_code, again.stdout) == (2, "")
+    assert (
+        f"{tmp_path / 'demo' / 'scene.png'} already exists: choose another --out or use --overwrite"
+        in again.stderr
+    )
+
+
+def test_quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo_run, "run_demo", lambda out, seed, console: [f"quiet: {console.quiet}"])
+    assert runner.invoke(app, ["demo", "--out", str(tmp_path)]).output == "quiet: False\n"
+    assert runner.invoke(app, ["demo", "--out", str(tmp_path), "--quiet"]).output == ""
+
+
+def test_without_photographs_it_says_so_and_makes_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "skimage", None)
+    result = runner.invoke(app, ["demo", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("scikit-image is not installed")
+    assert "3 of 3 robots found" in result.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"scene.png", "robot.png", "report.html"}
+
+
+def test_a_seed_is_a_scene() -> None:
+    template = replace(Template.load(ROBOT), source=None)
+    background, _ = photograph(0)
+    first, same, other = (stage(template, background, seed) for seed in (0, 0, 1))
+    assert torch.equal(first.pixels, same.pixels)
+    assert not torch.equal(first.pixels, other.pixels)
+    assert [len(truth.hidden) for truth in first.truths] == [0, 1, 0]
+
+
+def test_what_is_missed_is_not_counted() -> None:
+    template = Template.load(ROBOT)
+    background, _ = photograph(0)
+    shown = stage(template, background, 0)
+    nothing = Detections((), "robot", Picture(shown.pixels, None), 0.1)
+    assert next(compare(nothing, shown, template)).startswith("0 of 3 robots found")

@@ -1,0 +1,228 @@
+"""`wherein detect`: what it prints, what it writes, what it does not write over, and how it exits."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner, Result
+
+from detecting import empty, scene, toy, write_picture
+from wherein.cli.main import app
+from wherein.detect import Detector
+from wherein.detect.calibration import measure
+
+runner = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def _no_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is kept outside the test's folder, and nobody waits for a calibration."""
+
+    def never(*_: object, **__: object) -> None:
+        pytest.fail("a calibration was begun")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(measure, "calibrate", never)
+
+
+def detect(folder: Path, *arguments: str | Path) -> Result:
+    return runner.invoke(app, ["detect", str(folder / "toy"), *map(str, arguments), "--rotation", "0"])
+
+
+def records(result: Result) -> list[dict[str, object]]:
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_a_line_a_scene(folder: Path) -> None:
+    result = detect(folder, folder / "scenes")
+    assert result.exit_code == 0, result.stderr
+    first, second = records(result)
+    assert list(first) == ["scene", "width", "height", "template", "seconds", "detections"]
+    assert (first["scene"], first["width"], first["height"], first["template"]) == (
+        *(str(folder / "scenes" / "a.png"), 160, 120, "toy"),
+    )
+    (found,) = first["detections"]
+    assert list(found) == ["score", "matrix", "angle", "scale", "parts"]
+    np.testing.assert_allclose(found["matrix"], [[1, 0, 40.5], [0, 1, 36.5]], atol=0.05)
+    assert list(found["parts"]) == ["body", "arm"]
+    assert list(found["parts"]["arm"]) == ["found", "score", "matrix", "angle", "polygon"]
+    assert found["parts"]["arm"]["angle"] == pytest.approx(10, abs=0.2)
+    assert second["detections"] == []
+    assert result.stderr == ""
+
+
+def test_what_came_close_is_told_on_standard_error(folder: Path) -> None:
+    (first, _) = records(detect(folder, folder / "scenes"))
+    score = first["detections"][0]["score"]
+    near = detect(folder, folder / "scenes", "--threshold", str(score + 0.005))
+    assert [record["detections"] for record in records(near)] == [[], []]
+    (line,) = near.stderr.splitlines()
+    assert line.startswith(f"{folder / 'scenes' / 'a.png'}: Nothing found. Best candidate: ")
+    again = detect(folder, folder / "scenes", "--threshold", line.split()[-4])
+    assert len(records(again)[0]["detections"]) == 1
+    assert detect(folder, folder / "scenes", "--threshold", str(score + 0.005), "--quiet").stderr == ""
+
+
+def test_files_folders_and_globs_each_once(folder: Path) -> None:
+    result = detect(folder, folder / "scenes" / "b.png", folder / "scenes", folder / "scenes" / "*.png")
+    assert result.exit_code == 0
+    assert [Path(str(r["scene"])).name for r in records(result)] == ["b.png", "a.png"]
+
+
+@pytest.mark.parametrize(
+    ("scenes", "code", "errors"),
+    [
+        (["scenes", "broken.png"], 4, ["content is not PNG"]),
+        (["broken.png", "scenes"], 4, ["content is not PNG"]),
+        (["broken.png"], 3, ["content is not PNG"]),
+        (["nothing"], 3, ["no pictures"]),
+        (["missing.png"], 3, ["file not found"]),
+        (["*.tiff"], 3, ["no file matches"]),
+        (["scenes", "nothing", "*.tiff"], 4, ["no pictures", "no file matches"]),
+    ],
+)
+def test_what_cannot_be_read_gets_a_line(
+    folder: Path, scenes: list[str], code: int, errors: list[str]
+) -> None:
+    result = detect(folder, *(folder / name for name in scenes))
+    assert result.exit_code == code
+    said = [r for r in records(result) if "error" in r]
+    assert [list(r) for r in said] == [["scene", "error"]] * len(errors)
+    for record, words in zip(said, errors, strict=True):
+        assert words in str(record["error"])
+    assert len(records(result)) == len(errors) + 2 * ("scenes" in scenes)
+
+
+def test_a_slip_in_a_name_is_told_before_any_calibration(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Detector, "__init__", lambda *_, **__: pytest.fail("a detector was made"))
+    assert detect(folder, folder / "missing.png").exit_code == 3
+
+
+def test_nothing_found(folder: Path) -> None:
+    assert detect(folder, folder / "scenes" / "b.png").exit_code == 0
+    assert detect(folder, folder / "scenes" / "b.png", "--fail-if-none").exit_code == 1
+    assert detect(folder, folder / "scenes", "--fail-if-none").exit_code == 0
+    some = detect(folder, folder / "scenes" / "b.png", folder / "broken.png", "--fail-if-none")
+    assert some.exit_code == 4
+
+
+@pytest.mark.parametrize(
+    ("template", "words"),
+    [
+        ("missing", "does not exist"),
+        ("nothing", "template.json"),
+        ("broken.png", "is neither a folder nor a .zip"),
+    ],
+)
+def test_a_template_that_cannot_be_read(folder: Path, template: str, words: str) -> None:
+    result = runner.invoke(app, ["detect", str(folder / template), str(folder / "scenes")])
+    assert result.exit_code == 3
+    assert words in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--max-instances", "0"], "give 1 or more"),
+        (["--threshold", "2"], "between 0 and 1"),
+        (["--scale", "2", "1"], "0 < LOW ≤ HIGH"),
+        (["--scale", "nan", "1"], "0 < LOW ≤ HIGH"),
+        (["--draw", "broken.png"], "is a file: give a folder"),
+        (["--report", "page.txt"], "must end in .html or .htm"),
+        (["--report", "folder.html"], "is a folder"),
+        (["--report", "/proc/page.html"], "cannot write /proc/page.html"),
+        (["--draw", "/proc/drawn"], "cannot write /proc/drawn"),
+        (["--maps"], "add --report FILE.html"),
+        (["--nonsense"], "No such option"),
+    ],
+)
+def test_wrong_usage(folder: Path, arguments: list[str], words: str) -> None:
+    (folder / "folder.html").mkdir()
+    paths = [str(folder / a) if a.endswith((".png", ".txt", "r.html")) else a for a in arguments]
+    result = detect(folder, folder / "scenes", *paths)
+    assert result.exit_code == 2, result.output
+    assert words in result.stderr
+
+
+def test_draw_writes_a_picture_a_scene_and_overwrites_nothing(folder: Path) -> None:
+    out = folder / "deep" / "drawn"
+    arguments = [folder / "scenes", folder / "broken.png", "--draw", out]
+    assert detect(folder, *arguments).exit_code == 4
+    assert sorted(p.name for p in out.iterdir()) == ["a.png", "b.png"]
+    with Image.open(out / "a.png") as drawn:
+        assert drawn.width == 6 * 160
+    before = (out / "a.png").stat().st_mtime_ns
+    again = detect(folder, *arguments)
+    assert again.exit_code == 2
+    assert f"{out / 'a.png'} already exists: choose another name or use --overwrite" in again.stderr
+    assert again.stdout == ""
+    assert (out / "a.png").stat().st_mtime_ns == before
+    assert detect(folder, *arguments, "--overwrite").exit_code == 4
+    assert (out / "a.png").stat().st_mtime_ns > before
+
+
+def test_scenes_of_one_name_do_not_overwrite_each_others_pictures(folder: Path) -> None:
+    write_picture(folder / "more" / "a.png", empty())
+    write_picture(folder / "more" / "A.bmp", empty())
+    out = folder / "drawn"
+    scenes = [folder / "scenes" / "a.png", folder / "more" / "a.png", folder / "more" / "A.bmp"]
+    assert detect(folder, *scenes, "--draw", out).exit_code == 0
+    assert sorted(p.name for p in out.iterdir()) == ["A-3.png", "a-2.png", "a.png"]
+
+
+def test_a_drawing_never_takes_the_place_of_a_scene(folder: Path) -> None:
+    before = (folder / "scenes" / "a.png").read_bytes()
+    result = detect(folder, folder / "scenes", "--draw", folder / "scenes", "--overwrite")
+    assert result.exit_code == 2
+    assert "would replace the scene" in result.stderr
+    assert (folder / "scenes" / "a.png").read_bytes() == before
+
+
+def test_a_report_of_all_scenes(folder: Path) -> None:
+    hostile = write_picture(folder / "<img src=x onerror=alert(1)>.png", scene(toy()))
+    out = folder / "deep" / "page.html"
+    arguments = [hostile, folder / "scenes", folder / "broken.png", "--report", out]
+    result = detect(folder, *arguments, "--maps")
+    assert result.exit_code == 4, result.stderr
+    written = out.read_text(encoding="utf-8")
+    assert "<img src=x" not in written
+    assert "&lt;img src=x onerror=alert(1)&gt;.png" in written
+    assert written.count('<section class="scene"') == 3
+    assert written.count('class="h0"') == 3
+    assert written.count('<div class="time">') == 3
+    for lap in ("reading", "search", "occurrence maps", "replay of the fits", "page"):
+        assert f"<tr><th>{lap}<td>" in written
+    records = [json.loads(line) for line in result.stdout.splitlines()]
+    assert set(records[0]) == {"scene", "width", "height", "template", "seconds", "detections"}
+    assert "content is not PNG" in written
+    assert [p.name for p in out.parent.iterdir()] == ["page.html"]
+    again = detect(folder, *arguments)
+    assert again.exit_code == 2
+    assert "already exists: choose another name or use --overwrite" in again.stderr
+    assert out.read_text(encoding="utf-8") == written
+    assert detect(folder, *arguments, "--overwrite").exit_code == 4
+    assert 'class="h0"' not in out.read_text(encoding="utf-8")
+
+
+def test_a_report_of_nothing_but_errors(folder: Path) -> None:
+    out = folder / "page.html"
+    assert detect(folder, folder / "broken.png", "--report", out).exit_code == 3
+    assert "0 found in 0 scenes" in out.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are text here")
+def test_a_name_that_is_no_proper_text(folder: Path) -> None:
+    path = folder / os.fsdecode(b"caf\xe9.png")
+    write_picture(path, empty())
+    out = folder / "page.html"
+    result = detect(folder, path, "--report", out)
+    assert result.exit_code == 0, result.output
+    assert records(result)[0]["scene"] == str(path)
+    assert "caf\N{REPLACEMENT CHARACTER}.png" in out.read_text(encoding="utf-8")

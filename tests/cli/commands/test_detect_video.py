@@ -1,0 +1,84 @@
+"""`wherein detect` on videos: a line a frame, an annotated video, frames per second."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from detecting import empty, scene, toy, write_picture, write_template
+from wherein.cli.main import app
+from wherein.images.eight_bit import to_image
+from wherein.video.source import open_video
+from wherein.video.video_writer import write_video
+
+pytest.importorskip("cv2", reason="OpenCV is not installed: pip install 'wherein[video]'")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_template(tmp_path / "toy", toy())
+    with write_video(tmp_path / "film.mp4", (160, 120), 10.0) as add:
+        for k in range(5):
+            add(to_image(scene(toy(), (70.0 + 3 * k, 60.0), 4.0 * k) if k else empty()))
+    return tmp_path
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["detect", *map(str, arguments), "--rotation", "0"])
+
+
+def test_a_line_a_frame_and_a_video_of_them(folder: Path) -> None:
+    result = run(folder / "toy", folder / "film.mp4", "--draw", folder / "drawn")
+    assert result.exit_code == 0, result.output
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [line["frame"] for line in lines] == [0, 1, 2, 3, 4]
+    assert [line["time"] for line in lines] == [0, 0.1, 0.2, 0.3, 0.4]
+    assert [len(line["detections"]) for line in lines] == [0, 1, 1, 1, 1]
+    assert {item["track"] for line in lines for item in line["detections"]} == {1}
+    assert all(line["scene"] == str(folder / "film.mp4") for line in lines)
+    assert "5 frames, 4 with detections, " in result.stderr
+    assert "frames per second" in result.stderr
+    with open_video(str(folder / "drawn" / "film.mp4")) as video:
+        assert video.length == 5
+
+
+def test_a_video_among_pictures(folder: Path) -> None:
+    """Of a folder both are looked at; the page says that there was a video."""
+    (folder / "scenes").mkdir()
+    (folder / "film.mp4").rename(folder / "scenes" / "b.mp4")
+    write_picture(folder / "scenes" / "a.png", scene(toy()))
+    page = folder / "page.html"
+    result = run(folder / "toy", folder / "scenes", "--report", page, "--export", folder / "all.csv", "-q")
+    assert result.exit_code == 0, result.output
+    names = [Path(json.loads(line)["scene"]).name for line in result.stdout.splitlines()]
+    assert names == ["a.png"] + 5 * ["b.mp4"]
+    assert not result.stderr
+    assert "a video of 5 frames" in page.read_text()
+    assert "b.mp4" not in (folder / "all.csv").read_text()
+
+
+def test_what_is_no_video_is_one_line_and_the_rest_goes_on(folder: Path) -> None:
+    (folder / "broken.mp4").write_bytes(b"\0" * 100)
+    result = run(folder / "toy", folder / "broken.mp4", folder / "none.mp4", "camera:97", folder / "film.mp4")
+    assert result.exit_code == 4
+    errors = [
+        record["error"] for line in result.stdout.splitlines() if "error" in (record := json.loads(line))
+    ]
+    assert errors == ["unsupported or damaged video file", "the file does not exist", "cannot open camera 97"]
+
+
+def test_without_opencv_it_says_what_to_do(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    result = run(folder / "toy", folder / "film.mp4")
+    assert result.exit_code == 3
+    assert "pip install 'wherein[video]'" in json.loads(result.stdout)["error"]
+
+
+def test_a_video_is_not_written_over(folder: Path) -> None:
+    (folder / "drawn").mkdir()
+    (folder / "drawn" / "film.mp4").write_text("precious")
+    result = run(folder / "toy", folder / "film.mp4", "--draw", folder / "drawn")
+    assert result.exit_code == 2
+    assert (folder / "drawn" / "film.mp4").read_text() == "precious"

@@ -1,0 +1,115 @@
+"""`wherein register`: what it prints and how it exits."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from wherein.cli.commands.register_command import MotionName
+from wherein.cli.main import app
+from wherein.motion import MOTIONS
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    scene = np.kron(rng.random((12, 16)), np.ones((8, 8)))
+    pixels = (scene * 255).astype(np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "scene.png")
+    Image.fromarray(pixels[30:70, 40:90]).save(tmp_path / "motif.png")
+    (tmp_path / "broken.png").write_bytes(b"not a picture")
+    return tmp_path
+
+
+def test_one_json_object_on_standard_output(folder: Path) -> None:
+    result = runner.invoke(
+        app,
+        [
+            "register",
+            str(folder / "scene.png"),
+            str(folder / "motif.png"),
+            "--motion",
+            "translation",
+            "--start",
+            "[[1,0,38],[0,1,31]]",
+        ],
+    )
+    assert result.exit_code == 0, result.stderr
+    record = json.loads(result.stdout)
+    assert result.stdout.count("\n") == 1
+    assert list(record) == [
+        *("scene", "width", "height", "motif", "motion", "status", "zncc", "seen", "cost", "steps"),
+        *("matrix", "angle", "scale", "certainty", "seconds"),
+    ]
+    assert (record["width"], record["height"], record["motif"], record["status"]) == (
+        128,
+        96,
+        "motif",
+        "converged",
+    )
+    np.testing.assert_allclose(record["matrix"], [[1, 0, 40], [0, 1, 30]], atol=0.02)
+
+
+def test_draw_writes_a_picture_and_does_not_overwrite(folder: Path) -> None:
+    out = folder / "deep" / "out.png"
+    arguments = ["register", str(folder / "scene.png"), str(folder / "motif.png"), "--draw", str(out)]
+    assert runner.invoke(app, arguments).exit_code == 0
+    with Image.open(out) as drawn:
+        assert drawn.width > 128
+    again = runner.invoke(app, arguments)
+    assert again.exit_code == 2
+    assert "already exists: choose another name or use --overwrite" in again.stderr
+    assert runner.invoke(app, [*arguments, "--overwrite"]).exit_code == 0
+    assert [p.name for p in out.parent.iterdir()] == ["out.png"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "role", "words"),
+    [
+        (["broken.png", "motif.png"], "scene", "the content is not PNG"),
+        (["missing.png", "motif.png"], "scene", "file not found"),
+        (["scene.png", "broken.png"], "motif", "the content is not PNG"),
+        (["broken.png", "missing.png"], "scene", "the content is not PNG"),
+        (["scene.png", "motif.png", "--mask", "broken.png"], "mask", "the content is not PNG"),
+    ],
+)
+def test_what_cannot_be_read_is_named(folder: Path, arguments: list[str], role: str, words: str) -> None:
+    paths = [str(folder / a) if a.endswith(".png") else a for a in arguments]
+    result = runner.invoke(app, ["register", *paths])
+    assert result.exit_code == 3
+    record = json.loads(result.stdout)
+    assert list(record) == [role, "error"]
+    assert record["error"].startswith(f"{role}: {record[role]}: {words}")
+    assert result.stderr == f"wherein: {record['error']}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["motif.png", "scene.png"], 2, "are they swapped"),
+        (["scene.png", "motif.png", "--motion", "rigid"], 2, "rigid"),
+        (["scene.png", "motif.png", "--start", "[[1,"], 2, "--start is not JSON"),
+        (["scene.png", "motif.png", "--start", "[1]"], 2, "2×3 or 3×3"),
+        (["scene.png"], 2, "MOTIF"),
+        (["scene.png", "motif.png", "--draw", "found.xyz"], 2, "must end in .png"),
+        (["scene.png", "motif.png", "--draw", "/proc/found.png"], 2, "cannot write /proc/found.png"),
+    ],
+)
+def test_exit_status(folder: Path, arguments: list[str], code: int, words: str) -> None:
+    paths = [str(folder / a) if a.endswith(".png") else a for a in arguments]
+    result = runner.invoke(app, ["register", *paths])
+    assert result.exit_code == code
+    assert words in result.stderr
+
+
+def test_the_motions_are_the_librarys() -> None:
+    assert [m.value for m in MotionName] == list(MOTIONS)
+
+
+def test_version() -> None:
+    assert runner.invoke(app, ["--version"]).stdout.startswith("wherein 0.")

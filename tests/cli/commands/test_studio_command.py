@@ -1,0 +1,64 @@
+"""`wherein studio`: where it is, what it refuses to start with, and how it ends."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import wherein.studio
+from wherein.cli.main import app
+from wherein.demo import ROBOT
+
+runner = CliRunner()
+PROGRAM = [sys.executable, "-c", "from wherein.cli.main import main; main()"]
+
+
+def test_it_says_where_it_is_and_ends_with_ctrl_c(tmp_path: Path) -> None:
+    command = [*PROGRAM, "studio", str(ROBOT), "--no-open", "--save-to", str(tmp_path / "out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        said = running.stdout.readline()
+        found = re.fullmatch(r"(http://127\.0\.0\.1:\d+/)#(\S{43})\n", said)
+        assert found, said
+        request = urllib.request.Request(f"{found[1]}api/session", headers={"X-Wherein-Token": found[2]})
+        with urllib.request.urlopen(request) as answer:
+            session = json.load(answer)
+        assert (session["first"]["draft"]["name"], session["save"]) == ("robot", {"name": "out"})
+        running.send_signal(signal.SIGINT)
+        out, rest = running.communicate(timeout=60)
+    words = "The studio runs until Ctrl-C. Keep its address secret: whoever has it can use the studio.\n"
+    assert (running.returncode, out, rest) == (0, "", words)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_template_that_cannot_be_read(tmp_path: Path) -> None:
+    result = runner.invoke(app, ["studio", str(tmp_path / "nothing"), "--no-open"])
+    assert result.exit_code == 3
+    assert "nothing does not exist" in result.stderr
+
+
+def test_a_port_that_is_taken_or_none() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        for port, words in ((taken, "Address already in use"), (99999, "it must be 0 to 65535")):
+            result = runner.invoke(app, ["studio", "--no-open", "--port", str(port)])
+            assert result.exit_code == 2
+            assert f"cannot use port {port} of 127.0.0.1: {words}" in result.stderr
+
+
+def test_without_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wherein, "studio", wherein.studio)  # which is replaced, and so put back in the end
+    for name in [name for name in sys.modules if name.startswith("wherein.studio")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr("wherein.studio.server", raising=False)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    result = runner.invoke(app, ["studio", "--no-open"])
+    assert result.exit_code == 2
+    assert "the studio needs uvicorn, which is not installed: pip install 'wherein[studio]'" in result.stderr

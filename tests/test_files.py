@@ -1,0 +1,63 @@
+"""Atomic writes: the old file or the complete new one. The writability check leaves nothing behind."""
+
+from pathlib import Path
+
+import pytest
+
+from wherein.files import atomic_file, atomic_folder, cache_folder, check_writable
+
+
+def test_a_file_is_replaced_when_the_block_ends(tmp_path: Path) -> None:
+    target = tmp_path / "new" / "a.txt"
+    with atomic_file(target) as temporary:
+        assert (temporary.parent, temporary.suffix) == (target.parent, ".txt")
+        temporary.write_text("first")
+        assert not target.exists()
+    assert target.read_text() == "first"
+    usual = tmp_path / "usual.txt"
+    usual.touch()
+    assert target.stat().st_mode == usual.stat().st_mode
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
+def test_a_block_that_fails_changes_nothing(tmp_path: Path, failure: type[BaseException]) -> None:
+    (tmp_path / "a.txt").write_text("old")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "b.txt").write_text("old")
+    with pytest.raises(failure), atomic_file(tmp_path / "a.txt") as temporary:
+        temporary.write_text("new")
+        raise failure
+    with pytest.raises(failure), atomic_folder(tmp_path / "folder") as made:
+        (made / "b.txt").write_text("new")
+        raise failure
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "folder"]
+    assert (tmp_path / "a.txt").read_text() == (tmp_path / "folder" / "b.txt").read_text() == "old"
+
+
+def test_a_folder_is_replaced_with_all_that_was_in_it(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "old.txt").touch()
+    with atomic_folder(tmp_path / "folder") as made:
+        (made / "new.txt").touch()
+    assert [path.name for path in tmp_path.rglob("*")] == ["folder", "new.txt"]
+
+
+def test_the_writability_check_leaves_nothing(tmp_path: Path) -> None:
+    check_writable(tmp_path / "not" / "yet")
+    check_writable(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError):
+        check_writable(tmp_path / "file" / "folder")
+
+
+@pytest.mark.parametrize("relative", ["", "cache"])
+def test_a_relative_cache_folder_is_ignored(relative: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", relative)
+    monkeypatch.setenv("HOME", "/home/me")
+    assert cache_folder("maps") == Path("/home/me/.cache/wherein/maps")
+
+
+def test_the_cache_folder_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder("maps") == tmp_path / "wherein" / "maps"
