@@ -4,9 +4,6 @@ Exceptions are for wrong arguments and unreadable files. A fit that does not con
 result has a `wherein.Status`.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 
 class WhereinError(Exception):
     """Base class of all exceptions that this package raises on purpose."""
@@ -36,12 +33,3 @@ def require(condition: bool, message: str) -> None:
     """Raise `ArgumentError` with `message` unless `condition` holds."""
     if not condition:
         raise ArgumentError(message)
-
-
-@contextmanager
-def error_prefix(role: str) -> Iterator[None]:
-    """Let the messages of errors inside the block begin with a role such as "scene"; "" changes nothing."""
-    try:
-        yield
-    except (ArgumentError, PictureError) as error:
-        raise type(error)(f"{role}: {error}" if role else str(error)) from error

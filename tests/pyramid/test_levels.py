@@ -9,8 +9,8 @@ from wherein.images.motif import Motif
 from wherein.motion import motion_named
 from wherein.pyramid.descent import Stage, descend
 from wherein.pyramid.levels import MotifPyramid, ScenePyramid, visible_fraction
+from wherein.template.paint import paint
 from wherein.template.pose import placed
-from wherein.template.render import paint
 
 EUCLIDEAN, SIMILARITY = motion_named("euclidean"), motion_named("similarity")
 MIDDLE = (24.5, 19.5)

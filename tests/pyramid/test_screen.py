@@ -13,8 +13,8 @@ from wherein import native
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.pyramid.screen import Kernels, Maps, PoseGrid, peaks, screen
+from wherein.template.paint import paint
 from wherein.template.pose import placed
-from wherein.template.render import paint
 
 compiled = pytest.mark.skipif(not native.available(), reason=f"no native library: {native.reason()}")
 EVERYWHERE = PoseGrid.over(180, 30, (0.9, 1.1), 1.12)

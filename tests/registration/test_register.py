@@ -25,8 +25,9 @@ from wherein.motion import Euclidean
 from wherein.pyramid.descent import MAX_PIXELS
 from wherein.pyramid.levels import reduce
 from wherein.template import Template
+from wherein.template.paint import paint
 from wherein.template.pose import placed
-from wherein.template.render import paint, render
+from wherein.template.render import render
 
 Array = NDArray[np.float64]
 

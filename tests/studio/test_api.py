@@ -15,7 +15,7 @@ from detecting import photo
 from studio_page import ARM, BODY, Page, Record, asked, at_once, box, crane, draft, png, served
 from wherein.demo import ROBOT
 from wherein.detect import Calibration
-from wherein.detect.calibration.measure import Progress
+from wherein.detect.calibration.store import Progress
 from wherein.detect.range import Range
 from wherein.drawing.palette import colors
 from wherein.images.motif import Motif

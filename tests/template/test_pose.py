@@ -14,8 +14,9 @@ from wherein.errors import ArgumentError
 from wherein.images.motif import Motif
 from wherein.motion.field import lattice, transform
 from wherein.template import Part, Template, Tree
+from wherein.template.paint import paint
 from wherein.template.pose import frames, matrices, placed, rotation
-from wherein.template.render import paint, render
+from wherein.template.render import render
 from wherein.warp import Surface, warp
 
 ROOT = placed(25.0, 1.2, (60.0, 45.0), (23.5, 14.5))

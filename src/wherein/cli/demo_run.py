@@ -25,7 +25,7 @@ from wherein.motion.models import rotation
 from wherein.registration.register import register
 from wherein.report.page import page
 from wherein.template.bundle import Template
-from wherein.template.render import paint
+from wherein.template.paint import paint
 
 FILES = {
     "scene": "scene.png",

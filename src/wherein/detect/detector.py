@@ -11,8 +11,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from wherein.detect.calibration.measure import Progress
-from wherein.detect.calibration.store import StoredCalibration
+from wherein.detect.calibration.store import Progress, StoredCalibration
 from wherein.detect.explain.convergence import FitTraces
 from wherein.detect.explain.occurrence_maps import Map
 from wherein.detect.methods import METHODS, Search, SearchResult

@@ -11,14 +11,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from wherein.detect.calibration.measure import Progress, calibration_for, quiet, sampling_of
+from wherein.detect.calibration.measure import calibration_for, sampling_of
 from wherein.detect.calibration.model import Calibration
-from wherein.detect.calibration.store import CalibrationStore, Kind, StoredCalibration
+from wherein.detect.calibration.store import CalibrationStore, Kind, Progress, StoredCalibration, quiet
 from wherein.detect.explain.convergence import FitTraces, retraced
 from wherein.detect.explain.occurrence_maps import Map, occurrence
 from wherein.detect.fast.assemble import assemble, detection
 from wherein.detect.fast.exclusion import exclusive
-from wherein.detect.fast.finder import Hypotheses
+from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.octaves import LIKELY, Octaves
 from wherein.detect.paper.instances import PaperDetection, PaperDetector
 from wherein.detect.paper.tuning.measure_network import calibrate_paper, within_reach

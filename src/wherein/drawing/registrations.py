@@ -41,7 +41,7 @@ def homogeneous(matrix: Matrix) -> Float[Tensor, "3 3"]:
 
 def draw_outline(image: Image.Image, motif: Motif, matrix: Matrix, color: Color, width: int = 3) -> None:
     """Draw the motif's outline, moved by `matrix`, onto the image."""
-    moved = transform(homogeneous(matrix), torch.from_numpy(outline(motif)))
+    moved = transform(homogeneous(matrix), torch.from_numpy(outline(motif.mask)))
     corners = [(float(x), float(y)) for x, y in moved]
     ImageDraw.Draw(image).line([*corners, *corners[:2]], fill=color, width=width, joint="curve")
 

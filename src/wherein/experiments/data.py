@@ -17,7 +17,7 @@ from wherein.images.eight_bit import to_levels
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
 from wherein.template.bundle import Template
-from wherein.template.render import paint
+from wherein.template.paint import paint
 
 BACKGROUND = "beach.jpg"
 """The photograph that a folder may have beside its template."""

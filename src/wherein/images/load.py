@@ -19,7 +19,7 @@ from jaxtyping import Float, Shaped
 from PIL import Image
 from torch import Tensor
 
-from wherein.errors import ArgumentError, PictureError, error_prefix, require
+from wherein.errors import ArgumentError, PictureError, require
 from wherein.images.decode import (
     as_picture_error,
     check_size,
@@ -93,11 +93,16 @@ def load_picture(
     >>> picture.mask.shape
     torch.Size([2, 4])
     """
-    require(color in ("rgb", "bgr"), f"color is {color!r}: it must be 'rgb' or 'bgr'")
-    require(max_pixels > 0, f"max_pixels is {max_pixels}: it must be positive")
-    with error_prefix(role):
-        require(color == "rgb" or is_array(source), _KNOWN_ORDER.format(type(source).__name__))
+    if color not in ("rgb", "bgr"):
+        raise ArgumentError(f"color is {color!r}: it must be 'rgb' or 'bgr'")
+    if max_pixels <= 0:
+        raise ArgumentError(f"max_pixels is {max_pixels}: it must be positive")
+    try:
+        if color == "bgr" and not is_array(source):
+            raise ArgumentError(_KNOWN_ORDER.format(type(source).__name__))
         return _loaded(source, color, max_pixels)
+    except (ArgumentError, PictureError) as error:
+        raise type(error)(f"{role}: {error}" if role else str(error)) from error
 
 
 def is_array(source: Source) -> bool:

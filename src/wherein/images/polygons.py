@@ -7,9 +7,9 @@ numbers, so a picture reaches from −½ to W − ½ and from −½ to H − ½.
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import NDArray
-
-from wherein.images.motif import Motif
+from torch import Tensor
 
 Polygon = NDArray[np.float64]
 """(N, 2)."""
@@ -27,9 +27,9 @@ _LINES_PER_ROW = 8
 the lines it is known to 1/8, which is no worse than what a person draws."""
 
 
-def outline(motif: Motif) -> Polygon:
-    """The convex hull of the pixels of a motif that are more than half in its mask."""
-    rows, columns = np.nonzero(motif.mask.detach().cpu().numpy() > 0.5)
+def outline(mask: Float[Tensor, "h w"]) -> Polygon:
+    """The convex hull of the pixels that are more than half in a mask."""
+    rows, columns = np.nonzero(mask.detach().cpu().numpy() > 0.5)
     return hull(np.stack((columns, rows), 1).astype(np.float64))
 
 

@@ -92,7 +92,7 @@ class Kernels:
         small = motif.pooled(factor)
         tint = _tint(small)
         planes = torch.stack((torch.einsum("chw,c->hw", small.masked, tint), small.mask))
-        centre = planes.new_tensor(((motif.width - 1) / 2, (motif.height - 1) / 2))
+        centre = planes.new_tensor(motif.centre)
         middle = (centre - (factor - 1) / 2) / factor
         half = math.hypot(motif.width, motif.height) / 2 / factor
         made = [

@@ -42,7 +42,7 @@ def around(motion: Motion, motif: Motif, search: Search, everywhere: bool) -> ND
     linear = search.size * (turned[:, None] @ shapes).reshape(-1, 2, 2)
     places = np.arange(-search.shifts, search.shifts + 1) * search.spacing
     shifts = np.array([(x, y) for y in places for x in places])
-    centre = np.array(((motif.width - 1) / 2, (motif.height - 1) / 2))
+    centre = np.array(motif.centre)
     moved = np.tile(np.eye(3), (len(shifts), len(linear), 1, 1))
     moved[:, :, :2, :2] = linear
     moved[:, :, :2, 2] = centre - linear @ centre + shifts[:, None]
@@ -65,7 +65,7 @@ def anywhere(problem: Problem, scale: int) -> NDArray[np.float64]:
     problem.tally.convolutions += 2 * len(kernels.values) / scale**2
     spots, _ = peaks(screen(scene.cpu(), kernels), kernels, _PLACES)
     linear = spots[:, 3, None, None] * _rotations(spots[:, 2])
-    centre = np.array(((motif.width - 1) / 2, (motif.height - 1) / 2))
+    centre = np.array(motif.centre)
     poses = np.tile(np.eye(3), (len(spots), 1, 1))
     poses[:, :2, :2] = linear
     poses[:, :2, 2] = spots[:, :2] + corner - linear @ centre

@@ -13,9 +13,10 @@ from enum import StrEnum
 import torch
 
 from wherein.detect.calibration.basins import Basin
-from wherein.detect.calibration.measure import Progress, calibration_for
+from wherein.detect.calibration.measure import calibration_for
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.calibration.reach import Limits
+from wherein.detect.calibration.store import Progress
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.range import Range
 from wherein.template.bundle import Template

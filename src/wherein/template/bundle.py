@@ -114,7 +114,7 @@ class Template:
         for name in self.parts.bottom_up:
             motif = self.parts[name].motif
             below = [made[child] + self.parts[child].at for child in self.parts.children(name)]
-            made[name] = outline(motif) if motif is not None else hull(np.concatenate(below))
+            made[name] = outline(motif.mask) if motif is not None else hull(np.concatenate(below))
         return made
 
     @staticmethod

@@ -9,8 +9,8 @@ import torch
 
 from detecting import photo, walker
 from wherein.detect.fast.exclusion import Footprint, exclusive
-from wherein.detect.fast.finder import Finder, Hypotheses
-from wherein.detect.fast.joints import Placement
+from wherein.detect.fast.finder import Finder
+from wherein.detect.fast.hypotheses import Hypotheses, Placement
 from wherein.detect.range import Range
 from wherein.detect.score import combined_score, information
 from wherein.images.motif import Motif

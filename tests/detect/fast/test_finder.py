@@ -6,7 +6,8 @@ from torch import Tensor
 
 from detecting import Array, group, leaf, noise, off, painted, template, walker
 from wherein.detect.fast.finder import Finder
-from wherein.detect.fast.joints import TIGHT, Placement, joint_error, scales
+from wherein.detect.fast.hypotheses import Placement
+from wherein.detect.fast.joints import TIGHT, joint_error, scales
 from wherein.detect.range import Range
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template import Template

@@ -5,7 +5,8 @@ import pytest
 
 from detecting import angle, between, group, leaf, made_up, noise, off, painted, photo, template
 from wherein.detect import Detector
-from wherein.detect.fast.joints import Placement, place_group, turned
+from wherein.detect.fast.hypotheses import Placement
+from wherein.detect.fast.joints import place_group, turned
 from wherein.detect.fast.piece_search import PieceModel
 from wherein.detect.fast.pieces import Pieces
 from wherein.pyramid.levels import ScenePyramid

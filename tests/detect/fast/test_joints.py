@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from detecting import angle, between, group, leaf, noise, off, painted, template, walker
-from wherein.detect.fast.joints import Placement, keeps_joint, place
+from wherein.detect.fast.hypotheses import Placement
+from wherein.detect.fast.joints import keeps_joint, place
 from wherein.detect.fast.piece_search import PieceModel, best_of_each, coarsest, distinct, likely
 from wherein.detect.fast.pieces import Pieces
 from wherein.images.motif import Motif

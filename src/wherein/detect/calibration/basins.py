@@ -11,8 +11,8 @@ from torch import Tensor
 from wherein.detect.fast.piece_search import SIMILARITY, PieceModel
 from wherein.pyramid.descent import Stage, descend
 from wherein.pyramid.levels import ScenePyramid
+from wherein.template.paint import paint
 from wherein.template.pose import placed
-from wherein.template.render import paint
 
 _TURNS = (4.0, 6.0, 8.0, 10.0, 12.5, 15.0, 20.0)
 _RATIOS = (1.03, 1.06, 1.09, 1.12, 1.16, 1.2)
@@ -53,14 +53,13 @@ def _home(
 ) -> float:
     """The share of starts, turned by ± `degrees` and scaled by `ratio` or its inverse, that come name."""
     motif, factor = model.piece.motif, model.coarsest
-    centre = ((motif.width - 1) / 2, (motif.height - 1) / 2)
     side = min(*background.shape[-2:], 2 * max(motif.width, motif.height) + 8)
     at = ((side - 1) / 2, (side - 1) / 2)
     came = 0
     for k in range(_TRIES):
         left, top = (int(rng.integers(extent - side + 1)) for extent in background.shape[:0:-1])
         angle = float(rng.uniform(-180, 180))
-        truth = placed(angle, 1.0, at, centre)
+        truth = placed(angle, 1.0, at, motif.centre)
         around = background[:, top : top + side, left : left + side]
         scene = ScenePyramid(paint(around, motif, torch.from_numpy(truth)))
         beside = (
@@ -68,7 +67,7 @@ def _home(
             at[1] + factor * float(rng.uniform(-0.5, 0.5)),
         )
         sign = 1 if k % 2 else -1
-        start = placed(angle + sign * degrees, ratio**sign, beside, centre)
+        start = placed(angle + sign * degrees, ratio**sign, beside, motif.centre)
         ended = descend(scene, model.pyramid, SIMILARITY, Stage(factor, 10), start[None])
         corners = np.array([(0, 0, 1), (motif.width - 1, motif.height - 1, 1)]).T
         came += bool(np.abs((ended.poses[0] - truth) @ corners).max() < 0.75 * factor)

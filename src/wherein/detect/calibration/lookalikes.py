@@ -12,8 +12,8 @@ from wherein.images.motif import Motif
 from wherein.pyramid.descent import Fits, Stage, descend
 from wherein.pyramid.levels import MotifPyramid, Poses, ScenePyramid
 from wherein.template.bundle import Template
+from wherein.template.paint import paint
 from wherein.template.pose import placed
-from wherein.template.render import paint
 from wherein.template.tree import Point
 
 ALIKE = 0.6

@@ -6,7 +6,7 @@ hidden. The basin of attraction is measured for each motif, and sets how densely
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -20,6 +20,7 @@ from wherein.detect.calibration.basins import Basin, basin_of
 from wherein.detect.calibration.lookalikes import alike
 from wherein.detect.calibration.model import STORE, Calibration, decision, rare_score, standing_out
 from wherein.detect.calibration.reach import limits
+from wherein.detect.calibration.store import Progress, quiet
 from wherein.detect.fast.evidence import piece_evidence
 from wherein.detect.fast.exclusion import exclusive
 from wherein.detect.fast.finder import Finder
@@ -51,13 +52,6 @@ _RIVALS = 4
 
 MOST = max(_CHANCES, _EMPTY, _PRESENT)
 """Backgrounds that are looked at; more are left aside."""
-
-Progress = Callable[[float, str], None]
-"""LeafScore the share that is done, and what is being done."""
-
-
-def quiet(share: float, what: str) -> None:
-    """The progress that no one sees."""
 
 
 def calibrate(

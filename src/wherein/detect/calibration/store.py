@@ -43,6 +43,13 @@ class StoredCalibration(BaseModel):
 
 Kind = TypeVar("Kind", bound=StoredCalibration)
 
+Progress = Callable[[float, str], None]
+"""Is called during a measurement with the fraction that is done, and what is being done."""
+
+
+def quiet(fraction: float, step: str) -> None:
+    """The progress that shows nothing."""
+
 
 def cached_calibrations() -> Path:
     """The folder for calibrations that cannot be written beside their templates."""

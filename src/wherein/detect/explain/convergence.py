@@ -20,7 +20,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.detect.fast.joints import Placement
+from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.octaves import Octave, Octaves
 from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel, maybe_occluded, refit_occluded
 from wherein.detect.fast.polish import FULL, polish_piece

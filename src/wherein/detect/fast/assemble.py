@@ -15,7 +15,8 @@ from functools import cached_property
 
 import numpy as np
 
-from wherein.detect.fast.finder import Finder, Hypotheses
+from wherein.detect.fast.finder import Finder
+from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.piece_search import EUCLIDEAN, coarsest
 from wherein.detect.fast.pieces import visible
 from wherein.detect.result import Detection, PartFound
@@ -74,7 +75,7 @@ class StaticLeaf:
         margin = np.minimum(extent, size) / 2
         x, y = np.linspace(margin, size - 1 - margin, _ELSEWHERE, axis=1)
         spots = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
-        shifts = spots - (pose @ ((motif.width - 1) / 2, (motif.height - 1) / 2, 1.0))[:2]
+        shifts = spots - (pose @ (*motif.centre, 1.0))[:2]
         poses = np.repeat(pose[None], len(shifts), axis=0)
         poses[:, :2, 2] += shifts
         return poses[(np.abs(shifts) > extent).any(1)]

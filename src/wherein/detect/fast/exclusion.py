@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.finder import Finder, Hypotheses
+from wherein.detect.fast.finder import Finder
+from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.score import combined_score
 from wherein.images.motif import Motif
 

@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.fast.evidence import piece_evidence
+from wherein.detect.fast.hypotheses import Hypotheses, Placement
 from wherein.detect.fast.joints import (
     LOOSE,
     TIGHT,
-    Placement,
     carried,
     place,
     place_behind_hidden,
@@ -49,40 +48,6 @@ _LEADING = 4
 
 _HYPOTHESES = 12
 """That are followed down the tree."""
-
-
-@dataclass(frozen=True)
-class Hypotheses:
-    """H hypotheses about the whole object: where every piece is, and the score of each.
-
-    Attributes:
-        placement: the frames of the pieces.
-        evidence: (H,) by piece, the information that its fit carries (`detect.fast.evidence`).
-        visible: (H,) by piece, which fraction of it lies inside the scene.
-        scores: (H,).
-    """
-
-    placement: Placement
-    evidence: Mapping[str, NDArray[np.float64]]
-    visible: Mapping[str, NDArray[np.float64]]
-    scores: NDArray[np.float64]
-
-    def joined(self, other: "Hypotheses") -> "Hypotheses":
-        """All hypotheses of both, those of `self` first."""
-        return Hypotheses(
-            self.placement.joined(other.placement),
-            {name: np.concatenate((part, other.evidence[name])) for name, part in self.evidence.items()},
-            {name: np.concatenate((part, other.visible[name])) for name, part in self.visible.items()},
-            np.concatenate((self.scores, other.scores)),
-        )
-
-    def __getitem__(self, chosen: NDArray[np.int64]) -> "Hypotheses":
-        return Hypotheses(
-            self.placement[chosen],
-            {name: part[chosen] for name, part in self.evidence.items()},
-            {name: part[chosen] for name, part in self.visible.items()},
-            self.scores[chosen],
-        )
 
 
 class Finder:

@@ -17,11 +17,12 @@ that is found then says how the hidden piece is turned.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.piece_search import BASIN, EUCLIDEAN, PieceModel, best_of_each
 from wherein.detect.fast.pieces import Joint, Piece
 from wherein.detect.score import FOUND, information
@@ -39,49 +40,6 @@ _LOOKED, _FOLLOWED = 6, 3
 
 BEYOND = 3.0
 """Degrees by which a turn may exceed its limit: limits are drawn by hand."""
-
-
-@dataclass(frozen=True)
-class Placement:
-    """H hypotheses: the frame of every name, canvas → scene, and how well its piece fits.
-
-    Attributes:
-        frames: (H, 3, 3) by name, also of groups without a piece; the root's always among them.
-        zncc: (H,) by name; −1 where it was not found about its joint.
-    """
-
-    frames: Mapping[str, Poses]
-    zncc: Mapping[str, NDArray[np.float64]]
-
-    def __len__(self) -> int:
-        return len(next(iter(self.frames.values())))
-
-    def __getitem__(self, chosen: NDArray[np.int64]) -> "Placement":
-        return Placement(
-            {name: frames[chosen] for name, frames in self.frames.items()},
-            {name: zncc[chosen] for name, zncc in self.zncc.items()},
-        )
-
-    def replaced(self, chosen: NDArray[np.int64], other: "Placement") -> "Placement":
-        """The same with some hypotheses replaced."""
-        rows = np.arange(len(self))
-        rows[chosen] = len(self) + np.arange(len(other))
-        return self.joined(other)[rows]
-
-    def joined(self, other: "Placement") -> "Placement":
-        """Both, those of `self` first."""
-        return Placement(
-            {name: np.concatenate((frames, other.frames[name])) for name, frames in self.frames.items()},
-            {name: np.concatenate((zncc, other.zncc[name])) for name, zncc in self.zncc.items()},
-        )
-
-    def with_piece(self, name: str, frames: Poses, zncc: NDArray[np.float64]) -> "Placement":
-        """The same with one more piece."""
-        return replace(self.with_frames(name, frames), zncc={**self.zncc, name: zncc})
-
-    def with_frames(self, name: str, frames: Poses) -> "Placement":
-        """The same with the frames of one more part."""
-        return replace(self, frames={**self.frames, name: frames})
 
 
 def place(

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.detect.fast.assemble import LeafScore, StaticLeaf, static_leaf_scores, static_leaves
-from wherein.detect.fast.finder import Finder, Hypotheses
-from wherein.detect.fast.joints import Placement, scales
+from wherein.detect.fast.finder import Finder
+from wherein.detect.fast.hypotheses import Hypotheses, Placement
+from wherein.detect.fast.joints import scales
 from wherein.detect.fast.piece_search import BASIN, best_of_each, refit_occluded
 from wherein.detect.fast.roots import SURE
 from wherein.detect.range import Effort, Range, Sampling

@@ -165,8 +165,7 @@ class PieceSearch:
         motif = self.model.piece.motif
         maps = screen(scene.surface(self.model.coarsest).scene, self.kernels, threads)
         spots, _ = peaks(maps, self.kernels, round(_SCREENED * _more(scene, crowd)))
-        centre = ((motif.width - 1) / 2, (motif.height - 1) / 2)
-        return np.reshape([placed(a, s, (x, y), centre) for x, y, a, s in spots], (-1, 3, 3))
+        return np.reshape([placed(a, s, (x, y), motif.centre) for x, y, a, s in spots], (-1, 3, 3))
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
@@ -190,7 +189,7 @@ def distinct(found: Fits, motif: Motif, count: int) -> Fits:
     order = np.argsort(-found.zncc, kind="stable")
     poses, zncc = found.poses[order], found.zncc[order]
     near = max(1.5, 0.03 * math.hypot(motif.width, motif.height))
-    spots = (poses @ np.array(((motif.width - 1) / 2, (motif.height - 1) / 2, 1.0)))[:, :2]
+    spots = (poses @ np.array((*motif.centre, 1.0)))[:, :2]
     directions = poses[:, :2, 0] / np.linalg.norm(poses[:, :2, 0], axis=1, keepdims=True)
     kept: list[int] = []
     # By cells of this side: those that are the same lie in the same cell or in one beside it.

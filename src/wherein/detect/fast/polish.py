@@ -9,7 +9,8 @@ of three.
 
 import numpy as np
 
-from wherein.detect.fast.joints import TIGHT, Placement, joint_error, keeps_joint, turns
+from wherein.detect.fast.hypotheses import Placement
+from wherein.detect.fast.joints import TIGHT, joint_error, keeps_joint, turns
 from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel, maybe_occluded, refit_occluded
 from wherein.motion.models import Motion
 from wherein.pyramid.descent import Fits, Stage, descend

@@ -11,7 +11,8 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.joints import BEYOND, TIGHT, Placement, keeps_joint, scales
+from wherein.detect.fast.hypotheses import Placement
+from wherein.detect.fast.joints import BEYOND, TIGHT, keeps_joint, scales
 from wherein.detect.fast.pieces import Joint, Piece, Pieces
 from wherein.detect.score import FOUND, information
 from wherein.pyramid.descent import Fits

@@ -19,8 +19,8 @@ from wherein.detect.paper.tuning.rehearsal import Rehearsal, at_home
 from wherein.images.motif import Motif
 from wherein.template import Template
 from wherein.template.extract import joints_below
+from wherein.template.paint import paint
 from wherein.template.pose import placed, rotation
-from wherein.template.render import paint
 from wherein.theory import continuum_gradient
 
 

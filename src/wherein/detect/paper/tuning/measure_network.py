@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.detect.calibration.backgrounds import Backgrounds
-from wherein.detect.calibration.measure import Progress, quiet
+from wherein.detect.calibration.store import Progress, quiet
 from wherein.detect.paper.network import make_node
 from wherein.detect.paper.occurrence import confidence
 from wherein.detect.paper.tuning.measure_group import measure_group

@@ -1,0 +1,86 @@
+"""Hypotheses about the whole object, many at a time: where every piece is, and the score of each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wherein.pyramid.levels import Poses
+
+
+@dataclass(frozen=True)
+class Placement:
+    """H hypotheses: the frame of every name, canvas → scene, and how well its piece fits.
+
+    Attributes:
+        frames: (H, 3, 3) by name, also of groups without a piece; the root's always among them.
+        zncc: (H,) by name; −1 where it was not found about its joint.
+    """
+
+    frames: Mapping[str, Poses]
+    zncc: Mapping[str, NDArray[np.float64]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.frames.values())))
+
+    def __getitem__(self, chosen: NDArray[np.int64]) -> "Placement":
+        return Placement(
+            {name: frames[chosen] for name, frames in self.frames.items()},
+            {name: zncc[chosen] for name, zncc in self.zncc.items()},
+        )
+
+    def replaced(self, chosen: NDArray[np.int64], other: "Placement") -> "Placement":
+        """The same with some hypotheses replaced."""
+        rows = np.arange(len(self))
+        rows[chosen] = len(self) + np.arange(len(other))
+        return self.joined(other)[rows]
+
+    def joined(self, other: "Placement") -> "Placement":
+        """Both, those of `self` first."""
+        return Placement(
+            {name: np.concatenate((frames, other.frames[name])) for name, frames in self.frames.items()},
+            {name: np.concatenate((zncc, other.zncc[name])) for name, zncc in self.zncc.items()},
+        )
+
+    def with_piece(self, name: str, frames: Poses, zncc: NDArray[np.float64]) -> "Placement":
+        """The same with one more piece."""
+        return replace(self.with_frames(name, frames), zncc={**self.zncc, name: zncc})
+
+    def with_frames(self, name: str, frames: Poses) -> "Placement":
+        """The same with the frames of one more part."""
+        return replace(self, frames={**self.frames, name: frames})
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """H hypotheses about the whole object: where every piece is, and the score of each.
+
+    Attributes:
+        placement: the frames of the pieces.
+        evidence: (H,) by piece, the information that its fit carries (`detect.fast.evidence`).
+        visible: (H,) by piece, which fraction of it lies inside the scene.
+        scores: (H,).
+    """
+
+    placement: Placement
+    evidence: Mapping[str, NDArray[np.float64]]
+    visible: Mapping[str, NDArray[np.float64]]
+    scores: NDArray[np.float64]
+
+    def joined(self, other: "Hypotheses") -> "Hypotheses":
+        """All hypotheses of both, those of `self` first."""
+        return Hypotheses(
+            self.placement.joined(other.placement),
+            {name: np.concatenate((part, other.evidence[name])) for name, part in self.evidence.items()},
+            {name: np.concatenate((part, other.visible[name])) for name, part in self.visible.items()},
+            np.concatenate((self.scores, other.scores)),
+        )
+
+    def __getitem__(self, chosen: NDArray[np.int64]) -> "Hypotheses":
+        return Hypotheses(
+            self.placement[chosen],
+            {name: part[chosen] for name, part in self.evidence.items()},
+            {name: part[chosen] for name, part in self.visible.items()},
+            self.scores[chosen],
+        )
