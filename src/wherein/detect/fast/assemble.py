@@ -12,10 +12,10 @@ From placement pieces to what is told: every part of the tree with its matrix, s
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.piece_search import EUCLIDEAN, coarsest
 from wherein.detect.fast.pieces import visible
@@ -25,6 +25,9 @@ from wherein.pyramid.descent import Stage, descend
 from wherein.pyramid.levels import MotifPyramid, Poses, ScenePyramid, visible_fraction
 from wherein.template.bundle import Template
 from wherein.template.tree import Matrix, Part, Tree
+
+if TYPE_CHECKING:
+    from wherein.detect.fast.finder import Finder
 
 _LEAST_SEEN = 0.25
 """Of a leaf: with less of it in the frame it is not found, however well that fits."""
@@ -81,7 +84,7 @@ class StaticLeaf:
         return poses[(np.abs(shifts) > extent).any(1)]
 
 
-def static_leaves(finder: Finder) -> tuple[StaticLeaf, ...]:
+def static_leaves(finder: "Finder") -> tuple[StaticLeaf, ...]:
     """Of all pieces that have more than one leaf."""
     return tuple(
         StaticLeaf(
@@ -92,7 +95,7 @@ def static_leaves(finder: Finder) -> tuple[StaticLeaf, ...]:
     )
 
 
-def fitted_leaf_scores(finder: Finder, hypotheses: Hypotheses, index: int) -> dict[str, LeafScore]:
+def fitted_leaf_scores(finder: "Finder", hypotheses: Hypotheses, index: int) -> dict[str, LeafScore]:
     """What the fit of each piece says of the leaf that it was fitted by, under one hypothesis."""
     told = {}
     for piece in finder.pieces.pieces:
@@ -121,7 +124,7 @@ def _told(information: float, share: float, weight: float) -> LeafScore:
 
 
 def assemble(
-    finder: Finder, hypotheses: Hypotheses, index: int, static: Mapping[str, LeafScore]
+    finder: "Finder", hypotheses: Hypotheses, index: int, static: Mapping[str, LeafScore]
 ) -> Detection:
     """The detection that one hypothesis stands for.
 
