@@ -1,11 +1,11 @@
 """What "fits" means: one file for each cost of the paper."""
 
 from wherein.formulations.background import WithBackground
-from wherein.formulations.base import Formulation, QuadraticFormulation, Tally
+from wherein.formulations.base import Formulation, QuadraticFormulation
 from wherein.formulations.correlation import CorrelationObjective
 from wherein.formulations.cost_smoothed import CostSmoothed
 from wherein.formulations.motion_objective import FieldObjective, MotionObjective
-from wherein.formulations.objective import Evaluation, Objective, Variables
+from wherein.formulations.objective import Evaluation, Objective, Tally, Variables
 from wherein.formulations.plain import Plain
 from wherein.formulations.rigid_spikes import RigidSpikes
 from wherein.formulations.robust import Robust

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from wherein.errors import require
 from wherein.formulations import lighting
-from wherein.formulations.objective import Evaluation
+from wherein.formulations.objective import Evaluation, Tally
 from wherein.formulations.robust import LeastSquares, Loss, Robust, weigh
 from wherein.images.gaussian import Sigma, gaussian_1d, separable
 from wherein.images.motif import Motif
@@ -35,22 +35,6 @@ Taps = Float[Tensor, " K"]
 
 FAINT = 0.1
 """Of full spikes: what is smaller than this as a whole does not look like them."""
-
-
-@dataclass
-class Tally:
-    """How many pictures were interpolated and convolved, the currency of the paper's Figure 1.
-
-    A part of a picture counts as that part.
-    """
-
-    interpolations: float = 0
-    convolutions: float = 0
-
-    @property
-    def operations(self) -> float:
-        """Both together: what the paper calls convolution-like operations."""
-        return self.interpolations + self.convolutions
 
 
 def taps_of(sigma: Sigma, taps: Taps | None, like: Tensor) -> Taps:

@@ -12,6 +12,22 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 
+@dataclass
+class Tally:
+    """How many pictures were interpolated and convolved, the currency of the paper's Figure 1.
+
+    A part of a picture counts as that part.
+    """
+
+    interpolations: float = 0
+    convolutions: float = 0
+
+    @property
+    def operations(self) -> float:
+        """Both together: what the paper calls convolution-like operations."""
+        return self.interpolations + self.convolutions
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """A cost at a point and what a solver wants to know of its neighbourhood; B items side by side."""
