@@ -17,7 +17,7 @@ from wherein.cli.demo_run import compare
 from wherein.cli.main import app
 from wherein.demo import ROBOT
 from wherein.demo.scene import SCALE, photograph, stage
-from wherein.detect import Detections, detector
+from wherein.detect import Detections, methods
 from wherein.images.load import Picture
 from wherein.template import Template
 
@@ -28,7 +28,7 @@ runner = CliRunner()
 def _calibrated(monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, and nothing is kept beside the template."""
     monkeypatch.setattr(
-        detector, "calibration_for", lambda template, *_: made_up(template, 180.0, SCALE, threshold=0.5)
+        methods, "calibration_for", lambda template, *_: made_up(template, 180.0, SCALE, threshold=0.5)
     )
 
 
