@@ -11,10 +11,10 @@ from PIL import Image
 
 from detecting import detector, empty, scene, toy, upright
 from pages import HOSTILE, Seen, parsed
-from wherein.detect import Calibration, Detector
+from wherein.detect import Detector
 from wherein.detect.fast.score import not_above
 from wherein.images.motif import Motif
-from wherein.report.markup import number, rarity, text
+from wherein.report.markup import number, text
 from wherein.report.page import POLICY, page
 from wherein.template import Template
 
@@ -141,22 +141,6 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-@pytest.mark.parametrize(
-    ("rate", "words"),
-    [
-        (2.34, "2.3 times in a megapixel"),
-        (0.26, "once in 4 megapixels"),
-        (1 / 3456, "once in 3,500 megapixels (extrapolated from 5 megapixels)"),
-        (1e-20, "less than once in 10⁹ megapixels (extrapolated from 5 megapixels)"),
-        (0.0, "less than once in 10⁹ megapixels (extrapolated from 5 megapixels)"),
-    ],
-)
-def test_how_rare(rate: float, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Calibration, "false_alarms", lambda *_: rate)
-    known = upright(toy()).model_copy(update={"megapixels": 0.25, "clutter": [0.2] * 20})
-    assert rarity(known, 0.8) == words
 
 
 def test_what_came_close_is_told_where_nothing_was_found(tmp_path: Path) -> None:

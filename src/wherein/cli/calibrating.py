@@ -16,7 +16,6 @@ from wherein.detect.calibration.keeping import keep, kept
 from wherein.detect.calibration.measure import MOST, SIZE, Progress
 from wherein.detect.fast.finder import Range
 from wherein.errors import ArgumentError
-from wherein.report.markup import rarity
 from wherein.template import Template
 
 _SCORES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -122,7 +121,7 @@ def in_words(of: Calibrated) -> Iterator[str]:
     )
     chances: dict[str, float] = {}  # each once: beyond a rarity all are told alike
     for score in (known.threshold, *(score for score in _SCORES if score > known.threshold)):
-        chances.setdefault(rarity(known, score), score)
+        chances.setdefault(known.describe_false_alarms(score), score)
     yield from (f"a score of {score:.2f} comes by chance {chance}" for chance, score in chances.items())
     yield (
         f"at rest it is still found within ±{limits.rotation:g}° and at scales "

@@ -7,7 +7,7 @@ import torch
 from PIL import Image
 
 from wherein.detect import Calibration, Detector
-from wherein.report.markup import cutout, number, rarity, text
+from wherein.report.markup import cutout, number, text
 from wherein.template import Template, Tree
 
 
@@ -49,7 +49,7 @@ def about_search(detector: Detector) -> str:
         f"Looked for: rotations within ±{ranges.rotation:g}°, {scales}; at rest it is found within "
         f"±{known.limits.rotation:g}° and at scales {smallest:.2f} to {largest:.2f}.",
         f"Least score of a detection: {number(detector.threshold, 3)}{given}; "
-        f"one as high comes by chance {rarity(known, detector.threshold)}.",
+        f"one as high comes by chance {known.describe_false_alarms(detector.threshold)}.",
         f"Calibrated on {len(known.clutter)} scenes without the template, whose best score was "
         f"{number(max(known.clutter), 3)}, and {len(known.present)} with it, whose least was "
         f"{number(min(known.present), 3)}.",

@@ -9,16 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from wherein.detect import Calibration
-
 LARGEST = 1600
 """Pixels of the longer side of a picture in a page; what is larger is reduced."""
 
 _SMALL = 480
 """The same for pictures with alpha, which take more room."""
-
-_RARE = 1e9
-"""Megapixels: how seldom a false alarm is said to be at most, as nobody has looked at more."""
 
 
 def text(words: object) -> str:
@@ -42,16 +37,6 @@ def matrix(values: NDArray[np.float64]) -> str:
     """Rows of numbers that can be copied into Python."""
     rows = ("[" + ", ".join(f"{value:.6g}" for value in row) + "]" for row in values)
     return "<pre>[" + ",\n ".join(rows) + "]</pre>"
-
-
-def rarity(known: Calibration, score: float) -> str:
-    """How often a score comes by chance, in words: beyond the pixels that were looked at it is a guess."""
-    rate, looked_at = known.false_alarms(score), known.megapixels * len(known.clutter)
-    if rate >= 1:
-        return f"{rate:.1f} times in a megapixel"
-    every = float(f"{1 / max(rate, 0.1 / _RARE):.2g}")
-    often = f"once in {every:,.0f} megapixels" if every <= _RARE else "less than once in 10⁹ megapixels"
-    return often if rate * looked_at >= 1 else f"{often} (extrapolated from {looked_at:.2g} megapixels)"
 
 
 def photograph(image: Image.Image) -> str:

@@ -10,7 +10,7 @@ from wherein.detect import Calibration, Detection, Detections, PartFound
 from wherein.detect.explain.convergence import Ways
 from wherein.detect.fast.score import not_above
 from wherein.report.fits import fits
-from wherein.report.markup import matrix, number, pair, rarity, text
+from wherein.report.markup import matrix, number, pair, text
 from wherein.report.parts import PageParts
 from wherein.report.stage import Maps, seen, stage, switches
 
@@ -63,7 +63,7 @@ class SceneWriter:
     def _detection(self, place: str, k: int, item: Detection, ways: Ways) -> str:
         leaves = [part.found for part in item.parts.values() if part.leaf]
         plural, known = "part" if len(leaves) == 1 else "parts", self.calibration
-        rare = f"A score as high comes by chance {rarity(known, item.score)}. " if known else ""
+        rare = f"A score as high comes by chance {known.describe_false_alarms(item.score)}. " if known else ""
         head = "".join(f"<th>{title}" for title in _COLUMNS)
         rows = "".join(self._row(place, name, item.parts[name]) for name in self.parts.listed)
         return (

@@ -12,7 +12,6 @@ from wherein.detect.fast.finder import Range
 from wherein.detect.fast.score import not_above
 from wherein.errors import require
 from wherein.images.load import Picture, load_picture
-from wherein.report.markup import rarity
 from wherein.studio.calibrating import Calibrator, Ground
 from wherein.studio.compiling import Sheet, compiled
 from wherein.studio.draft import Draft
@@ -76,7 +75,7 @@ class Found:
         told = self.detections.to_dict()
         if self.ground is Ground.MEASURED and known is not None:
             for record, item in zip(told["detections"], self.detections, strict=True):
-                record["chance"] = rarity(known, item.score)
+                record["chance"] = known.describe_false_alarms(item.score)
         return told | {
             "ground": str(self.ground),
             "threshold": round(self.threshold, 4),
