@@ -116,7 +116,7 @@ def decimal(value: float, digits: int = 1) -> str:
 
 def svg_points(points: Sequence[Sequence[float]]) -> str:
     """Points for the `points` attribute of SVG."""
-    # One format for all: outlines have hundreds of points, and this takes half the time of one for each.
+    # One format for all points, which takes a fifth less time than one for each: outlines have hundreds.
     return " ".join(["%.1f,%.1f"] * len(points)) % tuple(value for at in points for value in at)
 
 

@@ -61,7 +61,7 @@ class PartView:
 
 
 @dataclass(frozen=True)
-class Label:
+class NumberLabel:
     """The number of a detection on the image: its place and font size in scene pixels."""
 
     x: float
@@ -100,12 +100,12 @@ class DetectionView:
     found_count: int
     parts: tuple[PartView, ...]
     outlines: tuple[PartView, ...]
-    label: Label
+    label: NumberLabel
     convergence: Convergence | None
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class CandidateView:
     """The best hypothesis below the threshold: its score, never rounded up, and its centre in the scene."""
 
     score: float
@@ -137,7 +137,7 @@ class SceneView:
     map_scale: ColorScale
     entries: tuple[PartEntry, ...]
     detections: tuple[DetectionView, ...]
-    candidate: Candidate | None
+    candidate: CandidateView | None
     threshold: float
 
 
@@ -177,7 +177,7 @@ class SceneViewer:
             color_scale(),
             self.entries,
             tuple(self._detection(f"{anchor}d{k}", k, item, own, found.size) for k, (item, own) in each),
-            Candidate(not_above(missed.score), self._centre(missed)) if missed is not None else None,
+            CandidateView(not_above(missed.score), self._centre(missed)) if missed is not None else None,
             self.scores.threshold,
         )
 
@@ -226,10 +226,10 @@ def _mapped(matrix: NDArray[np.float64], at: Iterable[float]) -> Point:
     return tuple((matrix @ np.array((*at, 1.0))).tolist())
 
 
-def _label(item: Detection, size: tuple[int, int]) -> Label:
+def _label(item: Detection, size: tuple[int, int]) -> NumberLabel:
     """Above the object, but inside the image."""
     corners = np.concatenate([part.polygon for part in item.parts.values()])
     letters = max(size) * _LABEL_SHARE
     x = np.clip((corners[:, 0].min() + corners[:, 0].max()) / 2, letters, size[0] - letters)
     y = np.clip(corners[:, 1].min() - letters / 2, letters, size[1] - letters)
-    return Label(float(x), float(y), letters)
+    return NumberLabel(float(x), float(y), letters)
