@@ -22,7 +22,8 @@ NEEDED = (
     "demo/robot/template.json",
     "demo/robot/torso.png",
     "native/align.c",
-    "report/page.css",
+    "report/templates/page.css",
+    "report/templates/page.html",
     "studio/page/index.html",
     "studio/page/main.js",
 )

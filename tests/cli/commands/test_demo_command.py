@@ -51,7 +51,7 @@ def test_it_finds_the_robots_and_says_where_everything_is(tmp_path: Path) -> Non
         with Image.open(tmp_path / "demo" / name) as picture:
             assert picture.width > 600
     page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
-    assert "occurrence of torso" in page
+    assert "occurrence map of torso" in page
     assert page.count("<polygon") == 3 * 14
     assert not (ROBOT / "calibration.json").exists()
     again = runner.invoke(app, ["demo", "--out", str(tmp_path / "demo")])
