@@ -11,9 +11,6 @@ from wherein.formulations.rigid_spikes import RigidSpikes
 from wherein.formulations.robust import Robust
 from wherein.formulations.spikes import Spikes
 
-Settings = Plain | CostSmoothed | WithBackground | Spikes | RigidSpikes
-"""A formulation's hyperparameters, to be bound to a scene and a motif."""
-
 __all__ = [
     "CorrelationObjective",
     "CostSmoothed",
@@ -26,7 +23,6 @@ __all__ = [
     "QuadraticFormulation",
     "RigidSpikes",
     "Robust",
-    "Settings",
     "Spikes",
     "Tally",
     "Variables",

@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from markupsafe import Markup
 
-from wherein.detect.detector import Detector
 from wherein.detect.result import Detections
 from wherein.files import atomic_file
 from wherein.report.convergence_plot import MAX_SCORED_ZNCC
@@ -25,6 +24,9 @@ from wherein.report.stopwatch import SEARCH, Stopwatch
 from wherein.report.template_view import PartEntry, part_entries, score_view, template_view
 from wherein.report.times import SceneTimes, laps_of, summarize
 from wherein.template.bundle import Template
+
+if TYPE_CHECKING:
+    from wherein.detect.detector import Detector
 
 _ERRORS = "xmlcharrefreplace"
 """Names of files may contain bytes that are not text. Python keeps these as lone surrogates, which UTF-8
@@ -72,7 +74,7 @@ class Page:
     body: IO[str]
     rows: list[ContentsRow] = field(default_factory=list)
     times: list[SceneTimes] = field(default_factory=list)
-    detector: Detector | None = None
+    detector: "Detector | None" = None
     map_count: int = 0
 
     @cached_property
@@ -84,7 +86,7 @@ class Page:
         self,
         name: str,
         found: Detections,
-        detector: Detector,
+        detector: "Detector",
         maps: bool = False,
         watch: Stopwatch | None = None,
     ) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -9,11 +10,13 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from wherein.detect.calibration.model import Calibration
-from wherein.detect.detector import Detector
 from wherein.drawing.palette import colors
 from wherein.report.html_format import png_uri
 from wherein.template.bundle import Template
 from wherein.template.tree import Tree
+
+if TYPE_CHECKING:
+    from wherein.detect.detector import Detector
 
 _GROUP_COLOR = "#b0b0b0"
 """Grey, because groups have no image; a leaf has the colour that it has in drawings."""
@@ -103,7 +106,7 @@ class ScoreView:
     false_alarms: Callable[[float], str | None]
 
 
-def score_view(detector: Detector) -> ScoreView:
+def score_view(detector: "Detector") -> ScoreView:
     """The section about the scores of a detector."""
     threshold, ranges, known = detector.threshold, detector.ranges, detector.calibration
     # The only place of the report that depends on the method: "paper" measures no clutter.
