@@ -11,11 +11,11 @@ def info(as_json: Json = False, quiet: Quiet = False) -> None:
 
     Example: wherein info --json
     """
-    from wherein.cli.inventory import in_words, inventory
+    from wherein.cli.inventory import describe, inventory
 
     told = inventory()
     if as_json:
         say(told)
         return
-    for line in in_words(told):
+    for line in describe(told):
         typer.echo(line)
