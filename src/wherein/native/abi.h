@@ -53,14 +53,14 @@ typedef struct {
 
 /* What Python's modules decide about a descent. */
 typedef struct {
-    double damping, ease, tighten;            /* Damping of solve/gauss_newton.py */
-    double tolerance;                         /* pixels: a shorter step ends the descent */
-    double slack, noise;                      /* a cost that rises by no more than this is not a failure */
-    double min_visible, edge;                 /* fraction of the points in the scene; pixels around it that count */
-    double max_step;                          /* as a fraction of the motif's radius */
-    double min_variance;                      /* a scene or motif with less has no texture */
-    double occluded, min_scale, min_gain;     /* robust weights: see robust.h; occluded = 0 turns them off */
-    int32_t rounds, max_steps;                /* max_steps = 0 evaluates the cost and moves nothing */
+    double damping, ease, tighten;        /* Damping of solve/gauss_newton.py */
+    double tolerance;                     /* pixels: a shorter step ends the descent */
+    double slack, noise;                  /* a cost that rises by no more, relative or absolute, is no failure */
+    double min_visible, edge;             /* fraction of the points in the scene; pixels around it that count as in it */
+    double max_step;                      /* as a fraction of the motif's radius */
+    double min_variance;                  /* a scene or motif with less has no texture */
+    double occluded, min_scale, min_gain; /* robust weights: see robust.h; occluded = 0 turns them off */
+    int32_t rounds, max_steps;            /* of robust weights; max_steps = 0 evaluates the cost and moves nothing */
 } SolverRules;
 
 /* `count` poses and what became of them. */

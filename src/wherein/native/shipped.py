@@ -39,9 +39,10 @@ def variants(machine: str | None = None) -> tuple[Variant, ...]:
     # Time over that of -march=native, on a processor with AVX-512 (EPYC, Zen 4; GCC 12):
     #                       align             screen   separable
     #     x86-64-v4         1.0               1.0      1.0       not worth a third library
-    #     x86-64-v3         1.0 to 1.1        1.1      1.05      and the same bits
+    #     x86-64-v3         1.0 to 1.1        1.1      1.05
     #     x86-64-v2         1.5 to 1.6        1.7      1.6
-    #     x86-64            1.5 to 1.6        1.8      1.5       no FMA: other last bits
+    #     x86-64            1.5 to 1.6        1.8      1.5
+    # Last bits differ between them: which product and sum become one instruction is up to the compiler.
     # The four flags give the very code of -march=x86-64-v3, and older compilers know them too.
     return (
         Variant("kernel-x86-64.so"),

@@ -68,8 +68,8 @@ static inline void add_block(const Problem *p, int channels, int first, int coun
     }
 }
 
-/* The mean of each channel in the first block with visible points, taken off all blocks: in float32, Σ z² − (Σ z)²/n
- * of a bright and even scene would be nothing but rounding.
+/* The mean of each channel in the first block with visible points. It is subtracted in all blocks: in float32,
+ * Σ z² − (Σ z)²/n of a bright and even scene would be nothing but rounding.
  */
 typedef struct {
     float mean[MAX_CHANNELS];
