@@ -96,8 +96,8 @@ def module_of(name: str) -> str:
 @pytest.mark.parametrize(
     ("source", "module"),
     [
-        ("from wherein import native", "native"),
-        ("from wherein import native as n, register", "native registration.register"),
+        ("from wherein import threads", "threads"),
+        ("from wherein import threads as t, register", "threads registration.register"),
         ("from wherein.motion import field as fields", "motion.field"),
         ("from wherein.motion import rotation", "motion"),
         ("from wherein.images.load import Picture", "images.load"),

@@ -22,9 +22,10 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein import native
 from wherein.images.motif import Motif
 from wherein.motion.field import lattice
+from wherein.native import bindings
+from wherein.native.abi import SCREEN_SPAN
 
 LEAST_VARIANCE = 1e-4
 """A hundredth of the full range, squared: a place with less contrast is flat, and nothing is there."""
@@ -34,9 +35,6 @@ SECTORS = 4
 
 _WORTH_THREADS = 3e8
 """Points times places: with less to do, threads cost more than they give."""
-
-_SPAN = 32
-"""Floats that the C reads at once."""
 
 
 @dataclass(frozen=True)
@@ -161,12 +159,12 @@ def screen(scene: Float[Tensor, "C H W"], kernels: Kernels, threads: int = 1) ->
     pad = kernels.radius + margin
     plane = torch.einsum("chw,c->hw", scene, kernels.tint)[None]
     plane -= float(plane.numpy().mean(dtype=np.float64))  # torch's depends on its threads in the last bit
-    padded = F.pad(torch.cat((plane, plane.square())), (pad, pad + _SPAN, pad, pad))
+    padded = F.pad(torch.cat((plane, plane.square())), (pad, pad + SCREEN_SPAN, pad, pad))
     height, width = scene.shape[-2] + 2 * margin, scene.shape[-1] + 2 * margin
     sectors = _sectors(len(kernels.values))
     best = scene.new_full((len(sectors), height, width), -1.0)
     which = torch.zeros(best.shape, dtype=torch.int32)
-    work = _in_c if native.serves(scene) else _in_torch
+    work = _in_c if bindings.accepts(scene) else _in_torch
 
     def run(sector: int) -> None:
         work(padded, kernels, sectors[sector], best[sector], which[sector])
@@ -191,7 +189,7 @@ def _in_c(padded: Tensor, kernels: Kernels, sector: range, best: Tensor, which: 
     values = torch.cat([kernels.values[k].flatten() for k in sector])
     counts = torch.tensor([len(kernels.offsets[k]) for k in sector], dtype=torch.int32)
     margin = kernels.radius
-    native.screen(padded, margin, (places, values, counts), sector.start, LEAST_VARIANCE, best, which)
+    bindings.screen(padded, margin, (places, values, counts), sector.start, LEAST_VARIANCE, best, which)
 
 
 def _in_torch(padded: Tensor, kernels: Kernels, sector: range, best: Tensor, which: Tensor) -> None:
