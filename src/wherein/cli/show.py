@@ -9,8 +9,8 @@ from wherein.cli.register_cat import registered_cat
 from wherein.cli.waiting import progress
 from wherein.cli.work import save
 from wherein.demo import ROBOT
-from wherein.demo.errors import missed, nearest
-from wherein.demo.scene import SCALE, Shown, Truth, photograph, stage
+from wherein.demo.pose_errors import closest_truth, pose_errors
+from wherein.demo.robot_scene import SCALE, DemoScene, Truth, demo_scene, photograph
 from wherein.detect import Detection, Detections, Detector
 from wherein.drawing.registrations import to_image
 from wherein.errors import require
@@ -50,7 +50,7 @@ def demo(out: Path, seed: int, say: Callable[[str], None], quiet: bool = False) 
     background, real = photograph(seed)
     if not real:
         say("no photographs here (pip install 'wherein[photos]' brings some): the scene is made by rule")
-    shown = stage(template, background, seed)
+    shown = demo_scene(template, background, seed)
     with progress("calibrating, once for this template", quiet) as told:
         detector = Detector(template, scale=SCALE, progress=told)
     detector(shown.pixels)  # the first call also prepares what all others use
@@ -69,10 +69,10 @@ def demo(out: Path, seed: int, say: Callable[[str], None], quiet: bool = False) 
         say(f"{what}: {path}")
 
 
-def compared(found: Detections, shown: Shown, template: Template) -> Iterator[str]:
+def compared(found: Detections, shown: DemoScene, template: Template) -> Iterator[str]:
     """A line about the whole, and one about each robot, numbered as in the picture."""
     width, height = found.size
-    met = [nearest(item, shown.truths, template) for item in found]
+    met = [closest_truth(item, shown.truths, template) for item in found]
     there = sum(truth in met for truth in shown.truths)
     yield (
         f"{there} of {len(shown.truths)} robots found in {width} × {height} px, at any rotation and "
@@ -83,7 +83,7 @@ def compared(found: Detections, shown: Shown, template: Template) -> Iterator[st
 
 
 def _told(item: Detection, truth: Truth, template: Template) -> str:
-    off = missed(item, truth, template)
+    off = pose_errors(item, truth, template)
     seen = sum(part.found for part in item.parts.values() if part.leaf)
     return (
         f"score {item.score:.2f}, turned {item.angle:.1f}°, scale {item.scale:.3f}; "

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.demo import ROBOT
-from wherein.demo.scene import photograph
+from wherein.demo.robot_scene import photograph
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
 from wherein.images.paint import paint

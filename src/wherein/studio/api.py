@@ -11,7 +11,7 @@ from fastapi.responses import Response
 
 from wherein import __version__
 from wherein.demo import ROBOT
-from wherein.demo.scene import SCALE, photograph, stage
+from wherein.demo.robot_scene import SCALE, demo_scene, photograph
 from wherein.images.load import Picture
 from wherein.making import findings
 from wherein.studio.draft import Draft
@@ -86,7 +86,7 @@ class Api:
     def demo(self) -> Answer:
         """The demonstration's robot, and a scene with three of it."""
         robot = replace(Template.load(ROBOT), source=None)
-        scene = stage(robot, photograph(0)[0], 0)
+        scene = demo_scene(robot, photograph(0)[0], 0)
         key = self.workshop.add_scene(Picture(scene.pixels, None), "three robots")
         return self._opened(robot, robot.name) | {"scene": self._told(key), "scale": SCALE}
 

@@ -1,4 +1,4 @@
-"""The demonstration's template: it is what the code draws, and it is a tree that can be found."""
+"""The demonstration's template is what tools/robot draws, and it is a tree of parts that can be found."""
 
 import json
 from pathlib import Path
@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tools.robot.parts import SIZE
+from tools.robot.template import MARGIN, draw_pieces, write
 from wherein.demo import ROBOT
-from wherein.demo.draw import MARGIN, draw_pieces, write
-from wherein.demo.parts import SIZE
 
 TEMPLATE: dict[str, Any] = json.loads((ROBOT / "template.json").read_text())
 PARTS: dict[str, dict[str, Any]] = TEMPLATE["parts"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wherein.demo.shapes import (
+from tools.robot.shapes import (
     Field,
     Point,
     box,
@@ -26,7 +26,7 @@ from wherein.demo.shapes import (
     within,
     without,
 )
-from wherein.demo.sheet import INK, STEEL, WHITE, Colour, Paint, Sheet, mixed
+from tools.robot.sheet import INK, STEEL, WHITE, Colour, Paint, Sheet, mixed
 
 TEAL: Colour = (0.13, 0.56, 0.57)
 DEEP: Colour = (0.08, 0.36, 0.42)

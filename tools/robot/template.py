@@ -1,26 +1,27 @@
-"""Draw the demonstration's template: `python -m wherein.demo.draw OUT_FOLDER`."""
+"""From the drawn parts to a template on disk: the pictures, the canvas and template.json."""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import typer
 from PIL import Image
 
-from wherein.demo.parts import GROUPS, PIECES, SIZE, Group, Piece
-from wherein.demo.shapes import Point
-from wherein.demo.sheet import Sheet
+from tools.robot.parts import GROUPS, PIECES, SIZE, Group, Piece
+from tools.robot.shapes import Point
+from tools.robot.sheet import Sheet
 
 NAME = "robot"
 SEED = 7
+"""Of the wear and tear. A choice: the pictures in src/wherein/demo/robot were drawn with it."""
+
 MARGIN = 1
-"""Empty pixels around each picture, so that its edges stay soft when it is turned."""
+"""Transparent pixels around each picture. One is enough for its edges to stay soft when it is rotated."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A piece, its picture, and where the picture's top-left pixel lies on the canvas."""
+    """A part, its picture, and the position of the picture's top-left pixel on the canvas."""
 
     piece: Piece
     image: Image.Image
@@ -28,7 +29,7 @@ class Drawn:
 
 
 def draw_piece(piece: Piece, seed: int) -> Drawn:
-    """Draw a piece and cut away what is empty around it."""
+    """Draw a part and crop its picture to what is painted, plus `MARGIN`."""
     left, top, right, bottom = piece.window
     sheet = Sheet(left, top, right - left, bottom - top, seed)
     piece.draw(sheet)
@@ -41,12 +42,12 @@ def draw_piece(piece: Piece, seed: int) -> Drawn:
 
 
 def draw_pieces(seed: int = SEED) -> list[Drawn]:
-    """All pieces in the order of painting; wear and tear differ by `seed`, and from piece to piece."""
+    """All parts in painting order; their wear and tear depends on `seed` and differs from part to part."""
     return [draw_piece(piece, seed * 1000 + 10 * number) for number, piece in enumerate(PIECES)]
 
 
 def assemble(pieces: list[Drawn]) -> Image.Image:
-    """The canvas: the pieces painted in order, at rest."""
+    """The canvas: all parts in rest position, painted in order."""
     canvas = Image.new("RGBA", SIZE)
     for drawn in pieces:
         canvas.alpha_composite(drawn.image, drawn.at)
@@ -54,7 +55,7 @@ def assemble(pieces: list[Drawn]) -> Image.Image:
 
 
 def describe(pieces: list[Drawn]) -> dict[str, Any]:
-    """What goes into template.json."""
+    """The content of template.json."""
     parts = {group.name: describe_group(group) for group in GROUPS}
     parts |= {drawn.piece.name: describe_piece(drawn) for drawn in pieces}
     return {
@@ -67,26 +68,26 @@ def describe(pieces: list[Drawn]) -> dict[str, Any]:
 
 
 def describe_group(group: Group) -> dict[str, Any]:
-    """A group's entry; its pixels are the canvas's."""
+    """A group's entry; its coordinates are those of the canvas."""
     return {"parent": group.parent} | describe_joint(group.pivot, group.turn, (0, 0))
 
 
 def describe_piece(drawn: Drawn) -> dict[str, Any]:
-    """A leaf's entry; its pixels are its picture's."""
+    """A leaf's entry; its coordinates are those of its picture."""
     piece = drawn.piece
     entry = {"parent": piece.parent, "image": f"{piece.name}.png", "at": list(drawn.at)}
     return entry | (describe_joint(piece.pivot, piece.turn, drawn.at) or {"static": True})
 
 
 def describe_joint(pivot: Point | None, turn: float | None, at: tuple[int, int]) -> dict[str, Any]:
-    """The joint of a moving part whose first pixel lies `at` on the canvas; nothing for another."""
+    """The joint of a moving part whose top-left pixel lies `at` on the canvas; empty for a static part."""
     if pivot is None:
         return {}
     return {"pivot": [pivot[0] - at[0], pivot[1] - at[1]], "turn": turn}
 
 
 def to_text(template: dict[str, Any]) -> str:
-    """The template as JSON, a line a part."""
+    """The template as JSON, one line for each part."""
     parts = [f"{json.dumps(name)}: {json.dumps(part)}" for name, part in template["parts"].items()]
     rest = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in template.items() if name != "parts"]
     listed = ",\n    ".join(parts)
@@ -101,13 +102,3 @@ def write(folder: Path, seed: int = SEED) -> None:
         drawn.image.save(folder / f"{drawn.piece.name}.png", optimize=True)
     assemble(pieces).save(folder / f"{NAME}.png", optimize=True)
     (folder / "template.json").write_text(to_text(describe(pieces)))
-
-
-def main(out_folder: Path, seed: int = SEED) -> None:
-    """Draw the demonstration's template into a folder."""
-    write(out_folder, seed)
-    typer.echo(f"wrote {out_folder / 'template.json'}")
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from wherein.demo.shapes import Field, disc, noise
+from tools.robot.shapes import Field, disc, noise
 
 Colour = tuple[float, float, float]
 Paint = NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""Scripts that make files of this repository; not part of the installed package."""
