@@ -27,7 +27,7 @@ Level = Numbers | float
 _TRAILING = {"A": (2, 2), "b": (2,), "spikes": ("c", 2), "targets": ("c", 2)}  # others are (*B)
 
 
-class Affine(NamedTuple):
+class AffineMap(NamedTuple):
     """A map u ↦ A u + b (or a gradient, entry by entry): A (*B, 2, 2), b (*B, 2)."""
 
     A: Float[Tensor, "*B 2 2"]
@@ -158,7 +158,7 @@ def continuum_cost(A: Linear, b: Shift, spikes: Points, targets: Points, sigma: 
     return -torch.expm1(-residuals.square().sum(-1) / (4 * level**2)).div(4 * math.pi * level**2).mean(-1)
 
 
-def continuum_gradient(A: Linear, b: Shift, spikes: Points, targets: Points, sigma: Level) -> Affine:
+def continuum_gradient(A: Linear, b: Shift, spikes: Points, targets: Points, sigma: Level) -> AffineMap:
     """∇φ_inv in closed form, arguments as for `continuum_cost` (proof of Theorem 5.1), δᵢ = A uᵢ + b − vᵢ.
 
     ∇_A = (1/c) Σᵢ ψ'(½‖δᵢ‖²) δᵢ uᵢᵀ, ∇_b = (1/c) Σᵢ ψ'(½‖δᵢ‖²) δᵢ, ψ'(s) = exp(−s / 2σ²) / (8π σ⁴)
@@ -170,12 +170,12 @@ def continuum_gradient(A: Linear, b: Shift, spikes: Points, targets: Points, sig
     residuals, level = _residuals(A, b, spikes, targets, sigma)
     weights = torch.exp(-residuals.square().sum(-1) / (4 * level**2)) / (8 * math.pi * level**4)
     pull = weights.unsqueeze(-1) * residuals / spikes.shape[-2]
-    return Affine(pull.mT @ spikes, pull.sum(-2))
+    return AffineMap(pull.mT @ spikes, pull.sum(-2))
 
 
 def continuum_descent(
     spikes: Points, targets: Points, sigma: Level, steps: int, sizes: StepSizes | None = None
-) -> Affine:
+) -> AffineMap:
     """All iterates of gradient descent on φ_inv from (I, 0): A (*B, K+1, 2, 2) and b (*B, K+1, 2).
 
     A ← A − t_A ∇_A φ_inv(A, b), b ← b − t_b ∇_b φ_inv(A, b) (Theorem 5.1)
@@ -197,16 +197,16 @@ def continuum_descent(
         slope = continuum_gradient(A, b, spikes, targets, level)
         A, b = A - t.linear[..., None, None] * slope.A, b - t.shift[..., None] * slope.b
         path.append((A, b))
-    return Affine(torch.stack([at[0] for at in path], -3), torch.stack([at[1] for at in path], -2))
+    return AffineMap(torch.stack([at[0] for at in path], -3), torch.stack([at[1] for at in path], -2))
 
 
-def error(path: Affine, truth: Affine, spikes: Points) -> Float[Tensor, "*#B K"]:
+def error(path: AffineMap, truth: AffineMap, spikes: Points) -> Float[Tensor, "*#B K"]:
     """Left of eq:opt-main-boundmain (18) for every k: (s_max(U)²/c) ‖A_k − A⋆‖_F² + ‖b_k − b⋆‖², (*B, K+1).
 
     Arguments: the path from `continuum_descent`; truth (A⋆, b⋆), (*B, 2, 2) and (*B, 2); centred spikes U.
 
     >>> U = torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]])
-    >>> error(Affine(torch.eye(2)[None], torch.zeros(1, 2)), Affine(torch.eye(2), torch.ones(2)), U)
+    >>> error(AffineMap(torch.eye(2)[None], torch.zeros(1, 2)), AffineMap(torch.eye(2), torch.ones(2)), U)
     tensor([2.])
     """
     _batch(A=path.A, b=path.b)
@@ -216,14 +216,14 @@ def error(path: Affine, truth: Affine, spikes: Points) -> Float[Tensor, "*#B K"]
     return weight * linear + (path.b - truth.b.unsqueeze(-2)).square().sum(-1)
 
 
-def error_bound(truth: Affine, spikes: Points, steps: int) -> Float[Tensor, "*#B K"]:
+def error_bound(truth: AffineMap, spikes: Points, steps: int) -> Float[Tensor, "*#B K"]:
     """Right of eq:opt-main-boundmain (18), (1 − 1/(2κ))^(2k) · error at (I, 0), for k = 0 … steps.
 
     >>> U = torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]])
-    >>> error_bound(Affine(torch.eye(2), torch.ones(2)), U, steps=2)
+    >>> error_bound(AffineMap(torch.eye(2), torch.ones(2)), U, steps=2)
     tensor([2.0000, 1.5312, 1.1724])
     """
-    start = error(Affine(torch.eye(2).to(spikes)[None], spikes.new_zeros(1, 2)), truth, spikes)
+    start = error(AffineMap(torch.eye(2).to(spikes)[None], spikes.new_zeros(1, 2)), truth, spikes)
     return start * rate(spikes).unsqueeze(-1) ** (2 * torch.arange(steps + 1, device=spikes.device))
 
 

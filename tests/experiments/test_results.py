@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from wherein.experiments import Name
-from wherein.experiments.experiment import experiment_named
+from wherein.experiments.runs.experiment import experiment_named
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "experiments" / "results"

@@ -31,9 +31,9 @@ def reproduce(
     """
     from wherein.cli import waiting
     from wherein.cli.places import writing
-    from wherein.experiments.experiment import experiment_named
-    from wherein.experiments.reproduce import Request
-    from wherein.experiments.reproduce import reproduce as run
+    from wherein.experiments.runs.experiment import experiment_named
+    from wherein.experiments.runs.reproduction import Request
+    from wherein.experiments.runs.reproduction import reproduce as run
 
     if data is not None and not experiment_named(figure).pictured and not quiet:
         typer.echo(f"{figure} has no pictures in it: --data changes nothing", err=True)

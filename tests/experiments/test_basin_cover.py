@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from wherein.experiments.covering import Cover, Space, cover
+from wherein.experiments.basin_cover import Cover, PoseSpace, cover
 
-TURNS = Space(101, 67, -180, 180, ratio=False)
+TURNS = PoseSpace(101, 67, -180, 180, ratio=False)
 SHIFTS, ANGLES = (-20.0, -10.0, 0.0, 10.0, 20.0), (-60.0, -30.0, 0.0, 30.0, 60.0)
 
 
@@ -37,10 +37,10 @@ def test_that_many_starts_do_cover_every_place_and_turn(radius: float) -> None:
 
 
 def test_starts_of_many_sizes_reach_as_far_as_they_are_large() -> None:
-    space = Space(100, 100, 0.25, 2.0, ratio=True)
-    one = Space(100, 100, 0.25, 1.0, ratio=True)
+    space = PoseSpace(100, 100, 0.25, 2.0, ratio=True)
+    one = PoseSpace(100, 100, 0.25, 1.0, ratio=True)
     # From half to twice the start's size: 0.25 … 1 by a start of 0.5, 1 … 4 by one of 2.
-    smaller, larger = one.starts(20, 0.5, 2.0), Space(100, 100, 1.0, 2.0, ratio=True).starts(20, 0.5, 2.0)
+    smaller, larger = one.starts(20, 0.5, 2.0), PoseSpace(100, 100, 1.0, 2.0, ratio=True).starts(20, 0.5, 2.0)
     assert smaller == math.ceil(100 / (math.sqrt(2) * 5)) ** 2
     assert space.starts(20, 0.5, 2.0) == smaller + larger
 

@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wherein.experiments import Name, fig5
-from wherein.experiments.data import Subject
-from wherein.experiments.fig5 import EXPERIMENT, METHODS, PANELS, Settings
-from wherein.experiments.reproduce import Request, reproduce
+from wherein.experiments import Name
+from wherein.experiments.figures import fig5
+from wherein.experiments.figures.fig5 import EXPERIMENT, METHODS, PANELS, Fig5Settings
+from wherein.experiments.registration_scenes import corner_error
+from wherein.experiments.runs.reproduction import Request, reproduce
+from wherein.experiments.subject import Subject
 
-TINY = Settings(
+TINY = Fig5Settings(
     shifts=(0.0, 9.0), turns=(0.0, 170.0), scales=(1.0,), images=1, sigma=5.0, halvings=3, iterations=12
 )
 
@@ -49,11 +51,11 @@ def test_a_run_that_was_stopped_gives_what_one_that_was_not_gives(tmp_path: Path
         assert path.read_bytes() == (stopped.out / path.name).read_bytes()
 
 
-def test_pieces_depend_on_nothing_but_settings_and_seed() -> None:
+def test_tasks_depend_on_nothing_but_settings_and_seed() -> None:
     subject = Subject.load()
-    some = fig5.pieces(TINY, subject, 0)[1]
+    some = fig5.tasks(TINY, subject, 0)[1]
     assert some.work() == some.work()
-    other = fig5.pieces(TINY, subject, 1)[1]
+    other = fig5.tasks(TINY, subject, 1)[1]
     assert other.name == some.name and other.work() != some.work()
 
 
@@ -79,4 +81,4 @@ def test_the_scene_shows_the_motif_where_the_panel_says(panel: fig5.Panel) -> No
     expected = {"rotation": (np.cos(np.pi / 6), 9.0), "scale": (0.5, 4.5)}[panel.name]
     assert abs(back[0, 0] - expected[0]) < 1e-9
     assert abs(np.linalg.norm((back @ centre - centre)[:2]) - expected[1]) < 1e-9
-    assert fig5.off(first, first.truth) == 0 and fig5.off(first, first.start) > 9
+    assert corner_error(first, first.truth) == 0 and corner_error(first, first.start) > 9

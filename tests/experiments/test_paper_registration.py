@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from wherein.experiments.data import Subject
-from wherein.experiments.experiment import generator
-from wherein.experiments.fig5 import PANELS, Panel
-from wherein.experiments.multiscale import Schedule, descend
-from wherein.experiments.scenes import as_tensor, observe
+from wherein.experiments.figures.fig5 import PANELS, Panel
+from wherein.experiments.paper_registration import Schedule, register_by_paper
+from wherein.experiments.registration_scenes import as_tensor, observe
+from wherein.experiments.runs.experiment import generator
+from wherein.experiments.subject import Subject
 
 SCHEDULE = Schedule(sigma=5.0, scales=2, iterations=25)
 
@@ -25,7 +25,7 @@ def test_it_ends_where_it_ends_at_full_size(panel: Panel, other: float) -> None:
     subject = Subject.load()
     seen = observe(subject, panel.moved(6.0, other), generator(0, "reduced"))
     ends = [
-        descend((seen,), panel.motion, schedule, goal=2.0)
+        register_by_paper((seen,), panel.motion, schedule, goal=2.0)
         for schedule in (SCHEDULE, replace(SCHEDULE, coarse=1.25))
     ]
     width, height = seen.motif.width - 1.0, seen.motif.height - 1.0

@@ -6,13 +6,12 @@ import pytest
 import torch
 
 import wherein
-from wherein.experiments import fig1
-from wherein.experiments.data import Subject
-from wherein.experiments.judge import Judge
-from wherein.experiments.multiscale import Schedule, descend
-from wherein.experiments.scenes import as_tensor
+from wherein.experiments.figures import fig1
+from wherein.experiments.paper_registration import Schedule, register_by_paper
+from wherein.experiments.registration_scenes import SupportZNCC, as_tensor
+from wherein.experiments.subject import Subject
 
-FEW = fig1.Settings(images=1, tries=60)
+FEW = fig1.Fig1Settings(images=1, tries=60)
 
 
 def test_covering_stops_at_the_first_pose_that_is_good_enough(robot: Subject) -> None:
@@ -49,9 +48,9 @@ def test_the_papers_method_says_where_it_failed(robot: Subject) -> None:
 def test_a_batch_of_descents_is_as_each_alone(robot: Subject) -> None:
     seen = [fig1.observation(robot, 0, "euclidean", image) for image in (0, 1)]
     schedule = Schedule(sigma=2.5, scales=1, iterations=12)
-    both = descend(seen, "euclidean", schedule, goal=0.9)
+    both = register_by_paper(seen, "euclidean", schedule, goal=0.9)
     for index, each in enumerate(seen):
-        alone = descend([each], "euclidean", schedule, goal=0.9)
+        alone = register_by_paper([each], "euclidean", schedule, goal=0.9)
         torch.testing.assert_close(alone.matrix[0], both.matrix[index], atol=1e-3, rtol=1e-4)
         assert alone.iterations[0] == both.iterations[index]
         assert alone.operations[0] == both.operations[index]
@@ -63,7 +62,9 @@ def test_the_default_solver_is_register(robot: Subject) -> None:
     public = wherein.register(seen.scene, seen.motif.pixels, "euclidean", mask=seen.motif.mask)
     pose = torch.eye(3)
     pose[:2] = torch.from_numpy(public.matrix)
-    assert found["zncc_at_rest"] == pytest.approx(float(Judge(seen.scene, seen.motif)(pose[None])), abs=1e-5)
+    assert found["zncc_at_rest"] == pytest.approx(
+        float(SupportZNCC(seen.scene, seen.motif)(pose[None])), abs=1e-5
+    )
     assert found["success"]
     # One look at the whole motif, at least; and fewer than if it had gone on.
     assert 2 < found["operations"] < found["operations_to_rest"]
@@ -88,13 +89,13 @@ def test_means_are_marked_where_they_are_bounds() -> None:
         for image in range(2)
         for method, cost in (("covering", 100.0), ("optimization", 10.0), ("fast", 1.0))
     }
-    modes = fig1.numbers(fig1.Settings(images=2), results)["modes"]
+    modes = fig1.numbers(fig1.Fig1Settings(images=2), results)["modes"]
     assert {motion: mode["dimension"] for motion, mode in modes.items()} == fig1.DIMENSIONS
     assert modes["affine"]["covering"] == {"operations": 150, "success": 0.5, "bound": True}
     assert modes["affine"]["optimization"] == {"operations": 15, "success": 1, "bound": False}
     assert modes["affine"]["fast"]["operations_to_rest"] == 4.5
 
 
-def test_pieces_have_names_of_their_own(robot: Subject) -> None:
-    pieces = fig1.pieces(fig1.Settings(images=3), robot, 0)
-    assert len({piece.name for piece in pieces}) == len(pieces) == 4 * 3 * 3
+def test_tasks_have_names_of_their_own(robot: Subject) -> None:
+    tasks = fig1.tasks(fig1.Fig1Settings(images=3), robot, 0)
+    assert len({task.name for task in tasks}) == len(tasks) == 4 * 3 * 3

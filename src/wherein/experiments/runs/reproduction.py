@@ -1,4 +1,4 @@
-"""From a command's arguments to the files of a figure."""
+"""From the arguments of `wherein reproduce` to the files of a figure."""
 
 import json
 import re
@@ -10,26 +10,26 @@ from typing import Any
 
 from wherein.errors import require
 from wherein.experiments import Name, plots
-from wherein.experiments.data import Subject
-from wherein.experiments.experiment import Experiment, Outcome, Piece, experiment_named
-from wherein.experiments.journal import Journal
-from wherein.experiments.processes import usable_cores
-from wherein.experiments.running import Progress, run, versions
+from wherein.experiments.runs.experiment import Experiment, FinishedRun, Task, experiment_named
+from wherein.experiments.runs.journal import Journal
+from wherein.experiments.runs.processes import usable_cores
+from wherein.experiments.runs.runner import Progress, run, versions
+from wherein.experiments.subject import Subject
 from wherein.whole import whole
 
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for.
+    """The arguments of `wherein reproduce`.
 
     Attributes:
         name: the experiment.
         out: the folder for its files.
-        data: a folder with another template; None: our own robot.
+        data: a folder with another template; None: the robot of the demonstration.
         seed: of everything random.
-        quick: with the settings that take under a minute.
-        images: how many, where the experiment is over images; None: as its settings say.
-        overwrite: let it replace files, and a journal of another run.
+        quick: use the settings that take less than a minute.
+        images: number of images, where the experiment has such a setting; None: as in its settings.
+        overwrite: replace existing files, and a journal that belongs to another run.
     """
 
     name: Name
@@ -46,7 +46,7 @@ class Request:
 
     @property
     def journal(self) -> Path:
-        """Where unfinished work is kept."""
+        """The file that keeps the finished tasks of an unfinished run."""
         return self.path(".journal")
 
 
@@ -54,9 +54,9 @@ def reproduce(request: Request, progress: Progress, cores: int | None = None) ->
     """Run an experiment, or what is left of it, and write its numbers and pictures.
 
     Arguments:
-        request: what is asked for.
-        progress: is told how far it is.
-        cores: how many pieces run side by side, each in a process of its own; None: as many as there are.
+        request: what to run.
+        progress: called after every task.
+        cores: how many tasks run in parallel, each in a process of its own; None: one for each core.
 
     Returns:
         The files: figN.json, figN.png and, where that shows the template, figN-numbers.png, which does not.
@@ -72,26 +72,26 @@ def reproduce(request: Request, progress: Progress, cores: int | None = None) ->
         require(not path.exists(), f"{path} exists: give another --out, or --overwrite")
     plots.require_matplotlib()
     subject = Subject.load(request.data)
-    about = _about(experiment, settings, subject, request)
+    about = _description(experiment, settings, subject, request)
     journal = Journal.open(request.journal, about, request.overwrite)
-    pieces = experiment.pieces(settings, subject, request.seed)
-    again = partial(_pieces, request.name, settings, request.data, request.seed)
+    tasks = experiment.tasks(settings, subject, request.seed)
+    make_tasks = partial(_tasks, request.name, settings, request.data, request.seed)
     cores = cores or usable_cores()
-    results = run(pieces, again, journal, progress, cores)
+    results = run(tasks, make_tasks, journal, progress, cores)
     numbers = json.loads(json.dumps(experiment.numbers(settings, results), allow_nan=False))
     seconds = {name: journal.entries[name].seconds for name in results}
     with whole(request.path(".json")) as target:
         target.write_text(_text({**about, **numbers, "timing": _timing(seconds, cores)}), encoding="utf-8")
-    outcome = Outcome(settings, subject, request.seed, numbers)
+    finished = FinishedRun(settings, subject, request.seed, numbers)
     for path, template in pictures.items():
-        plots.save(experiment.draw(outcome, template), path)
+        plots.save(experiment.draw(finished, template), path)
     request.journal.unlink()
     return written
 
 
-def _pieces(name: Name, settings: Any, data: Path | None, seed: int) -> Sequence[Piece]:
-    """The same pieces in another process."""
-    return experiment_named(name).pieces(settings, Subject.load(data), seed)
+def _tasks(name: Name, settings: Any, data: Path | None, seed: int) -> Sequence[Task]:
+    """The same tasks in another process."""
+    return experiment_named(name).tasks(settings, Subject.load(data), seed)
 
 
 def _settings(experiment: Experiment[Any], request: Request) -> Any:
@@ -99,44 +99,53 @@ def _settings(experiment: Experiment[Any], request: Request) -> Any:
     chosen = experiment.quick if request.quick else experiment.full
     if request.images is None:
         return chosen
-    over_images = any(each.name == "images" for each in fields(chosen))
-    require(over_images, f"--images is not for {request.name}: it is not over images; leave it out")
+    has_images = any(each.name == "images" for each in fields(chosen))
+    require(has_images, f"--images is not for {request.name}, which has no number of images: leave it out")
     require(request.images >= 1, f"--images {request.images}: it must be 1 or more")
     return replace(chosen, images=request.images)
 
 
 def _pictures(experiment: Experiment[Any], request: Request) -> Iterator[tuple[Path, bool]]:
-    """The pictures, and whether each shows the template."""
+    """The picture files, and whether each may show the template."""
     yield request.path(".png"), experiment.shows_template
     if experiment.shows_template:
         yield request.path("-numbers.png"), False
 
 
-def _about(experiment: Experiment[Any], settings: Any, subject: Subject, request: Request) -> dict[str, Any]:
-    """What heads the JSON file, and what a journal must agree with for its results to be taken over."""
+def _description(
+    experiment: Experiment[Any], settings: Any, subject: Subject, request: Request
+) -> dict[str, Any]:
+    """The head of the JSON file: everything that the results depend on.
+
+    A journal's results are used again only where it has the same description.
+    """
     data = {
         "template": subject.template.name,
         "background": subject.origin,
         "fingerprint": subject.fingerprint,
     }
-    about = {
+    return {
         "experiment": str(request.name),
         "title": experiment.title,
-        "settings": {"quick": request.quick, **asdict(settings)},
+        "settings": described_settings(settings, request.quick),
         "seed": request.seed,
         "data": data if experiment.pictured else None,
         "versions": versions(),
     }
-    plain: dict[str, Any] = json.loads(json.dumps(about))  # tuples as lists, as a journal gives them back
+
+
+def described_settings(settings: Any, quick: bool) -> dict[str, Any]:
+    """All settings as the JSON file has them: tuples become lists, as a journal gives them back."""
+    plain: dict[str, Any] = json.loads(json.dumps({"quick": quick, **asdict(settings)}))
     return plain
 
 
 def _text(report: dict[str, Any]) -> str:
-    """JSON with a line for each thing, and lists of numbers on one."""
+    """JSON with one line for each key, and each list of numbers on one line."""
     text = json.dumps(report, indent=1, ensure_ascii=False)
     return re.sub(r"\[\n([^][{}]*?)\n *\]", lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
 
 
 def _timing(seconds: dict[str, float], cores: int) -> dict[str, Any]:
-    """What differs from run to run, apart from the numbers, which do not."""
+    """The only part of the file that differs between runs of the same request."""
     return {"seconds": round(sum(seconds.values()), 2), "cores": cores, "pieces": seconds}

@@ -1,4 +1,4 @@
-"""What the experiments are made of: a template, the motif that stands for it, and a photograph behind."""
+"""The subject of an experiment: a template, the motif that stands for it, and a photograph behind it."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from wherein.images.paint import paint
 from wherein.template import Template
 
 BACKGROUND = "beach.jpg"
-"""The photograph that a folder may have beside its template."""
+"""The photograph that a folder may have beside its template: the name of the one in the paper's data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Subject:
     Attributes:
         template: the object.
         photograph: what backgrounds are cut from.
-        origin: where the photograph is from, in words.
+        origin: where the photograph is from, for people.
     """
 
     template: Template
@@ -38,9 +38,10 @@ class Subject:
 
     @staticmethod
     def load(folder: Path | None = None) -> "Subject":
-        """Our own robot, or the template in a folder, before the folder's photograph if it has one.
+        """The robot of the demonstration, or the template in a folder, with the folder's photograph.
 
-        Else before a photograph that scikit-image brings and, where that is not installed, before clutter.
+        Where the folder has none, the photograph is one of scikit-image's, or synthetic clutter where that
+        is not installed.
         """
         template = replace(Template.load(folder or ROBOT), source=None)
         if folder is not None and (folder / BACKGROUND).is_file():
@@ -50,18 +51,18 @@ class Subject:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The same for subjects that look and move the same."""
-        told = hashlib.sha256(self.template.fingerprint.encode())
-        told.update(repr(tuple(self.photograph.shape)).encode())
-        told.update((self.photograph * 255).round().to(torch.uint8).contiguous().numpy().tobytes())
-        return told.hexdigest()[:32]
+        """A hash that is equal where the template and the photograph are."""
+        digest = hashlib.sha256(self.template.fingerprint.encode())
+        digest.update(repr(tuple(self.photograph.shape)).encode())
+        digest.update((self.photograph * 255).round().to(torch.uint8).contiguous().numpy().tobytes())
+        return digest.hexdigest()[:32]
 
     @cached_property
     def body(self) -> tuple[str, Motif]:
-        """The motif of the figures that need but one, and its name: what shows of the largest rigid leaf.
+        """Name and motif of what Figures 1 and 5 register: the visible part of the largest rigid leaf.
 
-        That is a leaf that never turns (where all do, any), less what others cover when all are at rest. Of
-        the crab's body nothing is covered: it is the paper's motif.
+        A leaf is rigid if it never turns; where all leaves turn, any may be taken. Other leaves that cover it
+        in rest position are cut out of its mask. Nothing covers the crab's body, which is the paper's motif.
         """
         parts = self.template.parts
         rigid = [name for name in parts.leaves if not parts[name].moves] or list(parts.leaves)
@@ -81,7 +82,7 @@ class Subject:
         return motif
 
     def background(self, width: int, height: int, rng: np.random.Generator) -> Float[Tensor, "3 H W"]:
-        """A random part of the photograph, which is enlarged where it is too small."""
+        """A random crop of the photograph, which is first enlarged where it is smaller than the crop."""
         picture = self.photograph
         factor = max(width / picture.shape[-1], height / picture.shape[-2])
         if factor > 1:

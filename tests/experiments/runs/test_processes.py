@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from wherein.errors import LostError
-from wherein.experiments.processes import side_by_side, usable_cores
+from wherein.experiments.runs.processes import in_processes, usable_cores
 
 
 def adding(more: int) -> Callable[[str], tuple[str, int, int]]:
@@ -38,7 +38,7 @@ def dying() -> Callable[[str], None]:
 
 
 def test_results_come_from_processes_with_one_thread_each() -> None:
-    told = list(side_by_side(partial(adding, 7), ["a", "b", "c"], 2))
+    told = list(in_processes(partial(adding, 7), ["a", "b", "c"], 2))
     assert sorted(name for name, _, _ in told) == ["a7", "b7", "c7"]
     assert os.getpid() not in {process for _, process, _ in told}
     assert {threads for *_, threads in told} == {1}
@@ -47,7 +47,7 @@ def test_results_come_from_processes_with_one_thread_each() -> None:
 def test_who_is_stopped_ends_them_at_once(tmp_path: Path) -> None:
     before, begun = set(multiprocessing.active_children()), []
     with pytest.raises(KeyboardInterrupt):
-        work = side_by_side(partial(sleeping, tmp_path), ["first", "second", "third"], 2)
+        work = in_processes(partial(sleeping, tmp_path), ["first", "second", "third"], 2)
         next(work)
         while not (tmp_path / "second").exists():
             time.sleep(0.01)
@@ -59,12 +59,12 @@ def test_who_is_stopped_ends_them_at_once(tmp_path: Path) -> None:
 
 def test_an_error_is_the_callers() -> None:
     with pytest.raises(ValueError, match="invalid literal"):
-        list(side_by_side(failing, ["1", "x"], 2))
+        list(in_processes(failing, ["1", "x"], 2))
 
 
 def test_a_process_that_dies_is_told() -> None:
     with pytest.raises(LostError, match="has died: is there enough memory"):
-        list(side_by_side(dying, ["a", "b"], 2))
+        list(in_processes(dying, ["a", "b"], 2))
 
 
 def test_there_is_a_core() -> None:

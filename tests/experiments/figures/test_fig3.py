@@ -6,75 +6,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
-from detecting import made_up, texture
+from detecting import made_up
 from wherein.detect import Detector
-from wherein.experiments import Name, fig3
-from wherein.experiments.data import Subject
-from wherein.experiments.fig3 import EXPERIMENT, Settings
-from wherein.experiments.reproduce import Request, reproduce
-from wherein.experiments.turning import bent, error, moving, turned
-from wherein.images.gaussian import blur
-from wherein.images.load import Picture
-from wherein.images.motif import Motif
-from wherein.template import Part, Template, Tree
-from wherein.template.pose import matrices
-from wherein.template.render import render
+from wherein.experiments import Name
+from wherein.experiments.figures import fig3
+from wherein.experiments.figures.fig3 import EXPERIMENT, Fig3Settings
+from wherein.experiments.rotated_scenes import (
+    evaluate,
+)
+from wherein.experiments.runs.reproduction import Request, reproduce
+from wherein.experiments.subject import Subject
+from wherein.template import Template, Tree
 
-TINY = Settings(size=(170, 150), angles=(0.0, 12.0), every=120.0, bend=8.0)
-
-
-def leaf(name: str, at: tuple[float, float], seed: int, static: bool = False) -> Part:
-    motif = Motif.whole(blur(texture(27, 25, seed), 1.0))
-    return Part(name, "toy", motif, at, (13.0, 12.0), 20.0, static)
-
-
-@pytest.fixture(scope="module")
-def toy() -> Template:
-    """Three limbs that turn about their middles, around a body that does not."""
-    limbs = (leaf("left", (0, 2), 1), leaf("right", (61, 5), 2), leaf("low", (30, 53), 3))
-    parts = (
-        Part("toy", None, None, (0, 0), (43.5, 39.5), 0.0, False),
-        leaf("body", (31, 26), 4, True),
-        *limbs,
-    )
-    tree = Tree({part.name: part for part in parts})
-    bare = Template("toy", Picture(torch.zeros(3, 80, 88), torch.zeros(80, 88)), tree, tuple(tree)[1:])
-    pixels, cover = (
-        render(torch.full((3, 80, 88), shade), bare, matrices(tree, np.eye(3), {})) for shade in (0.0, 1.0)
-    )
-    return replace(bare, canvas=Picture(pixels, 1 - (cover - pixels)[0]))
-
-
-@pytest.fixture(scope="module")
-def subject(toy: Template) -> Subject:
-    ground = torch.linspace(0.35, 0.65, 200).expand(3, 180, 200) + 0.05 * blur(texture(200, 180, 9), 3.0)
-    return Subject(toy, ground.contiguous(), "made up")
-
-
-def test_the_papers_tree_has_no_part_that_is_fixed_to_the_root(toy: Template) -> None:
-    assert moving(toy).parts.leaves == ("left", "right", "low")
-    assert moving(toy).paint_order == ("left", "right", "low")
-    rigid = Template.rigid("logo", Motif.whole(texture(20, 20, 1)))
-    assert moving(rigid).parts.leaves == ("logo",)
-
-
-def test_limbs_bend_as_far_as_they_may(toy: Template) -> None:
-    drawn = [bent(toy, np.random.default_rng(seed), 50.0) for seed in range(20)]
-    assert all(set(turns) == {"left", "right", "low"} for turns in drawn)
-    sizes = [abs(turn) for turns in drawn for turn in turns.values()]
-    assert 15 < max(sizes) <= 20  # more than the joints allow was asked for
-
-
-def test_errors_are_distances_and_turns(subject: Subject) -> None:
-    shown = turned(subject.template, subject.photograph, 170.0, {"left": 5.0})
-    other = turned(subject.template, subject.photograph, -170.0, {"left": 5.0})
-    assert error(shown.root, other.root, subject.template.centre) == pytest.approx((0, 20), abs=1e-9)
-    assert error(shown.parts["left"], shown.root, (0.0, 0.0))[1] == pytest.approx(5)
-    moved = turned(subject.template, subject.photograph, 170.0, {}, at=(60.0, 70.0))
-    x, y = (subject.photograph.shape[2] - 1) / 2 - 60, (subject.photograph.shape[1] - 1) / 2 - 70
-    assert error(shown.root, moved.root, subject.template.centre) == pytest.approx((np.hypot(x, y), 0))
+TINY = Fig3Settings(size=(170, 150), angles=(0.0, 12.0), every=120.0, bend=8.0)
 
 
 @pytest.mark.parametrize("sweep", fig3.SWEEPS)
@@ -105,7 +50,7 @@ def test_a_part_that_others_cover_may_cost_more(toy: Template) -> None:
 
 def test_what_is_not_there_is_not_found(subject: Subject) -> None:
     shown = fig3.scene(TINY, subject, 0, "bent", 0.0)
-    told = fig3.judged(subject.template, shown, [])
+    told = evaluate(subject.template, shown, [])
     assert not told["found"] and not told["perfect"] and told["finds"] == 0
     summary = fig3.numbers(
         TINY,

@@ -1,4 +1,4 @@
-"""The frame of the experiments: what was done is never done again, and a run can be stopped anywhere."""
+"""Runs of experiments: what was done is never done again, and a run can be stopped anywhere."""
 
 import json
 from dataclasses import dataclass
@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from wherein.errors import ArgumentError
-from wherein.experiments import Name, plots, reproduce
-from wherein.experiments.experiment import Experiment, Piece, experiment_named, generator
-from wherein.experiments.journal import Journal
-from wherein.experiments.reproduce import Request
-from wherein.experiments.running import Progress
+from wherein.experiments import Name, plots
+from wherein.experiments.runs import reproduction
+from wherein.experiments.runs.experiment import Experiment, Task, experiment_named, generator
+from wherein.experiments.runs.journal import Journal
+from wherein.experiments.runs.reproduction import Request
+from wherein.experiments.runs.runner import Progress
 
-PIECES = 7
+TASKS = 7
 
 
 @dataclass(frozen=True)
@@ -31,21 +32,21 @@ def drawn(settings: Settings, seed: int, number: int, log: list[int]) -> float:
 
 @pytest.fixture
 def worked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Puts a small experiment in the place of the theorem; the numbers of the pieces that were worked on."""
+    """Puts a small experiment in the place of the theorem; the numbers of the tasks that were worked on."""
     log: list[int] = []
     small = Experiment(
         Name.THEOREM,
         "A test",
         full=Settings(),
         quick=Settings(factor=1.0),
-        pieces=lambda settings, subject, seed: [
-            Piece(f"piece {n}", partial(drawn, settings, seed, n, log), weight=n + 1.0) for n in range(PIECES)
+        tasks=lambda settings, subject, seed: [
+            Task(f"task {n}", partial(drawn, settings, seed, n, log), weight=n + 1.0) for n in range(TASKS)
         ],
         numbers=lambda settings, results: {"names": list(results), "values": list(results.values())},
         draw=lambda outcome, template: _drawing(outcome.numbers["values"], template),
         shows_template=True,
     )
-    monkeypatch.setattr(reproduce, "experiment_named", lambda name: small)
+    monkeypatch.setattr(reproduction, "experiment_named", lambda name: small)
     return log
 
 
@@ -57,7 +58,7 @@ def _drawing(values: list[float], template: bool) -> Any:
 
 def run(request: Request, progress: Progress) -> None:
     """In this process, where the log is."""
-    reproduce.reproduce(request, progress, cores=1)
+    reproduction.reproduce(request, progress, cores=1)
 
 
 def quiet(share: float, what: str) -> None:
@@ -66,7 +67,7 @@ def quiet(share: float, what: str) -> None:
 
 
 def stop_after(count: int) -> Progress:
-    """Ctrl-C after so many pieces."""
+    """Ctrl-C after so many tasks."""
     told: list[str] = []
 
     def show(share: float, what: str) -> None:
@@ -79,7 +80,7 @@ def stop_after(count: int) -> Progress:
 
 def written(folder: Path) -> dict[str, Any]:
     report: dict[str, Any] = json.loads((folder / "theorem.json").read_text(encoding="utf-8"))
-    assert report.pop("timing")["pieces"].keys() == {f"piece {n}" for n in range(PIECES)}
+    assert report.pop("timing")["pieces"].keys() == {f"task {n}" for n in range(TASKS)}
     return report
 
 
@@ -92,10 +93,10 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(worked: list[int], tmp_
             run(parts, stop_after(count))
         assert [path.name for path in parts.out.iterdir()] == ["theorem.journal"]
     kept = set(Journal.open(parts.journal, _run_of(parts.journal), False).entries)
-    assert len(kept) == 5  # the first word of every run comes before its first piece
+    assert len(kept) == 5  # the first word of every run comes before its first task
     worked.clear()
     run(parts, quiet)
-    assert {f"piece {n}" for n in worked}.isdisjoint(kept)
+    assert {f"task {n}" for n in worked}.isdisjoint(kept)
     assert written(parts.out) == written(whole.out)
     names = {"theorem.json", "theorem.png", "theorem-numbers.png"}
     assert {path.name for path in parts.out.iterdir()} == names
@@ -115,8 +116,8 @@ def test_the_last_line_may_be_cut_off(worked: list[int], tmp_path: Path) -> None
     request.journal.write_text(text[:-9], encoding="utf-8")  # as when the machine went down
     worked.clear()
     run(request, quiet)
-    assert len(worked) >= PIECES - 2
-    assert len(written(tmp_path)["values"]) == PIECES
+    assert len(worked) >= TASKS - 2
+    assert len(written(tmp_path)["values"]) == TASKS
 
 
 def test_the_same_seed_gives_the_same_numbers(worked: list[int], tmp_path: Path) -> None:
@@ -133,7 +134,7 @@ def test_the_report_says_what_it_is_of(worked: list[int], tmp_path: Path) -> Non
     assert report["settings"] == {"quick": True, "factor": 1.0, "sizes": [3, 4]}
     assert (report["experiment"], report["seed"], report["data"]["template"]) == ("theorem", 3, "robot")
     assert {"wherein", "torch", "numpy", "python"} <= report["versions"].keys()
-    assert report["names"] == [f"piece {n}" for n in range(PIECES)]  # whatever was done first
+    assert report["names"] == [f"task {n}" for n in range(TASKS)]  # whatever was done first
 
 
 def test_nothing_is_overwritten_unasked(worked: list[int], tmp_path: Path) -> None:
@@ -160,10 +161,10 @@ def test_a_journal_of_another_run_is_not_taken_over(
         other = {"data": request.getfixturevalue("shared") / "crab"}
     with pytest.raises(KeyboardInterrupt):
         run(Request(Name.THEOREM, tmp_path), stop_after(2))
-    with pytest.raises(ArgumentError, match=f"of a run with {words}.*--overwrite to begin anew"):
+    with pytest.raises(ArgumentError, match=f"belongs to a run with {words}.*--overwrite to start again"):
         run(Request(Name.THEOREM, tmp_path, **other), quiet)
     run(Request(Name.THEOREM, tmp_path, **other, overwrite=True), quiet)
-    assert len(written(tmp_path)["values"]) == PIECES
+    assert len(written(tmp_path)["values"]) == TASKS
 
 
 def test_wrong_arguments_are_told_before_any_work(
@@ -187,11 +188,11 @@ def test_images_are_checked() -> None:
         run(Request(Name.FIG1, Path("nowhere"), images=0), quiet)
 
 
-def test_a_piece_that_fails_stops_the_run_and_keeps_the_others(
+def test_a_task_that_fails_stops_the_run_and_keeps_the_others(
     worked: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(settings: Settings, seed: int, number: int, log: list[int]) -> float:
-        if number == PIECES - 1:
+        if number == TASKS - 1:
             raise ZeroDivisionError
         return 1.0
 

@@ -1,8 +1,8 @@
-"""Work side by side in processes: threads would wait for each other between thousands of short operations,
-and two of them get no more done than one and a half.
+"""Parallel work in processes.
 
-They begin anew, since a copy of a process that has threads may hang; with one torch thread each; and they end
-with the one that began them, whatever ends it.
+Not in threads: between thousands of short torch operations they wait for each other, and two of them get no
+more done than one and a half. Processes are spawned, since a fork of a process with threads may hang; each
+has one torch thread; and all end with the process that started them, however it ends.
 """
 
 import os
@@ -21,55 +21,56 @@ from wherein.errors import LostError
 
 Result = TypeVar("Result")
 
-_MOST = 61
-"""Windows waits for no more."""
+_MAX_PROCESSES = 61
+"""The limit of `ProcessPoolExecutor` on Windows, which waits for at most 63 handles and needs two itself."""
 
-_ENDS = (signal.SIGINT, signal.SIGTERM)
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SIGPIPE = getattr(signal, "SIGPIPE", None)
 
 
-class _Here:
-    """What a process that was begun here does with each name."""
+class _Worker:
+    """In a spawned process: the function that it applies to every name."""
 
     work: Callable[[str], Any]
 
 
 def usable_cores() -> int:
-    """Of this machine, those that this process may use."""
+    """The number of cores that this process may use."""
     known = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(known, _MOST)
+    return min(known, _MAX_PROCESSES)
 
 
-def side_by_side(
+def in_processes(
     make: Callable[[], Callable[[str], Result]], names: Sequence[str], count: int
 ) -> Generator[Result]:
-    """The result for each name, as they are finished; those that come first are begun first.
+    """The result for each name, in the order in which they are finished; names are started in order.
 
     Arguments:
-        make: gives the work, once in each process; it can be sent there, as can the results from there.
-        names: what to work on.
-        count: of processes.
+        make: makes the function to apply, once in each process; it and the results must be picklable.
+        names: what to apply it to.
+        count: number of processes.
 
     Raises:
-        LostError: a process has died, as where the memory is not enough.
+        LostError: a process died, for example for lack of memory.
     """
     with _pool(make, count) as pool:
-        with _ignoring(*_ENDS):  # what is begun here inherits it, and hears of neither before it can say so
-            futures = [pool.submit(_on, name) for name in names]
+        # A process inherits that it ignores these signals, so that none can reach it before `_begin` runs.
+        with _ignoring(*_STOP_SIGNALS):
+            futures = [pool.submit(_apply, name) for name in names]
         for future in as_completed(futures):
             try:
                 yield future.result()
             except BrokenProcessPool as error:
-                words = "a process that did a part of the work has died: is there enough memory for all?"
-                raise LostError(words) from error
+                raise LostError("a worker process has died: is there enough memory?") from error
 
 
 @contextmanager
 def _pool(make: Callable[[], Callable[[str], Any]], count: int) -> Iterator[ProcessPoolExecutor]:
-    """When something goes wrong, Ctrl-C too, the processes are ended at once."""
+    """A pool of processes. On any exception, Ctrl-C included, they are killed at once."""
     others = set(active_children())
     pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin, initargs=(make,))
-    # A pipe to a process that has died is an error there, and not, as for `head`, the end of all.
+    # The command line lets SIGPIPE end it, as `head` expects. Here a pipe to a process that has died must be
+    # an error that the pool can report instead.
     with _ignoring(*([_SIGPIPE] if _SIGPIPE else [])):
         try:
             yield pool
@@ -83,7 +84,7 @@ def _pool(make: Callable[[], Callable[[str], Any]], count: int) -> Iterator[Proc
 
 @contextmanager
 def _ignoring(*signals: signal.Signals) -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():  # which alone may say so
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
         return
     before = {number: signal.signal(number, signal.SIG_IGN) for number in signals}
@@ -95,20 +96,20 @@ def _ignoring(*signals: signal.Signals) -> Iterator[None]:
 
 
 def _begin(make: Callable[[], Callable[[str], Any]]) -> None:
-    """In each process, first of all."""
-    for number in _ENDS:  # for who began it all to answer; not every system lets it be inherited
+    """Initialise a spawned process."""
+    for number in _STOP_SIGNALS:  # the parent answers these; not every system lets a child inherit it
         signal.signal(number, signal.SIG_IGN)
     torch.set_num_threads(1)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _Here.work = make()
+    _Worker.work = make()
 
 
-def _on(name: str) -> Any:
-    return _Here.work(name)
+def _apply(name: str) -> Any:
+    return _Worker.work(name)
 
 
 def _end_with_parent() -> None:
-    """Where that was killed, no one else would say so."""
+    """Exit when the parent does: if it was killed, nothing else would end this process."""
     parent = parent_process()
     if parent is not None:
         parent.join()
