@@ -33,7 +33,7 @@ def test_it_finds_what_the_constants_of_the_crab_do_not(
     badge: Template, calibrated: PaperCalibration
 ) -> None:
     """The plate is partly covered, which costs more than they allow; without the badge nothing is found."""
-    network = PaperNetwork(badge, calibrated.shared, own=calibrated.hyperparameters(badge))
+    network = PaperNetwork(badge, calibrated.shared, per_node=calibrated.hyperparameters(badge))
     derived, released = PaperDetector(network, calibrated.threshold), PaperDetector(PaperNetwork(badge))
     for seed, degrees in enumerate((-9.0, 5.0)):
         empty, painted, where = scene(badge, seed, degrees)
