@@ -6,18 +6,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from detecting import made_up
 from wherein.detect import Detector
 from wherein.experiments import Name
 from wherein.experiments.figures import fig3
 from wherein.experiments.figures.fig3 import EXPERIMENT, Fig3Settings
-from wherein.experiments.rotated_scenes import (
-    evaluate,
-)
+from wherein.experiments.registration_scenes import translation
+from wherein.experiments.rotated_scenes import evaluate, part_centre, pose_error
 from wherein.experiments.runs.reproduction import Request, reproduce
 from wherein.experiments.subject import Subject
 from wherein.template import Template, Tree
+from wherein.threads import one_thread
 
 TINY = Fig3Settings(size=(170, 150), angles=(0.0, 12.0), every=120.0, bend=8.0)
 
@@ -92,3 +93,24 @@ def test_a_run_that_was_stopped_gives_what_one_that_was_not_gives(
     assert all(report.pop("timing") for report in reports)
     assert reports[0] == reports[1]
     assert [reports[0]["summary"][method]["bent"]["perfect"] for method in ("paper", "default")] == [1, 3]
+
+
+@torch.no_grad()
+def test_at_30_degrees_a_claw_of_the_crab_is_missed_and_no_eye_is_taken_for_the_other(shared: Path) -> None:
+    """As docs/experiments.md says, where the paper says that the eyes are confused."""
+    settings, crab = Fig3Settings(), Subject.load(shared / "crab")
+    network = fig3.network_for(crab.template, settings.stride)
+    shown = fig3.scene(settings, crab, 0, "at rest", 30.0)
+    # Around the crab, by whole strides: the same grid as in the whole scene, for a quarter of the work.
+    left, top, size = 128, 64, 256
+    nodes = dict(zip(network.order, network.nodes, strict=True))
+    sure = {}
+    for name in ("eye_left", "eye_right", "claw_left"):
+        with one_thread():
+            window = shown.scene[:, top : top + size, left : left + size]
+            found = nodes[name](window, network.log_sigma0.exp(), network.memory)
+        poses = translation(left, top) @ found.matrix[found.weight > 0.05].double().numpy()
+        sure[name] = [pose_error(pose, shown.parts[name], part_centre(crab.template, name)) for pose in poses]
+    assert sure["claw_left"] == []
+    for name in ("eye_left", "eye_right"):
+        assert sure[name] and max(pixels for pixels, _ in sure[name]) < 1
