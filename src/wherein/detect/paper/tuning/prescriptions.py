@@ -2,10 +2,10 @@
 
 A visual motif is smoothed in proportion to its size: with more smoothing the background around it weighs as
 much as the motif, with less its basin of attraction is small. An occurrence motif is smoothed by how far its
-spikes must travel. Close to the solution, the theorem's step sizes bring each spike home in one step; from a
-distance d its gradient, and so its rate, is exp(−d²/4σ²) of that (the gradient of eq. 15). At σ = d/2 that is
-1/e. The theorem's own bound (16) guarantees convergence for affine maps, but at two to three times that σ,
-where other spikes nearby would be smoothed in.
+spikes must travel. Close to the solution, the theorem's step sizes bring each spike to its target in one
+step; from a distance d its gradient, and so its rate, is exp(−d²/4σ²) of that (the gradient of eq. 15). At
+σ = d/2 that is 1/e. The theorem's own bound (16) guarantees convergence for affine maps, but at two to three
+times that σ, where other spikes nearby would be smoothed in.
 """
 
 import math
