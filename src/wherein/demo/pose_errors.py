@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.demo.robot_scene import Truth
-from wherein.detect import Detection
-from wherein.template import Template
+from wherein.detect.result import Detection
+from wherein.template.bundle import Template
 
 MAX_DISTANCE = 1 / 4
 """Of the canvas's shorter side: a detection whose centre is farther than this from every robot shows none. A

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from wherein.detect.calibration.clutter import clutter
 from wherein.images.load import load_picture
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
 from wherein.template.tree import Matrix

@@ -14,11 +14,12 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from wherein.experiments.registration_scenes import Observation, SupportZNCC, as_tensor
-from wherein.formulations import MotionObjective, WithBackground
+from wherein.formulations.background import WithBackground
+from wherein.formulations.objective import MotionObjective
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
-from wherein.motion import Motion, motion_named
-from wherein.solve import Step, proximal_step
+from wherein.motion.models import Motion, motion_named
+from wherein.solve.proximal import Step, proximal_step
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.experiments.subject import Subject
-from wherein.formulations import CorrelationObjective
+from wherein.formulations.correlation import CorrelationObjective
 from wherein.images.motif import Motif
-from wherein.motion import Translation
+from wherein.motion.models import Translation
 from wherein.pyramid.alignment import align
 from wherein.template.pose import matrices, rotation
 from wherein.template.render import render

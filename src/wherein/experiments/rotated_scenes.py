@@ -10,13 +10,12 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.detect import Detection
 from wherein.detect.paper.instances import PaperDetection, PaperPart
-from wherein.detect.result import PartFound
-from wherein.template import Template, Tree
+from wherein.detect.result import Detection, PartFound
+from wherein.template.bundle import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
-from wherein.template.tree import Matrix, Point
+from wherein.template.tree import Matrix, Point, Tree
 
 FOUND = (4.0, 5.0)
 """Maximum error of the root, in pixels and degrees, for the object to count as found. A choice: the paper

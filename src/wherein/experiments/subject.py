@@ -16,7 +16,7 @@ from wherein.demo.robot_scene import photograph
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
 from wherein.images.paint import paint
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 BACKGROUND = "beach.jpg"
 """The photograph that a folder may have beside its template: the name of the one in the paper's data."""

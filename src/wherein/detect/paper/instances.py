@@ -12,7 +12,7 @@ from torch import Tensor
 from wherein.detect.paper.network import PaperNetwork, Traversal
 from wherein.detect.paper.nodes import Occurrences
 from wherein.detect.paper.occurrence import peaks
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.template.tree import Matrix, Point
 
 _MIN_CONFIDENCE = 0.05

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from wherein.detect.paper.nodes import Hyperparameters, Node, Occurrences, group_node, leaf_node
 from wherein.errors import require
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.template.extract import OccurrenceMotif, from_joints, from_maps, joints_below
 
 

@@ -10,11 +10,13 @@ from torch import Tensor, nn
 
 from wherein.detect.paper.occurrence import Aggregate, confidence, occurrence_map
 from wherein.detect.paper.strides import Screen, grid, register_strides
-from wherein.formulations import CostSmoothed, MotionObjective, RigidSpikes
+from wherein.formulations.cost_smoothed import CostSmoothed
+from wherein.formulations.objective import MotionObjective
+from wherein.formulations.rigid_spikes import RigidSpikes
 from wherein.images.motif import Motif
-from wherein.motion import Euclidean
 from wherein.motion.field import shift_matrix
-from wherein.solve import ProximalLayers, Unrolled, UnrolledStage
+from wherein.motion.models import Euclidean
+from wherein.solve.unroll import ProximalLayers, Unrolled, UnrolledStage
 from wherein.template.extract import OccurrenceMotif
 from wherein.theory import rigid_step_sizes
 

@@ -14,9 +14,9 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from wherein.errors import require
-from wherein.formulations import Formulation, QuadraticFormulation
+from wherein.formulations.base import Formulation, QuadraticFormulation
 from wherein.motion.field import shift_matrix
-from wherein.solve import Unrolled, UnrolledStage
+from wherein.solve.unroll import Unrolled, UnrolledStage
 
 BYTES_PER_SAMPLE = 1000
 """Approximate memory of one compared point in one step: 16 rows and weights of the interpolation, 9 planes

@@ -34,7 +34,7 @@ from wherein.experiments.runs.experiment import (
     six_digits,
 )
 from wherein.experiments.subject import Subject
-from wherein.motion import motion_named
+from wherein.motion.models import motion_named
 from wherein.pyramid.register_pyramid import Pyramid
 from wherein.registration.fit import Descent, fit
 from wherein.registration.plan import coarse_to_fine

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.detect import Detector
+from wherein.detect.detector import Detector
 from wherein.detect.paper.instances import PaperDetector
 from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.nodes import Hyperparameters, Node
@@ -28,7 +28,7 @@ from wherein.experiments.rotated_scenes import (
 from wherein.experiments.runs.experiment import Experiment, FinishedRun, Json, Results, Task, generator
 from wherein.experiments.subject import Subject
 from wherein.motion.field import lattice, transform
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.template.render import render
 from wherein.warp import warp
 

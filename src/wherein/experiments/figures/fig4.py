@@ -24,12 +24,13 @@ from wherein.experiments.runs.experiment import (
     six_digits,
 )
 from wherein.experiments.subject import Subject
-from wherein.formulations import MotionObjective, Spikes, Variables
+from wherein.formulations.objective import MotionObjective, Variables
+from wherein.formulations.spikes import Spikes
 from wherein.images.gaussian import gaussian_spots
 from wherein.images.motif import Motif
-from wherein.motion import Affine, rotation
 from wherein.motion.field import lattice, transform
-from wherein.solve import Step, proximal_step
+from wherein.motion.models import Affine, rotation
+from wherein.solve.proximal import Step, proximal_step
 from wherein.warp import Surface
 
 if TYPE_CHECKING:

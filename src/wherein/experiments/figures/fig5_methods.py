@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wherein.experiments.paper_registration import Schedule, register_by_paper
 from wherein.experiments.registration_scenes import Observation
-from wherein.motion import motion_named
+from wherein.motion.models import motion_named
 from wherein.pyramid.register_pyramid import Pyramid
 from wherein.registration.fit import Descent, fit
 from wherein.registration.plan import coarse_to_fine

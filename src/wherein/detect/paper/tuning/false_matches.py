@@ -22,7 +22,7 @@ from wherein.detect.paper.tuning.synthetic_scenes import NEAR, SyntheticScene, c
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.motion.field import lattice, shift_matrix, transform
-from wherein.solve import UnrolledStage
+from wherein.solve.unroll import UnrolledStage
 from wherein.template.pose import placed
 from wherein.template.tree import Part, Point
 from wherein.warp import Surface

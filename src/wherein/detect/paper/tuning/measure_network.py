@@ -23,7 +23,7 @@ from wherein.detect.paper.tuning.node_measurement import (
 from wherein.detect.paper.tuning.paper_model import PaperCalibration, root_threshold
 from wherein.detect.paper.tuning.prescriptions import DEFAULTS, spike_width
 from wherein.detect.paper.tuning.synthetic_scenes import SyntheticScene, scene_size, synthetic_scenes
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.threads import one_thread
 
 REACH = 30.0

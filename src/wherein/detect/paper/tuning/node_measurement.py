@@ -24,7 +24,7 @@ from wherein.detect.paper.tuning.prescriptions import (
 from wherein.detect.paper.tuning.synthetic_scenes import NEAR, SyntheticScene, close_to
 from wherein.formulations.base import FAINT
 from wherein.motion.field import shift_matrix
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 _ALLOWED_LEAF_COST = 0.002
 """Cost per pixel at which a leaf always counts as found: that of noise with a standard deviation of 0.037 in

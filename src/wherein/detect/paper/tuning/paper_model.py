@@ -16,7 +16,7 @@ from wherein.detect.paper.tuning.prescriptions import (
     leaf_hyperparameters,
     with_sigma,
 )
-from wherein.template import Template
+from wherein.template.bundle import Template
 
 VERSION = 1
 """Version of the measurement: raise it where calibrations on disk are no longer right."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from wherein.detect.paper.nodes import Hyperparameters
 from wherein.images.motif import Motif
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.template.extract import joints_below
 from wherein.template.tree import Tree
 

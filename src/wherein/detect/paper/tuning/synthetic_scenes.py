@@ -10,7 +10,7 @@ from torch import Tensor
 
 from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.images.motif import Motif
-from wherein.template import Template
+from wherein.template.bundle import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
 from wherein.template.tree import Matrix, Point
