@@ -4,7 +4,7 @@
 [--count 16] [--released] [--out FILE.json]`. The crab needs ../shared, and is looked for by its claws and
 eyes alone, as in the paper. "beach": it turns as a whole, as in Figure 3; "limbs": the scenes turn_*.png,
 whose limbs turn besides; "photographs": random places, joints turned by up to half of what they may, angles
-from −30° to 30°. What counts as found and as right is said in `wherein.experiments.turning`. `--released`
+from −30° to 30°. `wherein.experiments.rotated_scenes` says what counts as found and right. `--released`
 takes the constants of the paper's released code in place of the calibration. Times are of one core.
 """
 
@@ -29,7 +29,17 @@ from benchmarks.photographs import SHARED
 from wherein.detect.methods import PaperSearch, paper_calibration_for
 from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.range import Range
-from wherein.experiments.turning import FOUND, RIGHT, Turned, error, middle, moving, nearest, turned, within
+from wherein.experiments.rotated_scenes import (
+    FOUND,
+    RIGHT,
+    RotatedScene,
+    closest_detection,
+    part_centre,
+    pose_error,
+    rotated_scene,
+    within,
+    without_fixed_leaves,
+)
 from wherein.images.load import load_picture
 from wherein.template import Template
 
@@ -45,7 +55,7 @@ class Case:
 
     photograph: str
     scene: Tensor
-    truth: Turned | None = None
+    truth: RotatedScene | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +80,7 @@ def beach(template: Template, count: int) -> Iterator[Case]:
     top, left = (picture.shape[1] - SIZE[1]) // 2, (picture.shape[2] - SIZE[0]) // 2
     background = picture[:, top : top + SIZE[1], left : left + SIZE[0]]
     for angle in np.arange(-REACH.rotation, REACH.rotation + 1, 7.5):
-        truth = turned(template, background, float(angle), {})
+        truth = rotated_scene(template, background, float(angle), {})
         yield Case("beach", truth.scene, truth)
 
 
@@ -83,7 +93,7 @@ def limbs(template: Template, count: int) -> Iterator[Case]:
             (instance,) = entry["instances"]
             parts = {name: homogeneous(np.array(m)) for name, m in instance["parts"].items()}
             scene = load_picture(SHARED / "scenes" / entry["scene"]).pixels
-            truth = Turned(float(named[1]), scene, homogeneous(np.array(instance["root"])), parts)
+            truth = RotatedScene(float(named[1]), scene, homogeneous(np.array(instance["root"])), parts)
             yield Case("beach", scene, truth)
 
 
@@ -95,7 +105,7 @@ def elsewhere(template: Template, count: int) -> Iterator[Case]:
         background = _picture(photographs.crop(name, *SIZE, rng))
         turns = {n: float(rng.uniform(-p.turn, p.turn) / 2) for n, p in template.parts.items() if p.moves}
         at = (SIZE[0] / 2 + float(rng.uniform(-60, 60)), SIZE[1] / 2 + float(rng.uniform(-25, 25)))
-        truth = turned(template, background, -REACH.rotation + 10.0 * (k % 7), turns, at)
+        truth = rotated_scene(template, background, -REACH.rotation + 10.0 * (k % 7), turns, at)
         yield Case(name, truth.scene, truth)
 
 
@@ -129,11 +139,11 @@ def judge(case: Case, search: PaperSearch, sweep: str) -> Row:
     seconds = round(time.process_time() - began, 2)
     angle, there, right, extra = 0.0, False, 0, len(found)
     if case.truth is not None:
-        angle, best = case.truth.angle, nearest(list(found), case.truth.root, template.centre)
+        angle, best = case.truth.angle, closest_detection(list(found), case.truth.root, template.centre)
         if best is not None:
-            there = within(error(best.matrix, case.truth.root, template.centre), FOUND)
+            there = within(pose_error(best.matrix, case.truth.root, template.centre), FOUND)
             right = sum(
-                within(error(best.parts[n].matrix, case.truth.parts[n], middle(template, n)), RIGHT)
+                within(pose_error(best.parts[n].matrix, case.truth.parts[n], part_centre(template, n)), RIGHT)
                 for n in leaves
             )
             extra -= 1
@@ -147,7 +157,7 @@ def looked_for(name: str) -> tuple[Template, Template]:
     whole = subjects.crab()
     if whole is None:
         raise SystemExit("no ../shared beside the checkout: take --templates robot")
-    return whole, moving(whole)
+    return whole, without_fixed_leaves(whole)
 
 
 def search_for(template: Template, released: bool) -> PaperSearch:

@@ -28,7 +28,7 @@ from benchmarks.geometry import (
     rotation,
     shift,
 )
-from wherein.experiments.scenes import LINEAR, SHIFT, random_motion
+from wherein.experiments.registration_scenes import LINEAR, SHIFT, random_motion
 
 SCENE = (512, 384)  # width, height of the scenes of Figure 1
 POSES = tuple(LINEAR)  # its motions

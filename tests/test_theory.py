@@ -9,7 +9,7 @@ from torch import Tensor
 
 from wherein import theory
 from wherein.errors import ArgumentError
-from wherein.theory import Affine, Displacement, StepSizes
+from wherein.theory import AffineMap, Displacement, StepSizes
 
 RECTANGLE = torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]], dtype=torch.float64)
 EYE = torch.eye(2, dtype=torch.float64)
@@ -27,22 +27,22 @@ def spikes_of(n: int, c: int, conditions: Tensor, radius: float = 20.0) -> Tenso
     )
 
 
-def truths_of(n: int) -> Affine:
+def truths_of(n: int) -> AffineMap:
     """Maps from gentle to violent: shears, scales, turns, reflections."""
     strength = torch.logspace(-2, 0.5, n, dtype=torch.float64)
     A = EYE + strength[:, None, None] * torch.randn(n, 2, 2, dtype=torch.float64)
-    return Affine(A, 10 * strength[torch.randperm(n), None] * torch.randn(n, 2, dtype=torch.float64))
+    return AffineMap(A, 10 * strength[torch.randperm(n), None] * torch.randn(n, 2, dtype=torch.float64))
 
 
-def moved(U: Tensor, truth: Affine) -> Tensor:
+def moved(U: Tensor, truth: AffineMap) -> Tensor:
     return U @ truth.A.mT + truth.b.unsqueeze(-2)
 
 
-def excess(path: Affine, truth: Affine, U: Tensor) -> Tensor:
+def excess(path: AffineMap, truth: AffineMap, U: Tensor) -> Tensor:
     """error ÷ (bound + what rounding alone leaves), for every set and iteration: the theorem says ≤ 1."""
     error, bound = theory.error(path, truth, U), theory.error_bound(truth, U, path.b.shape[-2] - 1)
     scale = bound[..., :1] + theory.error(
-        Affine(0 * truth.A[..., None, :, :], 0 * truth.b[..., None, :]), truth, U
+        AffineMap(0 * truth.A[..., None, :, :], 0 * truth.b[..., None, :]), truth, U
     )
     return error / (bound * (1 + 1e-9) + 1e-28 * scale)
 
@@ -70,7 +70,7 @@ def test_longer_steps_break_the_bound(factor: float) -> None:
 
 
 def test_far_too_little_smoothing_gets_stuck() -> None:
-    U, truth = RECTANGLE, Affine(EYE, EYE[0] * 5)
+    U, truth = RECTANGLE, AffineMap(EYE, EYE[0] * 5)
     sigma = theory.smoothing_level(U, Displacement.of(*truth)) / 20
     path = theory.continuum_descent(U, moved(U, truth), sigma, steps=100)
     assert theory.error(path, truth, U)[-1] > 0.9 * theory.error(path, truth, U)[0]
@@ -80,7 +80,7 @@ def test_far_too_little_smoothing_gets_stuck() -> None:
 @pytest.mark.parametrize("condition", [1.5, 4.0, 20.0])
 def test_the_linear_rate_is_reached_and_in_the_end_it_is_one_minus_one_over_kappa(condition: float) -> None:
     U = spikes_of(1, 5, torch.tensor([condition]))[0]
-    truth = Affine(*(x[12] for x in truths_of(20)))
+    truth = AffineMap(*(x[12] for x in truths_of(20)))
     sigma = theory.smoothing_level(U, Displacement.of(*truth))
     steps = int(8 * condition)
     error = theory.error(theory.continuum_descent(U, moved(U, truth), sigma, steps), truth, U)
@@ -90,7 +90,7 @@ def test_the_linear_rate_is_reached_and_in_the_end_it_is_one_minus_one_over_kapp
 
 
 def test_a_rigid_shift_of_a_round_set_converges_faster_than_linearly() -> None:
-    U, truth = RECTANGLE / torch.tensor([2.0, 1.0]), Affine(EYE, EYE[1])
+    U, truth = RECTANGLE / torch.tensor([2.0, 1.0]), AffineMap(EYE, EYE[1])
     path = theory.continuum_descent(U, moved(U, truth), 4.0, steps=4)
     assert theory.error(path, truth, U)[-1] < 1e-20
     assert (path.A - EYE).abs().max() < 1e-15
@@ -199,7 +199,7 @@ def test_gradcheck_of_the_theorems_constants_and_of_the_unrolled_descent() -> No
 
 def test_a_batch_equals_its_singles_and_touches_nothing() -> None:
     U, truth = spikes_of(6, 5, torch.linspace(1, 9, 6)).reshape(2, 3, 5, 2), truths_of(6)
-    truth = Affine(truth.A.reshape(2, 3, 2, 2), truth.b.reshape(2, 3, 2))
+    truth = AffineMap(truth.A.reshape(2, 3, 2, 2), truth.b.reshape(2, 3, 2))
     V, before = moved(U, truth), U.clone()
     sigma = theory.smoothing_level(U, Displacement.of(*truth))
     path = theory.continuum_descent(U, V, sigma, steps=7)
@@ -207,7 +207,7 @@ def test_a_batch_equals_its_singles_and_touches_nothing() -> None:
     assert path.A.shape == (2, 3, 8, 2, 2)
     assert path.b.shape == (2, 3, 8, 2)
     for i, j in ((0, 0), (0, 2), (1, 1)):
-        one, true = (U[i, j], V[i, j], sigma[i, j]), Affine(truth.A[i, j], truth.b[i, j])
+        one, true = (U[i, j], V[i, j], sigma[i, j]), AffineMap(truth.A[i, j], truth.b[i, j])
         alone = theory.continuum_descent(*one, steps=7)
         torch.testing.assert_close(path.A[i, j], alone.A, rtol=1e-12, atol=1e-13)
         torch.testing.assert_close(path.b[i, j], alone.b, rtol=1e-12, atol=1e-13)
@@ -226,7 +226,10 @@ def test_one_set_of_spikes_under_many_levels() -> None:
 
 
 def test_centring_keeps_the_matrix_and_turns_the_shift_into_the_way_of_the_mean() -> None:
-    points, truth = 100 + 20 * torch.randn(7, 2, dtype=torch.float64), Affine(*(x[8] for x in truths_of(20)))
+    points, truth = (
+        100 + 20 * torch.randn(7, 2, dtype=torch.float64),
+        AffineMap(*(x[8] for x in truths_of(20))),
+    )
     U, mean = theory.centre(points)
     assert U.mean(0).abs().max() < 1e-12
     torch.testing.assert_close(U + mean, points)
@@ -242,7 +245,7 @@ def test_dtype_is_the_spikes() -> None:
     U = RECTANGLE.float()
     sigma = theory.smoothing_level(U, Displacement(0.3, 2.0))
     path = theory.continuum_descent(U, U + 1, sigma, steps=3)
-    bound = theory.error_bound(Affine(torch.eye(2), torch.ones(2)), U, 3)
+    bound = theory.error_bound(AffineMap(torch.eye(2), torch.ones(2)), U, 3)
     for x in (sigma, *theory.step_sizes(U, 0.1), theory.rate(U), *path, bound):
         assert x.dtype == torch.float32
     exact = -math.expm1(-2 / (4 * 0.1**2)) / (4 * math.pi * 0.1**2)  # σ = 0.1 must not pass through float32

@@ -1,12 +1,13 @@
 """The paper's convergence theorem for spikes in the plane, as functions (Theorem 5.1, equations 15 to 18).
 
-c observed spikes uᵢ and targets vᵢ = A⋆ uᵢ + b⋆, one a channel, are blurred to width σ and compared in L².
-From A = I, b = 0, gradient descent reaches (A⋆, b⋆) at a linear rate, if σ is at least `smoothing_level` and
-the steps are `step_sizes`. The blur is exact: there is no grid, no interpolation and no frame.
+There are c observed spikes uᵢ and targets vᵢ = A⋆ uᵢ + b⋆, one in each channel. Both are smoothed to the
+width σ and compared in L². From A = I, b = 0, gradient descent converges to (A⋆, b⋆) at a linear rate, if σ
+is at least `smoothing_level` and the step sizes are `step_sizes`. The smoothing is exact: there is no pixel
+grid, no interpolation and no border.
 
-(A, b) is the inverse parameterisation: it maps observed (scene) points to target (motif) points, so the
-matrix used elsewhere, motif → scene, is (A⁻¹, −A⁻¹ b). The theorem wants centred spikes, and nothing here
-centres behind one's back: see `centre`. Leading dimensions *B are a batch and broadcast.
+(A, b) is the inverse parameterisation: it maps observed (scene) points to target (motif) points. The matrix
+used elsewhere, motif → scene, is (A⁻¹, −A⁻¹ b). The theorem assumes centred spikes, and no function here
+centres them: call `centre` first. Leading dimensions *B are a batch and broadcast.
 """
 
 import math
@@ -27,7 +28,7 @@ Level = Numbers | float
 _TRAILING = {"A": (2, 2), "b": (2,), "spikes": ("c", 2), "targets": ("c", 2)}  # others are (*B)
 
 
-class Affine(NamedTuple):
+class AffineMap(NamedTuple):
     """A map u ↦ A u + b (or a gradient, entry by entry): A (*B, 2, 2), b (*B, 2)."""
 
     A: Float[Tensor, "*B 2 2"]
@@ -42,9 +43,9 @@ class StepSizes(NamedTuple):
 
 
 class Displacement(NamedTuple):
-    """How far a map is from the identity, or may be: ‖A − I‖_F and ‖b‖ in pixels, each (*B) or a number.
+    """The distance of a map from the identity: ‖A − I‖_F, and ‖b‖ in pixels, each (*B) or a number.
 
-    For a scale s and an angle θ, ‖s R(θ) − I‖_F² = 2 (s² − 2 s cos θ + 1): 8 where every rotation may come.
+    For a scale s and an angle θ, ‖s R(θ) − I‖_F² = 2 (s² − 2 s cos θ + 1), which is at most 8 for a rotation.
 
     >>> Displacement.of(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), torch.tensor([3.0, 4.0]))
     Displacement(linear=tensor(1.), shift=tensor(5.))
@@ -61,9 +62,9 @@ class Displacement(NamedTuple):
 
 
 def centre(spikes: Points) -> tuple[Points, Shift]:
-    """Points (*B, c, 2) about their mean m, and m (*B, 2); targets then want the *same* m subtracted.
+    """Points (*B, c, 2) relative to their mean m, and m (*B, 2). Subtract the *same* m from the targets.
 
-    v = A u + b reads v − m = A (u − m) + (b + A m − m): the shift is then how far the mean travels.
+    v = A u + b becomes v − m = A (u − m) + (b + A m − m): the new shift is how far the mean moves.
 
     >>> centre(torch.tensor([[4.0, 1.0], [0.0, 1.0], [2.0, 4.0]]))[1]
     tensor([2., 2.])
@@ -74,12 +75,13 @@ def centre(spikes: Points) -> tuple[Points, Shift]:
 
 
 def smoothing_level(spikes: Points, displacement: Displacement) -> Numbers:
-    """The least σ (*B), in pixels, for which the theorem holds (eq:sigma-bound, 16); 0 where nothing moves.
+    """The smallest σ (*B), in pixels, for which the theorem holds (16); 0 where nothing moves.
 
     σ² ≥ 2 maxᵢ‖uᵢ‖² / s_min(U)² · (s_max(U)² ‖A⋆ − I‖_F² + c ‖b⋆‖²)
 
-    Arguments: spikes U, (*B, c, 2), centred (where A⋆ is a rotation, the motif's own serve: the norms are the
-    same); displacement, `Displacement.of(A, b)` or, as two norms, the largest that is looked for.
+    Arguments:
+        spikes: U, (*B, c, 2), centred. Where A⋆ is a rotation, the motif's spikes have the same norms.
+        displacement: `Displacement.of(A, b)`, or the two norms of the largest map that is searched.
 
     >>> U = torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]])
     >>> round(smoothing_level(U, Displacement(linear=0.5, shift=3.0)).item() ** 2, 3)
@@ -94,9 +96,11 @@ def smoothing_level(spikes: Points, displacement: Displacement) -> Numbers:
 
 
 def step_sizes(spikes: Points, sigma: Level) -> StepSizes:
-    """t_A = 8π c σ⁴ / s_max(U)² and t_b = 8π σ⁴ (eq:spike_reg_stepsizes, 17).
+    """The step sizes t_A = 8π c σ⁴ / s_max(U)² and t_b = 8π σ⁴ (17).
 
-    Arguments: centred spikes U, (*B, c, 2); sigma > 0 in pixels, a number or (*B).
+    Arguments:
+        spikes: U, (*B, c, 2), centred.
+        sigma: σ > 0 in pixels, a number or (*B).
 
     >>> U = torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]])
     >>> [round(t.item() / torch.pi, 3) for t in step_sizes(U, 1.0)]
@@ -108,10 +112,11 @@ def step_sizes(spikes: Points, sigma: Level) -> StepSizes:
 
 
 def rigid_step_sizes(spikes: Points, sigma: Level) -> StepSizes:
-    """t_θ = t_A / 2 = 4π c σ⁴ / s_max(U)² and t_b = 8π σ⁴: (17) where A is a rotation R(θ).
+    """The step sizes (17) for a rotation R(θ): t_θ = t_A / 2 = 4π c σ⁴ / s_max(U)² and t_b = 8π σ⁴.
 
-    A step of t_A along ∇_A, seen in θ, is one of t_A / ‖∂R/∂θ‖_F². Since ∂²φ/∂θ² = ‖U‖_F² / (8π c σ⁴) and
-    ‖U‖_F² ≤ 2 s_max², it is never more than 1/curvature. Two spikes will do, on a line or not.
+    A step of t_A along ∇_A is a step of t_A / ‖∂R/∂θ‖_F² in θ. Since ∂²φ/∂θ² = ‖U‖_F² / (8π c σ⁴) and
+    ‖U‖_F² ≤ 2 s_max², it is never longer than one over the curvature. Two spikes are enough, and they may lie
+    on a line.
 
     >>> U = torch.tensor([[2.0, 0.0], [-2.0, 0.0]])
     >>> [round(t.item() / torch.pi, 3) for t in rigid_step_sizes(U, 1.0)]
@@ -119,13 +124,14 @@ def rigid_step_sizes(spikes: Points, sigma: Level) -> StepSizes:
     """
     level = _level(sigma, spikes)
     largest = torch.linalg.matrix_norm(spikes, 2)
-    require(bool((largest > 0).all()), "the spikes lie on one point: nothing says how far they are turned")
+    advice = "nothing determines their rotation; give spikes at two points or more"
+    require(bool((largest > 0).all()), f"all spikes lie on one point: {advice}")
     shift = (8 * math.pi * level**4).expand(_batch(spikes=spikes, sigma=level))
     return StepSizes(spikes.shape[-2] * shift / (2 * largest.square()), shift)
 
 
 def condition_number(spikes: Points) -> Numbers:
-    """κ = s_max(U)² / s_min(U)² of centred spikes U, (*B, c, 2) (below equation 18): 1 is best.
+    """The condition number κ = s_max(U)² / s_min(U)² of centred spikes U, (*B, c, 2) (below (18)); 1 is best.
 
     >>> round(condition_number(torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]])).item(), 3)
     4.0
@@ -135,7 +141,7 @@ def condition_number(spikes: Points) -> Numbers:
 
 
 def rate(spikes: Points) -> Numbers:
-    """1 − 1/(2κ): √`error` shrinks by it or faster a step (eq:opt-main-boundmain, 18), in the end by 1 − 1/κ.
+    """The rate 1 − 1/(2κ): √`error` shrinks by it or more in each step (18), and by 1 − 1/κ near the end.
 
     >>> round(rate(torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]])).item(), 3)
     0.875
@@ -144,11 +150,14 @@ def rate(spikes: Points) -> Numbers:
 
 
 def continuum_cost(A: Linear, b: Shift, spikes: Points, targets: Points, sigma: Level) -> Numbers:
-    """φ_inv(A, b) = (1/c) Σᵢ ψ(½ ‖A uᵢ + b − vᵢ‖²) (eq:mcs_inverse_param, 15; closed form from the proof).
+    """The cost φ_inv(A, b) = (1/c) Σᵢ ψ(½ ‖A uᵢ + b − vᵢ‖²) (15), in the closed form of the proof.
 
     ψ(s) = (1 − exp(−s / 2σ²)) / (4π σ²): half the squared L² distance of two Gaussians √(2s) apart.
 
-    Arguments: A (*B, 2, 2), b (*B, 2); spikes U, targets V, (*B, c, 2), centred or not; sigma > 0 in pixels.
+    Arguments:
+        A, b: the map, (*B, 2, 2) and (*B, 2).
+        spikes, targets: U and V, (*B, c, 2), centred or not.
+        sigma: σ > 0 in pixels.
 
     >>> U = torch.tensor([[2.0, 1.0], [-2.0, 1.0], [0.0, -2.0]])
     >>> continuum_cost(torch.eye(2), torch.tensor([0.0, 2.0]), U, U, 1.0) * 4 * torch.pi
@@ -158,8 +167,8 @@ def continuum_cost(A: Linear, b: Shift, spikes: Points, targets: Points, sigma: 
     return -torch.expm1(-residuals.square().sum(-1) / (4 * level**2)).div(4 * math.pi * level**2).mean(-1)
 
 
-def continuum_gradient(A: Linear, b: Shift, spikes: Points, targets: Points, sigma: Level) -> Affine:
-    """∇φ_inv in closed form, arguments as for `continuum_cost` (proof of Theorem 5.1), δᵢ = A uᵢ + b − vᵢ.
+def continuum_gradient(A: Linear, b: Shift, spikes: Points, targets: Points, sigma: Level) -> AffineMap:
+    """The gradient of `continuum_cost`, in the closed form of the proof; δᵢ = A uᵢ + b − vᵢ.
 
     ∇_A = (1/c) Σᵢ ψ'(½‖δᵢ‖²) δᵢ uᵢᵀ, ∇_b = (1/c) Σᵢ ψ'(½‖δᵢ‖²) δᵢ, ψ'(s) = exp(−s / 2σ²) / (8π σ⁴)
 
@@ -170,18 +179,22 @@ def continuum_gradient(A: Linear, b: Shift, spikes: Points, targets: Points, sig
     residuals, level = _residuals(A, b, spikes, targets, sigma)
     weights = torch.exp(-residuals.square().sum(-1) / (4 * level**2)) / (8 * math.pi * level**4)
     pull = weights.unsqueeze(-1) * residuals / spikes.shape[-2]
-    return Affine(pull.mT @ spikes, pull.sum(-2))
+    return AffineMap(pull.mT @ spikes, pull.sum(-2))
 
 
 def continuum_descent(
     spikes: Points, targets: Points, sigma: Level, steps: int, sizes: StepSizes | None = None
-) -> Affine:
+) -> AffineMap:
     """All iterates of gradient descent on φ_inv from (I, 0): A (*B, K+1, 2, 2) and b (*B, K+1, 2).
 
     A ← A − t_A ∇_A φ_inv(A, b), b ← b − t_b ∇_b φ_inv(A, b) (Theorem 5.1)
 
-    Arguments: spikes U, centred, and targets V in the same frame (see `centre`), (*B, c, 2); sigma in pixels,
-    a number or (*B), for the theorem from `smoothing_level` on; steps K ≥ 0; sizes, the theorem's if None.
+    Arguments:
+        spikes: U, (*B, c, 2), centred.
+        targets: V, (*B, c, 2), relative to the mean of U, see `centre`.
+        sigma: σ in pixels, a number or (*B); the theorem needs at least `smoothing_level`.
+        steps: K ≥ 0.
+        sizes: the step sizes; None: those of the theorem.
 
     >>> U = torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]])
     >>> continuum_descent(U, U + torch.tensor([0.5, 0.0]), sigma=2.0, steps=20).b[-1]
@@ -197,16 +210,19 @@ def continuum_descent(
         slope = continuum_gradient(A, b, spikes, targets, level)
         A, b = A - t.linear[..., None, None] * slope.A, b - t.shift[..., None] * slope.b
         path.append((A, b))
-    return Affine(torch.stack([at[0] for at in path], -3), torch.stack([at[1] for at in path], -2))
+    return AffineMap(torch.stack([at[0] for at in path], -3), torch.stack([at[1] for at in path], -2))
 
 
-def error(path: Affine, truth: Affine, spikes: Points) -> Float[Tensor, "*#B K"]:
-    """Left of eq:opt-main-boundmain (18) for every k: (s_max(U)²/c) ‖A_k − A⋆‖_F² + ‖b_k − b⋆‖², (*B, K+1).
+def error(path: AffineMap, truth: AffineMap, spikes: Points) -> Float[Tensor, "*#B K"]:
+    """The left side of (18) for every k: (s_max(U)²/c) ‖A_k − A⋆‖_F² + ‖b_k − b⋆‖², (*B, K+1).
 
-    Arguments: the path from `continuum_descent`; truth (A⋆, b⋆), (*B, 2, 2) and (*B, 2); centred spikes U.
+    Arguments:
+        path: the iterates, as from `continuum_descent`.
+        truth: (A⋆, b⋆), (*B, 2, 2) and (*B, 2).
+        spikes: U, centred.
 
     >>> U = torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]])
-    >>> error(Affine(torch.eye(2)[None], torch.zeros(1, 2)), Affine(torch.eye(2), torch.ones(2)), U)
+    >>> error(AffineMap(torch.eye(2)[None], torch.zeros(1, 2)), AffineMap(torch.eye(2), torch.ones(2)), U)
     tensor([2.])
     """
     _batch(A=path.A, b=path.b)
@@ -216,19 +232,19 @@ def error(path: Affine, truth: Affine, spikes: Points) -> Float[Tensor, "*#B K"]
     return weight * linear + (path.b - truth.b.unsqueeze(-2)).square().sum(-1)
 
 
-def error_bound(truth: Affine, spikes: Points, steps: int) -> Float[Tensor, "*#B K"]:
-    """Right of eq:opt-main-boundmain (18), (1 − 1/(2κ))^(2k) · error at (I, 0), for k = 0 … steps.
+def error_bound(truth: AffineMap, spikes: Points, steps: int) -> Float[Tensor, "*#B K"]:
+    """The right side of (18), (1 − 1/(2κ))^(2k) times the error at (I, 0), for k = 0 … steps.
 
     >>> U = torch.tensor([[2.0, 1.0], [-2.0, 1.0], [-2.0, -1.0], [2.0, -1.0]])
-    >>> error_bound(Affine(torch.eye(2), torch.ones(2)), U, steps=2)
+    >>> error_bound(AffineMap(torch.eye(2), torch.ones(2)), U, steps=2)
     tensor([2.0000, 1.5312, 1.1724])
     """
-    start = error(Affine(torch.eye(2).to(spikes)[None], spikes.new_zeros(1, 2)), truth, spikes)
+    start = error(AffineMap(torch.eye(2).to(spikes)[None], spikes.new_zeros(1, 2)), truth, spikes)
     return start * rate(spikes).unsqueeze(-1) ** (2 * torch.arange(steps + 1, device=spikes.device))
 
 
 def _residuals(A: Tensor, b: Tensor, spikes: Tensor, targets: Tensor, sigma: Level) -> tuple[Tensor, Tensor]:
-    """δᵢ = A uᵢ + b − vᵢ, (*B, c, 2), and σ, (*B, 1), checked."""
+    """δᵢ = A uᵢ + b − vᵢ, (*B, c, 2), and σ, (*B, 1). Raises where shapes do not match."""
     level = _level(sigma, spikes)
     _batch(A=A, b=b, spikes=spikes, targets=targets, sigma=level)
     c, n = spikes.shape[-2], targets.shape[-2]
@@ -237,7 +253,7 @@ def _residuals(A: Tensor, b: Tensor, spikes: Tensor, targets: Tensor, sigma: Lev
 
 
 def _singular_values(spikes: Tensor) -> tuple[Tensor, Tensor]:
-    """s_max(U) and s_min(U), each (*B), once U is what the theorem assumes: finite, centred, of rank 2."""
+    """s_max(U) and s_min(U), each (*B). Raises unless U is finite, centred and of rank 2."""
     _batch(spikes=spikes)
     c = spikes.shape[-2]
     require(c >= 3, f"{c} spikes: an affine map has 6 unknowns and needs 3 points or more; add spikes")
@@ -256,7 +272,7 @@ def _singular_values(spikes: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _level(sigma: Level, spikes: Tensor) -> Tensor:
-    """σ as a tensor like the spikes, (*B), checked."""
+    """σ as a tensor of the spikes' dtype, (*B). Raises unless it is finite and positive."""
     _batch(spikes=spikes)
     level = torch.as_tensor(sigma, dtype=spikes.dtype, device=spikes.device)
     advice = "a width is finite and above 0 px; take `smoothing_level` or anything larger"
@@ -265,7 +281,7 @@ def _level(sigma: Level, spikes: Tensor) -> Tensor:
 
 
 def _batch(**tensors: Tensor) -> tuple[int, ...]:
-    """The batch that the tensors broadcast to, once each has the trailing shape that its name stands for."""
+    """The batch shape that the tensors broadcast to. Raises where a tensor has not the shape of its name."""
     batches = []
     for name, tensor in tensors.items():
         trailing = _TRAILING.get(name, ())

@@ -220,7 +220,7 @@ class Surface:
 class Relief(Surface):
     """A scene and its derivative as one picture, so that a jet is one sample and not three.
 
-    (Dy)∘τ is then as proposition 1 has it: Dy, the interpolant's derivative on the pixel grid, interpolated.
+    (Dy)∘τ is then that of proposition A.1: Dy, the interpolant's derivative on the pixel grid, interpolated.
     That differs from the derivative of y∘τ by what interpolation errs on Dy: nothing much in a smooth scene.
     """
 

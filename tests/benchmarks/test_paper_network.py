@@ -7,7 +7,7 @@ from benchmarks.paper_network import Case, judge
 from benchmarks.subjects import robot
 from wherein.detect.fast.assemble import detection
 from wherein.detect.methods import SearchResult
-from wherein.experiments.turning import turned
+from wherein.experiments.rotated_scenes import rotated_scene
 from wherein.template.pose import frames
 
 
@@ -26,7 +26,7 @@ class Sure:
 
 def test_the_nearest_find_counts_and_the_others_are_extra():
     template = robot()
-    truth = turned(template, torch.zeros(3, 384, 512), 15.0, {})
+    truth = rotated_scene(template, torch.zeros(3, 384, 512), 15.0, {})
     row = judge(Case("none", truth.scene, truth), Sure(template, truth.root), "rest")
     assert (row.found, row.right, row.parts, row.extra) == (True, row.parts, len(template.parts.leaves), 1)
     assert judge(Case("none", truth.scene), Sure(template, truth.root), "empty").extra == 2

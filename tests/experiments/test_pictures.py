@@ -8,15 +8,19 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from wherein.experiments import Name, fig1, fig4, reproduce, theorem
-from wherein.experiments.experiment import experiment_named
-from wherein.experiments.multiscale import Schedule
-from wherein.experiments.reproduce import Request
+from wherein.experiments import Name
+from wherein.experiments.figures.fig1 import Fig1Settings
+from wherein.experiments.figures.fig4 import Fig4Settings
+from wherein.experiments.figures.theorem import TheoremSettings
+from wherein.experiments.paper_registration import Schedule
+from wherein.experiments.runs import reproduction
+from wherein.experiments.runs.experiment import experiment_named
+from wherein.experiments.runs.reproduction import Request
 
 TINY: dict[Name, Any] = {
-    Name.FIG1: fig1.Settings(images=1, tries=20, schedule=Schedule(scales=1, iterations=7), affine_sigma=3.0),
-    Name.FIG4: fig4.Settings(runs=2, iterations=3, turn=0.1, shift=1.0, border=30),
-    Name.THEOREM: theorem.Settings(conditions=(1.0, 2.0), sets=3, lengths=5),
+    Name.FIG1: Fig1Settings(images=1, tries=20, schedule=Schedule(scales=1, iterations=7), affine_sigma=3.0),
+    Name.FIG4: Fig4Settings(runs=2, iterations=3, turn=0.1, shift=1.0, border=30),
+    Name.THEOREM: TheoremSettings(conditions=(1.0, 2.0), sets=3, lengths=5),
 }
 
 
@@ -24,8 +28,8 @@ def run(
     name: Name, out: Path, monkeypatch: pytest.MonkeyPatch, cores: int = 1, **more: Any
 ) -> dict[str, Any]:
     small = replace(experiment_named(name), quick=TINY[name])
-    monkeypatch.setattr(reproduce, "experiment_named", lambda _: small)
-    reproduce.reproduce(Request(name, out, quick=True, **more), lambda share, what: None, cores)
+    monkeypatch.setattr(reproduction, "experiment_named", lambda _: small)
+    reproduction.reproduce(Request(name, out, quick=True, **more), lambda share, what: None, cores)
     report: dict[str, Any] = json.loads((out / f"{name}.json").read_text(encoding="utf-8"))
     del report["timing"]
     return report

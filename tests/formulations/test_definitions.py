@@ -77,6 +77,79 @@ def test_background_is_equation_4(scene: Tensor, motif: Motif) -> None:
     torch.testing.assert_close(objective.evaluate(start).cost[0], 0.5 * residual.pow(2).sum())
 
 
+SIGMA, SIGMA0 = 3.2, 1.4
+LINEAR, SHIFT = np.array([[1.12, 0.17], [-0.09, 0.88]]), np.array([2.3, -1.6])  # A and b of equation (10)
+SPIKES = np.array([[-7.0, -4.0], [6.0, -5.0], [1.0, 6.0]])  # (x, y) from the centre, a channel each
+CENTRE = np.array([27.0, 24.0])
+
+
+def density(points: np.ndarray, covariance: np.ndarray, size: tuple[int, int], pad: int = 0) -> np.ndarray:
+    """g_M about each point on a picture of height and width, continued by `pad` pixels on each side."""
+    y, x = np.mgrid[-pad : size[0] + pad, -pad : size[1] + pad]
+    offsets = np.stack((x, y), -1) - points[:, None, None]
+    exponent = np.einsum("chwi,ij,chwj->chw", offsets, np.linalg.inv(covariance), offsets)
+    return np.exp(-exponent / 2) / (2 * np.pi * np.sqrt(np.linalg.det(covariance)))
+
+
+def keys(x: np.ndarray) -> np.ndarray:
+    """φ, the cubic convolution kernel of Keys."""
+    x = np.abs(x)
+    near, far = 1.5 * x**3 - 2.5 * x**2 + 1, -0.5 * x**3 + 2.5 * x**2 - 4 * x + 2
+    return np.where(x < 1, near, np.where(x < 2, far, 0.0))
+
+
+def equation_10(size: tuple[int, int]) -> float:
+    """1/(2c) ‖g_{σ²I − σ0²AA*} ∗ (det^−½(AA*) (g_σ0² ∗ y)∘τ_{A⁻¹, −A⁻¹b}) − g_σ² ∗ x_o‖², term by term.
+
+    y has a spike at each of `SPIKES`, x_o at the same places moved by half of b: they do not agree.
+    """
+    eye, pad = np.eye(2), 24
+    scene = density(SPIKES + CENTRE, SIGMA0**2 * eye, size)
+    y, x = np.mgrid[: size[0], : size[1]]
+    field = (np.stack((x, y), -1) - CENTRE - SHIFT) @ np.linalg.inv(LINEAR).T + CENTRE
+    rows, columns = (keys(field[..., axis, None] - np.arange(size[1 - axis])) for axis in (1, 0))
+    warped = np.einsum("hwk,hwl,ckl->chw", rows, columns, scene) / np.sqrt(np.linalg.det(LINEAR @ LINEAR.T))
+    covariance = SIGMA**2 * eye - SIGMA0**2 * LINEAR @ LINEAR.T
+    smooth = density(np.zeros((1, 2)), covariance, (1, 1), pad)[0]
+    smoothed = np.zeros((len(scene), size[0] + 2 * pad, size[1] + 2 * pad))
+    for row, column in np.ndindex(*smooth.shape):  # the convolution, one tap after the other
+        smoothed[:, row : row + size[0], column : column + size[1]] += smooth[row, column] * warped
+    target = density(SPIKES + CENTRE + SHIFT / 2, SIGMA**2 * eye, size, pad)
+    return float(((smoothed - target) ** 2).sum() / (2 * len(scene)))
+
+
+def spikes_cost(settings: Spikes, scene: np.ndarray, motif: np.ndarray) -> float:
+    """The cost of `Spikes` at A and b."""
+    formulation = settings.bind(torch.from_numpy(scene), Motif.whole(torch.from_numpy(motif)))
+    objective = MotionObjective(formulation, Affine(), inverse=True)
+    moved = torch.eye(3).double()[None]
+    moved[0, :2] = torch.from_numpy(np.column_stack((LINEAR, SHIFT)))
+    return float(objective.evaluate(objective.start(Affine().params(moved))).cost)
+
+
+def test_spikes_is_equation_10() -> None:
+    size = (49, 55)
+    motif = SPIKES + CENTRE + SHIFT / 2
+    # Smoothed by σ0 beforehand, as the spikes of Figure 4; six standard deviations of each filter.
+    smooth = (density(points, SIGMA0**2 * np.eye(2), size) for points in (SPIKES + CENTRE, motif))
+    exact = spikes_cost(Spikes(SIGMA, SIGMA0, smoothed=True, reach=6.0), *smooth)
+    assert exact == pytest.approx(equation_10(size), rel=1e-6)
+    assert exact > 1e-4  # of two spikes that agree it would be zero
+
+
+def test_spikes_smooths_single_pixels_itself() -> None:
+    """The same from pictures of one pixel a spike, which `Spikes` smooths by σ0, with filters of 3σ."""
+    size, pictures = (49, 55), np.zeros((2, 3, 49, 55))
+    for picture, shift in zip(pictures, (np.zeros(2), np.array([1.0, -1.0])), strict=True):
+        for channel, (x, y) in zip(picture, (SPIKES + CENTRE + shift).astype(int), strict=True):
+            channel[y, x] = 1
+    dots = spikes_cost(Spikes(SIGMA, SIGMA0), *pictures)
+    points = (SPIKES + CENTRE, SPIKES + CENTRE + np.array([1.0, -1.0]))
+    smooth = (density(each, SIGMA0**2 * np.eye(2), size) for each in points)
+    exact = spikes_cost(Spikes(SIGMA, SIGMA0, smoothed=True, reach=6.0), *smooth)
+    assert dots == pytest.approx(exact, rel=0.03)
+
+
 @pytest.mark.parametrize("settings", [Plain(1.2, lighting=True), CostSmoothed(1.2, lighting=True)], ids=repr)
 def test_lighting_is_the_best_gain_and_bias(
     settings: Plain | CostSmoothed, scene: Tensor, motif: Motif

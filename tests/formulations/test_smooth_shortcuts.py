@@ -75,7 +75,7 @@ def test_a_spacing_is_at_least_a_pixel(settings: type[CostSmoothed]) -> None:
 
 @pytest.mark.parametrize("spacing", [1, 2])
 def test_rigid_spikes_are_complementary_smoothing(spacing: int) -> None:
-    """Of a rotation, (12) is (10): same cost, same gradient, where the box of (10) holds all the spikes."""
+    """Of a rotation, (13) is (10): same cost, same gradient, where the box of (10) holds all the spikes."""
     sigma, sigma0 = 6.0, 2.0
     motif = Motif.whole(gaussian_spots(JOINTS, sigma0, 34, 42))
     maps = gaussian_spots(JOINTS + torch.tensor([24.0, 31.0]), sigma0, 100, 96)

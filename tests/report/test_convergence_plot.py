@@ -17,7 +17,11 @@ from wherein.report.template_view import part_entries
 from wherein.template import Template
 
 WAY = FitTrace(
-    (TraceStage(4, False, (0.5, 0.8, 0.9)), TraceStage(2, False, (0.95,)), TraceStage(1, False, (0.98, 0.985))),
+    (
+        TraceStage(4, False, (0.5, 0.8, 0.9)),
+        TraceStage(2, False, (0.95,)),
+        TraceStage(1, False, (0.98, 0.985)),
+    ),
     FinalPose.PLAIN,
     scale=2,
     zncc=0.975,
@@ -72,8 +76,14 @@ def test_values_beyond_the_axis_are_drawn_at_its_edge(item: Detection) -> None:
 @pytest.mark.parametrize(
     ("changed", "note"),
     [
-        ({"kept": FinalPose.ROBUST, "stages": (*WAY.stages, TraceStage(1, True, (0.9, 0.88)))}, FinalPose.ROBUST.value),
-        ({"kept": FinalPose.HINGED, "stages": (*WAY.stages, TraceStage(1, True, (0.9, 0.88)))}, FinalPose.HINGED.value),
+        (
+            {"kept": FinalPose.ROBUST, "stages": (*WAY.stages, TraceStage(1, True, (0.9, 0.88)))},
+            FinalPose.ROBUST.value,
+        ),
+        (
+            {"kept": FinalPose.HINGED, "stages": (*WAY.stages, TraceStage(1, True, (0.9, 0.88)))},
+            FinalPose.HINGED.value,
+        ),
         ({"kept": FinalPose.BEFORE}, FinalPose.BEFORE.value),
         ({"led": False}, "Located by the other parts"),
         ({"zncc": 0.6}, "Partly occluded: the visible pixels alone are worth a ZNCC of"),

@@ -1,4 +1,4 @@
-"""The groups' motifs: spikes on the joints of what hangs on them."""
+"""The groups' motifs: spikes on the joints of their children."""
 
 import math
 
@@ -8,7 +8,7 @@ import torch
 from wherein.errors import TemplateError
 from wherein.images.gaussian import gaussian_spots
 from wherein.template import Template
-from wherein.template.extract import SUPPORT, from_joints, from_maps, joints_below
+from wherein.template.extract import from_joints, from_maps, joints_below
 
 
 def test_a_channel_a_child_with_its_spike_on_the_joint(toy: Template) -> None:
@@ -33,11 +33,25 @@ def test_cropping_the_same_maps_gives_the_same_motif(toy: Template) -> None:
     torch.testing.assert_close(cropped.motif.pixels, known_there)
     outside = maps.clone()
     outside[:, cropped.at[1] : cropped.at[1] + height, cropped.at[0] : cropped.at[0] + width] = 0
-    assert outside.max() <= SUPPORT / (2 * math.pi * 1.5**2)
+    assert outside.max() <= 1 / 20 / (2 * math.pi * 1.5**2)  # of a spike's height, as in appendix A.4
+
+
+def test_the_box_ends_where_a_spike_falls_below_a_twentieth(toy: Template) -> None:
+    sigma0 = 4.0
+    maps = gaussian_spots(torch.tensor([[40.0, 30.0]]), sigma0, 61, 81)
+    reach = sigma0 * math.sqrt(2 * math.log(20))  # exp(−r²/2σ0²) = 1/20, at 9.8 px
+    cropped = from_maps(maps, sigma0, "pair")
+    assert cropped.at == (40 - math.floor(reach), 30 - math.floor(reach))
+    assert cropped.motif.mask.shape == (2 * math.floor(reach) + 1,) * 2
+    known, joints = from_joints(toy, "pair", sigma0), joints_below(toy, "pair")
+    edges = (joints[:, 0].min().floor(), joints[:, 1].min().floor())
+    assert known.at == tuple(int(edge) - math.ceil(reach) for edge in edges)
 
 
 def test_a_child_that_does_not_show(toy: Template) -> None:
     maps = gaussian_spots(joints_below(toy, "pair"), 1.5, 30, 48)
     maps[1] = 0
-    with pytest.raises(TemplateError, match=r'the group "pair": its parts number \[1\] do not show'):
+    with pytest.raises(
+        TemplateError, match=r'the group "pair": its parts number \[1\] were not found on the canvas'
+    ):
         from_maps(maps, 1.5, "pair")

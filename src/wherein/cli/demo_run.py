@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from wherein.cli.console import Console
 from wherein.cli.output_files import check_folder, save, write_errors
 from wherein.demo import ROBOT
-from wherein.demo.errors import missed, nearest
-from wherein.demo.scene import SCALE, Shown, Truth, photograph, stage
+from wherein.demo.pose_errors import closest_truth, pose_errors
+from wherein.demo.robot_scene import SCALE, DemoScene, Truth, demo_scene, photograph
 from wherein.detect.detector import Detector
 from wherein.detect.result import Detection, Detections
 from wherein.drawing.registrations import draw_registration
@@ -62,7 +62,7 @@ def run_demo(out: Path, seed: int, console: Console) -> Iterator[str]:
     background, real = photograph(seed)
     if not real:
         yield "scikit-image is not installed (pip install 'wherein[photos]'): using a synthetic background"
-    shown = stage(template, background, seed)
+    shown = demo_scene(template, background, seed)
     with console.progress("Calibrating, once for this template") as progress:
         detector = Detector(template, scale=SCALE, progress=progress)
     detector(shown.pixels)  # not timed: the first call prepares what later calls reuse
@@ -80,10 +80,10 @@ def run_demo(out: Path, seed: int, console: Console) -> Iterator[str]:
     yield from (f"{what}: {path}" for what, path in written.items())
 
 
-def compare(found: Detections, shown: Shown, template: Template) -> Iterator[str]:
+def compare(found: Detections, shown: DemoScene, template: Template) -> Iterator[str]:
     """Yield a line about the scene, and one about each detection, numbered as in the drawing."""
     width, height = found.size
-    truths = [nearest(item, shown.truths, template) for item in found]
+    truths = [closest_truth(item, shown.truths, template) for item in found]
     correct = sum(truth in truths for truth in shown.truths)
     yield (
         f"{correct} of {len(shown.truths)} robots found in {found.seconds:.2f} s "
@@ -95,7 +95,7 @@ def compare(found: Detections, shown: Shown, template: Template) -> Iterator[str
 
 
 def _describe(item: Detection, truth: Truth, template: Template) -> str:
-    errors = missed(item, truth, template)
+    errors = pose_errors(item, truth, template)
     visible = sum(part.found for part in item.parts.values() if part.leaf)
     return (
         f"score {item.score:.2f}, rotation {item.angle:.1f}°, scale {item.scale:.3f}; "

@@ -1,10 +1,14 @@
-"""The paper's experiments, each by one command: `wherein reproduce`. One file a figure."""
+"""The paper's experiments, each repeated by one command: `wherein reproduce`.
+
+`figures` has one module for each figure, `runs` what runs any of them, and the modules beside them what
+several figures share: templates and photographs, scenes, the paper's registration method.
+"""
 
 from enum import StrEnum
 
 
 class Name(StrEnum):
-    """The experiments; each is a module of this package that says what its `EXPERIMENT` is."""
+    """The experiments; each value is a module of `wherein.experiments.figures` with an `EXPERIMENT`."""
 
     FIG1 = "fig1"
     FIG3 = "fig3"

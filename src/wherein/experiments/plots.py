@@ -1,4 +1,4 @@
-"""Pictures of numbers: one look for all figures, and matplotlib only where it is needed."""
+"""Plots in one style for all figures; matplotlib is imported only where something is drawn."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
 INK, FAINT = "#222222", "#d9d9d9"
 BLUE, RED, GREEN, AMBER = "#1f6fb4", "#c8372d", "#1b8a5a", "#d98e04"
-"""Of the paper's method, of covering (or a bound), of this library's default, of what is beside them."""
+"""Colours of the paper's method, of covering or a bound, of this library's default, and of variants."""
 
 
 def require_matplotlib() -> None:
-    """Say how to get matplotlib where it is not installed."""
+    """Raise `ArgumentError` with the command that installs matplotlib, where it is missing."""
     require(
         find_spec("matplotlib") is not None,
-        "the figures are drawn by matplotlib, which is not installed: pip install 'wherein[plots]'",
+        "drawing figures needs matplotlib, which is not installed: pip install 'wherein[plots]'",
     )
 
 
 def canvas(width: float, height: float) -> "Figure":
-    """An empty figure, in inches; it belongs to no window and no global state."""
+    """An empty figure of a size in inches, independent of windows and of pyplot's global state."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), dpi=150, layout="constrained", facecolor="white")
 
 
 def label(axes: "Axes", title: str, x: str = "", y: str = "") -> None:
-    """Titles, and a frame that keeps out of the way."""
+    """Set the titles, and a light frame and grid."""
     axes.set_title(title, fontsize=10, color=INK, loc="left")
     axes.set_xlabel(x, fontsize=9)
     axes.set_ylabel(y, fontsize=9)
@@ -43,6 +43,7 @@ def label(axes: "Axes", title: str, x: str = "", y: str = "") -> None:
 
 
 def save(figure: "Figure", path: Path) -> None:
-    """Write a figure whole or not at all; the same bytes for the same numbers."""
+    """Write a figure atomically; the same numbers give the same bytes."""
     with atomic_file(path) as target:
+        # Without the version of matplotlib, which is in the metadata otherwise.
         figure.savefig(target, format="png", metadata={"Software": None})

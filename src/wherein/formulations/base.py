@@ -5,7 +5,7 @@ Every cost of the paper but (10) has the form
     φ(z) = ½ Σ_n w_n |S(z − x̂)|²_n + k,    z = y∘τ,
 
 with a target x̂, a symmetric smoothing S that acts on each channel alike, a weight w ≥ 0 a pixel, and a floor
-k that no transformation can go below. A formulation is these four; its gradient in τ (proposition 1),
+k that no transformation can go below. A formulation is these four; its gradient in τ (proposition A.1),
 
     ∇_τ φ = Σ_channels Q(z − x̂) ⊙ (Dy∘τ),    Q = S w S,
 
@@ -185,7 +185,7 @@ class QuadraticFormulation(Formulation):
         return found.cost, found.gain * found.slope
 
     def evaluate_field(self, field: Float[Tensor, "B h w 2"], background: Tensor | None = None) -> Evaluation:
-        """φ and its gradient in the vector field, ∇_τ φ (proposition 1), and in the background model."""
+        """φ and its gradient in the vector field, ∇_τ φ (proposition A.1), and in the background model."""
         warped, derivative = self._jet(field)
         found = self._compare(warped, background)
         gradient = torch.einsum("bchw,bchwi->bhwi", found.gain * found.slope, derivative)

@@ -26,7 +26,7 @@ class MotionObjective(Objective):
         formulation: a bound formulation.
         motion: the family; its identity is the start.
         base: (B, 3, 3), where each item starts: strides, or a known pose. The motion acts before it.
-        inverse: optimise p of M(p)⁻¹ instead (eq. 15, proposition 3).
+        inverse: optimise p of M(p)⁻¹ instead (eq. 15, proposition A.3).
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class MotionObjective(Objective):
         return self._anchor @ (torch.linalg.inv(moved) if self.inverse else moved)
 
     def _change(self, pose: Tensor) -> Tensor:
-        """∂F/∂p; through an inverse, d(N⁻¹) = −N⁻¹ dN N⁻¹, which in (A, b) is proposition 3."""
+        """∂F/∂p; through an inverse, d(N⁻¹) = −N⁻¹ dN N⁻¹, which in (A, b) is proposition A.3."""
         change = self.motion.jacobian(pose)
         if self.inverse:
             inverse = torch.linalg.inv(self.motion.matrix(pose))

@@ -1,4 +1,4 @@
-"""Formulation (12): complementary smoothing where nothing is scaled, with no convolution inside the loop."""
+"""Formulation (13): complementary smoothing where nothing is scaled, with no convolution inside the loop."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from wherein.warp import KEYS, Relief
 
 @dataclass(frozen=True)
 class RigidSpikes:
-    """1/(2c) ‖P_Ω[g ∗ (y∘τ − x)]‖² with g = g_{σ²−σ0²} over rigid motions (eq. 12).
+    """1/(2c) ‖P_Ω[g ∗ (y∘τ − x)]‖² with g = g_{σ²−σ0²} over rigid motions (eq. 13).
 
     A rotation leaves an isotropic filter as it is, so that g ∗ (y∘τ) = (g ∗ y)∘τ: both sides are smoothed
     once, before the descent, and Q = 1/c on the lattice, x̂ = g ∗ x, k = 0. Smoothed that much, the sum over

@@ -103,7 +103,7 @@ class SpikesFormulation(Formulation):
     def filter_gradient(
         self, linear: Float[Tensor, "B 2 2"], weights: Float[Tensor, "B K K"]
     ) -> Float[Tensor, "B 2 2"]:
-        """∇_A ⟨V, G(A)⟩ (proposition 2; the offsets w run from the filter's centre)."""
+        """∇_A ⟨V, G(A)⟩ (proposition A.2; the offsets w run from the filter's centre)."""
         weighted = weights * self.filter(linear)
         total = weighted.sum((-2, -1))[:, None, None]
         w = offsets_2d(self._radius, linear)
@@ -177,7 +177,7 @@ class SpikesFormulation(Formulation):
     def filter_tangent(
         self, linear: Float[Tensor, "B 2 2"], change: Float[Tensor, "B 2 2 P"]
     ) -> Float[Tensor, "B P K K"]:
-        """∂G/∂p along ∂A/∂p: proposition 2 before its sum over the pixels."""
+        """∂G/∂p along ∂A/∂p: proposition A.2 before its sum over the pixels."""
         aside = offsets_2d(self._radius, linear) @ torch.linalg.inv(self._covariance(linear))[:, None]
         turned, gram = torch.linalg.inv(linear).mT, torch.linalg.inv(linear.mT @ linear)
         precision = torch.linalg.inv(self._covariance(linear))

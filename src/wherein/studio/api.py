@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from wherein.demo import ROBOT
-from wherein.demo.scene import SCALE, photograph, stage
+from wherein.demo.robot_scene import SCALE, demo_scene, photograph
 from wherein.drawing.palette import colors
 from wherein.errors import ArgumentError, require
 from wherein.images.load import Picture
@@ -86,7 +86,7 @@ class Api:
     def demo(self) -> Answer:
         """The demo template, and a scene that shows it three times."""
         robot = replace(Template.load(ROBOT), source=None)
-        scene = stage(robot, photograph(0)[0], 0)
+        scene = demo_scene(robot, photograph(0)[0], 0)
         key = self.session.add_scene(Picture(scene.pixels, None), "three robots")
         return self._opened(robot, robot.name) | {"scene": self._scene(key), "scale": SCALE}
 

@@ -1,8 +1,9 @@
-"""Occurrence motifs of the inner nodes: which pattern of spikes the parts below make (appendix A.4).
+"""Occurrence motifs of groups: the pattern of spikes that their children make (appendix A.4).
 
-The paper puts the canonised template into the network and crops what its maps show to their support. At rest
-that is known beforehand: a part that is found where it was cut out puts its spike on its joint. On the joint,
-and not on the centre as eq. (13) has it, since a joint stays where it is when the part turns.
+The paper runs the network on the canonised template and crops the children's maps to their support
+(`from_maps`). In rest position these maps are known beforehand: a part that is found where it was cut out
+puts its spike on its joint (`from_joints`). On the joint, and not on the part's centre as in eq. (14),
+because a joint stays where it is when the part turns; the released code does the same.
 """
 
 import math
@@ -18,16 +19,16 @@ from wherein.images.motif import Motif
 from wherein.template.bundle import Template
 
 SUPPORT = 1 / 20
-"""Of a full spike's height: below it, a map counts as empty (appendix A.4)."""
+"""Of a full spike's height: below it, a map counts as empty (appendix A.4: 1/20)."""
 
 
 @dataclass(frozen=True, eq=False)
 class OccurrenceMotif:
-    """x_v of an inner node: a channel for each child, cropped from the canvas.
+    """x_v of a group: one channel for each child, cropped from the canvas.
 
     Attributes:
-        motif: the maps, on the whole of their box.
-        at: where the box's top-left pixel lies on the canvas (x, y).
+        motif: the maps; the mask is the whole box.
+        at: position (x, y) of the box's top-left pixel on the canvas.
     """
 
     motif: Motif
@@ -35,15 +36,15 @@ class OccurrenceMotif:
 
 
 def joints_below(template: Template, node: str) -> Float[Tensor, "C 2"]:
-    """The joints of a node's children, (x, y) on the canvas."""
+    """The joints of a group's children, (x, y) on the canvas."""
     children = template.parts.children(node)
     return torch.tensor([template.parts[child].joint for child in children], dtype=torch.float32)
 
 
 def from_joints(template: Template, node: str, sigma0: float) -> OccurrenceMotif:
-    """What the children of a node show at rest: a spike of width σ0 on each joint."""
+    """The maps of a group's children in rest position: a spike of width σ0 on each joint."""
     joints = joints_below(template, node)
-    # exp(−r²/2σ0²) = 1/20: where `from_maps` would crop.
+    # exp(−r²/2σ0²) = 1/20 at this radius: the same box as `from_maps` would crop.
     reach = math.ceil(sigma0 * math.sqrt(-2 * math.log(SUPPORT)))
     low, high = joints.amin(0).floor().long() - reach, joints.amax(0).ceil().long() + reach + 1
     width, height = (high - low).tolist()
@@ -52,20 +53,20 @@ def from_joints(template: Template, node: str, sigma0: float) -> OccurrenceMotif
 
 
 def from_maps(maps: Float[Tensor, "C h w"], sigma0: float, node: str) -> OccurrenceMotif:
-    """What a network's maps show on the canvas, cropped to their support.
+    """The maps of a group's children on the canvas, cropped to their support.
 
     Arguments:
-        maps: of the children of a node, on the canvas.
+        maps: one for each child, of the size of the canvas.
         sigma0: the width of their spikes.
-        node: whose they are, for the words of the error.
+        node: the group's name, for the error message.
 
     Raises:
-        TemplateError: a child does not show at all.
+        TemplateError: a child's map is empty.
     """
     support = maps.detach() > SUPPORT / (2 * math.pi * sigma0**2)
-    silent = torch.nonzero(~support.flatten(1).any(1))[:, 0].tolist()
-    if silent:
-        raise TemplateError(f'the group "{node}": its parts number {silent} do not show on the canvas')
+    empty = torch.nonzero(~support.flatten(1).any(1))[:, 0].tolist()
+    if empty:
+        raise TemplateError(f'the group "{node}": its parts number {empty} were not found on the canvas')
     _, rows, columns = torch.nonzero(support, as_tuple=True)
     top, bottom = int(rows.min()), int(rows.max()) + 1
     left, right = int(columns.min()), int(columns.max()) + 1

@@ -16,7 +16,7 @@ from wherein.cli import demo_run
 from wherein.cli.demo_run import compare
 from wherein.cli.main import app
 from wherein.demo import ROBOT
-from wherein.demo.scene import SCALE, photograph, stage
+from wherein.demo.robot_scene import SCALE, demo_scene, photograph
 from wherein.detect import Detections, methods
 from wherein.images.load import Picture
 from wherein.template import Template
@@ -80,7 +80,7 @@ def test_without_photographs_it_says_so_and_makes_do(tmp_path: Path, monkeypatch
 def test_a_seed_is_a_scene() -> None:
     template = replace(Template.load(ROBOT), source=None)
     background, _ = photograph(0)
-    first, same, other = (stage(template, background, seed) for seed in (0, 0, 1))
+    first, same, other = (demo_scene(template, background, seed) for seed in (0, 0, 1))
     assert torch.equal(first.pixels, same.pixels)
     assert not torch.equal(first.pixels, other.pixels)
     assert [len(truth.hidden) for truth in first.truths] == [0, 1, 0]
@@ -89,6 +89,6 @@ def test_a_seed_is_a_scene() -> None:
 def test_what_is_missed_is_not_counted() -> None:
     template = Template.load(ROBOT)
     background, _ = photograph(0)
-    shown = stage(template, background, 0)
+    shown = demo_scene(template, background, 0)
     nothing = Detections((), "robot", Picture(shown.pixels, None), 0.1)
     assert next(compare(nothing, shown, template)).startswith("0 of 3 robots found")

@@ -22,7 +22,7 @@ def test_it_runs_and_says_what_it_wrote(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.stderr
     paths = [str(tmp_path / "theorem.json"), str(tmp_path / "theorem.png")]
     assert done.stdout.splitlines() == paths
-    assert "theorem: 3 of 3 pieces to do" in done.stderr
+    assert "theorem: 3 of 3 tasks to do" in done.stderr
     assert " left" in done.stderr
     assert json.loads((tmp_path / "theorem.json").read_text(encoding="utf-8"))["holds"] is True
 

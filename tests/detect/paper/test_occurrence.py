@@ -1,11 +1,11 @@
-"""Occurrence maps: eq. (13), their gradients, their peaks."""
+"""Occurrence maps: eq. (14), their gradients, their peaks."""
 
 import math
 
 import pytest
 import torch
 
-from wherein.detect.paper.occurrence import PER_PIECE, Aggregate, confidence, occurrence_map, peaks
+from wherein.detect.paper.occurrence import BATCH, Aggregate, confidence, occurrence_map, peaks
 from wherein.images.gaussian import blur, gaussian_spots
 
 SIZE = (31, 37)
@@ -23,8 +23,8 @@ def test_a_spot_on_a_pixel_is_the_filter_and_a_spot_between_has_its_mean_there()
     assert (between * y).sum().item() == pytest.approx(14.8, abs=1e-5)
 
 
-def test_the_sum_is_equation_13_and_the_maximum_counts_a_place_once() -> None:
-    points = torch.rand(2 * PER_PIECE + 3, 2) * 30
+def test_the_sum_is_equation_14_and_the_maximum_counts_a_place_once() -> None:
+    points = torch.rand(2 * BATCH + 3, 2) * 30
     weights = torch.rand(len(points))
     spots = gaussian_spots(points, 1.5, *SIZE) * weights[:, None, None]
     torch.testing.assert_close(occurrence_map(points, weights, 1.5, SIZE, Aggregate.SUM), spots.sum(0))
@@ -55,10 +55,10 @@ def test_confidence_is_one_below_gamma() -> None:
 def test_peaks_of_a_map() -> None:
     points = torch.tensor([[8.0, 9.0], [25.0, 20.0], [28.0, 20.0]])
     drawn = occurrence_map(points, torch.tensor([0.5, 1.0, 0.9]), 1.0, SIZE) * 2 * math.pi
-    places, heights = peaks(drawn, least=0.2, apart=5)
+    places, heights = peaks(drawn, minimum=0.2, distance=5)
     assert places.tolist() == [[25, 20], [8, 9]]
     torch.testing.assert_close(heights, torch.tensor([1.0, 0.5]))
-    assert len(peaks(drawn, least=0.2, apart=2)[0]) == 3
-    assert len(peaks(drawn, least=0.7, apart=5)[0]) == 1
-    assert len(peaks(torch.zeros(SIZE), least=0.1, apart=3)[0]) == 0
-    assert peaks(torch.ones(SIZE), least=0.5, apart=40)[0].tolist() == [[0, 0]]  # a plateau counts once
+    assert len(peaks(drawn, minimum=0.2, distance=2)[0]) == 3
+    assert len(peaks(drawn, minimum=0.7, distance=5)[0]) == 1
+    assert len(peaks(torch.zeros(SIZE), minimum=0.1, distance=3)[0]) == 0
+    assert peaks(torch.ones(SIZE), minimum=0.5, distance=40)[0].tolist() == [[0, 0]]  # a plateau counts once

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from wherein.detect.paper.strides import Screen, grid, pieces, register_strides
+from wherein.detect.paper.strides import Screen, batch_size, grid, register_strides
 from wherein.errors import ArgumentError
 from wherein.formulations import CostSmoothed
 from wherein.images.gaussian import blur
@@ -32,7 +32,7 @@ def test_every_place_is_near_a_start(height: int, width: int, h: int, w: int, st
 def test_no_stride() -> None:
     with pytest.raises(ArgumentError, match="1 pixel or more"):
         grid((9, 9), (3, 3), 0)
-    with pytest.raises(ArgumentError, match="share in"):
+    with pytest.raises(ArgumentError, match="fraction in"):
         Screen(keep=0.0)
 
 
@@ -70,7 +70,7 @@ def test_pieces_and_screens_change_no_item(scene: Tensor, network: Unrolled, mem
     assert int(everything.cost.argmin()) in some.stride.tolist()
 
 
-def test_gradients_do_not_depend_on_pieces(scene: Tensor, network: Unrolled) -> None:
+def test_gradients_do_not_depend_on_batch_size(scene: Tensor, network: Unrolled) -> None:
     starts = grid((57, 71), (13, 15), 20, scene)
     found = []
     for memory in (1.0, 1e9):
@@ -112,4 +112,4 @@ def test_similarity_sees_through_light_but_not_through_its_lack(scene: Tensor) -
 
 def test_pieces_fit(scene: Tensor) -> None:
     bound = CostSmoothed(0.0).bind(scene, Motif.whole(scene[:, :10, :10]))
-    assert [pieces(bound, memory) for memory in (1.0, 1e5, 1e6)] == [1, 1, 10]
+    assert [batch_size(bound, memory) for memory in (1.0, 1e5, 1e6)] == [1, 1, 10]

@@ -1,1 +1,1 @@
-"""The network of the paper (algorithm 1), and its calibration."""
+"""The paper's network (algorithm 1), its detections, and its calibration."""

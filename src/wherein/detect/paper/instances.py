@@ -1,4 +1,4 @@
-"""From the paper's network to plain detections: the root's peaks, and the poses down the tree."""
+"""From the paper's network to detections: the peaks of ω_0, and the poses from the root to the leaves."""
 
 import math
 from collections.abc import Mapping
@@ -15,6 +15,9 @@ from wherein.detect.paper.occurrence import peaks
 from wherein.template.bundle import Template
 from wherein.template.tree import Matrix, Point
 
+_MIN_CONFIDENCE = 0.05
+"""A part whose strides are all below this was not found. A choice: 1/20, as for the support of a spike."""
+
 
 @dataclass(frozen=True, eq=False)
 class PaperPart:
@@ -22,9 +25,9 @@ class PaperPart:
 
     Attributes:
         matrix: the part's pixels → scene pixels, 3×3; canvas → scene pixels for a group.
-        score: how sure the network is of it, 0 to 1; 0 where it was not found.
+        score: the confidence in it, 0 to 1; 0 where it was not found.
         cost: its final cost; infinite where it was not found.
-        found: whether a stride ended at its joint. If not, `matrix` has it as on the canvas.
+        found: whether a stride ended at its joint. If not, `matrix` puts it in its rest position.
     """
 
     matrix: Matrix
@@ -39,9 +42,9 @@ class PaperDetection:
 
     Attributes:
         matrix: canvas → scene pixels, 3×3.
-        score: ω_0 at its peak, 1 for a spike that is surely there.
+        score: ω_0 at its peak, in units of a full spike.
         cost: the root's final cost.
-        parts: every part but the root by name, groups too; the root too where it is the only one.
+        parts: by name, every part and group but the root; the root where it is the only part.
     """
 
     matrix: Matrix
@@ -51,13 +54,14 @@ class PaperDetection:
 
 
 class PaperDetector:
-    """Detection as the paper has it: ω_0 thresholded, poses followed from the root to the leaves.
+    """Detection as in the paper: thresholds ω_0, and follows the poses from the root to the leaves.
 
     Arguments:
-        network: with its template.
-        threshold: the least score of a detection.
-        apart: two instances are so many pixels apart, or more.
-        reach: how far from where its parent expects it a part's joint may lie, in pixels.
+        network: the network of a template.
+        threshold: minimum score of a detection.
+        apart: minimum distance of two instances in pixels. A choice: one stride of the text.
+        reach: maximum distance in pixels of a part's joint from where its parent's pose puts it. A choice:
+            four widths σ0 of a spike.
     """
 
     def __init__(
@@ -67,57 +71,57 @@ class PaperDetector:
 
     @torch.no_grad()
     def __call__(self, scene: Float[Tensor, "3 H W"]) -> list[PaperDetection]:
-        """Detections in a scene, the surest first."""
+        """The detections in a scene, best first."""
         return self.follow(self.network(scene))
 
     @torch.no_grad()
-    def follow(self, seen: Traversal) -> list[PaperDetection]:
-        """Detections in what the network saw."""
-        places, heights = peaks(self.heights(seen), self.threshold, self.apart)
+    def follow(self, traversal: Traversal) -> list[PaperDetection]:
+        """The detections in the result of a pass over a scene."""
+        places, heights = peaks(self.heights(traversal), self.threshold, self.apart)
         found = (
-            self._instance(seen, (float(x), float(y)), score)
+            self._instance(traversal, (float(x), float(y)), score)
             for (x, y), score in zip(places.tolist(), heights.tolist(), strict=True)
         )
         return [instance for instance in found if instance is not None]
 
-    def heights(self, seen: Traversal) -> Float[Tensor, "H W"]:
-        """ω_0 in units of a full spike, 2πσ0² ω_0: 1 where one surely is."""
+    def heights(self, traversal: Traversal) -> Float[Tensor, "H W"]:
+        """ω_0 in units of a full spike, 2πσ0² ω_0: 1 at a stride of confidence 1."""
         sigma0 = self.network.log_sigma0.detach().exp()
-        return 2 * math.pi * sigma0**2 * seen.map
+        return 2 * math.pi * sigma0**2 * traversal.map
 
-    def _instance(self, seen: Traversal, place: Point, score: float) -> PaperDetection | None:
+    def _instance(self, traversal: Traversal, place: Point, score: float) -> PaperDetection | None:
         template = self.network.template
-        root = _nearest(seen.nodes[seen.root], place, self.reach)
+        root = _best_near(traversal.nodes[traversal.root], place, self.reach)
         if root is None:
             return None
         parts: dict[str, PaperPart] = {}
-        frames: dict[str, Matrix] = {seen.root: root.matrix}
+        frames: dict[str, Matrix] = {traversal.root: root.matrix}
         for name, part in template.parts.items():
             if part.parent is None:
                 if part.motif is not None:
                     parts[name] = root
                 continue
             parent = frames[part.parent]
-            parts[name] = self._part(seen.nodes[name], template, name, parent)
+            parts[name] = self._part(traversal.nodes[name], template, name, parent)
             # A group's pixels are the canvas: its matrix is its frame.
             frames[name] = parts[name].matrix
         return PaperDetection(root.matrix, min(score, 1.0), root.cost, parts)
 
-    def _part(self, seen: Occurrences, template: Template, name: str, parent: Matrix) -> PaperPart:
-        """The surest stride that ended at the joint, where the parent's pose expects it."""
+    def _part(self, occurrences: Occurrences, template: Template, name: str, parent: Matrix) -> PaperPart:
+        """The best stride that ended near the joint, where the parent's pose puts it."""
         part = template.parts[name]
         x, y, _ = parent @ np.array((*part.joint, 1.0))
-        found = _nearest(seen, (float(x), float(y)), self.reach)
+        found = _best_near(occurrences, (float(x), float(y)), self.reach)
         return found or PaperPart(parent @ part.rest, 0.0, math.inf, False)
 
 
-def _nearest(seen: Occurrences, place: Point, reach: float) -> PaperPart | None:
-    """Of the strides that ended within reach of a place the surest, of equally sure ones the cheapest."""
-    near = (seen.point - seen.point.new_tensor(place)).norm(dim=-1) <= reach
-    sure = near & (seen.weight > 0.05)
+def _best_near(found: Occurrences, place: Point, reach: float) -> PaperPart | None:
+    """Of the strides that ended within reach of a place, the one with the lowest cost; None without any."""
+    near = (found.point - found.point.new_tensor(place)).norm(dim=-1) <= reach
+    sure = near & (found.weight > _MIN_CONFIDENCE)
     if not bool(sure.any()):
         return None
-    # Costs below γ are all of weight 1: only the cost tells them apart, and it falls as the weight rises.
-    best = int(torch.where(sure, seen.cost, torch.inf).argmin())
-    matrix = seen.matrix[best].double().cpu().numpy()
-    return PaperPart(matrix, float(seen.weight[best]), float(seen.cost[best]), True)
+    # By cost, not by confidence, which is 1 for all costs below γ and falls with the cost above.
+    best = int(torch.where(sure, found.cost, torch.inf).argmin())
+    matrix = found.matrix[best].double().cpu().numpy()
+    return PaperPart(matrix, float(found.weight[best]), float(found.cost[best]), True)

@@ -1,4 +1,4 @@
-"""The paper's network (algorithm 1): bottom-up over the tree, occurrence maps to the root, differentiable."""
+"""The paper's network (algorithm 1): occurrence maps from the leaves of the tree to its root."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from wherein.detect.paper.nodes import Hyperparameters, Node, Occurrences, group, leaf
+from wherein.detect.paper.nodes import Hyperparameters, Node, Occurrences, group_node, leaf_node
 from wherein.errors import require
 from wherein.template.bundle import Template
 from wherein.template.extract import OccurrenceMotif, from_joints, from_maps, joints_below
@@ -15,7 +15,7 @@ from wherein.template.extract import OccurrenceMotif, from_joints, from_maps, jo
 
 @dataclass(frozen=True)
 class Traversal:
-    """What the network saw: every node's occurrences by name, ω_0 above all."""
+    """The result of one pass over a scene: the occurrences of every node by name."""
 
     root: str
     nodes: Mapping[str, Occurrences]
@@ -35,32 +35,37 @@ def make_node(
         template: the tree of parts.
         name: of the part.
         chosen: its hyperparameters.
-        extracted: the occurrence motif of a group; by default what its joints make.
+        extracted: the occurrence motif of a group; None: a spike on each joint, see `from_joints`.
+
+    Raises:
+        ArgumentError: a group of one part, whose rotation one spike cannot determine.
     """
     part, children = template.parts[name], template.parts.children(name)
     if part.motif is not None:
-        return leaf(part.motif, part.pivot, chosen)
+        return leaf_node(part.motif, part.pivot, chosen)
     require(
         len(children) > 1,
-        f'the group "{name}" has one part: the paper\'s network needs two spikes or more to see a turn',
+        f'the group "{name}" has one part: the paper\'s network needs two or more to determine a rotation',
     )
     extracted = extracted or from_joints(template, name, chosen.sigma0)
-    return group(extracted, joints_below(template, name) - torch.tensor(extracted.at), part.pivot, chosen)
+    return group_node(
+        extracted, joints_below(template, name) - torch.tensor(extracted.at), part.pivot, chosen
+    )
 
 
 class PaperNetwork(nn.Module):
-    """Hierarchical detection by unrolled optimisation (section 4.3), one module.
+    """Hierarchical detection by unrolled optimisation (section 4.3), as one module.
 
-    Leaves are registered in the scene from a grid of strides; their final costs become occurrence maps with a
-    spike on each part's joint; a group is registered in the maps of its children, and so on to the root. The
-    root's map has gradients in everything: motifs, filters, smoothing, step sizes, α, γ and σ0.
+    Leaves are registered in the scene from a grid of strides. Their final costs become occurrence maps with a
+    spike on each part's joint. A group is registered in the maps of its children, and so on up to the root.
+    The root's map is differentiable in all parameters: motifs, filters, smoothing, step sizes, α, γ and σ0.
 
     Arguments:
         template: the tree of parts.
-        chosen: the hyperparameters, the same for all nodes.
-        memory: about how many bytes to work in, beside the pictures; it does not change the result.
-        own: those of nodes that have their own, by name; σ0 and the aggregate are always those of `chosen`,
-            since every node draws spikes that another reads.
+        chosen: the hyperparameters of all nodes.
+        memory: approximate number of bytes to work in, beside the pictures; it does not change the result.
+        per_node: hyperparameters of single nodes by name, in place of `chosen`. σ0 and the aggregate are
+            always those of `chosen`, since each node reads the spikes that others draw.
 
     Example:
         >>> from wherein.images.gaussian import blur
@@ -78,23 +83,23 @@ class PaperNetwork(nn.Module):
         template: Template,
         chosen: Hyperparameters = Hyperparameters(),
         memory: float = 64e6,
-        own: Mapping[str, Hyperparameters] | None = None,
+        per_node: Mapping[str, Hyperparameters] | None = None,
     ) -> None:
         super().__init__()
         self.template, self.chosen, self.memory = template, chosen, memory
-        self.own = own or {}
+        self.per_node = per_node or {}
         self.order = template.parts.bottom_up
         self.log_sigma0 = nn.Parameter(torch.tensor(chosen.sigma0).log())
-        # By number: a part's name may hold a dot, a module's must not.
+        # By number: a part's name may contain a dot, which the name of a module must not.
         self.nodes = nn.ModuleList(self._make(name) for name in self.order)
 
     def _make(self, name: str, extracted: OccurrenceMotif | None = None) -> Node:
-        own = self.own.get(name, self.chosen)
+        own = self.per_node.get(name, self.chosen)
         chosen = replace(own, sigma0=self.chosen.sigma0, aggregate=self.chosen.aggregate)
         return make_node(self.template, name, chosen, extracted)
 
     def forward(self, scene: Float[Tensor, "3 H W"]) -> Traversal:
-        """Algorithm 1: every node after its children."""
+        """Algorithm 1: visit every node after its children."""
         found: dict[str, Occurrences] = {}
         for name, node in zip(self.order, self.nodes, strict=True):
             found[name] = self._visit(name, node, scene, found)
@@ -103,24 +108,30 @@ class PaperNetwork(nn.Module):
     def _visit(
         self, name: str, node: nn.Module, scene: Tensor, found: Mapping[str, Occurrences]
     ) -> Occurrences:
-        seen = scene if self._is_leaf(name) else self._maps(name, found)
-        occurrences: Occurrences = node(seen, self.log_sigma0.exp(), self.memory)
+        pictures = scene if self._is_leaf(name) else self._maps(name, found)
+        occurrences: Occurrences = node(pictures, self.log_sigma0.exp(), self.memory)
         return occurrences
 
     def _is_leaf(self, name: str) -> bool:
         return self.template.parts[name].motif is not None
 
     def _maps(self, name: str, found: Mapping[str, Occurrences]) -> Float[Tensor, "C H W"]:
-        """y_v = Σ ω_v' ⊗ e_π(v') (eq. 9): a channel for each child."""
+        """y_v = Σ ω_v' ⊗ e_π(v') (eq. 11): one channel for each child."""
         return torch.stack([found[child].map for child in self.template.parts.children(name)])
 
     @torch.no_grad()
     def extract(self) -> None:
-        """Take the groups' motifs from what the network itself sees on the canvas (appendix A.4).
+        """Replace the groups' motifs by those extracted from the network's maps on the canvas (appendix A.4).
 
-        What `from_joints` says beforehand is then measured, with all that the leaves do wrong. The canvas
-        stands on its mean colour: on black, as the paper has it, its outline would be a sharper edge than
-        any scene has, too steep for steps that suit scenes.
+        The detector does not call this. It computes the same spikes from the joints (`from_joints`), without
+        the registration errors of the leaves and without a pass over the canvas; and a leaf that others cover
+        on the canvas may not show in its map at all. A test compares the two.
+
+        The canvas is put on its mean colour. On black, as in the paper, its outline would be a sharper edge
+        than any in a scene, too steep for the step sizes that suit scenes.
+
+        Raises:
+            TemplateError: a part does not show in its map.
         """
         pixels, mask = self.template.canvas.pixels, self.template.canvas.mask
         cover = torch.ones_like(pixels[0]) if mask is None else mask

@@ -1,4 +1,4 @@
-"""The nodes of the paper's network: unrolled solvers for every stride, and what they show (section 4.3)."""
+"""The nodes of the paper's network: registration from every stride, and occurrence maps (section 4.3)."""
 
 import math
 from dataclasses import dataclass
@@ -21,33 +21,34 @@ from wherein.template.extract import OccurrenceMotif
 from wherein.theory import rigid_step_sizes
 
 NEGLIGIBLE = 0.01
-"""Of a pixel well inside the motif: what weighs less in the cost is not compared. Half of the box of a motif
-that does not fill it, and more, weighs nothing."""
+"""Relative to a pixel well inside the motif: pixels with a lower weight in the cost are not compared. In a
+motif that does not fill its box, half of the pixels or more weigh nothing. A choice."""
 
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """(ν, T, Δ, σ², σ0², α, γ) of algorithm 1, of visual motifs and of spiky ones.
+    """(ν, T, Δ, σ², σ0², α, γ) of algorithm 1, for visual motifs and for spiky ones.
 
-    Smoothing, strides, detection parameters and the maximum in place of eq. (13)'s sum are those of the
-    released code, found by hand for its crab; `wherein.detect.paper.tuning` derives them for any template.
-    Iterations are fewer, since the steps here come from the curvature of the cost: see `curvature_steps`.
+    The widths are those of appendix A.4. α and γ are those of the released code, which were found by hand for
+    its crab, but relative to the motif's size: it has α = γ = 10 for motifs of about 1000 pixels. The numbers
+    of iterations are smaller, since the step sizes come from the curvature of the cost (`curvature_steps`).
+    `wherein.detect.paper.tuning` measures them for a template. docs/maths.md compares all with the paper's.
 
     Attributes:
         stride: Δ_H = Δ_W in pixels.
-        sigma0: σ0, the spikes' width.
-        aggregate: how an occurrence map is put together.
+        sigma0: σ0, the width of the spikes.
+        aggregate: how strides are combined into an occurrence map.
         sigma, scene_sigma: σ and σ_in of the first round.
-        fine_sigma: σ of the second round, whose scene is not smoothed.
-        steps, fine_steps: T of each.
-        rate, fine_rate: of the step sizes, 1 is one over the curvature.
-        spacing, fine_spacing: compare every so many pixels in the first round, and in the second.
-        keep: the share of the strides that goes on to the second round.
-        alpha, gamma: of the cost a pixel of the motif's support.
+        fine_sigma: σ of the second round, in which the scene is not smoothed.
+        steps, fine_steps: T of each round.
+        rate, fine_rate: factor of the step sizes; 1 is one over the curvature.
+        spacing, fine_spacing: in each round, compare every so many pixels along each axis.
+        keep: fraction of the strides that enter the second round.
+        alpha, gamma: α |Ω| and γ / |Ω|, for costs divided by the number of pixels in the motif's support.
         spike_sigma: σ of spikes, σ0 included.
-        spike_steps, spike_rate: T, and ν as a share of the theorem's step sizes.
-        spike_similarity: start only where NCC is more than this.
-        spike_alpha, spike_gamma: of the cost in missing spikes, see `missing_spike`.
+        spike_steps, spike_rate: T, and ν relative to the theorem's step sizes.
+        spike_similarity: a stride starts only where the NCC is higher than this.
+        spike_alpha, spike_gamma: α and γ for costs in units of a missing spike, see `missing_spike`.
         filters: learn the smoothing filters tap by tap, and not only their widths.
     """
 
@@ -76,13 +77,13 @@ class Hyperparameters:
 
 
 @dataclass(frozen=True)
-class Ends:
-    """Where N strides of a node ended.
+class StrideResults:
+    """The results of the registrations from N strides of a node.
 
     Attributes:
         matrix: the part's own pixels → scene pixels; canvas → scene pixels for a group.
         cost: loss(v, λ).
-        point: the joint in the scene, where its spike is.
+        point: the joint in the scene, where the node puts a spike.
     """
 
     matrix: Float[Tensor, "N 3 3"]
@@ -92,12 +93,12 @@ class Ends:
     def __len__(self) -> int:
         return len(self.cost)
 
-    def __getitem__(self, which: Tensor) -> "Ends":
-        return Ends(self.matrix[which], self.cost[which], self.point[which])
+    def __getitem__(self, which: Tensor) -> "StrideResults":
+        return StrideResults(self.matrix[which], self.cost[which], self.point[which])
 
-    def and_also(self, other: "Ends") -> "Ends":
-        """These and others."""
-        return Ends(
+    def concatenate(self, other: "StrideResults") -> "StrideResults":
+        """These results followed by others of the same node."""
+        return StrideResults(
             torch.cat((self.matrix, other.matrix)),
             torch.cat((self.cost, other.cost)),
             torch.cat((self.point, other.point)),
@@ -105,12 +106,12 @@ class Ends:
 
 
 @dataclass(frozen=True)
-class Occurrences(Ends):
-    """Where a node was found: its strides' ends, and the map that they make.
+class Occurrences(StrideResults):
+    """The results of a node's strides, and the occurrence map that they make.
 
     Attributes:
-        weight: how sure each is, 0 to 1 (eq. 13).
-        map: ω_v, on the scene.
+        weight: the confidence of each, 0 to 1 (eq. 14).
+        map: ω_v, of the size of the scene.
     """
 
     weight: Float[Tensor, " N"]
@@ -122,10 +123,10 @@ class Node(nn.Module):
 
     Arguments:
         network: its motif and the unrolled stages.
-        at: where the motif's top-left pixel lies in the node's own pixels: (0, 0) for a leaf.
+        at: position of the motif's top-left pixel in the node's own pixels; (0, 0) for a leaf.
         pivot: its joint in its own pixels.
         alpha, gamma: α_v, γ_v.
-        screen: which strides are worth the work.
+        screen: which strides to register.
         stride, aggregate: see `Hyperparameters`.
     """
 
@@ -152,22 +153,24 @@ class Node(nn.Module):
         motif = (self.network.mask.shape[0], self.network.mask.shape[1])
         starts = grid(size, motif, self.stride, scene)
         found = register_strides(self.network, scene, starts, self.screen, memory)
-        return self.show(self.ends(found.matrix, found.cost), size, sigma0)
+        return self.occurrences(self.results(found.matrix, found.cost), size, sigma0)
 
-    def ends(self, matrix: Float[Tensor, "N 3 3"], cost: Float[Tensor, " N"]) -> Ends:
-        """What registrations of the motif (its pixels → scene) say of the node."""
+    def results(self, matrix: Float[Tensor, "N 3 3"], cost: Float[Tensor, " N"]) -> StrideResults:
+        """The node's poses and joints, from registrations of its motif (motif pixels → scene)."""
         matrix = matrix @ shift_matrix(-matrix.new_tensor(self.at))
-        return Ends(matrix, cost, (matrix @ matrix.new_tensor((*self.pivot, 1.0)))[:, :2])
+        return StrideResults(matrix, cost, (matrix @ matrix.new_tensor((*self.pivot, 1.0)))[:, :2])
 
-    def show(self, ends: Ends, size: tuple[int, int], sigma0: Float[Tensor, ""]) -> Occurrences:
-        """ω_v of strides that ended there (eq. 13), on a scene of this height and width."""
-        weight = confidence(ends.cost, self.log_alpha.to(ends.cost).exp(), self.gamma.to(ends.cost))
-        drawn = occurrence_map(ends.point, weight, sigma0.to(ends.cost), size, self.aggregate)
-        return Occurrences(ends.matrix, ends.cost, ends.point, weight, drawn)
+    def occurrences(
+        self, found: StrideResults, size: tuple[int, int], sigma0: Float[Tensor, ""]
+    ) -> Occurrences:
+        """ω_v from the results of the strides (eq. 14), on a scene of this height and width."""
+        weight = confidence(found.cost, self.log_alpha.to(found.cost).exp(), self.gamma.to(found.cost))
+        drawn = occurrence_map(found.point, weight, sigma0.to(found.cost), size, self.aggregate)
+        return Occurrences(found.matrix, found.cost, found.point, weight, drawn)
 
 
-def leaf(motif: Motif, pivot: tuple[float, float], chosen: Hyperparameters) -> Node:
-    """The node of a visual motif: cost-smoothed, in two rounds (eq. 11)."""
+def leaf_node(motif: Motif, pivot: tuple[float, float], chosen: Hyperparameters) -> Node:
+    """The node of a visual motif: cost-smoothed registration in two rounds (eq. 12)."""
     rounds = (
         (_smoothed(chosen.sigma, chosen.scene_sigma, chosen.spacing), chosen.steps),
         (_smoothed(chosen.fine_sigma, 0.0, chosen.fine_spacing), chosen.fine_steps),
@@ -195,26 +198,26 @@ def _smoothed(sigma: float, scene_sigma: float, spacing: int) -> CostSmoothed:
     return CostSmoothed(sigma, scene_sigma, spacing=spacing, relief=True, negligible=NEGLIGIBLE)
 
 
-def group(
+def group_node(
     extracted: OccurrenceMotif,
     joints: Float[Tensor, "C 2"],
     pivot: tuple[float, float],
     chosen: Hyperparameters,
 ) -> Node:
-    """The node of a spiky motif: complementary smoothing (eq. 12) with the theorem's step sizes (17).
+    """The node of a spiky motif: complementary smoothing (eq. 13) with the theorem's step sizes (17).
 
     Arguments:
         extracted: x_v.
-        joints: where the spikes are in its pixels.
-        pivot: its own joint on the canvas.
-        chosen: the rest.
+        joints: positions of the spikes in the pixels of x_v.
+        pivot: the group's own joint on the canvas.
+        chosen: all other hyperparameters.
     """
     motif, channels = extracted.motif, len(joints)
     centre = joints.new_tensor(((motif.width - 1) / 2, (motif.height - 1) / 2))
     sizes = rigid_step_sizes(joints - centre, chosen.spike_sigma)
     steps = chosen.spike_rate * torch.stack((sizes.linear, sizes.shift, sizes.shift))
     left = math.sqrt(chosen.spike_sigma**2 - chosen.sigma0**2)
-    # A Gaussian on a lattice of less than half its width is summed to a millionth.
+    # On a lattice finer than half its width, the sum over a Gaussian is exact to a millionth.
     settings = RigidSpikes(left, spacing=max(1, int(chosen.spike_sigma / 4)))
     stage = UnrolledStage(settings, ProximalLayers(chosen.spike_steps, steps, None), chosen.filters)
     missing = missing_spike(channels, chosen.spike_sigma)
@@ -231,15 +234,18 @@ def group(
 
 
 def missing_spike(channels: int, sigma: float) -> float:
-    """1/(8π c σ²): what eq. (12) costs where one of c spikes is missing and the others are in place."""
+    """1/(8π c σ²): the cost (13) where one of c spikes is missing and the others are in place.
+
+    It is 1/(2c) times ‖g_σ²‖² = 1/(4π σ²), the squared norm of one spike of width σ.
+    """
     return 1 / (8 * math.pi * channels * sigma**2)
 
 
 def curvature_steps(settings: CostSmoothed, motif: Motif) -> Float[Tensor, " P"]:
-    """ν = 1/∂²φ/∂p² for (θ, b_x, b_y), where the motif lies in front of its own mean colour.
+    """ν = 1/∂²φ/∂p² for (θ, b_x, b_y), with the motif in front of its own mean colour.
 
-    The paper's heuristic, a small multiple of 4σ/max(h, w)² and 2σ/max(h, w), knows the motif's size but not
-    its contrast, and needs a thousand iterations; with these, tens do.
+    The paper's heuristic, a tenth of 4σ/max(h, w)² and 2σ/max(h, w) (appendix A.4), depends on the motif's
+    size but not on its contrast, and needs a thousand iterations. With these step sizes, tens are enough.
     """
     mean = (motif.masked.sum((1, 2)) / motif.mask.sum())[:, None, None]
     scene = motif.masked - motif.mask * mean
@@ -251,5 +257,5 @@ def curvature_steps(settings: CostSmoothed, motif: Motif) -> Float[Tensor, " P"]
     assert hessian is not None
     angle, x, y = hessian[0].diagonal().unbind()
     shift = torch.maximum(x, y)
-    least = torch.finfo(shift.dtype).eps * motif.mask.sum()  # a motif of one colour has no curvature
-    return 1 / torch.stack((angle, shift, shift)).clamp_min(least)
+    lowest = torch.finfo(shift.dtype).eps * motif.mask.sum()  # a motif of one colour has no curvature
+    return 1 / torch.stack((angle, shift, shift)).clamp_min(lowest)

@@ -1,7 +1,7 @@
-"""The paper's search: a registration from every point of a grid, in pieces that fit into memory.
+"""The paper's search: a registration from every point of a grid, in batches that fit into memory.
 
-Each stride λ is an item of one batch. Pictures are smoothed once, before the batch is taken apart; between
-the stages of the network, strides that are unlikely to succeed are left behind.
+Pictures are smoothed once, before the strides are split into batches. Between the stages of the network,
+strides that are unlikely to succeed are dropped.
 """
 
 import math
@@ -19,34 +19,35 @@ from wherein.motion.field import shift_matrix
 from wherein.solve.unroll import Unrolled, UnrolledStage
 
 BYTES_PER_SAMPLE = 1000
-"""Of one compared point in one step, about: 16 rows and weights, 9 planes, and what is made of them."""
+"""Approximate memory of one compared point in one step: 16 rows and weights of the interpolation, 9 planes
+(values and two derivatives of three channels), and the products of these, in float32."""
 
 _Found = tuple[Tensor, Tensor, Tensor]
-"""Matrices, costs and poses of the strides of one stage."""
+"""Matrices, costs and poses of the strides after one stage."""
 
 
 @dataclass(frozen=True)
 class Screen:
-    """Which strides are worth registering.
+    """Which strides are registered.
 
     Arguments:
-        similarity: begin only where the scene is more similar to the motif than this; None: everywhere.
-        keep: which share of the strides, the most similar by then, goes on to the next stage.
+        similarity: start only where the similarity of scene and motif is higher than this; None: everywhere.
+        keep: fraction of the strides, the most similar ones, that enter the next stage.
     """
 
     similarity: float | None = None
     keep: float = 1.0
 
     def __post_init__(self) -> None:
-        require(0 < self.keep <= 1, f"keep is a share in (0, 1], but came as {self.keep}")
+        require(0 < self.keep <= 1, f"keep={self.keep}: it must be a fraction in (0, 1]")
 
 
 @dataclass(frozen=True)
-class Registered:
-    """What came of the strides that were followed to the end and did not diverge, N of them."""
+class StrideFits:
+    """The registrations of the N strides that reached the last stage and did not diverge."""
 
     stride: Int[Tensor, " N"]
-    """Which of the starts it was."""
+    """Index of the start."""
     matrix: Float[Tensor, "N 3 3"]
     """Motif pixels → scene pixels."""
     cost: Float[Tensor, " N"]
@@ -55,10 +56,10 @@ class Registered:
 def grid(
     scene: tuple[int, int], motif: tuple[int, int], stride: int, like: Tensor | None = None
 ) -> Float[Tensor, "N 2"]:
-    """Λ: where the motif's top-left pixel starts, (x, y) every `stride` pixels (section 4.3, step 3).
+    """Λ: start positions of the motif's top-left pixel, (x, y) every `stride` pixels (section 4.3, step 3).
 
-    The last row and column at which the motif still fits are added, or the grid would lean to the left; a
-    motif that is larger than the scene starts centred.
+    The last row and column at which the motif still fits are added: without them, the right and the bottom
+    of the scene would be searched less densely. A motif that is larger than the scene starts centred.
 
     Arguments:
         scene, motif: height and width.
@@ -68,7 +69,7 @@ def grid(
     >>> grid((30, 45), (10, 20), 20).tolist()
     [[0.0, 0.0], [20.0, 0.0], [25.0, 0.0], [0.0, 20.0], [20.0, 20.0], [25.0, 20.0]]
     """
-    require(stride >= 1, f"a stride is 1 pixel or more, but came as {stride}")
+    require(stride >= 1, f"stride={stride}: it must be 1 pixel or more")
     like = torch.empty(0) if like is None else like
     rows, columns = (_line(whole - part, stride, like) for whole, part in zip(scene, motif, strict=True))
     y, x = torch.meshgrid(rows, columns, indexing="ij")
@@ -88,60 +89,61 @@ def register_strides(
     starts: Float[Tensor, "N 2"],
     screen: Screen = Screen(),
     memory: float = 64e6,
-) -> Registered:
-    """Register a motif from many starts (eq. 11 and 12).
+) -> StrideFits:
+    """Register a motif from many starts (eq. 12 and 13).
 
     Arguments:
         network: the motif and the stages.
-        scene: where to look.
-        starts: λ, where the motif's top-left pixel starts.
+        scene: the picture to search.
+        starts: λ, start positions of the motif's top-left pixel.
         screen: which strides to leave out.
-        memory: about how many bytes the samples of one piece of the batch may take. More is not faster: small
-            pieces stay in the cache. It does not change the result. On the way back of a gradient all steps
-            of one piece are held at once: some thirty times as much.
+        memory: approximate number of bytes for the samples of one batch. It does not change the result. More
+            is not faster: small batches stay in the cache. A backward pass holds all steps of one batch at
+            once and needs about thirty times as much.
     """
     base, kept = shift_matrix(starts), torch.arange(len(starts), device=starts.device)
     found: _Found | None = None
     for stage in network.stages:
         assert isinstance(stage, UnrolledStage)
         formulation = network.bind(stage, scene)
-        piece = pieces(formulation, memory)
+        batch = batch_size(formulation, memory)
         pose = None
         if found is not None:
-            best = _most(similarities(formulation, found[0], piece), screen.keep)
+            best = _largest(similarities(formulation, found[0], batch), screen.keep)
             kept, pose = kept[best], found[2][best]
         elif screen.similarity is not None:
-            kept = torch.nonzero(similarities(formulation, base, piece) > screen.similarity)[:, 0]
-        found = _run(network, stage, formulation, base[kept], pose, piece)
+            kept = torch.nonzero(similarities(formulation, base, batch) > screen.similarity)[:, 0]
+        found = _run(network, stage, formulation, base[kept], pose, batch)
     assert found is not None, "a network has a stage"
     matrix, cost, _ = found
-    # A stride that diverged was not found; as a number it would spoil the map and every gradient.
-    whole = cost.detach().isfinite() & matrix.detach().flatten(1).isfinite().all(1)
-    return Registered(kept[whole], matrix[whole], cost[whole])
+    # A stride that diverged found nothing, and its NaN would spoil the map and every gradient.
+    finite = cost.detach().isfinite() & matrix.detach().flatten(1).isfinite().all(1)
+    return StrideFits(kept[finite], matrix[finite], cost[finite])
 
 
-def pieces(formulation: Formulation, memory: float) -> int:
-    """How many items fit into that many bytes, at least one."""
+def batch_size(formulation: Formulation, memory: float) -> int:
+    """The number of items that fit into so many bytes, at least one."""
     height, width = formulation.points.shape[:2]
     return max(1, int(memory / (height * width * BYTES_PER_SAMPLE)))
 
 
 @torch.no_grad()
 def similarities(
-    formulation: Formulation, matrices: Float[Tensor, "N 3 3"], piece: int
+    formulation: Formulation, matrices: Float[Tensor, "N 3 3"], batch: int
 ) -> Float[Tensor, " N"]:
-    """How much each place looks like the motif: what strides are screened by.
+    """The similarity of scene and motif at each pose, by which strides are screened.
 
-    Not the cost: background as dark as a thin motif is cheaper than the motif a pixel off.
+    Not by the cost: on background as dark as a thin dark motif it is lower than on the motif itself a pixel
+    off.
     """
     assert isinstance(formulation, QuadraticFormulation)
     frames = matrices @ shift_matrix(formulation.centre)
-    return torch.cat([formulation.similarity(some) for some in frames.split(piece)])
+    return torch.cat([formulation.similarity(some) for some in frames.split(batch)])
 
 
-def _most(values: Float[Tensor, " N"], share: float) -> Int[Tensor, " n"]:
-    """Where the largest are, in the order in which they came."""
-    count = math.ceil(share * len(values))
+def _largest(values: Float[Tensor, " N"], fraction: float) -> Int[Tensor, " n"]:
+    """Indices of the largest values, in ascending order."""
+    count = math.ceil(fraction * len(values))
     return values.argsort(descending=True, stable=True)[:count].sort().values
 
 
@@ -151,9 +153,9 @@ def _run(
     formulation: Formulation,
     base: Tensor,
     pose: Tensor | None,
-    piece: int,
+    batch: int,
 ) -> _Found:
-    """One stage of all the strides, piece by piece."""
+    """Run one stage for all strides, batch by batch."""
 
     def run(base: Tensor, pose: Tensor | None) -> _Found:
         found = network.run(stage, formulation, base, pose)
@@ -161,19 +163,19 @@ def _run(
 
     if not len(base):
         return base, base[:, 0, 0], network.motion.identity(0, like=base)
-    bases = base.split(piece)
-    poses = (None,) * len(bases) if pose is None else pose.split(piece)
-    results = [_remembering_little(run, *both) for both in zip(bases, poses, strict=True)]
+    bases = base.split(batch)
+    poses = (None,) * len(bases) if pose is None else pose.split(batch)
+    results = [_checkpointed(run, *both) for both in zip(bases, poses, strict=True)]
     matrices, costs, ends = zip(*results, strict=True)
     return torch.cat(matrices), torch.cat(costs), torch.cat(ends)
 
 
-def _remembering_little(
+def _checkpointed(
     run: Callable[[Tensor, Tensor | None], _Found], base: Tensor, pose: Tensor | None
 ) -> _Found:
-    """Run; where gradients are wanted, forget what is inside and run again on the way back.
+    """Run a batch; where gradients are needed, recompute its steps in the backward pass.
 
-    All steps of all strides at once are more than fit into memory: a piece at a time is kept.
+    The steps of all strides together do not fit into memory; those of one batch do.
     """
     if not torch.is_grad_enabled():
         return run(base, pose)

@@ -9,8 +9,8 @@ import torch
 
 from detecting import group, leaf, noise, template
 from wherein.detect.calibration.backgrounds import Backgrounds
-from wherein.detect.paper.tuning import PaperCalibration, calibrate_paper, rehearsal
-from wherein.detect.paper.tuning.rehearsal import Rehearsal, rehearse, scene_size
+from wherein.detect.paper.tuning import PaperCalibration, calibrate_paper, synthetic_scenes
+from wherein.detect.paper.tuning.synthetic_scenes import SyntheticScene, scene_size
 from wherein.detect.range import Range
 from wherein.template import Part, Template
 
@@ -47,16 +47,16 @@ def quick() -> Iterator[None]:
     """Few, small scenes."""
     with pytest.MonkeyPatch.context() as patch:
         calibrating = sys.modules["wherein.detect.paper.tuning.measure_network"]
-        patch.setattr(calibrating, "_REHEARSALS", 4)
-        patch.setattr(rehearsal, "MARGIN", 20)
+        patch.setattr(calibrating, "_SCENES", 4)
+        patch.setattr(synthetic_scenes, "MARGIN", 20)
         yield
 
 
 @pytest.fixture(scope="session")
-def rehearsals(twins: Template, quick: None) -> list[Rehearsal]:
+def twin_scenes(twins: Template, quick: None) -> list[SyntheticScene]:
     """Scenes with the twins."""
-    scenes = Backgrounds((), 7, scene_size(twins))
-    return rehearse(twins, ROTATION, scenes, 3, np.random.default_rng(0))
+    backgrounds = Backgrounds((), 7, scene_size(twins))
+    return synthetic_scenes.synthetic_scenes(twins, ROTATION, backgrounds, 3, np.random.default_rng(0))
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,9 @@
-"""Calibration of the paper's network without a person (appendix A.4): bottom-up, on painted scenes.
+"""Automatic calibration of the paper's network on synthetic scenes, from the leaves to the root (A.4).
 
-The template is painted into clutter in other poses. Each leaf descends from starts around where it is: that
-tells its stride, and at which cost it is found. Where else its cost is least tells what must not be found. α
-and γ lie between, and make the spikes that the node above is measured on, up to the root and its threshold.
+The template is painted over clutter in other poses. Each leaf is registered from starts around its true pose,
+which gives its stride and the costs at which it is found. The lowest costs elsewhere must not count as found:
+α and γ lie between. With these the leaves make the maps on which the node above is measured, and so on up to
+the root and its threshold.
 """
 
 from wherein.detect.paper.tuning.measure_network import calibrate_paper

@@ -1,4 +1,4 @@
-"""From a template and backgrounds to all that the paper's network wants to know."""
+"""Calibrates the paper's network for a template: all nodes, from the leaves to the root."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,28 +13,32 @@ from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.detect.calibration.store import Progress, quiet
 from wherein.detect.paper.network import make_node
 from wherein.detect.paper.occurrence import confidence
-from wherein.detect.paper.tuning.measure_group import measure_group
-from wherein.detect.paper.tuning.measure_leaf import measure_leaf
-from wherein.detect.paper.tuning.measured import Measured, apart
-from wherein.detect.paper.tuning.paper_model import PaperCalibration, decision
-from wherein.detect.paper.tuning.prescribed import RELEASED, spike_width
-from wherein.detect.paper.tuning.rehearsal import Rehearsal, rehearse, scene_size
+from wherein.detect.paper.tuning.node_measurement import (
+    NodeMeasurement,
+    measure_group,
+    measure_leaf,
+    split_by_truth,
+)
+from wherein.detect.paper.tuning.paper_model import PaperCalibration, root_threshold
+from wherein.detect.paper.tuning.prescriptions import DEFAULTS, spike_width
+from wherein.detect.paper.tuning.synthetic_scenes import SyntheticScene, scene_size, synthetic_scenes
 from wherein.detect.range import Range
 from wherein.template.bundle import Template
 from wherein.threads import one_thread
 
 REACH = 30.0
-"""± degrees beyond which the network, whose strides all start upright, is not asked."""
+"""Maximum rotation of the network in degrees. Its strides all start unrotated: the paper's detector fails
+from about 30° on, and so does this one (`wherein reproduce fig3`)."""
 
-_REHEARSALS = 8
-"""Scenes with the template."""
+_SCENES = 8
+"""Number of synthetic scenes. A choice: the time is proportional to it."""
 
 _THREADS = 2
-"""Leaves that are measured side by side."""
+"""Number of leaves that are measured in parallel."""
 
 
 def within_reach(ranges: Range) -> Range:
-    """What of a range of poses the network knows."""
+    """The part of a range of poses that the network can find: up to `REACH`, at the scale 1."""
     return Range(min(ranges.rotation, REACH))
 
 
@@ -45,49 +49,51 @@ def calibrate_paper(
     seed: int = 0,
     progress: Progress = quiet,
 ) -> PaperCalibration:
-    """Measure everything; the same for the same seed.
+    """Calibrate the paper's network for a template. The same seed gives the same calibration.
 
     Arguments:
-        template: what is to be found.
-        ranges: its rotations are rehearsed, up to `REACH`; the network knows one scale only.
-        backgrounds: pictures like those that it will be looked for in, without it; clutter made by rule where
+        template: the object.
+        ranges: the rotations to calibrate for, up to `REACH`; the network has only one scale.
+        backgrounds: pictures like those that will be searched, without the object; synthetic clutter where
             there are none.
         seed: of poses and clutter.
-        progress: is told how far it is.
+        progress: called with the fraction that is done and a description.
     """
     rotation, root = within_reach(ranges).rotation, template.parts.root
     for name in template.parts:
-        make_node(template, name, RELEASED)  # raises where the network cannot have it, before time is spent
+        make_node(
+            template, name, DEFAULTS
+        )  # raises for a template that the network cannot have, before any work
     progress(0.0, "painting scenes")
-    scenes = Backgrounds(backgrounds, seed, scene_size(template))
+    behind = Backgrounds(backgrounds, seed, scene_size(template))
     with one_thread(), torch.no_grad():
-        rehearsals = rehearse(template, rotation, scenes, _REHEARSALS, np.random.default_rng((seed, 2)))
-        measured = _leaves(template, rotation, rehearsals, seed, progress)
+        scenes = synthetic_scenes(template, rotation, behind, _SCENES, np.random.default_rng((seed, 2)))
+        measured = _measure_leaves(template, rotation, scenes, seed, progress)
         sigma0 = spike_width(template, rotation)
         for name in template.parts.bottom_up:
             if name not in measured:
                 progress(0.9, "measuring groups")
                 children = [measured[child] for child in template.parts.children(name)]
-                measured[name] = measure_group(template, name, rotation, sigma0, rehearsals, children)
-        present, clutter = _scores(root, rehearsals, measured[root])
+                measured[name] = measure_group(template, name, rotation, sigma0, scenes, children)
+        present, clutter = _scores(root, scenes, measured[root])
     return PaperCalibration(
         fingerprint=template.fingerprint,
         rotation=rotation,
         scale=(1.0, 1.0),
         sigma0=sigma0,
-        nodes={name: measured[name].known for name in template.parts},
-        threshold=decision(present, clutter),
+        nodes={name: measured[name].calibration for name in template.parts},
+        threshold=root_threshold(present, clutter),
         clutter=clutter,
         present=present,
     )
 
 
-def _leaves(
-    template: Template, rotation: float, rehearsals: Sequence[Rehearsal], seed: int, progress: Progress
-) -> dict[str, Measured]:
-    """All leaves, two at a time: each has its own random numbers, so that their order does not matter."""
-    names, measured = template.parts.leaves, dict[str, Measured]()
-    measure = partial(measure_leaf, template, rotation=rotation, rehearsals=rehearsals)
+def _measure_leaves(
+    template: Template, rotation: float, scenes: Sequence[SyntheticScene], seed: int, progress: Progress
+) -> dict[str, NodeMeasurement]:
+    """Measure all leaves in parallel. Each has its own random numbers, so their order does not matter."""
+    names, measured = template.parts.leaves, dict[str, NodeMeasurement]()
+    measure = partial(measure_leaf, template, rotation=rotation, scenes=scenes)
     with ThreadPoolExecutor(_THREADS) as pool:
         tasks = {
             name: pool.submit(measure, name, rng=np.random.default_rng((seed, 3, index)))
@@ -100,14 +106,14 @@ def _leaves(
 
 
 def _scores(
-    root: str, rehearsals: Sequence[Rehearsal], measured: Measured
+    root: str, scenes: Sequence[SyntheticScene], measured: NodeMeasurement
 ) -> tuple[list[float], list[float]]:
-    """ω_0 at the template and the highest elsewhere, in each rehearsal, sorted; in units of a full spike."""
+    """ω_0 at the template and its maximum elsewhere, for each scene, sorted; in units of a full spike."""
     node = measured.node
-    right, wrong = apart(root, rehearsals, measured.present, measured.clutter)
+    right, wrong = split_by_truth(root, scenes, measured.present, measured.clutter)
 
-    def heights(each: Sequence[Tensor]) -> list[float]:
-        weights = (confidence(cost, node.log_alpha.exp(), node.gamma) for cost in each)
+    def heights(costs: Sequence[Tensor]) -> list[float]:
+        weights = (confidence(cost, node.log_alpha.exp(), node.gamma) for cost in costs)
         return sorted(float(weight.max()) if len(weight) else 0.0 for weight in weights)
 
-    return heights([ends.cost for ends in right]), heights([ends.cost for ends in wrong])
+    return heights([results.cost for results in right]), heights([results.cost for results in wrong])

@@ -1,4 +1,4 @@
-"""What was measured for the paper's network: each node's strides, smoothing, α and γ, and the threshold."""
+"""The calibration of the paper's network: stride, smoothing, α and γ of each node, and the threshold."""
 
 import math
 from collections.abc import Sequence
@@ -10,27 +10,32 @@ from pydantic import BaseModel, ConfigDict
 from wherein.detect.calibration.store import StoredCalibration
 from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.nodes import Hyperparameters
-from wherein.detect.paper.tuning.prescribed import RELEASED, spiky, visual, with_sigma
+from wherein.detect.paper.tuning.prescriptions import (
+    DEFAULTS,
+    group_hyperparameters,
+    leaf_hyperparameters,
+    with_sigma,
+)
 from wherein.template.bundle import Template
 
 VERSION = 1
-"""Of what is measured: raise it where old calibrations are no longer right."""
+"""Version of the measurement: raise it where calibrations on disk are no longer right."""
 
-_FAINT = 0.01
-"""What is left of a spike at the least cost that was met elsewhere (eq. 13)."""
+_RESIDUAL_WEIGHT = 0.01
+"""Confidence (eq. 14) at the lowest cost elsewhere. A choice: false spikes are a hundredth of a full one."""
 
 
 class NodeCalibration(BaseModel):
-    """Of one node v. Costs are for each pixel of a leaf, and in missing spikes for a group.
+    """The calibration of one node v. Costs are per pixel for a leaf, and in missing spikes for a group.
 
     Attributes:
         stride: Δ_v in pixels.
         sigma: σ_v in pixels.
-        alpha, gamma: α_v and γ_v of the costs.
-        covered: the share of places from which strides of a leaf come home; None for a group.
-        found: the least cost where the node is, in each scene in which it was found, sorted.
-        elsewhere: the least cost where it is not, in each scene, sorted.
-        taken_for: the leaf that had the least of them; None where that was clutter.
+        alpha, gamma: α_v and γ_v for these costs.
+        covered: for a leaf, the fraction of places at which a stride converges to it; None for a group.
+        found: the lowest cost where the node is, for each scene in which it was found, sorted.
+        elsewhere: the lowest cost where it is not, for each scene, sorted.
+        taken_for: the leaf at the lowest of these; None where that was clutter.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -46,18 +51,18 @@ class NodeCalibration(BaseModel):
 
     @property
     def separates(self) -> bool:
-        """Whether there is a γ that everything found lies below, and everything else above."""
+        """Whether a γ exists with all costs of `found` below and all of `elsewhere` above."""
         return bool(self.found) and self.found[-1] < min(self.elsewhere, default=math.inf)
 
 
 class PaperCalibration(StoredCalibration):
-    """What was measured for a template and a range of rotations, for `Detector(..., method="paper")`.
+    """The calibration for a template and a range of rotations, for `Detector(..., method="paper")`.
 
     Attributes:
         sigma0: the width of the spikes in pixels.
         nodes: by name.
-        threshold: the least ω_0, in units of a full spike.
-        clutter: the highest ω_0 of each scene without the template, sorted.
+        threshold: minimum ω_0 of a detection, in units of a full spike.
+        clutter: the maximum of ω_0 in each scene without the template, sorted.
         present: ω_0 at the template in each scene with it, sorted.
     """
 
@@ -71,56 +76,61 @@ class PaperCalibration(StoredCalibration):
 
     @property
     def missed(self) -> int:
-        """In how many of the scenes with the template it was not found."""
+        """The number of scenes with the template in which it was not found."""
         return sum(score < self.threshold for score in self.present)
 
     @property
     def doubts(self) -> list[str]:
-        """What a user should know, in words: nodes without a separating γ, and what is missed altogether."""
-        words = [_doubt(name, node) for name, node in self.nodes.items() if not node.separates]
+        """Warnings for the user: parts without a separating γ, and scenes in which the object was missed."""
+        warnings = [_doubt(name, node) for name, node in self.nodes.items() if not node.separates]
         if self.missed:
-            words.append(
-                f"within ±{self.rotation:g}° it was missed in {self.missed} of {len(self.present)} scenes"
-            )
-        return words
+            missed = f"{self.missed} of {len(self.present)} scenes"
+            warnings.append(f"at rotations within ±{self.rotation:g}° the object was missed in {missed}")
+        return warnings
 
     def network(self, template: Template) -> PaperNetwork:
-        """The network with all of this."""
-        return PaperNetwork(template, self.shared, own=self.hyperparameters(template))
+        """The calibrated network."""
+        return PaperNetwork(template, self.shared, per_node=self.hyperparameters(template))
 
     def hyperparameters(self, template: Template) -> dict[str, Hyperparameters]:
-        """What the network takes, by node."""
-        return {name: self._of(template, name, node) for name, node in self.nodes.items()}
+        """The hyperparameters of each node, by name."""
+        return {name: self._for_node(template, name, node) for name, node in self.nodes.items()}
 
-    def _of(self, template: Template, name: str, node: NodeCalibration) -> Hyperparameters:
+    def _for_node(self, template: Template, name: str, node: NodeCalibration) -> Hyperparameters:
         motif = template.parts[name].motif
         if motif is not None:
-            leaf = with_sigma(visual(motif), node.sigma)
+            leaf = with_sigma(leaf_hyperparameters(motif), node.sigma)
             return replace(leaf, stride=node.stride, alpha=node.alpha, gamma=node.gamma)
-        group = replace(spiky(template, name, self.rotation), stride=node.stride, spike_sigma=node.sigma)
+        group = replace(
+            group_hyperparameters(template, name, self.rotation), stride=node.stride, spike_sigma=node.sigma
+        )
         return replace(group, spike_alpha=node.alpha, spike_gamma=node.gamma)
 
     @property
     def shared(self) -> Hyperparameters:
-        """What all nodes have in common."""
-        return replace(RELEASED, sigma0=self.sigma0)
+        """The hyperparameters that all nodes have in common."""
+        return replace(DEFAULTS, sigma0=self.sigma0)
 
 
 def _doubt(name: str, node: NodeCalibration) -> str:
     if not node.found:
-        return f'"{name}" was found nowhere'
+        return f'"{name}" was not found in any scene'
     other = "clutter" if node.taken_for is None else f'the part "{node.taken_for}"'
     return (
-        f'"{name}" is found at costs up to {node.found[-1]:.3g}, and {other} costs {node.elsewhere[0]:.3g}: '
-        "no γ separates them"
+        f'"{name}" has costs up to {node.found[-1]:.3g}, and {other} has {node.elsewhere[0]:.3g}: '
+        "no threshold γ separates them"
     )
 
 
 def alpha_gamma(found: float, elsewhere: float) -> tuple[float, float]:
-    """α and γ: all that is found counts as whole, and of what is met elsewhere a hundredth is left.
+    """α and γ such that all costs of found nodes have confidence 1, and all costs elsewhere at most 0.01.
 
-    γ lies half-way, in ratio, between the highest cost of the one and the lowest of the other. Where they
-    overlap it is the former: a false spike is for the nodes above to tell, one that is missing cannot be.
+    γ is the geometric mean of the highest cost where the node is and the lowest cost elsewhere. Where these
+    overlap it is the former: the node above can reject a false spike, but it cannot restore a missing one.
+
+    Arguments:
+        found: the highest cost where the node is.
+        elsewhere: the lowest cost where it is not.
 
     >>> alpha, gamma = alpha_gamma(found=0.01, elsewhere=0.04)
     >>> round(alpha, 3), round(gamma, 6)
@@ -128,15 +138,16 @@ def alpha_gamma(found: float, elsewhere: float) -> tuple[float, float]:
     """
     if found < elsewhere < math.inf:
         gamma = math.sqrt(found * elsewhere)
-        return -math.log(_FAINT) / (elsewhere - gamma), gamma
-    return -math.log(_FAINT) / (found / 10), found
+        return -math.log(_RESIDUAL_WEIGHT) / (elsewhere - gamma), gamma
+    return -math.log(_RESIDUAL_WEIGHT) / (found / 10), found
 
 
-def decision(present: Sequence[float], clutter: Sequence[float]) -> float:
-    """The threshold of ω_0: half-way between the highest in clutter and what three scenes of four with the
-    template reach; above clutter in any case.
+def root_threshold(present: Sequence[float], clutter: Sequence[float]) -> float:
+    """The threshold of ω_0: half-way between its maximum in clutter and the lower quartile with the template.
 
-    >>> decision(present=[0.1, 0.9, 0.9, 1.0], clutter=[0.0, 0.1])
+    It is always above the maximum in clutter.
+
+    >>> root_threshold(present=[0.1, 0.9, 0.9, 1.0], clutter=[0.0, 0.1])
     0.5
     """
     empty = max(clutter)

@@ -1,0 +1,66 @@
+"""Pose errors of a detection in the demonstration's scene, whose true poses are known."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wherein.demo.robot_scene import Truth
+from wherein.detect.result import Detection
+from wherein.template.bundle import Template
+
+MAX_DISTANCE = 1 / 4
+"""Of the canvas's shorter side: a detection whose centre is farther than this from every robot shows none. A
+choice: 65 px, where the robots are more than 200 px apart and a correct pose is off by less than 1 px."""
+
+
+@dataclass(frozen=True)
+class PoseErrors:
+    """The errors of one detection.
+
+    Attributes:
+        pixels: mean and maximum over the found parts; a part's error is the largest distance between a
+            vertex of its outline and the same vertex in the true pose.
+        degrees: mean and maximum difference of a found part's angle from the true one.
+        wrong: leaves that were found though they are hidden, or not found though they are visible.
+    """
+
+    pixels: tuple[float, float]
+    degrees: tuple[float, float]
+    wrong: tuple[str, ...]
+
+
+def closest_truth(item: Detection, truths: Sequence[Truth], template: Template) -> Truth | None:
+    """The true pose whose centre is closest to the detection's; None where it is too far away."""
+    centre = np.array((*template.centre, 1.0))
+
+    def distance(truth: Truth) -> float:
+        return float(np.linalg.norm((item.matrix - truth.root[:2]) @ centre))
+
+    closest = min(truths, key=distance, default=None)
+    limit = min(template.size) * MAX_DISTANCE
+    return closest if closest is not None and distance(closest) < limit else None
+
+
+def pose_errors(item: Detection, truth: Truth, template: Template) -> PoseErrors:
+    """Compare every leaf of a detection with its true pose."""
+    pixels, degrees, wrong = [], [], []
+    for name in template.parts.leaves:
+        part, true = item.parts[name], truth.parts[name][:2]
+        if part.found == (name in truth.hidden):
+            wrong.append(name)
+        if not part.found:
+            continue
+        outline = template.outlines[name] @ true[:, :2].T + true[:, 2]
+        pixels.append(float(np.linalg.norm(part.polygon - outline, axis=1).max()))
+        degrees.append(abs((part.angle - _angle(true) + 180) % 360 - 180))
+    return PoseErrors(_mean_and_max(pixels), _mean_and_max(degrees), tuple(wrong))
+
+
+def _angle(matrix: NDArray[np.float64]) -> float:
+    return float(np.degrees(np.arctan2(matrix[1, 0], matrix[0, 0])))
+
+
+def _mean_and_max(values: list[float]) -> tuple[float, float]:
+    return (float(np.mean(values)), max(values)) if values else (np.nan, np.nan)

@@ -1,0 +1,92 @@
+"""Runs the tasks of an experiment in parallel and keeps each result as soon as it is there."""
+
+import platform
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from functools import partial
+from importlib.metadata import version
+from time import perf_counter
+
+import wherein
+from wherein.experiments.runs.experiment import Json, Task
+from wherein.experiments.runs.journal import Journal
+from wherein.experiments.runs.processes import in_processes
+from wherein.threads import one_thread
+
+Progress = Callable[[float, str], None]
+"""Called with the fraction of the work that is done, and the name of the last finished task."""
+
+Timed = tuple[str, Json, float]
+"""The name of a task, its result, and the seconds that it took."""
+
+
+def run(
+    tasks: Sequence[Task],
+    make_tasks: Callable[[], Sequence[Task]],
+    journal: Journal,
+    progress: Progress,
+    cores: int,
+) -> dict[str, Json]:
+    """The result of every task, in their order; tasks that the journal has are not run again.
+
+    However many tasks run in parallel, each has one torch thread: sums, and so the numbers, do not depend
+    on the number of cores.
+
+    Arguments:
+        tasks: the work.
+        make_tasks: makes the same tasks in another process; it must be picklable.
+        journal: the results of earlier runs; new results are added to it.
+        progress: called after every task.
+        cores: how many tasks run in parallel; with 1, they run in this process.
+    """
+    left = [task for task in tasks if task.name not in journal.entries]
+    left.sort(key=lambda task: -task.weight)  # the longest first: at the end, no core waits long for another
+    progress(_fraction_done(tasks, journal), f"{len(left)} of {len(tasks)} tasks to do")
+    parallel = min(cores, len(left)) > 1
+    with closing(_run_in_processes(left, make_tasks, cores) if parallel else _run_here(left)) as done:
+        for name, result, seconds in done:
+            journal.add(name, result, seconds)
+            progress(_fraction_done(tasks, journal), name)
+    return {task.name: journal.entries[task.name].result for task in tasks}
+
+
+def _fraction_done(tasks: Sequence[Task], journal: Journal) -> float:
+    left = sum(task.weight for task in tasks if task.name not in journal.entries)
+    return 1 - left / sum(task.weight for task in tasks)
+
+
+def versions() -> dict[str, str]:
+    """The versions of what the numbers are computed with."""
+    packages = {package: version(package) for package in ("torch", "numpy", "pillow")}
+    return {"wherein": wherein.__version__, "python": platform.python_version(), **packages}
+
+
+def _run_here(tasks: Sequence[Task]) -> Generator[Timed]:
+    with one_thread():
+        for task in tasks:
+            yield _timed(task)
+
+
+def _run_in_processes(
+    tasks: Sequence[Task], make_tasks: Callable[[], Sequence[Task]], cores: int
+) -> Generator[Timed]:
+    """Results as they are finished.
+
+    Only names are sent to the processes. Each makes its own photographs and networks: to send these with
+    every task would cost more than to make them once.
+    """
+    names, workers = [task.name for task in tasks], min(cores, len(tasks))
+    with closing(in_processes(partial(_worker, make_tasks), names, workers)) as done:
+        yield from done
+
+
+def _worker(make_tasks: Callable[[], Sequence[Task]]) -> Callable[[str], Timed]:
+    """A function that runs the task of a given name."""
+    tasks = {task.name: task for task in make_tasks()}
+    return lambda name: _timed(tasks[name])
+
+
+def _timed(task: Task) -> Timed:
+    began = perf_counter()
+    result = task.work()
+    return task.name, result, perf_counter() - began

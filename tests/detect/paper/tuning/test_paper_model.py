@@ -1,0 +1,56 @@
+"""The calibration of the paper's network: α and γ, the threshold, and its warnings."""
+
+import math
+
+import pytest
+
+from wherein.detect.paper.tuning.paper_model import (
+    NodeCalibration,
+    PaperCalibration,
+    alpha_gamma,
+    root_threshold,
+)
+
+
+def test_alpha_and_gamma_lie_between() -> None:
+    alpha, gamma = alpha_gamma(0.002, 0.05)
+    assert gamma == pytest.approx(0.01)
+    assert math.exp(-alpha * (0.05 - gamma)) == pytest.approx(0.01)
+    alpha, gamma = alpha_gamma(0.05, 0.002)  # no γ separates: all that is found counts
+    assert gamma == 0.05
+    assert math.exp(-alpha * 0.01) < 0.01
+
+
+def test_the_threshold_is_above_clutter() -> None:
+    assert root_threshold([1.0] * 8, [0.0] * 8) == 0.5
+    assert root_threshold([0.9] * 8, [0.0, 0.3]) == pytest.approx(0.6)
+    assert root_threshold([0.1] * 8, [0.4]) == pytest.approx(0.45)
+    assert root_threshold([1.0] * 8, [0.99]) == 0.95
+
+
+def record(nodes: dict[str, NodeCalibration], present: tuple[float, ...] = (1.0, 1.0)) -> PaperCalibration:
+    return PaperCalibration(
+        fingerprint="0",
+        rotation=12.0,
+        scale=(1.0, 1.0),
+        sigma0=3.0,
+        nodes=nodes,
+        threshold=0.5,
+        clutter=[0.0],
+        present=list(present),
+    )
+
+
+def test_doubts_in_words() -> None:
+    lost = NodeCalibration(
+        stride=8, sigma=3, alpha=1, gamma=1, covered=0, found=[], elsewhere=[0.1], taken_for=None
+    )
+    assert record({"eye": lost}, (0.1, 0.9, 1.0)).doubts == [
+        '"eye" was not found in any scene',
+        "at rotations within ±12° the object was missed in 1 of 3 scenes",
+    ]
+    mixed = lost.model_copy(update={"found": [0.01, 0.2]})
+    assert record({"eye": mixed}).doubts == [
+        '"eye" has costs up to 0.2, and clutter has 0.1: no threshold γ separates them'
+    ]
+    assert record({"eye": mixed.model_copy(update={"found": [0.01]})}).doubts == []

@@ -1,0 +1,71 @@
+"""Processes that work side by side: their results, and that none outlives who began it."""
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from wherein.errors import WorkerError
+from wherein.experiments.runs.processes import in_processes, usable_cores
+
+
+def adding(more: int) -> Callable[[str], tuple[str, int, int]]:
+    return lambda name: (f"{name}{more}", os.getpid(), torch.get_num_threads())
+
+
+def sleeping(begun: Path) -> Callable[[str], None]:
+    """Each marks that it has begun; the first ends, the others would take minutes."""
+
+    def sleep(name: str) -> None:
+        (begun / name).touch()
+        if name != "first":
+            time.sleep(600)
+
+    return sleep
+
+
+def failing() -> Callable[[str], int]:
+    return int
+
+
+def dying() -> Callable[[str], None]:
+    return lambda name: os._exit(3)
+
+
+def test_results_come_from_processes_with_one_thread_each() -> None:
+    told = list(in_processes(partial(adding, 7), ["a", "b", "c"], 2))
+    assert sorted(name for name, _, _ in told) == ["a7", "b7", "c7"]
+    assert os.getpid() not in {process for _, process, _ in told}
+    assert {threads for *_, threads in told} == {1}
+
+
+def test_who_is_stopped_ends_them_at_once(tmp_path: Path) -> None:
+    before, begun = set(multiprocessing.active_children()), []
+    with pytest.raises(KeyboardInterrupt):
+        work = in_processes(partial(sleeping, tmp_path), ["first", "second", "third"], 2)
+        next(work)
+        while not (tmp_path / "second").exists():
+            time.sleep(0.01)
+        begun += set(multiprocessing.active_children()) - before
+        work.throw(KeyboardInterrupt)
+    assert len(begun) == 2
+    assert not any(process.is_alive() for process in begun)
+
+
+def test_an_error_is_the_callers() -> None:
+    with pytest.raises(ValueError, match="invalid literal"):
+        list(in_processes(failing, ["1", "x"], 2))
+
+
+def test_a_process_that_dies_is_told() -> None:
+    with pytest.raises(WorkerError, match="has died: is there enough memory"):
+        list(in_processes(dying, ["a", "b"], 2))
+
+
+def test_there_is_a_core() -> None:
+    assert 1 <= usable_cores() <= 61
