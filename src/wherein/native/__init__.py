@@ -39,7 +39,7 @@ class Rules(NamedTuple):
     tolerance: float
     slack: float
     noise: float
-    least_seen: float
+    min_visible: float
     longest_step: float
     least_variance: float
     edge: float

@@ -31,7 +31,7 @@ static inline void linearise_in(const Problem *p, const double F[9], int channel
             weigh_block(m, channels, first, count, w, &part);
         add_block(m, channels, first, count, seen < count ? &part : &p->whole[first / BLOCK], z, z, &sums);
     }
-    if (sums.known.total >= p->rules.least_seen * m->n)
+    if (sums.known.total >= p->rules.min_visible * m->n)
         finish(m, channels, &p->rules, &sums, out);
 }
 

@@ -30,7 +30,7 @@ typedef struct {
  * its slack, its noise and its limits; and of robust weights, where `hidden` is more than 0.
  */
 typedef struct {
-    double start, ease, tighten, tolerance, slack, noise, least_seen, longest_step, least_variance, edge;
+    double start, ease, tighten, tolerance, slack, noise, min_visible, longest_step, least_variance, edge;
     double hidden, least_scale, least_gain, rounds;
 } Rules;
 

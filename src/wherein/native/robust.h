@@ -98,7 +98,7 @@ static void linearise_robust(const Problem *p, const double F[9], Model *out)
             memcpy(room->z + c * room->row + first, z[c], (count + LANES - 1) / LANES * LANES * sizeof(float));
         total += seen;
     }
-    if (!(total >= p->rules.least_seen * m->n))
+    if (!(total >= p->rules.min_visible * m->n))
         return;
     memcpy(room->weight, room->seen, room->row * sizeof(float));
     for (int round = 0; round < p->rules.rounds; round++) {

@@ -74,7 +74,7 @@ def _rules(objective: CorrelationObjective, damping: Damping, tolerance: float) 
         tolerance=tolerance,
         slack=objective.slack,
         noise=objective.noise,
-        least_seen=correlation.LEAST_SEEN,
+        min_visible=correlation.MIN_VISIBLE,
         longest_step=correlation.LONGEST_STEP,
         least_variance=correlation.LEAST_VARIANCE,
         edge=correlation.EDGE,
