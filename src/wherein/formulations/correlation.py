@@ -28,7 +28,7 @@ from wherein.motion.models import Motion
 from wherein.warp import Surface
 
 MIN_VISIBLE = 0.25
-"""Fraction of the motif that must lie inside the scene. A choice: a correlation over less of it says little."""
+"""Fraction of the motif that must lie inside the scene. A choice: a correlation over less says little."""
 
 LONGEST_STEP = 0.35
 """Of the motif's radius: beyond it the linearisation has no claim."""

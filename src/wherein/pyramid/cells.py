@@ -1,4 +1,4 @@
-"""A grid of cells over the points of a motif: what is measured for each cell shows where a motif is occluded."""
+"""A grid of cells over the points of a motif: measured cell by cell, an occluder spoils some cells only."""
 
 from jaxtyping import Float, Int
 from torch import Tensor

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from wherein.errors import ArgumentError, require
-from wherein.formulations.correlation import MIN_VISIBLE, LEAST_VARIANCE
+from wherein.formulations.correlation import LEAST_VARIANCE, MIN_VISIBLE
 from wherein.images.load import Source, load_picture
 from wherein.images.motif import Motif, load_motif
 from wherein.motion.models import Motion, motion_named
