@@ -24,7 +24,7 @@ WAY = FitTrace(
     FinalPose.PLAIN,
     scale=2,
     zncc=0.975,
-    led=True,
+    from_search=True,
 )
 
 
@@ -61,7 +61,7 @@ def test_a_point_for_each_step_and_a_shade_for_every_other_scale(item: Detection
 
 
 def test_what_cannot_be_drawn_is_drawn_at_the_edge(item: Detection) -> None:
-    seen = drawn(toy(), item, {BODY: replace(WAY, legs=(TraceStage(1, False, (-1.0, 1.0)),))})
+    seen = drawn(toy(), item, {BODY: replace(WAY, stages=(TraceStage(1, False, (-1.0, 1.0)),))})
     box = next(float(v) for v in re.findall(r"0 0 260 (\d+)", str(seen.all("svg")[0]["viewbox"])))
     low, high = (float(p.split(",")[1]) for p in seen.all("polyline")[0]["points"].split())
     assert 0 < high < low < box
@@ -71,15 +71,15 @@ def test_what_cannot_be_drawn_is_drawn_at_the_edge(item: Detection) -> None:
     ("changed", "told"),
     [
         (
-            {"kept": FinalPose.ROBUST, "legs": (*WAY.stages, TraceStage(1, True, (0.9, 0.88)))},
+            {"kept": FinalPose.ROBUST, "stages": (*WAY.stages, TraceStage(1, True, (0.9, 0.88)))},
             "count less in the end",
         ),
         (
-            {"kept": FinalPose.HINGED, "legs": (*WAY.stages, TraceStage(1, True, (0.9, 0.88)))},
+            {"kept": FinalPose.HINGED, "stages": (*WAY.stages, TraceStage(1, True, (0.9, 0.88)))},
             "about its joint exactly",
         ),
         ({"kept": FinalPose.BEFORE}, "full size was no better"),
-        ({"led": False}, "the other parts led to it"),
+        ({"from_search": False}, "the other parts led to it"),
         ({"zncc": 0.6}, "what is not covered of it tells as much as"),
     ],
 )
@@ -87,7 +87,7 @@ def test_what_was_decided_is_said(item: Detection, changed: dict[str, object], t
     assert told not in said(drawn(toy(), item, {BODY: WAY}))
     seen = drawn(toy(), item, {BODY: replace(WAY, **changed)})  # type: ignore[arg-type]
     assert told in said(seen)
-    assert [line.get("class") for line in seen.all("polyline")].count("robust") == ("legs" in changed)
+    assert [line.get("class") for line in seen.all("polyline")].count("robust") == ("stages" in changed)
 
 
 def test_parts_without_a_plot_are_named(item: Detection) -> None:
@@ -121,5 +121,5 @@ def test_the_page_has_a_plot_for_each_piece_that_was_found(tmp_path: Path) -> No
     told = said(seen)
     assert f"there is no fit to show: {ARM}." in told
     assert "The search keeps no record of its steps." in told
-    last = finder.retraced(finder(whole))[0][ARM]
+    last = finder.fit_traces(finder(whole))[0][ARM]
     assert f"{last.zncc:.3f}" in seen.words

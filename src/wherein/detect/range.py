@@ -25,7 +25,8 @@ class Range:
 class Sampling:
     """The distance between neighbouring poses of a piece in the first search.
 
-    The defaults suit most motifs. Calibration measures the basin of attraction of each piece and replaces them.
+    The defaults suit most motifs. Calibration measures the basin of attraction of each piece, and the
+    distances that follow from it replace them.
 
     Attributes:
         turn: degrees between neighbouring rotations.
@@ -44,7 +45,8 @@ class Effort:
         stop_score: once a hypothesis reaches this score, slower ways to find hypotheses are skipped.
         threads: number of threads of the first search.
         crowd: factor by which more poses than usual are followed, for scenes with many objects.
-        max_hypotheses: how many hypotheses of each octave are refined at full size; None: all that are likely.
+        max_hypotheses: how many hypotheses of each octave are refined at full size; None: all that are likely
+            enough.
     """
 
     stop_score: float

@@ -1,16 +1,17 @@
 """The score of a hypothesis: the correlations of its pieces, combined into one number.
 
-A piece that fits with ZNCC ρ explains the share ρ² of the variance of its pixels. With n independent pixels that
-is a log-likelihood ratio of −(n/2) ln(1 − ρ²) against "anything else with some gain and bias". Given the pose, the
-pieces are independent, so their evidence adds up, and one piece that fits very well counts for more than many that
-fit a little. How many pixels of a piece count as independent is measured: with q the ZNCC that clutter reaches at
-the best of all places where the piece is searched for, −ln(1 − q²) is the information that chance gives, and
+A piece that fits with ZNCC ρ explains the share ρ² of the variance of its pixels. With n independent pixels
+that is a log-likelihood ratio of −(n/2) ln(1 − ρ²) against "anything else with some gain and bias". Given the
+pose, the pieces are independent, so their evidence adds up, and one piece that fits very well counts for more
+than many that fit a little. How many pixels of a piece count as independent is measured: with q the ZNCC that
+clutter reaches at the best of all places where the piece is searched for, −ln(1 − q²) is the information that
+chance gives, and
 
     score = √(1 − exp(−Σ_k n_k ℓ_k / Σ_k n_k)),   ℓ_k = −ln(1 − ρ_k²),   n_k = 1 / −ln(1 − q_k²):
 
 the ZNCC that every piece would need for the same total evidence. Pieces outside the scene add nothing.
 
-Words: ℓ is the *information* of a fit, n · ℓ its *weighted evidence*, in units of what clutter reaches.
+ℓ is called the *information* of a fit, and n ℓ its *weighted evidence*: 1 is what clutter reaches.
 """
 
 import math
@@ -27,7 +28,7 @@ MIN_EVIDENCE = 2.0
 """A choice: a piece counts as found if its weighted evidence is at least twice what clutter reaches."""
 
 _MIN_CHANCE = 0.05
-"""A choice: keeps the weight of a piece finite where clutter reaches nothing, as on flat backgrounds."""
+"""A choice: keeps the weight of a piece finite where clutter reaches nothing, as on a flat background."""
 
 
 def rounded_down(score: float) -> float:
@@ -36,7 +37,7 @@ def rounded_down(score: float) -> float:
 
 
 def information(zncc: NDArray[np.float64]) -> NDArray[np.float64]:
-    """ℓ = −ln(1 − ρ²) for ρ > 0, else 0: an inverted contrast is no evidence. ρ is capped at `MAX_ZNCC`."""
+    """ℓ = −ln(1 − ρ²) for ρ > 0, else 0: inverted contrast is no evidence. ρ is capped at `MAX_ZNCC`."""
     explained = np.clip(zncc, 0.0, MAX_ZNCC) ** 2
     return np.asarray(-np.log1p(-explained))
 
@@ -64,5 +65,5 @@ def combined_score(
         weights: weight n of every piece of the template, by name.
     """
     total = sum(weights[name] * visible[name] * evidence[name] for name in weights)
-    # The sum of weights includes pieces that were not found: a missing piece lowers the score.
+    # Divided by the weights of all pieces, found or not: a missing piece lowers the score.
     return equivalent_zncc(np.asarray(total) / sum(weights.values()))

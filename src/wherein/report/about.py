@@ -54,7 +54,7 @@ def about_search(detector: Detector) -> str:
         f"{number(max(known.clutter), 3)}, and {len(known.present)} with it, whose least was "
         f"{number(min(known.present), 3)}.",
     ]
-    facts += [f"Mind that {text(doubt)}." for doubt in known.doubts]
+    facts += [f"Mind that {text(warning)}." for warning in known.warnings]
     listed = "".join(f"<p>{fact}</p>" for fact in facts)
     return f'<section class="search"><h2>Scores</h2>{_strip(known, detector.threshold)}{listed}</section>\n'
 

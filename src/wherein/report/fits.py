@@ -75,7 +75,7 @@ def _words(way: FitTrace, score: float) -> str:
         said.append(f"may be covered, so that it descended both ways: {way.kept.value}")
     elif way.kept is not FinalPose.PLAIN:
         said.append(way.kept.value)
-    if not way.led:
+    if not way.from_search:
         said.append("the other parts led to it, so that the way begins where it was found")
     if score > way.zncc + 0.005:
         said.append(f"what is not covered of it tells as much as {number(score, 3)} of all")

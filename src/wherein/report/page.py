@@ -81,7 +81,7 @@ class Page:
             with watch("occurrence maps"):
                 seen = detector.occurrence(found.scene)
         with watch("replay of the fits"):
-            ways = detector.retraced(found)
+            ways = detector.fit_traces(found)
         with watch("page"):
             told = SceneWriter(self.parts, fast_calibration(detector))(index, name, found, seen, ways)
         self.body.write(f"{told}{times.bar(watch.laps)}</section>\n")

@@ -132,7 +132,7 @@ def test_a_part_that_is_taken_for_another_is_named(twins: Template, rehearsals: 
     assert measured.elsewhere[0] < 0.01
     assert not measured.separates
     calibration = record({"left": measured})
-    (doubt,) = calibration.doubts
+    (doubt,) = calibration.warnings
     assert doubt.startswith('"left" is found at costs up to')
     assert doubt.endswith("no γ separates them")
     assert 'the part "right" costs' in doubt
@@ -155,15 +155,15 @@ def test_doubts_in_words() -> None:
     lost = NodeCalibration(
         stride=8, sigma=3, alpha=1, gamma=1, covered=0, found=[], elsewhere=[0.1], taken_for=None
     )
-    assert record({"eye": lost}, (0.1, 0.9, 1.0)).doubts == [
+    assert record({"eye": lost}, (0.1, 0.9, 1.0)).warnings == [
         '"eye" was found nowhere',
         "within ±12° it was missed in 1 of 3 scenes",
     ]
     mixed = lost.model_copy(update={"found": [0.01, 0.2]})
-    assert record({"eye": mixed}).doubts == [
+    assert record({"eye": mixed}).warnings == [
         '"eye" is found at costs up to 0.2, and clutter costs 0.1: no γ separates them'
     ]
-    assert record({"eye": mixed.model_copy(update={"found": [0.01]})}).doubts == []
+    assert record({"eye": mixed.model_copy(update={"found": [0.01]})}).warnings == []
 
 
 def test_at_home_asks_for_place_and_turn() -> None:

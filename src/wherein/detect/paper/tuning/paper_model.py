@@ -75,7 +75,7 @@ class PaperCalibration(StoredCalibration):
         return sum(score < self.threshold for score in self.present)
 
     @property
-    def doubts(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """What a user should know, in words: nodes without a separating γ, and what is missed altogether."""
         words = [_doubt(name, node) for name, node in self.nodes.items() if not node.separates]
         if self.missed:
