@@ -33,6 +33,7 @@ def clutter(width: int, height: int, seed: int) -> Float[Tensor, "3 H W"]:
         _leaf(canvas, rng, x, y, palette)
     for _ in range(int(rng.integers(_STROKES))):
         _stroke(canvas, rng, x, y)
+    # Noise last, as a sensor adds it, from none to a strength at which it is easily visible.
     canvas += rng.normal(0, rng.uniform(0, 0.03), canvas.shape).astype(np.float32)
     return torch.from_numpy(canvas.clip(0, 1)).movedim(-1, 0).contiguous()
 
@@ -118,7 +119,7 @@ class Backgrounds:
 
     def __init__(self, pictures: Sequence[Float[Tensor, "3 H W"]], seed: int, size: tuple[int, int]) -> None:
         self.pictures, self.seed, self.size = pictures, seed, size
-        self._made: dict[int, Tensor] = {}
+        self._made: dict[int, Tensor] = {}  # each is used in several measurements
 
     def __call__(self, index: int) -> Float[Tensor, "3 H W"]:
         """The background with this number."""
@@ -133,6 +134,7 @@ class Backgrounds:
         picture = self.pictures[index % len(self.pictures)]
         height, width = picture.shape[-2:]
         rng = np.random.default_rng((self.seed, index))
+        # A crop and not a reduced picture: textures keep their scale.
         left, top = rng.integers(max(1, width - across + 1)), rng.integers(max(1, height - down + 1))
         cut = picture[:, top : top + down, left : left + across].numpy()
         missing = ((0, 0), (0, down - cut.shape[1]), (0, across - cut.shape[2]))

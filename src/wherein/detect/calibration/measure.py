@@ -132,10 +132,13 @@ def _measured(
     octaves = Octaves(template, ranges, weights, sampling, min_pair_evidence=0.0)
     progress(0.3, "searching scenes without the object")
     empty, present = [], []
+    # No score reaches 0.99, so nothing is skipped: the highest score of clutter is wanted, however it is
+    # found.
     for score in workers.map(lambda k: _best_score(octaves, scenes(k), 0.99), range(_EMPTY_SCENES)):
         empty.append(score)
         progress(0.3 + 0.4 * len(empty) / _EMPTY_SCENES, "searching scenes without the object")
     rare = rare_clutter_score(empty)
+    # Here the search stops as early as a detector's would.
     painted = [_test_scene(octaves.finder, scenes(k), rng) for k in range(_PRESENT_SCENES)]
     for score in workers.map(lambda scene: _best_score(octaves, scene, rare), painted):
         present.append(score)
@@ -251,6 +254,7 @@ def _random_root(
 ) -> np.ndarray:
     """A random frame of the root within the range, with its centre in the middle half of a scene."""
     scale = math.exp(rng.uniform(math.log(ranges.scale[0]), math.log(ranges.scale[1])))
+    # Not near the border: how objects score that are partly outside is not to be measured.
     at = rng.uniform(0.25, 0.75) * size[0], rng.uniform(0.25, 0.75) * size[1]
     return placed(rng.uniform(-ranges.rotation, ranges.rotation), scale, at, template.centre)
 

@@ -119,6 +119,7 @@ def _gumbel(scores: Sequence[float]) -> tuple[float, float]:
     # Of the information and not of the score, which is bounded: its tail is exponential, as Gumbel's law
     # needs.
     values = information(np.array(scores))
+    # At least 1e-3: on flat backgrounds all scores are the same.
     spread = max(float(values.std()) * math.sqrt(6) / math.pi, 1e-3)
     return float(values.mean()) - _EULER_GAMMA * spread, spread
 
@@ -158,4 +159,5 @@ def choose_threshold(empty: Sequence[float], present: Sequence[float]) -> float:
         present: scores of scenes with the object, sorted.
     """
     rare, low = rare_clutter_score(empty), _low_score(present)
+    # Where the two overlap, false alarms are avoided rather than misses.
     return rare + _MARGIN * (low - rare) if low > rare else rare

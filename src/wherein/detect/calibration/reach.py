@@ -39,6 +39,7 @@ def measure_reach(ranges: Range, is_found: IsFound) -> Reach:
     below = (low / _RATIO**k for k in range(1, _TRIES + 1))
     above = (high * _RATIO**k for k in range(1, _TRIES + 1))
     turns = (min(180.0, ranges.rotation + _DEGREES * k) for k in range(1, _TRIES + 1))
+    # One direction at a time: the corners of the range would take far more searches.
     return Reach(
         rotation=_last(
             ranges.rotation, turns if ranges.rotation < 180 else iter(()), lambda t: is_found(t, low)

@@ -97,6 +97,7 @@ class CalibrationStore(Generic[Kind]):
 
     def _paths(self, template: Template) -> list[Path]:
         """The files in which it may be stored, in order of preference."""
+        # By fingerprint in the cache, so that two templates of one name do not share a file.
         paths = [cached_calibrations() / f"{template.fingerprint}.{self.extension}"]
         source = template.source
         if source is not None and not source.resolve().is_relative_to(_PACKAGE):

@@ -75,6 +75,7 @@ class StaticLeaf:
         """The pose with its centre on a grid over the scene, without places where it would overlap itself."""
         motif, size = self.pyramid.motif, np.array(scene.size)
         extent = np.abs(pose[:2, :2]) @ (motif.width, motif.height)
+        # Inside the scene, so that every place has as many pixels to compare.
         margin = np.minimum(extent, size) / 2
         x, y = np.linspace(margin, size - 1 - margin, _OTHER_PLACES, axis=1)
         spots = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
@@ -160,7 +161,7 @@ def detection(
     parts = {}
     for name, part in template.parts.items():
         if part.parent is None and part.motif is None:
-            continue
+            continue  # the root, whose matrix is the detection's
         below = template.parts.leaves_below(name)
         matrix = (frames[name] @ part.rest)[:2]
         polygon = template.outlines[name] @ matrix[:, :2].T + matrix[:, 2]

@@ -140,6 +140,7 @@ class _CellMoments:
 
     def information(self) -> _Array:
         """ℓ of the cells that fit best, (B,), for the fraction that gives most."""
+        # From all cells: gain and bias are then pulled by the occluder at first, and less in each round.
         kept = (self.count > 0).astype(np.float64)
         for _ in range(_ROUNDS):
             kept = self._best_cells(self._residuals(kept))
@@ -163,6 +164,7 @@ class _CellMoments:
         An empty cell has ∞.
         """
         own, _, both, x, z = self._fit(kept)
+        # Not below 0: inverted contrast is no fit.
         gain = np.maximum(both / np.maximum(own, 1e-12), 0.0)[:, None]
         bias = z - gain * x
         square = self.zz - 2 * gain * self.xz + gain**2 * self.xx

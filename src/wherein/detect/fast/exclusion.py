@@ -36,6 +36,7 @@ class Footprint:
         rows, columns = np.nonzero(self.mask)
         points = np.stack((columns, rows, np.ones_like(rows))).astype(np.float64)
         self.points = points[:, :: max(1, len(rows) // _MAX_POINTS)]
+        # To the outer edges of the pixels, not to their centres.
         (left, top), (right, bottom) = points[:2].min(1) - 0.5, points[:2].max(1) + 0.5
         self.corners = np.array(
             ((left, right, right, left), (top, top, bottom, bottom), (1.0, 1.0, 1.0, 1.0))
@@ -122,6 +123,7 @@ def exclusive(finder: Finder, hypotheses: Hypotheses, threshold: float, count: i
         if scores.max() < threshold:  # claims can only lower the scores
             break
         claims.claim(first)
+        # Needed as well: an occluder may have pulled pieces off the claimed pixels.
         free &= ~_in_the_same_place(finder, hypotheses, first)
         scores = np.where(free, combined_score(claims.evidence, hypotheses.visible, finder.weights), -1.0)
     left = replace(hypotheses, evidence=claims.evidence)

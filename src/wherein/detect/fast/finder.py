@@ -103,6 +103,8 @@ class Finder:
         """Hypotheses from the body, if there is one, and from the limbs if those do not reach
         `stop_score`."""
         from_body = self.from_body(scene, effort) if self.body_search is not None else None
+        # The search for limbs over all of the scene costs more than that for the body. With fewer than two
+        # limbs there is no pair to tell where a hidden body is.
         if from_body is not None and (
             len(self.leading_limbs) < 2 or from_body.scores.max(initial=0.0) >= effort.stop_score
         ):
@@ -114,6 +116,7 @@ class Finder:
         """Hypotheses from the body: its pose fixes the root's frame."""
         assert self.body_search is not None, "a template with a body"
         model = self.body_search.model
+        # Placing all limbs costs far more than the descent of the body, so only likely poses go on.
         found = likely(self.body_search(scene, effort.threads, effort.crowd))
         found = refit_occluded(scene, model, self.motion, model.occluded_stage, found)
         root = self.pieces.tree.root
@@ -160,6 +163,7 @@ class Finder:
         found, and the limbs are placed once more about those.
         """
         limbs, root = self.pieces.root_limbs, self.pieces.tree.root
+        # Loose, since the roots are guesses and their joints are off.
         placement = self.with_limbs(scene, Placement({root: roots}, {}), LOOSE)
         trust = {piece.name: information(placement.zncc[piece.name]) for piece in limbs}
         evidence = sum(self.weights[name] * trust[name] for name in trust)
@@ -183,7 +187,7 @@ class Finder:
             model = self.models[piece.name]
             stage, poses = coarse_stage(model.scoring_scale), placement.frames[piece.name] @ model.to_canvas
             ended = descend(scene, model.pyramid, SIMILARITY, stage, poses)
-            weight = trust[piece.name] * piece.texture
+            weight = trust[piece.name] * piece.texture  # more texture determines the scale better
             total += weight * np.log(np.maximum(scales(ended.poses), 1e-9))
             weights += weight
         means = np.where(weights > 1e-6, np.exp(total / weights), scales(roots))
@@ -199,9 +203,9 @@ class Finder:
             stage = coarse_stage(max(min(scale, model.joint_scale), model.scoring_scale))
             found = descend(scene, model.pyramid, self.motion, stage, found.poses)
         # A hidden body fits whatever covers it, and must not pull the limbs aside.
-        sure = self.weights[body.name] * information(found.zncc) >= MIN_EVIDENCE
-        frames = np.where(sure[:, None, None], found.poses @ model.from_canvas, placement.frames[root])
-        return Placement({root: frames}, {root: np.where(sure, found.zncc, -1.0)})
+        visible = self.weights[body.name] * information(found.zncc) >= MIN_EVIDENCE
+        frames = np.where(visible[:, None, None], found.poses @ model.from_canvas, placement.frames[root])
+        return Placement({root: frames}, {root: np.where(visible, found.zncc, -1.0)})
 
     @property
     def motion(self) -> Motion:
@@ -250,6 +254,7 @@ class Finder:
             visible[name] = visible_fraction(scene, model.pyramid, poses)
             evidence[name] = piece_evidence(scene, model, Fits(poses, placement.zncc[name]))
         scores = combined_score(evidence, visible, self.weights)
+        # Best first: later stages cut the list off.
         order = np.argsort(-scores, kind="stable")
         return Hypotheses(placement, evidence, visible, scores)[order]
 

@@ -197,7 +197,7 @@ def place_group(
     pieces = [model.piece for model in models]
     placement, evidence = turn_group(placement, group, pieces, weights)
     frames = placement.frames[group.name]
-    sure = np.max([evidence[piece.name] for piece in pieces], axis=0, initial=0.0) >= MIN_EVIDENCE
+    determined = np.max([evidence[piece.name] for piece in pieces], axis=0, initial=0.0) >= MIN_EVIDENCE
     for model in models:
         name = model.piece.name
         fits = keeps_joint(model.piece, frames, placement.frames[name], tolerance) & (
@@ -206,7 +206,7 @@ def place_group(
         kept = np.where(fits[:, None, None], placement.frames[name], frames)
         placement = placement.with_piece(name, kept, np.where(fits, placement.zncc[name], -1.0))
         # With every turn of the group allowed, this piece found something else. Now the turn is known.
-        again = np.flatnonzero(~fits & sure)
+        again = np.flatnonzero(~fits & determined)
         placement = placement.replaced(again, place(scene, placement[again], model, tolerance))
     return placement
 
@@ -267,8 +267,8 @@ def place_behind_hidden(
         hidden: the piece that it is attached to.
     """
     name, above = model.piece.name, hidden.piece
-    held = placement.frames[above.parent]
-    tried = held[:, None] @ hidden.starts
+    parents = placement.frames[above.parent]
+    tried = parents[:, None] @ hidden.starts
     guesses = Placement({above.name: tried.reshape(-1, 3, 3)}, {})
     # Loose, since the turns that are tried are a basin apart.
     found = place(scene, guesses, model, LOOSE)
@@ -277,9 +277,9 @@ def place_behind_hidden(
     frames, zncc = found.frames[name], found.zncc[name]
     # The joint of the piece as found gives the exact turn of the hidden one, which both joints must then
     # keep.
-    implied = held @ rotations(turn_towards(above, held, frames, model.piece.joint), above.joint)
+    implied = parents @ rotations(turn_towards(above, parents, frames, model.piece.joint), above.joint)
     good = (zncc > 0) & keeps_joint(model.piece, implied, frames, TIGHT)
-    good &= keeps_joint(above, held, implied, TIGHT)
+    good &= keeps_joint(above, parents, implied, TIGHT)
     chosen = {
         name: np.where(good[:, None, None], frames, placement.frames[name]),
         above.name: np.where(good[:, None, None], implied, placement.frames[above.name]),

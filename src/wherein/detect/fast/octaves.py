@@ -89,8 +89,10 @@ class Octave:
         """For each hypothesis (in pixels of the original scene) the scores of the static leaves, by name."""
         levels = self.levels(scene)
         frames = {name: self.to_octave(frames) for name, frames in hypotheses.placement.frames.items()}
-        ours = replace(hypotheses, placement=replace(hypotheses.placement, frames=frames))
-        return [static_leaf_scores(self.static_leaves, levels, ours, k) for k in range(len(ours.scores))]
+        reduced = replace(hypotheses, placement=replace(hypotheses.placement, frames=frames))
+        return [
+            static_leaf_scores(self.static_leaves, levels, reduced, k) for k in range(len(reduced.scores))
+        ]
 
     @cached_property
     def static_leaves(self) -> tuple[StaticLeaf, ...]:
@@ -121,6 +123,7 @@ class Octave:
             int((found.scores[order] >= share * min_score).sum()) for share in (1.0, _MIN_FALLBACK)
         )
         found = found[order[: likely or min(_MAX_FALLBACK, close)]]
+        # Checked after refinement: before, a pose at the edge of the range may still be off by a basin.
         found = self._in_range(self.finder.polish(levels, found))
         if self.scene_factor == self.canvas_factor == 1:
             return found
@@ -220,6 +223,7 @@ class Octaves:
 
     def nearest(self, roots: Poses) -> NDArray[np.int64]:
         """The index of the octave of each root's scale, (N,)."""
+        # By the logarithm of the scale, since octaves are ratios.
         sizes = np.log2(np.maximum(scales(roots), 1e-9))
         middles = [
             math.log2(math.prod(octave.finder.ranges.scale)) / 2 + octave.octave for octave in self.octaves
@@ -236,20 +240,21 @@ def octave_ranges(low: float, high: float) -> list[tuple[int, tuple[float, float
     return [(k, (max(low, 2 ** (k - 0.5)), min(high, 2 ** (k + 0.5)))) for k in range(first, last + 1)]
 
 
-def _octave(whole: Finder, octave: int, scale: tuple[float, float]) -> Octave:
+def _octave(finder: Finder, octave: int, scale: tuple[float, float]) -> Octave:
     """One octave of a finder's range.
 
     Arguments:
-        whole: the finder of all of the range.
+        finder: of all of the range.
         octave: the power of 2.
         scale: lowest and highest scale in the original scene.
     """
     scene, canvas = 2 ** max(octave, 0), 2 ** max(-octave, 0)
     low, high = (value / 2**octave for value in scale)
-    template = reduced_template(whole.template, canvas) if canvas > 1 else whole.template
-    ranges = replace(whole.ranges, scale=(low, high))
-    finder = Finder(template, ranges, whole.weights, whole.sampling, whole.min_pair_evidence)
-    return Octave(finder, scene, canvas)
+    template = reduced_template(finder.template, canvas) if canvas > 1 else finder.template
+    ranges = replace(finder.ranges, scale=(low, high))
+    # Weights and sampling are measured at the original size only.
+    own = Finder(template, ranges, finder.weights, finder.sampling, finder.min_pair_evidence)
+    return Octave(own, scene, canvas)
 
 
 def reduced_template(template: Template, factor: int) -> Template:
@@ -257,6 +262,7 @@ def reduced_template(template: Template, factor: int) -> Template:
 
     def smaller(part: Part) -> Part:
         motif = _pooled(part.motif, factor) if part.motif is not None else None
+        # Pixel centres are at whole numbers: the centre of a reduced pixel lies between those it covers.
         (x, y), middle = part.pivot, (factor - 1) / 2
         pivot = ((x - middle) / factor, (y - middle) / factor)
         return replace(part, motif=motif, at=(part.at[0] / factor, part.at[1] / factor), pivot=pivot)
@@ -291,6 +297,8 @@ def follow(finder: Finder, scene: ScenePyramid, roots: Poses, stop_score: float)
     hypotheses = finder.scored(scene, finder.with_limbs(scene, placement))
     if hypotheses.scores.min(initial=1.0) >= stop_score or not finder.pieces.root_limbs:
         return hypotheses
+    # The body of some object is hidden. Which of them is not known, so the limbs are searched for at all
+    # places.
     return hypotheses.joined(finder.from_roots(scene, roots, len(roots)))
 
 

@@ -84,6 +84,7 @@ def scoring_scale(motif: Motif) -> int:
 
 def _distinctive(small: Motif, points: int) -> bool:
     """Whether a reduced motif has enough pixels well inside its mask, and is not too thin."""
+    # On its outline a reduced motif is mixed with background, which differs from scene to scene.
     pure, half = int((small.mask > 0.85).sum()), int((small.mask > 0.5).sum())
     across = min(small.mask.amax(0).gt(0.5).sum(), small.mask.amax(1).gt(0.5).sum())
     return pure >= points and pure >= _MIN_PURE * half and int(across) >= _MIN_SIDE
@@ -199,6 +200,8 @@ class PieceSearch:
         """
         grid = PoseGrid.over(min(180.0, rotation), turn, scale, ratio)
         kernels = Kernels.of(model.piece.motif, model.screen_scale, grid, limit=_KERNEL_POINTS)
+        # A free scale only where scales are searched: small motifs would shrink until they fit on any
+        # shading.
         motion = EUCLIDEAN if scale[0] == scale[1] else SIMILARITY
         return PieceSearch(model, kernels, motion)
 
@@ -302,12 +305,14 @@ def refit_occluded(scene: ScenePyramid, model: PieceModel, motion: Motion, stage
 
 def maybe_occluded(found: Fits) -> NDArray[np.int64]:
     """The indices of the poses that fit, but so badly that something may be in front of the piece."""
+    # −1 means that there is no fit at all, which robust weights cannot repair.
     return np.flatnonzero((found.zncc < _UNOCCLUDED_ZNCC) & (found.zncc > 0))
 
 
 def best_of_each(found: Fits, groups: int, count: int = 1) -> Fits:
     """The best `count` poses of each group, where `found` holds equally many poses of each in turn."""
     zncc = found.zncc.reshape(groups, -1)
+    # Stable, here and elsewhere: among equal scores the order must not depend on the library's sorting.
     chosen = np.argsort(-zncc, axis=1, kind="stable")[:, :count]
     poses: Poses = np.take_along_axis(found.poses.reshape(groups, -1, 3, 3), chosen[..., None, None], 1)
     return Fits(poses.reshape(-1, 3, 3), np.take_along_axis(zncc, chosen, 1).ravel())

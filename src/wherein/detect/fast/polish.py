@@ -52,6 +52,7 @@ def polish_piece(scene: ScenePyramid, placement: Placement, model: PieceModel, m
     frames = found.poses @ model.from_canvas
     good = (found.zncc >= zncc - _MAX_LOSS) & (zncc > 0)
     if limb:
+        # The descent is free to shift the limb: one that has left its joint fits something else.
         good &= keeps_joint(piece, placement.frames[piece.parent], frames, TIGHT)
     frames = np.where(good[:, None, None], frames, before)
     return placement.with_piece(piece.name, frames, np.where(good, found.zncc, zncc))

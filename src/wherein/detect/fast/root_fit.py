@@ -73,12 +73,14 @@ def settle_roots(placement: Placement, pieces: Pieces, weights: Mapping[str, flo
     if not limbs:
         return placement
     evidence = {piece.name: weights[piece.name] * information(placement.zncc[piece.name]) for piece in limbs}
+    # Limbs that fit no better than clutter would pull the root aside.
     trust = {name: np.where(weight >= MIN_EVIDENCE, weight, 0.0) for name, weight in evidence.items()}
     free = _at_joints(placement, pieces, trust)
     if not groups:
         return free
     rested = _at_joints(_groups_at_rest(placement, groups, limbs, trust), pieces, trust)
     rested = _groups_at_rest(rested, groups, limbs, trust)  # relative to the root where it is now
+    # Of the hypotheses that fit equally, the one with fewer turned joints.
     simpler = np.flatnonzero(_joints_kept(rested, limbs, trust) & ~_body_found(placement, pieces))
     return free.replaced(simpler, rested[simpler])
 

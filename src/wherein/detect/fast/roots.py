@@ -69,6 +69,7 @@ def roots_from_pairs(
         groups: the groups between each limb and the root by name, the nearest first; None: there are none.
     """
     frames, totals, members = [], [], []
+    # Poses are numbered over all limbs, so that `_distinct` can count the uses of each.
     counts = np.cumsum([0, *(len(found[piece.name].zncc) for piece in pieces)]).tolist()
     first = {piece.name: number for piece, number in zip(pieces, counts, strict=False)}
     groups = groups or {piece.name: () for piece in pieces}
@@ -103,11 +104,11 @@ def roots_from_singles(
         evidence = weights[piece.name] * information(found[piece.name].zncc)
         # A template with one limb only has no pairs, so there every pose has to be followed.
         enough = STRONG_EVIDENCE if len(pieces) > 1 else 0.0
-        sure = found[piece.name].poses[evidence >= enough][:_MAX_SINGLES]
+        strong = found[piece.name].poses[evidence >= enough][:_MAX_SINGLES]
         # Steps so small that the farthest joint of the others is off by no more than the tolerance.
         reach = np.linalg.norm(joints - piece.joint, axis=1).max()
         back = piece.starts(2 * math.degrees(math.atan2(_SINGLE_TOLERANCE, max(reach, 1.0))))
-        roots.append((sure[:, None] @ back).reshape(-1, 3, 3))
+        roots.append((strong[:, None] @ back).reshape(-1, 3, 3))
     return np.concatenate(roots)
 
 
