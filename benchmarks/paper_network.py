@@ -167,7 +167,7 @@ def search_for(template: Template, released: bool) -> PaperSearch:
     began = time.process_time()
     known = paper_calibration_for(template, REACH)
     print(f"{template.name}: calibrated in {time.process_time() - began:.0f} s of one core, if not kept")
-    print(*known.doubts, sep="\n")
+    print(*known.warnings, sep="\n")
     return PaperSearch(known.network(template), REACH, known.threshold)
 
 

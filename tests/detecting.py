@@ -1,4 +1,4 @@
-"""What tests of detection share: pictures, small templates, scenes, calibrations without measuring."""
+"""Shared by tests of detection: pictures, small templates, scenes, and calibrations without measuring."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from torch import Tensor
 from benchmarks import photographs
 from wherein.detect import Calibration, Detector
 from wherein.detect.calibration.basins import Basin
-from wherein.detect.calibration.reach import Limits
+from wherein.detect.calibration.reach import Reach
 from wherein.detect.fast.pieces import Pieces
 from wherein.images.eight_bit import to_image
 from wherein.images.load import Picture
@@ -23,7 +23,7 @@ from wherein.template.render import render
 Array = NDArray[np.float64]
 
 BODY, ARM, TURN = "body", "arm", 20.0
-"""The parts of the toy, and how far its arm may turn."""
+"""The parts of the toy, and how far its arm may turn, in degrees."""
 
 
 def photo(name: str, width: int, height: int, seed: int = 0) -> Tensor:
@@ -71,7 +71,7 @@ def leaf(
 
 
 def template(*parts: Part, size: tuple[int, int]) -> Template:
-    """A template of parts, painted in the order in which they come."""
+    """A template of parts, painted in the given order."""
     canvas = Picture(torch.zeros(3, size[1], size[0]), None)
     order = tuple(part.name for part in parts if part.motif is not None)
     return Template("made", canvas, Tree({part.name: part for part in parts}), order)
@@ -92,7 +92,7 @@ def walker() -> Template:
 
 
 def toy(name: str = "toy", body: str = BODY, arm: str = ARM) -> Template:
-    """A body with an arm that turns about its left end; its parts can be called anything."""
+    """A body with an arm that turns about its left end; the names of the parts can be chosen."""
     parts = {
         name: Part(name, None, None, (0.0, 0.0), (40.0, 24.0), 0.0, False),
         body: Part(body, name, Motif.whole(texture(48, 48, 1)), (0.0, 0.0), (23.5, 23.5), 0.0, True),
@@ -109,41 +109,41 @@ def made_up(
     chance: float = 0.35,
     threshold: float = 0.5,
 ) -> Calibration:
-    """A calibration that nothing was measured for: measuring takes half a minute."""
-    homes = [piece.name for piece in Pieces.of(of).pieces]
+    """A calibration with invented values: measuring takes half a minute."""
+    names = [piece.name for piece in Pieces.of(of).pieces]
     return Calibration(
         fingerprint=of.fingerprint,
         rotation=rotation,
         scale=scale,
-        basins=dict.fromkeys(homes, Basin(turn=8.0, ratio=1.12)),
-        chance=dict.fromkeys(homes, chance),
+        basins=dict.fromkeys(names, Basin(turn=8.0, ratio=1.12)),
+        chance=dict.fromkeys(names, chance),
         threshold=threshold,
         clutter=[0.2, 0.22, 0.25, 0.3],
         present=[0.85, 0.9, 0.95],
         confused=[],
-        limits=Limits(rotation=rotation, scale=scale),
+        limits=Reach(rotation=rotation, scale=scale),
         megapixels=0.2,
     )
 
 
 def upright(of: Template) -> Calibration:
-    """Made up for an object that is not turned."""
+    """A made-up calibration for an object that is not turned."""
     return made_up(of, rotation=0.0, chance=0.3, threshold=0.6)
 
 
 def detector(of: Template) -> Detector:
-    """That looks for it upright, at once."""
+    """A detector for the upright object that needs no calibration."""
     return Detector(of, rotation=0, calibration=upright(of), threads=1)
 
 
 def scene(of: Template, at: tuple[float, float] = (80.0, 60.0), turn: float = 10.0) -> Tensor:
-    """The template with its middle at a place and its arm turned, on a smooth ground."""
+    """A scene with the template, centred at a place and with its arm turned, on a smooth ground."""
     where = matrices(of.parts, placed(0.0, 1.0, at, of.centre), {of.paint_order[1]: turn})
     return render(empty(), of, where)
 
 
 def empty() -> Tensor:
-    """Where there is nothing."""
+    """A scene without the object."""
     return torch.linspace(0.3, 0.6, 160).expand(3, 120, 160).contiguous()
 
 
@@ -174,7 +174,7 @@ def painted(
 
 
 def centre(of: Template, name: str) -> Array:
-    """The middle of a part's picture in its own pixels, or of the canvas; homogeneous."""
+    """The centre of a part's picture in its own pixels, or of the canvas, as (x, y, 1)."""
     motif = of.parts[name].motif
     width, height = of.size if motif is None else (motif.width, motif.height)
     return np.array(((width - 1) / 2, (height - 1) / 2, 1.0))
@@ -185,11 +185,11 @@ def angle(matrix: Array) -> float:
 
 
 def between(a: float, b: float) -> float:
-    """Degrees from one angle to another, 0 to 180."""
+    """The angle between two directions in degrees, 0 to 180."""
     return abs((a - b + 180) % 360 - 180)
 
 
 def off(of: Template, name: str, found: Array, truth: Array) -> tuple[float, float]:
-    """Pixels at the part's middle, and degrees, by which a pose is off."""
+    """The error of a pose: pixels at the part's centre, and degrees."""
     middle = centre(of, name)
     return float(np.linalg.norm(found[:2] @ middle - truth[:2] @ middle)), between(angle(found), angle(truth))

@@ -16,7 +16,7 @@ from benchmarks.subjects import FIXED, SCALES, Calibrations, robot
 from benchmarks.workload import Counts, Workload, aim, section
 from wherein.detect import Calibration, Detector
 from wherein.detect.calibration.basins import Basin
-from wherein.detect.calibration.reach import Limits
+from wherein.detect.calibration.reach import Reach
 from wherein.detect.fast.pieces import Pieces
 
 TINY = Counts(
@@ -37,7 +37,7 @@ def guessed(template):
         clutter=[0.3, 0.35],
         present=[0.8, 0.9],
         confused=[],
-        limits=Limits(rotation=180.0, scale=FIXED),
+        limits=Reach(rotation=180.0, scale=FIXED),
         megapixels=0.2,
     )
 

@@ -6,8 +6,8 @@ import torch
 from benchmarks.paper_network import Case, judge
 from benchmarks.subjects import robot
 from wherein.detect.fast.assemble import detection
-from wherein.detect.methods import SearchResult
 from wherein.experiments.rotated_scenes import rotated_scene
+from wherein.studio.session import SearchResult
 from wherein.template.pose import frames
 
 

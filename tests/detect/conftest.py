@@ -1,4 +1,4 @@
-"""A tiny articulated template and a scene with it, made of numbers."""
+"""A tiny synthetic articulated template, and a scene with it."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ TINY = Hyperparameters(
     spike_sigma=6.0,
     spike_steps=12,
 )
-"""The paper's, at a sixth of its size."""
+"""The paper's hyperparameters, at a sixth of the size."""
 
 
 def smooth(height: int, width: int, seed: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""The paper's crab: its two eyes are never taken for one another."""
+"""The paper's crab: its two eyes are never confused."""
 
 import json
 from pathlib import Path
@@ -72,7 +72,7 @@ def test_on_photographs(crab: Detector, kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["turn_+60.0.png", "turn_-22.5.png", "empty_0.png"])
-def test_the_scenes_that_came_with_it(crab: Detector, shared: Path, name: str) -> None:
+def test_the_scenes_provided_with_it(crab: Detector, shared: Path, name: str) -> None:
     truth = json.loads((shared / "scenes" / "truth.json").read_text())
     (wanted,) = (scene for scene in truth if scene["scene"] == name)
     found = crab(shared / "scenes" / name)

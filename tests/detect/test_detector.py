@@ -1,4 +1,4 @@
-"""The whole detector against truth, on photographs."""
+"""The whole detector compared with the truth, on photographs."""
 
 from pathlib import Path
 
@@ -84,24 +84,24 @@ def test_robots_two_in_other_light_in_noise_grey_and_none(robot: Detector, kind:
 
 
 def test_half_outside(robot: Detector) -> None:
-    """It is found, and its score is what the share of it that is in the frame can tell at most, or nearly."""
+    """It is found, and its score is about the highest that its visible fraction allows."""
     scene = objects.scene(robot.template, "outside", 0)
     (instance,) = scene.instances
     item = match(robot, robot(scene.picture), instance)
-    levels, finder = ScenePyramid(load_picture(scene.picture).pixels), robot.search.octaves.whole
-    shares = [
+    levels, finder = ScenePyramid(load_picture(scene.picture).pixels), robot.search.octaves.finder
+    fractions = [
         visible_fraction(
             levels, finder.models[piece.name].pyramid, instance.parts[piece.fitted_leaf.name][None]
         )
         for piece in finder.pieces.pieces
     ]
-    most = np.sqrt(1 - (1 - MAX_ZNCC**2) ** np.mean(shares))
-    assert np.mean(shares) < 0.8
-    assert 0.95 * most < item.score <= most + 0.005
+    highest = np.sqrt(1 - (1 - MAX_ZNCC**2) ** np.mean(fractions))
+    assert np.mean(fractions) < 0.8
+    assert 0.95 * highest < item.score <= highest + 0.005
 
 
-def test_a_part_out_of_the_frame_is_not_found(small: Detector) -> None:
-    """However well the last fifth of the hand fits that can still be seen."""
+def test_a_part_outside_the_scene_is_not_found(small: Detector) -> None:
+    """However well the visible fifth of it fits."""
     root = placed(0.0, 1.0, (320.0 - 60.0, 120.0), small.template.centre)
     scene, where = painted(small.template, root)
     edge = where["hand"] @ (0, 0, 1)
@@ -111,7 +111,7 @@ def test_a_part_out_of_the_frame_is_not_found(small: Detector) -> None:
     assert not item.parts["hand"].found
 
 
-def test_limbs_are_not_made_ready_where_the_body_is_enough() -> None:
+def test_limb_searches_are_not_prepared_if_the_body_is_enough() -> None:
     made = walker()
     detector = Detector(made, calibration=made_up(made), threads=1)
     scene, _ = painted(made, placed(75.0, 1.0, (160.0, 120.0), made.centre))
@@ -140,7 +140,7 @@ def test_a_chain_of_three_levels_at_any_rotation(small: Detector, turn: float) -
         assert np.less(off(small.template, name, part.matrix, where[name]), 1).all(), name
 
 
-def test_without_its_body_it_is_found_by_its_limbs(small: Detector) -> None:
+def test_without_its_body_it_is_found_from_its_limbs(small: Detector) -> None:
     root = placed(20.0, 1.0, (150.0, 120.0), small.template.centre)
     scene, where = painted(small.template, root, {"arm": 10.0}, ("trunk",))
     detector = Detector(small.template, calibration=small.calibration, threads=1, threshold=0.35)
@@ -153,7 +153,7 @@ def same(a: Detections, b: Detections) -> bool:
     return {**a.to_dict(), "seconds": 0} == {**b.to_dict(), "seconds": 0}
 
 
-def test_the_same_from_run_to_run_with_any_threads_in_any_form(small: Detector, tmp_path: Path) -> None:
+def test_results_do_not_depend_on_run_threads_or_type_of_scene(small: Detector, tmp_path: Path) -> None:
     root = placed(75.0, 1.0, (160.0, 120.0), small.template.centre)
     scene, _ = painted(small.template, root, {"arm": 15.0})
     levels = (scene * 255).round().to(torch.uint8)
@@ -172,7 +172,7 @@ def test_the_same_from_run_to_run_with_any_threads_in_any_form(small: Detector, 
     assert same(found, small(levels.float() / 255))
 
 
-def test_the_scene_is_not_touched(small: Detector) -> None:
+def test_the_scene_is_not_changed(small: Detector) -> None:
     scene = photo("coffee", 120, 90)
     before = scene.clone()
     small(scene)
@@ -193,21 +193,21 @@ def test_max_instances_and_threshold() -> None:
     assert count(threshold=0.999) == 0
 
 
-def test_what_came_close_is_told_where_nothing_was_found() -> None:
+def test_the_best_candidate_is_reported_if_nothing_was_found() -> None:
     finder, on = detector(toy()), painted(toy(), placed(0.0, 1.0, (80.0, 60.0), toy().centre))[0]
     (best,) = found = finder(on)
     assert found.missed is None
     finder.search.threshold = best.score + 1e-3
-    closely = finder(on)
-    assert len(closely) == 0
-    assert closely.missed is not None
-    assert closely.missed.score == pytest.approx(best.score)
-    np.testing.assert_allclose(closely.missed.matrix, best.matrix, atol=1e-6)
+    nothing = finder(on)
+    assert len(nothing) == 0
+    assert nothing.missed is not None
+    assert nothing.missed.score == pytest.approx(best.score)
+    np.testing.assert_allclose(nothing.missed.matrix, best.matrix, atol=1e-6)
     assert finder(empty()).missed is None
-    assert "missed" not in closely.to_dict()
+    assert "missed" not in nothing.to_dict()
 
 
-def test_a_detector_says_what_it_is() -> None:
+def test_repr() -> None:
     made = Detector(walker(), 30, (0.8, 1.25), calibration=made_up(walker(), 30, (0.8, 1.25)), threads=1)
     assert repr(made) == "Detector('made', rotation ±30°, scale 0.8 to 1.25, threshold 0.500, fast)"
 
@@ -254,7 +254,7 @@ def test_templates_of_every_shape() -> None:
                 assert np.less(off(made, name, item.parts[name].matrix, where[name]), 1).all()
 
 
-def test_a_narrow_rotation_is_not_found_far_outside_of_it() -> None:
+def test_objects_far_outside_the_range_of_rotations_are_not_found() -> None:
     made = walker()
     detector = Detector(made, rotation=10, calibration=made_up(made, rotation=10.0), threads=1)
     for turn, there in ((-8.0, 1), (170.0, 0)):
@@ -291,17 +291,18 @@ def test_a_narrow_rotation_is_not_found_far_outside_of_it() -> None:
         ),
         (
             {"rotation": 20.0},
-            r"measured for rotation=180 and scale=\(1.0, 1.0\), but rotation=20 and scale=\(1.0, 1.0\) are",
+            r"measured for rotation=180 and scale=\(1.0, 1.0\), but rotation=20 and scale=\(1.0, 1.0\) "
+            "are requested",
         ),
         ({"scale": (0.5, 1.0)}, r"but rotation=180 and scale=\(0.5, 1.0\) are requested. Calibrate again"),
     ],
 )
-def test_arguments_are_refused_in_words(arguments: dict, words: str) -> None:
+def test_wrong_arguments_are_refused_with_a_message(arguments: dict, words: str) -> None:
     with pytest.raises(ArgumentError, match=words):
         Detector(walker(), **({"calibration": made_up(walker())} | arguments))
 
 
-def test_what_cannot_be_read_is_refused_in_words(small: Detector, tmp_path: Path) -> None:
+def test_unreadable_files_are_refused_with_a_message(small: Detector, tmp_path: Path) -> None:
     with pytest.raises(TemplateError, match="does not exist"):
         Detector(tmp_path / "nothing")
     with pytest.raises(PictureError):
@@ -310,9 +311,9 @@ def test_what_cannot_be_read_is_refused_in_words(small: Detector, tmp_path: Path
         small(np.zeros((9, 9)), color="hsv")
 
 
-def test_what_is_found_in_a_file_carries_its_name(tmp_path: Path) -> None:
+def test_detections_in_a_file_carry_its_name(tmp_path: Path) -> None:
     path = write_picture(tmp_path / "a b.png", empty())
-    looks = detector(toy())
-    assert looks(path).name == str(path)
-    assert looks(str(path)).to_coco()["images"][0]["file_name"] == str(path)
-    assert looks(empty()).to_coco()["images"][0]["file_name"] == "scene.png"
+    search = detector(toy())
+    assert search(path).name == str(path)
+    assert search(str(path)).to_coco()["images"][0]["file_name"] == str(path)
+    assert search(empty()).to_coco()["images"][0]["file_name"] == "scene.png"

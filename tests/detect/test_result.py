@@ -1,4 +1,4 @@
-"""What is told: the contract's fields and conventions."""
+"""Detections: their fields and conventions."""
 
 import json
 from dataclasses import replace
@@ -64,11 +64,12 @@ def test_groups_are_found_with_any_of_their_leaves() -> None:
 
 
 def test_json_has_the_fields_of_the_contract_and_no_others() -> None:
-    told = json.loads(found().to_json())
-    assert told == found().to_dict()
-    assert set(told) == {"width", "height", "template", "seconds", "detections"}
-    assert (told["width"], told["height"], told["template"], told["seconds"]) == (210, 160, "walker", 0.08)
-    (item,) = told["detections"]
+    record = json.loads(found().to_json())
+    assert record == found().to_dict()
+    assert set(record) == {"width", "height", "template", "seconds", "detections"}
+    expected = (210, 160, "walker", 0.08)
+    assert (record["width"], record["height"], record["template"], record["seconds"]) == expected
+    (item,) = record["detections"]
     assert set(item) == {"score", "matrix", "angle", "scale", "parts"}
     assert np.shape(item["matrix"]) == (2, 3)
     for part in item["parts"].values():
@@ -110,7 +111,7 @@ def test_a_drawing_changes_nothing_but_what_is_near_a_line() -> None:
     assert not changed[y - 5 : y + 6, x - 5 : x + 6].any(), "within the outline all is as it was"
 
 
-def test_what_lies_outside_of_the_frame_is_no_line_in_it() -> None:
+def test_an_object_outside_the_scene_leaves_no_line_in_it() -> None:
     some = found()
     away = {name: replace(part, polygon=part.polygon + 900) for name, part in some[0].parts.items()}
     plain, drawn = (

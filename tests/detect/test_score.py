@@ -1,4 +1,4 @@
-"""The score: evidence adds up, and means the ZNCC that all pieces would have to have."""
+"""The score: evidence adds up, and the score is the ZNCC that all pieces would need for it."""
 
 import numpy as np
 import pytest
@@ -12,10 +12,12 @@ zncc = st.floats(-1, 1)
 WEIGHTS = {"body": 2.5, "arm": 1.0, "leg": 0.3}
 
 
-def one(fits: dict[str, float], seen: dict[str, float] | None = None) -> float:
-    seen = seen or dict.fromkeys(WEIGHTS, 1.0)
-    told = {name: information(np.array((rho,))) for name, rho in fits.items()}
-    return float(combined_score(told, {name: np.array((part,)) for name, part in seen.items()}, WEIGHTS)[0])
+def one(fits: dict[str, float], visible: dict[str, float] | None = None) -> float:
+    visible = visible or dict.fromkeys(WEIGHTS, 1.0)
+    evidence = {name: information(np.array((rho,))) for name, rho in fits.items()}
+    return float(
+        combined_score(evidence, {name: np.array((part,)) for name, part in visible.items()}, WEIGHTS)[0]
+    )
 
 
 @given(st.floats(0, MAX_ZNCC))
@@ -24,10 +26,10 @@ def test_equals_the_zncc_that_all_pieces_have(rho: float) -> None:
 
 
 @given(st.tuples(zncc, zncc, zncc), st.tuples(share, share, share), st.sampled_from(sorted(WEIGHTS)), share)
-def test_a_better_fit_and_more_in_sight_are_never_less_sure(
-    fits: tuple[float, ...], seen: tuple[float, ...], which: str, more: float
+def test_a_better_fit_or_more_visible_pixels_never_lower_the_score(
+    fits: tuple[float, ...], visible: tuple[float, ...], which: str, more: float
 ) -> None:
-    fit, sight = dict(zip(WEIGHTS, fits, strict=True)), dict(zip(WEIGHTS, seen, strict=True))
+    fit, sight = dict(zip(WEIGHTS, fits, strict=True)), dict(zip(WEIGHTS, visible, strict=True))
     here = one(fit, sight)
     assert 0 <= here < 1
     assert one(fit | {which: fit[which] + more * (1 - fit[which])}, sight) >= here - 1e-12
@@ -35,7 +37,7 @@ def test_a_better_fit_and_more_in_sight_are_never_less_sure(
 
 
 @given(zncc)
-def test_a_piece_out_of_frame_adds_nothing(rho: float) -> None:
+def test_a_piece_outside_the_scene_adds_nothing(rho: float) -> None:
     without = one({"body": 0.8, "arm": -1.0, "leg": 0.7})
     assert one({"body": 0.8, "arm": rho, "leg": 0.7}, {"body": 1.0, "arm": 0.0, "leg": 1.0}) == without
     assert without < one({"body": 0.8, "arm": 0.8, "leg": 0.7})
@@ -59,5 +61,5 @@ def test_weights_fall_with_chance_and_stay_finite() -> None:
 
 
 @given(st.floats(0, MAX_ZNCC))
-def test_likeness_undoes_information(rho: float) -> None:
+def test_equivalent_zncc_inverts_information(rho: float) -> None:
     assert float(equivalent_zncc(information(np.array(rho)))) == pytest.approx(rho, abs=1e-9)

@@ -1,4 +1,4 @@
-"""A flat thing that is tilted: what the detector says of it is a start for a homography."""
+"""A flat object that is tilted: its detection is a start for a homography."""
 
 import numpy as np
 import pytest
@@ -32,15 +32,17 @@ def corners(matrix: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("degrees", "found", "wrong"), [(20.0, True, 0.05), (40.0, False, 0.15)])
-def test_a_tilted_thing_is_near_enough_for_register(degrees: float, found: bool, wrong: float) -> None:
+def test_the_detection_of_a_tilted_object_is_near_enough_for_register(
+    degrees: float, found: bool, wrong: float
+) -> None:
     coffee = photo("coffee", 600, 400)
     motif = coffee[:, TOP : TOP + HEIGHT, LEFT : LEFT + WIDTH].contiguous()
     cup = Template.rigid("cup", Motif.whole(motif))
     scene, there = tilted(coffee, degrees)
     truth = corners(there @ np.array(((1, 0, LEFT), (0, 1, TOP), (0, 0, 1))))
-    told = wherein.Detector(cup, calibration=made_up(cup, threshold=0.8), threads=1)(scene)
-    assert bool(told) == found
-    nearest = told[0] if told else told.missed
+    detections = wherein.Detector(cup, calibration=made_up(cup, threshold=0.8), threads=1)(scene)
+    assert bool(detections) == found
+    nearest = detections[0] if detections else detections.missed
     assert nearest is not None
     assert np.abs(corners(nearest.matrix) - truth).max() > wrong * WIDTH  # no similarity is right
     result = wherein.register(scene, motif, "homography", start=nearest.matrix)

@@ -44,28 +44,28 @@ def path(k: int) -> tuple[float, float, float, float]:
     return 120 + 9.0 * k, 110 + 5.0 * k, 10 + 4.0 * k, 25 * np.sin(k / 3)
 
 
-def test_one_is_followed_without_a_look_at_everything(made: Template, detector: Detector) -> None:
-    tracker, looked = Tracker(detector, every=100), []
+def test_one_object_is_followed_without_full_searches(made: Template, detector: Detector) -> None:
+    tracker, searched = Tracker(detector, every=100), []
     for k in range(12):
         scene, (truth,) = frame(made, path(k))
         now = tracker(scene)
-        looked.append(now.searched)
+        searched.append(now.searched)
         assert now.tracks == (1,)
         for name in ("trunk", "upper", "hand", "leg"):
             pixels, degrees = off(made, name, now.found[0].parts[name].matrix, truth[name])
             assert pixels < 1
             assert degrees < 1
-    assert looked == [True] + 11 * [False]
+    assert searched == [True] + 11 * [False]
 
 
-def test_following_finds_what_a_look_at_everything_finds(made: Template, detector: Detector) -> None:
+def test_following_finds_the_same_as_a_full_search(made: Template, detector: Detector) -> None:
     (before, _), (scene, _) = frame(made, path(0)), frame(made, path(1))
     followed = detector.follow(scene, [item.matrix for item in detector(before)])
     searched = detector(scene)
     np.testing.assert_allclose(followed[0].matrix, searched[0].matrix, atol=0.02)
 
 
-def test_who_is_lost_is_searched_anew_and_found_again(made: Template, detector: Detector) -> None:
+def test_a_lost_object_is_searched_for_and_found_again(made: Template, detector: Detector) -> None:
     tracker = Tracker(detector, every=100)
     shown, _ = frame(made, path(0))
     elsewhere, _ = frame(made, (290.0, 170.0, -120.0, 5.0))
@@ -78,7 +78,7 @@ def test_who_is_lost_is_searched_anew_and_found_again(made: Template, detector: 
     assert back.tracks == (2,)
 
 
-def test_one_that_jumps_is_found_where_it_went(made: Template, detector: Detector) -> None:
+def test_an_object_that_jumps_is_found(made: Template, detector: Detector) -> None:
     tracker = Tracker(detector, every=100)
     tracker(frame(made, path(0))[0])
     jumped = tracker(frame(made, (290.0, 170.0, -120.0, 5.0))[0])
@@ -87,7 +87,7 @@ def test_one_that_jumps_is_found_where_it_went(made: Template, detector: Detecto
     assert jumped.tracks == (2,), "too far for one frame"
 
 
-def test_two_keep_their_numbers_and_newcomers_are_seen(made: Template, detector: Detector) -> None:
+def test_two_objects_keep_their_numbers_and_new_ones_are_found(made: Template, detector: Detector) -> None:
     tracker, still = Tracker(detector, every=3), (300.0, 190.0, 100.0, 0.0)
     numbers = []
     for k in range(6):
@@ -98,7 +98,7 @@ def test_two_keep_their_numbers_and_newcomers_are_seen(made: Template, detector:
     assert all(one <= other for one, other in itertools.pairwise(numbers))
 
 
-def test_with_as_many_as_there_can_be_nobody_is_looked_for(made: Template) -> None:
+def test_no_full_search_while_all_instances_are_tracked(made: Template) -> None:
     detector = Detector(made, max_instances=1, calibration=made_up(made), threads=1)
     tracker = Tracker(detector, every=2)
     assert [tracker(frame(made, path(k))[0]).searched for k in range(5)] == [True] + 4 * [False]

@@ -35,10 +35,10 @@ def test_limits_are_those_of_the_code() -> None:
         "no texture": [checks._FAINT, checks._FLAT],
         "slides": [checks._MAX_SHIFT_ZNCC],
         "symmetric": [checks._AMBIGUOUS, checks._SAME],
-        "alike": [checks.ALIKE],
-        "hidden": [checks.LEAST_VISIBLE, checks._GONE],
+        "alike": [checks.MIN_SIMILARITY],
+        "hidden": [checks.MIN_UNCOVERED, checks._GONE],
         "joint": [checks._NEAR_SHARE],
         "minor": [checks._MINOR],
-        "large": [max(checks.SIZE)],
+        "large": [max(checks.SCENE_SIZE)],
         "no body": [1],
     }

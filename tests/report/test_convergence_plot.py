@@ -9,7 +9,7 @@ import pytest
 from detecting import ARM, BODY, detector, scene, toy
 from pages import HOSTILE, ParsedPage, fragment, parsed
 from wherein.detect import Detection
-from wherein.detect.explain.convergence import FinalPose, FitTrace, TraceStage
+from wherein.detect.explain.fit_trace import FinalPose, FitTrace, TraceStage
 from wherein.report.convergence_plot import convergence
 from wherein.report.html_format import render
 from wherein.report.page import page
@@ -25,7 +25,7 @@ WAY = FitTrace(
     FinalPose.PLAIN,
     scale=2,
     zncc=0.975,
-    led=True,
+    from_search=True,
 )
 
 
@@ -85,7 +85,7 @@ def test_values_beyond_the_axis_are_drawn_at_its_edge(item: Detection) -> None:
             FinalPose.HINGED.value,
         ),
         ({"kept": FinalPose.BEFORE}, FinalPose.BEFORE.value),
-        ({"led": False}, "Located by the other parts"),
+        ({"from_search": False}, "Located by the other parts"),
         ({"zncc": 0.6}, "Partly occluded: the visible pixels alone are worth a ZNCC of"),
     ],
 )
@@ -125,5 +125,5 @@ def test_the_page_has_a_plot_for_each_piece_that_was_found(tmp_path: Path) -> No
     assert len(written.all("figure")) == 3
     assert f"because not found: {ARM}." in written.text
     assert "The search does not record its steps." in written.text
-    last = finder.retraced(finder(whole))[0][ARM]
+    last = finder.fit_traces(finder(whole))[0][ARM]
     assert f"{last.zncc:.3f}" in written.texts

@@ -109,4 +109,4 @@ def test_the_default_calibration_serves_and_has_no_warnings() -> None:
     template, ranges = walker(), Range(30.0, (0.5, 2.0))
     made = default_calibration(template, ranges)
     assert made.serves(template, ranges)
-    assert made.doubts == []
+    assert made.warnings == []

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from wherein.cli.console import SOME_UNREADABLE, Console, UnreadableError
 from wherein.cli.input_files import list_scenes, read_picture
-from wherein.detect.calibration.measure import MOST, SIZE, calibrate
+from wherein.detect.calibration.measure import MAX_BACKGROUNDS, SCENE_SIZE, calibrate
 from wherein.detect.calibration.model import STORE, Calibration
 from wherein.detect.range import Range
 from wherein.errors import ArgumentError
@@ -116,7 +116,7 @@ def describe(result: CalibrateResult) -> Iterator[str]:
     yield from _false_alarms(known)
     low, high = limits.scale
     yield f"found, with joints at rest, at rotation ±{limits.rotation:g}°, scale {low:.2f} to {high:.2f}"
-    yield from (f"warning: {doubt}" for doubt in known.doubts)
+    yield from (f"warning: {text}" for text in known.warnings)
     if len(result.template.parts.leaves) > 1 and not known.confused:
         yield "no two parts look alike"
     if result.path is not None:
@@ -148,8 +148,11 @@ def _usable(folder: Path, console: Console) -> tuple[list[Path], int]:
     usable: list[Path] = []
     skipped = 0
     for scene in list_scenes([str(folder)]):
-        if len(usable) == MOST:
-            console.warning(f"{folder} has more than {MOST} pictures: only the first {MOST} are used")
+        if len(usable) == MAX_BACKGROUNDS:
+            console.warning(
+                f"{folder} has more than {MAX_BACKGROUNDS} pictures: only the first {MAX_BACKGROUNDS} are "
+                "used"
+            )
             break
         try:
             _check_background(scene.path, scene.error)
@@ -167,6 +170,9 @@ def _check_background(path: Path, error: str | None) -> None:
     if error is not None:
         raise UnreadableError("background", path, f"{path}: {error}")
     height, width = read_picture(path, "background").pixels.shape[-2:]
-    if width < SIZE[0] or height < SIZE[1]:
-        message = f"{path} is {width} × {height} pixels: a background must be at least {SIZE[0]} × {SIZE[1]}"
+    min_width, min_height = SCENE_SIZE
+    if width < min_width or height < min_height:
+        message = (
+            f"{path} is {width} × {height} pixels: a background must be at least {min_width} × {min_height}"
+        )
         raise UnreadableError("background", path, message)

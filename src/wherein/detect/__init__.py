@@ -1,4 +1,4 @@
-"""The detector: from a template and a scene to every instance and the pose of every part."""
+"""The detector: finds every instance of a template in a scene, and the pose of every part."""
 
 from wherein.detect.calibration.measure import calibrate
 from wherein.detect.calibration.model import Calibration

@@ -1,4 +1,4 @@
-"""Detector: a template and a range of poses → everything that is found in a scene."""
+"""`Detector`: finds a template in scenes, within a range of poses."""
 
 import math
 import os
@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from wherein.detect.calibration.store import Progress, StoredCalibration
-from wherein.detect.explain.convergence import FitTraces
+from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map
-from wherein.detect.methods import METHODS, Search, SearchResult
+from wherein.detect.methods import METHODS, MethodResult, Search
 from wherein.detect.range import Range
 from wherein.detect.result import SCENE, Detections
 from wherein.errors import require
@@ -22,25 +22,30 @@ from wherein.images.load import Source, load_picture
 from wherein.template.bundle import Template
 from wherein.threads import one_thread
 
-_LONGEST = 100_000
-"""Pixels, of an object in a scene: no scene is larger."""
+_MAX_OBJECT_SIZE = 100_000
+"""Maximum length of an object in a scene, in pixels. A choice: no scene is larger."""
 
 
 class Detector:
-    """SearchResult a template in scenes: every instance, and the pose of every part.
+    """Finds every instance of a template in a scene, and the pose of every part.
 
     Arguments:
-        template: a `Template`, or the folder or .zip that it is in.
+        template: a `Template`, or the folder or .zip that holds one.
         rotation: ± degrees that are searched; 180 is every rotation.
         scale: lowest and highest scale.
-        max_instances: the most that are told, the surest first; None: all.
-        calibration: thresholds and steps; by default the kept one, which is made on first use. For the method
-            "paper" a `PaperCalibration`.
-        threshold: the least score, in place of the calibration's.
-        threads: for the first look at a scene; torch's number by default. The result does not depend on it.
-        progress: is told how far a calibration is.
-        method: "fast", or "paper" for the network as the paper has it (algorithm 1): far slower, at one scale
-            only, and not for every rotation. `wherein.detect.paper.network.PaperNetwork` can be trained.
+        max_instances: maximum number of detections per scene, those with the highest scores; None: all.
+        calibration: by default the stored one, which is measured on first use. For the method "paper" a
+            `PaperCalibration`.
+        threshold: the lowest score of a detection, in place of the calibrated one.
+        threads: number of threads of the first search; torch's number by default. The result does not depend
+            on it.
+        progress: called during a calibration with the fraction that is done, and what is being done.
+        method: "fast", or "paper" for the network of the paper (algorithm 1): far slower, at one scale
+            only, and within ±30°. `wherein.detect.paper.network.PaperNetwork` can be trained.
+
+    Raises:
+        ArgumentError: an argument is out of range, or the calibration was measured for something else.
+        TemplateError: the template cannot be loaded.
 
     Example:
         >>> import torch
@@ -70,11 +75,11 @@ class Detector:
         self.template = template if isinstance(template, Template) else Template.load(template)
         self.ranges = checked_range(rotation, scale, self.template)
         require(
-            max_instances is None or _counts(max_instances),
+            max_instances is None or _is_count(max_instances),
             f"max_instances is {max_instances!r}: give a positive whole number, or None for all",
         )
         require(
-            threads is None or _counts(threads),
+            threads is None or _is_count(threads),
             f"threads is {threads!r}: give a positive whole number, or None for torch's",
         )
         require(
@@ -84,7 +89,7 @@ class Detector:
         require(method in METHODS, f"method is {method!r}: give one of {', '.join(METHODS)}")
         self.max_instances = max_instances
         with torch.no_grad():
-            self.search: Search = METHODS[method].prepared(
+            self.search: Search = METHODS[method].prepare(
                 self.template, self.ranges, calibration, threshold, threads, progress
             )
 
@@ -103,48 +108,50 @@ class Detector:
 
     @property
     def calibration(self) -> StoredCalibration:
-        """What was measured for this template, range and method."""
+        """The calibration in use, measured for this template, range and method."""
         return self.search.calibration
 
     def __call__(self, scene: Source, color: str = "rgb") -> Detections:
-        """Everything that is found in a scene.
+        """All detections in a scene, the highest score first.
 
         Arguments:
             scene: a path, an array, a tensor or a PIL image.
-            color: "rgb", or "bgr" for an array that comes from OpenCV.
+            color: "rgb", or "bgr" for an array from OpenCV.
 
         Raises:
-            ArgumentError: the scene is not as it must be, or "bgr" was said of a file or a PIL image.
+            ArgumentError: the array has the wrong shape or type, or "bgr" was given for a file or a PIL
+                image.
             PictureError: a file cannot be read.
         """
-        return self._found(scene, color, lambda pixels: self.search(pixels, self.max_instances))
+        return self._detect(scene, color, lambda pixels: self.search(pixels, self.max_instances))
 
     def follow(
         self, scene: Source, before: ArrayLike, color: str = "rgb", everywhere: bool = False
     ) -> Detections:
-        """What is found near places where it was, or is expected: faster than a look at everything.
+        """Detections near known or expected places: faster than a search of the whole scene.
 
         Arguments:
-            scene, color: as of a call.
-            before: (N, 3, 3) or (N, 2, 3), canvas → scene: `matrix` of earlier detections, one at least.
-            everywhere: look at all other places as well.
+            scene, color: as for a call.
+            before: `matrix` of earlier detections, canvas → scene, (N, 2, 3) or (N, 3, 3), N > 0.
+            everywhere: search the whole scene as well.
 
         Raises:
-            ArgumentError: there is no such place, or the detector's method is not "fast".
+            ArgumentError: `before` has another shape, or the detector's method is not "fast".
         """
         matrices = np.asarray(before, dtype=np.float64)
         require(
             matrices.ndim == 3 and len(matrices) > 0 and matrices.shape[1:] in ((2, 3), (3, 3)),
-            f"before has shape {matrices.shape}: give the matrices of earlier detections, (N, 2, 3) or (N, 3, 3) "
-            "with N > 0",
+            f"before has shape {matrices.shape}: give the matrices of earlier detections, (N, 2, 3) or "
+            "(N, 3, 3) with N > 0",
         )
         roots = np.repeat(np.eye(3)[None], len(matrices), axis=0)
         roots[:, :2] = matrices[:, :2]
-        return self._found(
+        return self._detect(
             scene, color, lambda pixels: self.search.follow(pixels, roots, self.max_instances, everywhere)
         )
 
-    def _found(self, scene: Source, color: str, search: Callable[[Tensor], SearchResult]) -> Detections:
+    def _detect(self, scene: Source, color: str, search: Callable[[Tensor], MethodResult]) -> Detections:
+        """Load a scene, search it and measure the time of the search."""
         picture = load_picture(scene, color=color, role="scene")
         began = time.perf_counter()
         with torch.no_grad(), one_thread():
@@ -154,36 +161,44 @@ class Detector:
         return Detections(found.items, self.template.name, picture, seconds, name, found.best_candidate)
 
     def occurrence(self, scene: Source, color: str = "rgb") -> dict[str, Map]:
-        """Where parts could be: of the body (or each leading limb) how well it fits with its centre at each
-        pixel; of the paper's network the occurrence map of every node.
+        """Maps of where parts could be.
+
+        The default method has a map of the body (or of each leading limb): how well it fits with its centre
+        at each pixel, in the first search. The paper's network has the occurrence map of every node.
 
         Arguments:
-            scene, color: as of a call.
+            scene, color: as for a call.
 
         Returns:
-            (H, W) arrays in the pixels of the scene, by the name of the part.
+            (H, W) arrays in pixels of the scene, by the name of the part.
         """
         picture = load_picture(scene, color=color, role="scene")
         with torch.no_grad(), one_thread():
             return self.search.occurrence(picture.pixels.detach().float().cpu())
 
-    def retraced(self, found: Detections) -> tuple[FitTraces, ...]:
-        """How what was found came to rest: of each detection, by the name of the part that is fitted, ZNCC
-        step by step from a start of the search to full size (`wherein.detect.explain.convergence`).
+    def fit_traces(self, found: Detections) -> tuple[FitTraces, ...]:
+        """How the fits of detections converged: ZNCC step by step (`wherein.detect.explain.convergence`).
 
-        The search keeps no record: this goes the ways once more, in about twice the time of the search. Parts
-        that were not found have none, and neither have those that are not fitted themselves, nor the finds
-        of the paper's network.
+        The search keeps no record, so its fits are repeated, in about twice the time of the search.
 
         Arguments:
-            found: what this detector has found.
+            found: detections of this detector.
+
+        Returns:
+            For each detection the trace of every fitted part, by name, from a start of the search to full
+            size. Parts that were not found or not fitted themselves have none, nor have detections of the
+            paper's network.
         """
         with torch.no_grad(), one_thread():
-            return self.search.retraced(found.scene.pixels.detach().float().cpu(), found.items)
+            return self.search.fit_traces(found.scene.pixels.detach().float().cpu(), found.items)
 
 
 def checked_range(rotation: float, scale: tuple[float, float], template: Template) -> Range:
-    """The range of poses for a template, or `ArgumentError`."""
+    """The range of poses for a template.
+
+    Raises:
+        ArgumentError: the rotation or the scale is out of range.
+    """
     require(
         _is_number(rotation) and 0 <= rotation <= 180,
         f"rotation is {rotation!r}: give the degrees to search to either side, 0 to 180",
@@ -192,21 +207,23 @@ def checked_range(rotation: float, scale: tuple[float, float], template: Templat
         low, high = (float(s) for s in scale)
     except (TypeError, ValueError):  # not two, or not numbers
         low = high = math.nan
+    # "12" is text that would pass as the scales 1 and 2.
     require(
         not _is_text(scale) and 0 < low <= high < math.inf,
         f"scale is {scale!r}: give the lowest and the highest as (low, high), 0 < low ≤ high",
     )
     longest = max(template.size)
     require(
-        low * longest >= 1 and high * longest <= _LONGEST,
-        f'scale is {scale!r}, at which "{template.name}", {longest} px long, would be {low * longest:.2g} to '
-        f"{high * longest:.2g} px long in a scene: give scales at which that is 1 to {_LONGEST} px",
+        low * longest >= 1 and high * longest <= _MAX_OBJECT_SIZE,
+        f'scale is {scale!r}, at which "{template.name}", {longest} px long, would be '
+        f"{low * longest:.2g} to {high * longest:.2g} px long in a scene: give scales at which "
+        f"that is 1 to {_MAX_OBJECT_SIZE} px",
     )
     return Range(float(rotation), (low, high))
 
 
-def _counts(value: object) -> bool:
-    """Whether it is a whole number above 0."""
+def _is_count(value: object) -> bool:
+    """Whether a value is a whole number above 0."""
     return isinstance(value, Integral) and int(value) > 0
 
 
@@ -215,5 +232,4 @@ def _is_number(value: object) -> bool:
 
 
 def _is_text(value: object) -> bool:
-    """Of which each letter could be taken for a number."""
     return isinstance(value, str)

@@ -1,4 +1,4 @@
-"""The methods of a detector: each searches scenes, and owns its name, its calibration and how it follows objects."""
+"""The search methods of a detector, "fast" and "paper": each owns its name and its calibration."""
 
 import math
 from abc import ABC, abstractmethod
@@ -13,8 +13,9 @@ from torch import Tensor
 
 from wherein.detect.calibration.measure import calibration_for, sampling_of
 from wherein.detect.calibration.model import Calibration
-from wherein.detect.calibration.store import CalibrationStore, Kind, Progress, StoredCalibration, quiet
-from wherein.detect.explain.convergence import FitTraces, retraced
+from wherein.detect.calibration.store import CalibrationStore, Kind, Progress, StoredCalibration, no_progress
+from wherein.detect.explain.convergence import fit_traces
+from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map, occurrence
 from wherein.detect.fast.assemble import assemble, detection
 from wherein.detect.fast.exclusion import exclusive
@@ -30,18 +31,18 @@ from wherein.errors import ArgumentError, require
 from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
 
-_MANY, _MAX_CROWD = 6, 64
-"""A choice: from this many detections on, there may be more than were followed, and the search is repeated with more
-poses; up to so many times as many as usual."""
+_CROWD, _CROWD_STEP, _MAX_CROWD = 6, 4, 64
+"""With more detections than this there may be others that were not followed, and the search is repeated
+with four times as many poses, up to 64 times as many as usual. Choices."""
 
 
 @dataclass(frozen=True, eq=False)
-class SearchResult:
-    """What a search found in a scene.
+class MethodResult:
+    """The detections in a scene.
 
     Attributes:
-        items: one for each detection, the highest score first.
-        best_candidate: where there is none, the best hypothesis, if its score is close to the threshold.
+        items: the detections, the highest score first.
+        best_candidate: if there are none, the best hypothesis, provided its score is close to the threshold.
     """
 
     items: tuple[Detection, ...]
@@ -49,11 +50,11 @@ class SearchResult:
 
 
 class Search(ABC):
-    """Finds a template in one scene after the other.
+    """A method of searching scenes for a template.
 
     Attributes:
         name: of the method.
-        calibration: what was measured for it.
+        calibration: in use.
         threshold: the lowest score of a detection.
     """
 
@@ -63,7 +64,7 @@ class Search(ABC):
 
     @classmethod
     @abstractmethod
-    def prepared(
+    def prepare(
         cls,
         template: Template,
         ranges: Range,
@@ -72,32 +73,39 @@ class Search(ABC):
         threads: int | None,
         progress: Progress | None,
     ) -> "Search":
-        """A search for a template.
+        """The search for a template.
 
         Arguments:
             template: what to search for.
             ranges: in which poses.
-            calibration: the stored one, or a new one, where it is None.
-            threshold: the calibrated one where it is None.
-            threads: for the first search; torch's number where it is None.
-            progress: is called during a calibration.
+            calibration: None: the stored one, or a new one, which is then stored.
+            threshold: the lowest score of a detection; None: the calibrated one.
+            threads: number of threads of the first search; None: torch's number.
+            progress: called during a new calibration.
+
+        Raises:
+            ArgumentError: the method cannot search the range, or the calibration was measured for something
+                else.
         """
 
     @abstractmethod
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> SearchResult:
-        """The best `count` detections, all where it is None."""
+    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> MethodResult:
+        """The best `count` detections in a scene; None: all."""
 
     @abstractmethod
     def follow(
         self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
-    ) -> SearchResult:
+    ) -> MethodResult:
         """The best `count` detections near known places.
 
         Arguments:
             scene: the picture to search.
-            roots: (N, 3, 3) canvas → scene, N > 0.
-            count: None: all.
-            everywhere: search all other places as well.
+            roots: canvas → scene, (N, 3, 3), N > 0.
+            count: maximum number of detections; None: all.
+            everywhere: search the whole scene as well.
+
+        Raises:
+            ArgumentError: the method cannot start from known places.
         """
 
     @abstractmethod
@@ -105,16 +113,16 @@ class Search(ABC):
         """Maps of where parts could be, by name."""
 
     @abstractmethod
-    def retraced(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
+    def fit_traces(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
         """How the fit of each piece of each detection converged."""
 
 
 class FastSearch(Search):
-    """The default method: docs/detection.md follows a scene through it.
+    """The default method; docs/detection.md follows a scene through it.
 
     Arguments:
-        template, ranges, threshold, threads: as of `prepared`.
-        calibration: sampling of poses, and weights of pieces.
+        template, ranges, threshold, threads: as of `prepare`.
+        calibration: sets the sampling of poses, the weights of pieces and the threshold.
     """
 
     name = "fast"
@@ -135,7 +143,7 @@ class FastSearch(Search):
         self.threads = threads or torch.get_num_threads()
 
     @classmethod
-    def prepared(  # noqa: D102
+    def prepare(  # noqa: D102
         cls,
         template: Template,
         ranges: Range,
@@ -145,21 +153,22 @@ class FastSearch(Search):
         progress: Progress | None,
     ) -> "FastSearch":
         if calibration is None:
-            known = calibration_for(template, ranges, progress or quiet)
+            known = calibration_for(template, ranges, progress or no_progress)
         else:
             known = _checked(calibration, Calibration, cls.name, template, ranges)
         return cls(template, ranges, known, threshold, threads)
 
     @property
-    def enough(self) -> float:
-        """The score from which the search stops: a low threshold reports more, but does not stop earlier."""
+    def stop_score(self) -> float:
+        """The score from which slower ways to find hypotheses are skipped."""
+        # At least the calibrated threshold: a lower one reports more, but must not end the search earlier.
         return max(self.threshold, self.calibration.threshold)
 
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> SearchResult:  # noqa: D102
+    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> MethodResult:  # noqa: D102
         found = self._result(scene, self._everywhere(scene), count)
-        crowd, most = 1, math.inf if count is None else count
-        while _MANY * crowd < len(found.items) < most and crowd < _MAX_CROWD:
-            crowd *= 4
+        crowd, wanted = 1, math.inf if count is None else count
+        while _CROWD * crowd < len(found.items) < wanted and crowd < _MAX_CROWD:
+            crowd *= _CROWD_STEP
             more = self._result(scene, self._everywhere(scene, crowd), count)
             if len(more.items) <= len(found.items):
                 break
@@ -168,34 +177,34 @@ class FastSearch(Search):
 
     def follow(  # noqa: D102
         self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
-    ) -> SearchResult:
-        found = self.octaves.follow(scene, roots, self.enough, LIKELY * self.threshold)
+    ) -> MethodResult:
+        found = self.octaves.follow(scene, roots, self.stop_score, LIKELY * self.threshold)
         if everywhere:
             found = found.joined(self._everywhere(scene))
         return self._result(scene, found, count)
 
     def _everywhere(self, scene: Float[Tensor, "3 H W"], crowd: int = 1) -> Hypotheses:
-        effort = Effort(self.enough, self.threads, crowd)
-        return self.octaves(scene, effort, polished=LIKELY * self.threshold)
+        effort = Effort(self.stop_score, self.threads, crowd)
+        return self.octaves(scene, effort, min_score=LIKELY * self.threshold)
 
-    def _result(self, scene: Float[Tensor, "3 H W"], found: Hypotheses, count: int | None) -> SearchResult:
-        items = self._assembled(scene, exclusive(self.octaves.whole, found, self.threshold, count))
+    def _result(self, scene: Float[Tensor, "3 H W"], found: Hypotheses, count: int | None) -> MethodResult:
+        items = self._assembled(scene, exclusive(self.octaves.finder, found, self.threshold, count))
         if items or not len(found.scores):
-            return SearchResult(items)
+            return MethodResult(items)
         (best,) = self._assembled(scene, found[np.argsort(-found.scores)[:1]])
-        return SearchResult((), best if best.score >= LIKELY * self.threshold else None)
+        return MethodResult((), best if best.score >= LIKELY * self.threshold else None)
 
     def _assembled(self, scene: Float[Tensor, "3 H W"], hypotheses: Hypotheses) -> tuple[Detection, ...]:
-        static = self.octaves.static_leaves(scene, hypotheses)
-        return tuple(assemble(self.octaves.whole, hypotheses, k, leaves) for k, leaves in enumerate(static))
+        static = self.octaves.static_leaf_scores(scene, hypotheses)
+        return tuple(assemble(self.octaves.finder, hypotheses, k, leaves) for k, leaves in enumerate(static))
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
-        """The first search: ZNCC with the part's centre at each pixel."""
+        """ZNCC with the part's centre at each pixel, in the first search."""
         return occurrence(self.octaves, scene, self.threads)
 
-    def retraced(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
-        """From where the search starts to full size."""
-        return retraced(self.octaves, scene, found, self.threads)
+    def fit_traces(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
+        """The traces from the starts of the search to full size."""
+        return fit_traces(self.octaves, scene, found, self.threads)
 
 
 _PAPER_STORE = CalibrationStore(PaperCalibration, PAPER_VERSION, "paper.json")
@@ -205,7 +214,7 @@ class PaperSearch(Search):
     """The network of the paper (algorithm 1): one scale, and rotations within ±30°.
 
     Arguments:
-        template, ranges, threshold: as of `prepared`; detections that are turned further are not reported.
+        template, ranges, threshold: as of `prepare`; detections that are turned further are dropped.
         calibration: the network's hyperparameters.
     """
 
@@ -219,7 +228,7 @@ class PaperSearch(Search):
         self.detector = PaperDetector(calibration.network(template), LIKELY * self.threshold)
 
     @classmethod
-    def prepared(  # noqa: D102
+    def prepare(  # noqa: D102
         cls,
         template: Template,
         ranges: Range,
@@ -235,31 +244,31 @@ class PaperSearch(Search):
         )
         within = within_reach(ranges)
         if calibration is None:
-            known = paper_calibration_for(template, within, progress or quiet)
+            known = paper_calibration_for(template, within, progress or no_progress)
         else:
             known = _checked(calibration, PaperCalibration, cls.name, template, within)
         return cls(template, ranges, known, threshold)
 
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> SearchResult:  # noqa: D102
+    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> MethodResult:  # noqa: D102
         found = [self._detection(one) for one in self.detector(scene)]
         turned = [one for one in found if abs(one.angle) <= self.ranges.rotation]
         items = tuple(one for one in turned if one.score >= self.threshold)[:count]
-        return SearchResult(items, None if items else next(iter(turned), None))
+        return MethodResult(items, None if items else next(iter(turned), None))
 
     def follow(  # noqa: D102
         self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
-    ) -> SearchResult:
+    ) -> MethodResult:
         raise ArgumentError(
             'method="paper" cannot start from a known pose: use method="fast" to follow objects'
         )
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
-        """ω of every node."""
+        """The occurrence map ω of every node of the network."""
         nodes = self.detector.network(scene).nodes
         return {name: node.map.float().numpy() for name, node in nodes.items()}
 
-    def retraced(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
-        """Nothing: thousands of descents make a map, and none of them belongs to one detection."""
+    def fit_traces(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
+        """No traces: thousands of descents make a map, and none of them belongs to one detection."""
         return tuple({} for _ in found)
 
     def _detection(self, found: PaperDetection) -> Detection:
@@ -270,10 +279,12 @@ class PaperSearch(Search):
 
 
 METHODS: dict[str, type[Search]] = {method.name: method for method in (FastSearch, PaperSearch)}
-"""By name. A new method is a subclass of `Search` and one entry here."""
+"""The methods by name. A new method is a subclass of `Search` and one entry here."""
 
 
-def paper_calibration_for(template: Template, ranges: Range, progress: Progress = quiet) -> PaperCalibration:
+def paper_calibration_for(
+    template: Template, ranges: Range, progress: Progress = no_progress
+) -> PaperCalibration:
     """The stored calibration of the paper's network for a template, or a new one, which is then stored."""
     within = within_reach(ranges)
     return _PAPER_STORE.load_or_measure(
@@ -284,11 +295,12 @@ def paper_calibration_for(template: Template, ranges: Range, progress: Progress 
 def _checked(
     given: StoredCalibration, kind: type[Kind], method: str, template: Template, ranges: Range
 ) -> Kind:
-    """Refuse a calibration that was measured for something else."""
+    """The given calibration, or `ArgumentError` if it was measured for something else."""
     remedy = "Calibrate again, or omit the calibration."
     if not isinstance(given, kind):
         raise ArgumentError(
-            f'calibration is a {type(given).__name__}, but method="{method}" needs a {kind.__name__}. {remedy}'
+            f'calibration is a {type(given).__name__}, but method="{method}" needs a {kind.__name__}. '
+            f"{remedy}"
         )
     require(
         (given.rotation, given.scale) == (ranges.rotation, ranges.scale),
@@ -297,7 +309,7 @@ def _checked(
     )
     require(
         given.serves(template, ranges),
-        f'the calibration was measured for another template than "{template.name}", or the template has changed. '
-        f"{remedy}",
+        f'the calibration was measured for another template than "{template.name}", or the template has '
+        f"changed. {remedy}",
     )
     return given

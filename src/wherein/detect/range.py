@@ -1,11 +1,16 @@
-"""Which poses are searched, how densely, and how much effort a scene is worth."""
+"""Which poses are searched, how densely, and how much effort is spent on a scene."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Range:
-    """The poses that are searched: ± degrees, and scales from the lowest to the highest."""
+    """The poses that are searched.
+
+    Attributes:
+        rotation: ± degrees; 180 is every rotation.
+        scale: lowest and highest scale.
+    """
 
     rotation: float = 180.0
     scale: tuple[float, float] = (1.0, 1.0)
@@ -18,9 +23,14 @@ class Range:
 
 @dataclass(frozen=True)
 class Sampling:
-    """The distance between two poses of a piece in the first search: degrees, and ratio of scale.
+    """The distance between neighbouring poses of a piece in the first search.
 
-    The defaults suit most motifs; calibration measures the basin of attraction of each and replaces them.
+    The defaults suit most motifs. Calibration measures the basin of attraction of each piece, and the
+    distances that follow from it replace them.
+
+    Attributes:
+        turn: degrees between neighbouring rotations.
+        ratio: factor between neighbouring scales.
     """
 
     turn: float = 10.0
@@ -29,16 +39,17 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much work a scene is worth.
+    """How much effort is spent on a scene.
 
     Attributes:
-        enough: the score from which the search stops.
-        threads: for the first search.
-        crowd: how many times as many poses as usual are followed, for scenes with many objects.
-        max_hypotheses: how many hypotheses of an octave go on to full size; None: all that are likely enough.
+        stop_score: once a hypothesis reaches this score, slower ways to find hypotheses are skipped.
+        threads: number of threads of the first search.
+        crowd: factor by which more poses than usual are followed, for scenes with many objects.
+        max_hypotheses: how many hypotheses of each octave are refined at full size; None: all that are likely
+            enough.
     """
 
-    enough: float
+    stop_score: float
     threads: int = 1
     crowd: int = 1
     max_hypotheses: int | None = None

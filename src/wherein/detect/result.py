@@ -1,4 +1,4 @@
-"""What was found, in numbers, as JSON, in the formats of others, and drawn."""
+"""The detections in a scene: as numbers, as JSON, in other formats, and drawn."""
 
 import json
 import math
@@ -14,10 +14,10 @@ from PIL import Image
 from wherein.images.load import Picture
 
 Matrix = NDArray[np.float64]
-"""2×3."""
+"""2×3; pixels of a part or of the canvas → scene pixels."""
 
 SCENE = "scene.png"
-"""What a scene that came as an array is called where a format wants a name."""
+"""The file name of a scene that was given as an array, for formats that need one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,13 +25,14 @@ class PartFound:
     """One part of a detection.
 
     Attributes:
-        matrix: its pixels → scene pixels, 2×3; canvas → scene for a group. Where it was not found: where it
-            fits best about its joint, or at rest.
-        score: ZNCC with the scene; where something is in front of it, one that tells as much as what can be
-            seen of it; of a group, the mean of its leaves'.
-        found: whether it was seen there.
-        polygon: its outline in the scene, (x, y) a row.
-        leaf: whether it has a picture of its own; a group is where its parts are.
+        matrix: its pixels → scene pixels, 2×3; canvas → scene for a group. If it was not found: where it
+            fits best about its joint, or its rest position.
+        score: ZNCC with the scene, at most 0.98 (`detect.score.MAX_ZNCC`): a better fit is no more
+            evidence. For a part that is partly occluded, the ZNCC that carries as much information as its
+            visible pixels; for a group, the mean over its leaves.
+        found: whether it is visible there.
+        polygon: its outline in the scene, (N, 2), each row (x, y).
+        leaf: whether it has a picture of its own; a group has not.
     """
 
     matrix: Matrix
@@ -42,11 +43,11 @@ class PartFound:
 
     @property
     def angle(self) -> float:
-        """Degrees that it is turned in the scene, positive from x towards y."""
+        """Its rotation in the scene in degrees, positive from x towards y."""
         return math.degrees(math.atan2(self.matrix[1, 0], self.matrix[0, 0]))
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Numbers and lists for JSON."""
         return {
             "found": self.found,
             "score": round(self.score, 4),
@@ -58,12 +59,13 @@ class PartFound:
 
 @dataclass(frozen=True, eq=False)
 class Detection:
-    """One object that was found.
+    """One instance of the template.
 
     Attributes:
-        score: how sure it is, in [0, 1): see `wherein.detect.score`.
+        score: the ZNCC that all parts would need for the same evidence, at most 0.98
+            (`wherein.detect.score`); with the method "paper", the height of the occurrence map, at most 1.
         matrix: canvas → scene of the root, 2×3.
-        parts: every part below the root by name (the root itself where it is a leaf).
+        parts: every part below the root, by name (the root itself if it is a leaf).
     """
 
     score: float
@@ -72,16 +74,16 @@ class Detection:
 
     @property
     def angle(self) -> float:
-        """Degrees that it is turned, positive from x towards y."""
+        """Its rotation in degrees, positive from x towards y."""
         return math.degrees(math.atan2(self.matrix[1, 0], self.matrix[0, 0]))
 
     @property
     def scale(self) -> float:
-        """How much larger it is in the scene than on the canvas."""
+        """Its size in the scene relative to the canvas."""
         return float(abs(np.linalg.det(self.matrix[:, :2])) ** 0.5)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, as the command prints it."""
+        """Numbers and lists for JSON, as `wherein detect` prints them."""
         return {
             "score": round(self.score, 4),
             "matrix": np.round(self.matrix, 6).tolist(),
@@ -93,15 +95,15 @@ class Detection:
 
 @dataclass(frozen=True, eq=False)
 class Detections(Sequence[Detection]):
-    """All objects that were found in a scene, the surest first.
+    """All detections in a scene, the highest score first.
 
     Attributes:
-        items: one a found object.
+        items: the detections.
         template: the template's name.
-        scene: the picture that was looked at.
+        scene: the picture that was searched.
         seconds: how long the search took.
         name: of the scene's file, as it was given; for exports.
-        missed: where nothing was found, what came nearest, if its score was close to the threshold.
+        missed: if nothing was found, the best candidate, provided its score is close to the threshold.
     """
 
     items: tuple[Detection, ...]
@@ -137,7 +139,7 @@ class Detections(Sequence[Detection]):
         return width, height
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists, as the command prints them but for the scene's name."""
+        """Numbers and lists for JSON, as `wherein detect` prints them, without the scene's name."""
         width, height = self.size
         return {
             "width": width,
@@ -148,36 +150,36 @@ class Detections(Sequence[Detection]):
         }
 
     def to_json(self, indent: int | None = None) -> str:
-        """`to_dict` as text."""
+        """`to_dict` as JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
 
     def to_coco(self, name: str | None = None) -> dict[str, Any]:
-        """A COCO dataset of this scene: a category for the whole object and one for each part.
+        """A COCO dataset of this scene, with a category for the whole object and one for each part.
 
-        Many scenes in one: `wherein.formats.coco.coco`.
+        For several scenes in one dataset use `wherein.formats.coco.coco`.
 
         Arguments:
-            name: of the scene's file, where that is not `self.name`.
+            name: of the scene's file; None: `self.name`.
         """
         from wherein.formats.coco import coco
 
         return coco([(self.name if name is None else name, self)], self.template)
 
     def to_labelme(self, name: str | None = None) -> dict[str, Any]:
-        """The JSON of labelme: a polygon for each part that was found, a group for each object.
+        """A labelme annotation: a polygon for each part that was found, a group for each object.
 
         Arguments:
-            name: of the scene's file, relative to the folder that the JSON will lie in; else `self.name`.
+            name: of the scene's file, relative to the folder of the JSON file; None: `self.name`.
         """
         from wherein.formats.labelme import labelme
 
         return labelme(self, self.name if name is None else name)
 
     def to_csv(self, name: str | None = None) -> str:
-        """A header, and a row for each part of each object.
+        """CSV text: a header, and a row for each part of each object.
 
         Arguments:
-            name: of the scene, where that is not `self.name`.
+            name: of the scene; None: `self.name`.
         """
         from wherein.formats.csv_table import COLUMNS, csv_text, rows
 
@@ -194,7 +196,7 @@ class Detections(Sequence[Detection]):
         return dataframe(self, self.name if name is None else name)
 
     def to_supervision(self) -> Any:
-        """A `supervision.Detections` with masks: `class_id` 0 is the whole object, the parts follow.
+        """A `supervision.Detections` with masks; `class_id` 0 is the whole object, the parts follow.
 
         Raises:
             MissingError: supervision is not installed.
@@ -204,7 +206,7 @@ class Detections(Sequence[Detection]):
         return supervision(self)
 
     def draw(self) -> Image.Image:
-        """The scene with every part's outline, and a legend below it."""
+        """The scene with the outline of every part, and a legend below."""
         from wherein.drawing.detections import draw_detections
 
         return draw_detections(self.scene, self.items)

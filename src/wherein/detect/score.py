@@ -1,14 +1,17 @@
 """The score of a hypothesis: the correlations of its pieces, combined into one number.
 
-A piece that fits with ZNCC ρ explains the share ρ² of what its n independent pixels show: a log-likelihood of
-−(n/2) ln(1 − ρ²) over "anything with a gain and a bias". Pieces are independent given the pose, so evidence
-adds up, and a single piece that fits very well counts for more than many that fit a little. How many pixels
-of a piece count as independent is measured, not guessed: with q the ZNCC that clutter reaches at the best of
-all places where the piece was searched for, −ln(1 − q²) is one unit of chance, and
+A piece that fits with ZNCC ρ explains the share ρ² of the variance of its pixels. With n independent pixels
+that is a log-likelihood ratio of −(n/2) ln(1 − ρ²) against "anything else with some gain and bias". Given the
+pose, the pieces are independent, so their evidence adds up, and one piece that fits very well counts for more
+than many that fit a little. How many pixels of a piece count as independent is measured: with q the ZNCC that
+clutter reaches at the best of all places where the piece is searched for, −ln(1 − q²) is the information that
+chance gives, and
 
     score = √(1 − exp(−Σ_k n_k ℓ_k / Σ_k n_k)),   ℓ_k = −ln(1 − ρ_k²),   n_k = 1 / −ln(1 − q_k²):
 
 the ZNCC that every piece would need for the same total evidence. Pieces outside the scene add nothing.
+
+ℓ is called the *information* of a fit, and n ℓ its *weighted evidence*: 1 is what clutter reaches.
 """
 
 import math
@@ -18,27 +21,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_ZNCC = 0.98
-"""A choice: a better fit adds no evidence, since what is left is noise and interpolation. Scores of parts and
+"""A choice: a better fit adds no evidence, since the rest is noise and interpolation. Scores of parts and
 detections are therefore at most 0.98."""
 
-FOUND = 2.0
-"""A choice: a piece is found where its fit carries this many times the information that clutter gives."""
+MIN_EVIDENCE = 2.0
+"""A choice: a piece counts as found if its weighted evidence is at least twice what clutter reaches."""
+
+_MIN_CHANCE = 0.05
+"""A choice: keeps the weight of a piece finite where clutter reaches nothing, as on a flat background."""
 
 
 def rounded_down(score: float) -> float:
-    """A score to three digits, never rounded up: given as the threshold, it still admits that detection."""
+    """A score to three digits, never rounded up: used as the threshold, it still admits that detection."""
     return math.floor(score * 1000) / 1000
 
 
 def information(zncc: NDArray[np.float64]) -> NDArray[np.float64]:
-    """ℓ = −ln(1 − ρ²) for ρ > 0, else 0."""
+    """ℓ = −ln(1 − ρ²) for ρ > 0, else 0: inverted contrast is no evidence. ρ is capped at `MAX_ZNCC`."""
     explained = np.clip(zncc, 0.0, MAX_ZNCC) ** 2
     return np.asarray(-np.log1p(-explained))
 
 
 def evidence_weight(chance: float) -> float:
-    """n of a piece for which clutter reaches the ZNCC `chance`."""
-    return float(1 / information(np.array(max(chance, 0.05))))
+    """The weight n of a piece for which clutter reaches the ZNCC `chance`."""
+    return float(1 / information(np.array(max(chance, _MIN_CHANCE))))
 
 
 def equivalent_zncc(information: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -51,12 +57,13 @@ def combined_score(
     visible: Mapping[str, NDArray[np.float64]],
     weights: Mapping[str, float],
 ) -> NDArray[np.float64]:
-    """The score of H hypotheses in [0, 1).
+    """The scores of H hypotheses, in [0, 1).
 
     Arguments:
-        evidence: ℓ, (H,) by piece.
-        visible: (H,) by piece, which fraction of it lies inside the scene.
-        weights: n of every piece of the template.
+        evidence: information ℓ of each piece, (H,) by name.
+        visible: fraction of each piece that lies inside the scene, (H,) by name.
+        weights: weight n of every piece of the template, by name.
     """
     total = sum(weights[name] * visible[name] * evidence[name] for name in weights)
+    # Divided by the weights of all pieces, found or not: a missing piece lowers the score.
     return equivalent_zncc(np.asarray(total) / sum(weights.values()))

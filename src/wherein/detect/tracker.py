@@ -1,4 +1,4 @@
-"""Objects from frame to frame: the last pose begins the next search, and who is lost is searched anew."""
+"""`Tracker`: follows objects from frame to frame, and searches again for those that are lost."""
 
 import time
 from dataclasses import dataclass, replace
@@ -12,8 +12,9 @@ from wherein.errors import require
 from wherein.images.load import Source, load_picture
 from wherein.pyramid.levels import Poses
 
-_STRIDE = 0.5
-"""Of the canvas's diagonal in the scene: who has moved further between two frames is someone else."""
+_MAX_STEP = 0.5
+"""Fraction of the object's diagonal in the scene. A choice: a detection that is further from a track's last
+one is another object."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,24 +22,24 @@ class Track:
     """One object over time.
 
     Attributes:
-        number: from 1, in the order in which they came; never given twice.
-        now: its last detection.
-        pace: how its root moved between the last two frames, (dx, dy) of the canvas's centre in the scene.
+        number: from 1, in the order of first detection; never used again.
+        last: its last detection.
+        velocity: motion of the canvas's centre in the scene between the last two frames, (dx, dy).
     """
 
     number: int
-    now: Detection
-    pace: NDArray[np.float64]
+    last: Detection
+    velocity: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """What is found in one frame.
+    """The detections in one frame of a video.
 
     Attributes:
         found: the detections.
-        tracks: the number of each one's track.
-        searched: whether the whole frame was looked at.
+        tracks: the number of each detection's track.
+        searched: whether the whole frame was searched.
     """
 
     found: Detections
@@ -47,16 +48,19 @@ class Frame:
 
 
 class Tracker:
-    """SearchResult a template in one frame after the other.
+    """Finds a template in one frame after the other.
 
-    Where an object was, and where it would be if it went on as it did, the search begins; that takes a part
-    of the time of a look at everything. Everything is looked at where nothing is known, where someone was
-    lost, and every so many frames, for those who have come in since.
+    The search starts where each object was, and where it would be at constant velocity. That takes a
+    fraction of the time of a full search. The whole frame is searched if no object is known, if one was
+    lost, and at regular intervals, for objects that have come into view.
 
     Arguments:
-        detector: what to look for, in which poses.
-        every: frames between two looks at everything; 1 is every frame. With as many tracks as
-            `detector.max_instances` there is nobody to look for.
+        detector: searches for the template.
+        every: number of frames between two full searches; 1 searches every frame. There are none while as
+            many objects are tracked as `detector.max_instances` allows.
+
+    Raises:
+        ArgumentError: `every` is not positive.
     """
 
     def __init__(self, detector: Detector, every: int = 10) -> None:
@@ -67,17 +71,17 @@ class Tracker:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everyone, as for another video."""
+        """Forget all objects, as before another video."""
         self.tracks: tuple[Track, ...] = ()
         self._count = 0
         self._since = 0
 
     def __call__(self, frame: Source, color: str = "rgb") -> Frame:
-        """What is found in the next frame.
+        """The detections in the next frame.
 
         Arguments:
             frame: a path, an array, a tensor or a PIL image.
-            color: "rgb", or "bgr" for arrays that come from OpenCV.
+            color: "rgb", or "bgr" for an array from OpenCV.
         """
         picture = load_picture(frame, color=color, role="scene")
         began = time.perf_counter()
@@ -94,32 +98,34 @@ class Tracker:
         return Frame(found, tuple(track.number for track in self.tracks), searched)
 
     def _expected(self) -> Poses:
-        """Where everyone was, and where they would be if they went on."""
-        there = np.stack([track.now.matrix for track in self.tracks])
-        further = there.copy()
-        further[:, :, 2] += np.stack([track.pace for track in self.tracks])
-        moved = np.abs(further - there).max((1, 2)) > 1.0
-        return np.concatenate((there, further[moved]))
+        """Where each object was, and where it would be at constant velocity, (N, 2, 3)."""
+        last = np.stack([track.last.matrix for track in self.tracks])
+        predicted = last.copy()
+        predicted[:, :, 2] += np.stack([track.velocity for track in self.tracks])
+        # Within a pixel the two lie in one basin of attraction, and one of them is enough.
+        moved = np.abs(predicted - last).max((1, 2)) > 1.0
+        return np.concatenate((last, predicted[moved]))
 
     def _due(self, found: Detections) -> bool:
-        """Whether the whole frame is to be looked at."""
+        """Whether the whole frame has to be searched, given the detections near known places."""
         if len(found) < len(self.tracks):
             return True
-        most = self.detector.max_instances
-        return self._since + 1 >= self.every and (most is None or len(found) < most)
+        limit = self.detector.max_instances
+        return self._since + 1 >= self.every and (limit is None or len(found) < limit)
 
     def _continued(self, found: Detections) -> tuple[Track, ...]:
-        """A track a detection: the nearest of those before, each once, else a new one."""
+        """The track of each detection: the nearest known one if it is near enough, each once, else a new
+        one."""
         centre = np.array((*self.detector.template.centre, 1.0))
         free = list(self.tracks)
         tracks = []
         for item in found:
             here = item.matrix @ centre
-            reach = _STRIDE * item.scale * float(np.hypot(*self.detector.template.size))
-            near = min(free, key=lambda t: float(np.linalg.norm(t.now.matrix @ centre - here)), default=None)
-            if near is not None and np.linalg.norm(near.now.matrix @ centre - here) <= reach:
+            reach = _MAX_STEP * item.scale * float(np.hypot(*self.detector.template.size))
+            near = min(free, key=lambda t: float(np.linalg.norm(t.last.matrix @ centre - here)), default=None)
+            if near is not None and np.linalg.norm(near.last.matrix @ centre - here) <= reach:
                 free.remove(near)
-                tracks.append(Track(near.number, item, here - near.now.matrix @ centre))
+                tracks.append(Track(near.number, item, here - near.last.matrix @ centre))
             else:
                 self._count += 1
                 tracks.append(Track(self._count, item, np.zeros(2)))

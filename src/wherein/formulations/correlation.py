@@ -27,8 +27,8 @@ from wherein.motion import field as fields
 from wherein.motion.models import Motion
 from wherein.warp import Surface
 
-LEAST_SEEN = 0.25
-"""Of the support: with less of it inside the scene, a correlation says nothing."""
+MIN_VISIBLE = 0.25
+"""Fraction of the motif that must lie inside the scene. A choice: a correlation over less says little."""
 
 LONGEST_STEP = 0.35
 """Of the motif's radius: beyond it the linearisation has no claim."""
@@ -60,7 +60,7 @@ class CorrelationObjective(Objective):
         robust: down-weight pixels that do not fit (occlusion).
     """
 
-    least_seen = LEAST_SEEN
+    min_visible = MIN_VISIBLE
 
     slack = 0.01
     """The gradient is taken on the motif's side and vanishes where z = x, a little off the least cost of a
@@ -123,7 +123,7 @@ class CorrelationObjective(Objective):
     def linearise(self, at: Variables) -> Evaluation:
         """1 − ZNCC at the poses, and the normal equations of the next step."""
         weights, scene = self._look(at.pose)
-        enough = True if weights is None else weights.mean(1) >= LEAST_SEEN
+        enough = True if weights is None else weights.mean(1) >= MIN_VISIBLE
         if self.robust:
             weights = self._trusted(scene, weights)
         gram, overlap, energy, total = self._moments(scene, weights)

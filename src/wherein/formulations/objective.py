@@ -70,7 +70,7 @@ class Objective(ABC):
     slack: float = 0.0
     """By which share the cost may rise in a step that is taken nevertheless."""
 
-    least_seen: float = 0.0
+    min_visible: float = 0.0
     """Which fraction of the motif must lie in the scene for the cost to say anything; 0: any of it."""
 
     @abstractmethod

@@ -10,9 +10,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from wherein.detect.calibration.lookalikes import ALIKE, alike, self_alike
-from wherein.detect.calibration.measure import SIZE
-from wherein.detect.fast.pieces import LEAST_VISIBLE, Piece, Pieces, uncovered
+from wherein.detect.calibration.lookalikes import MIN_SIMILARITY, self_similarity, similar_parts
+from wherein.detect.calibration.measure import SCENE_SIZE
+from wherein.detect.fast.pieces import MIN_UNCOVERED, Piece, Pieces, uncovered_mask
 from wherein.making.measures import contrast, joint_distance, pixel_count, shift_similarity, thickness
 from wherein.template.bundle import Template
 
@@ -113,11 +113,11 @@ def _hidden(subject: _Subject) -> Iterator[Finding]:
     for name in subject.template.parts.leaves:
         motif = subject.template.parts[name].motif
         assert motif is not None, "a leaf"
-        share = float(uncovered(subject.template, name).sum() / motif.mask.sum())
-        if share < LEAST_VISIBLE:
+        share = float(uncovered_mask(subject.template, name).sum() / motif.mask.sum())
+        if share < MIN_UNCOVERED:
             yield Finding(
                 PROBLEM if share < _GONE else WARNING,
-                *("hidden", name, share, LEAST_VISIBLE, "of its pixels"),
+                *("hidden", name, share, MIN_UNCOVERED, "of its pixels"),
                 f"{1 - share:.0%} of it is covered by parts that are painted above it",
                 "move it up in the paint order, or remove it",
             )
@@ -209,7 +209,8 @@ def _symmetric(subject: _Subject) -> Iterator[Finding]:
         body = piece.name == root
         x, y = piece.joint[0] - piece.fitted_leaf.at[0], piece.joint[1] - piece.fitted_leaf.at[1]
         # Two poses of a limb are up to twice its turn apart.
-        degrees, zncc = self_alike(piece.motif) if body else self_alike(piece.motif, (x, y), 2 * piece.turn)
+        joint, reach = (None, 180.0) if body else ((x, y), 2 * piece.turn)
+        degrees, zncc = self_similarity(piece.motif, joint, reach)
         if zncc < _AMBIGUOUS:
             continue
         decided = body and limbs
@@ -224,9 +225,9 @@ def _symmetric(subject: _Subject) -> Iterator[Finding]:
 
 
 def _look_alike(subject: _Subject) -> Iterator[Finding]:
-    for first, second, zncc in alike(subject.template):
+    for first, second, zncc in similar_parts(subject.template):
         yield Finding(
-            *(WARNING, "alike", first, zncc, ALIKE, "ZNCC"),
+            *(WARNING, "alike", first, zncc, MIN_SIMILARITY, "ZNCC"),
             f"it looks like {second} (ZNCC {zncc:.2f}): if one is hidden, the other may be mistaken for it",
             "include a mark that only one of them has in its outline",
         )
@@ -269,9 +270,9 @@ def _minor(subject: _Subject) -> Iterator[Finding]:
 
 def _large(subject: _Subject) -> Iterator[Finding]:
     size = max(subject.template.size)
-    if size > max(SIZE):
+    if size > max(SCENE_SIZE):
         yield Finding(
-            *(NOTE, "large", None, size, max(SIZE), "pixels"),
+            *(NOTE, "large", None, size, max(SCENE_SIZE), "pixels"),
             f"it is {size} pixels large: searching for it takes longer, and its scores are calibrated at a "
             "reduced size",
             "reduce the template and the scenes by the same factor, if the accuracy is still sufficient",

@@ -82,7 +82,7 @@ def _rules(
         tolerance=tolerance,
         slack=objective.slack,
         noise=objective.noise,
-        min_visible=correlation.LEAST_SEEN,
+        min_visible=correlation.MIN_VISIBLE,
         edge=correlation.EDGE,
         max_step=correlation.LONGEST_STEP,
         min_variance=correlation.LEAST_VARIANCE,

@@ -11,6 +11,7 @@ from torch import Tensor
 from wherein.images.load import Source, load_picture
 from wherein.images.motif import load_motif
 from wherein.motion.field import shift_matrix, transform
+from wherein.pyramid.cells import cell_numbers
 from wherein.registration.register import Registration
 from wherein.warp import Surface
 
@@ -60,7 +61,7 @@ def certainty(
     points, values = torch.stack((columns, rows), -1).double(), wanted.pixels[:, rows, columns].mT
     with torch.no_grad():
         seen, looks = _look(pixels, _full(found.matrix, points), points)
-        return _votes(values[seen], looks[:, seen], _cells(points)[seen])
+        return _votes(values[seen], looks[:, seen], cell_numbers(points, _CELLS, _CELL)[seen])
 
 
 def _full(matrix: NDArray[np.float64], like: Tensor) -> Float[Tensor, "3 3"]:
@@ -80,15 +81,6 @@ def _look(
     limits = places.new_tensor((scene.shape[-1] - 1, scene.shape[-2] - 1))
     seen = ((places[0] >= 0) & (places[0] <= limits)).all(-1)
     return seen, Surface(scene, replicate=True)(places.to(scene.dtype))
-
-
-def _cells(points: Float[Tensor, "N 2"]) -> Int[Tensor, " N"]:
-    """The number of each point's cell."""
-    low = points.amin(0)
-    size = points.amax(0) - low + 1
-    count = (size / _CELL).floor().clamp(1, _CELLS)
-    column, row = ((points - low) / size * count).floor().long().unbind(-1)
-    return row * _CELLS + column
 
 
 def _votes(values: Float[Tensor, "N C"], looks: Float[Tensor, "9 N C"], cell: Int[Tensor, " N"]) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from wherein.errors import ArgumentError, require
-from wherein.formulations.correlation import LEAST_SEEN, LEAST_VARIANCE
+from wherein.formulations.correlation import LEAST_VARIANCE, MIN_VISIBLE
 from wherein.images.load import Source, load_picture
 from wherein.images.motif import Motif, load_motif
 from wherein.motion.models import Motion, motion_named
@@ -129,7 +129,7 @@ def _result(descend: Descent, best: Candidates) -> Registration:
     minimised = problem.motif.support <= MAX_PIXELS and not descend.robust
     zncc, seen = 1 - cost if minimised else descend.zncc(best.poses), problem.visible_fraction(best.poses[0])
     if not math.isfinite(zncc):
-        zncc, cost, status = math.nan, math.nan, Status.OUTSIDE if seen < LEAST_SEEN else Status.FLAT
+        zncc, cost, status = math.nan, math.nan, Status.OUTSIDE if seen < MIN_VISIBLE else Status.FLAT
     return Registration(
         _public(best.poses[0], problem.motion),
         zncc=min(zncc, 1.0),

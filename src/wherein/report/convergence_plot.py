@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wherein.detect.explain.convergence import FinalPose, FitTrace, FitTraces, TraceStage
+from wherein.detect.explain.fit_trace import FinalPose, FitTrace, FitTraces, TraceStage
 from wherein.detect.result import Detection
 from wherein.detect.score import MAX_ZNCC
 from wherein.report.html_format import number
@@ -119,13 +119,13 @@ class Convergence:
     axes: PlotAxes
 
 
-def convergence(entries: Sequence[PartEntry], item: Detection, ways: FitTraces) -> Convergence | None:
+def convergence(entries: Sequence[PartEntry], item: Detection, traces: FitTraces) -> Convergence | None:
     """The plots of a detection; None where no fit was recorded."""
-    if not ways:
+    if not traces:
         return None
-    fitted = [part for part in entries if part.name in ways]
-    plots = tuple(_plot(part, item.parts[part.name].score, ways[part.name]) for part in fitted)
-    others = [part.name for part in entries if part.leaf and part.name not in ways]
+    fitted = [part for part in entries if part.name in traces]
+    plots = tuple(_plot(part, item.parts[part.name].score, traces[part.name]) for part in fitted)
+    others = [part.name for part in entries if part.leaf and part.name not in traces]
     return Convergence(
         plots,
         not_found=tuple(name for name in others if not item.parts[name].found),
@@ -134,48 +134,48 @@ def convergence(entries: Sequence[PartEntry], item: Detection, ways: FitTraces) 
     )
 
 
-def _plot(part: PartEntry, score: float, way: FitTrace) -> ConvergencePlot:
-    steps = sum(len(leg.zncc) - 1 for leg in way.stages)
-    unit = (_WIDTH - _LEFT - _RIGHT) / (steps + _GAP * len(way.stages))
+def _plot(part: PartEntry, score: float, trace: FitTrace) -> ConvergencePlot:
+    steps = sum(len(stage.zncc) - 1 for stage in trace.stages)
+    unit = (_WIDTH - _LEFT - _RIGHT) / (steps + _GAP * len(trace.stages))
     x, levels = _LEFT, []
-    for index, leg in enumerate(way.stages):
-        levels.append(_level(leg, x, unit, shaded=index % 2 == 0))
+    for index, stage in enumerate(trace.stages):
+        levels.append(_level(stage, x, unit, shaded=index % 2 == 0))
         x += levels[-1].width
     return ConvergencePlot(
         part,
-        way.zncc,
-        first=way.stages[0].zncc[0],
-        last=way.stages[-1].zncc[-1],
+        trace.zncc,
+        first=trace.stages[0].zncc[0],
+        last=trace.stages[-1].zncc[-1],
         levels=tuple(levels),
         end=levels[-1].points[-1],
-        notes=" ".join(_notes(way, steps, score)),
+        notes=" ".join(_notes(trace, steps, score)),
     )
 
 
-def _level(leg: TraceStage, x: float, unit: float, shaded: bool) -> PlotLevel:
-    first, width = x + unit * _GAP / 2, (len(leg.zncc) - 1 + _GAP) * unit
-    points = tuple((first + k * unit, _y(value)) for k, value in enumerate(leg.zncc))
-    return PlotLevel(_label(leg), x, width, shaded, leg.robust, points)
+def _level(stage: TraceStage, x: float, unit: float, shaded: bool) -> PlotLevel:
+    first, width = x + unit * _GAP / 2, (len(stage.zncc) - 1 + _GAP) * unit
+    points = tuple((first + k * unit, _y(value)) for k, value in enumerate(stage.zncc))
+    return PlotLevel(_label(stage), x, width, shaded, stage.robust, points)
 
 
-def _label(leg: TraceStage) -> str:
+def _label(stage: TraceStage) -> str:
     """Its scale; a robust descent follows a plain one of the same scale."""
-    if leg.robust:
+    if stage.robust:
         return "robust"
-    return "full size" if leg.scale == 1 else f"1/{leg.scale}"
+    return "full size" if stage.scale == 1 else f"1/{stage.scale}"
 
 
-def _notes(way: FitTrace, steps: int, score: float) -> list[str]:
+def _notes(trace: FitTrace, steps: int, score: float) -> list[str]:
     """Sentences: the number of steps, and whatever was unusual."""
     notes = [f"{steps} step{'' if steps == 1 else 's'}."]
-    robust = any(leg.robust for leg in way.stages)
+    robust = any(stage.robust for stage in trace.stages)
     if robust:
         notes.append("Possibly occluded, so a plain and a robust descent were run.")
-    if robust or way.kept is not FinalPose.PLAIN:
-        notes.append(f"Result: {way.kept.value}.")
-    if not way.led:
+    if robust or trace.kept is not FinalPose.PLAIN:
+        notes.append(f"Result: {trace.kept.value}.")
+    if not trace.from_search:
         notes.append("Located by the other parts, so the plot starts at the detected pose.")
-    if score > way.zncc + _MIN_GAIN:
+    if score > trace.zncc + _MIN_GAIN:
         notes.append(f"Partly occluded: the visible pixels alone are worth a ZNCC of {number(score, 3)}.")
     return notes
 

@@ -105,10 +105,10 @@ class Page:
             with watch("occurrence maps"):
                 occurrence = detector.occurrence(found.scene)
         with watch("convergence plots"):
-            ways = detector.retraced(found)
+            traces = detector.fit_traces(found)
         with watch("page"):
             viewer = SceneViewer(self.template, self.entries, score_view(detector))
-            content = render("scene.html", scene=viewer(anchor, name, found, occurrence, ways))
+            content = render("scene.html", scene=viewer(anchor, name, found, occurrence, traces))
         # The content first and the section around it after: its time bar includes the time for the content.
         self.body.write(render("scene_section.html", anchor=anchor, content=content, **_time_bar(watch)))
         self.detector, self.map_count = detector, max(self.map_count, len(occurrence))

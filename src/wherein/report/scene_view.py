@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.explain.convergence import FitTraces
+from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.result import Detection, Detections, PartFound
 from wherein.detect.score import rounded_down
 from wherein.drawing.heat import ColorScale, color_scale, heat
@@ -156,7 +156,7 @@ class SceneViewer:
     scores: ScoreView
 
     def __call__(
-        self, anchor: str, name: str, found: Detections, maps: Maps, ways: Sequence[FitTraces]
+        self, anchor: str, name: str, found: Detections, maps: Maps, traces: Sequence[FitTraces]
     ) -> SceneView:
         """One scene.
 
@@ -165,10 +165,10 @@ class SceneViewer:
             name: of its file.
             found: its detections.
             maps: occurrence maps by part.
-            ways: for each detection, how its fits converged.
+            traces: for each detection, how its fits converged.
         """
         missed = found.missed
-        each = enumerate(zip(found, ways, strict=True), 1)
+        each = enumerate(zip(found, traces, strict=True), 1)
         return SceneView(
             name,
             *found.size,
@@ -185,7 +185,7 @@ class SceneViewer:
         return _mapped(item.matrix, self.template.centre)
 
     def _detection(
-        self, anchor: str, number: int, item: Detection, ways: FitTraces, size: tuple[int, int]
+        self, anchor: str, number: int, item: Detection, traces: FitTraces, size: tuple[int, int]
     ) -> DetectionView:
         parts = {entry.name: _part(anchor, entry, item.parts[entry.name]) for entry in self.entries}
         leaves = [part for part in parts.values() if part.entry.leaf]
@@ -204,7 +204,7 @@ class SceneViewer:
             tuple(parts.values()),
             tuple(drawn),
             _label(item, size),
-            convergence(self.entries, item, ways),
+            convergence(self.entries, item, traces),
         )
 
 

@@ -119,7 +119,7 @@ def score_view(detector: "Detector") -> ScoreView:
         known.limits.rotation,
         known.limits.scale,
         known.describe_false_alarms(threshold),
-        known.doubts,
+        known.warnings,
     )
     return ScoreView(threshold, ranges.rotation, ranges.scale, view, known.describe_false_alarms)
 

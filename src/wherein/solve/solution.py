@@ -62,7 +62,7 @@ def statuses(
     seen = objective.seen(at)
     ends = (
         (Status.DIVERGED, ~at.pose.flatten(1).isfinite().all(1)),
-        (Status.OUTSIDE, ~((seen > 0) & (seen >= objective.least_seen))),
+        (Status.OUTSIDE, ~((seen > 0) & (seen >= objective.min_visible))),
         (Status.FLAT, end.flat),
         (Status.DIVERGED, ~end.cost.isfinite() if broken is None else broken | ~end.cost.isfinite()),
         (Status.CONVERGED, rested),

@@ -15,7 +15,7 @@ import torch
 from wherein.detect.calibration.basins import Basin
 from wherein.detect.calibration.measure import calibration_for
 from wherein.detect.calibration.model import Calibration
-from wherein.detect.calibration.reach import Limits
+from wherein.detect.calibration.reach import Reach
 from wherein.detect.calibration.store import Progress
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.range import Range
@@ -183,6 +183,6 @@ def default_calibration(template: Template, ranges: Range) -> Calibration:
         clutter=[_CHANCE],
         present=[1.0],
         confused=[],
-        limits=Limits(rotation=ranges.rotation, scale=ranges.scale),
+        limits=Reach(rotation=ranges.rotation, scale=ranges.scale),
         megapixels=1.0,
     )

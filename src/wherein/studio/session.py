@@ -78,7 +78,7 @@ class SearchResult:
             "threshold": round(self.threshold, 4),
             "calibrated_threshold": round(known.threshold, 4),
             "best_candidate": None if candidate is None else rounded_down(candidate.score),
-            "warnings": known.doubts if measured else [],
+            "warnings": known.warnings if measured else [],
         }
 
 

@@ -14,7 +14,7 @@ from detecting import made_up, write_picture
 from wherein.cli import calibrate_run
 from wherein.cli.main import app
 from wherein.detect import Calibration
-from wherein.detect.calibration.measure import SIZE
+from wherein.detect.calibration.measure import SCENE_SIZE
 from wherein.detect.range import Range
 from wherein.template import Template
 
@@ -98,7 +98,7 @@ def test_backgrounds_are_taken_and_what_is_no_background_is_told(
     folder: Path, backgrounds: Path, made: list[list[Tensor]]
 ) -> None:
     (backgrounds / "broken.png").write_bytes(b"not a picture")
-    write_picture(backgrounds / "small.png", torch.rand(3, SIZE[1] - 1, SIZE[0]))
+    write_picture(backgrounds / "small.png", torch.rand(3, SCENE_SIZE[1] - 1, SCENE_SIZE[0]))
     result = calibrate(folder, "--backgrounds", backgrounds)
     assert result.exit_code == 4
     assert [tuple(picture.shape) for picture in made[0]] == [(3, 391, 523)] * 2
@@ -127,7 +127,7 @@ def test_a_background_that_shows_it_is_named(
 def test_more_backgrounds_than_are_looked_at(
     folder: Path, backgrounds: Path, made: list[list[Tensor]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calibrate_run, "MOST", 1)
+    monkeypatch.setattr(calibrate_run, "MAX_BACKGROUNDS", 1)
     result = calibrate(folder, "--backgrounds", backgrounds)
     assert (result.exit_code, len(made[0])) == (0, 1)
     assert f"{backgrounds} has more than 1 pictures: only the first 1 are used" in result.stderr

@@ -1,4 +1,4 @@
-"""What is measured of a template: clutter, basins, likeness, thresholds."""
+"""What calibration measures: clutter, basins, similar parts, thresholds."""
 
 import sys
 
@@ -7,13 +7,12 @@ import pytest
 import torch
 
 from detecting import angle, group, leaf, made_up, noise, template, walker
-from wherein.detect.calibration import basins as basin
-from wherein.detect.calibration import reach as limits
+from wherein.detect.calibration import basins, reach
 from wherein.detect.calibration.backgrounds import clutter
 from wherein.detect.calibration.basins import Basin, basin_of
-from wherein.detect.calibration.lookalikes import alike
+from wherein.detect.calibration.lookalikes import similar_parts
 from wherein.detect.calibration.measure import calibrate
-from wherein.detect.calibration.model import Calibration, standing_out
+from wherein.detect.calibration.model import Calibration, suspect_scenes
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.piece_search import PieceModel
 from wherein.detect.fast.pieces import Pieces
@@ -50,7 +49,7 @@ def test_basins_of_coarse_motifs_are_wider() -> None:
     assert wide == measured(smooth.clamp(0, 1))
 
 
-def test_parts_that_look_alike_are_told() -> None:
+def test_parts_that_look_alike_are_reported() -> None:
     eye = noise(30, 24, 1)
     other = (0.7 * eye + 0.1).flip(1, 2)  # turned by 180°, in other light
     made = template(
@@ -60,28 +59,26 @@ def test_parts_that_look_alike_are_told() -> None:
         leaf("mouth", "face", noise(26, 26, 7), (20.0, 40.0)),
         size=(70, 70),
     )
-    ((a, b, zncc),) = alike(made)
+    ((a, b, zncc),) = similar_parts(made)
     assert {a, b} == {"left", "right"}
     assert zncc > 0.95
-    assert alike(walker()) == []
+    assert similar_parts(walker()) == []
 
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few starts to measure a basin by."""
-    monkeypatch.setattr(basin, "_TRIES", 4)
+    """Few starts for each measurement of a basin."""
+    monkeypatch.setattr(basins, "_TRIES", 4)
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A calibration on a few small scenes."""
-    calibrating = sys.modules[
-        "wherein.detect.calibration.measure"
-    ]  # the name of the module is also a function's
-    monkeypatch.setattr(calibrating, "SIZE", (160, 120))
-    for name, count in (("_CHANCES", 2), ("_EMPTY", 4), ("_PRESENT", 4)):
+    calibrating = sys.modules["wherein.detect.calibration.measure"]
+    monkeypatch.setattr(calibrating, "SCENE_SIZE", (160, 120))
+    for name, count in (("_CHANCE_SCENES", 2), ("_EMPTY_SCENES", 4), ("_PRESENT_SCENES", 4)):
         monkeypatch.setattr(calibrating, name, count)
-    monkeypatch.setattr(limits, "_TRIES", 2)
+    monkeypatch.setattr(reach, "_TRIES", 2)
 
 
 @pytest.mark.usefixtures("few", "quick")
@@ -117,26 +114,24 @@ def test_a_background_that_shows_the_object_is_named() -> None:
     pictures[2][:, 50:80, 60:90] = noise(30, 30, 3)
     known = calibrate(patch, Range(0.0), pictures)
     assert known.suspects == (2,)
-    assert any(
-        "in backgrounds that were given (of those that were used: 3)" in doubt for doubt in known.doubts
-    )
+    assert any("some backgrounds (numbers 3 of those used)" in warning for warning in known.warnings)
 
 
-def test_what_stands_out_does_so_alone() -> None:
+def test_scenes_are_suspect_only_if_all_others_are_clear() -> None:
     clear, present = [0.3, 0.32, 0.29, 0.31, 0.3, 0.33], [0.9] * 20
-    assert standing_out(clear, present) == []
-    assert standing_out([*clear, 0.95, 0.3], present) == [6]
-    blurred = [0.2, 0.5, 0.8, 0.85, 0.4, 0.7]  # no one can tell such a template from clutter
-    assert standing_out([*blurred, 0.95], present) == []
-    assert standing_out([0.3, 0.31, *[0.95] * 6], present) == []  # nor one that is everywhere
+    assert suspect_scenes(clear, present) == []
+    assert suspect_scenes([*clear, 0.95, 0.3], present) == [6]
+    blurred = [0.2, 0.5, 0.8, 0.85, 0.4, 0.7]  # such a template cannot be told from clutter
+    assert suspect_scenes([*blurred, 0.95], present) == []
+    assert suspect_scenes([0.3, 0.31, *[0.95] * 6], present) == []  # nor can one that is everywhere
 
 
-def test_doubts_in_words() -> None:
-    sure = made_up(walker())
-    assert sure.doubts == []
-    unsure = sure.model_copy(update={"threshold": 0.95, "confused": [("a", "b", 0.8)]})
-    assert ["no threshold separates" in words for words in unsure.doubts] == [True, False]
-    assert unsure.doubts[1] == "a and b look alike (ZNCC 0.80)"
+def test_warnings() -> None:
+    clear = made_up(walker())
+    assert clear.warnings == []
+    unclear = clear.model_copy(update={"threshold": 0.95, "confused": [("a", "b", 0.8)]})
+    assert ["no threshold separates" in words for words in unclear.warnings] == [True, False]
+    assert unclear.warnings[1] == "a and b look alike (ZNCC 0.80)"
 
 
 def test_weights_follow_chance() -> None:
@@ -145,8 +140,8 @@ def test_weights_follow_chance() -> None:
     assert weights["arm"] == pytest.approx(-1 / np.log(1 - 0.04))
 
 
-def test_scenes_with_it_turn_every_joint_and_leave_any_limb_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also groups without a picture, and limbs whose joint is a group's."""
+def test_test_scenes_turn_every_joint_and_leave_out_any_limb(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also groups, and limbs attached to groups."""
     made = template(
         group("toy"),
         leaf("trunk", "toy", noise(40, 40, 1), (0.0, 40.0), static=True),
@@ -158,20 +153,20 @@ def test_scenes_with_it_turn_every_joint_and_leave_any_limb_out(monkeypatch: pyt
         size=(80, 80),
     )
     calibrating = sys.modules["wherein.detect.calibration.measure"]
-    seen: list[tuple[dict[str, np.ndarray], set[str]]] = []
+    rendered: list[tuple[dict[str, np.ndarray], set[str]]] = []
 
-    def noted(
+    def record(
         ground: torch.Tensor, _: Template, where: dict[str, np.ndarray], hidden: set[str]
     ) -> torch.Tensor:
-        seen.append((where, hidden))
+        rendered.append((where, hidden))
         return ground
 
-    monkeypatch.setattr(calibrating, "render", noted)
+    monkeypatch.setattr(calibrating, "render", record)
     finder, rng = Finder(made, Range(0.0), {}), np.random.default_rng(5)
     for _ in range(40):
-        calibrating._spoiled(finder, torch.zeros(3, 30, 41), rng)
-    assert set().union(*(hidden for _, hidden in seen)) == {"upper", "left", "right"}
+        calibrating._test_scene(finder, torch.zeros(3, 30, 41), rng)
+    assert set().union(*(hidden for _, hidden in rendered)) == {"upper", "left", "right"}
     for name, limit in (("arm", 25.0), ("pair", 30.0)):
-        turns = np.array([angle(where[name]) for where, _ in seen])
+        turns = np.array([angle(where[name]) for where, _ in rendered])
         assert np.abs(turns).max() <= limit
         assert turns.max() > 0.8 * limit and turns.min() < -0.8 * limit

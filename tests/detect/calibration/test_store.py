@@ -1,4 +1,4 @@
-"""Where calibrations are kept."""
+"""Where calibrations are stored."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from wherein.template import Template
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Calibration]:
-    """Every calibration that was made anew; the cache is a folder of the test."""
+    """Every new calibration; the cache is a folder of the test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     all_made: list[Calibration] = []
 
@@ -46,7 +46,7 @@ def test_beside_the_template(made: list[Calibration], folder: Path, tmp_path: Pa
     assert sorted(p.name for p in folder.iterdir() if p.name.startswith(".")) == []
 
 
-def test_another_range_is_kept_beside_it(made: list[Calibration], folder: Path) -> None:
+def test_calibrations_for_several_ranges_share_a_file(made: list[Calibration], folder: Path) -> None:
     ranges = [Range(), Range(30.0), Range(30.0, (0.5, 2.0))]
     for each in (*ranges, *ranges):
         found = measure.calibration_for(Template.load(folder), each)
@@ -55,7 +55,7 @@ def test_another_range_is_kept_beside_it(made: list[Calibration], folder: Path) 
     assert len(json.loads((folder / "calibration.json").read_text())) == 3
 
 
-def test_a_zip_has_it_beside_itself(made: list[Calibration], tmp_path: Path) -> None:
+def test_the_calibration_of_a_zip_is_beside_it(made: list[Calibration], tmp_path: Path) -> None:
     archive = walker().save(tmp_path / "walker.zip")
     for _ in range(2):
         measure.calibration_for(Template.load(archive), Range())
@@ -63,7 +63,7 @@ def test_a_zip_has_it_beside_itself(made: list[Calibration], tmp_path: Path) -> 
     assert (tmp_path / "walker.calibration.json").exists()
 
 
-def test_a_folder_that_must_not_be_written_has_it_in_the_cache(
+def test_the_calibration_of_a_read_only_folder_is_in_the_cache(
     made: list[Calibration], folder: Path, tmp_path: Path
 ) -> None:
     folder.chmod(0o555)
@@ -78,13 +78,13 @@ def test_a_folder_that_must_not_be_written_has_it_in_the_cache(
     assert (tmp_path / "cache/wherein/calibrations" / f"{template.fingerprint}.json").exists()
 
 
-def test_one_in_memory_has_it_in_the_cache(made: list[Calibration]) -> None:
+def test_the_calibration_of_a_template_in_memory_is_in_the_cache(made: list[Calibration]) -> None:
     for _ in range(2):
         measure.calibration_for(walker(), Range())
     assert len(made) == 1
 
 
-def test_where_nothing_can_be_written_it_is_made_each_time(
+def test_where_nothing_can_be_written_calibration_is_repeated(
     made: list[Calibration], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("not a folder")
@@ -110,14 +110,14 @@ def test_where_writing_fails_nothing_is_left_behind(
 @pytest.mark.parametrize(
     "damage", ["", "{", "[1, 2]", "{}", "null", '[{"format": "other"}]', "\x00\xff", "[" * 100_000]
 )
-def test_a_damaged_file_is_made_anew(made: list[Calibration], folder: Path, damage: str) -> None:
+def test_a_damaged_file_is_replaced(made: list[Calibration], folder: Path, damage: str) -> None:
     (folder / "calibration.json").write_text(damage)
     for _ in range(2):
         measure.calibration_for(Template.load(folder), Range())
     assert len(made) == 1
 
 
-HOMES = ("walker", "arm", "wrist", "leg")
+NAMES = ("walker", "arm", "wrist", "leg")
 
 
 @pytest.mark.parametrize(
@@ -125,10 +125,10 @@ HOMES = ("walker", "arm", "wrist", "leg")
     [
         {"chance": {}},
         {"chance": {"walker": 0.3}},
-        {"chance": dict.fromkeys(HOMES, float("nan"))},
+        {"chance": dict.fromkeys(NAMES, float("nan"))},
         {"basins": {}},
-        {"basins": {key: {"turn": 0.0, "ratio": 1.1} for key in HOMES}},
-        {"basins": {key: {"turn": 8.0, "ratio": 1.0} for key in HOMES}},
+        {"basins": {key: {"turn": 0.0, "ratio": 1.1} for key in NAMES}},
+        {"basins": {key: {"turn": 8.0, "ratio": 1.0} for key in NAMES}},
         {"threshold": float("nan")},
         {"threshold": 2.0},
         {"threshold": 0.0},
@@ -138,21 +138,21 @@ HOMES = ("walker", "arm", "wrist", "leg")
     ],
     ids=repr,
 )
-def test_one_with_which_nothing_can_be_found_is_made_anew(
+def test_an_invalid_calibration_is_replaced(
     made: list[Calibration], folder: Path, wrong: dict[str, object]
 ) -> None:
     template = Template.load(folder)
     record = made_up(template).model_dump(mode="json")
     (folder / "calibration.json").write_text(json.dumps([record]))
     measure.calibration_for(template, Range())
-    assert not made  # as it is, it will do
+    assert not made  # it is valid as it is
     (folder / "calibration.json").write_text(json.dumps([record | wrong]))
     assert measure.calibration_for(template, Range()) == made_up(template)
     assert len(made) == 1
 
 
 @pytest.mark.parametrize("field", ["version", "fingerprint"])
-def test_one_of_another_template_or_version_does_not_count(
+def test_calibrations_of_another_template_or_version_are_ignored(
     made: list[Calibration], folder: Path, field: str
 ) -> None:
     measure.calibration_for(Template.load(folder), Range())
@@ -187,7 +187,7 @@ def made_up_paper(template: Template, ranges: Range, progress: object = None) ->
 
 @pytest.fixture
 def rotations(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Those for which the paper's network was calibrated."""
+    """The rotations for which the paper's network was calibrated."""
     asked: list[float] = []
 
     def calibrate_paper(template: Template, ranges: Range, progress: object = None) -> PaperCalibration:
@@ -198,7 +198,7 @@ def rotations(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return asked
 
 
-def test_that_of_the_papers_network_lies_in_a_file_of_its_own(
+def test_the_papers_network_has_a_file_of_its_own(
     made: list[Calibration], rotations: list[float], folder: Path, tmp_path: Path
 ) -> None:
     archive = walker().save(tmp_path / "walker.zip")
@@ -212,13 +212,15 @@ def test_that_of_the_papers_network_lies_in_a_file_of_its_own(
     assert sorted(path.name for path in tmp_path.glob("walker.cal*")) == [f"walker.{name}" for name in files]
 
 
-def test_beyond_its_reach_the_papers_network_is_the_same(rotations: list[float], folder: Path) -> None:
+def test_the_papers_network_is_calibrated_for_30_degrees_at_most(
+    rotations: list[float], folder: Path
+) -> None:
     for rotation in (180.0, 45.0, 30.0):
         methods.paper_calibration_for(Template.load(folder), Range(rotation))
     assert rotations == [30.0]
 
 
-def test_that_of_the_papers_network_in_the_cache(
+def test_the_calibration_of_the_papers_network_in_the_cache(
     made: list[Calibration], rotations: list[float], tmp_path: Path
 ) -> None:
     for _ in range(2):

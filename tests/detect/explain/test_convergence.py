@@ -1,4 +1,4 @@
-"""FitTraces of finds: they begin where the search does, are its own descents, and end where it ended."""
+"""Traces of fits: they start where the search does, repeat its descents, and end where it ended."""
 
 from dataclasses import replace
 
@@ -8,7 +8,8 @@ import torch
 
 from detecting import made_up, painted, texture, walker
 from wherein.detect import Detection, Detections, Detector, PartFound
-from wherein.detect.explain.convergence import FinalPose, FitTrace, _Path
+from wherein.detect.explain.convergence import _Recorder
+from wherein.detect.explain.fit_trace import FinalPose, FitTrace
 from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.fast.polish import FULL
@@ -31,77 +32,79 @@ def detector() -> Detector:
 
 @pytest.fixture(scope="module")
 def found(detector: Detector) -> Detections:
-    """One walker whose leg is missing, with so much noise that no score is as high as scores can be."""
+    """One walker whose leg is missing, with so much noise that no score is capped."""
     scene, _ = painted(detector.template, ROOT, TURNS, hidden=("leg",))
     noisy = scene + 0.14 * torch.randn(scene.shape, generator=torch.Generator().manual_seed(3))
     return detector(noisy.clamp(0, 1))
 
 
 @pytest.fixture(scope="module")
-def ways(detector: Detector, found: Detections) -> dict[str, FitTrace]:
-    (only,) = detector.retraced(found)
+def traces(detector: Detector, found: Detections) -> dict[str, FitTrace]:
+    (only,) = detector.fit_traces(found)
     return dict(only)
 
 
-def test_a_way_ends_at_the_score(found: Detections, ways: dict[str, FitTrace]) -> None:
-    assert set(ways) == {"trunk", "upper", "hand"}
-    for name, way in ways.items():
-        assert way.led
+def test_a_trace_ends_at_the_score(found: Detections, traces: dict[str, FitTrace]) -> None:
+    assert set(traces) == {"trunk", "upper", "hand"}
+    for name, trace in traces.items():
+        assert trace.from_search
         assert found[0].parts[name].score < MAX_ZNCC
-        assert way.zncc == pytest.approx(found[0].parts[name].score, abs=2e-3)
+        assert trace.zncc == pytest.approx(found[0].parts[name].score, abs=2e-3)
 
 
-def test_what_is_hidden_has_no_way(found: Detections, ways: dict[str, FitTrace]) -> None:
+def test_a_hidden_part_has_no_trace(found: Detections, traces: dict[str, FitTrace]) -> None:
     assert not found[0].parts["leg"].found
-    assert "leg" not in ways
+    assert "leg" not in traces
 
 
-def test_from_coarse_to_fine_and_never_much_worse(detector: Detector, ways: dict[str, FitTrace]) -> None:
-    models = {f.piece.fitted_leaf.name: f for f in detector.search.octaves.whole.models.values()}  # type: ignore[attr-defined]
-    for name, way in ways.items():
-        scales = [leg.scale for leg in way.stages]
-        first = models[name].coarsest if name == "trunk" else models[name].joint_scale
+def test_from_coarse_to_fine_and_never_much_worse(detector: Detector, traces: dict[str, FitTrace]) -> None:
+    finder = detector.search.octaves.finder  # type: ignore[attr-defined]
+    models = {model.piece.fitted_leaf.name: model for model in finder.models.values()}
+    for name, trace in traces.items():
+        scales = [stage.scale for stage in trace.stages]
+        first = models[name].screen_scale if name == "trunk" else models[name].joint_scale
         assert scales == sorted(scales, reverse=True)
         assert (scales[0], scales[-1]) == (first, 1)
-        for leg in (leg for leg in way.stages if not leg.robust):  # a robust one descends something else
-            cost = 1 - np.array(leg.zncc)
+        # A robust descent minimises another cost.
+        for stage in (stage for stage in trace.stages if not stage.robust):
+            cost = 1 - np.array(stage.zncc)
             # What the solver allows a step to lose: a hundredth, and rounding.
             assert (cost[1:] <= 1.01 * cost[:-1] + 1e-5).all()
-    start, *_, end = ways["trunk"].stages[0].zncc
+    start, *_, end = traces["trunk"].stages[0].zncc
     assert end > start + 0.05  # a start is off by up to a basin
 
 
 def test_the_steps_are_those_of_the_solver() -> None:
-    """A descent cut off ever later is the history of one descent."""
+    """Descents that are stopped later and later are the history of one descent."""
     made = walker()
     scene, where = painted(made, ROOT, TURNS)
     piece = next(p for p in Pieces.of(made).limbs if p.name == "wrist")
     model, levels, stage = PieceModel.of(piece), ScenePyramid(scene), Stage(2, 8, pixels=600)
     start = (where["hand"] @ rotation(6.0, (4.0, 13.0)))[None]
-    told = _Path(levels, model, EUCLIDEAN)._trace(stage, start).zncc
+    trace = _Recorder(levels, model, EUCLIDEAN).record(stage, start).zncc
     side = model.pyramid.side(2, EUCLIDEAN, 600)
     objective = CorrelationObjective(levels.surface(2), side, EUCLIDEAN)
     at = Level(objective, 2, 2, (0.0, 0.0)).enter(start)
     kept = gauss_newton(objective, at, stage.steps, Damping(1e-2), stage.tolerance, history=True)
-    costs = torch.stack(kept.history)[: len(told), 0]
-    assert 3 <= len(told) <= stage.steps + 1
-    np.testing.assert_allclose(told, 1 - costs.double().numpy(), atol=2e-4)
-    assert told[-1] - told[0] > 0.1
+    costs = torch.stack(kept.history)[: len(trace), 0]
+    assert 3 <= len(trace) <= stage.steps + 1
+    np.testing.assert_allclose(trace, 1 - costs.double().numpy(), atol=2e-4)
+    assert trace[-1] - trace[0] > 0.1
 
 
-def test_under_a_cover_it_descends_both_ways(detector: Detector) -> None:
+def test_an_occluded_piece_is_fitted_plainly_and_robustly(detector: Detector) -> None:
     scene, where = painted(detector.template, ROOT, TURNS)
     x, y = (where["trunk"][:2] @ (25.0, 15.0, 1.0)).round().astype(int)
     scene[:, y - 11 : y + 11, x - 11 : x + 11] = texture(22, 22, seed=9)
     found = detector(scene)
-    way = detector.retraced(found)[0]["trunk"]
+    trace = detector.fit_traces(found)[0]["trunk"]
     assert found[0].parts["trunk"].found
-    assert [leg.robust for leg in way.stages if leg.scale == 1] == [False, True]
-    assert way.kept is FinalPose.ROBUST
-    assert way.zncc < found[0].parts["trunk"].score  # of what is not covered
+    assert [stage.robust for stage in trace.stages if stage.scale == 1] == [False, True]
+    assert trace.kept is FinalPose.ROBUST
+    assert trace.zncc < found[0].parts["trunk"].score  # of what is not covered
 
 
-def test_in_a_band_of_another_scale() -> None:
+def test_in_another_octave() -> None:
     made = walker()
     detector = Detector(
         made, 0.0, (0.9, 2.2), calibration=made_up(made, rotation=0.0, scale=(0.9, 2.2)), threads=1
@@ -110,10 +113,10 @@ def test_in_a_band_of_another_scale() -> None:
     scene = torch.nn.functional.interpolate(painted(made, root, TURNS)[0][None], size=(261, 347))[0]
     found = detector(scene)
     assert found[0].scale > 1.8
-    (ways,) = detector.retraced(found)
-    assert ways["trunk"].led
-    for name, way in ways.items():
-        assert min(way.zncc, MAX_ZNCC) == pytest.approx(found[0].parts[name].score, abs=5e-3)
+    (traces,) = detector.fit_traces(found)
+    assert traces["trunk"].from_search
+    for name, trace in traces.items():
+        assert min(trace.zncc, MAX_ZNCC) == pytest.approx(found[0].parts[name].score, abs=5e-3)
 
 
 def shifted(found: Detections, by: tuple[float, float]) -> Detections:
@@ -126,25 +129,25 @@ def shifted(found: Detections, by: tuple[float, float]) -> Detections:
     return replace(found, items=(Detection(found[0].score, moved(found[0].matrix), parts),))
 
 
-def test_where_no_start_leads_there_it_says_so(detector: Detector, found: Detections) -> None:
-    way = detector.retraced(shifted(found, (-37.0, 24.0)))[0]["trunk"]
-    assert not way.led
-    assert {leg.scale for leg in way.stages} == {1}
+def test_a_pose_that_no_start_leads_to(detector: Detector, found: Detections) -> None:
+    trace = detector.fit_traces(shifted(found, (-37.0, 24.0)))[0]["trunk"]
+    assert not trace.from_search
+    assert {stage.scale for stage in trace.stages} == {1}
 
 
-def test_the_same_again_and_with_more_threads(found: Detections, ways: dict[str, FitTrace]) -> None:
+def test_traces_do_not_depend_on_threads(found: Detections, traces: dict[str, FitTrace]) -> None:
     made = walker()
-    assert Detector(made, calibration=made_up(made), threads=2).retraced(found) == (ways,)
+    assert Detector(made, calibration=made_up(made), threads=2).fit_traces(found) == (traces,)
 
 
-def test_nothing_found_nothing_to_tell(detector: Detector, found: Detections) -> None:
-    assert detector.retraced(replace(found, items=())) == ()
+def test_no_detections_have_no_traces(detector: Detector, found: Detections) -> None:
+    assert detector.fit_traces(replace(found, items=())) == ()
 
 
-def test_a_leg_at_rest_has_no_step() -> None:
+def test_a_stage_that_has_converged_has_no_steps() -> None:
     made = walker()
     scene, where = painted(made, ROOT, TURNS)
     piece = next(p for p in Pieces.of(made).pieces if p.name == "walker")
-    path = _Path(ScenePyramid(scene), PieceModel.of(piece), EUCLIDEAN)
-    leg = path._trace(replace(FULL, tolerance=1e3), where["trunk"][None])
-    assert len(leg.zncc) <= 2
+    recorder = _Recorder(ScenePyramid(scene), PieceModel.of(piece), EUCLIDEAN)
+    stage = recorder.record(replace(FULL, tolerance=1e3), where["trunk"][None])
+    assert len(stage.zncc) <= 2

@@ -1,4 +1,4 @@
-"""Occurrence maps lie on the scene; drawings show what was found."""
+"""Occurrence maps have the size of the scene; drawings show the detections."""
 
 from dataclasses import replace
 
@@ -22,17 +22,17 @@ def test_the_peak_is_where_the_body_is(size: tuple[int, int]) -> None:
     assert maps["body"].shape == size
     assert maps["body"].max() <= 1
     y, x = np.unravel_index(maps["body"].argmax(), size)
-    # The body's middle is 16 px to the left of the canvas's. The map was made on a scene reduced by 4.
+    # The body's centre is 16 px to the left of the canvas's. The scene was reduced by 4 for the map.
     assert np.hypot(x - 67.5, y - 59.5) < 4
     assert maps["body"].max() > 0.75  # of 64 points of it
     assert np.sort(maps["body"].ravel())[-500] < 0.6  # a peak, not a plain
 
 
-def test_larger_scales_are_looked_for_in_a_reduced_scene() -> None:
+def test_larger_scales_are_searched_in_a_reduced_scene() -> None:
     template = toy()
     calibration = made_up(template, 0.0, (1.0, 4.0))
     finder = Detector(template, 0, (1.0, 4.0), calibration=calibration, threads=1)
-    assert [octave.scene for octave in finder.search.octaves.octaves] == [1, 2, 4]
+    assert [octave.scene_factor for octave in finder.search.octaves.octaves] == [1, 2, 4]
     large = scene(template, at=(83.0, 57.0)).repeat_interleave(2, 1).repeat_interleave(2, 2)
     maps = finder.occurrence(large)
     y, x = np.unravel_index(maps["body"].argmax(), maps["body"].shape)
@@ -47,7 +47,7 @@ def test_without_a_body_each_limb_has_a_map() -> None:
     assert set(finder.occurrence(scene(template))) == {"body", "arm"}
 
 
-def test_a_scene_too_small_to_look_at_has_a_map_of_nothing() -> None:
+def test_the_map_of_a_scene_that_is_too_small_is_empty() -> None:
     maps = detector(toy()).occurrence(torch.full((3, 1, 2), 0.5))
     assert maps["body"].shape == (1, 2)
     assert (maps["body"] == -1).all()

@@ -1,4 +1,4 @@
-"""What a piece tells where something is in front of it; how many there can be; which poses are told."""
+"""The evidence of occluded pieces; how many objects are found; which poses are reported."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from torch import Tensor
 from detecting import group, leaf, made_up, noise, painted, photo, template, walker
 from wherein.detect import Detector, calibrate
 from wherein.detect.calibration.backgrounds import Backgrounds
-from wherein.detect.calibration.measure import _stage
+from wherein.detect.calibration.measure import _test_size
 from wherein.detect.fast.evidence import piece_evidence
 from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Pieces
@@ -27,8 +27,8 @@ RIGID = Template.rigid("patch", Motif.whole(noise(90, 120, 8)))
 POSE = placed(33.0, 1.0, (150.0, 110.0), RIGID.centre)
 
 
-def hypotheses(scene: Tensor, pose: np.ndarray = POSE) -> tuple[float, float]:
-    """ℓ of all of the motif, and of what is visible of it."""
+def evidence(scene: Tensor, pose: np.ndarray = POSE) -> tuple[float, float]:
+    """ℓ of the whole motif, and of its best cells if that is more."""
     model = PieceModel.of(Pieces.of(RIGID).pieces[0])
     levels = ScenePyramid(scene)
     found = descend(levels, model.pyramid, EUCLIDEAN, Stage(model.scoring_scale, 0), pose[None])
@@ -36,7 +36,7 @@ def hypotheses(scene: Tensor, pose: np.ndarray = POSE) -> tuple[float, float]:
 
 
 def shown(cover: float = 0.0, turn: float = 33.0) -> Tensor:
-    """The motif on gravel, a share of it under a loud patch."""
+    """The motif on gravel, a fraction of it under a patch of strong contrast."""
     root = placed(turn, 1.0, (150.0, 110.0), RIGID.centre)
     scene, _ = painted(RIGID, root, on=photo("gravel", 300, 220))
     if cover:
@@ -46,15 +46,15 @@ def shown(cover: float = 0.0, turn: float = 33.0) -> Tensor:
     return scene.clamp(0, 1)
 
 
-def test_what_fits_is_told_as_it_is() -> None:
-    whole, visible = hypotheses(shown())
+def test_a_good_fit_is_scored_as_a_whole() -> None:
+    whole, visible = evidence(shown())
     assert whole == visible
     assert whole > 2.5
 
 
 @pytest.mark.parametrize("cover", [0.1, 0.2, 0.3])
-def test_a_cover_takes_its_share_and_no_more(cover: float) -> None:
-    whole, visible = hypotheses(shown(cover))
+def test_an_occluder_takes_its_share_of_the_evidence_and_little_more(cover: float) -> None:
+    whole, visible = evidence(shown(cover))
     assert whole < 1.4
     assert visible > 1.0
     assert visible > 1.8 * whole
@@ -64,34 +64,34 @@ def test_a_cover_takes_its_share_and_no_more(cover: float) -> None:
 def test_clutter_gains_little() -> None:
     gains = []
     for seed in range(6):
-        whole, visible = hypotheses(
+        whole, visible = evidence(
             photo("gravel", 300, 220, seed), placed(60.0 * seed, 1, (150, 110), RIGID.centre)
         )
         gains.append(float(equivalent_zncc(np.array(visible)) - equivalent_zncc(np.array(whole))))
     assert max(gains) < 0.25
 
 
-def test_what_is_not_there_tells_nothing() -> None:
+def test_a_piece_that_was_not_found_has_no_evidence() -> None:
     model = PieceModel.of(Pieces.of(RIGID).pieces[0])
     none = Fits(POSE[None], np.array([-1.0]))
     assert piece_evidence(ScenePyramid(shown()), model, none).tolist() == [0.0]
 
 
 @pytest.mark.parametrize("cover", [0.0, 0.1, 0.2])
-def test_a_rigid_thing_is_found_under_a_patch(cover: float) -> None:
+def test_a_rigid_object_is_found_under_an_occluder(cover: float) -> None:
     found = Detector(RIGID, calibration=made_up(RIGID, threshold=0.75), threads=1)(shown(cover))
     assert len(found) == 1
     corner = np.array((*RIGID.size, 1.0))
     assert np.linalg.norm(found[0].matrix @ corner - (POSE @ corner)[:2]) < 1
 
 
-@pytest.mark.parametrize(("turn", "told"), [(0.0, 1), (12.0, 1), (24.0, 0), (-40.0, 0)])
-def test_only_rotations_that_were_asked_for_are_told(turn: float, told: int) -> None:
+@pytest.mark.parametrize(("turn", "count"), [(0.0, 1), (12.0, 1), (24.0, 0), (-40.0, 0)])
+def test_only_rotations_in_the_range_are_reported(turn: float, count: int) -> None:
     detector = Detector(RIGID, rotation=10, calibration=made_up(RIGID, rotation=10), threads=1)
-    assert len(detector(shown(turn=turn))) == told
+    assert len(detector(shown(turn=turn))) == count
 
 
-def test_as_many_as_there_are() -> None:
+def test_all_of_many_objects_are_found() -> None:
     icon = Template.rigid("icon", Motif.whole(noise(24, 24, 3)))
     scene = photo("coffee", 512, 384).clone()
     places = [(x, y) for x in range(8, 480, 52) for y in range(8, 350, 58)]
@@ -107,15 +107,15 @@ def test_as_many_as_there_are() -> None:
     assert len(few(scene)) == 7
 
 
-def test_scenes_have_room_for_the_template() -> None:
-    assert _stage(walker(), Range()) == (1, (512, 384))
+def test_test_scenes_have_room_for_the_template() -> None:
+    assert _test_size(walker(), Range()) == (1, (512, 384))
     large = Template.rigid("large", Motif.whole(torch.rand(3, 700, 900)))
-    factor, size = _stage(large, Range(scale=(0.5, 2.0)))
+    factor, size = _test_size(large, Range(scale=(0.5, 2.0)))
     assert factor == 4
     assert size == (585, 455)
 
 
-def test_small_backgrounds_are_continued() -> None:
+def test_small_backgrounds_are_continued_by_their_mirror_images() -> None:
     small = photo("gravel", 100, 80)
     made = Backgrounds([small], 0, (250, 130))(0)
     assert made.shape == (3, 130, 250)
@@ -124,7 +124,7 @@ def test_small_backgrounds_are_continued() -> None:
 
 
 def test_a_large_template_is_calibrated_and_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, count in (("_CHANCES", 1), ("_EMPTY", 3), ("_PRESENT", 3)):
+    for name, count in (("_CHANCE_SCENES", 1), ("_EMPTY_SCENES", 3), ("_PRESENT_SCENES", 3)):
         monkeypatch.setattr(sys.modules["wherein.detect.calibration.measure"], name, count)
     made = template(group("r"), leaf("a", "r", noise(500, 640, 2), static=True), size=(640, 500))
     known = calibrate(made, Range(0.0))
@@ -136,7 +136,7 @@ def test_a_large_template_is_calibrated_and_found(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_lower_threshold_loses_nothing() -> None:
-    """A weak find by the body must not end the search by the limbs."""
+    """A weak hypothesis from the body must not end the search from the limbs."""
     made = walker()
     root = placed(25.0, 1.0, (160.0, 120.0), made.centre)
     scene, _ = painted(made, root, {"arm": 20.0}, hidden=("trunk",))
@@ -147,8 +147,8 @@ def test_a_lower_threshold_loses_nothing() -> None:
         assert any(np.abs(item.parts["hand"].angle - 45.0) < 1 for item in found), threshold
 
 
-def test_one_part_that_could_turn_about_itself_is_told_as_drawn() -> None:
-    """A template with one part that somebody forgot to call static: nothing tells the root's turn."""
+def test_the_only_part_is_taken_to_be_at_rest() -> None:
+    """A template with one part that was not marked as static: its turn cannot be told from the root's."""
     made = template(group("r"), leaf("a", "r", noise(60, 80, 2)), size=(80, 60))
     scene, _ = painted(made, placed(50.0, 1.0, (160.0, 120.0), made.centre))
     found = Detector(made, calibration=made_up(made), threads=1)(scene)
@@ -166,20 +166,20 @@ WRONG = {
 }
 
 
-def test_wrong_kinds_of_arguments_are_told_in_words() -> None:
-    """In a process of its own: here the types of arguments are checked before we see them."""
+def test_arguments_of_the_wrong_type_are_refused_with_a_message() -> None:
+    """In a process of its own: here jaxtyping checks the types before the detector does."""
     lines = [
         "import torch, wherein",
         "from wherein.images.motif import Motif",
         "made = wherein.Template.rigid('x', Motif.whole(torch.rand(3, 30, 40)))",
-        "def told(make):",
+        "def show(make):",
         "    try: make()",
         "    except wherein.ArgumentError as error: print(error)",
-        *(f"told(lambda: wherein.Detector(made, {wrong}))" for wrong in WRONG),
+        *(f"show(lambda: wherein.Detector(made, {wrong}))" for wrong in WRONG),
     ]
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True
     )
-    said = done.stdout.splitlines()
-    assert len(said) == len(WRONG)
-    assert all(line.startswith(words) for line, words in zip(said, WRONG.values(), strict=True)), said
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(WRONG)
+    assert all(line.startswith(words) for line, words in zip(lines, WRONG.values(), strict=True)), lines

@@ -18,29 +18,30 @@ from wherein.pyramid.levels import ScenePyramid, visible_fraction
 from wherein.template.pose import frames, placed
 
 WALKER = walker()
-HOMES = ("walker", "arm", "leg", "wrist")
+NAMES = ("walker", "arm", "leg", "wrist")
 FIRST = placed(10.0, 1.0, (110.0, 90.0), WALKER.centre)
 SECOND = placed(200.0, 1.0, (300.0, 170.0), WALKER.centre)
 
 
 def hypotheses(*roots: np.ndarray, fits: tuple[float, ...] = ()) -> tuple[Finder, Hypotheses]:
     """Hypotheses with all pieces at rest about their roots, every piece with the ZNCC of its hypothesis."""
-    finder = Finder(WALKER, Range(), dict.fromkeys(HOMES, 1.0))
+    finder = Finder(WALKER, Range(), dict.fromkeys(NAMES, 1.0))
     every = [frames(WALKER.parts, root, {}) for root in roots]
     zncc = np.array(fits or (0.9,) * len(roots))
-    placed_ = Placement({h: np.stack([f[h] for f in every]) for h in HOMES}, {h: zncc.copy() for h in HOMES})
+    placed_ = Placement({h: np.stack([f[h] for f in every]) for h in NAMES}, {h: zncc.copy() for h in NAMES})
     levels = ScenePyramid(photo("coffee", 420, 260))
-    told = {name: information(zncc) for name in HOMES}
-    sight = {
+    evidence = {name: information(zncc) for name in NAMES}
+    visible = {
         piece.name: visible_fraction(
             levels, finder.models[piece.name].pyramid, placed_.frames[piece.name] @ piece.fitted_leaf.rest
         )
         for piece in finder.pieces.pieces
     }
-    return finder, Hypotheses(placed_, told, sight, combined_score(told, sight, finder.weights))
+    scores = combined_score(evidence, visible, finder.weights)
+    return finder, Hypotheses(placed_, evidence, visible, scores)
 
 
-def test_two_that_are_apart_stay() -> None:
+def test_two_objects_that_do_not_overlap_are_kept() -> None:
     kept = exclusive(*hypotheses(FIRST, SECOND), 0.5, None)
     assert kept.scores.tolist() == pytest.approx([0.9, 0.9])
     assert {round(frame[0, 2]) for frame in kept.placement.frames["walker"]} == {
@@ -49,16 +50,16 @@ def test_two_that_are_apart_stay() -> None:
     }
 
 
-def test_the_same_again_has_no_evidence_left() -> None:
+def test_a_duplicate_has_no_evidence_left() -> None:
     nudged = placed(12.0, 1.0, (112.0, 91.0), WALKER.centre)
     kept = exclusive(*hypotheses(FIRST, nudged, SECOND, fits=(0.9, 0.85, 0.8)), 0.5, None)
     assert kept.scores.tolist() == pytest.approx([0.9, 0.8])
     np.testing.assert_array_equal(kept.placement.frames["walker"][0], FIRST)
 
 
-def test_where_one_is_there_is_no_other_whatever_is_left_of_the_evidence() -> None:
-    """Something in front has pulled the pieces of one object apart: half of them tell of one place, the
-    others of another close by."""
+def test_one_object_per_place_whatever_evidence_is_left() -> None:
+    """An occluder has pulled the pieces of one object apart: half of them support one pose, the others
+    another close by."""
     finder, two = hypotheses(FIRST, placed(14.0, 1.0, (114.0, 93.0), WALKER.centre))
     for half, gone in enumerate((("walker", "wrist"), ("arm", "leg"))):
         for name in gone:
@@ -68,18 +69,18 @@ def test_where_one_is_there_is_no_other_whatever_is_left_of_the_evidence() -> No
     assert len(exclusive(finder, two, 0.3, None).scores) == 1
 
 
-def test_scores_are_those_without_claimed_pixels_and_in_order() -> None:
-    """A hypothesis that shares its trunk only keeps its limbs, and tells what they alone say."""
+def test_scores_leave_out_claimed_pixels_and_are_sorted() -> None:
+    """A hypothesis that shares its trunk keeps its limbs, and has the score of those alone."""
     sharing = placed(190.0, 1.0, (86.0, 78.0), WALKER.centre)
     finder, three = hypotheses(FIRST, sharing, SECOND, fits=(0.95, 0.94, 0.7))
     kept = exclusive(finder, three, 0.3, None)
     assert (np.diff(kept.scores) <= 0).all()
-    claimed = [[h for h in HOMES if kept.evidence[h][k] == 0] for k in range(len(kept.scores))]
+    claimed = [[h for h in NAMES if kept.evidence[h][k] == 0] for k in range(len(kept.scores))]
     assert any(claimed), "a case in which nothing is shared tests nothing"
     for k, total in enumerate(kept.scores):
-        told = np.array([kept.evidence[h][k] for h in HOMES])
-        sight = np.array([kept.visible[h][k] for h in HOMES])
-        assert total == pytest.approx(np.sqrt(1 - np.exp(-(sight * told).mean())), abs=1e-9)
+        evidence = np.array([kept.evidence[h][k] for h in NAMES])
+        visible = np.array([kept.visible[h][k] for h in NAMES])
+        assert total == pytest.approx(np.sqrt(1 - np.exp(-(visible * evidence).mean())), abs=1e-9)
 
 
 def test_threshold_and_count() -> None:
@@ -88,19 +89,19 @@ def test_threshold_and_count() -> None:
     assert len(exclusive(*hypotheses(FIRST, SECOND), 0.95, None).scores) == 0
 
 
-def test_what_came_in_is_left_alone() -> None:
+def test_the_given_hypotheses_are_not_changed() -> None:
     finder, before = hypotheses(FIRST, FIRST)
     exclusive(finder, before, 0.5, None)
-    assert all((before.evidence[h] == information(np.array(0.9))).all() for h in HOMES)
+    assert all((before.evidence[h] == information(np.array(0.9))).all() for h in NAMES)
 
 
 def one_by_one(
     finder: Finder, all_of: Hypotheses, threshold: float
 ) -> tuple[list[int], dict[str, np.ndarray]]:
-    """Which are kept, and what is left of all: by the definition, each piece against each."""
-    stencils = {piece.name: Footprint(piece.motif) for piece in finder.pieces.pieces}
+    """Which hypotheses are kept, and the evidence left to all: by the definition, each piece against each."""
+    footprints = {piece.name: Footprint(piece.motif) for piece in finder.pieces.pieces}
     rest = {piece.name: piece.fitted_leaf.rest for piece in finder.pieces.pieces}
-    left, kept = {name: told.copy() for name, told in all_of.evidence.items()}, []
+    left, kept = {name: values.copy() for name, values in all_of.evidence.items()}, []
     while True:
         scores = combined_score(left, all_of.visible, finder.weights)
         scores[kept] = -1
@@ -108,14 +109,14 @@ def one_by_one(
         if scores[first] < threshold:
             return kept, left
         kept.append(first)
-        for name, other, k in product(HOMES, HOMES, range(len(scores))):
+        for name, other, k in product(NAMES, NAMES, range(len(scores))):
             if left[name][first] > 0 and k not in kept:
-                points = all_of.placement.frames[other][k] @ rest[other] @ stencils[other].points
-                covered = stencils[name].covers(all_of.placement.frames[name][first] @ rest[name], points)
+                points = all_of.placement.frames[other][k] @ rest[other] @ footprints[other].points
+                covered = footprints[name].covers(all_of.placement.frames[name][first] @ rest[name], points)
                 left[other][k] = 0.0 if covered.mean() > 0.3 else left[other][k]
 
 
-def test_many_hypotheses_are_told_apart_as_by_the_definition() -> None:
+def test_many_hypotheses_are_excluded_as_by_the_definition() -> None:
     rng = np.random.default_rng(4)
     roots = [
         placed(rng.uniform(-180, 180), rng.uniform(0.6, 1.4), tuple(rng.uniform(40, 380, 2)), WALKER.centre)
@@ -125,17 +126,17 @@ def test_many_hypotheses_are_told_apart_as_by_the_definition() -> None:
     wanted, left = one_by_one(finder, before, 0.4)
     kept = exclusive(finder, before, 0.4, None)
     assert 3 < len(wanted) < 30
-    for name in HOMES:
+    for name in NAMES:
         np.testing.assert_array_equal(kept.placement.frames[name], before.placement.frames[name][wanted])
         np.testing.assert_array_equal(kept.evidence[name], left[name][wanted])
-    assert any((left[name][wanted] == 0).any() for name in HOMES)
+    assert any((left[name][wanted] == 0).any() for name in NAMES)
 
 
-def test_a_stencil_covers_its_mask_and_nothing_else() -> None:
+def test_a_footprint_covers_its_mask_and_nothing_else() -> None:
     mask = torch.zeros(20, 30)
     mask[:, :15] = 1
-    stencil = Footprint(Motif(torch.rand(3, 20, 30), mask))
+    footprint = Footprint(Motif(torch.rand(3, 20, 30), mask))
     pose = placed(90.0, 2.0, (100.0, 100.0), (0.0, 0.0))
     points = np.stack((pose @ (7, 10, 1), pose @ (22, 10, 1), (1e6, -1e6, 1)), 1)
-    assert stencil.covers(pose, points).tolist() == [True, False, False]
-    assert stencil.mask[stencil.points[1].astype(int), stencil.points[0].astype(int)].all()
+    assert footprint.covers(pose, points).tolist() == [True, False, False]
+    assert footprint.mask[footprint.points[1].astype(int), footprint.points[0].astype(int)].all()

@@ -1,4 +1,4 @@
-"""What the stages of the search are there for, each against truth."""
+"""What each stage of the search contributes, compared with the truth."""
 
 import numpy as np
 import pytest
@@ -37,13 +37,13 @@ class Search:
         self.finder.weights = {piece.name: 1.0 for piece in self.finder.pieces.pieces}
 
     def placement(self, chosen: dict[str, Array], fit: float) -> Placement:
-        """One hypothesis: every piece where its frame says, with the same ZNCC, and the root."""
-        homes = self.finder.weights
-        where = {name: chosen[name][None] for name in {*homes, self.of.parts.root}}
-        return Placement(where, {name: np.full(1, fit) for name in homes})
+        """One hypothesis: every piece and the root with their frames, every piece with the same ZNCC."""
+        names = self.finder.weights
+        where = {name: chosen[name][None] for name in {*names, self.of.parts.root}}
+        return Placement(where, {name: np.full(1, fit) for name in names})
 
     def polished(self, chosen: dict[str, Array]) -> Placement:
-        """At full size; before, nothing fitted well."""
+        """The hypothesis refined at full size, after a bad fit."""
         return self.finder.polish(
             self.scene, self.finder.scored(self.scene, self.placement(chosen, 0.3))
         ).placement
@@ -55,11 +55,11 @@ class Search:
 
 
 def moved(chosen: dict[str, Array], x: float, y: float) -> dict[str, Array]:
-    """All frames beside where they were."""
+    """All frames shifted."""
     return {name: placed(0.0, 1.0, (x, y), (0.0, 0.0)) @ frame for name, frame in chosen.items()}
 
 
-def test_every_piece_comes_to_rest_within_a_fifth_of_a_pixel() -> None:
+def test_every_piece_is_refined_to_a_fifth_of_a_pixel() -> None:
     scene, where = painted(WALKER, ROOT, TURNS)
     search = Search(WALKER, scene)
     found = search.polished(moved(frames(WALKER.parts, ROOT, TURNS), 0.7, -0.6))
@@ -70,8 +70,8 @@ def test_every_piece_comes_to_rest_within_a_fifth_of_a_pixel() -> None:
 
 
 @pytest.mark.parametrize("box", [(0, 0, 18, 60), (32, 0, 18, 60), (0, 0, 50, 20), (0, 40, 50, 20)])
-def test_what_lies_in_front_of_a_piece_does_not_pull_it_aside(box: tuple[int, int, int, int]) -> None:
-    """Even where that shows the same, three pixels further."""
+def test_an_occluder_does_not_pull_a_piece_aside(box: tuple[int, int, int, int]) -> None:
+    """Even one that shows the same picture, three pixels further."""
     root = placed(0.0, 1.0, MIDDLE, WALKER.centre)
     scene, where = painted(WALKER, root, TURNS)
     x, y = ((where["trunk"] @ (0, 0, 1))[:2] + box[:2]).astype(int)
@@ -83,7 +83,7 @@ def test_what_lies_in_front_of_a_piece_does_not_pull_it_aside(box: tuple[int, in
     assert degrees < 0.2
 
 
-def test_without_a_body_the_root_comes_to_rest_between_its_joints() -> None:
+def test_without_a_body_the_root_is_fitted_to_the_joints() -> None:
     root, turns = placed(20.0, 1.0, MIDDLE, LIMBS.centre), {"a": 25.0, "b": -20.0, "c": 15.0}
     scene, where = painted(LIMBS, root, turns)
     beside = frames(LIMBS.parts, root, turns) | moved({"root": root}, 1.0, -0.9)
@@ -95,7 +95,7 @@ def test_without_a_body_the_root_comes_to_rest_between_its_joints() -> None:
 
 @pytest.mark.parametrize("scale", [0.8, 1.2])
 def test_without_a_body_the_scale_is_that_of_the_limbs(scale: float) -> None:
-    """Two joints said 8 % less or more: they lie close together."""
+    """Starting from a scale that is 8 % off, as two joints that are close together may give."""
     scene, _ = painted(LIMBS, placed(20.0, scale, MIDDLE, LIMBS.centre), {"a": 10.0, "b": -12.0})
     search = Search(LIMBS, scene, (0.6, 1.5))
     guess = placed(20.0, scale * (1.08 if scale < 1 else 0.92), MIDDLE, LIMBS.centre)
@@ -103,23 +103,23 @@ def test_without_a_body_the_scale_is_that_of_the_limbs(scale: float) -> None:
     assert scales(found.frames["root"])[0] == pytest.approx(scale, rel=0.015)
 
 
-def test_evidence_is_that_of_what_is_in_the_frame() -> None:
-    """A piece of which half is outside tells half as much, however well the other half fits."""
+def test_evidence_counts_by_the_visible_fraction() -> None:
+    """A piece that is half outside the scene counts half, however well the other half fits."""
     root = placed(0.0, 1.0, MIDDLE, WALKER.centre)
     scene, where = painted(WALKER, root)
     left = int((where["trunk"] @ (24.5, 0, 1))[0]) + 1
     search = Search(WALKER, scene[:, :, left:].contiguous())
     chosen = moved(frames(WALKER.parts, root, {}), -left, 0.0)
     known = search.finder.scored(search.scene, search.placement(chosen, 0.9))
-    shares = {"walker": 0.5, "arm": 1.0, "wrist": 1.0, "leg": 0.5}
-    for name, share in shares.items():
+    fractions = {"walker": 0.5, "arm": 1.0, "wrist": 1.0, "leg": 0.5}
+    for name, share in fractions.items():
         assert known.visible[name][0] == pytest.approx(share, abs=0.1)
-    told = np.mean([share * known.evidence[name][0] for name, share in shares.items()])
-    assert known.scores[0] == pytest.approx(np.sqrt(-np.expm1(-told)), abs=0.02)
+    evidence = np.mean([share * known.evidence[name][0] for name, share in fractions.items()])
+    assert known.scores[0] == pytest.approx(np.sqrt(-np.expm1(-evidence)), abs=0.02)
 
 
 @pytest.mark.parametrize("away", [0.0, 4.5])
-def test_a_limb_comes_to_rest_at_its_joint(away: float) -> None:
+def test_a_limb_stays_at_its_joint(away: float) -> None:
     """A picture of the leg a few pixels beside its joint is not the leg."""
     scene, _ = painted(WALKER, ROOT, TURNS, ("leg",))
     scene, _ = painted(WALKER, moved({"r": ROOT}, away, 0.0)["r"], TURNS, ("trunk", "upper", "hand"), scene)

@@ -1,4 +1,4 @@
-"""Groups that turn but have no picture: their parts are found at every turn, and say which it is."""
+"""Groups that turn but have no picture: their parts are found at every turn, and determine it."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from detecting import angle, between, group, leaf, made_up, noise, off, painted, photo, template
 from wherein.detect import Detector
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.joints import place_group, turned
+from wherein.detect.fast.joints import group_frames, place_group
 from wherein.detect.fast.piece_search import PieceModel
 from wherein.detect.fast.pieces import Pieces
 from wherein.pyramid.levels import ScenePyramid
@@ -42,7 +42,7 @@ ROOT = placed(25.0, 1.0, (160.0, 122.0), faced().centre)
 def check(
     detector: Detector, turns: dict[str, float], hidden: tuple[str, ...] = (), near: float = 1.0
 ) -> None:
-    """All that is shown is found within a pixel and a degree, and the pair within a few of its own turn."""
+    """All visible parts are found within a pixel and a degree, and the pair within a few degrees."""
     made = detector.template
     scene, where = painted(made, ROOT, turns, hidden, on=photo("coffee", 321, 243))
     (item,) = detector(scene)
@@ -64,13 +64,13 @@ def test_eyes_are_found_at_every_turn_of_the_pair(
 
 @pytest.mark.parametrize("hidden", ["left", "right"])
 @pytest.mark.parametrize("pair", [-28.0, 12.0])
-def test_one_eye_says_how_the_pair_is_turned(detector: Detector, pair: float, hidden: str) -> None:
+def test_one_eye_determines_the_turn_of_the_pair(detector: Detector, pair: float, hidden: str) -> None:
     check(detector, {"pair": pair, "left": 15.0, "right": 15.0}, (hidden,), near=2.0)
 
 
 @pytest.mark.parametrize("pair", [-28.0, 20.0])
 def test_without_a_body(pair: float) -> None:
-    """Its joint with that of an eye fixes the root, whichever the turn of the pair."""
+    """The joints of the arm and of an eye determine the root, at any turn of the pair."""
     made = faced(body=False)
     check(
         Detector(made, calibration=made_up(made), threads=1),
@@ -80,8 +80,8 @@ def test_without_a_body(pair: float) -> None:
 
 
 @pytest.mark.parametrize("hidden", [("left",), ("right",), ("trunk",)])
-def test_a_group_whose_turn_nothing_tells_is_at_rest(hidden: tuple[str, ...]) -> None:
-    """An eye and the arm, or the eyes alone: their joints fit to many turns of the pair, each with a root."""
+def test_a_group_whose_turn_is_undetermined_is_at_rest(hidden: tuple[str, ...]) -> None:
+    """One eye and the arm, or the eyes alone: their joints fit many turns of the pair, each with a root."""
     made = faced(body=False)
     turns = {"trunk": -11.0, "left": 14.0, "right": -9.0}
     scene, _ = painted(made, ROOT, turns, hidden, on=photo("coffee", 321, 243))
@@ -92,7 +92,7 @@ def test_a_group_whose_turn_nothing_tells_is_at_rest(hidden: tuple[str, ...]) ->
 
 
 def nested(inner_eye: bool) -> Template:
-    """A pair in a pair; on the outer there may hang an eye."""
+    """A pair in a pair; an eye may be attached to the outer one."""
     eye = (
         (leaf("third", "outer", noise(28, 24, 4), (3.0, 22.0), (12.0, 24.0), turn=OWN),) if inner_eye else ()
     )
@@ -115,19 +115,19 @@ def test_a_group_in_a_group(outer: float, pair: float) -> None:
     check(Detector(made, calibration=made_up(made), threads=1), turns, near=3.0)
 
 
-def test_a_group_that_nothing_hangs_on_directly_is_at_rest() -> None:
+def test_a_group_without_pieces_of_its_own_is_at_rest() -> None:
     made = nested(False)
     check(Detector(made, calibration=made_up(made), threads=1), {"pair": 18.0, "right": -9.0}, near=2.0)
 
 
 @pytest.mark.parametrize("degrees", [-30.0, 4.0, 25.0])
-@pytest.mark.parametrize("seen", [("left",), ("right",), ("left", "right")])
-def test_the_turn_of_a_group_is_exact_where_its_pieces_are(degrees: float, seen: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("visible", [("left",), ("right",), ("left", "right")])
+def test_the_turn_of_a_group_is_exact_where_its_pieces_are(degrees: float, visible: tuple[str, ...]) -> None:
     pieces = Pieces.of(faced())
     (pair,) = pieces.groups
     true = frames(faced().parts, ROOT, {"pair": degrees, "left": 7.0, "right": -20.0})
-    them = [piece for piece in pieces.limbs if piece.name in seen]
-    found = turned(pair, ROOT[None], them, {name: true[name][None] for name in seen})
+    them = [piece for piece in pieces.limbs if piece.name in visible]
+    found = group_frames(pair, ROOT[None], them, {name: true[name][None] for name in visible})
     np.testing.assert_allclose(found[0], true["pair"], atol=1e-9)
 
 
@@ -140,18 +140,18 @@ def test_a_piece_on_the_joint_of_its_group_turns_by_itself_as_far_as_it_may() ->
     )
     pieces = Pieces.of(made)
     true = frames(made.parts, ROOT, {"g": 25.0, "a": 10.0})["a"]
-    found = turned(pieces.groups[0], ROOT[None], pieces.limbs, {"a": true[None]})
+    found = group_frames(pieces.groups[0], ROOT[None], pieces.limbs, {"a": true[None]})
     assert between(angle(found[0]), angle(true)) == pytest.approx(10.0)
 
 
-def test_an_eye_that_disagrees_is_looked_for_again() -> None:
-    """One of its kind that lies where it could be under another turn of the pair does not keep it from being
-    found: most evidence decides, here that of the better eye."""
+def test_an_eye_that_disagrees_is_searched_for_again() -> None:
+    """A copy of it, where it could be at another turn of the pair, does not keep it from being found: the
+    turn with the most evidence wins, here that of the better eye."""
     made, turns = faced(), {"pair": -20.0, "left": 5.0, "right": -5.0}
     scene, where = painted(made, ROOT, turns, on=photo("coffee", 321, 243))
     patch = where["right"] @ (12.0, 17.0, 1.0)
     x, y = int(patch[0]), int(patch[1])
-    scene[:, y - 4 : y + 9, x - 4 : x + 9] = 0.5  # a cover on the true one
+    scene[:, y - 4 : y + 9, x - 4 : x + 9] = 0.5  # an occluder on the true one
     other, _ = painted(made, ROOT, {"pair": 28.0, "right": -5.0}, ("trunk", "left"), on=scene)
     pieces = Pieces.of(made)
     models = [PieceModel.of(piece) for piece in pieces.limbs]

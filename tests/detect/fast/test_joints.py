@@ -1,4 +1,4 @@
-"""Pieces about their joints."""
+"""Placement of pieces at their joints."""
 
 import gc
 import weakref
@@ -9,7 +9,13 @@ import pytest
 from detecting import angle, between, group, leaf, noise, off, painted, template, walker
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import keeps_joint, place
-from wherein.detect.fast.piece_search import PieceModel, best_of_each, coarsest, distinct, likely
+from wherein.detect.fast.piece_search import (
+    PieceModel,
+    best_of_each,
+    coarsest_distinctive_scale,
+    distinct,
+    likely,
+)
 from wherein.detect.fast.pieces import Pieces
 from wherein.images.motif import Motif
 from wherein.pyramid.descent import Fits
@@ -20,7 +26,7 @@ ROOT = placed(40.0, 1.0, (160.0, 120.0), walker().centre)
 
 
 def limbs(turns: dict[str, float], hidden: tuple[str, ...] = ()) -> tuple[Placement, dict[str, np.ndarray]]:
-    """The walker's limbs, placement from its true root."""
+    """The walker's limbs, placed from its true root."""
     made = walker()
     scene, where = painted(made, ROOT, turns, hidden)
     levels, found = ScenePyramid(scene), Placement({"walker": ROOT[None]}, {"walker": np.ones(1)})
@@ -44,7 +50,7 @@ def test_nothing_of_a_piece_outlives_it() -> None:
     piece = next(iter(Pieces.of(walker()).limbs))
     model, left = PieceModel.of(piece), weakref.ref(piece)
     place(ScenePyramid(noise(60, 80)), Placement({"walker": ROOT[None]}, {}), model)
-    assert model.starts is model.starts  # kept, for as long as the piece is
+    assert model.starts is model.starts  # cached, as long as the piece exists
     del piece, model
     gc.collect()
     assert left() is None
@@ -60,14 +66,14 @@ def test_a_piece_that_is_not_there_is_not_found() -> None:
 
 @pytest.mark.parametrize("turn", [50.0, -60.0, 90.0, 180.0])
 def test_limits_of_joints_hold(turn: float) -> None:
-    """A leg turned further than it may is not said to be there, at no angle that it may not have."""
+    """A leg that is turned beyond its limit is not found, and never placed beyond it."""
     found, _ = limbs({"leg": turn})
     relative = between(angle(found.frames["leg"][0]), angle(ROOT))
     assert relative <= 25 + 3 + 1e-6
     assert found.zncc["leg"][0] < 0.8
 
 
-def test_at_joint() -> None:
+def test_a_frame_keeps_its_joint_within_the_tolerances() -> None:
     made = template(group("r"), leaf("a", "r", noise(9, 9), (3.0, 4.0), (2.0, 2.0), turn=20.0), size=(20, 20))
     (piece,) = Pieces.of(made).pieces
     parent = placed(70.0, 2.0, (50.0, 60.0), (10.0, 10.0))
@@ -76,8 +82,8 @@ def test_at_joint() -> None:
     aside = np.array(((1, 0, 2.4), (0, 1, 0), (0, 0, 1.0)))  # on the canvas, whatever the scale
     further = np.array(((1, 0, 2.6), (0, 1, 0), (0, 0, 1.0)))
     every = np.stack([*right, *wrong, parent @ aside, parent @ further])
-    told = keeps_joint(piece, np.repeat(parent[None], len(every), 0), every, 2.5)
-    assert told.tolist() == [True] * 3 + [False] * 3 + [True, False]
+    kept = keeps_joint(piece, np.repeat(parent[None], len(every), 0), every, 2.5)
+    assert kept.tolist() == [True] * 3 + [False] * 3 + [True, False]
 
 
 def test_no_hypotheses_no_pieces() -> None:
@@ -89,11 +95,11 @@ def test_no_hypotheses_no_pieces() -> None:
     assert len(found) == 0
 
 
-def test_coarsest_keeps_what_tells_a_motif() -> None:
-    assert coarsest(Motif.whole(noise(100, 100))) == 8
-    assert coarsest(Motif.whole(noise(100, 100)), most=4) == 4
-    assert coarsest(Motif.whole(noise(5, 5))) == 1
-    assert coarsest(Motif.whole(noise(4, 400))) == 1  # a stroke
+def test_the_coarsest_scale_leaves_enough_pixels() -> None:
+    assert coarsest_distinctive_scale(Motif.whole(noise(100, 100))) == 8
+    assert coarsest_distinctive_scale(Motif.whole(noise(100, 100)), largest=4) == 4
+    assert coarsest_distinctive_scale(Motif.whole(noise(5, 5))) == 1
+    assert coarsest_distinctive_scale(Motif.whole(noise(4, 400))) == 1  # a stroke
 
 
 def test_one_of_each_pose_the_best() -> None:
@@ -125,10 +131,10 @@ def test_frames_nest() -> None:
 
 
 @pytest.mark.parametrize("size", [(100, 100), (1200, 900)])
-def test_joints_of_large_templates_are_drawn_no_more_exactly_than_those_of_small_ones(
+def test_joints_of_large_templates_have_a_larger_tolerance(
     size: tuple[int, int],
 ) -> None:
-    """In canvas pixels: a hundredth of the diagonal, and not less than what a fit can tell."""
+    """In canvas pixels: a hundredth of the diagonal, but not less than the accuracy of a fit."""
     made = template(group("r"), leaf("a", "r", noise(9, 9), (3.0, 4.0), (2.0, 2.0), turn=20.0), size=size)
     (piece,) = Pieces.of(made).pieces
     allowed = max(2.5, 0.01 * float(np.hypot(*size)))

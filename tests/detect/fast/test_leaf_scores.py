@@ -1,4 +1,5 @@
-"""Leaves that go with another: each is looked at where it is, and told by itself."""
+"""Static leaves, which are not fitted themselves: each is evaluated in its place and has a score of its
+own."""
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ def test_a_static_leaf_is_found_only_where_it_is(
 
 
 def test_the_score_of_a_leaf_is_its_own(detector: Detector) -> None:
-    """Half of the badge painted over: its score falls, that of the body it hangs on does not."""
+    """Half of the badge painted over: its score falls, that of the body does not."""
     scene, where = painted(badged(), root(0.0))
     x, y = (where["badge"] @ (13.0, 0.0, 1.0))[:2].round().astype(int)
     scene[:, y : y + 22, x : x + 14] = 0.4
@@ -58,7 +59,7 @@ def test_the_score_of_a_leaf_is_its_own(detector: Detector) -> None:
     assert item.parts["big"].score > 0.95
 
 
-def test_out_of_the_frame_it_is_not_found(detector: Detector) -> None:
+def test_outside_the_scene_it_is_not_found(detector: Detector) -> None:
     scene, where = painted(badged(), root(0.0))
     edge = int((where["badge"] @ (0.0, 0.0, 1.0))[0])
     (item,) = detector(scene[:, :, : edge + 5].contiguous())
@@ -66,7 +67,7 @@ def test_out_of_the_frame_it_is_not_found(detector: Detector) -> None:
     assert not item.parts["badge"].found
 
 
-def test_nothing_else_to_compare_with_in_a_scene_of_its_size(detector: Detector) -> None:
+def test_in_a_scene_of_its_size_there_is_no_other_place(detector: Detector) -> None:
     scene, _ = painted(
         badged(), placed(0.0, 1.0, badged().centre, badged().centre), on=torch.zeros(3, 81, 107)
     )
@@ -76,7 +77,7 @@ def test_nothing_else_to_compare_with_in_a_scene_of_its_size(detector: Detector)
 
 @pytest.mark.parametrize("size", [0.4, 2.6])
 def test_also_where_it_is_small_or_large(size: float) -> None:
-    """Where it is looked for with the template or the scene reduced, it is hypotheses there."""
+    """Where the search reduces the template or the scene, static leaves are scored there too."""
     made = badged()
     found = Detector(
         made,

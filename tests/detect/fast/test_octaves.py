@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from detecting import made_up, noise, painted, photo, walker
 from wherein import Detector
-from wherein.detect.fast.octaves import octave_ranges, reduced
+from wherein.detect.fast.octaves import octave_ranges, reduced_template
 from wherein.detect.fast.pieces import Pieces
 from wherein.images.motif import Motif
 from wherein.pyramid.levels import enlarge, reduce
@@ -30,15 +30,15 @@ def test_octaves_cover_the_range_without_gaps(low: float, span: float) -> None:
         assert all(0.5 * (1 - 1e-9) <= scale / 2**octave <= 2 * (1 + 1e-9) for scale in scales)
 
 
-def test_one_scale_is_one_band() -> None:
+def test_one_scale_is_one_octave() -> None:
     assert octave_ranges(1.0, 1.0) == [(0, (1.0, 1.0))]
     assert octave_ranges(3.0, 3.0) == [(2, (3.0, 3.0))]
     assert octave_ranges(0.3, 0.3) == [(-2, (0.3, 0.3))]
 
 
 @pytest.mark.parametrize("factor", [2, 4])
-def test_a_reduced_template_lies_where_the_whole_one_does(factor: int) -> None:
-    whole, small = walker(), reduced(walker(), factor)
+def test_a_reduced_template_covers_the_same_area(factor: int) -> None:
+    whole, small = walker(), reduced_template(walker(), factor)
     to, back = enlarge(factor), reduce(factor)
     for name, part in whole.parts.items():
         np.testing.assert_allclose(to @ small.parts[name].rest @ back, part.rest, atol=1e-12)
@@ -48,10 +48,10 @@ def test_a_reduced_template_lies_where_the_whole_one_does(factor: int) -> None:
 
 
 @pytest.mark.parametrize("side", [1, 2, 5])
-def test_a_part_thinner_than_a_reduced_pixel_is_still_one(side: int) -> None:
+def test_a_part_thinner_than_a_reduced_pixel_is_not_lost(side: int) -> None:
     tiny = Template.rigid("tiny", Motif.whole(torch.rand(3, side, side)))
     for factor in (2, 4, 8):
-        motif = reduced(tiny, factor).parts["tiny"].motif
+        motif = reduced_template(tiny, factor).parts["tiny"].motif
         assert motif is not None
         assert bool((motif.mask > 0.5).any())
 
@@ -76,7 +76,7 @@ def test_small_and_large_objects_are_found(anywhere: Detector, scale: float) -> 
 
 
 def test_nothing_shrinks_to_a_speck() -> None:
-    """A motif of a few pixels fits on the shading between two; it must not be told as found at 1/16."""
+    """A motif of a few pixels fits on the shading between two; it must not be found at a scale of 1/16."""
     tiny = Template.rigid("tiny", Motif.whole(noise(9, 9, 1)))
     calibration = made_up(tiny, scale=(0.5, 2.0))
     detector = Detector(tiny, scale=(0.5, 2), calibration=calibration, threads=1, threshold=0.3)

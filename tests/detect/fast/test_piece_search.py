@@ -1,4 +1,4 @@
-"""What lives on of the poses of one piece."""
+"""Which poses of a piece go on to the next scale."""
 
 import math
 import tracemalloc
@@ -44,13 +44,13 @@ def test_one_of_each_pose_is_kept_the_best_first(width: float, count: int) -> No
         found = strewn(301, width, seed)
         wanted = one_by_one(found, count)
         assert 0 < len(wanted.zncc) < 301
-        told = distinct(found, PATCH, count)
-        np.testing.assert_array_equal(told.poses, wanted.poses)
-        np.testing.assert_array_equal(told.zncc, wanted.zncc)
+        kept = distinct(found, PATCH, count)
+        np.testing.assert_array_equal(kept.poses, wanted.poses)
+        np.testing.assert_array_equal(kept.zncc, wanted.zncc)
 
 
-def test_many_poses_take_memory_in_proportion() -> None:
-    """Of a large scene there are thousands: all against all would be gigabytes."""
+def test_many_poses_take_little_memory() -> None:
+    """A large scene has thousands: all pairs at once would take gigabytes."""
     found = strewn(4000, 4000.0, 0)
     tracemalloc.start()
     try:

@@ -5,12 +5,12 @@ import pytest
 import torch
 
 from detecting import group, leaf, noise, template, walker
-from wherein.detect.fast.pieces import Pieces, visible
+from wherein.detect.fast.pieces import Pieces, uncovered_motif
 from wherein.images.motif import Motif
 from wherein.template import Part, Template
 
 
-def test_homes_parents_and_fitted_leafs() -> None:
+def test_names_parents_and_fitted_leaves() -> None:
     pieces = {piece.name: piece for piece in Pieces.of(walker()).pieces}
     assert list(pieces) == ["walker", "arm", "leg", "wrist"]
     assert {name: piece.fitted_leaf.name for name, piece in pieces.items()} == {
@@ -32,7 +32,7 @@ def test_body_and_limbs() -> None:
     assert pieces.body is not None
     assert pieces.body.name == "walker"
     assert [piece.name for piece in pieces.limbs] == ["arm", "leg", "wrist"]
-    assert [piece.name for piece in pieces.hung_on_root] == ["arm", "leg"]
+    assert [piece.name for piece in pieces.root_limbs] == ["arm", "leg"]
 
 
 def test_the_fitted_leaf_is_the_leaf_with_the_most_texture() -> None:
@@ -47,7 +47,7 @@ def test_the_fitted_leaf_is_the_leaf_with_the_most_texture() -> None:
     assert piece.texture > 0
 
 
-def test_groups_without_pictures_stand_between_their_pieces_and_what_they_hang_on() -> None:
+def test_groups_are_between_their_pieces_and_their_parents() -> None:
     made = template(
         group("root"),
         leaf("body", "root", noise(30, 30, 1), static=True),
@@ -63,7 +63,7 @@ def test_groups_without_pictures_stand_between_their_pieces_and_what_they_hang_o
     assert (pieces["eye"].turn, pieces["ear"].turn) == (15, 15)
     (pair,) = found.groups
     assert (pair.name, pair.parent, pair.joint, pair.turn) == ("pair", "root", (10, 10), 20)
-    assert found.hung_on_root == (pieces["eye"], pieces["ear"])
+    assert found.root_limbs == (pieces["eye"], pieces["ear"])
     assert found.groups_above(pieces["eye"]) == (pair,)
     assert found.in_order == (
         (None, (pieces["root"],)),
@@ -94,7 +94,7 @@ def test_all_leaves_are_in_one_piece_each(made: Template) -> None:
     assert pieces.body is not None
 
 
-def maybe_occluded(by: float) -> Template:
+def covered(by: float) -> Template:
     mask = torch.zeros(20, 20)
     mask[:, : int(20 * by)] = 1
     above = Part("above", "root", Motif(noise(20, 20, 2), mask), (5.0, 5.0), (0.0, 0.0), 10.0, False)
@@ -103,12 +103,12 @@ def maybe_occluded(by: float) -> Template:
     )
 
 
-def test_visible_leaves_out_what_is_covered_at_rest() -> None:
-    seen = visible(maybe_occluded(0.5), "below").mask
-    assert (seen[:, :9] < 0.1).all()
-    assert (seen[:, 11:] > 0.9).all()
-    assert (visible(maybe_occluded(0.5), "above").mask[:, :10] == 1).all()
+def test_pixels_covered_at_rest_are_left_out() -> None:
+    mask = uncovered_motif(covered(0.5), "below").mask
+    assert (mask[:, :9] < 0.1).all()
+    assert (mask[:, 11:] > 0.9).all()
+    assert (uncovered_motif(covered(0.5), "above").mask[:, :10] == 1).all()
 
 
-def test_a_leaf_nearly_hidden_at_rest_is_compared_whole() -> None:
-    assert (visible(maybe_occluded(0.9), "below").mask == 1).all()
+def test_all_of_a_leaf_that_is_nearly_covered_at_rest_is_compared() -> None:
+    assert (uncovered_motif(covered(0.9), "below").mask == 1).all()

@@ -1,4 +1,4 @@
-"""The last stage: blur, covers and joints; and what hangs on something hidden."""
+"""The last stage: blur, occluders and joints; and pieces attached to a hidden one."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_the_summit_of_a_parabola_is_exact() -> None:
     np.testing.assert_allclose(_summit(5 - 2 * (at - tops[:, None]) ** 2), tops, atol=1e-12)
 
 
-def test_where_there_is_no_summit_the_highest_is_next() -> None:
+def test_without_a_summit_the_best_of_the_three_is_taken() -> None:
     np.testing.assert_array_equal(_summit(np.array([[1.0, 2.0, 4.0], [3.0, 1.0, 2.0]])), [1.0, -1.0])
 
 
@@ -51,7 +51,7 @@ def test_a_blurred_limb_keeps_to_its_joint(sigma: float) -> None:
 
 
 def test_a_joint_that_is_wrong_does_not_bind() -> None:
-    """The template's joints may be drawn badly: the picture says more than they do."""
+    """The template's joints may be inaccurate: the picture decides."""
     made = walker()
     scene, where = painted(made, ROOT, TURNS)
     piece = next(p for p in Pieces.of(made).limbs if p.name == "wrist")
@@ -85,7 +85,7 @@ def test_a_hand_is_found_beyond_a_hidden_arm(arm: float) -> None:
     assert degrees < 1
 
 
-def test_nothing_is_made_of_a_hand_that_is_not_there() -> None:
+def test_a_missing_hand_is_not_found_beyond_a_hidden_arm() -> None:
     made = walker()
     scene, _ = painted(made, ROOT, TURNS, hidden=("upper", "hand"))
     models = {piece.name: PieceModel.of(piece) for piece in Pieces.of(made).limbs}

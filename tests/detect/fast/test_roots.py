@@ -1,13 +1,13 @@
-"""From poses of pieces to places of the whole."""
+"""Root hypotheses from pairs of limbs and from single limbs."""
 
 import tracemalloc
 
 import numpy as np
 import pytest
 
-from detecting import angle, between, group, leaf, noise, template
+from detecting import group, leaf, noise, template
 from wherein.detect.fast.pieces import Piece, Pieces
-from wherein.detect.fast.roots import root_from_joints, roots_from_pairs, roots_from_singles
+from wherein.detect.fast.roots import roots_from_pairs, roots_from_singles
 from wherein.pyramid.descent import Fits
 from wherein.template.pose import placed, rotation
 
@@ -15,7 +15,7 @@ ROOT = placed(-130.0, 1.0, (150.0, 90.0), (60.0, 40.0))
 
 
 def limbs(count: int = 3) -> tuple[Piece, ...]:
-    """Limbs about the root, without a body."""
+    """Limbs attached to the root, without a body."""
     spots = ((10.0, 10.0), (90.0, 20.0), (50.0, 70.0))[:count]
     parts = [leaf(f"limb{k}", "root", noise(20, 20, k), at, (3.0, 4.0)) for k, at in enumerate(spots)]
     return Pieces.of(template(group("root"), *parts, size=(120, 100))).pieces
@@ -26,7 +26,7 @@ def turned(piece: Piece, degrees: float, root: np.ndarray = ROOT) -> np.ndarray:
 
 
 def found_at(pieces: tuple[Piece, ...], turns: tuple[float, ...], zncc: float = 0.9) -> dict[str, Fits]:
-    """Each piece at its place, before two poses of clutter."""
+    """Each limb in its true pose, followed by two poses of clutter."""
     rng, found = np.random.default_rng(0), {}
     for piece, degrees in zip(pieces, turns, strict=True):
         spots = rng.uniform(0, 300, (2, 2)).tolist()
@@ -37,17 +37,17 @@ def found_at(pieces: tuple[Piece, ...], turns: tuple[float, ...], zncc: float = 
 
 
 @pytest.mark.parametrize("scale", [1.0, 1.3])
-def test_pairs_give_back_the_root_exactly(scale: float) -> None:
+def test_pairs_give_the_exact_root(scale: float) -> None:
     pieces = limbs()
     root = ROOT @ placed(0.0, scale, (0.0, 0.0), (0.0, 0.0))
     turns = zip(pieces, (0, 25, -30), strict=True)
     found = {p.name: Fits(turned(p, turn, root)[None], np.ones(1)) for p, turn in turns}
     roots = roots_from_pairs(found, pieces, dict.fromkeys(found, 1.0), (0.8, 1.5), 12)
-    assert len(roots) == 1  # all pairs agree, and agreement is told once
+    assert len(roots) == 1  # all pairs agree, and duplicates are dropped
     np.testing.assert_allclose(roots[0], root, atol=1e-9)
 
 
-def test_the_right_pair_comes_before_clutter_and_limits_are_heeded() -> None:
+def test_the_right_pair_comes_before_clutter_and_limits_are_respected() -> None:
     pieces = limbs()
     weights = {piece.name: 1.0 for piece in pieces}
     first = roots_from_pairs(found_at(pieces, (5, -20, 30)), pieces, weights, (1.0, 1.0), 12)[0]
@@ -58,8 +58,8 @@ def test_the_right_pair_comes_before_clutter_and_limits_are_heeded() -> None:
     assert all(np.abs(root - ROOT).max() > 0.5 for root in other)
 
 
-def test_each_of_two_objects_has_its_turn() -> None:
-    """A group that may turn makes many hypotheses of the same two pieces, with the same evidence."""
+def test_each_of_two_objects_gets_a_hypothesis() -> None:
+    """With a group that may turn, the same two limbs make many hypotheses with the same evidence."""
     made = template(
         group("root"),
         leaf("arm", "root", noise(20, 20, 1), (10.0, 10.0), (3.0, 4.0)),
@@ -72,14 +72,14 @@ def test_each_of_two_objects_has_its_turn() -> None:
     pieces = Pieces.of(made)
     other = placed(70.0, 1.0, (420.0, 260.0), (60.0, 40.0))
     found = {piece.name: Fits(np.stack((ROOT, other)), np.array((0.95, 0.9))) for piece in pieces.pieces}
-    above = {piece.name: pieces.groups_above(piece) for piece in pieces.pieces}
-    roots = roots_from_pairs(found, pieces.pieces, dict.fromkeys(found, 1.0), (1.0, 1.0), 12, above=above)
+    groups = {piece.name: pieces.groups_above(piece) for piece in pieces.pieces}
+    roots = roots_from_pairs(found, pieces.pieces, dict.fromkeys(found, 1.0), (1.0, 1.0), 12, groups=groups)
     for truth in (ROOT, other):
         assert min(np.abs(root - truth).max() for root in roots) < 1e-6
 
 
-def test_the_right_pair_among_thousands_in_memory_in_proportion() -> None:
-    """Of a large scene there are so many poses of each piece: all against all would be gigabytes."""
+def test_the_right_pair_among_thousands_in_little_memory() -> None:
+    """A large scene has that many poses of each limb: all pairs at once would take gigabytes."""
     pieces, rng, found = limbs(2), np.random.default_rng(0), {}
     for piece, degrees in zip(pieces, (5.0, -20.0), strict=True):
         spots, angles = rng.uniform(0, 4000, (2000, 2)), rng.uniform(-180, 180, 2000)
@@ -122,45 +122,9 @@ def test_singles_contain_the_truth(turn: float) -> None:
     assert min(misses) < 4.5
 
 
-def test_singles_want_a_sure_piece_unless_it_is_the_only_one() -> None:
+def test_singles_need_strong_evidence_unless_there_is_one_limb_only() -> None:
     pieces = limbs()
     found = found_at(pieces, (0, 0, 0), 0.7)
     assert len(roots_from_singles(found, pieces, dict.fromkeys(found, 1.0))) == 0
     only = limbs(1)
     assert len(roots_from_singles(found_at(only, (0.0,), 0.7), only, {"limb0": 1.0})) > 0
-
-
-def test_settled_is_least_squares() -> None:
-    rng, pieces = np.random.default_rng(3), limbs()
-    roots, sizes = np.tile(np.eye(3), (5, 1, 1)), rng.uniform(0.8, 1.2, 5)
-
-    def scattered() -> np.ndarray:
-        spots = rng.normal(0, 4, (5, 2)).tolist()
-        return np.stack([placed(rng.uniform(-9, 9), 1.0, (x, y), (0.0, 0.0)) for x, y in spots])
-
-    frames = {p.name: scattered() for p in pieces}
-    trust = {p.name: rng.uniform(0.2, 2, 5) for p in pieces}
-
-    def cost(root: np.ndarray, k: int) -> float:
-        off = [(root - frames[p.name][k]) @ (*p.joint, 1) for p in pieces]
-        return sum(float(trust[p.name][k]) * float(o @ o) for p, o in zip(pieces, off, strict=True))
-
-    for k, root in enumerate(root_from_joints(frames, trust, pieces, roots, sizes)):
-        assert np.linalg.det(root) ** 0.5 == pytest.approx(sizes[k])
-        least = cost(root, k)
-        for turn, x, y in (*0.1 * np.eye(3), *-0.1 * np.eye(3)):
-            moved = np.array(((1, 0, x), (0, 1, y), (0, 0, 1.0))) @ root @ rotation(turn, (50.0, 35.0))
-            assert cost(moved, k) > least
-
-
-def test_settled_gives_the_truth_back_and_leaves_what_it_cannot_know() -> None:
-    pieces = limbs()
-    frames = {p.name: turned(p, t)[None] for p, t in zip(pieces, (3, -20, 30), strict=True)}
-    before = placed(1.0, 1.0, (7.0, 8.0), (0.0, 0.0))[None]
-    all_seen = {p.name: np.ones(1) for p in pieces}
-    np.testing.assert_allclose(
-        root_from_joints(frames, all_seen, pieces, before, np.ones(1))[0], ROOT, atol=1e-9
-    )
-    one_seen = {p.name: np.array((float(k == 0),)) for k, p in enumerate(pieces)}
-    np.testing.assert_array_equal(root_from_joints(frames, one_seen, pieces, before, np.ones(1)), before)
-    assert between(angle(ROOT), -130) < 1e-9

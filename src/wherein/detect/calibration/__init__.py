@@ -1,1 +1,1 @@
-"""What scores mean for a template: measured once on made and given backgrounds, and stored."""
+"""What scores mean for a template: measured once on backgrounds without the template, and stored."""

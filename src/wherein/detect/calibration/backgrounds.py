@@ -1,10 +1,9 @@
-"""Backgrounds made by rule, for when the user has none: what a photograph may put in a detector's way.
+"""Backgrounds for calibration: the user's pictures, or synthetic clutter.
 
-Photographs look alike at every scale, have edges of objects that cover each other, flat and busy places, thin
-lines and repeated patterns. So: dead leaves (discs and boxes with sizes by a power law, each covering what
-was before, each with its own colour, shading and texture), over which a few strokes are drawn.
-
-What a template is rehearsed on: the user's pictures, or clutter.
+Clutter stands in for photographs. Those look alike at every scale, and have edges of objects that cover
+each other, flat and busy regions, thin lines and repeated patterns. So clutter is dead leaves (discs and
+boxes whose sizes follow a power law, each covering those before it, each with its own colour, shading and
+texture), and a few strokes on top.
 """
 
 from collections.abc import Sequence
@@ -17,27 +16,33 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 Image = NDArray[np.float32]
-_LEAVES, _STROKES, _SMALLEST = 350, 60, 6.0
+"""(H, W) or (H, W, 3)."""
+
+_LEAVES, _STROKES, _MIN_RADIUS = 350, 60, 6.0
+"""Number of leaves, maximum number of strokes, and radius of the smallest leaf in pixels. Choices: in a
+scene of 512 × 384 pixels the leaves cover about two thirds."""
 
 
 def clutter(width: int, height: int, seed: int) -> Float[Tensor, "3 H W"]:
-    """One background; the same for the same seed."""
+    """A synthetic background; the same for the same seed."""
     rng = np.random.default_rng((seed, 0xC1077E4))
     x, y = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32))
-    canvas = np.broadcast_to(_paint(rng, x, y), (height, width, 3)).copy()
+    canvas = np.broadcast_to(_gradient(rng, x, y), (height, width, 3)).copy()
     palette = rng.uniform(0, 1, (8, 1)) + rng.normal(0, 0.12, (8, 3))  # photographs are nearly grey
     for _ in range(_LEAVES):
         _leaf(canvas, rng, x, y, palette)
     for _ in range(int(rng.integers(_STROKES))):
         _stroke(canvas, rng, x, y)
+    # Noise last, as a sensor adds it, from none to a strength at which it is easily visible.
     canvas += rng.normal(0, rng.uniform(0, 0.03), canvas.shape).astype(np.float32)
     return torch.from_numpy(canvas.clip(0, 1)).movedim(-1, 0).contiguous()
 
 
 def _leaf(canvas: Image, rng: np.random.Generator, x: Image, y: Image, palette: NDArray[np.float64]) -> None:
-    """A disc, ellipse or box, with a texture of its own."""
+    """Draw a disc, ellipse or box with a texture of its own."""
     height, width = x.shape
-    radius = _SMALLEST / np.sqrt(rng.uniform((2 * _SMALLEST / max(width, height)) ** 2, 1.0))
+    # Radii with density ∝ r⁻³: the law under which dead leaves look alike at every scale.
+    radius = _MIN_RADIUS / np.sqrt(rng.uniform((2 * _MIN_RADIUS / max(width, height)) ** 2, 1.0))
     cx, cy, angle = rng.uniform(0, width), rng.uniform(0, height), rng.uniform(0, np.pi)
     reach = int(2 * radius) + 2
     rows = slice(max(0, int(cy) - reach), int(cy) + reach + 1)
@@ -56,8 +61,8 @@ def _leaf(canvas: Image, rng: np.random.Generator, x: Image, y: Image, palette: 
     canvas[rows, columns] = canvas[rows, columns] * (1 - cover) + paint * cover
 
 
-def _paint(rng: np.random.Generator, x: Image, y: Image) -> Image:
-    """A smooth ground: a colour that drifts across the picture."""
+def _gradient(rng: np.random.Generator, x: Image, y: Image) -> Image:
+    """A smooth ground: a colour that changes linearly across the picture."""
     height, width = x.shape
     ends = (rng.uniform(0, 1, (3, 1)) + rng.normal(0, 0.1, (3, 3))).astype(np.float32)
     return (
@@ -68,7 +73,7 @@ def _paint(rng: np.random.Generator, x: Image, y: Image) -> Image:
 
 
 def _texture(rng: np.random.Generator, u: Image, v: Image, radius: float) -> NDArray[np.floating[Any]]:
-    """Shading, and stripes, checks, grain or nothing."""
+    """Shading, with stripes, checks, noise or nothing on top."""
     shade = rng.normal(0, 0.15) * u / max(radius, 1) + rng.normal(0, 0.15) * v / max(radius, 1)
     angle, period, strength = rng.uniform(0, np.pi), rng.uniform(3, 20), rng.uniform(0, 0.35)
     along = (u * np.cos(angle) + v * np.sin(angle)) * (2 * np.pi / period)
@@ -84,7 +89,7 @@ def _texture(rng: np.random.Generator, u: Image, v: Image, radius: float) -> NDA
 
 
 def _stroke(canvas: Image, rng: np.random.Generator, x: Image, y: Image) -> None:
-    """A thin arc, dark or light."""
+    """Draw a thin arc, dark or light."""
     height, width = x.shape
     size, thick = rng.uniform(5, 60), rng.uniform(0.7, 4)
     cx, cy = rng.uniform(0, width), rng.uniform(0, height)
@@ -102,21 +107,22 @@ def _stroke(canvas: Image, rng: np.random.Generator, x: Image, y: Image) -> None
 
 
 class Backgrounds:
-    """The user's pictures in turn, cut to size or continued by their mirror images, or clutter; each is made
-    once.
+    """Backgrounds of one size by number: the user's pictures in turn, or clutter.
+
+    Large pictures are cropped, small ones continued by their mirror images. Each background is made once.
 
     Arguments:
-        pictures: without the template; none: clutter.
-        seed: of where they are cut, and of the clutter.
+        pictures: without the template; where there are none, clutter is made.
+        seed: of the crops, and of the clutter.
         size: width and height.
     """
 
     def __init__(self, pictures: Sequence[Float[Tensor, "3 H W"]], seed: int, size: tuple[int, int]) -> None:
         self.pictures, self.seed, self.size = pictures, seed, size
-        self._made: dict[int, Tensor] = {}
+        self._made: dict[int, Tensor] = {}  # each is used in several measurements
 
     def __call__(self, index: int) -> Float[Tensor, "3 H W"]:
-        """The background of this number."""
+        """The background with this number."""
         if index not in self._made:
             self._made[index] = self._make(index)
         return self._made[index]
@@ -128,6 +134,7 @@ class Backgrounds:
         picture = self.pictures[index % len(self.pictures)]
         height, width = picture.shape[-2:]
         rng = np.random.default_rng((self.seed, index))
+        # A crop and not a reduced picture: textures keep their scale.
         left, top = rng.integers(max(1, width - across + 1)), rng.integers(max(1, height - down + 1))
         cut = picture[:, top : top + down, left : left + across].numpy()
         missing = ((0, 0), (0, down - cut.shape[1]), (0, across - cut.shape[2]))

@@ -1,4 +1,4 @@
-"""Which parts could be taken for one another, and which for themselves, turned."""
+"""Which parts of a template could be mistaken for one another, and which for themselves when turned."""
 
 import math
 from itertools import permutations
@@ -16,83 +16,95 @@ from wherein.template.paint import paint
 from wherein.template.pose import placed
 from wherein.template.tree import Point
 
-ALIKE = 0.6
-"""ZNCC from which two parts are told as alike."""
+MIN_SIMILARITY = 0.6
+"""ZNCC from which two parts are reported as similar. A choice: with noise or blur such parts can be
+mistaken for one another."""
 
-_SIZES = 1.5
-"""Parts that differ more in area are not compared: the smaller fits on a piece of anything."""
+_MAX_AREA_RATIO = 1.5
+"""Parts that differ more in area are not compared. A choice: a much smaller part fits somewhere on
+anything."""
 
-_APART, _LOOK = 15.0, 5.0
-"""Degrees from which a turn counts as another pose, and from one look to the next."""
+_MIN_TURN, _TURN_STEP = 15.0, 5.0
+"""Degrees from which a turn counts as another pose, and between the turns about a joint that are evaluated.
+Choices: as wide as a wide basin of attraction, and narrower than most."""
+
+_STEPS, _SCALE = 20, 2
+"""Gauss–Newton steps of a descent, and its scale. Choices: half size, as where pieces are scored."""
 
 
-def alike(template: Template) -> list[tuple[str, str, float]]:
-    """Pairs (a, b, ZNCC) where a's picture fits on b's, the most alike first; each pair once."""
+def similar_parts(template: Template) -> list[tuple[str, str, float]]:
+    """Pairs (a, b, ZNCC) of leaves where one fits on the other, the most similar first; each pair once."""
     found: dict[tuple[str, str], float] = {}
     for a, b in permutations(template.parts.leaves, 2):
         first, second = template.parts[a].motif, template.parts[b].motif
-        if first is None or second is None or not 1 / _SIZES < _area(first) / _area(second) < _SIZES:
+        if first is None or second is None or not _same_size(first, second):
             continue
         pair = (min(a, b), max(a, b))
-        fit = _fit(first, second, _all_around(first, second), steps=20)
+        fit = _fit(first, second, _all_around(first, second), steps=_STEPS)
+        # Both ways: with masks, a may fit on b without b fitting on a.
         found[pair] = max(found.get(pair, -1.0), float(fit.zncc.max()))
-    alike_ones = [(a, b, round(zncc, 3)) for (a, b), zncc in found.items() if zncc >= ALIKE]
-    return sorted(alike_ones, key=lambda pair: -pair[2])
+    similar = [(a, b, round(zncc, 3)) for (a, b), zncc in found.items() if zncc >= MIN_SIMILARITY]
+    return sorted(similar, key=lambda pair: -pair[2])
 
 
-def self_alike(motif: Motif, joint: Point | None = None, reach: float = 180.0) -> tuple[float, float]:
-    """The other turn by which a motif looks most like itself, in degrees, and its ZNCC.
+def self_similarity(motif: Motif, joint: Point | None = None, reach: float = 180.0) -> tuple[float, float]:
+    """The other turn at which a motif looks most like itself, in degrees, and the ZNCC there.
 
-    Turns from which a descent comes name do not count: what changes slowly as it turns has but one best.
+    Turns in the basin of attraction of the motif's own pose do not count.
 
     Arguments:
         motif: what is turned.
-        joint: what it turns about, in its own pixels; None: anything.
+        joint: the point that it turns about, in its own pixels; None: any point.
         reach: ± degrees.
     """
-    turns, zncc = _about_joint(motif, joint, reach) if joint is not None else _at_rest(motif)
-    zncc = np.where((np.abs(turns) >= _APART) & (np.abs(turns) <= reach + 1), zncc, -1.0)
+    turns, zncc = _about_joint(motif, joint, reach) if joint is not None else _about_any_point(motif)
+    zncc = np.where((np.abs(turns) >= _MIN_TURN) & (np.abs(turns) <= reach + 1), zncc, -1.0)
     return float(turns[zncc.argmax()]), float(zncc.max())
 
 
-def _at_rest(motif: Motif) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Turns at which it rests on itself, and their ZNCC."""
-    ended = _fit(motif, motif, _all_around(motif, motif), steps=20)
+def _about_any_point(motif: Motif) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The turns at which descents of a motif on itself end, and their ZNCC."""
+    ended = _fit(motif, motif, _all_around(motif, motif), steps=_STEPS)
     return np.degrees(np.arctan2(ended.poses[:, 1, 0], ended.poses[:, 0, 0])), ended.zncc
 
 
 def _about_joint(motif: Motif, joint: Point, reach: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Turns about a joint, and their ZNCC where it is not less than at both turns beside."""
-    count = int(min(reach, 180.0) / _LOOK)
-    turns = np.linspace(-count * _LOOK, count * _LOOK, 2 * count + 1)
+    """Turns about a joint, and their ZNCC at local maxima, else −1."""
+    count = int(min(reach, 180.0) / _TURN_STEP)
+    turns = np.linspace(-count * _TURN_STEP, count * _TURN_STEP, 2 * count + 1)
     poses: Poses = np.stack([placed(float(turn), 1.0, joint, joint) for turn in turns])
     zncc = np.pad(_fit(motif, motif, poses, steps=0).zncc, 1, constant_values=-1.0)
+    # Of a motif that changes slowly as it turns, large turns fit too, but a descent would turn it back.
     best = (zncc[1:-1] >= zncc[:-2]) & (zncc[1:-1] >= zncc[2:])
     return turns, np.where(best, zncc[1:-1], -1.0)
 
 
-def _area(motif: Motif) -> float:
-    return float((motif.mask > 0.5).sum())
+def _same_size(first: Motif, second: Motif) -> bool:
+    """Whether two motifs have about the same area."""
+    areas = [float((motif.mask > 0.5).sum()) for motif in (first, second)]
+    return 1 / _MAX_AREA_RATIO < areas[0] / areas[1] < _MAX_AREA_RATIO
 
 
-def _all_around(wanted: Motif, there: Motif) -> Poses:
-    """Poses that put one motif's middle on the other's, 15° apart."""
-    return np.stack([placed(float(angle), 1.0, there.centre, wanted.centre) for angle in range(0, 360, 15)])
+def _all_around(moved: Motif, fixed: Motif) -> Poses:
+    """Poses that put the centre of one motif on that of the other, at turns 15° apart."""
+    return np.stack([placed(float(angle), 1.0, fixed.centre, moved.centre) for angle in range(0, 360, 15)])
 
 
-def _fit(wanted: Motif, there: Motif, starts: Poses, steps: int) -> Fits:
-    """How well one motif fits on the other, painted on its own mean colour.
+def _fit(moved: Motif, fixed: Motif, starts: Poses, steps: int) -> Fits:
+    """Poses of one motif on another after a descent, and their ZNCC.
 
     Arguments:
-        wanted, there: the two.
-        starts: the one's pixels → the other's; they are brought to rest.
-        steps: of the descent, at half size; 0 only looks.
+        moved: the motif that is fitted.
+        fixed: the motif that it is fitted to, painted on its own mean colour.
+        starts: pixels of `moved` → pixels of `fixed`.
+        steps: of the descent; 0 evaluates the starts only.
     """
-    side = 2 * math.ceil(math.hypot(max(wanted.width, there.width), max(wanted.height, there.height)))
-    mean = there.pixels[:, there.mask > 0.5].mean(1)
+    side = 2 * math.ceil(math.hypot(max(moved.width, fixed.width), max(moved.height, fixed.height)))
+    # The mean colour adds least contrast of its own outside of the mask.
+    mean = fixed.pixels[:, fixed.mask > 0.5].mean(1)
     middle = ((side - 1) / 2, (side - 1) / 2)
-    at = placed(0.0, 1.0, middle, there.centre)
+    at = placed(0.0, 1.0, middle, fixed.centre)
     ground = mean[:, None, None].expand(3, side, side)
-    scene = ScenePyramid(paint(ground, there, torch.from_numpy(at)).contiguous())
-    ended = descend(scene, MotifPyramid(wanted), EUCLIDEAN, Stage(2, steps), at @ starts)
+    scene = ScenePyramid(paint(ground, fixed, torch.from_numpy(at)).contiguous())
+    ended = descend(scene, MotifPyramid(moved), EUCLIDEAN, Stage(_SCALE, steps), at @ starts)
     return Fits(np.linalg.inv(at) @ ended.poses, ended.zncc)

@@ -1,8 +1,10 @@
-"""Calibration without a person: from the template and backgrounds to steps, weights and a threshold.
+"""Calibration without a person: from a template and backgrounds to sampling distances, weights and a
+threshold.
 
-What clutter reaches by chance is measured by looking for the template where it is not; what an object
-reaches, by painting it into the same backgrounds in other poses, light, noise and blur, and with pieces
-hidden. The basin of attraction is measured for each motif, and sets how densely poses are sampled.
+What clutter reaches by chance is measured by searching for the template where it is not. What an object
+reaches is measured by painting it into the same backgrounds, in other poses, light, noise and blur, and
+with limbs missing. The basin of attraction is measured for each piece, and sets how densely its poses are
+sampled.
 """
 
 import math
@@ -17,15 +19,21 @@ from torch import Tensor
 
 from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.detect.calibration.basins import Basin, basin_of
-from wherein.detect.calibration.lookalikes import alike
-from wherein.detect.calibration.model import STORE, Calibration, decision, rare_score, standing_out
-from wherein.detect.calibration.reach import limits
-from wherein.detect.calibration.store import Progress, quiet
+from wherein.detect.calibration.lookalikes import similar_parts
+from wherein.detect.calibration.model import (
+    STORE,
+    Calibration,
+    choose_threshold,
+    rare_clutter_score,
+    suspect_scenes,
+)
+from wherein.detect.calibration.reach import measure_reach
+from wherein.detect.calibration.store import Progress, no_progress
 from wherein.detect.fast.evidence import piece_evidence
 from wherein.detect.fast.exclusion import exclusive
 from wherein.detect.fast.finder import Finder
-from wherein.detect.fast.octaves import Octaves, reduced
-from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel
+from wherein.detect.fast.octaves import Octaves, reduced_template
+from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel, coarse_stage
 from wherein.detect.range import Effort, Range, Sampling
 from wherein.detect.score import equivalent_zncc, evidence_weight
 from wherein.images.gaussian import blur
@@ -37,21 +45,33 @@ from wherein.template.pose import matrices, placed
 from wherein.template.render import render
 from wherein.threads import one_thread
 
-SIZE = (512, 384)
-"""Of the scenes, unless the template needs larger ones."""
+SCENE_SIZE = (512, 384)
+"""Width and height of the test scenes, unless the template needs larger ones. A choice: that of a small
+photograph; larger scenes take longer."""
 
-_LARGEST, _ROOM = 450.0, 1.3
-"""Pixels across the template at its highest scale, above which it is calibrated at half its size, or a
-quarter; and times its size that scenes have at least."""
+_MAX_OBJECT_SIZE, _ROOM = 450.0, 1.3
+"""Pixels. A template that is larger than this at its highest scale is calibrated at half its size, or a
+quarter; and test scenes are at least so many times its size. Choices: with less room, most of it would lie
+outside."""
 
-_CHANCES, _EMPTY, _PRESENT = 8, 20, 24
-"""Scenes in which pieces are looked for one by one; scenes without the template, and with it."""
+_CHANCE_SCENES, _EMPTY_SCENES, _PRESENT_SCENES = 8, 20, 24
+"""Number of scenes in which the pieces are searched for one by one, of scenes without the template, and of
+scenes with it. Choices: more would make calibration longer than the half minute that it takes."""
 
-_RIVALS = 4
-"""Hypotheses about one scene of which the best may turn out to be the best at full size."""
+_MAX_POLISHED = 4
+"""How many hypotheses of a scene are refined at full size. A choice: only the best score counts, and the
+best at full size is nearly always among these."""
 
-MOST = max(_CHANCES, _EMPTY, _PRESENT)
-"""Backgrounds that are looked at; more are left aside."""
+MAX_BACKGROUNDS = max(_CHANCE_SCENES, _EMPTY_SCENES, _PRESENT_SCENES)
+"""How many backgrounds are used at most."""
+
+_CHANCE_ROOTS, _CHANCE_KEPT = 16, 16
+"""Number of random roots about which limbs are searched for in clutter, and of poses that are then refined. A
+choice: with all turns of a joint, that is some 200 starts."""
+
+_MAX_TURN_STEP, _MAX_RATIO_STEP = 15.0, 1.2
+"""Maximum distance of neighbouring poses in the first search, in degrees and as a factor of scale. Choices:
+a bound for motifs whose basin was measured as very wide."""
 
 
 def calibrate(
@@ -59,23 +79,23 @@ def calibrate(
     ranges: Range,
     backgrounds: Sequence[Float[Tensor, "3 H W"]] = (),
     seed: int = 0,
-    progress: Progress = quiet,
+    progress: Progress = no_progress,
 ) -> Calibration:
-    """Measure everything; the same for the same seed.
+    """A new calibration; the same for the same arguments.
 
     Arguments:
         template: what is to be found.
         ranges: the poses in which it is to be found.
-        backgrounds: pictures like those that it will be looked for in, without it; clutter made by rule where
-            there are none.
+        backgrounds: pictures like those that will be searched, but without the template; synthetic clutter
+            where there are none.
         seed: of poses, light and clutter.
-        progress: is told how far it is.
+        progress: is called with the fraction that is done, and what is being done.
     """
     with _workers() as workers:
         return _measured(template, ranges, backgrounds, seed, progress, workers)
 
 
-def calibration_for(template: Template, ranges: Range, progress: Progress = quiet) -> Calibration:
+def calibration_for(template: Template, ranges: Range, progress: Progress = no_progress) -> Calibration:
     """The stored calibration of a template for a range of poses, or a new one, which is then stored.
 
     Arguments:
@@ -94,9 +114,10 @@ def _measured(
     progress: Progress,
     workers: ThreadPoolExecutor,
 ) -> Calibration:
-    fingerprint, (factor, size) = template.fingerprint, _stage(template, ranges)
-    if factor > 1:  # scenes that are large enough for it would take too long; half of it tells as much
-        template, backgrounds = reduced(template, factor), [pool(one, factor) for one in backgrounds]
+    fingerprint, (factor, size) = template.fingerprint, _test_size(template, ranges)
+    if factor > 1:
+        # Scenes with room for a large template would take too long, and at half its size it scores the same.
+        template, backgrounds = reduced_template(template, factor), [pool(one, factor) for one in backgrounds]
     scenes = Backgrounds(backgrounds, seed, size)
     rng = np.random.default_rng((seed, 1))
     progress(0.0, "measuring basins of attraction")
@@ -104,31 +125,37 @@ def _measured(
     basins = {
         piece.name: basin_of(finder.models[piece.name], scenes(0), rng) for piece in finder.pieces.pieces
     }
-    steps = {name: sampling_of(basin, ranges.fixed_scale) for name, basin in basins.items()}
-    chance = _chances(Finder(template, ranges, dict.fromkeys(basins, 1.0), steps), scenes, rng, progress)
+    sampling = {name: sampling_of(basin, ranges.fixed_scale) for name, basin in basins.items()}
+    chance = _chances(Finder(template, ranges, dict.fromkeys(basins, 1.0), sampling), scenes, rng, progress)
     weights = {name: evidence_weight(q) for name, q in chance.items()}
-    # Here every pair is followed, however little it tells: it is clutter that is to be known.
-    octaves = Octaves(template, ranges, weights, steps, reason=0.0)
-    progress(0.3, "looking where it is not")
+    # Every pair of limbs is followed, however weak: it is the scores of clutter that are to be known.
+    octaves = Octaves(template, ranges, weights, sampling, min_pair_evidence=0.0)
+    progress(0.3, "searching scenes without the object")
     empty, present = [], []
-    for best in workers.map(lambda k: _best(octaves, scenes(k), 0.99), range(_EMPTY)):
-        empty.append(best)
-        progress(0.3 + 0.4 * len(empty) / _EMPTY, "looking where it is not")
-    rare = rare_score(empty)
-    spoiled = [_spoiled(octaves.whole, scenes(k), rng) for k in range(_PRESENT)]
-    for best in workers.map(lambda scene: _best(octaves, scene, rare), spoiled):
-        present.append(best)
-        progress(0.7 + 0.3 * len(present) / _PRESENT, "looking where it is")
-    suspects = {index % len(backgrounds) for index in standing_out(empty, present)} if backgrounds else ()
+    # No score reaches 0.99, so nothing is skipped: the highest score of clutter is wanted, however it is
+    # found.
+    for score in workers.map(lambda k: _best_score(octaves, scenes(k), 0.99), range(_EMPTY_SCENES)):
+        empty.append(score)
+        progress(0.3 + 0.4 * len(empty) / _EMPTY_SCENES, "searching scenes without the object")
+    rare = rare_clutter_score(empty)
+    # Here the search stops as early as a detector's would.
+    painted = [_test_scene(octaves.finder, scenes(k), rng) for k in range(_PRESENT_SCENES)]
+    for score in workers.map(lambda scene: _best_score(octaves, scene, rare), painted):
+        present.append(score)
+        progress(0.7 + 0.3 * len(present) / _PRESENT_SCENES, "searching scenes with the object")
+    # Scenes use the given backgrounds in turn.
+    suspects = {index % len(backgrounds) for index in suspect_scenes(empty, present)} if backgrounds else ()
     empty, present = sorted(empty), sorted(present)
-    threshold = decision(empty, present)
+    threshold = choose_threshold(empty, present)
 
-    def found(degrees: float, scale: float) -> bool:
-        """At rest in the middle of two backgrounds."""
+    def is_found(degrees: float, scale: float) -> bool:
+        """Whether it is found at rest in the middle of two backgrounds."""
         middle = ((size[0] - 1) / 2, (size[1] - 1) / 2)
         where = matrices(template.parts, placed(degrees, scale, middle, template.centre), {})
-        painted = [render(scenes(k), template, where) for k in range(2)]
-        return all(workers.map(lambda picture: _best(octaves, picture, threshold) >= threshold, painted))
+        pictures = [render(scenes(k), template, where) for k in range(2)]
+        return all(
+            workers.map(lambda picture: _best_score(octaves, picture, threshold) >= threshold, pictures)
+        )
 
     return Calibration(
         fingerprint=fingerprint,
@@ -139,8 +166,8 @@ def _measured(
         threshold=threshold,
         clutter=empty,
         present=present,
-        confused=alike(template),
-        limits=limits(ranges, found),
+        confused=similar_parts(template),
+        limits=measure_reach(ranges, is_found),
         megapixels=math.prod(size) * factor**2 / 1e6,
         suspects=tuple(sorted(suspects)),
     )
@@ -148,8 +175,10 @@ def _measured(
 
 @contextmanager
 def _workers() -> Iterator[ThreadPoolExecutor]:
-    """For scenes side by side, as many as torch would have threads: within one scene there is little to share
-    out. Where something goes wrong, nothing more is begun."""
+    """Threads that each search a scene, as many as torch would use: a single scene has little to share out.
+
+    After an exception no further scene is begun.
+    """
     workers = ThreadPoolExecutor(torch.get_num_threads())
     try:
         with one_thread():
@@ -158,79 +187,91 @@ def _workers() -> Iterator[ThreadPoolExecutor]:
         workers.shutdown(cancel_futures=True)
 
 
-def _stage(template: Template, ranges: Range) -> tuple[int, tuple[int, int]]:
-    """By how much the template is reduced, and width and height of scenes in which it has room."""
+def _test_size(template: Template, ranges: Range) -> tuple[int, tuple[int, int]]:
+    """The factor by which the template is reduced, and width and height of scenes in which it has room."""
     high, factor = ranges.scale[1], 1
-    while max(template.size) * high / factor > _LARGEST:
+    while max(template.size) * high / factor > _MAX_OBJECT_SIZE:
         factor *= 2
     width, height = (math.ceil(_ROOM * side * high / factor) for side in template.size)
-    return factor, (max(width, SIZE[0]), max(height, SIZE[1]))
+    return factor, (max(width, SCENE_SIZE[0]), max(height, SCENE_SIZE[1]))
 
 
-def sampling_of(basin: Basin, fixed: bool) -> Sampling:
-    """PoseGrid so close that between two of them every pose is well inside a basin: half-way between two turns;
-    where there are scales too, half-way between both at once, which is further away."""
-    reach = 1.5 if fixed else 1.2
-    return Sampling(min(reach * basin.turn, 15.0), min(basin.ratio**reach, 1.2))
+def sampling_of(basin: Basin, fixed_scale: bool) -> Sampling:
+    """The distance of neighbouring poses in the first search, such that every pose is well inside a basin.
+
+    A pose half-way between two samples is 0.75 of a basin off (0.6 where scales are searched too, since it
+    can then be off in rotation and in scale at once).
+    """
+    reach = 1.5 if fixed_scale else 1.2
+    return Sampling(min(reach * basin.turn, _MAX_TURN_STEP), min(basin.ratio**reach, _MAX_RATIO_STEP))
 
 
 def _chances(
     finder: Finder, scenes: Backgrounds, rng: np.random.Generator, progress: Progress
 ) -> dict[str, float]:
-    """The best ZNCC in clutter, the median over scenes: of the body everywhere, of limbs from some 200
-    starts.
+    """The best ZNCC of each piece in clutter, by name: the median over scenes.
 
-    What a joint would allow is left aside: that a piece was found where it can be is evidence by itself.
+    The body is searched for everywhere, limbs from some 200 starts. Their joints are not enforced: that a
+    piece was found where its joint allows is evidence in itself.
     """
     reached: dict[str, list[float]] = {piece.name: [] for piece in finder.pieces.pieces}
     root = finder.pieces.tree.root
-    for k in range(_CHANCES):
-        progress(0.1 + 0.2 * k / _CHANCES, "looking at clutter")
+    for k in range(_CHANCE_SCENES):
+        progress(0.1 + 0.2 * k / _CHANCE_SCENES, "measuring chance fits in clutter")
         scene = ScenePyramid(scenes(k))
         if finder.body_search is not None:
             found = finder.body_search(scene, 1)
-            reached[root].append(_most(scene, finder.body_search.model, found))
-        roots = np.stack([_root(finder.template, finder.ranges, scenes.size, rng) for _ in range(16)])
+            reached[root].append(_best_equivalent_zncc(scene, finder.body_search.model, found))
+        roots = np.stack(
+            [_random_root(finder.template, finder.ranges, scenes.size, rng) for _ in range(_CHANCE_ROOTS)]
+        )
         for piece in finder.pieces.limbs:
             model = finder.models[piece.name]
             starts = (roots[:, None] @ model.starts @ model.to_canvas).reshape(-1, 3, 3)
             near = descend(scene, model.pyramid, EUCLIDEAN, Stage(model.joint_scale, 8), starts)
-            best = near.poses[np.argsort(-near.zncc)[:16]]
-            ended = descend(scene, model.pyramid, EUCLIDEAN, Stage(model.scoring_scale, 8, pixels=600), best)
-            reached[piece.name].append(_most(scene, model, ended))
+            best = near.poses[np.argsort(-near.zncc)[:_CHANCE_KEPT]]
+            ended = descend(scene, model.pyramid, EUCLIDEAN, coarse_stage(model.scoring_scale), best)
+            reached[piece.name].append(_best_equivalent_zncc(scene, model, ended))
+    # Clipped, so that no piece has all of the weight, or none.
     return {name: float(np.clip(np.median(zncc), 0.1, 0.9)) for name, zncc in reached.items()}
 
 
-def _most(scene: ScenePyramid, model: PieceModel, found: Fits) -> float:
-    """The ZNCC that tells as much as the best of the poses."""
+def _best_equivalent_zncc(scene: ScenePyramid, model: PieceModel, found: Fits) -> float:
+    """The ZNCC that carries as much information as the best of the poses."""
     return float(equivalent_zncc(np.array(piece_evidence(scene, model, found).max(initial=0.0))))
 
 
-@torch.no_grad()  # of each thread's own
-def _best(octaves: Octaves, picture: Float[Tensor, "3 H W"], enough: float) -> float:
-    found = octaves(picture, Effort(enough, max_hypotheses=_RIVALS), polished=0.0)
-    best = exclusive(octaves.whole, found, 0.0, 1)
+@torch.no_grad()  # the setting belongs to a thread, and this runs in workers
+def _best_score(octaves: Octaves, picture: Float[Tensor, "3 H W"], stop_score: float) -> float:
+    """The highest score in a scene, 0 where there is no hypothesis."""
+    found = octaves(picture, Effort(stop_score, max_hypotheses=_MAX_POLISHED), min_score=0.0)
+    best = exclusive(octaves.finder, found, 0.0, 1)
     return float(best.scores[0]) if len(best.scores) else 0.0
 
 
-def _root(template: Template, ranges: Range, size: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+def _random_root(
+    template: Template, ranges: Range, size: tuple[int, int], rng: np.random.Generator
+) -> np.ndarray:
+    """A random frame of the root within the range, with its centre in the middle half of a scene."""
     scale = math.exp(rng.uniform(math.log(ranges.scale[0]), math.log(ranges.scale[1])))
+    # Not near the border: how objects score that are partly outside is not to be measured.
     at = rng.uniform(0.25, 0.75) * size[0], rng.uniform(0.25, 0.75) * size[1]
     return placed(rng.uniform(-ranges.rotation, ranges.rotation), scale, at, template.centre)
 
 
-def _spoiled(
+def _test_scene(
     finder: Finder, background: Float[Tensor, "3 H W"], rng: np.random.Generator
 ) -> Float[Tensor, "3 H W"]:
-    """The template in the background, in a random pose, with up to a third of its limbs left out, in
-    other light, with noise and blur."""
+    """A background with the template in a random pose, with up to a third of its limbs missing, in other
+    light, with blur and noise."""
     template, tree, limbs = finder.template, finder.pieces.tree, finder.pieces.limbs
     turns = {name: rng.uniform(-part.turn, part.turn) for name, part in tree.items() if part.moves}
-    left_out = rng.choice(len(limbs), rng.integers(len(limbs) // 3 + 1), replace=False) if limbs else ()
-    hidden = {leaf.name for k in left_out for leaf in limbs[k].leaves}
+    missing = rng.choice(len(limbs), rng.integers(len(limbs) // 3 + 1), replace=False) if limbs else ()
+    hidden = {leaf.name for k in missing for leaf in limbs[k].leaves}
     height, width = background.shape[-2:]
-    where = matrices(tree, _root(template, finder.ranges, (width, height), rng), turns)
+    where = matrices(tree, _random_root(template, finder.ranges, (width, height), rng), turns)
     scene = render(background, template, where, hidden)
+    # A choice: what a camera and its settings do to an ordinary photograph.
     scene = blur(scene[None], float(rng.uniform(0.3, 1.2)))[0]
     scene = scene * rng.uniform(0.6, 1.0) + rng.uniform(-0.1, 0.1)
     noise = torch.from_numpy(rng.normal(0, rng.uniform(0, 0.06), scene.shape)).float()

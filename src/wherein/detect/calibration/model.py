@@ -1,4 +1,4 @@
-"""What was measured for a template, and what a score says by it."""
+"""What was measured for a template, and what a score means by it."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from wherein.detect.calibration.basins import Basin
-from wherein.detect.calibration.reach import Limits
+from wherein.detect.calibration.reach import Reach
 from wherein.detect.calibration.store import CalibrationStore, StoredCalibration
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.range import Range
@@ -16,13 +16,22 @@ from wherein.detect.score import evidence_weight, information
 from wherein.template.bundle import Template
 
 VERSION = 3
-"""Of what is measured: raise it where old calibrations are no longer right."""
+"""Of the measurement: raise it when old calibrations are no longer right."""
 
-_RARE = 1e-4
-"""False alarms a scene that the threshold is to stay clear of."""
+_MAX_FALSE_ALARMS = 1e-4
+"""False alarms in a scene without the template that the threshold allows. A choice: one in ten thousand
+scenes."""
 
-_SHARE = 0.35
-"""Where between what clutter and what the object reaches the threshold lies."""
+_MARGIN = 0.35
+"""Where the threshold lies between the scores of clutter (0) and of the object (1). A choice: nearer to
+clutter, since in a photograph an object may be more occluded or blurred than in the test scenes."""
+
+_LOW_SHARE = 20
+"""The score that the object reaches in all but one of so many scenes counts as its lowest. A choice: 5 % of
+the test scenes may be too hard."""
+
+_EULER_GAMMA = 0.5772
+"""The mean of the standard Gumbel distribution."""
 
 _MAX_MEGAPIXELS_PER_ALARM = 1e9
 """Rarer false alarms are reported as "less than once in" this many megapixels. A choice: nobody searches
@@ -35,16 +44,16 @@ class Calibration(StoredCalibration):
     """What was measured for a template and a range of poses.
 
     Attributes:
-        basins: degrees and ratio of scale from which a piece finds name at its coarsest scale, by name.
-        chance: the ZNCC that clutter reaches where a piece is looked for, by name.
-        threshold: the least score of a detection.
-        clutter: scores that scenes without the template reached, sorted.
-        present: scores of scenes with it, sorted.
+        basins: basin of attraction of each piece at the scale of the first search, by name.
+        chance: the ZNCC that clutter reaches where a piece is searched for, by name.
+        threshold: the lowest score of a detection.
+        clutter: scores of scenes without the template, sorted.
+        present: scores of scenes with the template, sorted.
         confused: pairs of leaves that look alike, and their ZNCC.
-        limits: how far beyond the range it is still found.
-        megapixels: of a scene in which this was measured.
-        suspects: those of the pictures given as backgrounds, counted from 0, in which something scored as the
-            template itself does: it may well be in them.
+        limits: how far beyond the range the template is still found.
+        megapixels: of each scene without the template.
+        suspects: indices of the given backgrounds that score as high as the template itself: they may show
+            it.
     """
 
     format: Literal["wherein-calibration/1"] = "wherein-calibration/1"
@@ -55,54 +64,55 @@ class Calibration(StoredCalibration):
     clutter: _Scores
     present: _Scores
     confused: list[tuple[str, str, float]]
-    limits: Limits
+    limits: Reach
     megapixels: Annotated[float, Field(gt=0)]
     suspects: tuple[Annotated[int, Field(ge=0)], ...] = ()
 
     def serves(self, template: Template, ranges: Range) -> bool:
-        """Whether it was made for this template, with all its pieces, and this range of poses."""
-        homes = {piece.name for piece in Pieces.of(template).pieces}
-        return super().serves(template, ranges) and homes == set(self.basins) == set(self.chance)
+        """Whether it was measured for this template, with all its pieces, and this range of poses."""
+        names = {piece.name for piece in Pieces.of(template).pieces}
+        return super().serves(template, ranges) and names == set(self.basins) == set(self.chance)
 
     @property
     def weights(self) -> dict[str, float]:
-        """How much the evidence of a piece counts, by name."""
+        """The weight of the evidence of each piece, by name."""
         return {name: evidence_weight(chance) for name, chance in self.chance.items()}
 
     @property
-    def doubts(self) -> list[str]:
-        """What a user should know, in words: no threshold that separates, and parts that look alike."""
-        words = []
+    def warnings(self) -> list[str]:
+        """Sentences about what may go wrong: no clear threshold, backgrounds with the object, similar
+        parts."""
+        found = []
         if not self.separates:
-            words.append(
-                f"the template reaches {self.present[0]:.2f} and more, clutter up to {self.clutter[-1]:.2f}: "
-                "no threshold separates them, expect misses or false alarms"
+            found.append(
+                f"no threshold separates the object (scores from {self.present[0]:.2f}) from clutter "
+                f"(scores up to {self.clutter[-1]:.2f}): expect missed objects or false alarms"
             )
         elif missed := sum(score < self.threshold for score in self.present):
-            words.append(f"it was missed in {missed} of {len(self.present)} scenes in which it was painted")
+            found.append(f"the object was missed in {missed} of {len(self.present)} test scenes")
         if self.suspects:
             listed = ", ".join(str(index + 1) for index in self.suspects)
-            words.append(
-                f"something scored as the template itself does in backgrounds that were given (of those that "
-                f"were used: {listed}), which raised the threshold: if they show the object, leave them out "
-                "and calibrate anew"
+            found.append(
+                f"some backgrounds (numbers {listed} of those used) score as high as the object, which "
+                "raised the threshold: if they show the object, remove them and calibrate again"
             )
-        words += [f"{a} and {b} look alike (ZNCC {zncc:.2f})" for a, b, zncc in self.confused]
-        return words
+        found += [f"{a} and {b} look alike (ZNCC {zncc:.2f})" for a, b, zncc in self.confused]
+        return found
 
     @property
     def separates(self) -> bool:
         """Whether there is a threshold that clutter stays below and the object above."""
-        return self.threshold < self.present[len(self.present) // 20]
+        return self.threshold < _low_score(self.present)
 
     def false_alarms(self, score: float) -> float:
-        """How many detections of at least this score a megapixel without the template would give.
+        """The expected number of detections of at least this score per megapixel without the template.
 
-        By Gumbel's law for the greatest of many: the information −ln(1 − score²) has an exponential tail.
+        By the Gumbel distribution of the maximum of many values: the tail of the information −ln(1 − score²)
+        is exponential.
         """
-        place, spread = _gumbel(self.clutter)
-        told = float(information(np.array(score)))
-        return math.exp(-(told - place) / spread) / self.megapixels
+        location, spread = _gumbel(self.clutter)
+        value = float(information(np.array(score)))
+        return math.exp(-(value - location) / spread) / self.megapixels
 
     def describe_false_alarms(self, score: float) -> str:
         """How often clutter reaches this score, as text: "once in 40 megapixels".
@@ -126,29 +136,49 @@ STORE = CalibrationStore(Calibration, VERSION, "json")
 
 
 def _gumbel(scores: Sequence[float]) -> tuple[float, float]:
-    """Place and spread of Gumbel's law in the information, by moments."""
-    told = information(np.array(scores))
-    spread = max(float(told.std()) * math.sqrt(6) / math.pi, 1e-3)
-    return float(told.mean()) - 0.5772 * spread, spread
+    """Location and scale of the Gumbel distribution of the scores' information, by moments."""
+    # Of the information and not of the score, which is bounded: its tail is exponential, as Gumbel's law
+    # needs.
+    values = information(np.array(scores))
+    # At least 1e-3: on flat backgrounds all scores are the same.
+    spread = max(float(values.std()) * math.sqrt(6) / math.pi, 1e-3)
+    return float(values.mean()) - _EULER_GAMMA * spread, spread
 
 
-def rare_score(empty: Sequence[float]) -> float:
-    """The score that clutter reaches once in 1/_RARE scenes."""
-    place, spread = _gumbel(empty)
-    return math.sqrt(-math.expm1(-(place - spread * math.log(_RARE))))
+def _low_score(present: Sequence[float]) -> float:
+    """The score that the object reaches in 95 % of the scenes, out of sorted scores."""
+    return present[len(present) // _LOW_SHARE]
 
 
-def standing_out(empty: Sequence[float], present: Sequence[float]) -> list[int]:
-    """The scenes, said to be without the object, that scored as those with it do, where all others stay clear
-    of that."""
-    low = sorted(present)[len(present) // 20]
+def rare_clutter_score(empty: Sequence[float]) -> float:
+    """The score that clutter reaches in one of 1 / `_MAX_FALSE_ALARMS` scenes, extrapolated."""
+    location, spread = _gumbel(empty)
+    return math.sqrt(-math.expm1(-(location - spread * math.log(_MAX_FALSE_ALARMS))))
+
+
+def suspect_scenes(empty: Sequence[float], present: Sequence[float]) -> list[int]:
+    """The indices of scenes said to be empty that score as high as the object.
+
+    None where that is not unusual: only if most scenes stay clear of the object's scores is one that does not
+    a mistake.
+
+    Arguments:
+        empty: scores of scenes without the object, as the user says.
+        present: scores of scenes with the object.
+    """
+    low = _low_score(sorted(present))
     others = [score for score in empty if score < low]
-    clear = len(others) >= len(empty) / 2 and len(others) > 1 and rare_score(others) < low
+    clear = len(others) >= len(empty) / 2 and len(others) > 1 and rare_clutter_score(others) < low
     return [index for index, score in enumerate(empty) if score >= low] if clear else []
 
 
-def decision(empty: Sequence[float], present: Sequence[float]) -> float:
-    """The threshold: clear of what clutter reaches, and below what the object does, where there is such."""
-    rare = rare_score(empty)
-    low = present[len(present) // 20]
-    return rare + _SHARE * (low - rare) if low > rare else rare
+def choose_threshold(empty: Sequence[float], present: Sequence[float]) -> float:
+    """The threshold: above what clutter reaches, and below what the object reaches if there is room.
+
+    Arguments:
+        empty: scores of scenes without the object.
+        present: scores of scenes with the object, sorted.
+    """
+    rare, low = rare_clutter_score(empty), _low_score(present)
+    # Where the two overlap, false alarms are avoided rather than misses.
+    return rare + _MARGIN * (low - rare) if low > rare else rare

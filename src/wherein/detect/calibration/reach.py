@@ -1,4 +1,4 @@
-"""How far beyond what was asked for the template is still found."""
+"""How far beyond the range of a detector a template is still found."""
 
 from collections.abc import Callable, Iterator
 
@@ -6,14 +6,16 @@ from pydantic import BaseModel, ConfigDict
 
 from wherein.detect.range import Range
 
-Found = Callable[[float, float], bool]
-"""Whether the template is found, turned by degrees and at a scale."""
+IsFound = Callable[[float, float], bool]
+"""Whether the template is found when turned by so many degrees and at a scale."""
 
 _RATIO, _DEGREES, _TRIES = 1.04, 5.0, 10
+"""Factor of scale and degrees of a step outwards, and maximum number of steps. Choices: fine enough to tell
+a user how much room there is, and at most 1.5 times the scale and 50° further."""
 
 
-class Limits(BaseModel):
-    """The last pose, going outwards from the range of a detector, in which the template was still found.
+class Reach(BaseModel):
+    """The last poses, stepping outwards from the range of a detector, in which the template was still found.
 
     Attributes:
         rotation: ± degrees.
@@ -26,26 +28,28 @@ class Limits(BaseModel):
     scale: tuple[float, float]
 
 
-def limits(ranges: Range, found: Found) -> Limits:
-    """Step outwards until it fails.
+def measure_reach(ranges: Range, is_found: IsFound) -> Reach:
+    """The reach of a detector, by stepping outwards from its range until the template is not found.
 
     Arguments:
-        ranges: what the detector looks for.
-        found: asks the detector.
+        ranges: what the detector searches.
+        is_found: runs the detector.
     """
     low, high = ranges.scale
     below = (low / _RATIO**k for k in range(1, _TRIES + 1))
     above = (high * _RATIO**k for k in range(1, _TRIES + 1))
     turns = (min(180.0, ranges.rotation + _DEGREES * k) for k in range(1, _TRIES + 1))
-    return Limits(
+    # One direction at a time: the corners of the range would take far more searches.
+    return Reach(
         rotation=_last(
-            ranges.rotation, turns if ranges.rotation < 180 else iter(()), lambda t: found(t, low)
+            ranges.rotation, turns if ranges.rotation < 180 else iter(()), lambda t: is_found(t, low)
         ),
-        scale=(_last(low, below, lambda s: found(0.0, s)), _last(high, above, lambda s: found(0.0, s))),
+        scale=(_last(low, below, lambda s: is_found(0.0, s)), _last(high, above, lambda s: is_found(0.0, s))),
     )
 
 
 def _last(first: float, outwards: Iterator[float], holds: Callable[[float], bool]) -> float:
+    """The last value before the condition fails for the first time; `first` if it never holds."""
     last = first
     for value in outwards:
         if not holds(value):

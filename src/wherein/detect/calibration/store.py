@@ -14,7 +14,7 @@ from wherein.files import atomic_file, cache_folder
 from wherein.template.bundle import Template
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-"""Nothing is written inside of the installed package, where the template of the demo lies."""
+"""Nothing is written inside the installed package, where the template of the demo is."""
 
 
 class StoredCalibration(BaseModel):
@@ -44,11 +44,11 @@ class StoredCalibration(BaseModel):
 Kind = TypeVar("Kind", bound=StoredCalibration)
 
 Progress = Callable[[float, str], None]
-"""Is called during a measurement with the fraction that is done, and what is being done."""
+"""Called during a measurement with the fraction that is done, and what is being done."""
 
 
-def quiet(fraction: float, step: str) -> None:
-    """The progress that shows nothing."""
+def no_progress(fraction: float, step: str) -> None:
+    """A `Progress` that shows nothing."""
 
 
 def cached_calibrations() -> Path:
@@ -71,7 +71,7 @@ class CalibrationStore(Generic[Kind]):
     extension: str
 
     def load(self, template: Template, ranges: Range) -> tuple[Kind, Path] | None:
-        """The stored calibration for a template and a range of poses, and its file; None: there is none."""
+        """The stored calibration for a template and a range of poses, and its file; None if there is none."""
         for path in self._paths(template):
             for known in self._read(path):
                 if known.version == self.version and known.serves(template, ranges):
@@ -79,8 +79,11 @@ class CalibrationStore(Generic[Kind]):
         return None
 
     def save(self, template: Template, made: Kind) -> Path | None:
-        """Store a calibration in place of the one for the same range; returns the file, None if it cannot be
-        written."""
+        """Store a calibration, in place of one for the same range.
+
+        Returns:
+            The file; None if none can be written.
+        """
         return next((path for path in self._paths(template) if self._write(path, made)), None)
 
     def load_or_measure(self, template: Template, ranges: Range, measure: Callable[[], Kind]) -> Kind:
@@ -93,7 +96,8 @@ class CalibrationStore(Generic[Kind]):
         return made
 
     def _paths(self, template: Template) -> list[Path]:
-        """Where it may be, in the order in which to look."""
+        """The files in which it may be stored, in order of preference."""
+        # By fingerprint in the cache, so that two templates of one name do not share a file.
         paths = [cached_calibrations() / f"{template.fingerprint}.{self.extension}"]
         source = template.source
         if source is not None and not source.resolve().is_relative_to(_PACKAGE):
@@ -102,15 +106,16 @@ class CalibrationStore(Generic[Kind]):
         return paths
 
     def _read(self, path: Path) -> list[Kind]:
-        """All calibrations in a file; none where there is no file, or not one of ours."""
+        """All calibrations in a file; none if there is no file, or it is damaged or of another format."""
         try:
             records = json.loads(path.read_text(encoding="utf-8"))
             return [self.kind.model_validate(record) for record in records]
         except (OSError, ValueError, TypeError, RecursionError, ValidationError):
-            return []
+            return []  # a calibration can always be measured again
 
     def _write(self, path: Path, made: Kind) -> bool:
-        """Add a calibration to a file; False where that cannot be written."""
+        """Add a calibration to a file; False if that cannot be written."""
+        # One file holds a calibration for each range of poses. Outdated ones are dropped on the way.
         others = [c for c in self._read(path) if (c.rotation, c.scale) != (made.rotation, made.scale)]
         others = [c for c in others if c.fingerprint == made.fingerprint and c.version == self.version]
         text = json.dumps([c.model_dump(mode="json") for c in (*others, made)], indent=1)

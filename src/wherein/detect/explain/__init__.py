@@ -1,1 +1,1 @@
-"""What the search saw and how a fit converged, for people."""
+"""What the first search sees, and how the fits converge: for people to look at."""

@@ -1,1 +1,1 @@
-"""The default search: rigid pieces, coarse to fine down the tree of joints."""
+"""The default search: rigid pieces, coarse to fine, from the body down the tree of joints."""

@@ -1,12 +1,11 @@
-"""Leaves that were not fitted themselves: is each of them there, where its piece says?
+"""From hypotheses to detections: the matrix, score and outline of every part of the tree.
 
-A piece is fitted by the leaf with the most texture, and the others are static to it: there is one place where
-each can be, and one look tells how well it fits. How often chance alone fits as well is asked of the scene
-itself, by the same look at other places. If the leaf is missing, its own place is one like all of them, and
-the best of n + 1 with probability 1/(n + 1); nothing was searched for, so that this is all the chance there
-is. And no leaf is found by less than its piece would have to show.
-
-From placement pieces to what is told: every part of the tree with its matrix, score and outline.
+A piece is fitted by its leaf with the most texture; its other leaves are static relative to that one. There
+is only one place where each of them can be, and one evaluation there gives its ZNCC. How often chance alone
+fits as well is estimated on the scene itself, by the same evaluation at n other places: if the leaf is
+missing, its own place is one like all the others, and the best of the n + 1 with probability 1/(n + 1).
+Nothing was searched for, so no other chance comes in. In addition a static leaf needs as much evidence as
+its piece would.
 """
 
 from collections.abc import Mapping
@@ -17,10 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wherein.detect.fast.hypotheses import Hypotheses
-from wherein.detect.fast.piece_search import EUCLIDEAN, coarsest
-from wherein.detect.fast.pieces import visible
+from wherein.detect.fast.piece_search import EUCLIDEAN, scoring_scale
+from wherein.detect.fast.pieces import uncovered_motif
 from wherein.detect.result import Detection, PartFound
-from wherein.detect.score import FOUND, equivalent_zncc, information
+from wherein.detect.score import MIN_EVIDENCE, equivalent_zncc, information
+from wherein.formulations.correlation import MIN_VISIBLE
 from wherein.pyramid.descent import Stage, descend
 from wherein.pyramid.levels import MotifPyramid, Poses, ScenePyramid, visible_fraction
 from wherein.template.bundle import Template
@@ -29,54 +29,55 @@ from wherein.template.tree import Matrix, Part, Tree
 if TYPE_CHECKING:
     from wherein.detect.fast.finder import Finder
 
-_LEAST_SEEN = 0.25
-"""Of a leaf: with less of it in the frame it is not found, however well that fits."""
-
-_ELSEWHERE = 6
-"""Squared: the other places, on a grid over the scene."""
+_OTHER_PLACES = 6
+"""The other places form a grid of 6 × 6 over the scene. A choice: with 36 of them, a missing leaf is taken
+to be there with a probability of less than 3 %."""
 
 LeafScore = tuple[float, bool]
-"""The ZNCC of a leaf (or one that tells as much where it is partly covered), 0 where there is none, and
-whether it means that the leaf is there."""
+"""The score of a leaf, and whether it was found. The score is its ZNCC, or for an occluded leaf the ZNCC that
+carries the same information; at most 0.98 (`detect.score.MAX_ZNCC`), and 0 where it was not fitted."""
 
 
 @dataclass(frozen=True, eq=False)
 class StaticLeaf:
-    """A leaf that goes with the carrier of its piece.
+    """A leaf that is not fitted itself, but moves with the fitted leaf of its piece.
 
     Attributes:
-        name: of the piece.
+        piece: the name of the piece.
         leaf: the part.
-        levels: its picture at every scale, without what other parts cover at rest.
-        weight: how much the evidence of its piece counts.
+        pyramid: its motif at every scale, without the pixels that other parts cover at rest.
+        weight: of the evidence of its piece.
     """
 
-    name: str
+    piece: str
     leaf: Part
-    levels: MotifPyramid
+    pyramid: MotifPyramid
     weight: float
 
     @cached_property
-    def look(self) -> Stage:
-        """At the scale where it would be hypotheses if it were the carrier."""
-        return Stage(min(2, coarsest(self.levels.motif, points=100)), 0)
+    def stage(self) -> Stage:
+        """One evaluation, at the scale at which the leaf would be scored if it were fitted."""
+        return Stage(scoring_scale(self.pyramid.motif), 0)
 
     def __call__(self, scene: ScenePyramid, frame: Matrix) -> LeafScore:
-        """One look where the frame of its piece has it, and looks elsewhere to compare with."""
+        """The score of the leaf where the frame of its piece has it; found only if it fits better there than
+        at all other places."""
         pose = frame @ self.leaf.rest
-        poses = np.concatenate((pose[None], self._elsewhere(scene, pose)))
-        zncc = descend(scene, self.levels, EUCLIDEAN, self.look, poses).zncc
+        poses = np.concatenate((pose[None], self._other_places(scene, pose)))
+        zncc = descend(scene, self.pyramid, EUCLIDEAN, self.stage, poses).zncc
         best = bool(zncc[0] > zncc[1:].max(initial=0.0))
-        told = float(information(zncc[:1])[0])
-        here, found = _told(told, float(visible_fraction(scene, self.levels, poses[:1])[0]), self.weight)
-        return here, found and best
+        evidence = float(information(zncc[:1])[0])
+        visible = float(visible_fraction(scene, self.pyramid, poses[:1])[0])
+        score, found = _leaf_score(evidence, visible, self.weight)
+        return score, found and best
 
-    def _elsewhere(self, scene: ScenePyramid, pose: Matrix) -> Poses:
-        """The pose with its middle on a grid of places, without those where it would lie on itself."""
-        motif, size = self.levels.motif, np.array(scene.size)
+    def _other_places(self, scene: ScenePyramid, pose: Matrix) -> Poses:
+        """The pose with its centre on a grid over the scene, without places where it would overlap itself."""
+        motif, size = self.pyramid.motif, np.array(scene.size)
         extent = np.abs(pose[:2, :2]) @ (motif.width, motif.height)
+        # Inside the scene, so that every place has as many pixels to compare.
         margin = np.minimum(extent, size) / 2
-        x, y = np.linspace(margin, size - 1 - margin, _ELSEWHERE, axis=1)
+        x, y = np.linspace(margin, size - 1 - margin, _OTHER_PLACES, axis=1)
         spots = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
         shifts = spots - (pose @ (*motif.centre, 1.0))[:2]
         poses = np.repeat(pose[None], len(shifts), axis=0)
@@ -85,10 +86,13 @@ class StaticLeaf:
 
 
 def static_leaves(finder: "Finder") -> tuple[StaticLeaf, ...]:
-    """Of all pieces that have more than one leaf."""
+    """The leaves of a template that are not fitted themselves."""
     return tuple(
         StaticLeaf(
-            piece.name, leaf, MotifPyramid(visible(finder.template, leaf.name)), finder.weights[piece.name]
+            piece.name,
+            leaf,
+            MotifPyramid(uncovered_motif(finder.template, leaf.name)),
+            finder.weights[piece.name],
         )
         for piece in finder.pieces.pieces
         for leaf in piece.leaves[1:]
@@ -96,31 +100,31 @@ def static_leaves(finder: "Finder") -> tuple[StaticLeaf, ...]:
 
 
 def fitted_leaf_scores(finder: "Finder", hypotheses: Hypotheses, index: int) -> dict[str, LeafScore]:
-    """What the fit of each piece says of the leaf that it was fitted by, under one hypothesis."""
-    told = {}
+    """The scores of the fitted leaves under one hypothesis, by name."""
+    scores = {}
     for piece in finder.pieces.pieces:
-        here, share = hypotheses.evidence[piece.name][index], hypotheses.visible[piece.name][index]
-        told[piece.fitted_leaf.name] = _told(float(here), float(share), finder.weights[piece.name])
-    return told
+        evidence, visible = hypotheses.evidence[piece.name][index], hypotheses.visible[piece.name][index]
+        weight = finder.weights[piece.name]
+        scores[piece.fitted_leaf.name] = _leaf_score(float(evidence), float(visible), weight)
+    return scores
 
 
 def static_leaf_scores(
-    them: tuple[StaticLeaf, ...], scene: ScenePyramid, hypotheses: Hypotheses, index: int
+    leaves: tuple[StaticLeaf, ...], scene: ScenePyramid, hypotheses: Hypotheses, index: int
 ) -> dict[str, LeafScore]:
-    """What the scene says of the others; of a piece that was not placement there is no place to look at."""
+    """The scores of the static leaves under one hypothesis, by name; 0 where their piece was not found."""
     return {
-        one.leaf.name: one(scene, hypotheses.placement.frames[one.name][index])
-        if hypotheses.evidence[one.name][index] > 0
+        static.leaf.name: static(scene, hypotheses.placement.frames[static.piece][index])
+        if hypotheses.evidence[static.piece][index] > 0
         else (0.0, False)
-        for one in them
+        for static in leaves
     }
 
 
-def _told(information: float, share: float, weight: float) -> LeafScore:
-    """A leaf is there that fits far better than clutter, and enough of which is in the frame."""
-    return float(
-        equivalent_zncc(np.array(information))
-    ), weight * information >= FOUND and share >= _LEAST_SEEN
+def _leaf_score(information: float, visible: float, weight: float) -> LeafScore:
+    """A leaf is found if it fits far better than clutter and enough of it is inside the scene."""
+    found = weight * information >= MIN_EVIDENCE and visible >= MIN_VISIBLE
+    return float(equivalent_zncc(np.array(information))), found
 
 
 def assemble(
@@ -129,10 +133,10 @@ def assemble(
     """The detection that one hypothesis stands for.
 
     Arguments:
-        finder: whose hypotheses they are.
+        finder: that made the hypotheses.
         hypotheses: all of them.
-        index: which.
-        static: of the leaves that were not fitted themselves.
+        index: of the one.
+        static: scores of the leaves that were not fitted themselves, by name.
     """
     frames = {name: poses[index] for name, poses in hypotheses.placement.frames.items()}
     leaves = {**fitted_leaf_scores(finder, hypotheses, index), **static}
@@ -150,14 +154,14 @@ def detection(
 
     Arguments:
         template: what was found.
-        frames: canvas → scene of every part.
-        leaves: of each its score, and whether it was found.
-        score: of the whole.
+        frames: canvas → scene of every part, by name.
+        leaves: the score of every leaf, and whether it was found, by name.
+        score: of the detection.
     """
     parts = {}
     for name, part in template.parts.items():
         if part.parent is None and part.motif is None:
-            continue
+            continue  # the root, whose matrix is the detection's
         below = template.parts.leaves_below(name)
         matrix = (frames[name] @ part.rest)[:2]
         polygon = template.outlines[name] @ matrix[:, :2].T + matrix[:, 2]
@@ -168,7 +172,7 @@ def detection(
 
 
 def _every_frame(tree: Tree, frames: Mapping[str, Matrix]) -> dict[str, Matrix]:
-    """Also of groups that have no piece of their own: they go with their parents."""
+    """The frame of every part: one that is neither a piece nor a group has its parent's."""
     every: dict[str, Matrix] = {}
     for name, part in tree.items():
         every[name] = frames[name] if name in frames else every[part.parent or tree.root]

@@ -1,14 +1,15 @@
-"""What a piece tells where something is in front of it.
+"""The evidence of a piece that may be partly occluded.
 
-A patch over a sixth of a motif can bring its ZNCC from 0.98 down to 0.5: gain and bias of the light follow
-the patch. But the patch lies in some cells of the motif, and all others fit as before. So of the cells those
-that fit worst are left out, and the rest counts by its share of the texture,
+An occluder over a sixth of a motif can lower its ZNCC from 0.98 to 0.5, because the estimates of gain and
+bias follow the occluder. But it covers some cells of the motif only, and all others fit as before. So the
+cells that fit worst are left out, and the rest counts by its share of the texture,
 
-    ℓ = max over shares v of  τ(Ω_v) · −ln(1 − ρ(Ω_v)²),    τ(Ω_v) = Σ_{Ω_v} (x − x̄)² / Σ_Ω (x − x̄)² ≤ v,
+    ℓ = max over fractions v of  τ(Ω_v) · −ln(1 − ρ(Ω_v)²),    τ(Ω_v) = Σ_{Ω_v} (x − x̄)² / Σ_Ω (x − x̄)² ≤ v,
 
-Ω_v being the cells, v of all in sight, whose residual under a common gain and bias is least for their
-texture: least trimmed squares by cells, found by alternating fit and choice (Rousseeuw's C-steps). Clutter
-gains little by it, since what fits by chance fits nowhere well; calibration measures how much.
+where Ω_v are the cells, a fraction v of those inside the scene, with the smallest residual under a common
+gain and bias, relative to their texture: least trimmed squares by cells, found by alternating fit and
+selection (Rousseeuw's C-steps). Clutter gains little from this, since what fits by chance fits well
+nowhere; calibration measures how much.
 """
 
 import numpy as np
@@ -21,87 +22,95 @@ from torch import Tensor
 from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel, maybe_occluded
 from wherein.detect.score import MAX_ZNCC, information
 from wherein.motion.field import transform
+from wherein.pyramid.cells import cell_numbers
 from wherein.pyramid.descent import Fits
 from wherein.pyramid.levels import Poses, ScenePyramid, enlarge, reduce
 
-_SHARES = (0.75, 0.5)
-"""Of the cells in sight that are kept."""
+_KEPT_FRACTIONS = (0.75, 0.5)
+"""Fractions v of the visible cells that are kept. A choice: occluders of up to a quarter, and up to a
+half."""
 
-_CELLS, _CELL, _LEAST = 6, 4, 9
-"""Cells along each axis at most, pixels across them at least, and how many a piece must have to be asked."""
+_MAX_CELLS, _MIN_CELL_SIZE, _MIN_CELLS = 6, 4, 9
+"""Maximum number of cells along each axis, minimum width of a cell in pixels, and minimum number of cells
+of a piece; with fewer, leaving some out says little. Choices."""
 
-_ROUNDS, _POINTS = 4, 600
+_ROUNDS, _MAX_POINTS = 4, 600
+"""Rounds of fit and selection, and pixels that are compared. Choices: C-steps converge in a few rounds."""
+
+_MIN_TEXTURE = 0.25
+"""Fraction of the motif's mean texture that every cell counts as having at least. A choice: without it, the
+noise in a flat cell would look like a misfit."""
 
 _Array = NDArray[np.float64]
 
-_QUIET = 0.25
-"""Of the motif's mean texture: what a cell without any counts as having."""
-
 
 def piece_evidence(scene: ScenePyramid, model: PieceModel, found: Fits) -> NDArray[np.float64]:
-    """ℓ of H poses of a piece: of all of it, or of what is not covered where that says more; 0 where the
-    piece is not.
+    """The information ℓ of H poses of a piece: of all of it, or of its best cells if that is more.
 
     Arguments:
-        scene: where it is.
+        scene: where the piece is.
         model: the piece.
         found: poses, leaf pixels → scene, and their ZNCC.
+
+    Returns:
+        (H,); 0 where the piece was not found.
     """
-    told, asked = information(found.zncc), maybe_occluded(found)
-    if len(asked):
-        cells = _cells(model)
-        if len(cells.unique()) >= _LEAST:
-            told[asked] = np.maximum(told[asked], _uncovered(scene, model, found.poses[asked], cells))
-    return told
+    evidence, unsure = information(found.zncc), maybe_occluded(found)
+    if len(unsure):
+        cells = cell_numbers(_points(model), _MAX_CELLS, _MIN_CELL_SIZE)
+        if len(cells.unique()) >= _MIN_CELLS:
+            trimmed = _trimmed_information(scene, model, found.poses[unsure], cells)
+            evidence[unsure] = np.maximum(evidence[unsure], trimmed)
+    return evidence
 
 
 def _points(model: PieceModel) -> Float[Tensor, "N 2"]:
-    side = model.pyramid.side(model.scoring_scale, EUCLIDEAN, _POINTS)
+    """The compared pixels of a piece, at its scoring scale."""
+    side = model.pyramid.side(model.scoring_scale, EUCLIDEAN, _MAX_POINTS)
     return side.points + side.centre
 
 
-def _cells(model: PieceModel) -> Int[Tensor, " N"]:
-    """The number of each point's cell."""
-    points = _points(model)
-    low = points.amin(0)
-    size = points.amax(0) - low + 1
-    count = (size / _CELL).floor().clamp(1, _CELLS)
-    column, row = ((points - low) / size * count).floor().long().unbind(-1)
-    return row * _CELLS + column
-
-
-def _uncovered(
+def _trimmed_information(
     scene: ScenePyramid, model: PieceModel, poses: Poses, cells: Int[Tensor, " N"]
 ) -> NDArray[np.float64]:
-    factor, points = model.scoring_scale, _points(model)
-    x = model.pyramid.side(factor, EUCLIDEAN, _POINTS).known[..., -1].double()
-    frames = torch.from_numpy(reduce(factor) @ poses @ enlarge(factor))
-    z, inside = _sampled(scene.surface(factor).scene, transform(frames, points.double()))
-    member = F.one_hot(cells, _CELLS**2).double()
-    return _Sums(x.numpy(), z.numpy(), inside.numpy(), member.numpy()).information()
+    """The information of the cells that fit best, (B,).
+
+    Arguments:
+        scene: where the piece is.
+        model: the piece.
+        poses: leaf pixels → scene, (B, 3, 3).
+        cells: the number of each point's cell.
+    """
+    scale, points = model.scoring_scale, _points(model)
+    x = model.pyramid.side(scale, EUCLIDEAN, _MAX_POINTS).known[..., -1].double()
+    frames = torch.from_numpy(reduce(scale) @ poses @ enlarge(scale))
+    z, inside = _sampled(scene.surface(scale).scene, transform(frames, points.double()))
+    member = F.one_hot(cells, _MAX_CELLS**2).double()
+    return _CellMoments(x.numpy(), z.numpy(), inside.numpy(), member.numpy()).information()
 
 
 def _sampled(
     scene: Float[Tensor, "C H W"], places: Float[Tensor, "B N 2"]
 ) -> tuple[Float[Tensor, "B N C"], Float[Tensor, "B N"]]:
-    """The scene at places, and which of them are in it. Linear interpolation is enough to compare."""
+    """The scene at given places, and 1 for those inside of it, else 0."""
     size = places.new_tensor((scene.shape[-1] - 1, scene.shape[-2] - 1)).clamp_min(1)
     inside = ((places >= 0) & (places <= size)).all(-1)
     grid = (2 * places / size - 1).to(scene.dtype)
+    # Linear, not cubic as in descents: accurate enough to compare cells, and faster.
     z = F.grid_sample(scene[None], grid[None], align_corners=True)[0]
     return z.permute(1, 2, 0).double(), inside.double()
 
 
-class _Sums:
-    """Moments of motif and scene over cells, and what follows for any choice of cells.
+class _CellMoments:
+    """Moments of motif x and scene z in each cell: sums that give the fit over any selection of cells.
 
-    In numpy: of arrays as small as these, torch's calls take longer than their work.
+    In numpy, since a call of torch takes longer than the work on arrays as small as these.
 
     Arguments:
-        x: (N, C) of the motif.
-        z: (B, N, C) of the scene.
-        inside: (B, N), 1 where the scene is.
-        member: (N, K), 1 where a point is in a cell.
+        x: the motif, (N, C).
+        z: the scene, (B, N, C).
+        inside: 1 where a point is inside the scene, (B, N).
+        member: 1 where a point is in a cell, (N, K).
     """
 
     def __init__(self, x: _Array, z: _Array, inside: _Array, member: _Array) -> None:
@@ -118,29 +127,31 @@ class _Sums:
             -1,
         )
         sums = (planes * inside[..., None]).transpose(0, 2, 1) @ member
-        # Every share by itself, one after the other along the first axis.
-        sums = np.tile(sums, (len(_SHARES), 1, 1))
+        # Repeat for each fraction along the first axis, so that all of them are selected at once.
+        sums = np.tile(sums, (len(_KEPT_FRACTIONS), 1, 1))
         channels = x.shape[-1]
         self.count, self.xx, self.zz, self.xz = sums[:, 0], sums[:, 1], sums[:, 2], sums[:, 3]
         self.x, self.z = sums[:, 4 : 4 + channels], sums[:, 4 + channels :]
-        self.share = np.repeat(_SHARES, len(z))[:, None]
+        self.fraction = np.repeat(_KEPT_FRACTIONS, len(z))[:, None]
         self.texture = float(((x - x.mean(0)) ** 2).sum())
         points = np.maximum(self.count, 1)
         own = (self.xx - (self.x**2).sum(1) / points) / points
-        self.loudness = points * (own + _QUIET * self.texture / len(x))
+        self.expected = points * (own + _MIN_TEXTURE * self.texture / len(x))
 
     def information(self) -> _Array:
-        """ℓ of the cells that fit best, (B,), of the share that tells the most."""
+        """ℓ of the cells that fit best, (B,), for the fraction that gives most."""
+        # From all cells: gain and bias are then pulled by the occluder at first, and less in each round.
         kept = (self.count > 0).astype(np.float64)
         for _ in range(_ROUNDS):
-            kept = self._best(self._residuals(kept))
+            kept = self._best_cells(self._residuals(kept))
         own, power, both, _, _ = self._fit(kept)
         rho = np.clip(both / np.sqrt(np.maximum(own * power, 1e-12)), 0.0, MAX_ZNCC)
-        told = np.clip(own / self.texture, 0.0, self.share[:, 0]) * -np.log1p(-(rho**2))
-        return np.asarray(told.reshape(len(_SHARES), -1).max(0))
+        # At most the fraction kept: else the selection of textured cells would be rewarded.
+        evidence = np.clip(own / self.texture, 0.0, self.fraction[:, 0]) * -np.log1p(-(rho**2))
+        return np.asarray(evidence.reshape(len(_KEPT_FRACTIONS), -1).max(0))
 
     def _fit(self, kept: _Array) -> tuple[_Array, _Array, _Array, _Array, _Array]:
-        """Σ(x − x̄)², Σ(z − z̄)², Σ(x − x̄)(z − z̄), and both means, over the cells that are kept."""
+        """Σ(x − x̄)², Σ(z − z̄)², Σ(x − x̄)(z − z̄), x̄ and z̄ over the cells that are kept."""
         chosen = kept[..., None]
         n = np.maximum((kept * self.count).sum(1), 1)
         x, z = (self.x @ chosen)[..., 0] / n[:, None], (self.z @ chosen)[..., 0] / n[:, None]
@@ -148,21 +159,26 @@ class _Sums:
         return xx - n * (x * x).sum(1), zz - n * (z * z).sum(1), xz - n * (x * z).sum(1), x, z
 
     def _residuals(self, kept: _Array) -> _Array:
-        """Mean of (z − α x − β)² in each cell over its own texture, α and β from the cells that are kept; ∞
-        where it is empty. Of an edge more is left by noise and interpolation than of a plain surface."""
+        """Σ (z − α x − β)² in each cell relative to its texture, α and β from the cells that are kept.
+
+        An empty cell has ∞.
+        """
         own, _, both, x, z = self._fit(kept)
+        # Not below 0: inverted contrast is no fit.
         gain = np.maximum(both / np.maximum(own, 1e-12), 0.0)[:, None]
         bias = z - gain * x
         square = self.zz - 2 * gain * self.xz + gain**2 * self.xx
         cross = (bias[..., None] * (gain[..., None] * self.x - self.z)).sum(1)
         total = square + 2 * cross + self.count * (bias**2).sum(1, keepdims=True)
-        return np.where(self.count > 0, total / self.loudness, np.inf)
+        # Relative, since noise and interpolation leave larger residuals at an edge than on a flat surface.
+        return np.where(self.count > 0, total / self.expected, np.inf)
 
-    def _best(self, residuals: _Array) -> _Array:
-        """Which cells are kept: those with the least residuals, up to a share of all points."""
+    def _best_cells(self, residuals: _Array) -> _Array:
+        """1 for the cells that are kept, else 0: those with the smallest residuals, up to a fraction of
+        points."""
         order = residuals.argsort(axis=1, kind="stable")
         sizes = np.take_along_axis(self.count, order, 1)
-        within = (sizes.cumsum(1) <= self.share * sizes.sum(1, keepdims=True) + 1e-9) & (sizes > 0)
+        within = (sizes.cumsum(1) <= self.fraction * sizes.sum(1, keepdims=True) + 1e-9) & (sizes > 0)
         kept = np.zeros_like(self.count)
         np.put_along_axis(kept, order, within.astype(np.float64), 1)
         return kept

@@ -1,4 +1,4 @@
-"""Each pixel of a scene is evidence for one object only."""
+"""Mutual exclusion of hypotheses: each pixel of a scene is evidence for one object only."""
 
 from dataclasses import replace
 
@@ -10,24 +10,33 @@ from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.score import combined_score
 from wherein.images.motif import Motif
 
-_SHARED = 0.3
-"""Of a piece: where more of it lies on what another object has claimed, it is no evidence."""
+_MAX_SHARED = 0.3
+"""Fraction of a piece. A choice: if more of it lies on pixels that another object has claimed, it is no
+evidence."""
 
-_SAME = 0.15
-"""Of the object's size: two that lie closer than this, and are turned alike, are one, seen twice, where
-something in front of it has pulled its pieces apart."""
+_SAME_PLACE = 0.15
+"""Fraction of the object's diagonal. A choice: two hypotheses whose corners are all closer than this are
+the same object. There are two where an occluder has pulled the pieces of one object apart."""
 
-_POINTS = 100
+_MAX_POINTS = 100
+"""Points of a piece that are tested. A choice: about 100 give the shared fraction to a few percent."""
 
 
 class Footprint:
-    """A motif's mask to ask which points of the scene it covers, and some points of it to ask about."""
+    """The pixels that a motif covers.
+
+    Attributes:
+        mask: which pixels of the motif belong to it.
+        points: some of them as (x, y, 1), (3, N).
+        corners: of their bounding box as (x, y, 1), (3, 4).
+    """
 
     def __init__(self, motif: Motif) -> None:
         self.mask: NDArray[np.bool_] = motif.mask.numpy() > 0.5
         rows, columns = np.nonzero(self.mask)
         points = np.stack((columns, rows, np.ones_like(rows))).astype(np.float64)
-        self.points = points[:, :: max(1, len(rows) // _POINTS)]
+        self.points = points[:, :: max(1, len(rows) // _MAX_POINTS)]
+        # To the outer edges of the pixels, not to their centres.
         (left, top), (right, bottom) = points[:2].min(1) - 0.5, points[:2].max(1) + 0.5
         self.corners = np.array(
             ((left, right, right, left), (top, top, bottom, bottom), (1.0, 1.0, 1.0, 1.0))
@@ -43,50 +52,62 @@ class Footprint:
 
 
 class Claims:
-    """Takes from hypotheses the pieces that lie on what others have claimed.
+    """The evidence that is left to each hypothesis after others have claimed pixels.
 
     Arguments:
-        finder: whose hypotheses they are.
-        hypotheses: the hypotheses.
+        finder: that made the hypotheses.
+        hypotheses: all of them.
+
+    Attributes:
+        evidence: (H,) by name of the piece; 0 where a piece lies on claimed pixels.
     """
 
     def __init__(self, finder: Finder, hypotheses: Hypotheses) -> None:
         pieces, placement = finder.pieces.pieces, hypotheses.placement
         self.evidence = {name: values.copy() for name, values in hypotheses.evidence.items()}
-        self._stencils = {piece.name: Footprint(piece.motif) for piece in pieces}
+        self._footprints = {piece.name: Footprint(piece.motif) for piece in pieces}
         self._poses = {piece.name: placement.frames[piece.name] @ piece.fitted_leaf.rest for piece in pieces}
-        corners = {name: (poses @ self._stencils[name].corners)[:, :2] for name, poses in self._poses.items()}
+        corners = {
+            name: (poses @ self._footprints[name].corners)[:, :2] for name, poses in self._poses.items()
+        }
         self._low = {name: ends.min(2) for name, ends in corners.items()}
         self._high = {name: ends.max(2) for name, ends in corners.items()}
         self._free = np.ones(len(placement), dtype=np.bool_)
 
     def claim(self, first: int) -> None:
-        """Give to one hypothesis all pixels of its pieces; from then on its own are out of reach."""
+        """Claim all pixels of a hypothesis's pieces. Later claims do not take any of its own evidence."""
         self._free[first] = False
         for name, poses in self._poses.items():
             if self.evidence[name][first] > 0:
                 for other in self._poses:
                     rows = self._touching(other, name, first)
-                    points = self._poses[other][rows] @ self._stencils[other].points
-                    shared = self._stencils[name].covers(poses[first], points).mean(-1)
-                    self.evidence[other][rows[shared > _SHARED]] = 0.0
+                    points = self._poses[other][rows] @ self._footprints[other].points
+                    shared = self._footprints[name].covers(poses[first], points).mean(-1)
+                    self.evidence[other][rows[shared > _MAX_SHARED]] = 0.0
 
     def _touching(self, other: str, name: str, first: int) -> NDArray[np.int64]:
-        """The hypotheses whose piece may lie on a piece of `first`, by the boxes around the two."""
+        """The hypotheses whose piece `other` may overlap the piece `name` of `first`, by bounding boxes."""
+        # Most hypotheses lie elsewhere, and boxes are far cheaper to test than pixels.
         meets = (self._low[other] <= self._high[name][first]) & (self._high[other] >= self._low[name][first])
         return np.flatnonzero(self._free & (self.evidence[other] > 0) & meets.all(1))
 
 
 def exclusive(finder: Finder, hypotheses: Hypotheses, threshold: float, count: int | None) -> Hypotheses:
-    """The surest hypothesis, then the surest of the rest without the evidence that it has claimed, and so on.
+    """The hypotheses that stand after mutual exclusion, the highest score first.
 
-    Where one object is, there is no other of the same kind, whatever is left of the evidence.
+    Greedy: the best hypothesis claims its pixels, the others lose the evidence of pieces that lie on them,
+        then
+    comes the best of the rest, and so on. A hypothesis in the same place as one that was kept is dropped,
+    however much evidence it has left.
 
     Arguments:
-        finder: whose hypotheses they are.
+        finder: that made the hypotheses.
         hypotheses: all of them.
-        threshold: the least score.
-        count: the most that are kept; None: all.
+        threshold: minimum score.
+        count: maximum number that are kept; None: all.
+
+    Returns:
+        The kept hypotheses, with the evidence and scores that are left to them.
     """
     claims = Claims(finder, hypotheses)
     kept: list[int] = []
@@ -99,9 +120,10 @@ def exclusive(finder: Finder, hypotheses: Hypotheses, threshold: float, count: i
         kept.append(first)
         final.append(float(scores[first]))
         scores[first] = -1.0
-        if scores.max() < threshold:  # and claims only lower them
+        if scores.max() < threshold:  # claims can only lower the scores
             break
         claims.claim(first)
+        # Needed as well: an occluder may have pulled pieces off the claimed pixels.
         free &= ~_in_the_same_place(finder, hypotheses, first)
         scores = np.where(free, combined_score(claims.evidence, hypotheses.visible, finder.weights), -1.0)
     left = replace(hypotheses, evidence=claims.evidence)
@@ -109,9 +131,9 @@ def exclusive(finder: Finder, hypotheses: Hypotheses, threshold: float, count: i
 
 
 def _in_the_same_place(finder: Finder, hypotheses: Hypotheses, first: int) -> NDArray[np.bool_]:
-    """Which hypotheses are about where `first` is, by the corners of the canvas; that one among them."""
+    """Which hypotheses have the corners of the canvas near those of `first`, itself among them, (H,)."""
     width, height = finder.template.size
     corners = np.array(((0, width, width, 0), (0, 0, height, height), (1, 1, 1, 1)))
     ends = (hypotheses.placement.frames[finder.pieces.tree.root] @ corners)[:, :2]
-    across = np.linalg.norm(ends[first, :, 2] - ends[first, :, 0])
-    return np.asarray(np.linalg.norm(ends - ends[first], axis=1).max(-1) <= _SAME * across)
+    diagonal = np.linalg.norm(ends[first, :, 2] - ends[first, :, 0])
+    return np.asarray(np.linalg.norm(ends - ends[first], axis=1).max(-1) <= _SAME_PLACE * diagonal)

@@ -1,4 +1,4 @@
-"""Hypotheses about the whole object, many at a time: where every piece is, and the score of each."""
+"""Hypotheses about the whole object, many at a time: the frame of every piece, and the score of each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,11 +11,13 @@ from wherein.pyramid.levels import Poses
 
 @dataclass(frozen=True)
 class Placement:
-    """H hypotheses: the frame of every name, canvas → scene, and how well its piece fits.
+    """H hypotheses without scores: the frame of every piece and group, and how well each piece fits.
+
+    Arrays of all hypotheses by name, not a list of objects: numpy then works on all hypotheses at once.
 
     Attributes:
-        frames: (H, 3, 3) by name, also of groups without a piece; the root's always among them.
-        zncc: (H,) by name; −1 where it was not found about its joint.
+        frames: canvas → scene, (H, 3, 3) by name, also of groups without a piece; always includes the root.
+        zncc: (H,) by name of the piece; −1 where it was not found at its joint.
     """
 
     frames: Mapping[str, Poses]
@@ -31,35 +33,35 @@ class Placement:
         )
 
     def replaced(self, chosen: NDArray[np.int64], other: "Placement") -> "Placement":
-        """The same with some hypotheses replaced."""
+        """A copy in which the `chosen` hypotheses are replaced by those of `other`, in that order."""
         rows = np.arange(len(self))
         rows[chosen] = len(self) + np.arange(len(other))
         return self.joined(other)[rows]
 
     def joined(self, other: "Placement") -> "Placement":
-        """Both, those of `self` first."""
+        """The hypotheses of both, those of `self` first."""
         return Placement(
             {name: np.concatenate((frames, other.frames[name])) for name, frames in self.frames.items()},
             {name: np.concatenate((zncc, other.zncc[name])) for name, zncc in self.zncc.items()},
         )
 
     def with_piece(self, name: str, frames: Poses, zncc: NDArray[np.float64]) -> "Placement":
-        """The same with one more piece."""
+        """A copy with the frames and ZNCC of one piece added or replaced."""
         return replace(self.with_frames(name, frames), zncc={**self.zncc, name: zncc})
 
     def with_frames(self, name: str, frames: Poses) -> "Placement":
-        """The same with the frames of one more part."""
+        """A copy with the frames of one piece or group added or replaced."""
         return replace(self, frames={**self.frames, name: frames})
 
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """H hypotheses about the whole object: where every piece is, and the score of each.
+    """H hypotheses about the whole object, with scores.
 
     Attributes:
         placement: the frames of the pieces.
-        evidence: (H,) by piece, the information that its fit carries (`detect.fast.evidence`).
-        visible: (H,) by piece, which fraction of it lies inside the scene.
+        evidence: information that the fit of each piece carries (`detect.fast.evidence`), (H,) by name.
+        visible: fraction of each piece that lies inside the scene, (H,) by name.
         scores: (H,).
     """
 
@@ -69,7 +71,7 @@ class Hypotheses:
     scores: NDArray[np.float64]
 
     def joined(self, other: "Hypotheses") -> "Hypotheses":
-        """All hypotheses of both, those of `self` first."""
+        """The hypotheses of both, those of `self` first."""
         return Hypotheses(
             self.placement.joined(other.placement),
             {name: np.concatenate((part, other.evidence[name])) for name, part in self.evidence.items()},

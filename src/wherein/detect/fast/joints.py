@@ -1,18 +1,19 @@
-"""Given where the object could be, place every piece: top-down, each about the joint that it hangs on.
+"""Placement of pieces at their joints: given the root's frame, top-down, each piece about its own joint.
 
-Groups that turn but have no picture of their own: their parts say how.
+**Pieces.** The parent's frame says where the joint of a piece is. What is left is a turn, which is found by
+descents from turns a basin apart.
 
-A part of such a group is looked for about every turn of the group and of itself. Where the group's joint g
-lies is known, and a part that is found says where its own joint q is; the turn of the group is then
+**Groups** turn but have no picture: their pieces determine the turn. A piece of a group is searched for at
+every turn of the group and of itself. Where the group's joint g lies is known, and a piece that is found
+shows where its own joint q lies now. The turn of the group is then the least-squares solution
 
-    arg Σ_k w_k conj(q_k − g) (p_k − g),   p_k the joint as found, in the frame of what the group hangs on,
+    arg Σ_k w_k conj(q_k − g) (p_k − g),   p_k the joint as found, in the frame of the group's parent,
 
-the least squares over all parts that agree on one. Those that do not are looked for again about that turn.
+over all pieces that agree on one turn. The others are searched for again at that turn.
 
-Pieces beyond a hidden one: the hand is seen, the arm that it hangs on is not.
-
-Where a piece is not found, those that hang on it are looked for about every turn that it may have; the one
-that is found then says how the hidden piece is turned.
+**Pieces attached to a hidden piece**, such as the hand of an arm that is covered: where a piece is not found,
+those attached to it are searched for at every turn that it may have, and one that is found shows how the
+hidden piece is turned.
 """
 
 import math
@@ -25,21 +26,22 @@ from numpy.typing import NDArray
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.piece_search import BASIN, EUCLIDEAN, PieceModel, best_of_each
 from wherein.detect.fast.pieces import Joint, Piece
-from wherein.detect.score import FOUND, information
+from wherein.detect.score import MIN_EVIDENCE, information
 from wherein.pyramid.descent import descend
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.pose import rotations
 from wherein.template.tree import Point
 
 LOOSE, TIGHT = 6.0, 2.5
-"""Canvas pixels by which a joint may seem to have moved: at a coarse scale or about a guessed root, and where
-the fit is scored."""
+"""How far a fitted piece may have its joint from where its parent has it, in canvas pixels: on the way, at a
+coarse scale or about a guessed root, and where the fit is scored. Choices."""
 
-_LOOKED, _FOLLOWED = 6, 3
-"""Turns of a piece from which a descent begins, and that go on to the next finer scale."""
+TURN_TOLERANCE = 3.0
+"""Degrees by which a turn may exceed its limit. A choice: limits are set by hand."""
 
-BEYOND = 3.0
-"""Degrees by which a turn may exceed its limit: limits are drawn by hand."""
+_MAX_STARTS, _MAX_FOLLOWED = 6, 3
+"""Maximum number of turns of a piece from which descents start, and that go on to the next finer scale.
+Choices."""
 
 
 def place(
@@ -49,104 +51,118 @@ def place(
     tolerance: float = TIGHT,
     group: Joint | None = None,
 ) -> Placement:
-    """One more piece, from turns about its joint a basin apart; where its parent is, has been placement.
+    """The placement with one more piece: the best fit about its joint, from turns a basin apart.
 
     Arguments:
-        scene: where to look.
-        placement: the pieces above it.
+        scene: the scene to search.
+        placement: with the frames of the piece's parent.
         model: the piece.
-        tolerance: canvas pixels by which its joint may seem to have moved in the end; on the way it is loose.
-        group: what it hangs on, where that may have any of its turns.
+        tolerance: how far the joint may be off in the end, in canvas pixels; on the way it is `LOOSE`.
+        group: the group that the piece is attached to, if it is to be tried at every turn; the placement then
+            needs the frames of the group's parent.
     """
     piece, parents = model.piece, placement.frames[(group or model.piece).parent]
     if not len(parents):
         return placement.with_piece(piece.name, parents, np.zeros(0))
-    starts = parents[:, None] @ (_starts(model, group) if group else model.starts)
+    starts = parents[:, None] @ (_group_starts(model, group) if group else model.starts)
+    # Rank all starts before descending from a few: one evaluation costs a fraction of a descent.
     evaluate = replace(model.joint_stages[0], steps=0)
     found = descend(scene, model.pyramid, EUCLIDEAN, evaluate, (starts @ model.to_canvas).reshape(-1, 3, 3))
-    found = best_of_each(found, len(parents), _LOOKED)
+    found = best_of_each(found, len(parents), _MAX_STARTS)
     for stage in model.joint_stages:
         last = stage is model.joint_stages[-1]
         found = descend(scene, model.pyramid, EUCLIDEAN, stage, found.poses)
         repeated = np.repeat(parents, len(found.poses) // len(parents), axis=0)
         frames = found.poses @ model.from_canvas
         if group:
-            repeated = turned(group, repeated, [piece], {piece.name: frames})
+            repeated = group_frames(group, repeated, [piece], {piece.name: frames})
+        # The descent is free to shift the piece. One that has left its joint fits something else.
         fits = keeps_joint(piece, repeated, frames, tolerance if last else LOOSE)
         found = replace(found, zncc=np.where(fits, found.zncc, -1.0))
-        found = best_of_each(found, len(parents), 1 if last else _FOLLOWED)
+        found = best_of_each(found, len(parents), 1 if last else _MAX_FOLLOWED)
+    # A piece that was not found is at rest, so that those attached to it have a frame.
     frames = np.where((found.zncc > 0)[:, None, None], found.poses @ model.from_canvas, parents)
     return placement.with_piece(piece.name, frames, found.zncc)
 
 
-def _starts(model: PieceModel, group: Joint) -> Poses:
-    """(T, 3, 3): turns of a group and of a piece on it, those of the group so that no point of the piece is
-    further than a basin away, and that all directions are among them which the piece can have."""
+def _group_starts(model: PieceModel, group: Joint) -> Poses:
+    """Turns of a group combined with turns of a piece attached to it, (T, 3, 3)."""
     piece = model.piece
     reach = math.dist(group.joint, piece.joint)
     step = 2 * math.degrees(math.atan2(BASIN * model.joint_scale, reach))
-    held = group.starts(min(step, 2 * piece.turn + model.turn_step))
-    both: Poses = held[:, None] @ piece.starts(model.turn_step)
+    # Two limits: the piece's joint moves no further than a basin, and the piece's own turns leave no gap
+    # between the directions that it can have at two neighbouring turns of the group.
+    turns = group.starts(min(step, 2 * piece.turn + model.turn_step))
+    both: Poses = turns[:, None] @ piece.starts(model.turn_step)
     return both.reshape(-1, 3, 3)
 
 
-def turned(
+def group_frames(
     group: Joint,
     parents: Poses,
     pieces: Sequence[Piece],
     frames: Mapping[str, Poses],
     trust: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> Poses:
-    """Frames of a group under which the joints of its pieces are where their frames have them, by least
-    squares, none of the pieces being turned further than it may.
+    """The frames of a group that fit the joints of its pieces best, by weighted least squares, (H, 3, 3).
+
+    No piece is turned further than it may relative to the group; if need be, the group turns instead.
 
     Arguments:
         group: what turns.
-        parents: (H, 3, 3), of what it hangs on.
-        pieces: what hangs on it.
-        frames: (H, 3, 3) by name.
-        trust: (H,) by name, with 0 for a piece that says nothing; all alike where it is None.
+        parents: frames of the group's parent, (H, 3, 3).
+        pieces: those attached to the group.
+        frames: of the pieces, (H, 3, 3) by name.
+        trust: weight of each piece, (H,) by name, 0 for one that was not found; None: all equal.
     """
-    pull, away = np.zeros(len(parents), np.complex128), np.linalg.inv(parents)
+    pull, inverse = np.zeros(len(parents), np.complex128), np.linalg.inv(parents)
     weights = [trust[piece.name] if trust else np.ones(len(parents)) for piece in pieces]
     for piece, weight in zip(pieces, weights, strict=True):
         rest = complex(piece.joint[0] - group.joint[0], piece.joint[1] - group.joint[1])
-        x, y = (away @ frames[piece.name] @ np.array((*piece.joint, 1.0)))[:, :2].T
+        x, y = (inverse @ frames[piece.name] @ np.array((*piece.joint, 1.0)))[:, :2].T
         pull += weight * rest.conjugate() * (x - group.joint[0] + 1j * (y - group.joint[1]))
     degrees = np.degrees(np.angle(pull))
     for piece, weight in zip(pieces, weights, strict=True):
-        whole = turns(parents, frames[piece.name])
-        own = np.clip(_wrapped(whole - degrees), -piece.turn, piece.turn)
-        degrees = np.where(weight > 0, _wrapped(whole - own), degrees)
+        # A piece beyond its own limit shows that the group has turned too: the only clue there is where the
+        # piece's joint lies on the group's.
+        total = turns(parents, frames[piece.name])
+        own = np.clip(_wrapped(total - degrees), -piece.turn, piece.turn)
+        degrees = np.where(weight > 0, _wrapped(total - own), degrees)
     return parents @ rotations(np.clip(degrees, -group.turn, group.turn), group.joint)
 
 
 def _wrapped(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Between −180 and 180."""
+    """The same angles between −180 and 180."""
     return (degrees + 180.0) % 360.0 - 180.0
 
 
 def keeps_joint(piece: Joint, parents: Poses, frames: Poses, tolerance: float) -> NDArray[np.bool_]:
-    """Whether each frame is its parent's, but for a turn about the joint within the limits."""
-    moved, turned = joint_error(piece, parents, frames), turns(parents, frames)
-    return (moved <= max(tolerance, piece.play)) & (np.abs(turned) <= piece.turn + BEYOND)
+    """Whether each frame is its parent's up to a turn about the joint within the limits, (H,)."""
+    moved, degrees = joint_error(piece, parents, frames), turns(parents, frames)
+    return (moved <= max(tolerance, piece.play)) & (np.abs(degrees) <= piece.turn + TURN_TOLERANCE)
 
 
 def joint_error(piece: Joint, parents: Poses, frames: Poses) -> NDArray[np.float64]:
-    """How far each frame has the joint from where its parent has it, in canvas pixels."""
+    """The distance between where a piece and where its parent has the joint, in canvas pixels, (H,)."""
     joint = np.array((*piece.joint, 1.0))
     return np.linalg.norm(((frames - parents) @ joint)[:, :2], axis=1) / np.maximum(scales(parents), 1e-9)
 
 
 def turns(parents: Poses, frames: Poses) -> NDArray[np.float64]:
-    """Degrees by which each frame is turned against its parent."""
+    """Degrees by which each frame is turned relative to its parent, (H,)."""
     relative = np.linalg.inv(parents)[:, :2, :2] @ frames[:, :2, :2]
     return np.degrees(np.arctan2(relative[:, 1, 0], relative[:, 0, 0]))
 
 
 def turn_towards(piece: Joint, parents: Poses, frames: Poses, point: Point) -> NDArray[np.float64]:
-    """Degrees by which a piece must turn about its joint so that a canvas point of it lies in the direction
-    where each of the frames has it."""
+    """Degrees by which a piece must turn to bring one of its points into the direction in which it was found.
+
+    Arguments:
+        piece: what turns.
+        parents: frames of its parent, (H, 3, 3).
+        frames: canvas → scene, (H, 3, 3): where they map the point is where it was found.
+        point: on the canvas.
+    """
     joint, target = np.array((*piece.joint, 1.0)), np.array((*point, 1.0))
     arm = (np.linalg.inv(parents) @ frames @ target - joint)[:, :2]
     rest = (target - joint)[:2]
@@ -154,7 +170,7 @@ def turn_towards(piece: Joint, parents: Poses, frames: Poses, point: Point) -> N
 
 
 def scales(frames: Poses) -> NDArray[np.float64]:
-    """√|det A| of each."""
+    """The scale √|det A| of each frame, (H,)."""
     return np.sqrt(np.abs(np.linalg.det(frames[:, :2, :2])))
 
 
@@ -166,22 +182,22 @@ def place_group(
     weights: Mapping[str, float],
     tolerance: float = TIGHT,
 ) -> Placement:
-    """One more group, with all pieces that hang on it.
+    """The placement with one more group and all pieces attached to it.
 
     Arguments:
-        scene: where to look.
-        placement: what it hangs on.
-        group: what turns; with no piece right on it, as what it hangs on.
-        models: the pieces.
-        weights: how much the evidence of a piece counts, by name.
-        tolerance: canvas pixels by which a joint may seem to have moved in the end.
+        scene: the scene to search.
+        placement: with the frames of the group's parent.
+        group: what turns; without pieces it stays at rest.
+        models: the pieces attached to it.
+        weights: of the evidence of the pieces, by name.
+        tolerance: how far a joint may be off in the end, in canvas pixels.
     """
     for model in models:
         placement = place(scene, placement, model, tolerance, group)
     pieces = [model.piece for model in models]
-    placement, evidence = with_group(placement, group, pieces, weights)
+    placement, evidence = turn_group(placement, group, pieces, weights)
     frames = placement.frames[group.name]
-    sure = np.max([evidence[piece.name] for piece in pieces], axis=0, initial=0.0) >= FOUND
+    determined = np.max([evidence[piece.name] for piece in pieces], axis=0, initial=0.0) >= MIN_EVIDENCE
     for model in models:
         name = model.piece.name
         fits = keeps_joint(model.piece, frames, placement.frames[name], tolerance) & (
@@ -189,20 +205,33 @@ def place_group(
         )
         kept = np.where(fits[:, None, None], placement.frames[name], frames)
         placement = placement.with_piece(name, kept, np.where(fits, placement.zncc[name], -1.0))
-        again = np.flatnonzero(~fits & sure)
+        # With every turn of the group allowed, this piece found something else. Now the turn is known.
+        again = np.flatnonzero(~fits & determined)
         placement = placement.replaced(again, place(scene, placement[again], model, tolerance))
     return placement
 
 
-def with_group(
+def turn_group(
     placement: Placement, group: Joint, pieces: Sequence[Piece], weights: Mapping[str, float]
 ) -> tuple[Placement, dict[str, NDArray[np.float64]]]:
-    """The same with a group turned as its pieces say that most evidence agrees with; and their evidence."""
+    """The placement with the frames of a group, turned as its pieces agree best.
+
+    Arguments:
+        placement: with the pieces, and the frames of the group's parent.
+        group: what turns.
+        pieces: those attached to it.
+        weights: of the evidence of the pieces, by name.
+
+    Returns:
+        The placement, and the weighted evidence of the pieces, (H,) by name.
+    """
     parents = placement.frames[group.parent]
     evidence = {piece.name: weights[piece.name] * information(placement.zncc[piece.name]) for piece in pieces}
-    trust, most = evidence, np.full(len(placement), -1.0)
+    # Consensus as in RANSAC, but over all pieces: the turn that each of them implies is checked against the
+    # others, since one piece that fits clutter would spoil a mean over all.
+    trust, best = evidence, np.full(len(placement), -1.0)
     for lead in pieces:
-        guess = turned(group, parents, [lead], placement.frames, evidence)
+        guess = group_frames(group, parents, [lead], placement.frames, evidence)
         agree = {
             piece.name: np.where(
                 (piece is lead) | keeps_joint(piece, guess, placement.frames[piece.name], LOOSE),
@@ -212,41 +241,45 @@ def with_group(
             for piece in pieces
         }
         total = np.sum(list(agree.values()), axis=0)
-        trust = {name: np.where(total > most, agree[name], trust[name]) for name in agree}
-        most = np.maximum(total, most)
-    frames = turned(group, parents, pieces, placement.frames, trust)
+        trust = {name: np.where(total > best, agree[name], trust[name]) for name in agree}
+        best = np.maximum(total, best)
+    frames = group_frames(group, parents, pieces, placement.frames, trust)
     return placement.with_frames(group.name, frames), evidence
 
 
-def carried(before: Placement, placement: Placement, group: Joint) -> Placement:
-    """The same with a group turned as it was before against what it hangs on, which has moved."""
-    held = placement.frames[group.parent] @ np.linalg.inv(before.frames[group.parent])
-    return placement.with_frames(group.name, held @ before.frames[group.name])
+def carry_group(before: Placement, placement: Placement, group: Joint) -> Placement:
+    """The placement with a group turned relative to its parent as it was before the parent moved."""
+    moved = placement.frames[group.parent] @ np.linalg.inv(before.frames[group.parent])
+    return placement.with_frames(group.name, moved @ before.frames[group.name])
 
 
 def place_behind_hidden(
     scene: ScenePyramid, placement: Placement, model: PieceModel, hidden: PieceModel
 ) -> Placement:
-    """The same hypotheses with a piece placement about every turn of a hidden one, which then is where the
-    piece says; as they were where that leads to nothing.
+    """The placement with a piece that is attached to a hidden one, and the turn of the hidden one that
+    follows.
 
     Arguments:
-        scene: where to look.
-        placement: hypotheses under none of which the two pieces are found.
+        scene: the scene to search.
+        placement: hypotheses in which neither of the two pieces was found; one stays as it is if the piece is
+            not found at any turn of the hidden one.
         model: the piece.
-        hidden: the one that it hangs on.
+        hidden: the piece that it is attached to.
     """
     name, above = model.piece.name, hidden.piece
-    held = placement.frames[above.parent]
-    tried = held[:, None] @ hidden.starts
+    parents = placement.frames[above.parent]
+    tried = parents[:, None] @ hidden.starts
     guesses = Placement({above.name: tried.reshape(-1, 3, 3)}, {})
+    # Loose, since the turns that are tried are a basin apart.
     found = place(scene, guesses, model, LOOSE)
     best = found.zncc[name].reshape(tried.shape[:2]).argmax(1)
     found = found[best + np.arange(len(best)) * tried.shape[1]]
     frames, zncc = found.frames[name], found.zncc[name]
-    implied = held @ rotations(turn_towards(above, held, frames, model.piece.joint), above.joint)
+    # The joint of the piece as found gives the exact turn of the hidden one, which both joints must then
+    # keep.
+    implied = parents @ rotations(turn_towards(above, parents, frames, model.piece.joint), above.joint)
     good = (zncc > 0) & keeps_joint(model.piece, implied, frames, TIGHT)
-    good &= keeps_joint(above, held, implied, TIGHT)
+    good &= keeps_joint(above, parents, implied, TIGHT)
     chosen = {
         name: np.where(good[:, None, None], frames, placement.frames[name]),
         above.name: np.where(good[:, None, None], implied, placement.frames[above.name]),

@@ -1,10 +1,10 @@
-"""Scales from the smallest to the largest, an octave at a time.
+"""The search over a wide range of scales, one octave at a time.
 
-Descent and screening want scene and motif at about one size. An object that is larger in the scene is looked
-for in the scene reduced by a power of 2, one that is smaller by the template reduced; within a octave what is
-left of the scale is between 1/√2 and √2.
+Screening and descent need scene and motif at about the same size. Objects that are larger in the scene are
+searched for in the scene reduced by a power of 2, smaller ones with the template reduced. Within an octave
+the remaining scale is between 1/√2 and √2.
 
-From where an object was a moment ago to where it is now.
+Also here: following objects from where they were in the last frame, each in the octave of its scale.
 """
 
 import math
@@ -21,107 +21,132 @@ from wherein.detect.fast.assemble import LeafScore, StaticLeaf, static_leaf_scor
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Hypotheses, Placement
 from wherein.detect.fast.joints import scales
-from wherein.detect.fast.piece_search import BASIN, best_of_each, refit_occluded
-from wherein.detect.fast.roots import SURE
+from wherein.detect.fast.piece_search import BASIN, best_of_each, coarse_stage, refit_occluded
+from wherein.detect.fast.roots import STRONG_EVIDENCE
 from wherein.detect.range import Effort, Range, Sampling
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
-from wherein.pyramid.descent import Fits, Stage, descend
+from wherein.pyramid.descent import Fits, descend
 from wherein.pyramid.levels import Poses, ScenePyramid, enlarge, reduce
 from wherein.template.bundle import Template
 from wherein.template.pose import rotations
 from wherein.template.tree import Part, Tree
 
 LIKELY = 0.8
-"""Of the threshold: from there on a hypothesis is brought to rest at full size before it is scored."""
+"""Fraction of the threshold from which a hypothesis is refined at full size. A choice: refinement can raise a
+score, and the time that it takes is wasted on hypotheses far below the threshold."""
 
-_HOPES, _CLOSE = 2, 0.55
-"""Hypotheses that go on to full size where none is likely, from this share of the least score on: what
-is tilted or half covered fits badly at a coarse scale. Clutter hardly comes so close."""
+_MAX_FALLBACK, _MIN_FALLBACK = 2, 0.55
+"""Where no hypothesis is likely, so many are refined at full size all the same, if their scores reach this
+fraction of a likely one. Choices: a tilted or half occluded object scores low at a coarse scale, and
+clutter rarely as high."""
 
-_TURNED, _ADRIFT = 5.0, 1.1
-"""Degrees, and times the range of a octave: what has drifted further from what was asked for is another thing,
-or none: a speck fits on any shading."""
+_MAX_ROTATION_EXCESS, _MAX_SCALE_EXCESS = 5.0, 1.1
+"""Degrees, and factor, by which a refined pose may lie outside the range of the octave. Choices: a pose
+that has drifted further is another object or none, such as a speck that fits on any shading."""
+
+_MAX_FOLLOWED = 2
+"""How many poses of each followed object go on from one scale to the next. A choice."""
 
 
 @dataclass(frozen=True, eq=False)
 class Octave:
-    """A finder for one octave.
+    """A finder for one octave of scales.
 
     Attributes:
-        finder: of the template reduced by `canvas`, in scenes reduced by `scene`; one of the two is 1.
+        finder: of the reduced template, in reduced scenes.
+        scene_factor: by which scenes are reduced.
+        canvas_factor: by which the template is reduced; one of the two factors is 1.
     """
 
     finder: Finder
-    scene: int
-    canvas: int
+    scene_factor: int
+    canvas_factor: int
 
-    def __call__(self, scene: Float[Tensor, "C H W"], effort: Effort, polished: float) -> Hypotheses:
-        """Polished hypotheses, in the pixels of the scene and of the template as they are."""
+    def __call__(self, scene: Float[Tensor, "C H W"], effort: Effort, min_score: float) -> Hypotheses:
+        """Hypotheses refined at full size, in pixels of the original scene and template.
+
+        Arguments:
+            scene: the original scene.
+            effort: how much effort is spent on it.
+            min_score: from which a hypothesis is refined.
+        """
         levels = self.levels(scene)
-        return self._polished(levels, self.finder(levels, effort), polished, effort.max_hypotheses)
+        return self._polished(levels, self.finder(levels, effort), min_score, effort.max_hypotheses)
 
     def follow(
-        self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float, polished: float
+        self, scene: Float[Tensor, "C H W"], roots: Poses, stop_score: float, min_score: float
     ) -> Hypotheses:
-        """The same near known places."""
+        """The same near known places; arguments as of `Octaves.follow`."""
         levels = self.levels(scene)
-        return self._polished(levels, follow(self.finder, levels, self.ours(roots), enough), polished)
+        found = follow(self.finder, levels, self.to_octave(roots), stop_score)
+        return self._polished(levels, found, min_score)
 
     def static_leaf_scores(
         self, scene: Float[Tensor, "C H W"], hypotheses: Hypotheses
     ) -> list[dict[str, LeafScore]]:
-        """Of each hypothesis, in the pixels of the scene as it is, the leaves that were not fitted
-        themselves."""
+        """For each hypothesis (in pixels of the original scene) the scores of the static leaves, by name."""
         levels = self.levels(scene)
-        frames = {name: self.ours(frames) for name, frames in hypotheses.placement.frames.items()}
-        ours = replace(hypotheses, placement=replace(hypotheses.placement, frames=frames))
-        return [static_leaf_scores(self.static_leaves, levels, ours, k) for k in range(len(ours.scores))]
+        frames = {name: self.to_octave(frames) for name, frames in hypotheses.placement.frames.items()}
+        reduced = replace(hypotheses, placement=replace(hypotheses.placement, frames=frames))
+        return [
+            static_leaf_scores(self.static_leaves, levels, reduced, k) for k in range(len(reduced.scores))
+        ]
 
     @cached_property
     def static_leaves(self) -> tuple[StaticLeaf, ...]:
         """The leaves that are not fitted themselves."""
         return static_leaves(self.finder)
 
-    def ours(self, frames: Poses) -> Poses:
-        """Frames of the template and the scene as they are, in the pixels of the finder's."""
-        return np.linalg.inv(enlarge(self.scene)) @ frames @ np.linalg.inv(reduce(self.canvas))
+    def to_octave(self, frames: Poses) -> Poses:
+        """Frames of the original template and scene, in pixels of the reduced ones."""
+        return np.linalg.inv(enlarge(self.scene_factor)) @ frames @ np.linalg.inv(reduce(self.canvas_factor))
 
     def levels(self, scene: Float[Tensor, "C H W"]) -> ScenePyramid:
-        """The scene as the finder sees it."""
-        return ScenePyramid(pool(scene, self.scene) if self.scene > 1 else scene)
+        """The pyramid of the reduced scene."""
+        return ScenePyramid(pool(scene, self.scene_factor) if self.scene_factor > 1 else scene)
 
     def _polished(
-        self, levels: ScenePyramid, found: Hypotheses, least: float, most: int | None = None
+        self, levels: ScenePyramid, found: Hypotheses, min_score: float, count: int | None = None
     ) -> Hypotheses:
-        """Those with at least a score, and the best of them, at full size and in the pixels of scene and
-        template as they are; where there is none, some that come close: full size may tell more of them."""
-        order = np.argsort(-found.scores, kind="stable")[:most]
-        likely, close = (int((found.scores[order] >= share * least).sum()) for share in (1.0, _CLOSE))
-        found = found[order[: likely or min(_HOPES, close)]]
+        """The likely hypotheses refined at full size, in pixels of the original scene and template.
+
+        Arguments:
+            levels: the reduced scene.
+            found: hypotheses in pixels of the reduced scene.
+            min_score: of a likely hypothesis.
+            count: maximum number that are refined; None: all.
+        """
+        order = np.argsort(-found.scores, kind="stable")[:count]
+        likely, close = (
+            int((found.scores[order] >= share * min_score).sum()) for share in (1.0, _MIN_FALLBACK)
+        )
+        found = found[order[: likely or min(_MAX_FALLBACK, close)]]
+        # Checked after refinement: before, a pose at the edge of the range may still be off by a basin.
         found = self._in_range(self.finder.polish(levels, found))
-        if self.scene == self.canvas == 1:
+        if self.scene_factor == self.canvas_factor == 1:
             return found
-        before, after = enlarge(self.scene), reduce(self.canvas)
+        before, after = enlarge(self.scene_factor), reduce(self.canvas_factor)
         frames = {name: before @ frame @ after for name, frame in found.placement.frames.items()}
         return replace(found, placement=replace(found.placement, frames=frames))
 
     def _in_range(self, found: Hypotheses) -> Hypotheses:
-        """Those in a pose that was asked for, or nearly."""
+        """The hypotheses whose rotation and scale are in the range, or nearly."""
         roots, ranges = found.placement.frames[self.finder.pieces.tree.root], self.finder.ranges
         (low, high), sizes = ranges.scale, scales(roots)
         turned = np.abs(np.degrees(np.arctan2(roots[:, 1, 0], roots[:, 0, 0])))
-        fits = (sizes > low / _ADRIFT) & (sizes < high * _ADRIFT) & (turned <= ranges.rotation + _TURNED)
+        fits = (sizes > low / _MAX_SCALE_EXCESS) & (sizes < high * _MAX_SCALE_EXCESS)
+        fits &= turned <= ranges.rotation + _MAX_ROTATION_EXCESS
         return found[np.flatnonzero(fits)]
 
     @property
     def octave(self) -> int:
-        """The power of 2 by which scales are those of the finder."""
-        return round(math.log2(self.scene / self.canvas))
+        """log₂ of the factor between a scale in the original scene and the finder's."""
+        return round(math.log2(self.scene_factor / self.canvas_factor))
 
 
-def together(found: Sequence[Hypotheses]) -> Hypotheses:
+def _joined(found: Sequence[Hypotheses]) -> Hypotheses:
     """All hypotheses, one list after the other."""
     first, *rest = found
     for other in rest:
@@ -133,7 +158,11 @@ class Octaves:
     """All octaves of a range of scales.
 
     Arguments:
-        template, ranges, weights, steps, reason: as of `Finder`.
+        template, ranges, weights, sampling, min_pair_evidence: as of `Finder`.
+
+    Attributes:
+        finder: of the original template over all of the range; it searches no scene itself.
+        octaves: one for each octave.
     """
 
     def __init__(
@@ -141,56 +170,60 @@ class Octaves:
         template: Template,
         ranges: Range,
         weights: Mapping[str, float],
-        steps: Mapping[str, Sampling],
-        reason: float = SURE,
+        sampling: Mapping[str, Sampling],
+        min_pair_evidence: float = STRONG_EVIDENCE,
     ) -> None:
-        self.whole = Finder(template, ranges, weights, steps, reason)
-        self.octaves = [_band(self.whole, octave, scale) for octave, scale in octave_ranges(*ranges.scale)]
+        self.finder = Finder(template, ranges, weights, sampling, min_pair_evidence)
+        self.octaves = [_octave(self.finder, octave, scale) for octave, scale in octave_ranges(*ranges.scale)]
 
-    def __call__(self, scene: Float[Tensor, "C H W"], effort: Effort, polished: float) -> Hypotheses:
-        """Hypotheses of all octaves.
+    def __call__(self, scene: Float[Tensor, "C H W"], effort: Effort, min_score: float) -> Hypotheses:
+        """Hypotheses of all octaves, refined at full size.
 
         Arguments:
-            scene: where to look.
-            look: how.
-            polished: the least score that goes on to full size.
+            scene: the scene to search.
+            effort: how much effort is spent on it.
+            min_score: from which a hypothesis is refined.
         """
-        return together([octave(scene, effort, polished) for octave in self.octaves])
+        return _joined([octave(scene, effort, min_score) for octave in self.octaves])
 
     def follow(
-        self, scene: Float[Tensor, "C H W"], roots: Poses, enough: float, polished: float
+        self, scene: Float[Tensor, "C H W"], roots: Poses, stop_score: float, min_score: float
     ) -> Hypotheses:
         """Hypotheses near known places, each in the octave of its scale.
 
         Arguments:
-            scene: where to look.
-            roots: (N, 3, 3) canvas → scene, N > 0.
-            enough: the score of a sure find.
-            polished: the least score that goes on to full size.
+            scene: the scene to search.
+            roots: canvas → scene, (N, 3, 3), N > 0.
+            stop_score: where all hypotheses from the body reach it, none are made from the limbs.
+            min_score: from which a hypothesis is refined at full size.
         """
         nearest = self.nearest(roots)
-        return together(
-            [self.octaves[k].follow(scene, roots[nearest == k], enough, polished) for k in np.unique(nearest)]
+        return _joined(
+            [
+                self.octaves[k].follow(scene, roots[nearest == k], stop_score, min_score)
+                for k in np.unique(nearest)
+            ]
         )
 
-    def static_leaves(
+    def static_leaf_scores(
         self, scene: Float[Tensor, "C H W"], hypotheses: Hypotheses
     ) -> list[dict[str, LeafScore]]:
-        """Of each hypothesis the leaves that were not fitted themselves, in the octave of its scale."""
-        told: list[dict[str, LeafScore]] = [{} for _ in hypotheses.scores]
-        if all(len(piece.leaves) == 1 for piece in self.whole.pieces.pieces):
-            return told
-        nearest = self.nearest(hypotheses.placement.frames[self.whole.pieces.tree.root])
+        """For each hypothesis the scores of the static leaves by name, evaluated in the octave of its
+        scale."""
+        scores: list[dict[str, LeafScore]] = [{} for _ in hypotheses.scores]
+        if all(len(piece.leaves) == 1 for piece in self.finder.pieces.pieces):
+            return scores
+        nearest = self.nearest(hypotheses.placement.frames[self.finder.pieces.tree.root])
         for k in np.unique(nearest):
             chosen = np.flatnonzero(nearest == k)
-            for index, leaves in zip(
-                chosen, self.octaves[k].static_leaf_scores(scene, hypotheses[chosen]), strict=True
-            ):
-                told[index] = leaves
-        return told
+            found = self.octaves[k].static_leaf_scores(scene, hypotheses[chosen])
+            for index, leaves in zip(chosen, found, strict=True):
+                scores[index] = leaves
+        return scores
 
     def nearest(self, roots: Poses) -> NDArray[np.int64]:
-        """The octave of each root's scale."""
+        """The index of the octave of each root's scale, (N,)."""
+        # By the logarithm of the scale, since octaves are ratios.
         sizes = np.log2(np.maximum(scales(roots), 1e-9))
         middles = [
             math.log2(math.prod(octave.finder.ranges.scale)) / 2 + octave.octave for octave in self.octaves
@@ -199,26 +232,37 @@ class Octaves:
 
 
 def octave_ranges(low: float, high: float) -> list[tuple[int, tuple[float, float]]]:
-    """Which powers of 2 a range of scales needs, and which part of the range falls to each."""
+    """The octaves that a range of scales needs, as powers of 2, and the part of the range in each."""
     first, last = (math.floor(math.log2(scale) + 0.5) for scale in (low, high))
     if high / low <= 2 and max(high, 1 / low) <= 2:
-        return [(0, (low, high))]  # as one: little is lost
+        # Searched as one octave: up to a factor of 2 little is lost, and half of the time is saved.
+        return [(0, (low, high))]
     return [(k, (max(low, 2 ** (k - 0.5)), min(high, 2 ** (k + 0.5)))) for k in range(first, last + 1)]
 
 
-def _band(whole: Finder, octave: int, scale: tuple[float, float]) -> Octave:
+def _octave(finder: Finder, octave: int, scale: tuple[float, float]) -> Octave:
+    """One octave of a finder's range.
+
+    Arguments:
+        finder: of all of the range.
+        octave: the power of 2.
+        scale: lowest and highest scale in the original scene.
+    """
     scene, canvas = 2 ** max(octave, 0), 2 ** max(-octave, 0)
     low, high = (value / 2**octave for value in scale)
-    template = reduced(whole.template, canvas) if canvas > 1 else whole.template
-    ranges = replace(whole.ranges, scale=(low, high))
-    return Octave(Finder(template, ranges, whole.weights, whole.steps, whole.reason), scene, canvas)
+    template = reduced_template(finder.template, canvas) if canvas > 1 else finder.template
+    ranges = replace(finder.ranges, scale=(low, high))
+    # Weights and sampling are measured at the original size only.
+    own = Finder(template, ranges, finder.weights, finder.sampling, finder.min_pair_evidence)
+    return Octave(own, scene, canvas)
 
 
-def reduced(template: Template, factor: int) -> Template:
+def reduced_template(template: Template, factor: int) -> Template:
     """The template at 1/factor of its size."""
 
     def smaller(part: Part) -> Part:
         motif = _pooled(part.motif, factor) if part.motif is not None else None
+        # Pixel centres are at whole numbers: the centre of a reduced pixel lies between those it covers.
         (x, y), middle = part.pivot, (factor - 1) / 2
         pivot = ((x - middle) / factor, (y - middle) / factor)
         return replace(part, motif=motif, at=(part.at[0] / factor, part.at[1] / factor), pivot=pivot)
@@ -229,24 +273,21 @@ def reduced(template: Template, factor: int) -> Template:
 
 
 def _pooled(motif: Motif, factor: int) -> Motif:
-    """The motif at 1/factor of its size; one so thin that no pixel is half covered keeps those it has."""
+    """The motif at 1/factor of its size."""
     small = motif.pooled(factor)
-    most = small.mask.max()
-    return small if bool(most > 0.5) else Motif(small.pixels, small.mask / most)
+    highest = small.mask.max()
+    # Of a thin motif no reduced pixel may be half covered, and its mask would be empty.
+    return small if bool(highest > 0.5) else Motif(small.pixels, small.mask / highest)
 
 
-_FOLLOWED = 2
-"""Starts of each object that go on from the coarsest scale."""
-
-
-def follow(finder: Finder, scene: ScenePyramid, roots: Poses, enough: float) -> Hypotheses:
-    """Hypotheses near known places, one a place: from the body, and from the limbs where that is not enough.
+def follow(finder: Finder, scene: ScenePyramid, roots: Poses, stop_score: float) -> Hypotheses:
+    """Hypotheses near known places: from the body, and from the limbs if those do not all reach `stop_score`.
 
     Arguments:
         finder: of the object.
-        scene: where to look.
-        roots: (N, 3, 3) canvas → scene: where objects were, or are expected.
-        enough: the score from which no more is looked for.
+        scene: the scene to search.
+        roots: canvas → scene, (N, 3, 3): where objects were, or are expected.
+        stop_score: from which a hypothesis is good enough.
     """
     if finder.body_search is None:
         return finder.from_roots(scene, roots, len(roots))
@@ -254,35 +295,40 @@ def follow(finder: Finder, scene: ScenePyramid, roots: Poses, enough: float) -> 
     found = _body_near(finder, scene, roots)
     placement = Placement({root: found.poses @ model.from_canvas}, {root: found.zncc})
     hypotheses = finder.scored(scene, finder.with_limbs(scene, placement))
-    if hypotheses.scores.min(initial=1.0) >= enough or not finder.pieces.hung_on_root:
+    if hypotheses.scores.min(initial=1.0) >= stop_score or not finder.pieces.root_limbs:
         return hypotheses
+    # The body of some object is hidden. Which of them is not known, so the limbs are searched for at all
+    # places.
     return hypotheses.joined(finder.from_roots(scene, roots, len(roots)))
 
 
 def _body_near(finder: Finder, scene: ScenePyramid, roots: Poses) -> Fits:
-    """The body from shifts and turns about each root that lie a basin apart."""
+    """The best pose of the body near each root, from shifts and turns about it that lie a basin apart."""
     assert finder.body_search is not None, "a template with a body"
     model = finder.body_search.model
-    starts = roots[:, None] @ _around(finder) @ model.to_canvas
-    found, factor = Fits(starts.reshape(-1, 3, 3), np.zeros(0)), model.coarsest
+    starts = roots[:, None] @ _offsets(finder) @ model.to_canvas
+    found, scale = Fits(starts.reshape(-1, 3, 3), np.zeros(0)), model.screen_scale
     while True:
-        found = descend(scene, model.pyramid, finder.motion, Stage(factor, 8, pixels=600), found.poses)
-        found = best_of_each(found, len(roots), _FOLLOWED if factor > model.scoring_scale else 1)
-        if factor <= model.scoring_scale:
+        found = descend(scene, model.pyramid, finder.motion, coarse_stage(scale), found.poses)
+        found = best_of_each(found, len(roots), _MAX_FOLLOWED if scale > model.scoring_scale else 1)
+        if scale <= model.scoring_scale:
             break
-        factor //= 2
-    stage = Stage(model.scoring_scale, 12, pixels=1200)
-    return refit_occluded(scene, model, finder.motion, stage, found)
+        scale //= 2
+    return refit_occluded(scene, model, finder.motion, model.occluded_stage, found)
 
 
-def _around(finder: Finder) -> Poses:
-    """Motions of the canvas: none; two basins in each of eight directions; a turn by two to either side."""
+def _offsets(finder: Finder) -> Poses:
+    """Motions of the canvas from which to start: none, a shift in each of eight directions, a turn either
+    way.
+
+    Each moves the canvas by twice the radius of a basin, so that the basins of neighbouring starts touch.
+    """
     assert finder.body_search is not None, "a template with a body"
     model, (width, height) = finder.body_search.model, finder.template.size
-    basin = 2 * BASIN * model.coarsest
-    turn = math.degrees(math.atan2(basin, math.hypot(width, height) / 2))
-    moved = rotations(np.array((0.0, -turn, turn)), finder.template.centre)
+    distance = 2 * BASIN * model.screen_scale
+    turn = math.degrees(math.atan2(distance, math.hypot(width, height) / 2))
+    turns = rotations(np.array((0.0, -turn, turn)), finder.template.centre)
     steps = np.array([(x, y) for x in (0, -1, 1) for y in (0, -1, 1)][1:], dtype=np.float64)
     shifts = np.repeat(np.eye(3)[None], len(steps), axis=0)
-    shifts[:, :2, 2] = basin * steps
-    return np.concatenate((moved, shifts))
+    shifts[:, :2, 2] = distance * steps
+    return np.concatenate((turns, shifts))

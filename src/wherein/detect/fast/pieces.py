@@ -1,8 +1,9 @@
-"""A template as rigid pieces: what moves as one, what it hangs on, and which leaf shows its place best.
+"""A template as rigid pieces: which leaves move together, about which joint, and which leaf is fitted.
 
-A leaf is rigid with the nearest part above it that has a joint, or with the root. That part is the piece's
-*name*: the piece fixes the name's frame. A group with a joint but no rigid leaf of its own has no picture to
-be found by: what hangs on it says how it is turned.
+A leaf moves rigidly with the nearest part above it that has a joint, or with the root. All leaves that move
+with the same part are one *piece*, named after that part; fitting the piece gives the part's frame. A part
+with a joint but without such leaves is a *group*: it has no picture to fit, and its turn follows from the
+pieces attached to it.
 """
 
 import math
@@ -23,23 +24,24 @@ from wherein.template.tree import Matrix, Part, Point, Tree
 from wherein.warp import warp
 
 _PLAY = 0.01
-"""Of the canvas's diagonal: how exactly joints are drawn."""
+"""Fraction of the canvas's diagonal. A choice: pivots are placed by hand, and on a large canvas they are
+off by more pixels than on a small one."""
 
-LEAST_VISIBLE = 0.3
-"""Of a leaf: with less of it visible at rest, all of it is compared."""
+MIN_UNCOVERED = 0.3
+"""Fraction of a leaf. A choice: if other parts cover more of it at rest, too little would be left to fit, and
+all of the leaf is compared."""
 
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """What turns about a point of what it hangs on.
+    """A part that turns about a point of its parent.
 
     Attributes:
         name: the part that turns.
-        parent: the name of the piece, or the group without a picture, that it hangs on; the root where there
-            is neither.
-        joint: what it turns about, on the canvas.
+        parent: the piece or group that it is attached to; the root where there is neither.
+        joint: the point that it turns about, on the canvas.
         turn: how far it may turn, ± degrees.
-        play: how far the joint may be from where it was drawn, in canvas pixels.
+        play: how far the joint may be from where the template has it, in canvas pixels.
     """
 
     name: str
@@ -49,18 +51,19 @@ class Joint:
     play: float
 
     def starts(self, step: float) -> Matrix:
-        """(T, 3, 3): turns about the joint, no further than `step` degrees apart."""
+        """Rotations about the joint, (T, 3, 3), over all of its range and at most `step` degrees apart."""
+        # An odd number, so that the rest position is among them; −1e-9 keeps 30 / 10 at three steps.
         count = max(1, 1 + 2 * math.ceil(self.turn / step - 1e-9))
         return rotations(np.linspace(-self.turn, self.turn, count), self.joint)
 
 
 @dataclass(frozen=True, eq=False)
 class Piece(Joint):
-    """Leaves that move as one.
+    """Leaves that move rigidly together.
 
     Attributes:
         leaves: the one with the most texture first.
-        motif: the first leaf's, without what other parts cover at rest.
+        motif: the first leaf's, without the pixels that other parts cover at rest.
         texture: of all leaves, Σ (x − x̄)² over mask and channels.
     """
 
@@ -70,7 +73,8 @@ class Piece(Joint):
 
     @property
     def fitted_leaf(self) -> Part:
-        """The leaf that is fitted; the others follow."""
+        """The leaf that is fitted; the others move with it."""
+        # The leaf with the most texture constrains the pose best.
         return self.leaves[0]
 
 
@@ -80,8 +84,8 @@ class Pieces:
 
     Attributes:
         tree: the parts.
-        pieces: what moves as one.
-        groups: what turns but has no picture of its own.
+        pieces: the rigid pieces.
+        groups: parts that turn but have no leaves of their own.
     """
 
     tree: Tree
@@ -90,35 +94,39 @@ class Pieces:
 
     @staticmethod
     def of(template: Template) -> "Pieces":
-        """From the tree."""
+        """The pieces and groups of a template."""
         tree = template.parts
-        homes: dict[str, list[Part]] = {}
+        rigid: dict[str, list[Part]] = {}
         for name in tree:
             if tree[name].motif is not None:
-                homes.setdefault(_home(tree, name), []).append(tree[name])
-        pieces = tuple(_piece(template, name, homes[name]) for name in tree if name in homes)
-        bare = (name for name in tree if tree[name].moves and name not in homes)
+                rigid.setdefault(_moves_with(tree, name), []).append(tree[name])
+        pieces = tuple(_piece(template, name, rigid[name]) for name in tree if name in rigid)
+        bare = (name for name in tree if tree[name].moves and name not in rigid)
         return Pieces(tree, pieces, tuple(_joint(template, name) for name in bare))
 
     @cached_property
     def body(self) -> Piece | None:
-        """The piece that is rigid with the root, if there is one."""
+        """The piece fixed to the root, if there is one."""
         return next((piece for piece in self.pieces if piece.name == self.tree.root), None)
 
     @cached_property
     def limbs(self) -> tuple[Piece, ...]:
-        """The others."""
+        """All pieces but the body."""
         return tuple(piece for piece in self.pieces if piece.name != self.tree.root)
 
     @cached_property
-    def hung_on_root(self) -> tuple[Piece, ...]:
-        """Limbs whose joints keep their place relative to the root, but for groups that turn."""
-        return tuple(piece for piece in self.limbs if self._held_by(piece) == self.tree.root)
+    def root_limbs(self) -> tuple[Piece, ...]:
+        """The limbs attached to the root, directly or through groups: no other piece moves their joints."""
+        return tuple(piece for piece in self.limbs if self._attached_to(piece) == self.tree.root)
 
     @cached_property
     def in_order(self) -> tuple[tuple[Joint | None, tuple[Piece, ...]], ...]:
-        """Groups with the pieces that hang on each, and before, between and after them the other pieces one
-        by one with no group: what they hang on always comes first."""
+        """The order in which pieces are placed, so that each comes after what it is attached to.
+
+        Returns:
+            (group, all pieces attached to it), or (None, one piece) for a piece that is attached to no group.
+            The pieces of a group come together because they determine its turn together.
+        """
         groups = {group.name: group for group in self.groups}
         single = {piece.name: piece for piece in self.pieces if piece.parent not in groups}
         ordered: list[tuple[Joint | None, tuple[Piece, ...]]] = []
@@ -138,12 +146,14 @@ class Pieces:
             name = groups[name].parent
         return tuple(above)
 
-    def _held_by(self, piece: Piece) -> str:
+    def _attached_to(self, piece: Piece) -> str:
+        """The next piece above, or the root, whatever groups are between."""
         above = self.groups_above(piece)
         return above[-1].parent if above else piece.parent
 
 
-def _home(tree: Tree, name: str) -> str:
+def _moves_with(tree: Tree, name: str) -> str:
+    """The nearest part that has a joint, the part itself or one above it; the root where there is none."""
     part = tree[name]
     while part.parent is not None and not part.moves:
         part = tree[part.parent]
@@ -152,33 +162,33 @@ def _home(tree: Tree, name: str) -> str:
 
 def _piece(template: Template, name: str, leaves: list[Part]) -> Piece:
     leaves = sorted(leaves, key=_texture, reverse=True)
-    motif, texture = visible(template, leaves[0].name), sum(_texture(leaf) for leaf in leaves)
+    motif, texture = uncovered_motif(template, leaves[0].name), sum(_texture(leaf) for leaf in leaves)
     at = _joint(template, name)
     return Piece(at.name, at.parent, at.joint, at.turn, at.play, tuple(leaves), motif, texture)
 
 
 def _joint(template: Template, name: str) -> Joint:
-    """The joint of a part: it hangs on the next part above that moves."""
+    """The joint of a part, which is attached to the next part above that moves."""
     tree, part = template.parts, template.parts[name]
     return Joint(
         name=name,
-        parent=name if part.parent is None else _home(tree, part.parent),
+        parent=name if part.parent is None else _moves_with(tree, part.parent),
         joint=part.joint,
         turn=min(part.turn, 180.0) if part.moves else 0.0,
         play=_PLAY * math.hypot(*template.size),
     )
 
 
-def visible(template: Template, name: str) -> Motif:
-    """A leaf without the pixels that parts painted after it cover at rest, unless little would be left."""
+def uncovered_motif(template: Template, name: str) -> Motif:
+    """A leaf's motif without the pixels that other parts cover at rest; all of it if little would be left."""
     motif = template.parts[name].motif
     assert motif is not None, "a leaf"
-    mask = uncovered(template, name)
-    enough = bool((mask > 0.5).sum() >= LEAST_VISIBLE * (motif.mask > 0.5).sum())
+    mask = uncovered_mask(template, name)
+    enough = bool((mask > 0.5).sum() >= MIN_UNCOVERED * (motif.mask > 0.5).sum())
     return Motif(motif.pixels, mask) if enough else motif
 
 
-def uncovered(template: Template, name: str) -> Float[Tensor, "h w"]:
+def uncovered_mask(template: Template, name: str) -> Float[Tensor, "h w"]:
     """A leaf's mask without the pixels that parts painted after it cover at rest."""
     leaf = template.parts[name]
     assert leaf.motif is not None, "a leaf"
@@ -189,6 +199,7 @@ def uncovered(template: Template, name: str) -> Float[Tensor, "h w"]:
         if above.motif is not None:
             stencil = Motif(torch.ones(1, *above.motif.mask.shape), above.motif.mask)
             cover = paint(cover, stencil, torch.from_numpy(above.rest))
+    # Painted on the canvas and sampled back: leaves may lie at fractions of a pixel.
     back = transform(
         torch.from_numpy(leaf.rest), lattice(leaf.motif.height, leaf.motif.width, torch.zeros(1).double())
     )
@@ -196,6 +207,7 @@ def uncovered(template: Template, name: str) -> Float[Tensor, "h w"]:
 
 
 def _texture(leaf: Part) -> float:
+    """Σ (x − x̄)² over mask and channels."""
     motif = leaf.motif
     assert motif is not None, "a leaf"
     values = motif.pixels[:, motif.mask > 0.5]

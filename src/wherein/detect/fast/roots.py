@@ -1,44 +1,45 @@
-"""From poses of single pieces to places of the whole object.
+"""Root hypotheses from limbs: from pairs of limbs whose joints agree, and from single limbs that fit very
+well.
 
-The root between the joints of its limbs, where there is no body that says where it is.
+They are needed where a template has no body, or its body is hidden.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.joints import BEYOND, TIGHT, keeps_joint, scales
-from wherein.detect.fast.pieces import Joint, Piece, Pieces
-from wherein.detect.score import FOUND, information
+from wherein.detect.fast.joints import TURN_TOLERANCE
+from wherein.detect.fast.pieces import Joint, Piece
+from wherein.detect.score import information
 from wherein.pyramid.descent import Fits
 from wherein.pyramid.levels import Poses
 from wherein.template.tree import Point
 
-_JOINT = 4.0
-"""Canvas pixels by which the distance of two joints may be off."""
+JOINT_TOLERANCE = 4.0
+"""Canvas pixels by which the distance of two joints may be off. A choice, between `TIGHT` and `LOOSE` of
+`detect.fast.joints`: here each limb was fitted on its own."""
 
-_ASTRAY = 1.5
-"""Canvas pixels by which the joints of the others may be off under a root that one piece suggests: a thin
-part is not seen from further away."""
+_SINGLE_TOLERANCE = 1.5
+"""Canvas pixels by which the joints of other limbs may be off under a root that one limb suggests. A
+choice: a thin part is not found from further away."""
 
-_OFTEN = 4
-"""Hypotheses that one pose of a piece has part in, as long as there are others: a group that may turn makes
-many of the same pieces, and another object is to have its turn.
-"""
+_MAX_USES = 4
+"""How many hypotheses one pose of a limb may be part of while there are others. A choice: with a group that
+may turn, the same two limbs make many hypotheses, and those of another object would not get their turn."""
 
 _BLOCK = 256
-"""Poses of one piece that are held against all of another at a time: of a large scene there are thousands."""
+"""How many poses of one limb are compared with all poses of another at a time. A choice that bounds memory:
+in a scene of 48 megapixels there are 15,600 poses of a limb, and all pairs at once took 8.8 GB."""
 
-SURE, _SINGLES = 6.0, 2
-"""Times the information of clutter from which one piece, or two that agree, are reason enough to look for the
-others; and how many poses of a piece are followed by themselves."""
+STRONG_EVIDENCE, _MAX_SINGLES = 6.0, 2
+"""Weighted evidence from which one limb, or a pair of limbs, is enough to search for the others, and how many
+poses of each limb are followed on their own. Choices."""
 
-_Ends = tuple[NDArray[np.complex128], NDArray[np.complex128]]
+_JointPositions = tuple[NDArray[np.complex128], NDArray[np.complex128]]
 
 
 def roots_from_pairs(
@@ -47,34 +48,35 @@ def roots_from_pairs(
     weights: Mapping[str, float],
     scale: tuple[float, float],
     count: int,
-    least: float = 0.0,
-    above: Mapping[str, Sequence[Joint]] | None = None,
+    min_evidence: float = 0.0,
+    groups: Mapping[str, Sequence[Joint]] | None = None,
 ) -> Poses:
-    """Root frames on which the joints of two pieces agree, those with the most evidence first.
+    """Root frames on which the joints of two limbs agree, those with the most evidence first, (R, 3, 3).
 
-    The joints of pieces that hang on the root lie still on the canvas, so that two of them fix a similarity:
-    the spikes of the paper's inner nodes, two at a time. It must have a scale within the range, and both
-    pieces must then be turned by no more than they may. Where there are groups that turn between a piece and
-    the root, its joint is asked for at every turn of the nearest; of two pieces of one group at rest only,
-    since how that is turned they cannot tell.
+    On the canvas the joints of limbs that are attached to the root stay where they are, so two of them
+    determine a similarity: the spikes of the paper's inner nodes, two at a time. Its scale must be within
+    the range, and neither limb may then be turned further than its limit. Where groups lie between a limb
+    and the root, its joint is tried at every turn of the nearest group. Two limbs of the same group are
+    tried with the group at rest only: they cannot tell its turn from the root's.
 
     Arguments:
-        found: frames (canvas → scene) of every piece by name, and their ZNCC.
-        pieces: those that hang on the root.
-        weights: how much the evidence of a piece counts.
+        found: frames (canvas → scene) of every limb by name, and their ZNCC.
+        pieces: the limbs attached to the root.
+        weights: of the evidence of a limb, by name.
         scale: lowest and highest.
-        count: how many at most.
-        least: evidence that a pair must have, in units of what clutter gives a piece.
-        above: the groups between each piece and the root by name, the nearest first; None: there are none.
+        count: maximum number of root frames.
+        min_evidence: minimum weighted evidence of a pair.
+        groups: the groups between each limb and the root by name, the nearest first; None: there are none.
     """
     frames, totals, members = [], [], []
+    # Poses are numbered over all limbs, so that `_distinct` can count the uses of each.
     counts = np.cumsum([0, *(len(found[piece.name].zncc) for piece in pieces)]).tolist()
     first = {piece.name: number for piece, number in zip(pieces, counts, strict=False)}
-    above = above or {piece.name: () for piece in pieces}
+    groups = groups or {piece.name: () for piece in pieces}
     for a, b in combinations(pieces, 2):
-        together = above[a.name][:1] == above[b.name][:1]
-        of_a, of_b = (_anchors(piece, () if together else above[piece.name]) for piece in (a, b))
-        for at_a, at_b in product(of_a, of_b):
+        same_group = groups[a.name][:1] == groups[b.name][:1]
+        anchors_a, anchors_b = (_anchors(piece, () if same_group else groups[piece.name]) for piece in (a, b))
+        for at_a, at_b in product(anchors_a, anchors_b):
             pairs, evidence, which = _agreeing(at_a, at_b, found[a.name], found[b.name], weights, scale)
             frames.append(pairs)
             totals.append(evidence)
@@ -82,57 +84,66 @@ def roots_from_pairs(
     if not frames:
         return np.zeros((0, 3, 3))
     every, evidence = np.concatenate(frames), np.concatenate(totals)
-    order = [k for k in np.argsort(-evidence, kind="stable").tolist() if evidence[k] >= least]
+    order = [k for k in np.argsort(-evidence, kind="stable").tolist() if evidence[k] >= min_evidence]
     return every[_distinct(every, order, np.concatenate(members), pieces, count)]
 
 
 def roots_from_singles(
     found: Mapping[str, Fits], pieces: Sequence[Piece], weights: Mapping[str, float]
 ) -> Poses:
-    """Root frames from one piece alone, where it fits far better than by chance: every turn that it may have.
+    """Root frames from single limbs that fit far better than clutter, at every turn of the limb, (R, 3, 3).
 
     Arguments:
-        found: frames (canvas → scene) of every piece by name, and their ZNCC.
-        pieces: those that hang on the root.
-        weights: how much the evidence of a piece counts.
+        found: frames (canvas → scene) of every limb by name, and their ZNCC.
+        pieces: the limbs attached to the root.
+        weights: of the evidence of a limb, by name.
     """
     joints = np.array([piece.joint for piece in pieces])
     roots = [np.zeros((0, 3, 3))]
     for piece in pieces:
         evidence = weights[piece.name] * information(found[piece.name].zncc)
-        enough = SURE if len(pieces) > 1 else 0.0  # where there are no others, there is nothing else to ask
-        sure = found[piece.name].poses[evidence >= enough][:_SINGLES]
+        # A template with one limb only has no pairs, so there every pose has to be followed.
+        enough = STRONG_EVIDENCE if len(pieces) > 1 else 0.0
+        strong = found[piece.name].poses[evidence >= enough][:_MAX_SINGLES]
+        # Steps so small that the farthest joint of the others is off by no more than the tolerance.
         reach = np.linalg.norm(joints - piece.joint, axis=1).max()
-        back = piece.starts(2 * math.degrees(math.atan2(_ASTRAY, max(reach, 1.0))))
-        roots.append((sure[:, None] @ back).reshape(-1, 3, 3))
+        back = piece.starts(2 * math.degrees(math.atan2(_SINGLE_TOLERANCE, max(reach, 1.0))))
+        roots.append((strong[:, None] @ back).reshape(-1, 3, 3))
     return np.concatenate(roots)
 
 
 @dataclass(frozen=True)
 class _Anchor:
-    """A piece, where its joint lies on the root's canvas, and the degrees by which what it hangs on is turned
-    there."""
+    """A limb with its joint where one turn of its group has it.
+
+    Attributes:
+        piece: the limb.
+        joint: its joint on the canvas, with the group turned.
+        group_turn: degrees by which the group is turned.
+    """
 
     piece: Piece
     joint: Point
-    held: float = 0.0
+    group_turn: float = 0.0
 
 
-def _anchors(piece: Piece, above: Sequence[Joint]) -> list[_Anchor]:
-    """At turns of the nearest group so close that the joint is never far from one."""
-    if not above:
+def _anchors(piece: Piece, groups: Sequence[Joint]) -> list[_Anchor]:
+    """A limb at turns of its nearest group, the smallest turn first.
+
+    The turns are so close that the joint is always within `JOINT_TOLERANCE` of one of them.
+    """
+    if not groups:
         return [_Anchor(piece, piece.joint)]
-    group = above[0]
-    step = 2 * math.degrees(math.atan2(_JOINT, max(math.dist(group.joint, piece.joint), 1.0)))
-    starts = group.starts(min(step, 2 * piece.turn + BEYOND))
+    group = groups[0]
+    step = 2 * math.degrees(math.atan2(JOINT_TOLERANCE, max(math.dist(group.joint, piece.joint), 1.0)))
+    starts = group.starts(min(step, 2 * piece.turn + TURN_TOLERANCE))
     joints = starts @ np.array((*piece.joint, 1.0))
-    held = np.degrees(np.arctan2(starts[:, 1, 0], starts[:, 0, 0]))
+    turns = np.degrees(np.arctan2(starts[:, 1, 0], starts[:, 0, 0]))
     anchors = [
-        _Anchor(piece, (float(x), float(y)), float(t)) for (x, y, _), t in zip(joints, held, strict=True)
+        _Anchor(piece, (float(x), float(y)), float(t)) for (x, y, _), t in zip(joints, turns, strict=True)
     ]
-    return sorted(
-        anchors, key=lambda anchor: abs(anchor.held)
-    )  # of what fits alike, what is turned the least
+    # The evidence is the same at every turn. Of equals the first is kept, which should be the simplest.
+    return sorted(anchors, key=lambda anchor: abs(anchor.group_turn))
 
 
 def _agreeing(
@@ -143,31 +154,38 @@ def _agreeing(
     weights: Mapping[str, float],
     scale: tuple[float, float],
 ) -> tuple[Poses, NDArray[np.float64], NDArray[np.int64]]:
-    """Root frames, their evidence, and which poses of the two pieces each is from."""
+    """Root frames on which two limbs agree, their weighted evidence, and the indices of the two poses of
+    each.
+
+    In complex numbers, where a similarity is z ↦ linear · z + shift: two joints determine both numbers.
+    """
     a, b = at_a.piece, at_b.piece
     joints = np.array(((*at_a.joint, 1.0), (*at_b.joint, 1.0)))
-    ends = _ends(a, of_a), _ends(b, of_b)
+    ends = _joint_positions(a, of_a), _joint_positions(b, of_b)
     apart = complex(joints[1, 0] - joints[0, 0], joints[1, 1] - joints[0, 1])
-    if abs(apart) < 2 * _JOINT:
+    if abs(apart) < 2 * JOINT_TOLERANCE:  # too close together to determine a direction
         return np.zeros((0, 3, 3)), np.zeros(0), np.zeros((0, 2), dtype=np.int64)
-    tolerance = max(_JOINT, a.play + b.play) / abs(apart)
+    tolerance = max(JOINT_TOLERANCE, a.play + b.play) / abs(apart)
     nearest, farthest = abs(apart) * scale[0] * (1 - tolerance), abs(apart) * scale[1] * (1 + tolerance)
     which = _at_distance(ends, nearest, farthest)
     of_a, of_b, ends = of_a[which[:, 0]], of_b[which[:, 1]], (ends[0][which[:, 0]], ends[1][which[:, 1]])
     linear = (ends[1] - ends[0]) / apart
     size, fits = np.abs(linear), np.ones(len(linear), dtype=np.bool_)
     for at, poses in ((at_a, of_a.poses), (at_b, of_b.poses)):
-        turned = _complex(poses[:, :2, 0]) / np.where(size > 0, linear, 1)
-        turned = turned * np.exp(-1j * math.radians(at.held))
-        fits &= np.abs(np.degrees(np.angle(turned))) <= at.piece.turn + 2 * BEYOND
+        turned = as_complex(poses[:, :2, 0]) / np.where(size > 0, linear, 1)
+        turned = turned * np.exp(-1j * math.radians(at.group_turn))
+        # Twice the tolerance: here the root's direction is uncertain as well.
+        fits &= np.abs(np.degrees(np.angle(turned))) <= at.piece.turn + 2 * TURN_TOLERANCE
     evidence = weights[a.name] * information(of_a.zncc) + weights[b.name] * information(of_b.zncc)
     middle = (ends[0] + ends[1]) / 2
-    kept = np.clip(size, *scale) * linear / np.where(size > 0, size, 1)
-    return _frames(kept[fits], middle[fits], joints.mean(0)), evidence[fits], which[fits]
+    # The scale is clipped to the range about the middle of the two joints, which then are both off by as
+    # much.
+    clipped = np.clip(size, *scale) * linear / np.where(size > 0, size, 1)
+    return similarities(clipped[fits], middle[fits], joints.mean(0)), evidence[fits], which[fits]
 
 
-def _at_distance(ends: _Ends, nearest: float, farthest: float) -> NDArray[np.int64]:
-    """All pairs whose ends are so far apart, (N, 2)."""
+def _at_distance(ends: _JointPositions, nearest: float, farthest: float) -> NDArray[np.int64]:
+    """The indices of all pairs of positions whose distance is in the range, (N, 2)."""
     pairs = [np.zeros((0, 2), dtype=np.int64)]
     for begin in range(0, len(ends[0]), _BLOCK):
         distance = np.abs(ends[1] - ends[0][begin : begin + _BLOCK, None])
@@ -175,18 +193,20 @@ def _at_distance(ends: _Ends, nearest: float, farthest: float) -> NDArray[np.int
     return np.concatenate(pairs)
 
 
-def _ends(piece: Piece, found: Fits) -> NDArray[np.complex128]:
-    """Where each pose has the joint."""
-    return _complex((found.poses @ np.array((*piece.joint, 1.0)))[:, :2])
+def _joint_positions(piece: Piece, found: Fits) -> NDArray[np.complex128]:
+    """Where each frame has the joint of a piece in the scene."""
+    return as_complex((found.poses @ np.array((*piece.joint, 1.0)))[:, :2])
 
 
-def _complex(points: NDArray[np.float64]) -> NDArray[np.complex128]:
-    """(x, y) as x + iy: multiplication is then a turn and a scale."""
+def as_complex(points: NDArray[np.float64]) -> NDArray[np.complex128]:
+    """(x, y) as x + iy: multiplication is then a rotation and a scaling."""
     return points[:, 0] + 1j * points[:, 1]
 
 
-def _frames(linear: NDArray[np.complex128], spots: NDArray[np.complex128], at: NDArray[np.float64]) -> Poses:
-    """Similarities with these linear parts that take the point `at` to the spots."""
+def similarities(
+    linear: NDArray[np.complex128], spots: NDArray[np.complex128], at: NDArray[np.float64]
+) -> Poses:
+    """The similarities with these linear parts that map the point `at` to the spots, (N, 3, 3)."""
     shift = spots - linear * complex(at[0], at[1])
     frames = np.zeros((len(linear), 3, 3))
     frames[:, 0, 0] = frames[:, 1, 1] = linear.real
@@ -202,146 +222,35 @@ def _distinct(
     pieces: Sequence[Piece],
     count: int,
 ) -> list[int]:
-    """The first `count` in the order under which some joint lies elsewhere than under those before; those
-    with a pose that has been taken often come last.
+    """The indices of the first `count` frames that differ from each other in the place of some joint.
+
+    Frames made of a pose that is used in `_MAX_USES` frames already come last.
 
     Arguments:
         frames: (N, 3, 3).
-        order: in which they are asked.
-        members: (N, 2), the numbers of the poses that each is from, over all pieces.
+        order: indices of the frames, the best first.
+        members: (N, 2), the two poses that each frame is made of, numbered over all pieces.
         pieces: whose joints are compared.
-        count: how many at most.
+        count: maximum number of frames.
     """
     joints = np.array([(*piece.joint, 1.0) for piece in pieces]).T
     spots = (frames @ joints)[:, :2]
     kept: list[int] = []
     late: list[int] = []
-    taken = np.zeros(int(members.max(initial=0)) + 1, dtype=np.int64)
+    uses = np.zeros(int(members.max(initial=0)) + 1, dtype=np.int64)
 
     def take(index: int) -> None:
-        if len(kept) < count and all(np.abs(spots[index] - spots[k]).max() > _JOINT for k in kept):
+        if len(kept) < count and all(np.abs(spots[index] - spots[k]).max() > JOINT_TOLERANCE for k in kept):
             kept.append(index)
-            taken[members[index]] += 1
+            uses[members[index]] += 1
 
     for index in order:
         if len(kept) == count:
             break
-        if taken[members[index]].max() < _OFTEN:
+        if uses[members[index]].max() < _MAX_USES:
             take(index)
         else:
             late.append(index)
-    for index in late[: _BLOCK * count]:
+    for index in late[: _BLOCK * count]:  # bounded: in a large scene there can be millions
         take(index)
     return kept
-
-
-def root_from_joints(
-    frames: Mapping[str, Poses],
-    trust: Mapping[str, NDArray[np.float64]],
-    pieces: Sequence[Piece],
-    roots: Poses,
-    sizes: NDArray[np.float64],
-) -> Poses:
-    """Root frames from the joints of all pieces that were found, by weighted least squares.
-
-    min Σ_k w_k |s R q_k + b − F_k q_k|² over rotation R and shift b, the scale s being given; the root that
-    was there before where fewer than two joints are known. Of a piece in a group, q_k is the joint as the
-    group has turned it.
-
-    Arguments:
-        frames: (H, 3, 3) by name, canvas → scene; also of groups that pieces hang on.
-        trust: w, (H,) by name.
-        pieces: those that hang on the root.
-        roots: before.
-        sizes: s, (H,): two joints that lie close together would tell it badly.
-    """
-    joints = np.array([(*piece.joint, 1.0) for piece in pieces])
-    ends = np.stack([_complex((frames[p.name] @ joints[k])[:, :2]) for k, p in enumerate(pieces)], 1)
-    away = np.linalg.inv(roots)
-    at = np.stack(
-        [_complex((away @ frames.get(p.parent, roots) @ joints[k])[:, :2]) for k, p in enumerate(pieces)], 1
-    )
-    w = np.stack([trust[p.name] for p in pieces], 1)
-    known = (w > 0).sum(1) > 1
-    total = np.maximum(w.sum(1), 1e-12)
-    mean_at, mean_end = (w * at).sum(1) / total, (w * ends).sum(1) / total
-    off_at, off_end = at - mean_at[:, None], ends - mean_end[:, None]
-    spread = (w * np.abs(off_at) ** 2).sum(1)
-    known &= spread / total > _JOINT**2
-    linear = (w * off_end * off_at.conj()).sum(1) / np.maximum(spread, 1e-12)
-    size = np.abs(linear)
-    linear = np.where(size > 0, linear / np.where(size > 0, size, 1), 1.0) * sizes
-    frames_new = _frames(linear, mean_end - linear * mean_at, np.zeros(2))
-    return np.where(known[:, None, None], frames_new, roots)
-
-
-def settle_roots(placement: Placement, pieces: Pieces, weights: Mapping[str, float]) -> Placement:
-    """The same with the root between the joints of its limbs, where there is no body that says more, and with
-    groups at rest that nothing tells the turn of, where that agrees with what is seen.
-
-    Arguments:
-        placement: every piece.
-        pieces: of the template.
-        weights: how much the evidence of a piece counts, by name.
-    """
-    hung, groups = pieces.hung_on_root, pieces.groups
-    if not hung:
-        return placement
-    evidence = {piece.name: weights[piece.name] * information(placement.zncc[piece.name]) for piece in hung}
-    trust = {name: np.where(weight >= FOUND, weight, 0.0) for name, weight in evidence.items()}
-    free = _about_joints(placement, pieces, trust)
-    if not groups:
-        return free
-    rested = _about_joints(_resting(placement, groups, hung, trust), pieces, trust)
-    rested = _resting(rested, groups, hung, trust)  # with the root where it now is
-    simpler = np.flatnonzero(_joined(rested, hung, trust) & ~_body_seen(placement, pieces))
-    return free.replaced(simpler, rested[simpler])
-
-
-def _about_joints(
-    placement: Placement, pieces: Pieces, trust: Mapping[str, NDArray[np.float64]]
-) -> Placement:
-    """The root where the joints of its limbs say, unless the body does."""
-    hung, root = pieces.hung_on_root, pieces.tree.root
-    roots = root_from_joints(
-        placement.frames, trust, hung, placement.frames[root], scales(placement.frames[root])
-    )
-    if len(hung) == 1 and pieces.body is None:  # nothing tells how it is turned: as it was drawn
-        roots = placement.frames[hung[0].name]
-    roots = np.where(_body_seen(placement, pieces)[:, None, None], placement.frames[root], roots)
-    return replace(placement, frames={**placement.frames, root: roots})
-
-
-def _body_seen(placement: Placement, pieces: Pieces) -> NDArray[np.bool_]:
-    """Under which hypotheses."""
-    return placement.zncc.get(pieces.tree.root, np.full(len(placement), -1.0)) > 0
-
-
-def _resting(
-    placement: Placement,
-    groups: Sequence[Joint],
-    pieces: Sequence[Piece],
-    trust: Mapping[str, NDArray[np.float64]],
-) -> Placement:
-    """The same with groups at rest of which one piece is seen at most, or of which alone pieces are seen:
-    nothing can then tell the group's turn from the root's."""
-    seen = {piece.name: (trust[piece.name] > 0).astype(int) for piece in pieces}
-    for group in groups:
-        inside = [seen[piece.name] for piece in pieces if piece.parent == group.name]
-        outside = [seen[piece.name] for piece in pieces if piece.parent != group.name]
-        none = np.zeros(len(placement), dtype=int)
-        alone = (sum(inside, none) <= 1) | (sum(outside, none) == 0)
-        frames = np.where(alone[:, None, None], placement.frames[group.parent], placement.frames[group.name])
-        placement = placement.with_frames(group.name, frames)
-    return placement
-
-
-def _joined(
-    placement: Placement, pieces: Sequence[Piece], trust: Mapping[str, NDArray[np.float64]]
-) -> NDArray[np.bool_]:
-    """Under which hypotheses all pieces that are seen are where their joints say."""
-    fits = np.ones(len(placement), dtype=np.bool_)
-    for piece in pieces:
-        held = keeps_joint(piece, placement.frames[piece.parent], placement.frames[piece.name], TIGHT)
-        fits &= held | (trust[piece.name] <= 0)
-    return fits

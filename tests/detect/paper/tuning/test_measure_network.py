@@ -60,7 +60,7 @@ def test_what_was_measured(badge: Template, calibrated: PaperCalibration) -> Non
         assert node.covered is not None and node.covered > 0.8
         assert node.stride >= 4
     assert calibrated.clutter[-1] < calibrated.threshold < calibrated.present[1]
-    assert calibrated.doubts == [] or calibrated.missed
+    assert calibrated.warnings == [] or calibrated.missed
     assert PaperCalibration.model_validate_json(calibrated.model_dump_json()) == calibrated
 
 

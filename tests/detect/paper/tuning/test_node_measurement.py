@@ -25,7 +25,7 @@ def test_a_part_that_is_taken_for_another_is_named(
         clutter=[0.0],
         present=[1.0, 1.0],
     )
-    (doubt,) = calibration.doubts
+    (doubt,) = calibration.warnings
     assert doubt.startswith('"left" has costs up to')
     assert doubt.endswith("no threshold γ separates them")
     assert 'the part "right" has' in doubt

@@ -45,12 +45,12 @@ def test_doubts_in_words() -> None:
     lost = NodeCalibration(
         stride=8, sigma=3, alpha=1, gamma=1, covered=0, found=[], elsewhere=[0.1], taken_for=None
     )
-    assert record({"eye": lost}, (0.1, 0.9, 1.0)).doubts == [
+    assert record({"eye": lost}, (0.1, 0.9, 1.0)).warnings == [
         '"eye" was not found in any scene',
         "at rotations within ±12° the object was missed in 1 of 3 scenes",
     ]
     mixed = lost.model_copy(update={"found": [0.01, 0.2]})
-    assert record({"eye": mixed}).doubts == [
+    assert record({"eye": mixed}).warnings == [
         '"eye" has costs up to 0.2, and clutter has 0.1: no threshold γ separates them'
     ]
-    assert record({"eye": mixed.model_copy(update={"found": [0.01]})}).doubts == []
+    assert record({"eye": mixed.model_copy(update={"found": [0.01]})}).warnings == []

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.detect.calibration.backgrounds import Backgrounds
-from wherein.detect.calibration.store import Progress, quiet
+from wherein.detect.calibration.store import Progress, no_progress
 from wherein.detect.paper.network import make_node
 from wherein.detect.paper.occurrence import confidence
 from wherein.detect.paper.tuning.node_measurement import (
@@ -47,7 +47,7 @@ def calibrate_paper(
     ranges: Range,
     backgrounds: Sequence[Float[Tensor, "3 H W"]] = (),
     seed: int = 0,
-    progress: Progress = quiet,
+    progress: Progress = no_progress,
 ) -> PaperCalibration:
     """Calibrate the paper's network for a template. The same seed gives the same calibration.
 

@@ -80,7 +80,7 @@ class PaperCalibration(StoredCalibration):
         return sum(score < self.threshold for score in self.present)
 
     @property
-    def doubts(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """Warnings for the user: parts without a separating γ, and scenes in which the object was missed."""
         warnings = [_doubt(name, node) for name, node in self.nodes.items() if not node.separates]
         if self.missed:

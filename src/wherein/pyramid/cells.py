@@ -1,0 +1,29 @@
+"""A grid of cells over the points of a motif: measured cell by cell, an occluder spoils some cells only."""
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+def cell_numbers(points: Float[Tensor, "N 2"], max_cells: int, min_size: float) -> Int[Tensor, " N"]:
+    """The number of the cell that each point lies in.
+
+    The grid spans the bounding box of the points, with as many cells along each axis as there is room for.
+
+    Arguments:
+        points: (x, y) in pixels.
+        max_cells: maximum number of cells along each axis.
+        min_size: minimum width and height of a cell, in pixels.
+
+    Returns:
+        row · max_cells + column, so the numbers lie in [0, max_cells²), and some of them may not occur.
+
+    Example:
+        >>> import torch
+        >>> cell_numbers(torch.tensor([[0.0, 0.0], [9.0, 0.0], [0.0, 19.0]]), max_cells=4, min_size=5)
+        tensor([ 0,  1, 12])
+    """
+    low = points.amin(0)
+    size = points.amax(0) - low + 1
+    count = (size / min_size).floor().clamp(1, max_cells)
+    column, row = ((points - low) / size * count).floor().long().unbind(-1)
+    return row * max_cells + column
