@@ -1,4 +1,4 @@
-"""What "fits" means: one file for each cost of the paper."""
+"""Formulations: the cost functions of the paper, one in each file, and the ZNCC of the fast path."""
 
 from wherein.formulations.background import WithBackground
 from wherein.formulations.base import Formulation, QuadraticFormulation, Tally
@@ -12,7 +12,7 @@ from wherein.formulations.robust import Robust
 from wherein.formulations.spikes import Spikes
 
 Settings = Plain | CostSmoothed | WithBackground | Spikes | RigidSpikes
-"""A formulation's hyperparameters, to be bound to a scene and a motif."""
+"""The hyperparameters of a formulation; its method `bind` makes the cost of a scene and a motif."""
 
 __all__ = [
     "CorrelationObjective",
