@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wherein import _HOMES as PUBLIC
+from wherein import _MODULES as PUBLIC
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wherein"
 
@@ -85,7 +85,7 @@ def module_of(name: str) -> str:
         ("from wherein.motion import field as fields", "motion.field"),
         ("from wherein.motion import rotation", "motion"),
         ("from wherein.images.load import Picture", "images.load"),
-        ("import wherein.solve.solution", "solve.result"),
+        ("import wherein.solve.solution", "solve.solution"),
         ("import wherein", "registration.register"),
         ("def late():\n    from wherein.cli import console", "cli.console"),
         ("import whereinelse, torch.nn", ""),
