@@ -154,7 +154,7 @@ def test_a_folder_of_other_things_is_never_replaced(tmp_path: Path) -> None:
     made = cut(PICTURE, [BODY], "x")
     (tmp_path / "holiday").mkdir()
     (tmp_path / "holiday" / "beach.jpg").write_text("dear to someone")
-    with pytest.raises(ArgumentError, match="a folder of other things"):
+    with pytest.raises(ArgumentError, match="a folder with other files"):
         made.save(tmp_path / "holiday", overwrite=True)
     assert (tmp_path / "holiday" / "beach.jpg").exists()
     made.save(tmp_path / "template")
