@@ -57,6 +57,7 @@ class BackgroundFormulation(QuadraticFormulation):
         surface = (Relief if settings.relief else Surface)(scene, settings.a)
         super().__init__(surface, motif, pad, settings.lighting, settings.robust, taps)
         self._coarse = settings.spread**0.5 * settings.sigma
+        # Only outside the motif: inside, a background model could explain any scene.
         self._around = 1 - self.motif.mask
         reach = value_of(settings.sigma) * settings.dilation
         self.weight = dilate(self.motif.mask > 0, reach).to(motif.mask.dtype)

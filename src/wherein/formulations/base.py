@@ -119,7 +119,7 @@ class Formulation(ABC):
 
     def _jet(self, field: Float[Tensor, "*B h w 2"]) -> tuple[Tensor, Tensor]:
         """y∘τ and Dy∘τ with the channels first."""
-        self.tally.interpolations += 3 * field[..., 0, 0, 0].numel()
+        self.tally.interpolations += 3 * field[..., 0, 0, 0].numel()  # the value, and two derivatives
         warped, derivative = self.surface.jet(field)
         return warped.movedim(-1, -3), derivative.movedim(-2, -4)
 
@@ -230,6 +230,7 @@ class QuadraticFormulation(Formulation):
         found = self._compare(warped, background)
         columns = torch.einsum("bchwi,bhwip->bpchw", derivative, fields.tangent(frame, change, self.points))
         gradient = torch.einsum("bpchw,bchw->bp", found.gain[:, None] * columns, found.slope)
+        # The gradient needs no smoothing of the columns, as `slope` has both S; JᵀQJ needs them as S J.
         columns, weights = self.smooth(columns), found.weights[:, None]
         if self.lighting:
             columns = found.gain[:, None] * lighting.project_out(
@@ -296,6 +297,7 @@ class QuadraticFormulation(Formulation):
         for _ in range(_MAX_ROUNDS):
             gain, residual = lighting.fit_lighting(scene, target, self._constant, weights)
             before, (loss, weights) = weights, weigh(self.loss, residual, self.weight)
+            # Without a robust loss the weights never change, and the first round is the last.
             if bool(((weights - before).abs() <= 1e3 * torch.finfo(weights.dtype).eps).all()):
                 break
         return gain, residual, loss, weights

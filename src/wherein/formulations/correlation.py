@@ -115,7 +115,7 @@ class CorrelationObjective(Objective):
         length = step.norm(dim=1, keepdim=True)
         step = step * (LONGEST_STEP * self.radius / length.clamp_min(1e-12)).clamp_max(1)
         pose = at.pose @ self.motion.matrix(step * self.side.unit)
-        return replace(at, pose=pose / pose[:, 2:, 2:])
+        return replace(at, pose=pose / pose[:, 2:, 2:])  # else the scale of a homography would drift
 
     def length(self, step: Float[Tensor, "B P"]) -> Float[Tensor, "B"]:  # noqa: D102
         return step.norm(dim=1)
@@ -159,7 +159,7 @@ class CorrelationObjective(Objective):
         gram = self._full_gram[0][0]
         hessian = gram[:-1, :-1] - gram[:-1, -1:] * gram[-1:, :-1] / gram[-1, -1]
         values, vectors = torch.linalg.eigh(hessian / gram[-1, -1])
-        reach = (drop / values[:count].clamp_min(1e-9)).sqrt()
+        reach = (drop / values[:count].clamp_min(1e-9)).sqrt()  # λ r² = drop along an eigenvector
         steps = (reach * vectors[:, :count]).mT.to(at.pose.dtype)
         first = Variables(at.pose[:1].expand(2 * len(steps), 3, 3))
         around = self.move(first, torch.cat((steps, -steps)))

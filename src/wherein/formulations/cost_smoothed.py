@@ -72,7 +72,7 @@ class CostSmoothedFormulation(QuadraticFormulation):
         # Where the weight is zero any target will do: nothing is compared there.
         target = smoothed / torch.where(weight > 0, weight, torch.ones_like(weight))
         # k = ½ Σ g_Δ ‖x_o‖² − ½ Σ w x̂²: the cost if the warped scene equalled x̂.
-        mass = taps.sum() ** 2
+        mass = taps.sum() ** 2  # 1 for a Gaussian, but learned taps need not sum to 1
         self.floor = 0.5 * (mass * (motif.mask * motif.pixels**2).sum() - (target * smoothed).sum())
         self.weight, self._target = weight[self.thin] * spacing**2, target[self.thin]
         if settings.negligible is not None:

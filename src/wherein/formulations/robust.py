@@ -71,6 +71,7 @@ class Robust:
 
     def __call__(self, squares: Squares, weights: Weights) -> tuple[Float[Tensor, "*B"], Squares]:  # noqa: D102
         variance, price = self._variance(squares, weights)
+        # By Danskin's theorem the gradient needs no derivative of `variance`; second derivatives do.
         total = (weights * squares / (1 + squares / variance)).sum(-1) - price
         return total, weights * trust(squares, variance)
 

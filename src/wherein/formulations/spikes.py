@@ -89,7 +89,7 @@ class SpikesFormulation(Formulation):
         super().__init__(Surface(scene, settings.a), motif)
         self._loss: Loss = settings.robust or LeastSquares()
         self._variance, self._variance0 = settings.sigma**2, settings.sigma0**2
-        left = self._variance - self._variance0
+        left = self._variance - self._variance0  # variances of Gaussians add under convolution
         self._eye = torch.eye(2, dtype=motif.pixels.dtype, device=motif.pixels.device)
         self._radius = radius_of(left**0.5, settings.reach)
         self._channels = motif.pixels.shape[0]
@@ -118,6 +118,7 @@ class SpikesFormulation(Formulation):
         linear = frame[:, :2, :2]
         warped, derivative = self._jet(fields.transform(frame, self.points))
         taps = self.filter(linear)
+        # A robust weight belongs to a pixel, so that a robust loss needs the residual in pixels.
         by = self._by_spectra if isinstance(self._loss, LeastSquares) else self._by_pixels
         loss, slope, of_filter = by(warped, taps)
         of_field = torch.einsum("bchw,bchwi->bhwi", slope / self._channels, derivative)

@@ -91,6 +91,7 @@ def gaussian_spots(
     Points need not be whole pixels: a Gaussian with this mean is sampled, so the result is differentiable in
     the points. A filtered spike at a rounded position would not be.
     """
+    # Separable: two rows of exponentials instead of a plane of them.
     level = torch.as_tensor(sigma, dtype=points.dtype, device=points.device)
     grid = torch.arange(max(height, width), dtype=points.dtype, device=points.device)
     x = torch.exp(-0.5 * ((grid[:width] - points[:, :1]) / level) ** 2)

@@ -41,6 +41,7 @@ def transform(matrix: Float[Tensor, "*B 3 3"], points: Float[Tensor, "*N 2"]) ->
     x, y = points.reshape(-1, 2).mT
     moved = rows[..., :1] * x + rows[..., 1:2] * y + rows[..., 2:]
     moved = moved.reshape(*rows.shape[:-1], *points.shape[:-1]).movedim(0, -1)
+    # Most motions have no perspective: their depth is 1 everywhere, and not worth a division.
     return moved / _depth(matrix, points)[..., None] if is_projective(matrix) else moved
 
 

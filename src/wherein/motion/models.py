@@ -103,6 +103,7 @@ class Euclidean(Motion):
     def jacobian(self, params: Params) -> Float[Tensor, "*B 3 3 P"]:
         """∂R/∂θ = [[−sin θ, −cos θ], [cos θ, −sin θ]] (the SO(2) gradient of appendix A.1)."""
         jacobian = params.new_zeros(*params.shape[:-1], 3, 3, 3)
+        # ∂R/∂θ is the rotation by another 90°.
         jacobian[..., :2, :2, 0] = rotation(params[..., 0] + torch.pi / 2)
         jacobian[..., 0, 2, 1] = jacobian[..., 1, 2, 2] = 1
         return jacobian
@@ -113,7 +114,10 @@ class Euclidean(Motion):
 
 
 class Similarity(Motion):
-    """x ↦ e^λ R(θ) x + b; parameters (θ in radians, λ = log of the scale, b_x, b_y)."""
+    """x ↦ e^λ R(θ) x + b; parameters (θ in radians, λ = log of the scale, b_x, b_y).
+
+    With the logarithm, a scale can never become negative, and halving is as far as doubling.
+    """
 
     name, size, linear = "similarity", 4, False
     rotates = scales = True

@@ -79,7 +79,9 @@ def descend(
     """
     surface = scene.surface(stage.scale)
     if not len(poses) or not surface.scene.numel():  # a small scene may have no pixel left at this scale
-        return Fits(poses, np.full(len(poses), -1.0))
+        return Fits(
+            poses, np.full(len(poses), -1.0)
+        )  # the lowest ZNCC there is, so that no such pose is kept
     side = motif.side(stage.scale, motion, stage.pixels)
     level = Level(CorrelationObjective(surface, side, motion), stage.scale, stage.scale)
     at, steps = level.enter(poses), stage.steps

@@ -74,6 +74,7 @@ class ScenePyramid:
 
     def __init__(self, scene: Float[Tensor, "C H W"], tally: Tally | None = None) -> None:
         self.scene, self.tally = scene, tally or Tally()
+        # One box for each scale, the last one: later stages mostly lie inside it.
         self._reduced: dict[int, tuple[int, int, Tensor]] = {}
         self._surfaces = {1: Surface(scene)}
 
@@ -135,7 +136,7 @@ def interval(low: float, high: float, limit: int, scale: int) -> tuple[int, int]
     """
     begin = min(int(max(low, 0)) if math.isfinite(low) else 0, max(0, limit - 2 * scale)) // scale * scale
     end = math.ceil(min(high, limit)) if math.isfinite(high) else limit
-    return begin, max(end, begin + 2 * scale)
+    return begin, max(end, begin + 2 * scale)  # never empty, even for poses outside
 
 
 class MotifPyramid:
@@ -168,7 +169,7 @@ class MotifPyramid:
         """The motif, reduced by a power of 2."""
         if scale not in self._reduced:
             self._reduced[scale] = self.reduced(scale // 2).pooled(2)
-            self.tally.convolutions += 4 / scale**2
+            self.tally.convolutions += 4 / scale**2  # the picture that is halved has 4/scale² of all pixels
         return self._reduced[scale]
 
     def side(self, scale: int, motion: Motion, limit: int | None) -> MotifSide:
@@ -213,6 +214,8 @@ class Level:
 
     def enter(self, poses: Poses) -> Variables:
         """The objective's variables for full-size poses."""
+        # Composed in float64 and rounded once: at full size, positions in a large scene have few digits to
+        # spare.
         frames = reduce(self.scene_scale, *self.corner) @ poses @ enlarge(self.motif_scale, *self._centre)
         return Variables(torch.from_numpy(frames).to(self.objective.points))
 

@@ -140,6 +140,7 @@ def _kernel(
     inside = torch.nonzero(mask > _enough(mask))[:, 0]
     if len(inside) > limit:
         inside = inside[torch.linspace(0, len(inside) - 1, limit).round().long()]
+    # Divided by the mask: near the outline the interpolated colour is mixed with the black outside.
     values = (value[inside] / mask[inside])[None]
     values = values - values.mean()
     return offsets[inside].round().to(torch.int32), values / values.norm().clamp_min(1e-9)
@@ -176,7 +177,7 @@ def screen(scene: Float[Tensor, "C H W"], kernels: Kernels, threads: int = 1) ->
     margin = kernels.radius // 2
     pad = kernels.radius + margin
     plane = torch.einsum("chw,c->hw", scene, kernels.tint)[None]
-    plane -= float(plane.numpy().mean(dtype=np.float64))  # torch's mean depends on its threads
+    plane -= float(plane.numpy().mean(dtype=np.float64))  # torch's depends on its threads in the last bit
     padded = F.pad(torch.cat((plane, plane.square())), (pad, pad + _SPAN, pad, pad))
     height, width = scene.shape[-2] + 2 * margin, scene.shape[-1] + 2 * margin
     sectors = _sectors(len(kernels.values))
@@ -191,6 +192,7 @@ def screen(scene: Float[Tensor, "C H W"], kernels: Kernels, threads: int = 1) ->
         for sector in range(len(sectors)):
             run(sector)
     else:
+        # Each sector has maps of its own, so threads need no lock and cannot change the result.
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(run, range(len(sectors))))
     return Maps(best, which, margin)

@@ -41,7 +41,7 @@ class Candidates:
     @staticmethod
     def at(poses: Poses, steps: int | NDArray[np.int64] = 0) -> "Candidates":
         """Poses whose costs are not known yet, and the number of steps that led to them."""
-        unknown = np.full(len(poses), np.inf, dtype=np.float32)
+        unknown = np.full(len(poses), np.inf, dtype=np.float32)  # infinite, so that they are never `good`
         taken = np.zeros(len(poses), dtype=np.int64) + steps
         return Candidates(poses, unknown, taken, (Status.STEP_LIMIT,) * len(poses))
 
@@ -92,6 +92,7 @@ class Descent:
         Position and rotation are well determined at every scale; size and proportions are not always, and
         the pose can then be in the wrong basin of the next scale.
         """
+        # Without scale and proportions the weakest directions are shifts and rotations, which are certain.
         if found.good or not self.problem.motion.scales:
             return found
         level = self.problem.level(stage, found.poses, self.robust)
@@ -132,7 +133,7 @@ def fit(descend: Descent, start: Poses, plan: Plan, everywhere: bool) -> Candida
             starts = anywhere(problem, search.thin[0].scale)
         else:
             starts = start @ around(problem.motion, problem.motif.motif, search, everywhere)
-        if not len(starts):
+        if not len(starts):  # ZNCC has no positive maximum anywhere
             continue
         found = descend(search.thin + search.refine, Candidates.at(starts))
         best = descend.best_of(plan.comparison, best, descend.probe(plan.comparison, found))

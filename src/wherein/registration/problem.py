@@ -42,6 +42,7 @@ class Problem:
         self.tally, self.motion = Tally(), motion
         self.scene = ScenePyramid(scene, self.tally)
         self.motif = MotifPyramid(motif, inset=True, tally=self.tally)
+        # The centres of the corner pixels, as `_inside` tests the centres of pixels.
         right, bottom = motif.width - 1.0, motif.height - 1.0
         self._corners = np.array(((0, right, 0, right), (0, 0, bottom, bottom), (1, 1, 1, 1)))
 
@@ -51,6 +52,7 @@ class Problem:
         motif, support = self.motif.motif, self.motif.support
         if support <= MAX_PIXELS:
             return self.motif.side(1, self.motion, MAX_PIXELS)
+        # Evenly, not where the motif changes most: there the ZNCC is higher than that of the whole motif.
         chosen = torch.nonzero(motif.mask.flatten() > 0.5)[:: math.ceil(support / MAX_PIXELS), 0]
         mask = torch.zeros_like(motif.mask)
         mask.view(-1)[chosen] = 1
@@ -98,6 +100,8 @@ class Problem:
         with np.errstate(divide="ignore", invalid="ignore"):
             reached = reached[:, :2] / reached[:, 2:]
         motif = self.motif.motif
+        # Poses move while they descend, mostly by less than half the motif; small motifs need some pixels
+        # more.
         margin = 16 + max(motif.height, motif.width) / 2
         low, high = (reached.min((0, 2)) - margin).tolist(), (reached.max((0, 2)) + margin).tolist()
         width, height = self.scene.size

@@ -112,11 +112,13 @@ def register(
                [ 0.,  1., 30.]]), 'converged')
     """
     model = motion_named(motion)
+    # Detached: choosing the best of many starts is not differentiable. `wherein.solve.unroll` is.
     pixels = load_picture(scene, color=color, role="scene").pixels.detach().float()
     loaded = load_motif(motif, mask, color, pixels.device)
     first = _start(start, model, loaded, pixels)
     with torch.no_grad():
         problem = Problem(pixels, loaded, model)
+        # ZNCC of a flat motif is 0/0 at every pose, and all searches would be in vain.
         if float(problem.motif.side(1, model, MAX_PIXELS).known[..., -1].square().mean()) < LEAST_VARIANCE:
             return Registration(
                 _public(first, model), math.nan, problem.visible_fraction(first), math.nan, 0, Status.FLAT
@@ -137,7 +139,7 @@ def _result(descend: Descent, best: Candidates) -> Registration:
         zncc, cost, status = math.nan, math.nan, Status.OUTSIDE if visible < LEAST_SEEN else Status.FLAT
     return Registration(
         _public(best.poses[0], problem.motion),
-        zncc=min(zncc, 1.0),
+        zncc=min(zncc, 1.0),  # rounding may carry it beyond 1, and the cost below 0
         seen=visible,
         cost=max(cost, 0.0),
         steps=int(best.steps[0]),
@@ -185,7 +187,7 @@ def _matrix(start: ArrayLike, motion: Motion) -> NDArray[np.float64]:
         bool(abs(np.linalg.det(matrix)) > 1e-12 and abs(matrix[2, 2]) > 1e-12),
         f"start must be {allowed}, but cannot be inverted",
     )
-    matrix = matrix / matrix[2, 2]
+    matrix = matrix / matrix[2, 2]  # a homogeneous matrix means the same at any scale
     require(
         motion.projective or not bool(matrix[2, :2].any()),
         f'start has perspective, but motion="{motion.name}" has none: use motion="homography"',

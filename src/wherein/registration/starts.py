@@ -52,6 +52,7 @@ def around(motion: Motion, motif: Motif, search: MultiStart, everywhere: bool) -
     turned = _rotations(
         _angles(search.turns, 360.0 if everywhere else _SECTOR) if motion.rotates else np.zeros(1)
     )
+    # Stretched first, then rotated: the axes of a stretch belong to the motif.
     shapes = _shapes(motion) if search.shapes else np.eye(2)[None]
     linear = search.size * (turned[:, None] @ shapes).reshape(-1, 2, 2)
     places = np.arange(-search.shifts, search.shifts + 1) * search.spacing
@@ -79,8 +80,10 @@ def anywhere(problem: Problem, scale: int) -> NDArray[np.float64]:
         _SCALE_RANGE if motion.scales else (1.0, 1.0),
         _SCALE_RATIO,
     )
+    # On the CPU wherever the scene is: `screen` is numpy and C.
     kernels = Kernels.of(Motif(motif.pixels.cpu(), motif.mask.cpu()), scale, grid, limit=_MAX_POINTS)
     corner, scene = problem.scene.middle(scale, _MAX_WORK / sum(map(len, kernels.offsets)))
+    # Each kernel is correlated with the reduced scene and with its square.
     problem.tally.convolutions += 2 * len(kernels.values) / scale**2
     spots, _ = peaks(screen(scene.cpu(), kernels), kernels, _MAX_STARTS)
     linear = spots[:, 3, None, None] * _rotations(spots[:, 2])

@@ -55,6 +55,7 @@ def gauss_newton(
         ahead = _relax_background(objective.move(at, step), here)
         there = objective.linearise(ahead)
         evaluations += ~(done | failed)
+        # Beside rounding, some objectives allow a small rise: see `CorrelationObjective.slack`.
         allowed = here.cost * (1 + objective.slack) + objective.noise
         better = (there.cost <= allowed) & ~done & ~failed
         # A step this short ends the item whether it was accepted or not: a rejected one means that μ is
@@ -63,6 +64,7 @@ def gauss_newton(
         at, here = ahead.where(better, at), _choose(better, there, here)
         taken += better
         done = done | small
+        # Clamped, so that a long series of good or bad steps can still be reversed within a few.
         mu = torch.where(better, mu * damping.ease, mu * damping.tighten).clamp(1e-9, 1e9)
         costs.append(here.cost)
         # Reading a tensor waits for the device: at a fixed depth there is no reason to.
@@ -76,6 +78,7 @@ def damped_step(here: Evaluation, mu: Float[Tensor, "B"]) -> Float[Tensor, "B P"
     """The step −(H + μ diag H)⁻¹ g, in units in which the diagonal of H is 1, so that float32 is enough."""
     assert here.hessian is not None
     diagonal = here.hessian.diagonal(dim1=-2, dim2=-1)
+    # A parameter that changes nothing has a zero on the diagonal, and must not be divided by.
     floor = diagonal.amax(-1, keepdim=True) * 1e-12 + torch.finfo(diagonal.dtype).tiny
     unit = (diagonal + floor).rsqrt()
     scaled = unit[..., :, None] * here.hessian * unit[..., None, :]

@@ -58,12 +58,13 @@ def proximal_gradient(
         ahead = proximal_step(objective, at, step, replace(found, gradient=gradient))
         broken = ~(number & ahead.pose.flatten(1).isfinite().all(1))
         failed = failed | (broken & ~done)
-        moved = objective.length((ahead.pose - at.pose).detach())
+        moved = objective.length((ahead.pose - at.pose).detach())  # only compared, so no gradient is needed
         at = at.where(done | failed, ahead)
         taken += ~(done | failed)
         done = done | (moved < tolerance)
         if bool((done | failed).all()):
             break
+    # Once more at the end: inside the loop costs are those before each step.
     last = objective.evaluate(at)
     status = statuses(objective, at, last, done, failed)
     return Solution(at, last.cost, status, taken, taken + 1, (*costs, last.cost) if history else ())

@@ -67,8 +67,9 @@ def statuses(
         (Status.DIVERGED, ~end.cost.isfinite() if broken is None else broken | ~end.cost.isfinite()),
         (Status.CONVERGED, rested),
     )
+    # On the device, with one transfer at the end instead of one for each item.
     numbers = torch.full_like(rested, Status.STEP_LIMIT, dtype=torch.int64)
-    for status, holds in reversed(ends):
+    for status, holds in reversed(ends):  # the first that holds is written last, and so wins
         numbers = torch.where(holds, int(status), numbers)
     return tuple(map(Status, numbers.tolist()))
 

@@ -45,8 +45,10 @@ class ProximalLayers(nn.Module):
         super().__init__()
         require(depth > hold >= 0, f"hold must be 0 to depth − 1, but hold is {hold} and depth is {depth}")
         require(bool((pose > 0).all()), "step sizes must be positive: their logarithms are learned")
+        # Logarithms, so that no update can make a step size negative.
         self.log_pose = nn.Parameter(pose.log().repeat(depth, 1))
         self.log_background = None if background is None else nn.Parameter(pose.new_tensor(background).log())
+        # Held layers have a step size of 0 instead of being skipped, so that the depth stays fixed.
         self.register_buffer("moves", (torch.arange(depth) >= hold).to(pose.dtype))
 
     def forward(self, objective: Objective, start: Variables) -> Solution:
@@ -97,6 +99,7 @@ class UnrolledStage(nn.Module):
                 "the filter of Spikes depends on the pose and cannot be learned: use filters=False",
             )
             taps = gaussian_1d(sigma)
+            # One half only, so that the filter stays symmetric: it must be its own adjoint.
             self.half_taps = nn.Parameter(taps[taps.numel() // 2 :].clone())
 
     def settings(self, like: Tensor) -> Settings:

@@ -104,11 +104,12 @@ class Template:
         for name, part in self.parts.items():
             digest.update(repr((name, part.parent, part.at, part.pivot, part.turn, part.static)).encode())
             if part.motif is not None:
+                # In the 256 levels of a file: a template has the same fingerprint before and after saving.
                 for plane in (part.motif.pixels, part.motif.mask):
                     digest.update(repr(tuple(plane.shape)).encode())
                     digest.update(to_levels(plane).numpy().tobytes())
         digest.update(repr((self.size, self.paint_order)).encode())
-        return digest.hexdigest()[:32]
+        return digest.hexdigest()[:32]  # 128 bits: no two templates share them by chance
 
     @cached_property
     def outlines(self) -> dict[str, NDArray[np.float64]]:
@@ -157,6 +158,7 @@ class Template:
         path = Path(target)
         if path.exists() and not overwrite:
             raise ArgumentError(f"{path} exists: choose another name, or use overwrite=True")
+        # Even with `overwrite`: a wrong path must not delete other files.
         if path.is_dir() and any(path.iterdir()) and not (path / DESCRIPTION).is_file():
             raise ArgumentError(f"{path} is a folder with other files, not a template: choose another name")
         if path.suffix.lower() == ".zip":
@@ -169,6 +171,7 @@ class Template:
         return path
 
     def _write(self, folder: Path) -> None:
+        # Numbered, as names of parts may hold characters that are not allowed in file names.
         names = {name: f"{number:02d}.png" for number, name in enumerate(self.parts.leaves)}
         parts = {name: _describe(part, names.get(name)) for name, part in self.parts.items()}
         spec = {
@@ -315,6 +318,7 @@ class _Pictures:
         self.folder, self.max_pixels, self.pixels = folder, max_pixels, 0
 
     def __call__(self, file: str, what: str) -> Picture:
+        # A template may come from someone else: it must not read other files of this computer.
         name = PurePosixPath(file)
         if name.is_absolute() or ".." in name.parts or "\\" in file:
             raise TemplateError(f"{what}: {file!r} must be a file inside the template's folder")

@@ -25,7 +25,9 @@ def paint(
     left, top, right, bottom = _painted_box(motif, matrix, background)
     if left >= right or top >= bottom:
         return background.clamp(0, 1)
-    back = torch.linalg.inv(matrix.double())
+    back = torch.linalg.inv(
+        matrix.double()
+    )  # in float64: this pose is the truth that results are compared with
     spots = lattice(bottom - top, right - left, back) + back.new_tensor((left, top))
     layers = torch.cat((motif.masked, motif.mask[None])).to(background.dtype)
     painted = Surface(layers)(transform(back, spots).to(background.dtype)).movedim(-1, 0)

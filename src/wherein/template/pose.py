@@ -59,7 +59,7 @@ def frames(tree: Tree, root: Matrix, turns: Mapping[str, float]) -> dict[str, Ma
     found: dict[str, Matrix] = {}
     for name, part in tree.items():
         found[name] = root if part.parent is None else found[part.parent]
-        if turns.get(name):
+        if turns.get(name):  # not for 0: a part at rest has exactly the frame of its parent
             found[name] = found[name] @ rotation(turns[name], part.joint)
     return found
 

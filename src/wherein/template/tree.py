@@ -86,6 +86,7 @@ class Tree(Mapping[str, Part]):
             name: tuple(other for other, part in parts.items() if part.parent == name) for name in parts
         }
         self._depths: dict[str, int] = {}
+        # Breadth first from the root, so that parents come before their children; cycles are never reached.
         waiting = list(roots)
         while waiting:
             name = waiting.pop(0)
