@@ -1,4 +1,4 @@
-"""Templates on disk: what is written comes back, and what is wrong is said in words."""
+"""Templates on disk: what is written is read again, and errors say what is wrong."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def test_the_toy_is_as_described(toy: Template) -> None:
     assert toy.paint_order[:2] == ("body", "arm")
     assert set(toy.paint_order[2:]) == {"left", "right"}
     assert (toy.parts["left"].turn, toy.parts["right"].turn) == (20, 30)
-    assert toy.parts["arm"].pivot == (4, 7)  # its own centre, unless told
+    assert toy.parts["arm"].pivot == (4, 7)  # by default its own centre
     assert toy.parts["toy"].pivot == toy.centre
     arm = toy.parts["arm"].motif
     assert arm is not None and (arm.width, arm.height) == (9, 15)
@@ -199,7 +199,7 @@ def test_a_single_picture_needs_a_canvas_which_may_be_itself(spec: Spec, write: 
 
 
 def test_groups_in_groups(spec: Spec, write: Write) -> None:
-    """A hundred are read, more are refused in words."""
+    """A hundred are read, more are an error."""
     names = ["toy", *(f"g{k}" for k in range(1, 100))]
     chain = {name: {"parent": above} for name, above in zip(names[1:], names, strict=False)}
     spec["parts"] = {"toy": {"parent": None}, **chain, "arm": spec["parts"]["arm"] | {"parent": "g99"}}
