@@ -6,9 +6,9 @@ The plain cost (2) without smoothing, minimised over a gain and a bias for each 
 
 A step moves the motif instead of the scene: z ≈ α x∘M(δ) + β ≈ α (x + J δ) + β, J = Dx · ∂M/∂p. J depends on
 the motif alone, so J and the Gauss–Newton matrix (after α and β are eliminated) are computed once. A step
-costs one interpolation of the scene and one product with J, and the pose is updated by composition, F ← F ·
-M(−δ). Beside speed this has two advantages: neither noise nor background enters the Jacobian, and where z = x
-the gradient vanishes whatever J is, so that errors of J do not bias the pose.
+costs one interpolation of the scene and one product with J, and F ← F · M(−δ) updates the pose by
+composition. Beside speed this has two advantages: neither noise nor background enters the Jacobian, and where
+z = x the gradient vanishes whatever J is, so that errors of J do not bias the pose.
 """
 
 from dataclasses import replace
