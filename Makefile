@@ -9,7 +9,7 @@ FIGURES := fig1 fig3 fig4 fig5 theorem
 
 setup: $(READY)
 
-# torch first and pinned, so that nothing after it can pull in another build.
+# torch first and pinned, so that nothing after it can install another build. Needs no compiler.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
@@ -31,7 +31,7 @@ lint: setup
 bench: setup
 	$(BIN)/python -m benchmarks
 
-# One that was stopped goes on where it was; one that is there is left alone.
+# A figure that was interrupted is continued; one that exists is kept.
 figures: setup
 	for figure in $(FIGURES); do \
 	  test -e figures/$$figure.json || $(BIN)/wherein reproduce $$figure || exit; \
@@ -41,7 +41,7 @@ docs: setup
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
 	@echo "read docs/_build/index.html"
 
-# The wheel as others get it, alone in a fresh environment: takes minutes, and a gigabyte while it runs.
+# Build the wheel, with its C kernel, and try it in a fresh environment: takes minutes, and a gigabyte on disk.
 wheel: setup
 	$(BIN)/python .ci/wheel.py
 

@@ -8,9 +8,9 @@ import pytest
 @pytest.fixture(scope="session", autouse=True)
 def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Calibrations are kept in a folder of the session; the compiled library may come from the user's."""
-    from wherein import native  # after the import hook of tests/conftest.py
+    from wherein.native import bindings  # after the import hook of tests/conftest.py
 
-    native.available()
+    bindings.available()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield

@@ -1,4 +1,4 @@
-"""The order of the modules, and what importing them costs."""
+"""The order of the modules, the rules of the tree, and what importing costs."""
 
 import ast
 import subprocess
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tools import structure
 from wherein import _MODULES as PUBLIC
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wherein"
@@ -17,13 +18,7 @@ ORDER = [
     "files",
     "threads",
     "native",
-    "images.gaussian",
-    "images.decode",
-    "images.eight_bit",
-    "images.load",
-    "images.pool",
-    "images.motif",
-    "images.polygons",
+    "images",
     "motion",
     "warp",
     "formulations",
@@ -32,6 +27,16 @@ ORDER = [
     "pyramid",
     "registration",
     "template",
+    "detect.range",
+    "detect.score",
+    "detect.result",
+    "detect.fast",
+    "detect.calibration",
+    "detect.paper",
+    "detect.explain",
+    "detect.methods",
+    "detect.detector",
+    "detect.tracker",
     "detect",
     "formats",
     "making",
@@ -46,21 +51,32 @@ ORDER = [
 ]
 """From what knows nothing of the others to what knows all: a module imports only from those before it."""
 
+SHORTCUTS = {"detect.result": ("formats", "drawing")}
+"""Methods of a result that only pass it on, such as `to_coco()`, import what they call on use."""
 
-def home(module: str) -> int:
+MAX_SIDE_BY_SIDE = 13
+MAX_CHAIN = 20
+
+
+def place(module: str) -> int:
     """The place of a module in the order."""
     return next(i for i, name in enumerate(ORDER) if module == name or module.startswith(f"{name}."))
 
 
 def imports(source: str) -> set[str]:
-    """The modules of this package that a source imports, in any of the ways that Python has."""
+    """The modules of this package that a source imports at run time, in any of the ways that Python has."""
     found = set()
-    for node in ast.walk(ast.parse(source)):
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop()
+        if structure.for_types(node):
+            continue
         if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "a relative import: say wherein. ..."
+            assert node.level == 0, "a relative import: write wherein. ..."
             found.update(f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
+        waiting += ast.iter_child_nodes(node)
     found.discard("wherein.__version__")  # of the package itself, which is above all order
     return {module_of(name) for name in found if name.split(".")[0] == "wherein"}
 
@@ -80,8 +96,8 @@ def module_of(name: str) -> str:
 @pytest.mark.parametrize(
     ("source", "module"),
     [
-        ("from wherein import native", "native"),
-        ("from wherein import native as n, register", "native registration.register"),
+        ("from wherein import threads", "threads"),
+        ("from wherein import threads as t, register", "threads registration.register"),
         ("from wherein.motion import field as fields", "motion.field"),
         ("from wherein.motion import rotation", "motion"),
         ("from wherein.images.load import Picture", "images.load"),
@@ -99,11 +115,33 @@ def test_modules_import_only_from_those_before_them() -> None:
     wrong = []
     for path in sorted(SOURCE.rglob("*.py")):
         module = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
-        if module in ("__init__", "images"):
+        if module == "__init__":
             continue
         used = imports(path.read_text())
-        wrong += [f"{module} imports {other}" for other in used if home(other) > home(module)]
+        allowed = SHORTCUTS.get(module, ())
+        wrong += [
+            f"{module} imports {other}"
+            for other in used
+            if place(other) > place(module) and other.split(".")[0] not in allowed
+        ]
     assert not wrong
+
+
+def test_no_two_modules_share_a_name() -> None:
+    assert structure.repeated_names(structure.modules(SOURCE)) == []
+
+
+def test_no_package_is_a_long_list_of_modules() -> None:
+    folder, count = structure.side_by_side(structure.modules(SOURCE))
+    assert count <= MAX_SIDE_BY_SIDE, folder
+
+
+def test_no_import_chain_is_long() -> None:
+    known = structure.modules(SOURCE)
+    chain = structure.longest_chain(
+        {name: structure.imports(path, set(known)) for name, path in known.items()}
+    )
+    assert len(chain) <= MAX_CHAIN, chain
 
 
 def run(code: str) -> str:

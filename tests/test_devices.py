@@ -7,11 +7,11 @@ import pytest
 import torch
 
 import wherein
-from wherein import native
 from wherein.drawing.registrations import draw_registration
 from wherein.formulations import CorrelationObjective, Variables
 from wherein.images.motif import Motif
 from wherein.motion import MOTIONS
+from wherein.native import bindings
 from wherein.pyramid.levels import Level
 
 
@@ -29,7 +29,7 @@ def elsewhere() -> Iterator[None]:
 def test_the_default_device_is_none_of_our_business(
     motion: str, robust: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(native, "serves", lambda *_: False)  # C is for the CPU, this is for the others
+    monkeypatch.setattr(bindings, "accepts", lambda *_: False)  # C is for the CPU, this is for the others
     scene = np.kron(np.random.default_rng(0).random((12, 16)), np.ones((8, 8)))
     motif = np.dstack((*[scene[30:70, 40:90]] * 3, np.ones((40, 50))))
     found = wherein.register(scene, motif, motion, start=[[1, 0, 38], [0, 1, 31]], robust=robust)

@@ -1,8 +1,9 @@
 """Numbers about the structure of the package: `python tools/structure.py [SRC] [--scene TEMPLATE PICTURE]`.
 
-SRC is the folder of the package, src/wherein by default, so that another checkout can be measured as well. The longest
-import chain counts module-level imports outside `if TYPE_CHECKING`. With --scene, the modules of the package are
-counted in which a function runs while one scene passes through `wherein detect`, from reading it to its line of JSON.
+SRC is the folder of the package, src/wherein by default, so that another checkout can be measured as well.
+The longest import chain counts module-level imports outside `if TYPE_CHECKING`. With --scene, the modules of
+the package are counted in which a function runs while one scene passes through `wherein detect`, from reading
+it to its line of JSON.
 """
 
 import argparse
@@ -36,7 +37,7 @@ def imports(path: Path, known: set[str]) -> set[str]:
     waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or _for_types(node):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or for_types(node):
             continue
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names} & known
@@ -47,7 +48,8 @@ def imports(path: Path, known: set[str]) -> set[str]:
     return found
 
 
-def _for_types(node: ast.AST) -> bool:
+def for_types(node: ast.AST) -> bool:
+    """Whether it is `if TYPE_CHECKING:`, whose imports no program runs."""
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
@@ -112,8 +114,8 @@ except SystemExit:
 sys.setprofile(None); threading.setprofile(None)
 print("TRACE" + json.dumps(sorted(calls)))
 """
-"""What is called from the last time on that a picture is read: of two scenes the second, for which everything that is
-made once is there. Methods that dataclasses generate ("<string>") are no place that a reader visits."""
+"""Records what is called after the last picture was read: of two scenes the second, for which everything that
+is made once is there. Methods that dataclasses generate ("<string>") are no place that a reader visits."""
 
 
 def crossed(source: Path, template: str, picture: str) -> list[str]:

@@ -1,15 +1,18 @@
 """`wherein info`: what is here and what is missing."""
 
+import ctypes
 import json
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 import torch
 from typer.testing import CliRunner
 
 import wherein
-from wherein import native
 from wherein.cli.main import app
+from wherein.native import bindings
+from wherein.native.library import Library
 
 ASKED = [
     "torch>=2.10",
@@ -50,7 +53,7 @@ def test_as_json() -> None:
     assert told["packages"]["torch"] == torch.__version__
     assert told["threads"] == torch.get_num_threads()
     assert told["calibrations"].endswith("wherein/calibrations")
-    assert told["kernel"]["built"] == native.available()
+    assert told["kernel"]["built"] == bindings.available()
     numpy = metadata.version("numpy")
     assert told["extras"] == {
         "tables": {
@@ -73,17 +76,37 @@ def test_in_words() -> None:
     ]
 
 
+def kernel_line() -> str:
+    return next(line for line in info().splitlines() if line.startswith("C kernel"))
+
+
 def test_the_kernel_with_its_compiler_or_why_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    line = next(line for line in info().splitlines() if line.startswith("C kernel"))
-    assert ("built by /" in line) == native.available()
-    monkeypatch.setattr(native, "_loaded", lambda: (None, "turned off by WHEREIN_NATIVE=0"))
-    assert "C kernel: none, everything takes longer: turned off by WHEREIN_NATIVE=0\n" in info()
+    found = bindings.library()
+    assert ("compiled by /" in kernel_line()) == (found is not None and found.source == "compiled")
+    monkeypatch.setattr(bindings, "_loaded", lambda: (None, "turned off by WHEREIN_NATIVE=0"))
+    assert kernel_line() == (
+        "C kernel: not available, so everything runs more slowly, in torch: turned off by WHEREIN_NATIVE=0"
+    )
     told = json.loads(info("--json"))["kernel"]
-    assert (told["built"], told["compiler"], told["reason"]) == (
+    assert (told["built"], told["source"], told["file"], told["compiler"], told["reason"]) == (
         False,
+        None,
+        None,
         None,
         "turned off by WHEREIN_NATIVE=0",
     )
+
+
+def test_the_shipped_kernel_and_why_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    file, reason = Path("site/kernel-x86-64.so"), "no C compiler found (looked for cc, gcc and clang)"
+    shipped = Library(ctypes.CDLL(None), "shipped", file, reason)
+    monkeypatch.setattr(bindings, "_loaded", lambda: (shipped, ""))
+    assert kernel_line() == (
+        f"C kernel: kernel-x86-64.so, shipped with the package; not compiled here: {reason}"
+    )
+    told = json.loads(info("--json"))["kernel"]
+    assert (told["built"], told["source"], told["file"]) == (True, "shipped", str(file))
+    assert (told["compiler"], told["version"], told["reason"]) == (None, None, reason)
 
 
 def test_from_sources_that_were_never_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -291,7 +291,7 @@ def test_a_narrow_rotation_is_not_found_far_outside_of_it() -> None:
         ),
         (
             {"rotation": 20.0},
-            r"measured for rotation=180 and scale=\(1.0, 1.0\), but rotation=20 and scale=\(1.0, 1.0\) are requested",
+            r"measured for rotation=180 and scale=\(1.0, 1.0\), but rotation=20 and scale=\(1.0, 1.0\) are",
         ),
         ({"scale": (0.5, 1.0)}, r"but rotation=180 and scale=\(0.5, 1.0\) are requested. Calibrate again"),
     ],

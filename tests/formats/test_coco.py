@@ -177,7 +177,7 @@ def test_what_is_wrong_in_words(tmp_path: Path, broken: dict[str, Any], kind: ty
 
 def test_pictures_that_are_not_there_or_elsewhere(tmp_path: Path) -> None:
     gone = written(tmp_path, annotation(7, 1), images=[{"id": 1, "file_name": "gone.png"}])
-    with pytest.raises(PictureError, match="there is no such file"):
+    with pytest.raises(PictureError, match="file not found"):
         read(gone)
     assert set(outlines(gone, image=str(tmp_path / "a.png"))) == {"body"}
     away = written(tmp_path, annotation(7, 1), images=[{"id": 1, "file_name": "../a.png"}])

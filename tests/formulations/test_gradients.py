@@ -13,7 +13,6 @@ from wherein.formulations import (
     Plain,
     QuadraticFormulation,
     Robust,
-    Settings,
     Spikes,
     Variables,
     WithBackground,
@@ -22,6 +21,7 @@ from wherein.images.gaussian import gaussian_density
 from wherein.images.motif import Motif
 from wherein.motion import MOTIONS, Affine, Motion
 from wherein.motion.field import shift_matrix, transform
+from wherein.solve.unroll import Settings
 
 SETTINGS: dict[str, Settings] = {
     "plain": Plain(1.2),

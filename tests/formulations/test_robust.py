@@ -10,7 +10,6 @@ from wherein.formulations import (
     MotionObjective,
     Plain,
     Robust,
-    Settings,
     Spikes,
     WithBackground,
 )
@@ -20,6 +19,7 @@ from wherein.images.motif import Motif
 from wherein.motion import MOTIONS, Euclidean, Motion, Translation
 from wherein.motion.field import centre_of, lattice, shift_matrix, transform
 from wherein.solve import GaussNewtonLayers, Status, Unrolled, UnrolledStage, gauss_newton
+from wherein.solve.unroll import Settings
 from wherein.warp import warp
 
 BASE = shift_matrix(torch.tensor([[19.0, 17.0]], dtype=torch.float64))

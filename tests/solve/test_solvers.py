@@ -14,7 +14,6 @@ from wherein.formulations import (
     MotionObjective,
     Objective,
     Plain,
-    Settings,
     Spikes,
     Variables,
     WithBackground,
@@ -24,6 +23,7 @@ from wherein.images.motif import Motif
 from wherein.motion import MOTIONS, Euclidean, Motion, Translation
 from wherein.motion.field import centre_of, lattice, shift_matrix, transform
 from wherein.solve import Damping, Solution, Status, Step, gauss_newton, proximal_gradient
+from wherein.solve.unroll import Settings
 from wherein.warp import warp
 
 

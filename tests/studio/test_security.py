@@ -194,7 +194,7 @@ def test_a_picture_bomb(strict: Page) -> None:
     assert len(bomb) < 200_000
     for kind in ("picture", "scene"):
         answer = strict.client.post(f"/api/upload/{kind}?name=bomb.png", content=bomb)
-        assert "bomb.png: the picture is 2000 × 2000" in strict.refused(answer, 400)
+        assert "bomb.png: the picture has 2000 × 2000" in strict.refused(answer, 400)
 
 
 def test_too_many_scenes_and_too_large_ones(strict: Page) -> None:

@@ -14,7 +14,6 @@ from wherein.detect.calibration.measure import MOST, SIZE, calibrate
 from wherein.detect.calibration.model import STORE, Calibration
 from wherein.detect.range import Range
 from wherein.errors import ArgumentError
-from wherein.report.markup import rarity
 from wherein.template.bundle import Template
 
 _SCORES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -127,7 +126,7 @@ def describe(result: CalibrateResult) -> Iterator[str]:
 def _false_alarms(known: Calibration) -> Iterator[str]:
     rates: dict[str, float] = {}  # one line for each rate: all very low rates read the same
     for score in (known.threshold, *(score for score in _SCORES if score > known.threshold)):
-        rates.setdefault(rarity(known, score), score)
+        rates.setdefault(known.describe_false_alarms(score), score)
     yield from (f"false alarms at score {score:.2f}: {rate}" for rate, score in rates.items())
 
 

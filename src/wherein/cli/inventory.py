@@ -1,28 +1,29 @@
-"""What `wherein info` tells: what is installed here, what is missing, and where things are kept."""
+"""The content of `wherein info`: what is installed, what is missing, and where files are kept."""
 
 import os
 import platform
 import re
 from collections.abc import Iterator
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import torch
 
 import wherein
-from wherein import native
 from wherein.detect.calibration.store import cached_calibrations
-from wherein.native import library as build
+from wherein.native import bindings, compiler
+from wherein.native.library import cache_folder
 
 _PACKAGES = ("torch", "numpy", "pillow")
-_OURS = "dev"
-"""The extra of those who work on wherein itself."""
+_DEVELOPMENT = "dev"
+"""The extra for work on wherein itself, which users do not need."""
 
 _REQUIREMENT = re.compile(r"""(?P<package>[\w.-]+)[^;]*;.*extra\s*==\s*["'](?P<extra>[\w.-]+)["']""")
 
 
 def inventory() -> dict[str, Any]:
-    """Everything, for JSON."""
+    """All facts, for JSON."""
     return {
         "wherein": wherein.__version__,
         "python": platform.python_version(),
@@ -36,47 +37,53 @@ def inventory() -> dict[str, Any]:
     }
 
 
-def in_words(told: dict[str, Any]) -> Iterator[str]:
-    """The same, a line at a time."""
-    yield f"wherein {told['wherein']}, Python {told['python']}, {told['platform']}"
-    yield ", ".join(f"{name} {version or 'missing'}" for name, version in told["packages"].items())
-    kernel = told["kernel"]
-    yield (
-        f"C kernel: built by {kernel['compiler']} ({kernel['version']}), kept in {kernel['folder']}"
-        if kernel["built"]
-        else f"C kernel: none, everything takes longer: {kernel['reason']}"
-    )
-    yield f"threads: {told['threads']} on {told['cores']} cores"
-    yield f"calibrations: beside each template, or in {told['calibrations']} where that cannot be written"
-    for extra, about in told["extras"].items():
+def describe(facts: dict[str, Any]) -> Iterator[str]:
+    """The facts of `inventory` as lines of text."""
+    yield f"wherein {facts['wherein']}, Python {facts['python']}, {facts['platform']}"
+    yield ", ".join(f"{name} {version or 'missing'}" for name, version in facts["packages"].items())
+    yield f"C kernel: {_describe_kernel(facts['kernel'])}"
+    yield f"threads: {facts['threads']} on {facts['cores']} cores"
+    yield f"calibrations: beside each template, or in {facts['calibrations']} where that cannot be written"
+    for extra, about in facts["extras"].items():
         here = ", ".join(f"{name} {version}" for name, version in about["packages"].items() if version)
         missing = ", ".join(name for name, version in about["packages"].items() if not version)
         remedy = f"{missing} missing: {about['install']}" if missing else ""
         yield f"extra {extra}: {'; '.join(filter(None, (here, remedy)))}"
 
 
+def _describe_kernel(kernel: dict[str, Any]) -> str:
+    if kernel["source"] == "compiled":
+        return f"compiled by {kernel['compiler']} ({kernel['version']}), cached in {kernel['folder']}"
+    if kernel["source"] == "shipped":
+        return f"{Path(kernel['file']).name}, shipped with the package; not compiled here: {kernel['reason']}"
+    return f"not available, so everything runs more slowly, in torch: {kernel['reason']}"
+
+
 def _kernel() -> dict[str, Any]:
-    """Whether there is one; it is built if it can be and has not been."""
-    built = native.available()
-    compiler = build.compiler() if built else None
+    """Which C library is in use and why; it is compiled now if it can be and has not been."""
+    library = bindings.library()
+    source = library and library.source
+    command = compiler.find_compiler() if source == "compiled" else None
     return {
-        "built": built,
-        "reason": native.reason(),
-        "compiler": compiler and " ".join(compiler),
-        "version": compiler and build.version(compiler).decode(errors="replace").partition("\n")[0],
-        "folder": str(build.cache_folder()),
+        "built": library is not None,
+        "source": source,
+        "file": library and str(library.file),
+        "reason": library.reason if library else bindings.reason(),
+        "compiler": command and " ".join(command),
+        "version": command and compiler.compiler_version(command).decode(errors="replace").partition("\n")[0],
+        "folder": str(cache_folder()),
     }
 
 
 def _extras() -> dict[str, list[str]]:
-    """What each extra of this package asks for, by the metadata that it was installed with."""
+    """The requirements of each extra, from the metadata of the installed package."""
     try:
         asked = metadata.requires("wherein") or []
     except metadata.PackageNotFoundError:  # run from its sources
         return {}
     extras: dict[str, list[str]] = {}
     for match in filter(None, map(_REQUIREMENT.match, asked)):
-        if match["extra"] != _OURS:
+        if match["extra"] != _DEVELOPMENT:
             extras.setdefault(match["extra"], []).append(match["package"])
     return extras
 

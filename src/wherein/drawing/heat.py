@@ -1,5 +1,7 @@
 """Occurrence maps as pictures to lay over a scene."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -33,11 +35,22 @@ def heat(values: Float[NDArray[np.float32], "H W"]) -> Image.Image:
     return Image.fromarray(np.stack(planes, -1).round().astype(np.uint8))
 
 
-def scale() -> str:
-    """The colours as HTML: a gradient between the values at its ends."""
+@dataclass(frozen=True)
+class ColorScale:
+    """The legend of a map.
+
+    Attributes:
+        low: ZNCC at its left end.
+        high: ZNCC at its right end.
+        gradient: its colours, as an image of CSS.
+    """
+
+    low: float
+    high: float
+    gradient: str
+
+
+def color_scale() -> ColorScale:
+    """The colours of every map, for a legend."""
     stops = ", ".join(f"rgb({r:.0f} {g:.0f} {b:.0f} / {a / 255:.2f})" for r, g, b, a in _COLORS)
-    return (
-        f'<p class="key">ZNCC {_DARKEST} '
-        f'<span style="background-image: linear-gradient(90deg, {stops})"></span>'
-        f" {_BRIGHTEST}</p>"
-    )
+    return ColorScale(_DARKEST, _BRIGHTEST, f"linear-gradient(90deg, {stops})")

@@ -1,18 +1,15 @@
 """Formulations: the cost functions of the paper, one in each file, and the ZNCC of the fast path."""
 
 from wherein.formulations.background import WithBackground
-from wherein.formulations.base import Formulation, QuadraticFormulation, Tally
+from wherein.formulations.base import Formulation, QuadraticFormulation
 from wherein.formulations.correlation import CorrelationObjective
 from wherein.formulations.cost_smoothed import CostSmoothed
 from wherein.formulations.motion_objective import FieldObjective, MotionObjective
-from wherein.formulations.objective import Evaluation, Objective, Variables
+from wherein.formulations.objective import Evaluation, Objective, Tally, Variables
 from wherein.formulations.plain import Plain
 from wherein.formulations.rigid_spikes import RigidSpikes
 from wherein.formulations.robust import Robust
 from wherein.formulations.spikes import Spikes
-
-Settings = Plain | CostSmoothed | WithBackground | Spikes | RigidSpikes
-"""The hyperparameters of a formulation; its method `bind` makes the cost of a scene and a motif."""
 
 __all__ = [
     "CorrelationObjective",
@@ -26,7 +23,6 @@ __all__ = [
     "QuadraticFormulation",
     "RigidSpikes",
     "Robust",
-    "Settings",
     "Spikes",
     "Tally",
     "Variables",

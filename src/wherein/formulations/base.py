@@ -24,7 +24,7 @@ from torch import Tensor
 
 from wherein.errors import require
 from wherein.formulations import lighting
-from wherein.formulations.objective import Evaluation
+from wherein.formulations.objective import Evaluation, Tally
 from wherein.formulations.robust import LeastSquares, Loss, Robust, weigh
 from wherein.images.gaussian import Sigma, gaussian_1d, separable
 from wherein.images.motif import Motif
@@ -36,22 +36,6 @@ Taps = Float[Tensor, " K"]
 FAINT = 0.1
 """Spikes with less than this fraction of the expected amplitude count as none, however well they are placed.
 A choice."""
-
-
-@dataclass
-class Tally:
-    """The number of interpolations and convolutions of pictures, by which the paper's Figure 1 measures work.
-
-    Work on a part of a picture counts as that fraction.
-    """
-
-    interpolations: float = 0
-    convolutions: float = 0
-
-    @property
-    def operations(self) -> float:
-        """The sum of both, which the paper calls convolution-like operations."""
-        return self.interpolations + self.convolutions
 
 
 def taps_of(sigma: Sigma, taps: Taps | None, like: Tensor) -> Taps:

@@ -12,6 +12,22 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 
+@dataclass
+class Tally:
+    """The number of interpolations and convolutions of pictures, by which the paper's Figure 1 measures work.
+
+    Work on a part of a picture counts as that fraction.
+    """
+
+    interpolations: float = 0
+    convolutions: float = 0
+
+    @property
+    def operations(self) -> float:
+        """The sum of both, which the paper calls convolution-like operations."""
+        return self.interpolations + self.convolutions
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """The value of an objective and its derivatives, for B items side by side.

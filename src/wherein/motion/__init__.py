@@ -2,7 +2,6 @@
 
 from wherein.motion.models import (
     MOTIONS,
-    STANDARD,
     Affine,
     Euclidean,
     Homography,
@@ -15,7 +14,6 @@ from wherein.motion.models import (
 
 __all__ = [
     "MOTIONS",
-    "STANDARD",
     "Affine",
     "Euclidean",
     "Homography",

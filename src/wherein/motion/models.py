@@ -195,9 +195,6 @@ MOTIONS: dict[str, Motion] = {
     motion.name: motion for motion in (Translation(), Euclidean(), Similarity(), Affine(), Homography())
 }
 
-STANDARD = frozenset(type(motion) for motion in MOTIONS.values())
-"""The models whose mathematics is known elsewhere too; a model of the user's own is known here only."""
-
 
 def motion_named(motion: str | Motion) -> Motion:
     """The motion model with this name; a model is returned unchanged."""

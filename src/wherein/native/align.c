@@ -1,58 +1,55 @@
-/* The fast objective and its solver on a CPU: formulations/correlation.py and solve/gauss_newton.py in C.
+/* The fast objective and its solver: formulations/correlation.py and solve/gauss_newton.py in C.
  *
- * Same mathematics, pose by pose, without the cost of a hundred small tensor operations a step. The Python
- * modules are the reference; tests/native/test_kernels.py holds the two against each other.
- *
- * Sums run in float32 within a block of points and in double over the blocks, in an order that depends on
- * nothing but the number of points: a batch gives the same bits as its items one by one.
+ * Same mathematics, one pose after the other, without the cost of a hundred small tensor operations for each step.
+ * The Python modules are the reference; tests/native/test_bindings.py compares the two. A batch gives the same bits
+ * as its items one by one: no sum runs over poses, and the order of a sum depends on the number of points alone.
  */
 #include <stdlib.h>
 
+#include "motion.h"
 #include "robust.h"
 
-/* 1 − ZNCC at F, and the normal equations of the next step: CorrelationObjective.linearise.
- * `whole` holds the weighed sums of every block with all its points in the scene.
- */
-static inline void linearise_in(const Problem *p, const double F[9], int channels, Model *out)
+/* 1 − ZNCC at the pose F and the normal equations of the next step: CorrelationObjective.linearise. */
+static inline void linearise_plain(const Problem *p, const double F[9], int channels, Evaluation *out)
 {
-    const Motif *m = &p->motif;
-    float z[CHANNELS][BLOCK], w[BLOCK], level[CHANNELS] = {0};
+    ALIGNED float z[MAX_CHANNELS][BLOCK], w[BLOCK];
     Sums sums = {0};
-    Weighed part;
-    int levelled = 0;
-    out->cost = INFINITY, out->why = OUTSIDE;
-    for (int first = 0; first < m->n; first += BLOCK) {
-        int count = m->n - first < BLOCK ? m->n - first : BLOCK;
-        int seen = look(&p->scene, m, p->rules.edge, F, first, count, channels, z, w);
-        if (!seen)
+    WeightedSums part;
+    Level level = {0};
+    out->cost = INFINITY, out->failure = OUTSIDE;
+    for (int first = 0; first < p->side->count; first += BLOCK) {
+        const int count = block_count(p->side->count, first);
+        int visible = sample_block(p, F, first, count, channels, z, w);
+        if (!visible)
             continue;
-        take_level(channels, count, seen, w, z, level, &levelled);
-        if (seen < count)
-            weigh_block(m, channels, first, count, w, &part);
-        add_block(m, channels, first, count, seen < count ? &part : &p->whole[first / BLOCK], z, z, &sums);
+        take_level(channels, count, visible, w, z, &level);
+        if (visible < count)
+            weigh_block(p, channels, first, count, w, &part);
+        /* z is 0 where w is 0, so it is its own product with the weights. */
+        add_block(p, channels, first, count, visible < count ? &part : &p->complete[first / BLOCK], z, z, &sums);
     }
-    if (sums.known.total >= p->rules.least_seen * m->n)
-        finish(m, channels, &p->rules, &sums, out);
+    if (sums.known.total >= p->rules->min_visible * p->side->count)
+        finish(p, channels, &sums, out);
 }
 
-static void linearise(const Problem *p, const double F[9], Model *out)
+/* With the number of channels as a constant where it is a usual one, so that the compiler unrolls their loops. */
+static void linearise(const Problem *p, const double F[9], Evaluation *out)
 {
-    if (p->rules.hidden > 0)
-        linearise_robust(p, F, out);
+    const int channels = p->scene->channels;
+    if (p->rules->occluded > 0)
+        linearise_robust(p, F, channels, out);
+    else if (channels == 1)
+        linearise_plain(p, F, 1, out);
+    else if (channels == 3)
+        linearise_plain(p, F, 3, out);
     else
-        switch (p->scene.channels) { /* so that the compiler unrolls the channels */
-        case 1: linearise_in(p, F, 1, out); break;
-        case 3: linearise_in(p, F, 3, out); break;
-        default: linearise_in(p, F, p->scene.channels, out);
-        }
+        linearise_plain(p, F, channels, out);
 }
 
-/* ---- a step ------------------------------------------------------------------------------------------------ */
-
-/* −(H + μ diag H)⁻¹ g by Cholesky, in units in which the diagonal of H is 1. Returns the step's length. */
-static double damped_step(const Model *here, int size, double mu, double step[SIZE])
+/* The lower triangle L of H + μ diag H = L Lᵀ, in units in which the diagonal of H is 1. */
+static void factorise(const Evaluation *here, int size, double mu, double unit[], double L[][MAX_PARAMETERS])
 {
-    double unit[SIZE], L[SIZE][SIZE], most = 0, length = 0;
+    double most = 0;
     for (int i = 0; i < size; i++)
         most = fmax(most, here->hessian[i][i]);
     for (int i = 0; i < size; i++)
@@ -64,6 +61,13 @@ static double damped_step(const Model *here, int size, double mu, double step[SI
                 v -= L[i][k] * L[j][k];
             L[i][j] = i == j ? sqrt(fmax(v, 1e-12)) : v / L[j][j];
         }
+}
+
+/* −(H + μ diag H)⁻¹ g by Cholesky factors. Returns the length of the step. */
+static double damped_step(const Evaluation *here, int size, double mu, double step[MAX_PARAMETERS])
+{
+    double unit[MAX_PARAMETERS], L[MAX_PARAMETERS][MAX_PARAMETERS], length = 0;
+    factorise(here, size, mu, unit, L);
     for (int i = 0; i < size; i++) {
         step[i] = -unit[i] * here->gradient[i];
         for (int k = 0; k < i; k++)
@@ -82,62 +86,56 @@ static double damped_step(const Model *here, int size, double mu, double step[SI
     return sqrt(length);
 }
 
-/* M(p) of motion/models.py; the number of parameters tells the motion. */
-static void matrix_of(int size, const double p[SIZE], double M[9])
+/* F · M. With fma() written out, because a compiler that fuses products and sums by itself chooses which of them, from
+ * one version or one change nearby to the next, and the last bit of a pose with them. The order is arbitrary.
+ */
+static void multiply(const double F[9], const double M[9], double product[9])
 {
-    const double *shift = p + (size == 8 ? 4 : size - 2);
-    double linear[4] = {1, 0, 0, 1};
-    if (size == 3 || size == 4) {
-        double scale = size == 4 ? exp(p[1]) : 1;
-        linear[0] = linear[3] = scale * cos(p[0]);
-        linear[2] = scale * sin(p[0]);
-        linear[1] = -linear[2];
-    } else if (size >= 6)
-        for (int i = 0; i < 4; i++)
-            linear[i] += p[i];
-    memcpy(M, (double[9]){linear[0], linear[1], shift[0], linear[2], linear[3], shift[1], 0, 0, 1},
-           9 * sizeof *M);
-    if (size == 8)
-        M[6] = p[6], M[7] = p[7];
+    for (int row = 0; row < 9; row += 3) {
+        const double a = F[row], b = F[row + 1], c = F[row + 2];
+        product[row] = fma(c, M[6], fma(b, M[3], a * M[0]));
+        product[row + 1] = fma(c, M[7], fma(a, M[1], b * M[4]));
+        product[row + 2] = fma(c, M[8], fma(a, M[2], b * M[5]));
+    }
 }
 
-/* F ← F · M(step), no further than the linearisation can be trusted. */
-static void move(const Motif *m, double longest, const double F[9], const double step[SIZE], double length,
+/* F · M(step), the step cut to the length to which the linearisation can be trusted. */
+static void move(const Problem *p, const double F[9], const double step[MAX_PARAMETERS], double length,
                  double moved[9])
 {
-    double p[SIZE], M[9], shrink = fmin(1, longest * m->radius / fmax(length, 1e-12));
-    for (int i = 0; i < m->size; i++)
-        p[i] = step[i] * shrink * m->unit[i];
-    matrix_of(m->size, p, M);
-    for (int i = 0; i < 9; i++)
-        moved[i] = F[i / 3 * 3] * M[i % 3] + F[i / 3 * 3 + 1] * M[3 + i % 3] + F[i / 3 * 3 + 2] * M[6 + i % 3];
+    const double longest = p->rules->max_step * *p->side->radius;
+    double params[MAX_PARAMETERS], M[9], shrink = fmin(1, longest / fmax(length, 1e-12));
+    for (int i = 0; i < p->parameters; i++)
+        params[i] = step[i] * shrink * p->side->unit[i];
+    matrix_of(p->side->motion, params, M);
+    multiply(F, M, moved);
     for (int i = 0; i < 9; i++)
         moved[i] /= i < 8 ? moved[8] : moved[i];
 }
 
-/* Damped Gauss–Newton of one pose, in place. */
-static int descend(const Problem *p, int steps, double F[9], double *cost, int64_t *taken, int64_t *looks)
+/* Damped Gauss–Newton from one pose, in place. Returns its status. */
+static int descend(const Problem *p, double F[9], double *cost, int64_t *steps, int64_t *evaluations)
 {
-    const Rules *rules = &p->rules;
-    Model here, there;
-    double mu = rules->start, step[SIZE], ahead[9];
-    *taken = 0;
-    *looks = 1;
+    const SolverRules *rules = p->rules;
+    Evaluation here, there;
+    double mu = rules->damping, step[MAX_PARAMETERS], ahead[9];
+    *steps = 0;
+    *evaluations = 1;
     linearise(p, F, &here);
     *cost = here.cost;
     if (!isfinite(here.cost))
-        return here.why;
-    for (int i = 0; i < steps; i++) {
-        double length = damped_step(&here, p->motif.size, mu, step);
-        move(&p->motif, rules->longest_step, F, step, length, ahead);
+        return here.failure;
+    for (int i = 0; i < rules->max_steps; i++) {
+        double length = damped_step(&here, p->parameters, mu, step);
+        move(p, F, step, length, ahead);
         linearise(p, ahead, &there);
-        ++*looks;
+        ++*evaluations;
         int better = there.cost <= here.cost * (1 + rules->slack) + rules->noise;
         if (better) {
             memcpy(F, ahead, sizeof ahead);
             here = there;
             *cost = here.cost;
-            ++*taken;
+            ++*steps;
         }
         if (length < rules->tolerance)
             return CONVERGED;
@@ -146,54 +144,57 @@ static int descend(const Problem *p, int steps, double F[9], double *cost, int64
     return STEP_LIMIT;
 }
 
-/* Memory for sums and, where weights are robust, for the points; 0, or −1 where there is none. */
+/* Memory for the points of robust weights, or for the sums of complete blocks, which are made here too. */
 static int prepare(Problem *p)
 {
-    const Motif *m = &p->motif;
-    const int blocks = (m->n + BLOCK - 1) / BLOCK, robust = p->rules.hidden > 0;
-    p->room.row = (int64_t)blocks * BLOCK;
-    p->whole = malloc((blocks + 1) * sizeof *p->whole);
-    p->room.z = robust ? calloc((p->scene.channels + 3) * p->room.row + 1, sizeof *p->room.z) : NULL;
-    if (!p->whole || (robust && !p->room.z))
-        return -1;
-    if (robust) {
-        p->room.seen = p->room.z + p->scene.channels * p->room.row;
-        p->room.weight = p->room.seen + p->room.row;
-        p->room.squares = p->room.weight + p->room.row;
+    const int n = p->side->count, blocks = (n + BLOCK - 1) / BLOCK, channels = p->scene->channels;
+    Workspace *work = &p->work;
+    if (p->rules->occluded > 0) {
+        work->row = (int64_t)blocks * BLOCK;
+        work->z = calloc((channels + 3) * work->row + 1, sizeof *work->z);
+        if (!work->z)
+            return NO_MEMORY;
+        work->visible = work->z + channels * work->row;
+        work->weight = work->visible + work->row;
+        work->squares = work->weight + work->row;
+        return DONE;
     }
-    for (int b = 0; b < blocks && !robust; b++)
-        weigh_block(m, p->scene.channels, b * BLOCK, m->n - b * BLOCK < BLOCK ? m->n - b * BLOCK : BLOCK, NULL,
-                    &p->whole[b]);
-    return 0;
+    p->complete = malloc((blocks + 1) * sizeof *p->complete);
+    if (!p->complete)
+        return NO_MEMORY;
+    for (int b = 0; b < blocks; b++)
+        weigh_block(p, channels, b * BLOCK, block_count(n, b * BLOCK), NULL, &p->complete[b]);
+    return DONE;
 }
 
-/* gauss_newton() for B poses (B, 3, 3), in place; steps = 0 only looks at the cost. 0, or −1 without memory. */
-int wherein_align(const float *pixels, int64_t plane, int64_t row, int channels, int height, int width,
-                  const float *points, const float *known, int n, int size, const float *unit, float radius,
-                  float *poses, int B, int steps, const Rules *rules, float *cost, int64_t *taken,
-                  int64_t *looks, int32_t *status)
+/* One fit: a pose with a number that is not finite has diverged before it began. */
+static void fit(const Problem *p, const FitArrays *fits, int b)
 {
-    Problem p = {.scene = {pixels, plane, row, channels, height, width},
-                 .motif = {points, known, n, size, unit, radius},
-                 .rules = *rules};
-    const int short_of_memory = prepare(&p);
-    for (int b = 0; b < B && !short_of_memory; b++) {
-        double F[9], reached;
-        int number = 1;
-        for (int i = 0; i < 9; i++) {
-            F[i] = poses[9 * b + i];
-            number = number && isfinite(F[i]);
-        }
-        if (!number) {
-            cost[b] = INFINITY, taken[b] = 0, looks[b] = 1, status[b] = DIVERGED;
-            continue;
-        }
-        status[b] = descend(&p, steps, F, &reached, &taken[b], &looks[b]);
-        cost[b] = reached;
-        for (int i = 0; i < 9; i++)
-            poses[9 * b + i] = F[i];
+    float *pose = fits->poses + 9 * (int64_t)b;
+    double F[9], cost = INFINITY;
+    int finite = 1;
+    for (int i = 0; i < 9; i++) {
+        F[i] = pose[i];
+        finite = finite && isfinite(F[i]);
     }
-    free(p.whole);
-    free(p.room.z);
-    return short_of_memory;
+    if (!finite) {
+        fits->costs[b] = INFINITY, fits->steps[b] = 0, fits->evaluations[b] = 1, fits->statuses[b] = DIVERGED;
+        return;
+    }
+    fits->statuses[b] = descend(p, F, &cost, &fits->steps[b], &fits->evaluations[b]);
+    fits->costs[b] = cost;
+    for (int i = 0; i < 9; i++)
+        pose[i] = F[i];
+}
+
+/* gauss_newton() of a CorrelationObjective from each of the poses. */
+int wherein_align(const Planes *scene, const SideArrays *side, const SolverRules *rules, const FitArrays *fits)
+{
+    Problem p = {.scene = scene, .side = side, .rules = rules, .parameters = parameters_of(side->motion)};
+    const int result = prepare(&p);
+    for (int b = 0; b < fits->count && result == DONE; b++)
+        fit(&p, fits, b);
+    free(p.complete);
+    free(p.work.z);
+    return result;
 }

@@ -1,117 +1,125 @@
-"""Compile the C of this folder on first use, and load it; every failure is a reason, never an exception.
+"""Load the C library: compiled for this very machine, else the one that the package was shipped with.
 
-The library is kept in a folder of the user's own, under a name that changes with the source, the compiler and
-the processor, so that a home shared by several machines is safe.
+A machine with a C compiler compiles the library on first use and keeps it in the user's cache: it is then
+as fast as this processor allows. A machine without one uses the library of the wheel. If neither works,
+everything runs in torch; the reason is kept, and nothing fails.
+
+The environment variable WHEREIN_NATIVE chooses: 0 turns C off, `compile` and `shipped` allow only that one.
 """
 
 import ctypes
 import hashlib
 import os
 import platform
-import shlex
-import shutil
 import stat
-import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from wherein import files
 from wherein.files import atomic_file
+from wherein.native import abi, compiler, shipped
 
-SOURCES = tuple(sorted(path for path in Path(__file__).parent.iterdir() if path.suffix in (".c", ".h")))
-
-_FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
-"""Nothing of -ffast-math that lets the compiler reorder sums or forget that there are NaNs."""
+SETTINGS = ("0", "1", "compile", "shipped")
+"""Of WHEREIN_NATIVE; 1 is the default."""
 
 _TUNINGS = (("-march=native",), ("-mcpu=native",), ())
-"""For this very processor where the compiler knows how to say so."""
-
-_SECONDS = 60.0
-"""A compiler that takes longer is given up."""
+"""For this very processor, if the compiler knows how to say so."""
 
 
 class UnavailableError(Exception):
-    """Why there is no library."""
+    """There is no library; the message says why."""
 
 
-def load() -> ctypes.CDLL:
-    """The library, from the cache or freshly compiled.
+@dataclass(frozen=True)
+class Library:
+    """A library that was loaded and checked.
+
+    Attributes:
+        functions: those of abi.h.
+        source: where it comes from.
+        file: it was loaded from; of a library that could not be kept, nothing is there any more.
+        reason: why it was not compiled; empty if it was.
+    """
+
+    functions: ctypes.CDLL
+    source: Literal["compiled", "shipped"]
+    file: Path
+    reason: str = ""
+
+
+def load() -> Library:
+    """The library, by the setting of WHEREIN_NATIVE.
 
     Raises:
-        UnavailableError: there is none; the message says why.
+        UnavailableError: there is none, or it is turned off; the message says why.
     """
-    if os.environ.get("WHEREIN_NATIVE", "1") == "0":
+    setting = os.environ.get("WHEREIN_NATIVE") or "1"
+    if setting not in SETTINGS:
+        raise UnavailableError(f"WHEREIN_NATIVE must be one of {', '.join(SETTINGS)}, but is {setting!r}")
+    if setting == "0":
         raise UnavailableError("turned off by WHEREIN_NATIVE=0")
+    if setting == "shipped":
+        return _load_shipped("WHEREIN_NATIVE=shipped")
     try:
-        return _load()
-    except (OSError, subprocess.SubprocessError, UnicodeError) as error:
+        return _load_compiled()
+    except UnavailableError as error:
+        if setting == "compile":
+            raise
+        try:
+            return _load_shipped(str(error))
+        except UnavailableError as other:
+            raise UnavailableError(f"{error}; {other}") from error
+
+
+def _load_shipped(reason: str) -> Library:
+    try:
+        functions, file = shipped.open_shipped(shipped.FOLDER)
+    except (OSError, abi.AbiError) as error:
+        raise UnavailableError(f"no shipped kernel: {error}") from error
+    return Library(functions, "shipped", file, reason)
+
+
+def _load_compiled() -> Library:
+    try:
+        command = compiler.find_compiler()
+        name = f"kernel-{_fingerprint(command)}.so"
+        try:
+            folder = private_folder(cache_folder())
+        except OSError:
+            # Nowhere to keep it: compiled for this process alone, and gone as soon as it is loaded.
+            with tempfile.TemporaryDirectory(prefix="wherein-") as temporary:
+                return _open(command, Path(temporary) / name)
+        return _open(command, folder / name)
+    except (compiler.CompilerError, abi.AbiError) as error:
+        raise UnavailableError(str(error)) from error
+    except (OSError, UnicodeError) as error:
         raise UnavailableError(f"{type(error).__name__}: {error}") from error
 
 
-def _load() -> ctypes.CDLL:
-    command = compiler()
-    name = f"align-{_fingerprint(command)}.so"
-    try:
-        folder = private_folder(cache_folder())
-    except OSError:
-        # Nowhere to keep it: a compilation for this process alone, gone as soon as it is loaded.
-        with tempfile.TemporaryDirectory(prefix="wherein-") as temporary:
-            return _open(command, Path(temporary) / name)
-    return _open(command, folder / name)
-
-
-def _open(command: list[str], library: Path) -> ctypes.CDLL:
-    if _ours(library):
+def _open(command: list[str], library: Path) -> Library:
+    if _is_ours(library):
         try:
-            return ctypes.CDLL(str(library))
-        except OSError:
-            library.unlink(missing_ok=True)  # damaged, or from an older system: made anew
-    _compile(command, library)
-    return ctypes.CDLL(str(library))
+            return _checked(library)
+        except (OSError, abi.AbiError):
+            library.unlink(missing_ok=True)  # damaged, or from an older system: compiled again
+    with atomic_file(library) as partial:  # two processes at once each put a complete file in place
+        compiler.compile_library(command, partial, _TUNINGS)
+    return _checked(library)
 
 
-def _compile(command: list[str], library: Path) -> None:
-    """Two processes that come at once each put a whole file in place."""
-    sources = [str(source) for source in SOURCES if source.suffix == ".c"]
-    with atomic_file(library) as partial:
-        for tuning in _TUNINGS:
-            result = subprocess.run(
-                [*command, *_FLAGS, *tuning, "-o", str(partial), *sources, "-lm"],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_SECONDS,
-                check=False,
-            )
-            if result.returncode == 0 and partial.stat().st_size:
-                return
-        words = result.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
-        raise UnavailableError(f"{command[0]} failed: {words[0]}")
-
-
-def compiler() -> list[str]:
-    """The command that compiles C here: $CC, or the first of cc, gcc and clang that there is.
-
-    Raises:
-        UnavailableError: there is none.
-    """
-    wanted = shlex.split(os.environ.get("CC", ""))
-    for command in [wanted] if wanted else [["cc"], ["gcc"], ["clang"]]:
-        found = shutil.which(command[0])
-        if found:
-            return [found, *command[1:]]
-    raise UnavailableError(f"no C compiler: looked for {wanted[0] if wanted else 'cc, gcc and clang'}")
-
-
-def version(command: list[str]) -> bytes:
-    """What a compiler says of itself."""
-    return subprocess.run(
-        [*command, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=True
-    ).stdout
+def _checked(file: Path) -> Library:
+    functions = ctypes.CDLL(str(file))
+    abi.check(functions)
+    return Library(functions, "compiled", file)
 
 
 def _fingerprint(command: list[str]) -> str:
-    settings = repr((command, _FLAGS, _TUNINGS)) + _processor()
-    parts = (*(source.read_bytes() for source in SOURCES), settings.encode(), version(command))
+    """Changes with the sources, the compiler and the processor: several machines may share a home folder."""
+    settings = repr((command, compiler.FLAGS, _TUNINGS)) + _processor()
+    sources = (source.read_bytes() for source in compiler.SOURCES)
+    parts = (*sources, settings.encode(), compiler.compiler_version(command))
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:24]
 
 
@@ -121,27 +129,26 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
     except OSError:
         lines = []
-    told = {
-        line for line in lines if line.split("\t")[0].strip() in ("model name", "flags", "Features", "isa")
-    }
-    return "\n".join((platform.machine(), platform.processor(), *sorted(told)))
+    keys = ("model name", "flags", "Features", "isa")
+    used = {line for line in lines if line.split("\t")[0].strip() in keys}
+    return "\n".join((platform.machine(), platform.processor(), *sorted(used)))
 
 
 def cache_folder() -> Path:
-    """Where the library is kept."""
+    """Where compiled libraries are kept."""
     return files.cache_folder("native")
 
 
 def private_folder(folder: Path) -> Path:
-    """Make sure that no one else can put a library there.
+    """Make a folder that no one else can put a library into.
 
     Raises:
-        OSError: it cannot be made, written to, or is someone else's.
+        OSError: it cannot be made or written to, or belongs to someone else.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     about = folder.stat()
     if hasattr(os, "getuid") and about.st_uid != os.getuid():
-        raise PermissionError(f"{folder} belongs to someone else")
+        raise PermissionError(f"{folder} belongs to another user")
     if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         folder.chmod(0o700)
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -149,7 +156,7 @@ def private_folder(folder: Path) -> Path:
     return folder
 
 
-def _ours(library: Path) -> bool:
+def _is_ours(library: Path) -> bool:
     try:
         about = library.stat()
     except OSError:

@@ -1,49 +1,40 @@
-/* What is to be solved: a scene, the motif's side, and the rules. */
+/* What is solved: the scene, the motif's side, the rules, and the memory to work in. */
 #pragma once
-#include "common.h"
+#include "abi.h"
+#include "vectors.h"
 
-enum { CHANNELS = 4, SIZE = 8, COLUMNS = SIZE + 1 };
+enum { MAX_COLUMNS = MAX_PARAMETERS + 1 };
 
-/* The motif's side: n points (all x, then all y) and K = (J, x), a row of n for each channel and column. */
+/* Sums over points with weights w: Σ w, KᵀWK (its lower triangle) and, for each channel, Σ w K. */
 typedef struct {
-    const float *points, *known;
-    int n, size;
-    const float *unit;
-    double radius;
-} Motif;
+    double total, gram[MAX_COLUMNS][MAX_COLUMNS], sums[MAX_CHANNELS][MAX_COLUMNS];
+} WeightedSums;
 
-/* Sums over points with their weights w: Σ w, KᵀWK and, for each channel, Σ w K. */
+/* The cost at a pose and the normal equations of the next step; where the cost is infinite, `failure` says why. */
 typedef struct {
-    double total, gram[COLUMNS][COLUMNS], sums[CHANNELS][COLUMNS];
-} Weighed;
+    double cost, gradient[MAX_PARAMETERS], hessian[MAX_PARAMETERS][MAX_PARAMETERS];
+    int failure;
+} Evaluation;
 
-/* Status of solve/solution.py. */
-enum { CONVERGED, STEP_LIMIT, DIVERGED, OUTSIDE, FLAT };
-
-/* Without a number the cost is infinite, and `why` one of the above. */
-typedef struct {
-    double cost, gradient[SIZE], hessian[SIZE][SIZE];
-    int why;
-} Model;
-
-/* What Python's modules lay down, in the order of native/__init__.py: Damping and the tolerance; of the objective,
- * its slack, its noise and its limits; and of robust weights, where `hidden` is more than 0.
+/* For robust weights, of all points: the scene under them (`row` floats for each channel), 1 where they are in the
+ * scene, their weights, and their squared misfits.
  */
 typedef struct {
-    double start, ease, tighten, tolerance, slack, noise, least_seen, longest_step, least_variance, edge;
-    double hidden, least_scale, least_gain, rounds;
-} Rules;
-
-/* For robust weights: the scene under all the points, `row` to a channel; which are seen, their weights and misfits. */
-typedef struct {
     int64_t row;
-    float *z, *seen, *weight, *squares;
-} Room;
+    float *z, *visible, *weight, *squares;
+} Workspace;
 
 typedef struct {
-    Picture scene;
-    Motif motif;
-    Rules rules;
-    Weighed *whole;
-    Room room;
+    const Planes *scene;
+    const SideArrays *side;
+    const SolverRules *rules;
+    int parameters;
+    WeightedSums *complete; /* of every block with all its points in the scene, as is nearly always the case */
+    Workspace work;
 } Problem;
+
+/* Column k of K in one channel; the last one, k = parameters, is the motif itself. */
+static inline const float *column_of(const Problem *p, int channel, int k)
+{
+    return p->side->known + (int64_t)(channel * (p->parameters + 1) + k) * p->side->count;
+}

@@ -1,126 +1,174 @@
-/* Robust weights: formulations/robust.py and CorrelationObjective._trusted. */
+/* Robust weights: formulations/robust.py and CorrelationObjective._trusted.
+ *
+ * Weights and lighting depend on each other over all of the points, so the scene is sampled once into the workspace
+ * and everything after it runs there.
+ */
 #pragma once
-#include "scene.h"
+#include "sampling.h"
 #include "sums.h"
 
-/* The best gain and biases of the light under the weights w: z ≈ gain · x + bias. */
-static double relight(const Problem *p, int channels, const float *w, double bias[CHANNELS])
+/* Gain and biases of the light that fit best under the weights: z ≈ gain · x + bias. */
+typedef struct {
+    double gain, bias[MAX_CHANNELS];
+} Light;
+
+/* Sums of z, x, x² and x z over a block of one channel, with the weights w. */
+typedef struct {
+    double z, x, squares, products;
+} LightSums;
+
+static inline LightSums light_sums(const float *w, const float *z, const float *x, int count)
 {
-    const Motif *m = &p->motif;
-    double total = 0, of_motif[CHANNELS] = {0}, texture = 0, contrast = 0;
-    memset(bias, 0, CHANNELS * sizeof *bias);
-    for (int first = 0; first < m->n; first += BLOCK) {
-        int count = m->n - first < BLOCK ? m->n - first : BLOCK;
-        v16 weights = {0};
-        for (int i = first; i < first + count; i += LANES)
-            weights += load(w + i, LANES);
-        total += total_of(weights);
+    Lanes sum_z = {0}, sum_x = {0}, squares = {0}, products = {0};
+    for (int i = 0; i < count; i += LANES)
+        for (int h = 0, at = i; h < PARTS; h++, at += WIDTH) {
+            vec weight = load_all(w + at), scene = load_all(z + at);
+            vec motif = load(x + at, count - at), weighted = weight * motif;
+            sum_z.part[h] += weight * scene, sum_x.part[h] += weighted;
+            squares.part[h] += weighted * motif, products.part[h] += weighted * scene;
+        }
+    return (LightSums){total_of(&sum_z), total_of(&sum_x), total_of(&squares), total_of(&products)};
+}
+
+static inline double sum_weights(const float *w, int count)
+{
+    Lanes sum = {0};
+    for (int i = 0; i < count; i += LANES)
+        for (int h = 0, at = i; h < PARTS; h++, at += WIDTH)
+            sum.part[h] += load_all(w + at);
+    return total_of(&sum);
+}
+
+static Light fit_light(const Problem *p, int channels)
+{
+    const Workspace *work = &p->work;
+    double total = 0, of_motif[MAX_CHANNELS] = {0}, texture = 0, contrast = 0;
+    Light light = {0};
+    for (int first = 0; first < p->side->count; first += BLOCK) {
+        const int count = block_count(p->side->count, first);
+        total += sum_weights(work->weight + first, count);
         for (int c = 0; c < channels; c++) {
-            const float *z = p->room.z + c * p->room.row, *x = column_of(m, c, m->size);
-            v16 sum_z = {0}, sum_x = {0}, squares = {0}, products = {0};
-            for (int i = first; i < first + count; i += LANES) {
-                v16 in = load(w + i, LANES), at = load(z + i, LANES), of = in * load(x + i, first + count - i);
-                sum_z += in * at, sum_x += of;
-                squares += of * load(x + i, first + count - i), products += of * at;
-            }
-            bias[c] += total_of(sum_z), of_motif[c] += total_of(sum_x);
-            texture += total_of(squares), contrast += total_of(products);
+            LightSums sums = light_sums(work->weight + first, work->z + c * work->row + first,
+                                        column_of(p, c, p->parameters) + first, count);
+            light.bias[c] += sums.z, of_motif[c] += sums.x;
+            texture += sums.squares, contrast += sums.products;
         }
     }
     for (int c = 0; c < channels; c++) {
         texture -= of_motif[c] * of_motif[c] / total;
-        contrast -= bias[c] * of_motif[c] / total;
+        contrast -= light.bias[c] * of_motif[c] / total;
     }
-    double gain = fmax(contrast / texture, p->rules.least_gain);
+    light.gain = fmax(contrast / texture, p->rules->min_gain);
     for (int c = 0; c < channels; c++)
-        bias[c] = (bias[c] - gain * of_motif[c]) / total;
-    return gain;
+        light.bias[c] = (light.bias[c] - light.gain * of_motif[c]) / total;
+    return light;
 }
 
-/* e: the squared misfit of every point in units of the motif, over its channels. */
-static void misfit(const Problem *p, int channels, double gain, const double bias[CHANNELS])
+/* The squared misfit e of every point, in units of the motif and summed over its channels. */
+static void measure_misfits(const Problem *p, int channels, const Light *light)
 {
-    const Motif *m = &p->motif;
-    const float scale = 1 / gain;
-    for (int i = 0; i < m->n; i += LANES) {
-        v16 sum = {0};
+    const int n = p->side->count;
+    const float scale = 1 / light->gain;
+    for (int i = 0; i < padded(n); i += WIDTH) {
+        vec sum = {0};
         for (int c = 0; c < channels; c++) {
-            v16 r = load(p->room.z + c * p->room.row + i, LANES) - (float)bias[c];
-            r = scale * r - load(column_of(m, c, m->size) + i, m->n - i);
+            vec r = load_all(p->work.z + c * p->work.row + i) - (float)light->bias[c];
+            r = scale * r - load(column_of(p, c, p->parameters) + i, n - i);
             sum += r * r;
         }
-        memcpy(p->room.squares + i, &sum, sizeof sum);
+        store(p->work.squares + i, sum);
     }
 }
 
-/* scale_of(): v where the mean mistrust is `hidden`, by Newton's method. */
+/* Σ w (e / (v + e))² over a block, the mistrust of its points, and minus half of its derivative in v. */
+static inline void add_mistrust(const Workspace *work, int first, int count, float v, double *mean, double *slope)
+{
+    Lanes means = {0}, slopes = {0};
+    for (int i = 0; i < count; i += LANES)
+        for (int h = 0, at = first + i; h < PARTS; h++, at += WIDTH) {
+            vec e = load_all(work->squares + at), of = 1 / (v + e);
+            vec mistrust = load_all(work->visible + at) * (e * of) * (e * of);
+            means.part[h] += mistrust, slopes.part[h] += mistrust * of;
+        }
+    *mean += total_of(&means), *slope += total_of(&slopes);
+}
+
+/* The scale v at which the mean mistrust is `occluded`, by Newton's method: scale_of() of formulations/robust.py,
+ * with its limits on the number of steps and on their length.
+ */
 static double scale_of(const Problem *p, double total)
 {
-    const Rules *rules = &p->rules;
-    double v = rules->least_scale;
+    const SolverRules *rules = p->rules;
+    double v = rules->min_scale;
     for (int step = 0; step < 30; step++) {
         double mean = 0, slope = 0, before = v;
-        for (int first = 0; first < p->motif.n; first += BLOCK) {
-            v16 means = {0}, slopes = {0};
-            for (int i = first; i < first + BLOCK && i < p->motif.n; i += LANES) {
-                v16 e = load(p->room.squares + i, LANES), of = 1 / ((float)v + e);
-                v16 mistrust = load(p->room.seen + i, LANES) * (e * of) * (e * of);
-                means += mistrust, slopes += mistrust * of;
-            }
-            mean += total_of(means), slope += total_of(slopes);
-        }
+        for (int first = 0; first < p->side->count; first += BLOCK)
+            add_mistrust(&p->work, first, block_count(p->side->count, first), v, &mean, &slope);
         mean /= total, slope /= total;
-        v = fmax(v + mean * (sqrt(mean / rules->hidden) - 1) / fmax(slope, 1e-300), rules->least_scale);
+        v = fmax(v + mean * (sqrt(mean / rules->occluded) - 1) / fmax(slope, 1e-300), rules->min_scale);
         if (fabs(v - before) <= 1e-6 * before)
             break;
     }
     return v;
 }
 
-/* As linearise_in, with the trust in each point in its weight. */
-static void linearise_robust(const Problem *p, const double F[9], Model *out)
+/* The scene under all of the points, into the workspace. Returns how many of them are visible. */
+static double sample_all(const Problem *p, const double F[9], int channels)
 {
-    const Motif *m = &p->motif;
-    const Room *room = &p->room;
-    const int channels = p->scene.channels;
-    float z[CHANNELS][BLOCK], wz[CHANNELS][BLOCK], level[CHANNELS] = {0};
-    Sums sums = {0};
-    Weighed part;
+    const Workspace *work = &p->work;
+    ALIGNED float z[MAX_CHANNELS][BLOCK];
+    Level level = {0};
     double total = 0;
-    int levelled = 0;
-    out->cost = INFINITY, out->why = OUTSIDE;
-    for (int first = 0; first < m->n; first += BLOCK) {
-        int count = m->n - first < BLOCK ? m->n - first : BLOCK;
-        int seen = look(&p->scene, m, p->rules.edge, F, first, count, channels, z, room->seen + first);
-        if (seen)
-            take_level(channels, count, seen, room->seen + first, z, level, &levelled);
+    for (int first = 0; first < p->side->count; first += BLOCK) {
+        const int count = block_count(p->side->count, first);
+        int visible = sample_block(p, F, first, count, channels, z, work->visible + first);
+        if (visible)
+            take_level(channels, count, visible, work->visible + first, z, &level);
         for (int c = 0; c < channels; c++)
-            memcpy(room->z + c * room->row + first, z[c], (count + LANES - 1) / LANES * LANES * sizeof(float));
-        total += seen;
+            memcpy(work->z + c * work->row + first, z[c], padded(count) * sizeof(float));
+        total += visible;
     }
-    if (!(total >= p->rules.least_seen * m->n))
-        return;
-    memcpy(room->weight, room->seen, room->row * sizeof(float));
-    for (int round = 0; round < p->rules.rounds; round++) {
-        double bias[CHANNELS], gain = relight(p, channels, room->weight, bias);
-        misfit(p, channels, gain, bias);
+    return total;
+}
+
+/* The weight of each point: its visibility times the trust in it, found in turns with the light. */
+static void find_weights(const Problem *p, int channels, double total)
+{
+    const Workspace *work = &p->work;
+    memcpy(work->weight, work->visible, work->row * sizeof(float));
+    for (int round = 0; round < p->rules->rounds; round++) {
+        const Light light = fit_light(p, channels);
+        measure_misfits(p, channels, &light);
         const float v = scale_of(p, total);
-        for (int i = 0; i < m->n; i += LANES) {
-            v16 far = 1 + load(room->squares + i, LANES) / v, w = load(room->seen + i, LANES) / (far * far);
-            memcpy(room->weight + i, &w, sizeof w);
+        for (int i = 0; i < padded(p->side->count); i += WIDTH) {
+            vec far = 1 + load_all(work->squares + i) / v;
+            store(work->weight + i, load_all(work->visible + i) / (far * far));
         }
     }
-    for (int first = 0; first < m->n; first += BLOCK) {
-        int count = m->n - first < BLOCK ? m->n - first : BLOCK;
+}
+
+/* As linearise_plain() in align.c, with the trust in each point in its weight. */
+static void linearise_robust(const Problem *p, const double F[9], int channels, Evaluation *out)
+{
+    const Workspace *work = &p->work;
+    ALIGNED float z[MAX_CHANNELS][BLOCK], wz[MAX_CHANNELS][BLOCK];
+    Sums sums = {0};
+    WeightedSums known;
+    const double total = sample_all(p, F, channels);
+    out->cost = INFINITY, out->failure = OUTSIDE;
+    if (!(total >= p->rules->min_visible * p->side->count))
+        return;
+    find_weights(p, channels, total);
+    for (int first = 0; first < p->side->count; first += BLOCK) {
+        const int count = block_count(p->side->count, first);
         for (int c = 0; c < channels; c++)
-            for (int i = 0; i < count; i += LANES) {
-                v16 v = load(room->z + c * room->row + first + i, LANES);
-                memcpy(z[c] + i, &v, sizeof v);
-                v *= load(room->weight + first + i, LANES);
-                memcpy(wz[c] + i, &v, sizeof v);
+            for (int i = 0; i < padded(count); i += WIDTH) {
+                vec v = load_all(work->z + c * work->row + first + i);
+                store(z[c] + i, v);
+                store(wz[c] + i, v * load_all(work->weight + first + i));
             }
-        weigh_block(m, channels, first, count, room->weight + first, &part);
-        add_block(m, channels, first, count, &part, z, wz, &sums);
+        weigh_block(p, channels, first, count, work->weight + first, &known);
+        add_block(p, channels, first, count, &known, z, wz, &sums);
     }
-    finish(m, channels, &p->rules, &sums, out);
+    finish(p, channels, &sums, out);
 }

@@ -1,96 +1,85 @@
-/* ZNCC of many kernels at every place of a picture: search/screen.py in C.
+/* ZNCC of many kernels at every place of a picture: pyramid/screen.py in C.
  *
- * A kernel is a list of points, so that thin and turned motifs cost no more than they cover. Sums of a place run over
- * the points in their order, in float32, whichever thread or block it falls into: the same bits everywhere.
+ * A kernel is a list of points, so that a thin or rotated motif costs no more than the pixels it covers. The sums of
+ * a place run over the points in their order, in float32, whatever thread or span it is part of: the same bits.
  */
 #include <math.h>
-#include <stdint.h>
 
-#include "common.h"
+#include "abi.h"
+#include "vectors.h"
 
-enum { SPAN = 2 * LANES, MOST_CHANNELS = 4 };
+/* Places that are correlated at once. With 2 vectors of 4 floats, GCC 12 keeps a sum in memory: twice the time. */
+enum { VECTORS = WIDTH < 8 ? 4 : 2, SPAN = VECTORS * WIDTH };
+_Static_assert((int)SPAN <= (int)SCREEN_SPAN, "Python pads the picture by SCREEN_SPAN");
 
 typedef struct {
-    const int32_t *places; /* of each point: how far its pixel is from the centre's in memory */
-    const float *values;   /* n of each channel, zero mean; their squares sum to 1 over all channels */
-    int n;
+    const int32_t *offsets;
+    const float *values;
+    int count;
 } Kernel;
 
-static inline v16 at(const float *from)
+static inline vec root(vec v)
 {
-    v16 v;
-    memcpy(&v, from, sizeof v);
-    return v;
-}
-
-static inline v16 root(v16 v)
-{
-    for (int k = 0; k < LANES; k++)
+    for (int k = 0; k < WIDTH; k++)
         v[k] = sqrtf(v[k]);
     return v;
 }
 
-/* ZNCC at SPAN places from `centre` on; the plane behind the channels holds the sum of their squares. */
-static inline void correlate(const float *centre, int64_t plane, int channels, const Kernel *k, float least,
-                             float out[SPAN])
+/* overlap / √(energy − sum² / n), of a variance of at least `lowest`. */
+static inline vec zncc_of(vec overlap, vec energy, vec sum, float n, float lowest)
 {
-    v16 overlap[2] = {{0}}, energy[2] = {{0}}, sums[MOST_CHANNELS][2] = {{{0}}};
-    for (int i = 0; i < k->n; i++) {
-        const float *from = centre + k->places[i];
-        for (int c = 0; c < channels; c++, from += plane) {
-            const float value = k->values[c * k->n + i];
-            v16 first = at(from), second = at(from + LANES);
-            overlap[0] += value * first, overlap[1] += value * second;
-            sums[c][0] += first, sums[c][1] += second;
-        }
-        energy[0] += at(from), energy[1] += at(from + LANES);
-    }
-    for (int half = 0; half < 2; half++) {
-        v16 spread = energy[half];
-        for (int c = 0; c < channels; c++)
-            spread -= sums[c][half] * sums[c][half] / (float)k->n;
-        const v16 floor = {0}, lowest = floor + least * (float)(k->n * channels);
-        const i16 enough = spread > lowest;
-        spread = (v16)(((i16)spread & enough) | ((i16)lowest & ~enough));
-        v16 zncc = overlap[half] / root(spread);
-        memcpy(out + half * LANES, &zncc, sizeof zncc);
-    }
+    vec spread = energy;
+    spread -= sum * sum / n;
+    const vec zero = {0}, floor = zero + lowest;
+    const ivec enough = spread > floor;
+    spread = (vec)(((ivec)spread & enough) | ((ivec)floor & ~enough));
+    return overlap / root(spread);
 }
 
-static inline void screen_in(const float *pixels, int64_t plane, int64_t row, int channels, int height, int width,
-                             const Kernel *k, int number, float least, float *best, int32_t *which)
+/* ZNCC at SPAN places from `centre` on; the plane after the picture's own holds its squares. */
+static inline void correlate(const float *centre, int64_t squares, const Kernel *k, float min_variance,
+                             float zncc[SPAN])
 {
-    float zncc[SPAN];
-    for (int y = 0; y < height; y++)
-        for (int x = 0; x < width; x += SPAN) {
-            correlate(pixels + y * row + x, plane, channels, k, least, zncc);
-            const int count = width - x < SPAN ? width - x : SPAN;
-            float *top = best + (int64_t)y * width + x;
-            int32_t *whose = which + (int64_t)y * width + x;
+    vec overlap[VECTORS] = {{0}}, energy[VECTORS] = {{0}}, sum[VECTORS] = {{0}};
+    for (int i = 0; i < k->count; i++) {
+        const float *from = centre + k->offsets[i], value = k->values[i];
+        for (int j = 0; j < VECTORS; j++) {
+            const vec y = load_all(from + j * WIDTH);
+            overlap[j] += value * y;
+            sum[j] += y;
+            energy[j] += load_all(from + squares + j * WIDTH);
+        }
+    }
+    for (int j = 0; j < VECTORS; j++)
+        store(zncc + j * WIDTH, zncc_of(overlap[j], energy[j], sum[j], k->count, min_variance * (float)k->count));
+}
+
+static void screen_kernel(const Planes *places, const Kernel *k, int number, float min_variance,
+                          const ScreenMaps *maps)
+{
+    ALIGNED float zncc[SPAN];
+    for (int y = 0; y < places->height; y++)
+        for (int x = 0; x < places->width; x += SPAN) {
+            correlate(places->pixels + y * places->row_stride + x, places->plane_stride, k, min_variance, zncc);
+            const int count = places->width - x < SPAN ? places->width - x : SPAN;
+            float *best = maps->best + (int64_t)y * places->width + x;
+            int32_t *which = maps->which + (int64_t)y * places->width + x;
             for (int i = 0; i < count; i++)
-                if (zncc[i] > top[i])
-                    top[i] = zncc[i], whose[i] = number;
+                if (zncc[i] > best[i])
+                    best[i] = zncc[i], which[i] = number;
         }
 }
 
-/* The best of `kernels` at height × width places, and its number counted from `first`.
- *
- * `pixels` is where the first place's centre lies in the padded picture, of channels + 1 planes, which must go on for
- * SPAN floats behind its last place. Kernel k has counts[k] points, one kernel behind the other in `places` and, times
- * the channels, in `values`.
+/* Improve the maps by each of the kernels. `places` starts at the pixel of the first place's centre and has the size
+ * of the maps; around it the picture must go on as far as the kernels reach, and SCREEN_SPAN floats to the right.
  */
-int wherein_screen(const float *pixels, int64_t plane, int64_t row, int channels, int height, int width,
-                   const int32_t *places, const float *values, const int32_t *counts, int kernels, int first,
-                   float least, float *best, int32_t *which)
+int wherein_screen(const Planes *places, const ScreenKernels *kernels, float min_variance, const ScreenMaps *maps)
 {
-    for (int i = 0; i < kernels; i++) {
-        Kernel k = {places, values, counts[i]};
-        switch (channels) { /* so that the compiler unrolls the channels */
-        case 1: screen_in(pixels, plane, row, 1, height, width, &k, first + i, least, best, which); break;
-        case 3: screen_in(pixels, plane, row, 3, height, width, &k, first + i, least, best, which); break;
-        default: screen_in(pixels, plane, row, channels, height, width, &k, first + i, least, best, which);
-        }
-        places += counts[i], values += channels * counts[i];
+    Kernel k = {kernels->offsets, kernels->values, 0};
+    for (int i = 0; i < kernels->count; i++) {
+        k.count = kernels->counts[i];
+        screen_kernel(places, &k, kernels->first + i, min_variance, maps);
+        k.offsets += k.count, k.values += k.count;
     }
-    return 0;
+    return DONE;
 }

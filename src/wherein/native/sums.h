@@ -1,39 +1,39 @@
-/* Sums over the points, and what they say: CorrelationObjective._moments and the end of its linearise. */
+/* Sums over the points and what follows from them: CorrelationObjective._moments and the end of its linearise(). */
 #pragma once
 #include <math.h>
 
 #include "problem.h"
 
-static const float *column_of(const Motif *m, int channel, int k)
+/* `to` = column × w of a block, padded; w may be NULL, for all ones. Returns its sum. */
+static inline double weigh_column(const float *column, const float *w, int count, float to[BLOCK])
 {
-    return m->known + (int64_t)(channel * (m->size + 1) + k) * m->n;
+    Lanes sum = {0};
+    for (int i = 0; i < count; i += LANES)
+        for (int h = 0, at = i; h < PARTS; h++, at += WIDTH) {
+            vec v = load(column + at, count - at);
+            v = w ? v * load(w + at, count - at) : v;
+            store(to + at, v);
+            sum.part[h] += v;
+        }
+    return total_of(&sum);
 }
 
-/* The weighed sums of a block; w may be NULL, for all ones. */
-static void weigh_block(const Motif *m, int channels, int first, int count, const float *w, Weighed *out)
+/* The weighted sums of a block. */
+static void weigh_block(const Problem *p, int channels, int first, int count, const float *w, WeightedSums *out)
 {
+    ALIGNED float weighted[BLOCK];
     memset(out, 0, sizeof *out);
     for (int i = 0; i < count; i++)
         out->total += w ? w[i] : 1;
     for (int c = 0; c < channels; c++)
-        for (int k = 0; k <= m->size; k++) {
-            v16 weighted[BLOCK / LANES], sum = {0};
-            for (int i = 0; i < count; i += LANES) {
-                v16 v = load(column_of(m, c, k) + first + i, count - i);
-                weighted[i / LANES] = v = w ? v * load(w + i, count - i) : v;
-                sum += v;
-            }
-            out->sums[c][k] = total_of(sum);
-            for (int l = 0; l <= k; l++) {
-                v16 product = {0};
-                for (int i = 0; i < count; i += LANES)
-                    product += weighted[i / LANES] * load(column_of(m, c, l) + first + i, count - i);
-                out->gram[k][l] += total_of(product);
-            }
+        for (int k = 0; k <= p->parameters; k++) {
+            out->sums[c][k] = weigh_column(column_of(p, c, k) + first, w, count, weighted);
+            for (int l = 0; l <= k; l++)
+                out->gram[k][l] += dot(weighted, column_of(p, c, l) + first, count);
         }
 }
 
-static void add(Weighed *to, const Weighed *from, int channels, int columns)
+static void add(WeightedSums *to, const WeightedSums *from, int channels, int columns)
 {
     to->total += from->total;
     for (int k = 0; k < columns; k++) {
@@ -44,58 +44,58 @@ static void add(Weighed *to, const Weighed *from, int channels, int columns)
     }
 }
 
-/* The same and, with the scene z under the points: KᵀWz, for each channel Σ w z, and Σ w z². */
+/* The weighted sums of K and, with the scene z under the points: KᵀWz, Σ w z for each channel, and Σ w z². */
 typedef struct {
-    Weighed known;
-    double overlap[COLUMNS], of_scene[CHANNELS], energy;
+    WeightedSums known;
+    double overlap[MAX_COLUMNS], of_scene[MAX_CHANNELS], energy;
 } Sums;
 
-/* Add a block of the scene and the same weighed, wz; `known` holds its weighed sums of K. */
-static inline void add_block(const Motif *m, int channels, int first, int count, const Weighed *known,
-                             float z[CHANNELS][BLOCK], float wz[CHANNELS][BLOCK], Sums *out)
+/* Add a block: its weighted sums of K, the scene z, and the scene times the weights, wz. */
+static inline void add_block(const Problem *p, int channels, int first, int count, const WeightedSums *known,
+                             float z[MAX_CHANNELS][BLOCK], float wz[MAX_CHANNELS][BLOCK], Sums *out)
 {
-    add(&out->known, known, channels, m->size + 1);
+    add(&out->known, known, channels, p->parameters + 1);
     for (int c = 0; c < channels; c++) {
-        v16 sum = {0}, squares = {0};
-        for (int i = 0; i < count; i += LANES) {
-            v16 v = load(wz[c] + i, LANES);
-            sum += v, squares += v * load(z[c] + i, LANES);
-        }
-        out->of_scene[c] += total_of(sum), out->energy += total_of(squares);
-        for (int k = 0; k <= m->size; k++) {
-            const float *column = column_of(m, c, k) + first;
-            v16 product = {0};
-            for (int i = 0; i < count; i += LANES)
-                product += load(wz[c] + i, LANES) * load(column + i, count - i);
-            out->overlap[k] += total_of(product);
-        }
+        Lanes sum = {0}, squares = {0};
+        for (int i = 0; i < count; i += LANES)
+            for (int h = 0, at = i; h < PARTS; h++, at += WIDTH) {
+                vec v = load_all(wz[c] + at);
+                sum.part[h] += v, squares.part[h] += v * load_all(z[c] + at);
+            }
+        out->of_scene[c] += total_of(&sum), out->energy += total_of(&squares);
+        for (int k = 0; k <= p->parameters; k++)
+            out->overlap[k] += dot(wz[c], column_of(p, c, k) + first, count);
     }
 }
 
-/* Take the level of the first block that is seen off z: Σ z² − (Σ z)²/n of a bright, even scene would be rounding. */
-static inline void take_level(int channels, int count, int seen, const float w[BLOCK], float z[CHANNELS][BLOCK],
-                              float level[CHANNELS], int *levelled)
+/* The mean of each channel in the first block with visible points. It is subtracted in all blocks: in float32,
+ * Σ z² − (Σ z)²/n of a bright and even scene would be nothing but rounding.
+ */
+typedef struct {
+    float mean[MAX_CHANNELS];
+    int known;
+} Level;
+
+static inline void take_level(int channels, int count, int visible, const float w[BLOCK],
+                              float z[MAX_CHANNELS][BLOCK], Level *level)
 {
     for (int c = 0; c < channels; c++) {
-        v16 sum = {0};
-        for (int i = 0; i < count && !*levelled; i += LANES)
-            sum += load(z[c] + i, LANES);
-        if (!*levelled)
-            level[c] = total_of(sum) / seen;
-        for (int i = 0; i < count; i += LANES) {
-            v16 v = load(z[c] + i, LANES) - level[c] * load(w + i, LANES);
-            memcpy(z[c] + i, &v, sizeof v);
-        }
+        Lanes sum = {0};
+        for (int i = 0; i < count && !level->known; i += LANES)
+            for (int h = 0, at = i; h < PARTS; h++, at += WIDTH)
+                sum.part[h] += load_all(z[c] + at);
+        if (!level->known)
+            level->mean[c] = total_of(&sum) / visible;
+        for (int i = 0; i < padded(count); i += WIDTH)
+            store(z[c] + i, load_all(z[c] + i) - level->mean[c] * load_all(w + i));
     }
-    *levelled = 1;
+    level->known = 1;
 }
 
-/* The sums of CorrelationObjective._moments become cost, gradient and Gauss–Newton matrix. */
-static void finish(const Motif *m, int channels, const Rules *rules, Sums *s, Model *out)
+/* Take the means off: KᵀWK − Σ_c s_c s_cᵀ / Σ w, and so on. */
+static inline void centre_sums(int columns, int channels, Sums *s)
 {
-    const int columns = m->size + 1, x = m->size;
-    Weighed *known = &s->known;
-    /* Means off: KᵀWK − Σ_c s_c s_cᵀ / Σw, and so on. */
+    WeightedSums *known = &s->known;
     for (int c = 0; c < channels; c++) {
         s->energy -= s->of_scene[c] * s->of_scene[c] / known->total;
         for (int k = 0; k < columns; k++) {
@@ -104,14 +104,22 @@ static void finish(const Motif *m, int channels, const Rules *rules, Sums *s, Mo
                 known->gram[k][l] -= known->sums[c][k] * known->sums[c][l] / known->total;
         }
     }
+}
+
+/* Cost, gradient and Gauss–Newton matrix. */
+static void finish(const Problem *p, int channels, Sums *s, Evaluation *out)
+{
+    const int x = p->parameters;
+    WeightedSums *known = &s->known;
+    centre_sums(p->parameters + 1, channels, s);
     double texture = known->gram[x][x], contrast = s->overlap[x];
-    const double least = rules->least_variance * known->total * channels;
-    out->why = s->energy > least && texture > least ? DIVERGED : FLAT;
-    if (out->why == FLAT)
+    const double least = p->rules->min_variance * known->total * channels;
+    out->failure = s->energy > least && texture > least ? DIVERGED : FLAT;
+    if (out->failure == FLAT)
         return;
-    /* Eliminate the gain α: what of J is along x is a change of contrast, not of pose. */
+    /* Eliminate the gain α: the share of J along x is a change of contrast, not of pose. */
     double gain = fmax(contrast / texture, 0.05 * sqrt(s->energy / texture));
-    for (int k = 0; k < m->size; k++) {
+    for (int k = 0; k < p->parameters; k++) {
         double along = known->gram[x][k] / texture;
         out->gradient[k] = (s->overlap[k] - along * contrast) / gain;
         for (int l = 0; l <= k; l++)

@@ -14,10 +14,9 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.formulations.base import Tally
 from wherein.formulations.correlation import CorrelationObjective
 from wherein.formulations.motif_side import MotifSide, motif_side
-from wherein.formulations.objective import Variables
+from wherein.formulations.objective import Tally, Variables
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.motion.models import Motion

@@ -23,9 +23,10 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein import native
 from wherein.images.motif import Motif
 from wherein.motion.field import lattice
+from wherein.native import bindings
+from wherein.native.abi import SCREEN_SPAN
 
 MIN_VARIANCE = 1e-4
 """A place with less variance counts as flat: its ZNCC is computed as if it had this much. A choice: a
@@ -38,9 +39,6 @@ or 180°, both rotations remain candidates."""
 _WORTH_THREADS = 3e8
 """Number of comparisons (points × places) from which several threads are used: with less work they cost more
 than they save."""
-
-_SPAN = 32
-"""Floats that the C reads at once."""
 
 
 @dataclass(frozen=True)
@@ -178,12 +176,12 @@ def screen(scene: Float[Tensor, "C H W"], kernels: Kernels, threads: int = 1) ->
     pad = kernels.radius + margin
     plane = torch.einsum("chw,c->hw", scene, kernels.tint)[None]
     plane -= float(plane.numpy().mean(dtype=np.float64))  # torch's depends on its threads in the last bit
-    padded = F.pad(torch.cat((plane, plane.square())), (pad, pad + _SPAN, pad, pad))
+    padded = F.pad(torch.cat((plane, plane.square())), (pad, pad + SCREEN_SPAN, pad, pad))
     height, width = scene.shape[-2] + 2 * margin, scene.shape[-1] + 2 * margin
     sectors = _sectors(len(kernels.values))
     best = scene.new_full((len(sectors), height, width), -1.0)
     which = torch.zeros(best.shape, dtype=torch.int32)
-    work = _in_c if native.serves(scene) else _in_torch
+    work = _in_c if bindings.accepts(scene) else _in_torch
 
     def run(sector: int) -> None:
         work(padded, kernels, sectors[sector], best[sector], which[sector])
@@ -210,7 +208,7 @@ def _in_c(padded: Tensor, kernels: Kernels, sector: range, best: Tensor, which: 
     values = torch.cat([kernels.values[k].flatten() for k in sector])
     counts = torch.tensor([len(kernels.offsets[k]) for k in sector], dtype=torch.int32)
     margin = kernels.radius
-    native.screen(padded, margin, (places, values, counts), sector.start, MIN_VARIANCE, best, which)
+    bindings.screen(padded, margin, (places, values, counts), sector.start, MIN_VARIANCE, best, which)
 
 
 def _in_torch(padded: Tensor, kernels: Kernels, sector: range, best: Tensor, which: Tensor) -> None:

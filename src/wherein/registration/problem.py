@@ -9,9 +9,9 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.formulations.base import Tally
 from wherein.formulations.correlation import CorrelationObjective
 from wherein.formulations.motif_side import MotifSide, motif_side
+from wherein.formulations.objective import Tally
 from wherein.images.motif import Motif
 from wherein.motion.models import Motion
 from wherein.pyramid.descent import MAX_PIXELS, Stage

@@ -1,1 +1,1 @@
-"""Results as things to look at."""
+"""The HTML report: `page` collects scenes, other modules prepare data, `templates/` makes it HTML."""

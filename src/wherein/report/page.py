@@ -1,139 +1,160 @@
-"""A page that shows what was found: one file with everything in it, and nothing in it from elsewhere.
+"""The report: one HTML file about many scenes, with everything in it.
 
-Scenes are written as they come, so a page of thousands needs no more memory than a page of one. No script
-runs in it: the switches are style alone, and the policy in its head forbids all else, so what a file or a
-part is called cannot do anything.
+Scenes are written to a temporary file as they come, so a page of thousands needs no more memory than a page
+of one. No script runs in it: layers are switched by checkboxes and style alone, and the content security
+policy in `templates/page.html` forbids scripts and requests.
 """
 
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import resources
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-from wherein.detect.detector import Detector
+from markupsafe import Markup
+
 from wherein.detect.result import Detections
 from wherein.files import atomic_file
-from wherein.report import fits, times
-from wherein.report.about import about_search, about_template, fast_calibration
-from wherein.report.markup import number, text
-from wherein.report.parts import PageParts
-from wherein.report.scene import SceneWriter
-from wherein.report.stage import rules
+from wherein.report.convergence_plot import MAX_SCORED_ZNCC
+from wherein.report.html_format import render, stream
+from wherein.report.scene_view import SceneViewer
 from wherein.report.stopwatch import SEARCH, Stopwatch
+from wherein.report.template_view import PartEntry, part_entries, score_view, template_view
+from wherein.report.times import SceneTimes, laps_of, summarize
 from wherein.template.bundle import Template
 
-POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""Nothing is fetched, run or sent: style and pictures are in the page itself."""
+if TYPE_CHECKING:
+    from wherein.detect.detector import Detector
+
+_ERRORS = "xmlcharrefreplace"
+"""Names of files may contain bytes that are not text. Python keeps these as lone surrogates, which UTF-8
+cannot encode. As character references they can be written, and browsers show them as U+FFFD."""
+
+_CHUNK = 1 << 16
+"""Characters of the scenes that are copied at once. A choice: as `shutil.copyfileobj` has it."""
+
+
+@dataclass(frozen=True)
+class ContentsRow:
+    """A scene in the table of contents.
+
+    Attributes:
+        name: of its file.
+        anchor: of its section; None where it has none.
+        count: how many detections it has.
+        best_score: of these; None where there are none.
+        seconds: of the search.
+        error: why it could not be read; None where it was.
+    """
+
+    name: str
+    anchor: str | None = None
+    count: int = 0
+    best_score: float | None = None
+    seconds: float = 0.0
+    error: str | None = None
 
 
 @dataclass
 class Page:
-    """A page in the making.
+    """A report that scenes can be added to.
 
     Attributes:
-        template: what is looked for.
+        template: that is searched for.
         body: where the scenes are written.
         rows: the table of contents so far.
-        detector: whose results they are, from the first of them on.
-        maps: the most occurrence maps that a scene had.
-        found: how many, in all scenes together.
-        timed: what each scene took.
+        times: of the scenes so far.
+        detector: of the last scene; None where no scene was read.
+        map_count: the largest number of occurrence maps of a scene.
     """
 
     template: Template
     body: IO[str]
-    rows: list[str] = field(default_factory=list)
-    detector: Detector | None = None
-    maps: int = 0
-    found: int = 0
-    timed: list[times.Timed] = field(default_factory=list)
+    rows: list[ContentsRow] = field(default_factory=list)
+    times: list[SceneTimes] = field(default_factory=list)
+    detector: "Detector | None" = None
+    map_count: int = 0
 
     @cached_property
-    def parts(self) -> PageParts:
-        """Of the template."""
-        return PageParts(self.template)
+    def entries(self) -> tuple[PartEntry, ...]:
+        """The parts of the template."""
+        return part_entries(self.template)
 
     def add(
         self,
         name: str,
         found: Detections,
-        detector: Detector,
+        detector: "Detector",
         maps: bool = False,
         watch: Stopwatch | None = None,
     ) -> None:
         """Write a scene.
 
         Arguments:
-            name: what it is called.
-            found: what was found in it.
-            detector: by whom; it is asked for how each fit converged.
-            maps: whether it is asked for occurrence maps too, as layers that can be switched on.
-            watch: has counted what was done with the scene so far; by default the search alone.
+            name: of its file.
+            found: its detections.
+            detector: that found them; it also replays how each fit converged.
+            maps: whether to add occurrence maps, as layers that can be switched on.
+            watch: has measured the work on the scene so far; by default the search alone.
         """
-        watch, index = watch or Stopwatch({SEARCH: found.seconds}), len(self.rows)
-        seen = {}
+        watch, anchor = watch or Stopwatch({SEARCH: found.seconds}), f"s{len(self.rows)}"
+        occurrence = {}
         if maps:
             with watch("occurrence maps"):
-                seen = detector.occurrence(found.scene)
-        with watch("replay of the fits"):
+                occurrence = detector.occurrence(found.scene)
+        with watch("convergence plots"):
             ways = detector.retraced(found)
         with watch("page"):
-            told = SceneWriter(self.parts, fast_calibration(detector))(index, name, found, seen, ways)
-        self.body.write(f"{told}{times.bar(watch.laps)}</section>\n")
-        self.detector, self.maps = detector, max(self.maps, len(seen))
-        self.found += len(found)
-        self.timed.append(times.Timed(f"s{index}", name, watch.laps))
-        best = number(found[0].score) if len(found) else ""
-        self.rows.append(
-            f'<tr><th><a href="#s{index}">{text(name)}</a><td>{len(found)}<td>{best}'
-            f"<td>{times.seconds(found.seconds)}</tr>\n"
-        )
+            viewer = SceneViewer(self.template, self.entries, score_view(detector))
+            content = render("scene.html", scene=viewer(anchor, name, found, occurrence, ways))
+        # The content first and the section around it after: its time bar includes the time for the content.
+        self.body.write(render("scene_section.html", anchor=anchor, content=content, **_time_bar(watch)))
+        self.detector, self.map_count = detector, max(self.map_count, len(occurrence))
+        self.times.append(SceneTimes(anchor, name, watch.laps))
+        best = found[0].score if len(found) else None
+        self.rows.append(ContentsRow(name, anchor, len(found), best, found.seconds))
 
     def unreadable(self, name: str, error: str) -> None:
-        """Tell of a scene that could not be read."""
-        self.rows.append(f'<tr class="error"><th>{text(name)}<td colspan="3">{text(error)}</tr>\n')
+        """List a scene that could not be read, and why."""
+        self.rows.append(ContentsRow(name, error=error))
 
-    def head(self) -> str:
-        """What stands above the scenes, once all of them are known."""
-        style = resources.files("wherein.report").joinpath("page.css").read_text(encoding="utf-8")
-        read = len(self.timed)
-        failed = len(self.rows) - read
-        facts = f"{self.found} found in {_scenes(read)}"
-        unread = f"; {_scenes(failed)} could not be read" if failed else ""
-        search = about_search(self.detector) if self.detector is not None else ""
-        columns = "".join(f"<th>{title}" for title in ("scene", "found", "best score", "search"))
-        return (
-            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>{text(self.template.name)}: {facts}</title>\n"
-            f"<style>\n{style}{rules(len(self.parts.listed), self.maps)}</style></head><body>\n"
-            f"<header><h1>{text(self.template.name)}</h1>"
-            f"<p>{facts}{unread}</p></header>\n<main>"
-            f'<div class="about">{about_template(self.template)}{search}{times.summary(self.timed)}'
-            f"{fits.ABOUT if self.timed else ''}</div>\n"
-            '<section><h2>Scenes</h2><div class="wide"><table class="contents">'
-            f"<thead><tr>{columns}</tr></thead><tbody>\n{''.join(self.rows)}</tbody></table></div></section>\n"
+    def html(self) -> Iterator[str]:
+        """The page, piece by piece, once all scenes were added."""
+        return stream(
+            "page.html",
+            template=template_view(self.template),
+            scores=score_view(self.detector) if self.detector is not None else None,
+            times=summarize(self.times),
+            max_scored_zncc=MAX_SCORED_ZNCC,
+            rows=self.rows,
+            found_count=sum(row.count for row in self.rows),
+            read_count=len(self.times),
+            part_count=len(self.entries),
+            map_count=self.map_count,
+            scenes=self._scenes(),
         )
+
+    def _scenes(self) -> Iterator[Markup]:
+        """What was written so far; it is markup already."""
+        self.body.seek(0)
+        while chunk := self.body.read(_CHUNK):
+            yield Markup(chunk)
 
 
 @contextmanager
 def page(path: Path, template: Template) -> Iterator[Page]:
-    """A page to add scenes to; it is at `path`, whole, when the block ends, or not at all."""
-    with atomic_file(path) as target, tempfile.TemporaryFile("w+", encoding="utf-8", dir=path.parent) as body:
+    """A report to add scenes to. When the block ends it is at `path`; where the block fails, nothing is."""
+    with (
+        atomic_file(path) as target,
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors=_ERRORS, dir=path.parent) as body,
+    ):
         made = Page(template, body)
         yield made
-        body.seek(0)
-        with target.open("w", encoding="utf-8") as file:
-            file.write(made.head())
-            shutil.copyfileobj(body, file)
-            file.write("</main><footer><p>Made by wherein.</p></footer></body></html>\n")
+        with target.open("w", encoding="utf-8", errors=_ERRORS) as file:
+            file.writelines(made.html())
 
 
-def _scenes(count: int) -> str:
-    return f"{count} scene" if count == 1 else f"{count} scenes"
+def _time_bar(watch: Stopwatch) -> dict[str, object]:
+    return {"laps": laps_of(watch.laps), "total": sum(watch.laps.values())}

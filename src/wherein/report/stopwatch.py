@@ -1,4 +1,4 @@
-"""How long each piece of the work on a scene takes."""
+"""Stopwatch: seconds spent on each step of the work on a scene."""
 
 import time
 from collections.abc import Iterator
@@ -6,15 +6,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 SEARCH = "search"
-"""What every scene has."""
+"""The lap that every scene has."""
 
 
 @dataclass
 class Stopwatch:
-    """Counts seconds, for one scene.
+    """Measures the steps of the work on one scene.
 
     Attributes:
-        laps: seconds by what was done, in the order in which it was begun.
+        laps: seconds by name of the step, in the order in which the steps began.
 
     Example:
         >>> watch = Stopwatch()
@@ -27,10 +27,10 @@ class Stopwatch:
     laps: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
-    def __call__(self, what: str) -> Iterator[None]:
-        """Count what happens inside, also where it fails."""
+    def __call__(self, step: str) -> Iterator[None]:
+        """Measure the block, also where it raises."""
         began = time.perf_counter()
         try:
             yield
         finally:
-            self.laps[what] = time.perf_counter() - began
+            self.laps[step] = time.perf_counter() - began

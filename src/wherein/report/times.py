@@ -1,90 +1,86 @@
-"""Where the time went: a line under each scene, and a table above them all."""
+"""Run times for the report: a bar below each scene, and a summary of all scenes."""
 
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wherein.report.markup import text
 from wherein.report.stopwatch import SEARCH
 
 
 @dataclass(frozen=True)
-class Timed:
-    """What a scene took.
+class SceneTimes:
+    """The times of one scene.
 
     Attributes:
-        place: of the scene in the page.
+        anchor: of the scene's section in the page.
         name: of the scene.
-        laps: seconds by what was done.
+        laps: seconds by step; `SEARCH` is always among them.
     """
 
-    place: str
+    anchor: str
     name: str
     laps: Mapping[str, float]
 
 
-def seconds(value: float) -> str:
-    """With three digits that matter, in the unit in which it is easiest to read."""
-    if value >= 60:
-        minutes, rest = divmod(round(value), 60)
-        return f"{minutes} min {rest} s"
-    value = float(f"{value:.3g}")
-    if value >= 1:
-        return f"{value:g} s"
-    thousandths = value * 1000
-    return f"{thousandths:.{3 - len(str(int(thousandths)))}f} ms"
+@dataclass(frozen=True)
+class Lap:
+    """One step of the work on a scene: its seconds, and its share of the total from 0 to 1."""
+
+    step: str
+    seconds: float
+    share: float
 
 
-def bar(laps: Mapping[str, float]) -> str:
-    """One scene's time, a stretch of a bar for each piece of the work, and the numbers below it."""
+@dataclass(frozen=True)
+class StepSummary:
+    """One step over all scenes that had it.
+
+    Attributes:
+        step: its name.
+        median: seconds.
+        maximum: seconds.
+        total: seconds.
+        slowest: the scene with the maximum.
+    """
+
+    step: str
+    median: float
+    maximum: float
+    total: float
+    slowest: SceneTimes
+
+
+@dataclass(frozen=True)
+class TimeSummary:
+    """All steps over all scenes.
+
+    Attributes:
+        scenes: their number.
+        search: the step that every scene has.
+        steps: all of them, in the order in which they were first measured.
+    """
+
+    scenes: int
+    search: StepSummary
+    steps: tuple[StepSummary, ...]
+
+
+def laps_of(laps: Mapping[str, float]) -> tuple[Lap, ...]:
+    """The steps of one scene with their shares."""
     total = sum(laps.values())
-    share = {what: took / total if total > 0 else 0.0 for what, took in laps.items()}
-    stretches = "".join(
-        f'<i class="t{k % 6}" style="--v: {v:.4f}"></i>' for k, v in enumerate(share.values())
-    )
-    key = "".join(
-        f'<li><i class="t{k % 6}"></i>{text(what)} <b>{seconds(took)}</b></li>'
-        for k, (what, took) in enumerate(laps.items())
-    )
-    return (
-        f'<div class="time"><div class="laps" role="img" aria-label="where {seconds(total)} went">{stretches}'
-        f"</div><ul>{key}</ul></div>\n"
-    )
+    return tuple(Lap(step, took, took / total if total > 0 else 0.0) for step, took in laps.items())
 
 
-def summary(scenes: Sequence[Timed]) -> str:
-    """What the scenes took: the median, the slowest with a link to it, and all of them together."""
+def summarize(scenes: Sequence[SceneTimes]) -> TimeSummary | None:
+    """Median, maximum and total of every step; None where there are no scenes."""
     if not scenes:
-        return ""
-    searched = [scene.laps[SEARCH] for scene in scenes]
-    slowest = max(scenes, key=lambda scene: scene.laps[SEARCH])
-    if len(scenes) == 1:
-        said, table = f"The search took {seconds(searched[0])}.", ""
-    else:
-        said, table = (
-            f"The search of a scene took {seconds(statistics.median(searched))} in the median, and "
-            f"{seconds(max(searched))} where it was slowest, in {_link(slowest, slowest.name)}.",
-            _table(scenes),
-        )
-    return (
-        f'<section class="times"><h2>Time</h2><p>{said} All else comes on top, and is told with each scene. '
-        f"What is prepared once counts for the first scene, calibration for none.</p>{table}</section>\n"
-    )
+        return None
+    steps = dict.fromkeys(step for scene in scenes for step in scene.laps)
+    summaries = {step: _summary(step, [scene for scene in scenes if step in scene.laps]) for step in steps}
+    return TimeSummary(len(scenes), summaries[SEARCH], tuple(summaries.values()))
 
 
-def _table(scenes: Sequence[Timed]) -> str:
-    done = dict.fromkeys(what for scene in scenes for what in scene.laps)
-    rows = "".join(_row(what, [scene for scene in scenes if what in scene.laps]) for what in done)
-    head = "".join(f"<th>{title}" for title in ("", "median", "slowest", "all"))
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
-
-
-def _row(what: str, scenes: Sequence[Timed]) -> str:
-    took = [scene.laps[what] for scene in scenes]
-    slowest = max(scenes, key=lambda scene: scene.laps[what])
-    cells = (seconds(statistics.median(took)), _link(slowest, seconds(max(took))), seconds(sum(took)))
-    return f"<tr><th>{text(what)}{''.join(f'<td>{cell}' for cell in cells)}</tr>"
-
-
-def _link(scene: Timed, words: str) -> str:
-    return f'<a href="#{scene.place}" title="{text(scene.name)}">{text(words)}</a>'
+def _summary(step: str, scenes: Sequence[SceneTimes]) -> StepSummary:
+    took = [scene.laps[step] for scene in scenes]
+    slowest = max(scenes, key=lambda scene: scene.laps[step])
+    return StepSummary(step, statistics.median(took), max(took), sum(took), slowest)

@@ -13,11 +13,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from wherein.errors import require
-from wherein.formulations import Settings
+from wherein.formulations.background import WithBackground
 from wherein.formulations.base import Formulation
 from wherein.formulations.cost_smoothed import CostSmoothed
 from wherein.formulations.motion_objective import MotionObjective
 from wherein.formulations.objective import Objective, Variables
+from wherein.formulations.plain import Plain
+from wherein.formulations.rigid_spikes import RigidSpikes
 from wherein.formulations.spikes import Spikes
 from wherein.images.gaussian import gaussian_1d, value_of
 from wherein.images.motif import Motif
@@ -25,6 +27,9 @@ from wherein.motion.models import Motion
 from wherein.solve.gauss_newton import Damping, gauss_newton
 from wherein.solve.proximal import Step, proximal_gradient
 from wherein.solve.solution import Solution, Status
+
+Settings = Plain | CostSmoothed | WithBackground | Spikes | RigidSpikes
+"""The hyperparameters of a formulation that can be unrolled, to be bound to a scene and a motif."""
 
 
 class ProximalLayers(nn.Module):

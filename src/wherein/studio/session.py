@@ -14,7 +14,6 @@ from wherein.detect.result import Detections
 from wherein.detect.score import rounded_down
 from wherein.errors import ArgumentError, require
 from wherein.images.load import Picture, load_picture
-from wherein.report.markup import rarity
 from wherein.studio.bounds import Bounds
 from wherein.studio.calibrations import CalibrationKind, Calibrator
 from wherein.studio.id_map import IdMap
@@ -73,7 +72,7 @@ class SearchResult:
         record = self.detections.to_dict()
         if measured:
             for item, detection in zip(record["detections"], self.detections, strict=True):
-                item["rarity"] = rarity(known, detection.score)
+                item["rarity"] = known.describe_false_alarms(detection.score)
         return record | {
             "calibration_kind": str(self.kind),
             "threshold": round(self.threshold, 4),

@@ -17,7 +17,7 @@ from wherein.cli.demo_run import compare
 from wherein.cli.main import app
 from wherein.demo import ROBOT
 from wherein.demo.scene import SCALE, photograph, stage
-from wherein.detect import Detections, detector
+from wherein.detect import Detections, methods
 from wherein.images.load import Picture
 from wherein.template import Template
 
@@ -28,7 +28,7 @@ runner = CliRunner()
 def _calibrated(monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, and nothing is kept beside the template."""
     monkeypatch.setattr(
-        detector, "calibration_for", lambda template, *_: made_up(template, 180.0, SCALE, threshold=0.5)
+        methods, "calibration_for", lambda template, *_: made_up(template, 180.0, SCALE, threshold=0.5)
     )
 
 
@@ -51,7 +51,7 @@ def test_it_finds_the_robots_and_says_where_everything_is(tmp_path: Path) -> Non
         with Image.open(tmp_path / "demo" / name) as picture:
             assert picture.width > 600
     page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
-    assert "occurrence of torso" in page
+    assert "occurrence map of torso" in page
     assert page.count("<polygon") == 3 * 14
     assert not (ROBOT / "calibration.json").exists()
     again = runner.invoke(app, ["demo", "--out", str(tmp_path / "demo")])

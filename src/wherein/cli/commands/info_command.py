@@ -9,11 +9,11 @@ def info(as_json: Json = False, quiet: Quiet = False) -> None:
 
     Example: wherein info --json
     """
-    from wherein.cli.inventory import in_words, inventory
+    from wherein.cli.inventory import describe, inventory
 
     console, found = Console(quiet), inventory()
     if as_json:
         console.result(found)
         return
-    for line in in_words(found):
+    for line in describe(found):
         console.text(line)

@@ -24,6 +24,10 @@ _RARE = 1e-4
 _SHARE = 0.35
 """Where between what clutter and what the object reaches the threshold lies."""
 
+_MAX_MEGAPIXELS_PER_ALARM = 1e9
+"""Rarer false alarms are reported as "less than once in" this many megapixels. A choice: nobody searches
+more, so nobody could tell rarer rates apart."""
+
 _Scores = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
 
 
@@ -99,6 +103,23 @@ class Calibration(StoredCalibration):
         place, spread = _gumbel(self.clutter)
         told = float(information(np.array(score)))
         return math.exp(-(told - place) / spread) / self.megapixels
+
+    def describe_false_alarms(self, score: float) -> str:
+        """How often clutter reaches this score, as text: "once in 40 megapixels".
+
+        Arguments:
+            score: of a detection, or a threshold.
+        """
+        rate, measured = self.false_alarms(score), self.megapixels * len(self.clutter)
+        if rate >= 1:
+            return f"{rate:.1f} times in a megapixel"
+        # Two digits: the law was fitted to a few dozen scenes, more would claim a precision that it lacks.
+        # The lower bound keeps a rate of 0 (a score far above all clutter) from dividing by zero.
+        every = float(f"{1 / max(rate, 0.1 / _MAX_MEGAPIXELS_PER_ALARM):.2g}")
+        rare = every > _MAX_MEGAPIXELS_PER_ALARM
+        often = "less than once in 10⁹ megapixels" if rare else f"once in {every:,.0f} megapixels"
+        # Less than one expected in everything that calibration looked at: the tail of the law, not a count.
+        return often if rate * measured >= 1 else f"{often} (extrapolated from {measured:.2g} megapixels)"
 
 
 STORE = CalibrationStore(Calibration, VERSION, "json")

@@ -83,7 +83,7 @@ def test_what_a_caller_chooses_wins(
     def never(*arguments: object) -> PaperCalibration:
         raise AssertionError("calibrated, though all was given")
 
-    monkeypatch.setattr("wherein.detect.detector.paper_calibration_for", never)
+    monkeypatch.setattr("wherein.detect.methods.paper_calibration_for", never)
     known = Detector(badge, 12.0, method="paper", calibration=calibrated, threshold=0.3)
     strides = [node.stride for node in reversed(known.search.detector.network.nodes)]
     assert strides == [node.stride for node in calibrated.nodes.values()]

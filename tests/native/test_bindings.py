@@ -1,12 +1,8 @@
-"""The C path against its reference: same costs, steps and fits; and a loader that never fails loudly."""
+"""The C functions against their references in torch: same costs, steps and fits."""
 
 import math
 import os
-import re
 import shutil
-import stat
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -14,26 +10,24 @@ import torch
 import torch.nn.functional as F
 
 import wherein
-from wherein import native
 from wherein.errors import ArgumentError
 from wherein.formulations import CorrelationObjective, Variables
-from wherein.formulations import motif_side as motif_sides
 from wherein.formulations.motif_side import motif_side
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.motion import MOTIONS, Affine, motion_named
-from wherein.native import library as build
+from wherein.native import bindings
 from wherein.pyramid.alignment import align
 from wherein.solve import Damping, Status, gauss_newton
 from wherein.warp import Surface
 
-compiled = pytest.mark.skipif(not native.available(), reason=f"no native library: {native.reason()}")
+compiled = pytest.mark.skipif(not bindings.available(), reason=f"no native library: {bindings.reason()}")
 
 
 def test_where_there_is_a_compiler_there_is_a_library() -> None:
     """So that C that does not compile cannot hide behind the plain path."""
     if shutil.which("cc") and os.environ.get("WHEREIN_NATIVE", "1") != "0":
-        assert native.available(), native.reason()
+        assert bindings.available(), bindings.reason()
 
 
 _SHIFT = torch.tensor([[1.0, 0, 31.3], [0, 1, 21.6], [0, 0, 1]])
@@ -229,19 +223,6 @@ def test_the_reference_too_gives_a_batch_what_it_gives_its_items(motion, robust)
         assert (one.steps[0], one.status[0]) == (whole.steps[index], whole.status[index])
 
 
-def test_c_and_python_know_the_same_names_and_numbers() -> None:
-    """What is handed over by its place, and what both have to know before anything is handed over."""
-    source = {path.name: path.read_text() for path in build.SOURCES}
-    (fields,) = re.findall(r"typedef struct \{([^}]*)\} Rules;", source["problem.h"])
-    assert tuple(re.findall(r"\w+(?=[,;])", fields)) == native.Rules._fields
-    (names,) = re.findall(r"enum \{ (CONVERGED[^}]*) \}", source["problem.h"])
-    assert names.split(", ") == [status.name for status in Status]
-    assert f"enum {{ CHANNELS = {native.CHANNELS}, SIZE = 8" in source["problem.h"]
-    assert max(motion.size for motion in MOTIONS.values()) == 8
-    limits = (motif_sides.PURE, motif_sides.HALF, motif_sides.SHARE)
-    assert "pure = {}f, half = {}f, share = {}f".format(*limits) in source["motif.c"]
-
-
 @compiled
 def test_a_view_of_a_scene_is_as_good_as_a_copy_and_nothing_is_written_to():
     large = _noise(3, 120, 140, 3)
@@ -263,7 +244,7 @@ def test_what_c_does_not_know_goes_the_plain_way(monkeypatch):
     class Mine(Affine):
         pass
 
-    monkeypatch.setattr(native, "_call", lambda *_: pytest.fail("C was called"))
+    monkeypatch.setattr(bindings, "_call", lambda *_: pytest.fail("C was called"))
     surface, motif = Surface(_noise(3, 83, 101, 1).double()), _motif(_noise(3, 83, 101, 1))
     double = Motif(motif.pixels.double(), motif.mask.double())
     align(CorrelationObjective(surface, double, Affine()), Variables(_SHIFT[None].double()), 1)
@@ -290,124 +271,8 @@ def test_register_finds_the_same_with_and_without(motion, monkeypatch):
     assert fast.zncc > 0.999
 
 
-# ---- the loader --------------------------------------------------------------------------------------------
-
-
 def _turn_off(monkeypatch):
-    monkeypatch.setattr(native, "_loaded", lambda: (None, "turned off by a test"))
-
-
-@pytest.fixture
-def fresh(monkeypatch, tmp_path):
-    """A cache that is empty, and no setting from outside."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.delenv("WHEREIN_NATIVE", raising=False)
-    monkeypatch.delenv("CC", raising=False)
-    return tmp_path
-
-
-def _script(path, text):
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o700)
-    return str(path)
-
-
-def _elsewhere():
-    """Load the library in another process, which has none of it in memory yet."""
-    code = (
-        "import importlib.util as u; "
-        f"s = u.spec_from_file_location('build', {build.__file__!r}); m = u.module_from_spec(s); "
-        "s.loader.exec_module(m); print(m.load().wherein_align is not None)"
-    )
-    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
-
-
-def _result(process):
-    return process.communicate(timeout=60)[0].strip()
-
-
-def test_without_a_compiler_register_goes_the_plain_way(fresh, monkeypatch):
-    monkeypatch.setenv("CC", "no-such-compiler")
-    native._loaded.cache_clear()
-    try:
-        assert not native.available()
-        assert native.reason() == "no C compiler: looked for no-such-compiler"
-        scene = _noise(3, 61, 73, 4)
-        found = wherein.register(scene, scene[:, 20:45, 22:51], "translation", start=[[1, 0, 23], [0, 1, 19]])
-        np.testing.assert_allclose(found.matrix[:, 2], (22, 20), atol=0.02)
-    finally:
-        native._loaded.cache_clear()
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("exit 1", "exit status 1"),
-        ('test "$1" = --version && exit 0; echo out of order >&2; exit 1', "failed: out of order"),
-        ('for last; do :; done; test "$1" = --version && exit 0; exit 0', "failed: it said nothing"),
-        (
-            'test "$1" = --version && exit 0; while test "$1" != -o; do shift; done; echo rubbish > "$2"',
-            "OSError",
-        ),
-    ],
-    ids=["no version", "fails", "writes nothing", "writes rubbish"],
-)
-def test_a_broken_compiler_is_a_reason(fresh, monkeypatch, text, words):
-    monkeypatch.setenv("CC", _script(fresh / "cc", text))
-    with pytest.raises(build.UnavailableError, match=words):
-        build.load()
-    left = [path for path in (fresh / "cache").rglob("*") if path.is_file()]
-    assert not [path for path in left if path.name.startswith(".")]  # but for rubbish that is whole
-    assert len(left) <= 1
-
-
-def test_a_compiler_that_hangs_is_given_up(fresh, monkeypatch):
-    monkeypatch.setenv("CC", _script(fresh / "cc", 'test "$1" = --version && exit 0; exec sleep 20'))
-    monkeypatch.setattr(build, "_SECONDS", 0.3)
-    with pytest.raises(build.UnavailableError, match="timed out"):
-        build.load()
-
-
-def test_it_can_be_turned_off(fresh, monkeypatch):
-    monkeypatch.setenv("WHEREIN_NATIVE", "0")
-    with pytest.raises(build.UnavailableError, match="turned off by WHEREIN_NATIVE=0"):
-        build.load()
-    assert not (fresh / "cache").exists()
-
-
-@compiled
-def test_the_library_is_kept_in_a_private_folder_and_made_once(fresh, monkeypatch):
-    folder = build.cache_folder()
-    folder.mkdir(parents=True)
-    folder.chmod(0o777)
-    build.load()
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    (library,) = folder.iterdir()
-    monkeypatch.setattr(build, "_compile", lambda *_: pytest.fail("compiled again"))
-    build.load()
-    assert list(folder.iterdir()) == [library]
-
-
-@compiled
-def test_a_damaged_library_is_made_anew(fresh):
-    assert _result(_elsewhere()) == b"True"
-    (library,) = build.cache_folder().iterdir()
-    library.write_bytes(b"cut short")
-    assert _result(_elsewhere()) == b"True"
-    assert library.stat().st_size > 1000
-
-
-@compiled
-def test_without_a_place_to_keep_it_it_is_compiled_for_the_process(fresh):
-    (fresh / "cache").write_text("a file where the folder would be")
-    assert callable(build.load().wherein_align)
-
-
-@compiled
-def test_two_processes_may_come_at_once(fresh):
-    both = [_elsewhere(), _elsewhere()]
-    assert [_result(process) for process in both] == [b"True", b"True"]
-    assert len(list(build.cache_folder().iterdir())) == 1
+    monkeypatch.setattr(bindings, "_loaded", lambda: (None, "turned off by a test"))
 
 
 def test_scene_and_motif_must_agree_before_c_reads_them() -> None:

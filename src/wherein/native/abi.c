@@ -1,0 +1,56 @@
+/* What Python compares when it loads the library, and what the processor can do. */
+#include "abi.h"
+
+#include <stddef.h>
+
+#include "motion.h"
+
+#define NUMBER(name) {#name, name}
+#define SIZE(type) {"sizeof " #type, sizeof(type)}
+#define FIELD(type, field) {#type "." #field, offsetof(type, field)}
+
+/* Offsets and not only sizes: two doubles that change places leave the size as it was. */
+static const Fact facts[] = {
+    NUMBER(MAX_CHANNELS), NUMBER(MAX_PARAMETERS), NUMBER(SCREEN_SPAN),
+    NUMBER(TRANSLATION), NUMBER(EUCLIDEAN), NUMBER(SIMILARITY), NUMBER(AFFINE), NUMBER(HOMOGRAPHY),
+    NUMBER(CONVERGED), NUMBER(STEP_LIMIT), NUMBER(DIVERGED), NUMBER(OUTSIDE), NUMBER(FLAT),
+    NUMBER(DONE), NUMBER(NO_MEMORY),
+    SIZE(Planes), FIELD(Planes, pixels), FIELD(Planes, plane_stride), FIELD(Planes, row_stride),
+    FIELD(Planes, channels), FIELD(Planes, height), FIELD(Planes, width),
+    SIZE(SideArrays), FIELD(SideArrays, centre), FIELD(SideArrays, radius), FIELD(SideArrays, unit),
+    FIELD(SideArrays, points), FIELD(SideArrays, known), FIELD(SideArrays, motion), FIELD(SideArrays, count),
+    SIZE(SideRules), FIELD(SideRules, pure), FIELD(SideRules, half), FIELD(SideRules, share),
+    FIELD(SideRules, inside), FIELD(SideRules, min_weight), FIELD(SideRules, limit),
+    SIZE(SolverRules), FIELD(SolverRules, damping), FIELD(SolverRules, ease), FIELD(SolverRules, tighten),
+    FIELD(SolverRules, tolerance), FIELD(SolverRules, slack), FIELD(SolverRules, noise),
+    FIELD(SolverRules, min_visible), FIELD(SolverRules, edge), FIELD(SolverRules, max_step),
+    FIELD(SolverRules, min_variance), FIELD(SolverRules, occluded), FIELD(SolverRules, min_scale),
+    FIELD(SolverRules, min_gain), FIELD(SolverRules, rounds), FIELD(SolverRules, max_steps),
+    SIZE(FitArrays), FIELD(FitArrays, poses), FIELD(FitArrays, costs), FIELD(FitArrays, steps),
+    FIELD(FitArrays, evaluations), FIELD(FitArrays, statuses), FIELD(FitArrays, count),
+    SIZE(ScreenKernels), FIELD(ScreenKernels, offsets), FIELD(ScreenKernels, values),
+    FIELD(ScreenKernels, counts), FIELD(ScreenKernels, count), FIELD(ScreenKernels, first),
+    SIZE(ScreenMaps), FIELD(ScreenMaps, best), FIELD(ScreenMaps, which),
+    {NULL, 0},
+};
+
+int wherein_abi(void) { return ABI; }
+
+const Fact *wherein_facts(void) { return facts; }
+
+int wherein_parameters(int motion) { return motion >= 0 && motion < MOTIONS ? parameters_of(motion) : -1; }
+
+/* Which of the shipped variants this processor (and its operating system) can run; see shipped.py.
+ *
+ * Asked of the baseline variant, which runs everywhere. These four are all that the v3 variant is compiled for.
+ */
+int wherein_cpu_level(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+        __builtin_cpu_supports("bmi2"))
+        return 3;
+#endif
+    return 1;
+}

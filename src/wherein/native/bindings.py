@@ -1,0 +1,213 @@
+"""The functions of the C library, on tensors.
+
+Ask `accepts` first. The functions check nothing: they hand pointers to C.
+"""
+
+import ctypes
+from functools import cache
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from wherein.native import abi
+from wherein.native.library import Library, UnavailableError, load
+
+_Counts = Int[Tensor, " B"]
+
+_FLOAT = 4
+"""Bytes of a float32."""
+
+
+@cache
+def _loaded() -> tuple[Library | None, str]:
+    try:
+        return load(), ""
+    except UnavailableError as error:
+        return None, str(error)
+
+
+def library() -> Library | None:
+    """The library, or None; the first call loads it, and compiles it if need be."""
+    return _loaded()[0]
+
+
+def available() -> bool:
+    """Whether there is a library."""
+    return library() is not None
+
+
+def reason() -> str:
+    """Why there is no library; empty where there is one."""
+    return _loaded()[1]
+
+
+def accepts(*tensors: Tensor) -> bool:
+    """Whether C can take these tensors: float32, on the CPU, and no gradient is asked for."""
+    plain = all(t.dtype == torch.float32 and t.device.type == "cpu" for t in tensors)
+    graph = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
+    return plain and not graph and available()
+
+
+def align(
+    scene: Float[Tensor, "C H W"],
+    points: Float[Tensor, "N 2"],
+    known: Float[Tensor, "N C K"],
+    unit: Float[Tensor, " P"],
+    radius: Float[Tensor, ""],
+    motion: abi.MotionKind,
+    poses: Float[Tensor, "B 3 3"],
+    rules: abi.SolverRules,
+) -> tuple[Float[Tensor, "B 3 3"], Float[Tensor, " B"], _Counts, _Counts, _Counts]:
+    """`gauss_newton` of a `CorrelationObjective`.
+
+    Arguments:
+        scene: of the surface.
+        points, known, unit, radius: of the motif's side.
+        motion: for which the side was made.
+        poses: where to start.
+        rules: of the solver and of the objective.
+
+    Returns:
+        Poses, costs, steps taken, evaluations of the cost, and statuses (indices into `abi.STATUSES`).
+    """
+    # The layout that C needs is the one that `motif_side` leaves, so nothing is copied here.
+    points, known = points.mT.contiguous(), known.permute(1, 2, 0).contiguous()
+    unit, scene = _with_contiguous_rows(unit, scene)
+    found, batch = poses.clone(memory_format=torch.contiguous_format), len(poses)
+    costs, (steps, evaluations) = found.new_empty(batch), found.new_empty(2, batch, dtype=torch.int64)
+    statuses = found.new_empty(batch, dtype=torch.int32)
+    side = abi.SideArrays(
+        centre=None,
+        radius=radius.data_ptr(),
+        unit=unit.data_ptr(),
+        points=points.data_ptr(),
+        known=known.data_ptr(),
+        motion=motion,
+        count=points.shape[1],
+    )
+    fits = abi.FitArrays(
+        poses=found.data_ptr(),
+        costs=costs.data_ptr(),
+        steps=steps.data_ptr(),
+        evaluations=evaluations.data_ptr(),
+        statuses=statuses.data_ptr(),
+        count=batch,
+    )
+    _call("wherein_align", _planes(scene), side, rules, fits)
+    return found, costs, steps, evaluations, statuses
+
+
+def motif_side(
+    pixels: Float[Tensor, "C h w"], mask: Float[Tensor, "h w"], motion: abi.MotionKind, rules: abi.SideRules
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """The fields of a `MotifSide`: centre, radius, unit, points and known."""
+    pixels, mask = _with_contiguous_rows(pixels, mask)
+    channels, size, most = len(pixels), motion.parameters, min(rules.limit, mask.numel())
+    columns, points, known = size + 1, 3 + size, 3 + size + 2 * most
+    out = pixels.new_empty(known + channels * columns * most)  # one for all: allocating takes microseconds
+    start = out.data_ptr()
+    side = abi.SideArrays(
+        centre=start,
+        radius=start + 2 * _FLOAT,
+        unit=start + 3 * _FLOAT,
+        points=start + points * _FLOAT,
+        known=start + known * _FLOAT,
+        motion=motion,
+        count=0,
+    )
+    _call("wherein_motif_side", _planes(pixels), _planes(mask[None]), rules, side)
+    n = side.count
+    return (
+        out[:2],
+        out[2],
+        out[3:points],
+        out.as_strided((n, 2), (1, n), points),
+        out.as_strided((n, channels, columns), (1, columns * n, n), known),
+    )
+
+
+def pool(pixels: Float[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]:
+    """`wherein.images.pool.pool`."""
+    (pixels,) = _with_contiguous_rows(pixels)
+    channels, height, width = pixels.shape
+    out = pixels.new_empty(channels, height // factor, width // factor)
+    _call("wherein_pool", _planes(pixels), factor, out.data_ptr())
+    return out
+
+
+def separable(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, " K"]) -> Float[Tensor, "*B H W"]:
+    """`wherein.images.gaussian.separable`."""
+    picture, taps = picture.contiguous(), taps.contiguous()
+    out = torch.empty_like(picture)
+    if picture.numel():
+        planes = _planes(picture.reshape(-1, *picture.shape[-2:]))
+        _call("wherein_separable", planes, taps.data_ptr(), len(taps), out.data_ptr())
+    return out
+
+
+def screen(
+    padded: Float[Tensor, "2 h w"],
+    margin: int,
+    kernels: tuple[Int[Tensor, " M"], Float[Tensor, " M"], Int[Tensor, " A"]],
+    first: int,
+    min_variance: float,
+    best: Float[Tensor, "H W"],
+    which: Int[Tensor, "H W"],
+) -> None:
+    """The best ZNCC over some kernels at every place, into `best` and `which` where it is better.
+
+    Arguments:
+        padded: the scene, one channel, and its square; `margin` pixels larger on each side, and at least
+            `abi.SCREEN_SPAN` more to the right.
+        margin: how far the centre of the first place lies from the corner, along both axes.
+        kernels: for every point the offset of its pixel from that of the centre, in floats; its value; and
+            for every kernel its number of points. Integers are int32.
+        first: the number of the first kernel.
+        min_variance: a place with less counts as flat.
+        best, which: float32 and int32, contiguous.
+    """
+    offsets, values, counts = kernels
+    height, width = best.shape
+    places = abi.Planes(
+        pixels=padded[:, margin:, margin:].data_ptr(),
+        plane_stride=padded.stride(0),
+        row_stride=padded.stride(1),
+        channels=1,
+        height=height,
+        width=width,
+    )
+    points = abi.ScreenKernels(
+        offsets=offsets.data_ptr(),
+        values=values.data_ptr(),
+        counts=counts.data_ptr(),
+        count=len(counts),
+        first=first,
+    )
+    maps = abi.ScreenMaps(best=best.data_ptr(), which=which.data_ptr())
+    _call("wherein_screen", places, points, min_variance, maps)
+
+
+def _call(name: str, *arguments: ctypes.Structure | float) -> None:
+    loaded = library()
+    assert loaded is not None, "ask accepts() first"
+    values = (ctypes.byref(a) if isinstance(a, ctypes.Structure) else a for a in arguments)
+    if getattr(loaded.functions, name)(*values) == abi.NO_MEMORY:
+        raise MemoryError
+
+
+def _with_contiguous_rows(*pictures: Tensor) -> tuple[Tensor, ...]:
+    """The pictures themselves, or copies where the pixels of a row are not contiguous."""
+    return tuple(picture if picture.stride(-1) == 1 else picture.contiguous() for picture in pictures)
+
+
+def _planes(picture: Float[Tensor, "C H W"]) -> abi.Planes:
+    channels, height, width = picture.shape
+    return abi.Planes(
+        pixels=picture.data_ptr(),
+        plane_stride=picture.stride(0),
+        row_stride=picture.stride(1),
+        channels=channels,
+        height=height,
+        width=width,
+    )

@@ -1,0 +1,192 @@
+"""How each fit of a detection converged: the geometry of a small plot for each part that was fitted."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wherein.detect.explain.convergence import FinalPose, FitTrace, FitTraces, TraceStage
+from wherein.detect.result import Detection
+from wherein.detect.score import MAX_ZNCC
+from wherein.report.html_format import number
+from wherein.report.template_view import PartEntry
+
+MAX_SCORED_ZNCC = MAX_ZNCC
+"""A ZNCC above this does not increase the score; the page says so."""
+
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 260.0, 112.0, 30.0, 4.0, 18.0, 8.0
+"""Size and margins of a plot in SVG units. A choice: "0.99" fits into the left margin, a line of
+text into the top one."""
+
+_GAP = 3.0
+"""Steps between the last step of one level and the first of the next. A choice: wide enough that the label
+fits above a level with no steps."""
+
+_MAX_LOSS, _MIN_LOSS = 1.0, 1e-3
+"""1 − ZNCC at the bottom and at the top of a plot; values beyond are drawn at the edge. A choice: ZNCC 0 is
+no match, and above 0.999 only noise is left."""
+
+_PER_NAT = (_HEIGHT - _TOP - _BOTTOM) / math.log(_MAX_LOSS / _MIN_LOSS)
+"""SVG units by which a factor of e in 1 − ZNCC moves a point."""
+
+_TICKS = (0.0, 0.9, 0.99)
+"""ZNCC values with a grid line: one for each power of ten of 1 − ZNCC."""
+
+_MIN_GAIN = 0.005
+"""By how much the score of a part must exceed its ZNCC to be explained: less is lost in rounding."""
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A grid line: its label and height."""
+
+    label: str
+    y: float
+
+
+@dataclass(frozen=True)
+class PlotAxes:
+    """What all plots have in common, in SVG units."""
+
+    width: float
+    height: float
+    left: float
+    right: float
+    top: float
+    bottom: float
+    ticks: tuple[Tick, ...]
+
+
+@dataclass(frozen=True)
+class PlotLevel:
+    """One pyramid level of a plot.
+
+    Attributes:
+        label: its scale.
+        x: its left edge.
+        width: from there to the next level.
+        shaded: every other level is, to tell them apart.
+        robust: whether pixels that do not match had less weight.
+        points: before the first step and after each.
+    """
+
+    label: str
+    x: float
+    width: float
+    shaded: bool
+    robust: bool
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class ConvergencePlot:
+    """The plot of one part.
+
+    Attributes:
+        part: which.
+        zncc: of the fit, at the level where it is scored.
+        first: ZNCC before the first step.
+        last: ZNCC after the last.
+        levels: from the coarsest to full size.
+        end: the last point.
+        notes: sentences about it.
+    """
+
+    part: PartEntry
+    zncc: float
+    first: float
+    last: float
+    levels: tuple[PlotLevel, ...]
+    end: Point
+    notes: str
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """The plots of a detection.
+
+    Attributes:
+        plots: one for each part that was fitted and found.
+        not_found: leaves without a plot that were not found.
+        not_fitted: leaves without a plot that move with another part.
+        axes: the same for all plots.
+    """
+
+    plots: tuple[ConvergencePlot, ...]
+    not_found: tuple[str, ...]
+    not_fitted: tuple[str, ...]
+    axes: PlotAxes
+
+
+def convergence(entries: Sequence[PartEntry], item: Detection, ways: FitTraces) -> Convergence | None:
+    """The plots of a detection; None where no fit was recorded."""
+    if not ways:
+        return None
+    fitted = [part for part in entries if part.name in ways]
+    plots = tuple(_plot(part, item.parts[part.name].score, ways[part.name]) for part in fitted)
+    others = [part.name for part in entries if part.leaf and part.name not in ways]
+    return Convergence(
+        plots,
+        not_found=tuple(name for name in others if not item.parts[name].found),
+        not_fitted=tuple(name for name in others if item.parts[name].found),
+        axes=_AXES,
+    )
+
+
+def _plot(part: PartEntry, score: float, way: FitTrace) -> ConvergencePlot:
+    steps = sum(len(leg.zncc) - 1 for leg in way.stages)
+    unit = (_WIDTH - _LEFT - _RIGHT) / (steps + _GAP * len(way.stages))
+    x, levels = _LEFT, []
+    for index, leg in enumerate(way.stages):
+        levels.append(_level(leg, x, unit, shaded=index % 2 == 0))
+        x += levels[-1].width
+    return ConvergencePlot(
+        part,
+        way.zncc,
+        first=way.stages[0].zncc[0],
+        last=way.stages[-1].zncc[-1],
+        levels=tuple(levels),
+        end=levels[-1].points[-1],
+        notes=" ".join(_notes(way, steps, score)),
+    )
+
+
+def _level(leg: TraceStage, x: float, unit: float, shaded: bool) -> PlotLevel:
+    first, width = x + unit * _GAP / 2, (len(leg.zncc) - 1 + _GAP) * unit
+    points = tuple((first + k * unit, _y(value)) for k, value in enumerate(leg.zncc))
+    return PlotLevel(_label(leg), x, width, shaded, leg.robust, points)
+
+
+def _label(leg: TraceStage) -> str:
+    """Its scale; a robust descent follows a plain one of the same scale."""
+    if leg.robust:
+        return "robust"
+    return "full size" if leg.scale == 1 else f"1/{leg.scale}"
+
+
+def _notes(way: FitTrace, steps: int, score: float) -> list[str]:
+    """Sentences: the number of steps, and whatever was unusual."""
+    notes = [f"{steps} step{'' if steps == 1 else 's'}."]
+    robust = any(leg.robust for leg in way.stages)
+    if robust:
+        notes.append("Possibly occluded, so a plain and a robust descent were run.")
+    if robust or way.kept is not FinalPose.PLAIN:
+        notes.append(f"Result: {way.kept.value}.")
+    if not way.led:
+        notes.append("Located by the other parts, so the plot starts at the detected pose.")
+    if score > way.zncc + _MIN_GAIN:
+        notes.append(f"Partly occluded: the visible pixels alone are worth a ZNCC of {number(score, 3)}.")
+    return notes
+
+
+def _y(zncc: float) -> float:
+    """Logarithmic in 1 − ZNCC: equal distances are equal ratios of what is left to gain. On a linear axis
+    everything between 0.9 and 1, where fits end, would be one line."""
+    loss = min(max(1 - zncc, _MIN_LOSS), _MAX_LOSS)
+    return _TOP + math.log(loss / _MIN_LOSS) * _PER_NAT
+
+
+_AXES = PlotAxes(
+    _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM, tuple(Tick(f"{zncc:g}", _y(zncc)) for zncc in _TICKS)
+)

@@ -1,0 +1,173 @@
+"""What the report shows about the template and the scores, before the first scene."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+
+from wherein.detect.calibration.model import Calibration
+from wherein.drawing.palette import colors
+from wherein.report.html_format import png_uri
+from wherein.template.bundle import Template
+from wherein.template.tree import Tree
+
+if TYPE_CHECKING:
+    from wherein.detect.detector import Detector
+
+_GROUP_COLOR = "#b0b0b0"
+"""Grey, because groups have no image; a leaf has the colour that it has in drawings."""
+
+
+@dataclass(frozen=True)
+class PartEntry:
+    """How the report lists a part.
+
+    Attributes:
+        name: can be any text.
+        number: stands for the name in ids and CSS classes, which cannot be any text.
+        color: of its outline, as CSS.
+        leaf: whether it has an image; else it is a group.
+        depth: how many groups it is in, the root not counted.
+        centre: of the box around its outline, (x, y) in its own pixels.
+    """
+
+    name: str
+    number: int
+    color: str
+    leaf: bool
+    depth: int
+    centre: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class TreeNode:
+    """A part in the tree of parts; `turn` in degrees is None where it cannot move relative to its parent."""
+
+    name: str
+    turn: float | None
+    children: tuple["TreeNode", ...]
+
+
+@dataclass(frozen=True)
+class TemplateView:
+    """The section about the template: its image as a data URI, and its tree of parts."""
+
+    name: str
+    width: int
+    height: int
+    part_count: int
+    image: str
+    root: TreeNode
+
+
+@dataclass(frozen=True)
+class CalibrationView:
+    """What calibration measured.
+
+    Attributes:
+        threshold: the calibrated one.
+        clutter: scores of scenes without the template.
+        present: scores of scenes with it.
+        detected_rotation: ± degrees within which it is still detected with all parts at rest.
+        detected_scale: the same for scales, lowest and highest.
+        false_alarms: how often clutter reaches the threshold of the detector, as text.
+        warnings: what to know before relying on the scores.
+    """
+
+    threshold: float
+    clutter: Sequence[float]
+    present: Sequence[float]
+    detected_rotation: float
+    detected_scale: tuple[float, float]
+    false_alarms: str
+    warnings: Sequence[str]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreView:
+    """The section about scores.
+
+    Attributes:
+        threshold: of the detector.
+        rotation: ± degrees that were searched.
+        scale: lowest and highest scale that were searched.
+        calibration: None where clutter was not measured.
+        false_alarms: how often clutter reaches a score, as text; None where clutter was not measured.
+    """
+
+    threshold: float
+    rotation: float
+    scale: tuple[float, float]
+    calibration: CalibrationView | None
+    false_alarms: Callable[[float], str | None]
+
+
+def score_view(detector: "Detector") -> ScoreView:
+    """The section about the scores of a detector."""
+    threshold, ranges, known = detector.threshold, detector.ranges, detector.calibration
+    # The only place of the report that depends on the method: "paper" measures no clutter.
+    if not isinstance(known, Calibration):
+        return ScoreView(threshold, ranges.rotation, ranges.scale, None, lambda _: None)
+    view = CalibrationView(
+        known.threshold,
+        known.clutter,
+        known.present,
+        known.limits.rotation,
+        known.limits.scale,
+        known.describe_false_alarms(threshold),
+        known.doubts,
+    )
+    return ScoreView(threshold, ranges.rotation, ranges.scale, view, known.describe_false_alarms)
+
+
+def part_entries(template: Template) -> tuple[PartEntry, ...]:
+    """The parts that a detection has, every group followed by its parts."""
+    tree = template.parts
+    leaf_colors = {name: f"#{r:02x}{g:02x}{b:02x}" for name, (r, g, b) in colors(tree.leaves).items()}
+    return tuple(
+        PartEntry(
+            name,
+            number,
+            leaf_colors.get(name, _GROUP_COLOR),
+            tree[name].motif is not None,
+            max(tree.depth(name) - 1, 0),
+            _box_centre(template.outlines[name]),
+        )
+        for number, name in enumerate(_depth_first(tree))
+    )
+
+
+def _box_centre(outline: NDArray[np.float64]) -> tuple[float, float]:
+    x, y = (outline.min(0) + outline.max(0)) / 2
+    return float(x), float(y)
+
+
+def _depth_first(tree: Tree) -> list[str]:
+    """All parts, the root only where it is a leaf: a group at the root is the object itself."""
+    listed: list[str] = []
+    waiting = [tree.root]
+    while waiting:
+        listed.append(waiting.pop(0))
+        waiting[:0] = tree.children(listed[-1])
+    return listed if tree[tree.root].motif is not None else listed[1:]
+
+
+def template_view(template: Template) -> TemplateView:
+    """The section about a template."""
+    layers = [template.canvas.pixels]
+    if template.canvas.mask is not None:
+        layers.append(template.canvas.mask[None])
+    levels = (torch.cat(layers).clamp(0, 1) * 255).round().to(torch.uint8).movedim(0, -1)
+    image = png_uri(Image.fromarray(np.ascontiguousarray(levels.cpu().numpy())))
+    tree = template.parts
+    return TemplateView(template.name, *template.size, len(tree), image, _node(tree, tree.root))
+
+
+def _node(tree: Tree, name: str) -> TreeNode:
+    part = tree[name]
+    children = tuple(_node(tree, child) for child in tree.children(name))
+    return TreeNode(name, part.turn if part.moves else None, children)

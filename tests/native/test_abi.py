@@ -1,0 +1,72 @@
+"""C and Python agree on every number that crosses between them, and a library that does not is refused."""
+
+import ctypes
+
+import pytest
+
+from wherein.formulations.motif_side import MOTION_KINDS
+from wherein.motion import MOTIONS
+from wherein.native import abi, bindings
+from wherein.solve.solution import Status
+
+compiled = pytest.mark.skipif(not bindings.available(), reason=f"no native library: {bindings.reason()}")
+
+
+@compiled
+def test_the_library_fits() -> None:
+    functions = bindings.library().functions
+    abi.check(functions)
+    assert dict(abi._listed(functions)).keys() <= abi.expected_facts().keys()
+
+
+@compiled
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("ABI", 99, "ABI 1 where this version needs 99"),
+        ("MAX_CHANNELS", 5, "MAX_CHANNELS is 4 and 5"),
+        ("STATUSES", (*abi.STATUSES[:3], "FLAT", "OUTSIDE"), "FLAT is 4 and 3; OUTSIDE is 3 and 4"),
+        ("STATUSES", (*abi.STATUSES, "NEW"), "NEW is None and 5"),
+        ("_PARAMETERS", dict.fromkeys(abi.MotionKind, 2), "parameters of AFFINE is 6 and 2"),
+    ],
+)
+def test_a_number_that_differs_is_named(
+    name: str, value: object, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(abi, name, value)
+    with pytest.raises(abi.AbiError, match=words):
+        abi.check(bindings.library().functions)
+
+
+@compiled
+def test_fields_that_change_places_are_seen_though_the_size_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = abi.SolverRules._fields_
+    swapped = (fields[1], fields[0], *fields[2:])
+    struct = type("SolverRules", (ctypes.Structure,), {"_fields_": swapped})
+    others = tuple(other for other in abi._STRUCTS if other is not abi.SolverRules)
+    monkeypatch.setattr(abi, "_STRUCTS", (*others, struct))
+    with pytest.raises(abi.AbiError, match=r"SolverRules.damping is 0 and 8; SolverRules.ease is 8 and 0"):
+        abi.check(bindings.library().functions)
+
+
+def test_another_library_is_refused() -> None:
+    with pytest.raises(abi.AbiError, match=r"a function is missing: .*wherein_abi"):
+        abi.check(ctypes.CDLL(None))
+
+
+def test_a_struct_needs_all_of_its_fields_and_no_others() -> None:
+    assert abi.ScreenMaps(best=1, which=2).which == 2
+    with pytest.raises(TypeError, match="ScreenMaps needs each of its fields once; see which"):
+        abi.ScreenMaps(best=1)
+    with pytest.raises(TypeError, match="see worst"):
+        abi.ScreenMaps(best=1, which=2, worst=3)
+
+
+def test_every_motion_and_status_has_its_like_in_c() -> None:
+    assert {type(motion) for motion in MOTIONS.values()} == MOTION_KINDS.keys()
+    assert len(set(MOTION_KINDS.values())) == len(MOTION_KINDS) == len(abi.MotionKind)
+    for motion in MOTIONS.values():
+        kind = MOTION_KINDS[type(motion)]
+        assert (kind.name.lower(), kind.parameters) == (motion.name, motion.size)
+    assert max(motion.size for motion in MOTIONS.values()) == abi.MAX_PARAMETERS
+    assert {status.name for status in Status} == set(abi.STATUSES)

@@ -1,0 +1,66 @@
+"""What the page says about the template and its scores."""
+
+from detecting import detector, group, leaf, noise, template, toy, upright
+from pages import ParsedPage, fragment
+from wherein.detect import Detector
+from wherein.detect.calibration.store import StoredCalibration
+from wherein.report.html_format import render
+from wherein.report.template_view import part_entries, score_view, template_view
+
+
+def section(of: Detector) -> ParsedPage:
+    return fragment(render("scores.html", scores=score_view(of)))
+
+
+def test_a_threshold_of_the_users_own_is_marked_as_such() -> None:
+    assert "Score threshold 0.600 False alarms" in section(detector(toy())).text
+    given = Detector(toy(), rotation=0, calibration=upright(toy()), threshold=0.7, threads=1)
+    assert "Score threshold 0.700, set by the user; calibrated: 0.600 False alarms" in section(given).text
+
+
+def test_what_calibration_measured_is_listed() -> None:
+    page = section(detector(toy()))
+    assert "Search range rotation ±0°, scale 1 Detection limits rotation ±0°, scale 1.00 to 1.00" in page.text
+    assert "4 scenes, highest score 0.300" in page.text
+    assert "3 scenes, lowest score 0.850" in page.text
+    assert [circle["class"] for circle in page.all("circle")] == 4 * ["clutter"] + 3 * ["present"]
+
+
+def test_warnings_are_shown() -> None:
+    known = upright(toy()).model_copy(update={"confused": [("a", "<b>", 0.9)]})
+    page = section(Detector(toy(), rotation=0, calibration=known, threads=1))
+    assert "Warning: a and <b> look alike (ZNCC 0.90)." in page.text
+
+
+def test_without_calibration_there_is_the_threshold_alone() -> None:
+    of = detector(toy())
+    known = of.search.calibration
+    # As with method="paper", whose own calibration takes minutes.
+    of.search.calibration = StoredCalibration.model_construct(**known.model_dump(include={"threshold"}))
+    assert section(of).text == "Scores and threshold Score threshold 0.600"
+    assert score_view(of).false_alarms(0.9) is None
+
+
+def test_parts_follow_their_group_and_groups_are_grey() -> None:
+    made = template(
+        group("root"),
+        leaf("b", "root", noise(20, 20, 1)),
+        group("g", "root"),
+        leaf("a", "g", noise(20, 10, 2)),
+        leaf("c", "root", noise(20, 20, 3)),
+        size=(40, 40),
+    )
+    entries = part_entries(made)
+    assert [entry.name for entry in entries] == ["b", "g", "a", "c"]
+    assert [entry.number for entry in entries] == [0, 1, 2, 3]
+    assert [entry.depth for entry in entries] == [0, 0, 1, 0]
+    assert [entry.leaf for entry in entries] == [True, False, True, True]
+    assert entries[1].color == "#b0b0b0"
+    assert len({entry.color for entry in entries}) == 4
+    assert entries[2].centre == (4.5, 9.5)
+
+
+def test_the_tree_of_parts_is_a_nested_list() -> None:
+    page = fragment(render("template.html", template=template_view(toy())))
+    assert len(page.all("ul")) == 2
+    assert page.text == "Template toy, 80 × 48 px, 3 parts toy body arm turns ±20°"

@@ -1,0 +1,1 @@
+"""Programs for those who work on wherein: nothing here is in the wheel."""
