@@ -12,11 +12,12 @@ from detecting import noise, photo
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.native import bindings
-from wherein.pyramid.screen import Kernels, Looks, Maps, peaks, screen
+from wherein.pyramid.screen import Kernels, Maps, PoseGrid, peaks, screen
+from wherein.template.paint import paint
 from wherein.template.pose import placed
 
 compiled = pytest.mark.skipif(not bindings.available(), reason=f"no native library: {bindings.reason()}")
-EVERYWHERE = Looks.over(180, 30, (0.9, 1.1), 1.12)
+EVERYWHERE = PoseGrid.over(180, 30, (0.9, 1.1), 1.12)
 
 
 def ellipse(height: int, width: int) -> Motif:
