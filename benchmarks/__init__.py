@@ -1,1 +1,1 @@
-"""Benchmarks: one file a suite, peers measured in the same run, results as JSON and as a table."""
+"""Benchmarks: wherein and its peers, measured in the same run; results as JSON and as tables."""

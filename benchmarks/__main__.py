@@ -21,11 +21,11 @@ WRITERS = {"detection": partial(write, text=sections.markdown, table=sections.te
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the suites that were asked for, all of them by default."""
+    """Run the given suites, or all of them."""
     parser = _parser()
     asked = parser.parse_args(arguments)
     if unknown := [suite for suite in asked.suites if suite not in SUITES]:
-        parser.error(f"no suite {', '.join(unknown)}: there are {', '.join(SUITES)}")
+        parser.error(f"unknown suite {', '.join(unknown)}: the suites are {', '.join(SUITES)}")
     settings = Settings(seed=asked.seed, quick=asked.quick, threads=asked.threads)
     messages = Console(stderr=True)
     for suite in asked.suites or SUITES:
@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _measured(suite: str, settings: Settings, messages: Console) -> dict[str, Any]:
-    """The report of one suite, with a bar while it runs."""
+    """The report of one suite; shows a progress bar while it runs."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
     with Progress(*columns, console=messages) as progress:
         bar = progress.add_task(suite, total=1.0)
@@ -47,20 +47,22 @@ def _measured(suite: str, settings: Settings, messages: Console) -> dict[str, An
 
 
 def _wide(console: Console) -> Console:
-    """Room for the table where nothing says how wide the output is."""
+    """A console at least 120 columns wide if the output is not a terminal, so that the table fits."""
     return console if console.is_terminal else Console(width=max(console.width, 120))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="Measure wherein beside its peers."
+        prog="python -m benchmarks", description="Measure wherein and its peers."
     )
-    parser.add_argument("suites", nargs="*", metavar="suite", help=f"of {', '.join(SUITES)}; all by default")
-    parser.add_argument("--quick", action="store_true", help="a few problems of each kind, under a minute")
+    parser.add_argument("suites", nargs="*", metavar="suite", help=f"{', '.join(SUITES)}; default: all")
+    parser.add_argument(
+        "--quick", action="store_true", help="only a few problems of each kind, in under a minute"
+    )
     parser.add_argument("--out", type=Path, default=Path("results"), help="folder for JSON and Markdown")
     parser.add_argument("--seed", type=int, default=0)
     threads = int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
-    parser.add_argument("--threads", type=int, default=threads, help="for torch and OpenCV alike")
+    parser.add_argument("--threads", type=int, default=threads, help="number of threads of torch and OpenCV")
     return parser
 
 

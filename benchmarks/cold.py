@@ -1,4 +1,4 @@
-"""Detection, 3: what one call of the command costs, and the calibration before the first."""
+"""Detection, 3: time and memory of one call of the command, and of the calibration before the first."""
 
 import json
 import sys
@@ -14,9 +14,9 @@ from benchmarks.subjects import FIXED, timed_subject
 from benchmarks.workload import Share, Workload, aim, levels, section
 
 ABOUT = (
-    "`wherein detect TEMPLATE SCENE` as a process of its own on one scene of 512 × 384 px, its calibration "
-    "kept beside the template and the compiled kernels in the user's cache: from the start of Python to "
-    "its end. Calibrations are timed where they are made, in the process of the benchmark."
+    "`wherein detect TEMPLATE SCENE` as a separate process on one scene of 512 × 384 px, from the start of "
+    "Python to its end. The calibration is beside the template, the compiled kernels in the user's cache. "
+    "Calibrations are timed in the process of the benchmark."
 )
 COLUMNS = (
     ("what", "what", "text"),
@@ -30,7 +30,7 @@ START, CALIBRATION, MEMORY = 4.0, 60.0, 1000.0  # s, s, MB
 
 
 def measure(work: Workload, share: Share) -> dict[str, Any]:
-    """Processes one after the other, then the calibrations of the whole run."""
+    """Run the processes one after the other; then add the calibrations of the whole run."""
     with tempfile.TemporaryDirectory() as folder:
         runs = []
         for k in range(work.counts.cold):
@@ -53,7 +53,7 @@ def measure(work: Workload, share: Share) -> dict[str, Any]:
 
 
 def _detect(work: Workload, folder: Path) -> dict[str, Any]:
-    """One call of the command, on files that no one has opened yet."""
+    """One call of the command, on new files."""
     template = timed_subject()
     place = template.save(folder / "template")
     kept = place / "calibration.json"
@@ -64,5 +64,5 @@ def _detect(work: Workload, folder: Path) -> dict[str, Any]:
     Image.fromarray(levels(work.scene(template, "plain", 0, FIXED).picture)).save(scene)
     ran = launched([*COMMAND, "detect", str(place), str(scene)])
     if ran["status"] != 0 or kept.read_bytes() != before:
-        raise RuntimeError(f"wherein detect did not do what is measured: {ran['errors'] or 'it calibrated'}")
+        raise RuntimeError(f"wherein detect did not run as expected: {ran['errors'] or 'it calibrated'}")
     return {**ran, "found": len(json.loads(ran["output"])["detections"])}

@@ -1,4 +1,4 @@
-"""The suite "detection": quality, time beside OpenCV, cold start, growth, determinism."""
+"""The suite "detection": quality, time compared with OpenCV, cold start, growth, determinism."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -8,13 +8,13 @@ from benchmarks import cold, determinism, growth, photographs, quality, speed
 from benchmarks.measure import machine, set_threads
 from benchmarks.registration import Settings, Step, silent
 from benchmarks.report import FORMAT
-from benchmarks.subjects import crab, scales_in_words
+from benchmarks.subjects import crab, describe_scales
 from benchmarks.workload import RANGES, Share, Workload
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the suite, and about which share of its time it takes."""
+    """A part of the suite, and roughly the fraction of the time that it takes."""
 
     name: str
     measure: Callable[[Workload, Share], dict[str, Any]]
@@ -36,13 +36,13 @@ def run(
     sections: Sequence[Section] = SECTIONS,
     work: Workload | None = None,
 ) -> dict[str, Any]:
-    """Measure every section; `step` is told how far it is."""
+    """Measure every section; `step` is called with the progress."""
     set_threads(settings.threads)
     at = machine(settings.threads)  # first, so that the load is the one before the run
     work = work or Workload.of(settings)
     made, done, whole = [], 0.0, sum(section.weight for section in sections)
     for section in sections:
-        made.append(section.measure(work, _told(section, step, done / whole, section.weight / whole)))
+        made.append(section.measure(work, _progress(section, step, done / whole, section.weight / whole)))
         done += section.weight
     return {
         "format": FORMAT,
@@ -55,18 +55,21 @@ def run(
     }
 
 
-def _told(section: Section, step: Step, before: float, weight: float) -> Share:
+def _progress(section: Section, step: Step, before: float, weight: float) -> Share:
+    """A callback that turns the progress of a section into that of the suite."""
     return lambda share: step(section.name, before + weight * share)
 
 
 def _ranges() -> list[str]:
-    return [f"every rotation, {scales_in_words(scale)}" for scale in RANGES]
+    return [f"every rotation, {describe_scales(scale)}" for scale in RANGES]
 
 
 def _missing(settings: Settings) -> list[str]:
     notes = list(photographs.missing())
     if crab() is None:
-        notes.append("no ../shared: the robot stands in for the crab, and its scenes are left out")
+        notes.append(
+            "no ../shared: the robot is used instead of the crab, and the shared scenes are left out"
+        )
     if settings.quick:
         notes.append("quick: calibrated on fewer scenes and at fixed scale only; no sweep over scales")
     return notes

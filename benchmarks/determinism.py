@@ -1,4 +1,4 @@
-"""Detection, 5: the same scene gives the same JSON, again and with any number of threads."""
+"""Detection, 5: a scene gives the same JSON every time and with any number of threads."""
 
 import json
 from typing import Any
@@ -12,8 +12,8 @@ from wherein.detect import Detector
 from wherein.template import Template
 
 ABOUT = (
-    "The JSON of a scene, its seconds left out, letter by letter: twice in a row with one detector, and from "
-    "new detectors with 1 and with 2 threads, torch's included."
+    "The JSON of a scene without its seconds, compared byte by byte: twice in a row with one detector, and "
+    "from new detectors with 1 and with 2 threads, including those of torch."
 )
 COLUMNS = (
     ("template", "template", "text"),
@@ -26,7 +26,7 @@ KINDS = ("plain", "two", "noise", "covered", "empty")
 
 
 def measure(work: Workload, share: Share) -> dict[str, Any]:
-    """With the body and, unless quick, without it, which is another search."""
+    """Compare the template and, unless quick, the template without its body, for which the search differs."""
     whole = timed_subject()
     templates, rows = [whole] if work.settings.quick else [whole, bodiless(whole)], []
     for done, template in enumerate(templates):
@@ -43,7 +43,7 @@ def measure(work: Workload, share: Share) -> dict[str, Any]:
 def _rows(work: Workload, template: Template) -> list[dict[str, Any]]:
     count, kinds = work.counts.same, KINDS[:: 2 if work.settings.quick else 1]
     pictures = [levels(work.scene(template, kind, k, FIXED).picture) for kind in kinds for k in range(count)]
-    one, two, again = _said(work, template, pictures)
+    one, two, again = _outputs(work, template, pictures)
     return [
         {
             "template": template.name,
@@ -56,20 +56,20 @@ def _rows(work: Workload, template: Template) -> list[dict[str, Any]]:
     ]
 
 
-def _said(work: Workload, template: Template, pictures: list[NDArray]) -> list[list[str]]:
-    """What is said of the pictures with one thread, with two, and with two once more."""
-    before, told = torch.get_num_threads(), []
+def _outputs(work: Workload, template: Template, pictures: list[NDArray]) -> list[list[str]]:
+    """The JSON of all pictures with one thread, with two, and with two once more."""
+    before, outputs = torch.get_num_threads(), []
     try:
         for threads, times in ((1, 1), (2, 2)):
             torch.set_num_threads(threads)
             detector = work.calibrations.detector(template, FIXED, threads)
-            told += [[said(detector, picture) for picture in pictures] for _ in range(times)]
+            outputs += [[json_of(detector, picture) for picture in pictures] for _ in range(times)]
     finally:
         torch.set_num_threads(before)
-    return told
+    return outputs
 
 
-def said(detector: Detector, picture: NDArray) -> str:
-    """The JSON without the seconds."""
-    told = detector(picture).to_dict()
-    return json.dumps({key: value for key, value in told.items() if key != "seconds"}, sort_keys=True)
+def json_of(detector: Detector, picture: NDArray) -> str:
+    """The JSON of a scene without its seconds."""
+    result = detector(picture).to_dict()
+    return json.dumps({key: value for key, value in result.items() if key != "seconds"}, sort_keys=True)

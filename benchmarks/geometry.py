@@ -1,6 +1,6 @@
-"""Points, matrices and exact sampling, independent of wherein: the ruler must not be the thing it measures.
+"""Points, matrices and exact sampling. Independent of wherein, so that its errors cannot hide themselves.
 
-Conventions are the contract's: (x, y), x right, y down, pixel centres at whole numbers; a matrix is
+The conventions are those of wherein: (x, y), x right, y down, pixel centres at whole numbers; a matrix is
 2×3 or 3×3 and maps motif pixels to scene pixels.
 """
 
@@ -36,7 +36,7 @@ def rotation(degrees: float) -> Array:
 
 
 def apply(matrix: Array, points: Array) -> Array:
-    """Points (N, 2) through a matrix."""
+    """Points (N, 2) transformed by a matrix."""
     mapped = np.column_stack([points, np.ones(len(points))]) @ homogeneous(matrix).T
     with np.errstate(divide="ignore", invalid="ignore"):  # a wild homography may send points to infinity
         return mapped[:, :2] / mapped[:, 2:]
@@ -54,7 +54,7 @@ def pixels(width: int, height: int) -> Array:
 
 
 def centred(scene_size: tuple[int, int], motif_size: tuple[int, int]) -> Array:
-    """The translation (2×3) that lays the motif's centre on the scene's; sizes are (width, height)."""
+    """The translation (2×3) that moves the motif's centre to the scene's; sizes are (width, height)."""
     x, y = ((s - m) / 2 for s, m in zip(scene_size, motif_size, strict=True))
     return shift(x, y)[:2]
 

@@ -1,7 +1,7 @@
 """Detection, 4: how time grows with pixels, parts, rotations and scales.
 
-Times alone: the calibration for every rotation at fixed scale serves throughout, with only the pieces that a
-template still has, so that nothing but the one thing differs from row to row.
+Only times are measured. All rows use the calibration for every rotation at fixed scale, restricted to the
+pieces of the template, so that the rows differ in one thing only.
 """
 
 from collections.abc import Iterator
@@ -23,9 +23,9 @@ from wherein.template.pose import matrices, placed
 from wherein.template.render import render
 
 ABOUT = (
-    "One thing at a time; else 512 × 384 px, every rotation and fixed scale. Medians, the first call left "
-    "out, on a scene with the object in its middle and on the same photograph without it. Scale ranges "
-    "lie evenly about 1, given as highest over lowest."
+    "One thing is varied at a time; otherwise 512 × 384 px, every rotation and fixed scale. Medians without "
+    "the first call, on a scene with the object in the middle and on the same photograph without it. Scale "
+    "ranges are centred on 1 and given as highest / lowest."
 )
 COLUMNS = (
     ("grows", "grows", "text"),
@@ -41,15 +41,15 @@ WIDTHS = (1.0, 1.25, 1.5625, 2.0, 4.0)
 LIMBS = (
     *(("upper_arm_left", "upper_arm_right"), ("leg_left", "leg_right"), ("face", "key")),
     *(("forearm_left", "forearm_right"), ("antenna_left", "antenna_right")),
-)  # of the robot: two moving pieces more with each, none before what it hangs on
+)  # of the robot: each adds two moving pieces; parents come first
 PHOTOGRAPH = "coffee"
-PATIENCE = 3.0  # s: what takes longer is not repeated
+MAX_SECONDS = 3.0  # in all: slower calls are not repeated
 ANGLE = 12.0  # degrees: within the smallest range
 
 
 @dataclass(frozen=True)
 class Case:
-    """One row: what is looked for, where, and in which poses."""
+    """One row of the table: a template, the size of the scene, and the range of poses."""
 
     grows: str
     to: str
@@ -70,14 +70,14 @@ def cases(every: int = 1, parts: bool = True) -> Iterator[Case]:
 
 
 def limbed(pairs: int) -> Template:
-    """The robot with its first pairs of moving pieces alone."""
+    """The robot with only the first pairs of its moving pieces."""
     whole = robot()
     dropped = [leaf for pair in LIMBS[pairs:] for leaf in pair]
     return without(whole, dropped, f"robot with {2 * pairs}") if dropped else whole
 
 
 def measure(work: Workload, share: Share) -> dict[str, Any]:
-    """A row a case."""
+    """One row for each case."""
     wanted = list(cases(work.counts.every, parts=not work.settings.quick))
     rows = []
     for done, case in enumerate(wanted):
@@ -101,10 +101,10 @@ def _row(work: Workload, case: Case) -> dict[str, Any]:
 
 
 def pruned(calibration: Calibration, template: Template) -> Calibration:
-    """The calibration with only the pieces that the template has, as if it were its own."""
-    homes = {piece.name for piece in Pieces.of(template).pieces}
+    """The calibration restricted to the pieces of the template."""
+    names = {piece.name for piece in Pieces.of(template).pieces}
     kept = {
-        name: {name: value for name, value in getattr(calibration, name).items() if name in homes}
+        name: {name: value for name, value in getattr(calibration, name).items() if name in names}
         for name in ("basins", "chance")
     }
     return calibration.model_copy(update=kept | {"fingerprint": template.fingerprint})
@@ -113,7 +113,7 @@ def pruned(calibration: Calibration, template: Template) -> Calibration:
 def pictures(
     template: Template, size: tuple[int, int], seed: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """A photograph of that size, and the same with the template, at rest, in its middle."""
+    """A photograph of this size, and the same with the template at rest in the middle."""
     background = photographs.crop(PHOTOGRAPH, *size, np.random.default_rng(seed))
     middle = (size[0] - 1) / 2, (size[1] - 1) / 2
     where = matrices(template.parts, placed(ANGLE, 1.0, middle, template.centre), {})
@@ -122,9 +122,9 @@ def pictures(
 
 
 def _median(detector: Detector, picture: NDArray[np.uint8], repeats: int) -> tuple[int, float]:
-    """How many were found, and the median time after the first call."""
+    """The number of detections, and the median time without the first call."""
     found, taken = len(detector(picture)), []
-    while len(taken) < repeats and sum(taken) < PATIENCE:
+    while len(taken) < repeats and sum(taken) < MAX_SECONDS:
         began = perf_counter()
         detector(picture)
         taken.append(perf_counter() - began)

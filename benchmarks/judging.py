@@ -1,9 +1,9 @@
-"""Detections against truth, by the criteria of ../shared/score.py.
+"""Compare detections with the truth, by the criteria of ../shared/score.py.
 
-An instance is found where a detection's root is within 4 px (centre of the canvas) and 5° of it; a part is
-right where the centre of its picture is within 1 px and its angle within 1°. Unlike there, a part that is
-hidden, covered or outside is not counted: no one can say where it is. The parts of an instance that was
-missed are counted, and wrong. Detections are hypotheses as they are printed: plain numbers.
+An instance is found if the root of a detection is within 4 px (at the centre of the canvas) and 5° of it; a
+part is right if the centre of its picture is within 1 px and its angle within 1°. Unlike in score.py, a part
+that is hidden, covered or outside is not counted: its position cannot be known. The parts of an instance that
+was missed count as wrong. Detections are compared as they are printed: plain numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,12 +19,12 @@ from wherein.template import Template
 
 ROOT_PX, ROOT_TURN = 4.0, 5.0
 PART_PX, PART_TURN = 1.0, 1.0
-NEAR_PX = 4.0  # what counts of a part for a search in whole pixels
+NEAR_PX = 4.0  # for a search in whole pixels, a part counts up to this error
 
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts over scenes; they add up."""
+    """Counts over scenes; tallies can be added."""
 
     scenes: int = 0
     instances: int = 0
@@ -34,7 +34,7 @@ class Tally:
     near: int = 0  # parts within NEAR_PX, whatever their angle
     false_alarms: int = 0
     hidden: int = 0  # parts of found instances that were never painted
-    imagined: int = 0  # those of them that were told as found
+    imagined: int = 0  # those of them that were reported as found
     wrong: tuple[str, ...] = ()  # parts of found instances that are not right, and by how much
 
     def __add__(self, other: "Tally") -> "Tally":
@@ -42,12 +42,12 @@ class Tally:
 
     @property
     def perfect(self) -> bool:
-        """Nothing was missed, misplaced or made up."""
+        """Whether nothing was missed or misplaced, and there was no false alarm."""
         return self.found == self.instances and self.right == self.parts and not self.false_alarms
 
 
 def judge(detections: Sequence[Mapping[str, Any]], scene: Scene, template: Template) -> Tally:
-    """What was found of one scene; `detections` as in the command's JSON."""
+    """The tally of one scene; `detections` as in the command's JSON."""
     left = list(detections)
     total = Tally(scenes=1)
     for instance in scene.instances:
@@ -59,7 +59,7 @@ def judge(detections: Sequence[Mapping[str, Any]], scene: Scene, template: Templ
 
 
 def distance(a: Array, b: Array, size: tuple[int, int]) -> float:
-    """How far two matrices lay the centre of a picture (width, height) apart."""
+    """The distance between the positions that two matrices give the centre of a picture (width, height)."""
     middle = (np.array([size], dtype=np.float64) - 1) / 2
     return float(np.linalg.norm(apply(a, middle) - apply(b, middle)))
 
@@ -84,9 +84,9 @@ def _match(
 
 
 def _instance(match: Mapping[str, Any] | None, instance: Instance, template: Template) -> Tally:
-    told = {} if match is None else match["parts"]
+    parts = {} if match is None else match["parts"]
     counted = [name for name in instance.parts if name not in instance.covered]
-    away = [_away(told.get(name), instance.parts[name], template, name) for name in counted]
+    away = [_away(parts.get(name), instance.parts[name], template, name) for name in counted]
     hidden = [name for name in template.parts.leaves if name not in instance.parts] if match else []
     return Tally(
         instances=1,
@@ -95,7 +95,7 @@ def _instance(match: Mapping[str, Any] | None, instance: Instance, template: Tem
         right=sum(_right(*one) for one in away),
         near=sum(px <= NEAR_PX for px, _ in away),
         hidden=len(hidden),
-        imagined=sum(bool(told.get(name, {}).get("found")) for name in hidden),
+        imagined=sum(bool(parts.get(name, {}).get("found")) for name in hidden),
         wrong=tuple(
             f"{name} by {px:.1f} px and {turn:.1f}°"
             for name, (px, turn) in zip(counted, away, strict=True)
@@ -108,9 +108,11 @@ def _right(px: float, turn: float) -> bool:
     return px <= PART_PX and turn <= PART_TURN
 
 
-def _away(told: Mapping[str, Any] | None, truth: Array, template: Template, name: str) -> tuple[float, float]:
-    """Pixels and degrees between what was told of a part and the truth; infinite where nothing was."""
-    if not told or not told.get("matrix"):
+def _away(
+    found: Mapping[str, Any] | None, truth: Array, template: Template, name: str
+) -> tuple[float, float]:
+    """The error of a part in pixels and degrees; infinite if it was not reported."""
+    if not found or not found.get("matrix"):
         return float("inf"), float("inf")
     motif = template.parts[name].motif
-    return distance(told["matrix"], truth, (motif.width, motif.height)), turned(told["matrix"], truth)
+    return distance(found["matrix"], truth, (motif.width, motif.height)), turned(found["matrix"], truth)

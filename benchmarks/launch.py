@@ -1,7 +1,7 @@
 """Run a command and print its time and peak memory as JSON: `python -m benchmarks.launch COMMAND…`.
 
-A small process of its own, because Linux counts the parent's memory at the start as the child's: a child of
-the benchmark itself would seem to need at least as much as the benchmark does.
+This is a small separate process, because Linux counts the parent's memory at the start as the child's: a
+child of the benchmark itself would seem to need at least as much memory as the benchmark.
 """
 
 import json
@@ -22,14 +22,14 @@ def launched(command: list[str], timeout: float = 600) -> dict[str, float | str]
 
 
 def main(command: list[str]) -> None:
-    """Run it and tell."""
+    """Run the command and print the numbers."""
     began = perf_counter()
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     seconds = perf_counter() - began
     unit = 2**20 if sys.platform == "darwin" else 2**10  # macOS counts bytes, the others kB
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / unit
-    told = {"seconds": seconds, "peak_mb": peak, "status": ran.returncode, "output": ran.stdout}
-    print(json.dumps(told | {"errors": ran.stderr[-2000:]}))
+    numbers = {"seconds": seconds, "peak_mb": peak, "status": ran.returncode, "output": ran.stdout}
+    print(json.dumps(numbers | {"errors": ran.stderr[-2000:]}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One ruler for every method: ZNCC on the motif's support, corner error, time; and the machine it ran on."""
+"""The measurements, the same for every method: ZNCC on the motif's support, corner error, time, machine."""
 
 import os
 import platform
@@ -14,15 +14,15 @@ import numpy as np
 from benchmarks.geometry import Array, Spline, apply, corners, pixels
 from benchmarks.scenes import Problem
 
-SUCCESS = 0.9  # the paper's ZNCC from which a registration counts
-SEEN = 0.5  # share of the motif that must lie inside of the scene to be compared at all
-BRIEF = 0.25  # s: what takes less is timed twice
+SUCCESS = 0.9  # minimum ZNCC of a successful registration, as in the paper
+MIN_VISIBLE = 0.5  # minimum fraction of the motif inside the scene for a comparison: a choice
+BRIEF = 0.25  # s: shorter calls are timed twice
 
 T = TypeVar("T")
 
 
 class Ruler:
-    """Judges matrices for one problem; the scene is prepared once for all methods."""
+    """Measures the matrices of one problem; the scene is prepared once for all methods."""
 
     def __init__(self, problem: Problem) -> None:
         self._corners = corners(*problem.motif_size)
@@ -39,19 +39,19 @@ class Ruler:
         return error if np.isfinite(error) else float("inf")
 
     def zncc(self, matrix: Array | None) -> float:
-        """ZNCC (appendix A.3) of the motif and the scene seen through the matrix, cubic.
+        """ZNCC (appendix A.3) of the motif and the scene, sampled by a cubic spline through the matrix.
 
-        Over the support, as far as it lies inside of the scene; 0 where less than half of it does.
+        It is taken over the part of the support inside the scene; 0 if that is less than half.
         """
         if matrix is None:
             return 0.0
         points = apply(matrix, self._points)
         inside = np.all((points >= 0) & (points <= np.array(self._scene.size) - 1), axis=1)
-        return zncc(self._motif[inside], self._scene(points[inside])) if inside.mean() >= SEEN else 0.0
+        return zncc(self._motif[inside], self._scene(points[inside])) if inside.mean() >= MIN_VISIBLE else 0.0
 
 
 def zncc(x: Array, y: Array) -> float:
-    """⟨x̃, ỹ⟩ / (‖x̃‖ ‖ỹ‖) of two sets of pixels (N, C), each channel's mean taken off; 0 where one is flat."""
+    """⟨x̃, ỹ⟩ / (‖x̃‖ ‖ỹ‖) of two sets of pixels (N, C), channel means subtracted; 0 if one is flat."""
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     norm = float(np.linalg.norm(x) * np.linalg.norm(y))
     return float((x * y).sum() / norm) if norm > 0 else 0.0
@@ -70,12 +70,12 @@ class Trial:
 
     @property
     def succeeded(self) -> bool:
-        """Whether it counts as registered."""
+        """Whether the registration succeeded."""
         return self.zncc >= SUCCESS
 
 
 def timed(call: Callable[[], T]) -> tuple[T, float]:
-    """What a call returns and its time in seconds: the better of two where it is brief."""
+    """What a call returns, and its time in seconds; of brief calls the shorter of two."""
     began = perf_counter()
     value = call()
     seconds = perf_counter() - began
@@ -87,7 +87,7 @@ def timed(call: Callable[[], T]) -> tuple[T, float]:
 
 
 def summarise(trials: Sequence[Trial]) -> dict[str, Any]:
-    """The numbers of one method on one group; a corner error is None where it is infinite."""
+    """The numbers of one method on one group; None stands for an infinite corner error."""
     error = np.array([trial.corner for trial in trials])
     solved = error[[trial.succeeded for trial in trials]]
     failed = [trial for trial in trials if not trial.succeeded or trial.corner >= 1]
@@ -124,7 +124,7 @@ def _finite(value: float) -> float | None:
 
 
 def time_ratio(ours: Sequence[Trial], peers: Sequence[Trial]) -> dict[str, Any]:
-    """Our time over the peer's: medians over the problems where the peer succeeds, and over all it had."""
+    """Our time / the peer's time: medians over the problems that it solved, and over all it was given."""
     times = {trial.index: trial.seconds for trial in ours}
     both = [trial for trial in peers if trial.index in times]
     solved = [trial for trial in both if trial.succeeded]
@@ -148,7 +148,7 @@ def set_threads(threads: int) -> None:
 
 
 def machine(threads: int) -> dict[str, Any]:
-    """Where the numbers were taken; a load near the number of cores before the run spoils its times."""
+    """The machine of the run; times are unreliable if the load before it is near the number of cores."""
     packages = ("wherein", "torch", "numpy", "scipy", "opencv-python-headless", "kornia", "scikit-image")
     return {
         "system": f"{platform.system()} {platform.machine()}",

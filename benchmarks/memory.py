@@ -1,8 +1,8 @@
-"""Peak memory of one registration, in a process of its own.
+"""Peak memory of one registration, measured in a separate process.
 
 Run by `peak_megabytes` as `python -m benchmarks.memory METHOD PROBLEM THREADS`.
-The process imports the method's libraries by registering a tiny problem, notes what it holds, registers
-the real one and prints by how many MB the peak rose above that.
+The process registers a tiny problem, so that the method's libraries are imported, records its memory,
+registers the real problem and prints by how many MB the peak rose above that.
 """
 
 import pickle
@@ -25,7 +25,7 @@ TIMEOUT = 120  # s
 
 
 def peak_megabytes(method: Method, problem: Problem, threads: int) -> float | None:
-    """Memory that registering takes beyond the libraries and the pictures; None where it could not be had."""
+    """The memory of a registration beyond that of libraries and pictures; None if it cannot be measured."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "problem.pickle"
         file.write_bytes(pickle.dumps(problem))
@@ -57,7 +57,7 @@ def main(name: str, file: str, threads: str) -> None:
 
 
 def _held() -> float:
-    """MB held now; Linux can forget the peak so far, elsewhere the peak so far has to stand in."""
+    """The current memory in MB. Linux can reset the peak; elsewhere the peak so far is used instead."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

@@ -1,4 +1,4 @@
-"""The table of methods, and how one is run on a problem without ever stopping the suite."""
+"""The table of methods, and how one is run on a problem so that its errors do not stop the suite."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ OURS = "wherein"
 
 @dataclass(frozen=True)
 class Method:
-    """A way to register, its name in the tables, and how it was set up."""
+    """A registration method: its name in the tables, its settings, and how to run it."""
 
     name: str
     about: str
@@ -65,7 +65,7 @@ METHODS = {
 
 
 def attempt(method: Method, problem: Problem) -> Outcome:
-    """Run a method; whatever it raises is a failure of this problem, never the end of the suite."""
+    """Run a method; an exception counts as a failure on this problem."""
     try:
         outcome = method.run(problem)
     except Exception as error:

@@ -1,6 +1,6 @@
-"""Scenes with a template in them, whose answer is known exactly: photographs, light, noise, hidden parts.
+"""Synthetic scenes with a template at known poses: photographs, lighting, noise, hidden parts.
 
-Each scene has a random generator of its own: scene 17 of a kind is the same whether 20 or 100 are made.
+Each scene has its own random generator: scene 17 of a kind is the same whether 20 or 100 are made.
 """
 
 import io
@@ -27,12 +27,12 @@ Picture = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Instance:
-    """One object: canvas → scene, and part pixels → scene of every leaf that was painted."""
+    """One object: its matrix canvas → scene, and the matrices of all leaves that were painted."""
 
     root: Array
     parts: dict[str, Array]
     covered: frozenset[str] = frozenset()
-    """Leaves that were painted but then covered, or never painted: no one can say where they are."""
+    """Leaves that were painted and then covered, or not painted: their position cannot be known."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Range:
-    """From which poses are drawn: degrees ±, scales, degrees ± of the joints."""
+    """The range of random poses: rotation in ± degrees, scales, joint angles in ± degrees."""
 
     rotation: float = 180.0
     scale: tuple[float, float] = (1.0, 1.0)
@@ -72,7 +72,7 @@ class _Draft:
         self.instances.append(Instance(root, leaves, hidden | outside))
 
     def _pose(self, inside: float) -> tuple[Array, dict[str, Array]]:
-        """Drawn until enough of the object is in the frame and clear of the others."""
+        """A random pose; drawn until enough of the object is inside the scene and away from the others."""
         tree, rng = self.template.parts, self.rng
         width, height = SIZE
         for _ in range(2000):
@@ -121,7 +121,7 @@ def _two(draft: _Draft) -> None:
 
 
 def _share_under(template: Template, lower: Instance, name: str, upper: Instance) -> float:
-    """How much of a leaf lies under the leaves of an instance that was painted later."""
+    """The fraction of a leaf that lies under the leaves of an instance that was painted later."""
     points = lower.parts[name] @ _mask_points(template, name)
     under = np.zeros(points.shape[1], dtype=bool)
     for other, matrix in upper.parts.items():
@@ -133,7 +133,7 @@ def _share_under(template: Template, lower: Instance, name: str, upper: Instance
 
 
 def _mask_points(template: Template, name: str) -> Array:
-    """(3, N): the pixels of a leaf, homogeneous."""
+    """(3, N): the pixels of a leaf in homogeneous coordinates."""
     rows, columns = np.nonzero(template.parts[name].motif.mask.numpy() > 0.5)
     return np.stack((columns, rows, np.ones_like(rows))).astype(np.float64)
 
@@ -147,14 +147,14 @@ def _half_outside(draft: _Draft) -> None:
 
 
 def _missing(draft: _Draft) -> None:
-    """One or two moving parts are not there."""
+    """Leave out one or two moving parts."""
     loose = [name for name in draft.template.parts.leaves if draft.template.parts[name].moves]
     count = int(draft.rng.integers(1, 3)) if len(loose) > 2 else 1
     draft.add(hidden=frozenset(draft.rng.choice(loose, min(count, len(loose)), replace=False).tolist()))
 
 
 def _covered(draft: _Draft) -> None:
-    """A patch of another photograph over a fifth to a third of the object's box."""
+    """Cover a fifth to a third of the object's box by a patch of another photograph."""
     draft.add()
     last = draft.instances[-1]
     width, height = draft.template.size

@@ -1,11 +1,11 @@
 """The methods that are measured: wherein, OpenCV's ECC and kornia's ImageRegistrator.
 
-Each takes a problem and gives back a matrix motif → scene, or None where it gave up. All of them get the
-same arrays, and what they do to them first (grey, float, tensors) is part of their time.
+Each takes a problem and returns a matrix motif → scene, or None if it failed. All get the same arrays, and
+converting them (to grey, floats or tensors) is part of their time.
 
-Settings of the peers were chosen in trials on 8 to 36 problems a group, and are not the best for each
-group: masks, and going on from the last good level when one fails, helped ECC on Figure 1; a fourth, wider
-blur (63 px) solved up to a quarter more of its poses for twice the time and fewer homographies; colour
+The settings of the peers were chosen in trials on 8 to 36 problems of each group, and are not the best for
+every group. Masks, and continuing from the last good level when one fails, helped ECC on Figure 1. A fourth,
+wider blur (63 px) solved up to a quarter more of its poses in twice the time, but fewer homographies. Colour
 was not tried. Kornia's step and tolerance trade success for accuracy, hence two settings.
 """
 
@@ -22,9 +22,9 @@ from benchmarks.scenes import Problem
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method says of a problem."""
+    """The result of a method on a problem."""
 
-    matrix: Array | None  # motif → scene; None: it gave up
+    matrix: Array | None  # motif → scene; None: it failed
     status: str  # in the method's own words
 
 
@@ -32,7 +32,7 @@ class Outcome:
 
 
 def wherein_register(problem: Problem) -> Outcome:
-    """`wherein.register` as the contract has it; the status is recorded, the matrix is hypotheses."""
+    """`wherein.register` with its defaults; the status is recorded, the matrix is measured."""
     import wherein
 
     result = wherein.register(
@@ -73,8 +73,8 @@ def _ecc_start(problem: Problem) -> NDArray[np.float32]:
 def opencv_ecc(problem: Problem, inset: bool = False) -> Outcome:
     """findTransformECC with the motif's mask, three blur levels; its warp maps template → input.
 
-    inset: leave out what the blur mixed with mirrored or hidden pixels, which otherwise pull the scale
-    inwards (opencv issue 29774). Much more exact where it succeeds, and succeeds less often.
+    inset: leave out pixels that the blur mixed with mirrored or masked ones, which otherwise bias the scale
+    (opencv issue 29774). This is much more exact, but succeeds less often.
     """
     import cv2
 
@@ -117,7 +117,7 @@ def opencv_ecc_multiscale(problem: Problem) -> Outcome:
 
 
 def no_opencv(function: str) -> Callable[[], str | None]:
-    """Why that function of OpenCV cannot be measured, or None, when called."""
+    """A function that returns why this function of OpenCV cannot be measured, or None."""
 
     def reason() -> str | None:
         try:
@@ -131,14 +131,15 @@ def no_opencv(function: str) -> Callable[[], str | None]:
 
 # --- kornia ---
 
-MARGIN = 32  # px of the scene around the motif's place that kornia sees; the whole scene only slows it
+MARGIN = 32  # px of the scene around the start that kornia gets; the whole scene would only be slower
 
 
 def kornia_registrator(problem: Problem, **settings: Any) -> Outcome:
     """ImageRegistrator; its model maps destination → source in [-1, 1], align_corners=False.
 
-    Source: the scene about the start, which can only be a shift. Destination: the motif in a frame of
-    that size. It knows no mask, but its loss may be any function: the mask travels as a fourth channel.
+    Source: the scene around the start, which can only be a shift. Destination: the motif in a frame of the
+        same
+    size. It has no masks, but its loss can be any function, so the mask is passed as a fourth channel.
     """
     from kornia.geometry import ImageRegistrator
     from kornia.geometry.transform import HomographyWarper
@@ -153,7 +154,7 @@ def kornia_registrator(problem: Problem, **settings: Any) -> Outcome:
 
 
 def kornia_tuned(problem: Problem) -> Outcome:
-    """The same, given time: a hundredth of the tolerance, ten times the step where the pose is far off.
+    """The same with more time: a hundredth of the tolerance, and ten times the step if the pose is far off.
 
     The default step of 1e-3 is in degrees for a rotation, so that it hardly turns at all.
     """
@@ -170,7 +171,7 @@ def _kornia_model(motion: str) -> Any:
 
 
 def _frames(problem: Problem) -> tuple[Any, Any, Array, Array]:
-    """Scene and motif as (1, 4, h, w) of one size; where that frame lies in the scene, the motif in it."""
+    """Scene and motif as (1, 4, h, w) of one size; the frame's position in the scene, the motif's in it."""
     import torch
 
     place = np.rint(homogeneous(problem.start_matrix)[:2, 2]).astype(int)
@@ -191,7 +192,7 @@ def _unit(picture: NDArray) -> NDArray[np.float32]:
 
 
 def _masked_l1(a: Any, b: Any, reduction: str) -> Any:
-    """L1 over where both have something; kornia takes the mean of what comes back."""
+    """L1 where both masks are set; kornia takes the mean of what is returned."""
     weight = a[:, 3:] * b[:, 3:]
     difference = (a[:, :3] - b[:, :3]).abs().mean(dim=1, keepdim=True)
     return (difference * weight / weight.mean().clamp_min(1e-6)).expand_as(a)

@@ -1,6 +1,6 @@
-"""Real photographs for the benchmarks: those that scikit-image and scikit-learn carry, and the beach.
+"""Real photographs for the benchmarks: those of scikit-image and scikit-learn, and the beach.
 
-Nothing is downloaded. What cannot be loaded is left out and named in `missing()`.
+Nothing is downloaded. Photographs that cannot be loaded are left out and listed by `missing()`.
 """
 
 from functools import cache
@@ -20,16 +20,16 @@ SKIMAGE = (
     *("immunohistochemistry", "moon", "page", "retina", "rocket", "stereo_motorcycle"),
 )
 SKLEARN = ("china", "flower")
-FLATTEST = 4.0  # of 255: standard deviation below which a quarter of a crop has nothing to hold on to
+MIN_CONTRAST = 4.0  # of 255: minimum standard deviation of each quarter of a crop; with less it is flat
 
 
 @cache
 def load(name: str) -> Picture:
-    """The photograph of that name as (H, W, 3); raises ValueError where it cannot be had."""
+    """The photograph of that name as (H, W, 3); raises ValueError if it cannot be loaded."""
     try:
         return _rgb(_read(name))
     except OSError as error:
-        raise ValueError(f"{name}: {error.strerror}") from error  # without the path: reports are shown around
+        raise ValueError(f"{name}: {error.strerror}") from error  # without the path: reports are published
     except (ImportError, AttributeError) as error:
         raise ValueError(f"{name}: {str(error).splitlines()[0]}") from error
 
@@ -62,7 +62,7 @@ def _attempt(name: str) -> str | None:
 
 @cache
 def missing() -> tuple[str, ...]:
-    """Which photographs could not be loaded here, each with the reason."""
+    """The photographs that cannot be loaded here, each with the reason."""
     return tuple(reason for name in (*SKIMAGE, *SKLEARN, "beach") if (reason := _attempt(name)))
 
 
@@ -78,7 +78,7 @@ def names(beach: bool = False) -> tuple[str, ...]:
 
 @cache
 def _at_least(name: str, width: int, height: int) -> Picture:
-    """The photograph, upscaled (bicubic) where a crop of that size would not fit."""
+    """The photograph, upscaled (bicubic) if a crop of this size would not fit."""
     picture = load(name)
     factor = max(width / picture.shape[1], height / picture.shape[0])
     if factor <= 1:
@@ -96,22 +96,22 @@ def crop(name: str, width: int, height: int, rng: np.random.Generator) -> Pictur
 
 
 def textured_crop(name: str, size: int, inner: int, rng: np.random.Generator, tries: int = 50) -> Picture:
-    """A random square crop whose central `inner` px square is nowhere flat: sky registers with anything.
+    """A random square crop whose central square of `inner` px has texture: sky fits everywhere.
 
-    Every quarter of the square must have a standard deviation of at least FLATTEST grey levels; a
-    photograph without such a place gives the best of its tries.
+    Every quarter of the square must have a standard deviation of at least MIN_CONTRAST grey levels. If no
+    crop has it, the best one is returned.
     """
     candidates = []
     for _ in range(tries):
         candidate = crop(name, size, size, rng)
-        contrast = flatness(candidate, inner)
-        if contrast >= FLATTEST:
+        contrast = min_contrast(candidate, inner)
+        if contrast >= MIN_CONTRAST:
             return candidate
         candidates.append((contrast, len(candidates), candidate))
     return max(candidates)[2]
 
 
-def flatness(picture: Picture, inner: int) -> float:
+def min_contrast(picture: Picture, inner: int) -> float:
     """The smallest standard deviation among the quarters of the central square, in grey levels."""
     edge, half = (picture.shape[0] - inner) // 2, inner // 2
     grey = picture.mean(axis=-1)[edge : edge + 2 * half, edge : edge + 2 * half]

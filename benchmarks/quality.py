@@ -1,4 +1,4 @@
-"""Detection, 1: what is found, what is misplaced and what is made up, on every kind of scene."""
+"""Detection, 1: found, misplaced and false detections on every kind of scene."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks import objects, photographs
 from benchmarks.judging import Tally, judge
-from benchmarks.subjects import CRAB, FIXED, SCALES, scales_in_words, subjects
+from benchmarks.subjects import CRAB, FIXED, SCALES, describe_scales, subjects
 from benchmarks.workload import Share, Workload, aim, section
 from wherein.detect import Detector
 from wherein.template import Template
@@ -19,8 +19,8 @@ ABOUT = (
     "Scenes of 512 × 384 px on photographs of scikit-image and scikit-learn: every rotation, every joint "
     "within its turn. An instance is found within 4 px and 5° at the centre of its canvas, a part is right "
     "within 1 px and 1°; parts that are hidden, covered or outside are not counted, those of missed "
-    "instances are. Imagined: parts that are not there, told as found. The rows called shared are those of "
-    "../shared/scenes, in score.py's own numbers."
+    "instances are. Imagined: parts that are not there, but were reported as found. The rows called shared "
+    "are those of ../shared/scenes, counted by score.py."
 )
 COLUMNS = (
     ("template", "template", "text"),
@@ -37,7 +37,7 @@ ALL = "all"
 
 
 def measure(work: Workload, share: Share) -> dict[str, Any]:
-    """Every template on every kind of scene, at fixed scale and over scales."""
+    """Measure every template on every kind of scene, at fixed scale and over scales."""
     rows, targets = [], []
     runs = [(t, scale) for t in subjects(work.settings.quick) for scale in (FIXED, SCALES)]
     for done, (template, scale) in enumerate(runs):
@@ -48,7 +48,7 @@ def measure(work: Workload, share: Share) -> dict[str, Any]:
             share((done + k / len(kinds)) / len(runs))
             made.append(_kind(work, detector, scale, kind))
         rows += [*made, _total(made)]
-        targets += _targets(made, f"{template.name}, {scales_in_words(scale)}")
+        targets += _targets(made, f"{template.name}, {describe_scales(scale)}")
         if template.name == "crab" and kinds == tuple(objects.KINDS):
             rows += shared(detector, scale)
     return section("quality", ABOUT, COLUMNS, rows=rows, targets=targets, losses=_losses(rows))
@@ -70,7 +70,7 @@ def row(
     template: Template, scale: tuple[float, float], kind: str, counts: Mapping[str, int]
 ) -> dict[str, Any]:
     """A row of the table."""
-    return {"template": template.name, "scale": scales_in_words(scale), "kind": kind, **counts}
+    return {"template": template.name, "scale": describe_scales(scale), "kind": kind, **counts}
 
 
 def _total(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -91,15 +91,15 @@ def _targets(rows: list[dict[str, Any]], what: str) -> Iterator[dict[str, Any]]:
 
 
 def _losses(rows: list[dict[str, Any]]) -> list[str]:
-    """Every scene with something missed, misplaced or made up."""
+    """Every scene in which something was missed, misplaced or falsely found."""
     return [
-        f"{made['template']}, {made['scale']}, {failed['scene']}: {_in_words(failed)}"
+        f"{made['template']}, {made['scale']}, {failed['scene']}: {_describe(failed)}"
         for made in rows
         for failed in made["failures"]
     ]
 
 
-def _in_words(failed: Mapping[str, Any]) -> str:
+def _describe(failed: Mapping[str, Any]) -> str:
     counts = {"missed": failed["instances"] - failed["found"], "false alarms": failed["false_alarms"]}
     return ", ".join([*(f"{count} {what}" for what, count in counts.items() if count), *failed["wrong"]])
 
@@ -108,7 +108,7 @@ def _in_words(failed: Mapping[str, Any]) -> str:
 
 
 def shared(detector: Detector, scale: tuple[float, float]) -> list[dict[str, Any]]:
-    """A row a group of ../shared/scenes; those of other sizes only where scales are looked for."""
+    """One row for each group of ../shared/scenes; those at other scales only if scales are searched."""
     score, folder = _score(photographs.SHARED / "score.py"), photographs.SHARED / "scenes"
     if score is None or not (folder / "truth.json").exists():
         return []
@@ -128,7 +128,7 @@ def _as_tally(counted: Mapping[str, int]) -> dict[str, int]:
 
 
 def _score(path: Path) -> ModuleType | None:
-    """score.py as a module, where it is."""
+    """score.py as a module; None if it does not exist."""
     spec = spec_from_file_location("shared_score", path) if path.exists() else None
     if spec is None or spec.loader is None:
         return None

@@ -12,9 +12,9 @@ from benchmarks.report import FORMAT, Target, compare
 from benchmarks.scenes import Problem
 
 QUICK, QUICK_LIMITED = 3, 1  # problems a group when quick: for methods without and with a limit
-PATIENT = ("kornia tuned",)  # several seconds a problem: not when quick, and not weighed (kornia is)
+SLOW = ("kornia tuned",)  # takes several seconds a problem: not if quick, and its memory is not measured
 
-# No slower than ECC where ECC succeeds, a hundred times faster than kornia.
+# Aims: no slower than ECC on the problems that ECC solves, a hundred times faster than kornia.
 SPEED = (Target("time / ECC, solved", "<=", 1.0), Target("time / kornia, all", "<=", 0.01))
 POSE = (Target("success", ">=", 1.0), Target("corner_median", "<", 0.05), *SPEED)
 AFFINE = (Target("success", ">=", 0.99), Target("corner_median", "<", 0.05), *SPEED)
@@ -22,7 +22,9 @@ SUBPIXEL = (Target("corner_rms", "<=", 0.004), *SPEED)
 WINDOW = (Target("within_1px", ">=", 0.95), *SPEED)
 
 
-Step = Callable[[str, float], None]  # told the group at work and the share of the suite that is done
+Step = Callable[
+    [str, float], None
+]  # called with the current group and the fraction of the suite that is done
 
 
 def silent(name: str, done: float) -> None:
@@ -31,7 +33,7 @@ def silent(name: str, done: float) -> None:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run depends on besides the machine."""
+    """The settings of a run."""
 
     seed: int = 0
     quick: bool = False
@@ -40,13 +42,15 @@ class Settings:
 
 @dataclass(frozen=True)
 class Group:
-    """Problems of one kind, and what is aimed at."""
+    """Problems of one kind, and the aims for them."""
 
     name: str
     make: Callable[..., Iterator[Problem]]
     count: int
     targets: tuple[Target, ...]
-    weigh: Literal["never", "full", "always"] = "never"  # peak memory: it takes a process for each method
+    weigh: Literal["never", "full", "always"] = (
+        "never"  # whether to measure peak memory, which takes a process for each method
+    )
 
 
 def _figure1() -> Iterator[Group]:
@@ -67,10 +71,10 @@ GROUPS = (
 
 
 def run(settings: Settings, step: Step = silent, groups: Sequence[Group] = GROUPS) -> dict[str, Any]:
-    """Measure every method on every group; `step` is told how far it is."""
+    """Measure every method on every group; `step` is called with the progress."""
     set_threads(settings.threads)
     at = machine(settings.threads)  # first, so that the load is the one before the run
-    methods = [method for method in METHODS.values() if not (settings.quick and method.name in PATIENT)]
+    methods = [method for method in METHODS.values() if not (settings.quick and method.name in SLOW)]
     present = [method for method in methods if method.missing() is None]
     _warm_up(present)
     return {
@@ -94,7 +98,7 @@ def run(settings: Settings, step: Step = silent, groups: Sequence[Group] = GROUP
 
 
 def _warm_up(methods: list[Method]) -> None:
-    """The first call loads and plans, and is not counted."""
+    """Call every method once: the first call loads libraries, and is not timed."""
     for method in methods:
         for motion in ("affine",) if method.limit else (*scenes.POSES, "homography"):
             attempt(method, memory.tiny(motion))
@@ -105,7 +109,7 @@ def _missing() -> list[str]:
     if "beach" not in photographs.names(beach=True):
         notes.append("no ../shared: the groups called beach use the other photographs")
     if not photographs.BODY.exists():
-        notes.append("no ../shared: an ellipse cut out of a photograph stands in for the crab's body")
+        notes.append("no ../shared: an ellipse cut out of a photograph is used instead of the crab's body")
     return notes
 
 
@@ -117,7 +121,9 @@ def _group(
     trials: dict[str, list[Trial]] = {method.name: [] for method in methods}
     for index, problem in enumerate(group.make(count=count, seed=settings.seed)):
         step(index / count)
-        for name, trial in _trials(index, problem, [m for m in methods if index < _most(m, settings)]):
+        for name, trial in _trials(
+            index, problem, [m for m in methods if index < _max_problems(m, settings)]
+        ):
             trials[name].append(trial)
     summary = {name: summarise(done) for name, done in trials.items()}
     _relate(summary, trials)
@@ -133,15 +139,15 @@ def _group(
     }
 
 
-def _most(method: Method, settings: Settings) -> float:
-    """How many problems of a group a method gets."""
+def _max_problems(method: Method, settings: Settings) -> float:
+    """The maximum number of problems of a group that a method gets."""
     if method.limit is None:
         return float("inf")
     return QUICK_LIMITED if settings.quick else method.limit
 
 
 def _trials(index: int, problem: Problem, methods: Iterable[Method]) -> Iterator[tuple[str, Trial]]:
-    """Every method on one problem, one after the other, so that all of them meet the same load."""
+    """Every method on one problem, one after the other, so that all run under the same load."""
     ruler = Ruler(problem)
     for method in methods:
         outcome, seconds = timed(partial(attempt, method, problem))
@@ -150,7 +156,7 @@ def _trials(index: int, problem: Problem, methods: Iterable[Method]) -> Iterator
 
 
 def _relate(summary: dict[str, dict[str, Any]], trials: dict[str, list[Trial]]) -> None:
-    """Add our time over each peer's to our own numbers and, where they are shown, to the peer's."""
+    """Add our time / the peer's time to our numbers (for the aims) and to the peer's (for the table)."""
     if OURS not in trials:
         return
     for name, theirs in trials.items():
@@ -164,5 +170,5 @@ def _weigh(
     summary: dict[str, dict[str, Any]], problem: Problem, methods: list[Method], settings: Settings
 ) -> None:
     for method in methods:
-        if method.name not in PATIENT and not (settings.quick and method.limit):
+        if method.name not in SLOW and not (settings.quick and method.limit):
             summary[method.name]["peak_mb"] = memory.peak_megabytes(method, problem, settings.threads)

@@ -1,4 +1,4 @@
-"""Results as JSON, as a table on the terminal and as the same table in Markdown; losses beside wins."""
+"""Results as JSON, as a table in the terminal and in Markdown; losses are listed too."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -20,14 +20,14 @@ HIGHER, LOWER = ("success", "within_1px"), ("corner_median", "corner_p90")  # me
 
 @dataclass(frozen=True)
 class Target:
-    """What is aimed at: a measure, a relation and a bound."""
+    """An aim: a measure, a relation and a bound."""
 
     measure: str
     relation: str
     bound: float
 
     def judge(self, ours: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The target with our value and whether it is met; None where it was not measured."""
+        """The aim with our value and whether it is met; None if it was not measured."""
         value = None if ours is None else ours.get(self.measure)
         met = None if ours is None or self._unmeasured(ours) else value is not None and self._holds(value)
         return {**asdict(self), "value": value, "met": met}
@@ -36,14 +36,15 @@ class Target:
         return RELATIONS[self.relation](value, self.bound)
 
     def _unmeasured(self, ours: Mapping[str, Any]) -> bool:
-        """No ratio of times where the peer solved nothing; a corner error of None is infinite, and a miss."""
+        """Whether a ratio of times is missing because the peer solved nothing."""
+        # A missing corner error is measured: it is infinite.
         return self.measure.startswith("time / ") and ours.get(self.measure) is None
 
 
 def compare(
     ours: str, trials: Mapping[str, Sequence[Trial]], summary: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Us and each peer, measure by measure, over the problems that both had."""
+    """wherein compared with each peer, measure by measure, over the problems that both were given."""
     if ours not in trials:
         return []
     rows = []
@@ -63,7 +64,7 @@ def _against(peer: str, ours: Sequence[Trial], theirs: Sequence[Trial]) -> list[
 
 
 def _where_both_succeed(peer: str, ours: Sequence[Trial], theirs: Sequence[Trial]) -> list[dict[str, Any]]:
-    """Who is the more exact on the problems that both solved: a peer may fail often and yet be exact."""
+    """The errors on the problems that both solved: a peer may fail often and still be more exact."""
     both = {t.index for t in ours if t.succeeded} & {t.index for t in theirs if t.succeeded}
     if not both:
         return []
@@ -72,7 +73,7 @@ def _where_both_succeed(peer: str, ours: Sequence[Trial], theirs: Sequence[Trial
 
 
 def _costs(peer: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[dict[str, Any]]:
-    rows = []  # to be quick at failing is no win: times count where the peer succeeds
+    rows = []  # failing fast is no win: times count only if the peer succeeds
     if (ratio := ours.get(f"time / {peer}, solved")) is not None:
         rows.append(_row(peer, "relative time", ratio, 1.0, sign=-1))
     if ours.get("peak_mb") is not None and theirs.get("peak_mb") is not None:
@@ -126,7 +127,7 @@ HEADER = ("group", "method", *(title for title, _, _ in COLUMNS))
 
 
 def rows(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The table, a row a group and method, every cell as text."""
+    """The table as text, one row for each group and method."""
     return [
         (group["name"], name, *(show(numbers.get(key)) for _, key, show in COLUMNS))
         for group in report["groups"]
@@ -135,7 +136,7 @@ def rows(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def terminal(report: Mapping[str, Any]) -> Table:
-    """The table for a terminal: a heading a group, to spare a column."""
+    """The table for a terminal; groups are headings, which saves a column."""
     table = Table("", *HEADER[2:], title=report["command"], box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.columns[0].no_wrap = True
     for column in table.columns[1:]:
@@ -151,7 +152,7 @@ def terminal(report: Mapping[str, Any]) -> Table:
 
 
 def preamble(report: Mapping[str, Any]) -> list[str]:
-    """The title, the command and where it ran."""
+    """The title, the command and the machine."""
     at = report["machine"]
     versions = ", ".join(f"{name} {number}" for name, number in at["versions"].items() if number)
     return [
@@ -164,7 +165,7 @@ def preamble(report: Mapping[str, Any]) -> list[str]:
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """The same table with where it was taken, what was aimed at and what was lost."""
+    """The same table in Markdown, with the machine, the aims, and the comparisons that were lost."""
     lines = [
         *preamble(report),
         *(f"- {name}: {_about(method)}" for name, method in report["methods"].items()),
@@ -197,7 +198,7 @@ def grid(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
 
 
 def aims(report: Mapping[str, Any], parts: str = "groups") -> list[tuple[str, ...]]:
-    """Every target of a report's groups or sections, a row each."""
+    """One row for each aim of a report's groups or sections."""
     words = {True: "yes", False: "no", None: "not measured"}
     return [
         (g["name"], t["measure"], f"{t['relation']} {t['bound']:g}", _number(t["value"]), words[t["met"]])

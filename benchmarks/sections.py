@@ -1,4 +1,4 @@
-"""A report in sections, each with its table: on the terminal, and in Markdown with aims and losses."""
+"""Reports that consist of sections with one table each, for the terminal and in Markdown."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +28,7 @@ def number(value: float) -> str:
 
 
 def milliseconds(value: float) -> str:
-    """Seconds, in ms."""
+    """Seconds as text in milliseconds."""
     return number(1e3 * value)
 
 
@@ -38,7 +38,7 @@ def rows(section: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def terminal(report: Mapping[str, Any]) -> Group:
-    """The tables for a terminal, and the aims below them."""
+    """The tables for a terminal, with the aims below."""
     tables = [
         _table(part["name"], [title for title, _, _ in part["columns"]], rows(part)) for part in parts(report)
     ]
@@ -49,7 +49,7 @@ AIMS = ("section", "measure", "aim", "value", "met")
 
 
 def parts(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The sections."""
+    """The sections of a report."""
     return report["sections"]
 
 
@@ -61,7 +61,7 @@ def _table(title: str, header: list[str] | tuple[str, ...], body: list[tuple[str
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """The same tables with where they were taken, what was aimed at and what was lost."""
+    """The same tables in Markdown, with the machine, the aims, and what was missed or lost."""
     lines = [*preamble(report), *(f"- missing: {what}" for what in report["data"]["missing"])]
     for part in parts(report):
         titles = [title for title, _, _ in part["columns"]]

@@ -1,4 +1,4 @@
-"""Detection, 2: time for a scene, beside OpenCV's masked matchTemplate swept over the same moving parts."""
+"""Detection, 2: time for a scene, compared with OpenCV's masked matchTemplate over the same moving parts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,19 +9,19 @@ import numpy as np
 
 from benchmarks.judging import Tally, judge
 from benchmarks.objects import Scene
-from benchmarks.subjects import FIXED, SCALES, bodiless, moving, scales_in_words, timed_subject
+from benchmarks.subjects import FIXED, SCALES, bodiless, describe_scales, moving, timed_subject
 from benchmarks.sweep import EIGHT, STEP, Sweep, within
 from benchmarks.workload import RANGES, Share, Workload, aim, levels, section
 from wherein.template import Template
 
 PEER = "matchTemplate"
 ABOUT = (
-    "wherein: medians over scenes and repeats; the first call, on which kernels are made, is the warm-up "
-    f"and is not counted. {PEER}: OpenCV's with masks (TM_CCORR_NORMED), each moving part turned every "
-    f"{STEP:g}° beforehand, in colour as wherein sees it, and in grey for a third of the time; at 8 scales "
-    "where scales are looked for. Both get the same scenes and threads, one after the other; its time does "
-    "not depend on what is in a scene. Times faster: its time in colour (in grey) over ours. Within 4 px: "
-    "moving parts, on the scenes that each was given."
+    "wherein: medians over scenes and repeats; the first call, which makes the kernels, is the warm-up and "
+    f"is not counted. {PEER}: that of OpenCV with masks (TM_CCORR_NORMED), each moving part rotated in steps "
+    f"of {STEP:g}° beforehand, in colour as in wherein, and in grey in a third of the time; at 8 scales if "
+    "scales are searched. Both get the same scenes and threads, one after the other; its time does not "
+    "depend on the content of a scene. Times faster: its time in colour (in grey) divided by ours. Within "
+    "4 px: moving parts, on the scenes that each was given."
 )
 COLUMNS = (
     ("method", "method", "text"),
@@ -44,13 +44,13 @@ FASTER_BODILESS, RATE = 20.0, 25.0
 
 @dataclass
 class Peer:
-    """What the sweep took and found, by (scale, grey)."""
+    """The times and results of the sweep, by (scale, grey)."""
 
     seconds: dict[tuple[tuple[float, float], bool], list[float]] = field(default_factory=dict)
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def median(self, scale: tuple[float, float], grey: bool) -> float | None:
-        """Its time for a scene, if it was measured."""
+        """The median time for a scene; None if it was not measured."""
         taken = self.seconds.get((scale, grey))
         return float(np.median(taken)) if taken else None
 
@@ -75,7 +75,7 @@ def measure(work: Workload, share: Share) -> dict[str, Any]:
 
 
 def _swept(work: Workload, scale: tuple[float, float], whole: bool) -> int:
-    """On how many scenes; the parts are the same without the body, and so is the time."""
+    """The number of scenes for the sweep. Without the body the parts, and so the time, are the same."""
     if scale == FIXED:
         return work.counts.swept if whole or not work.settings.quick else 0
     return work.counts.swept_scales if whole else 0
@@ -87,11 +87,11 @@ def _swept(work: Workload, scale: tuple[float, float], whole: bool) -> int:
 def _ours(
     work: Workload, template: Template, scale: tuple[float, float], scenes: Sequence[Scene]
 ) -> tuple[dict[str, Any], list[tuple[int, int]]]:
-    """The row of scenes with the object, and for each scene how many moving parts are within 4 px."""
+    """The row for scenes with the object, and for each scene the number of moving parts within 4 px."""
     times, found = clock(work, template, scale, scenes)
     parts = moving(template)
     near = [
-        _near(judge(told, _only(scene, parts), template)) for told, scene in zip(found, scenes, strict=True)
+        _near(judge(one, _only(scene, parts), template)) for one, scene in zip(found, scenes, strict=True)
     ]
     total = [sum(column) for column in zip(*near, strict=True)]
     row = {**_row(template, scale, WITH, len(scenes)), **times, "near": total[0], "parts": total[1]}
@@ -103,7 +103,7 @@ def _near(tally: Tally) -> tuple[int, int]:
 
 
 def _only(scene: Scene, parts: Sequence[str]) -> Scene:
-    """The scene with the truth of some parts alone."""
+    """The scene with the truth of some parts only."""
     instances = tuple(
         type(one)(one.root, {n: m for n, m in one.parts.items() if n in parts}, one.covered)
         for one in scene.instances
@@ -120,7 +120,7 @@ def _ours_without(work: Workload, template: Template, scale: tuple[float, float]
 def clock(
     work: Workload, template: Template, scale: tuple[float, float], scenes: Sequence[Scene]
 ) -> tuple[dict[str, float], list[list[Mapping[str, Any]]]]:
-    """Times of a new detector on scenes, and what it found on each; the first call is the warm-up."""
+    """The times of a new detector on scenes, and its detections in each; the first call is the warm-up."""
     detector = work.calibrations.detector(template, scale, work.settings.threads)
     pictures = [levels(scene.picture) for scene in scenes]
     warm_up, found, taken = _timed(detector, pictures[0])[0], [], []
@@ -138,7 +138,7 @@ def _timed(call: Any, picture: Any) -> tuple[float, Any]:
 
 
 def summary(warm_up: float, taken: Sequence[float]) -> dict[str, float]:
-    """Median, 90 % and scenes a second."""
+    """Median, 90 % quantile and scenes per second."""
     median = float(np.median(taken))
     return {
         "warm_up": warm_up,
@@ -149,7 +149,7 @@ def summary(warm_up: float, taken: Sequence[float]) -> dict[str, float]:
 
 
 def _row(template: Template, scale: tuple[float, float], which: str, scenes: int) -> dict[str, Any]:
-    words = scales_in_words(scale)
+    words = describe_scales(scale)
     return {"method": "wherein", "template": template.name, "scale": words, "with": which, "scenes": scenes}
 
 
@@ -170,7 +170,7 @@ def _sweep(
     near: Sequence[tuple[int, int]],
     grey: bool,
 ) -> list[str]:
-    """Add the sweep over some scenes to what is known of it; where it found more than wherein, words."""
+    """Run the sweep on some scenes and add it to `peer`; return a sentence if it found more than wherein."""
     if not scenes:
         return []
     began = perf_counter()
@@ -185,24 +185,24 @@ def _sweep(
     theirs, ours = sum(hit for hit, _ in hits), sum(hit for hit, _ in near[: len(scenes)])
     name = f"{PEER}, {'grey' if grey else 'colour'}"
     row = {**_row(template, scale, WITH, len(scenes)), **summary(warm_up, taken), "method": name}
-    peer.rows.append({**row, "near": theirs, "parts": sum(n for _, n in hits), "looks": sweep.looks})
+    peer.rows.append({**row, "near": theirs, "parts": sum(n for _, n in hits), "calls": sweep.calls})
     if theirs <= ours:
         return []
     return [f"{template.name}, {row['scale']}, to {name}: {ours} parts within 4 px against {theirs}"]
 
 
 def _targets(ours: Sequence[Mapping[str, Any]], whole: str) -> list[dict[str, Any]]:
-    """On scenes with the object; and, as most scenes are without it, the same on those."""
+    """The aims: on scenes with the object and, as most scenes are without it, on those too."""
     targets = []
     for row in ours:
         words = f"{row['template']}, {row['scale']}, {row['with']}"
         if row["template"] == whole:
-            bound = FASTER[FIXED if row["scale"] == scales_in_words(FIXED) else SCALES]
-        elif row["scale"] == scales_in_words(FIXED):
+            bound = FASTER[FIXED if row["scale"] == describe_scales(FIXED) else SCALES]
+        elif row["scale"] == describe_scales(FIXED):
             bound = FASTER_BODILESS
         else:
             continue
         targets.append(aim(f"{words}: times faster than {PEER}", ">=", bound, row["faster"]))
-        if row["template"] == whole and row["scale"] == scales_in_words(FIXED):
+        if row["template"] == whole and row["scale"] == describe_scales(FIXED):
             targets.append(aim(f"{words}: scenes a second", ">=", RATE, row["rate"]))
     return targets

@@ -1,4 +1,4 @@
-"""The templates that are looked for, and their calibrations, made in the run that measures them."""
+"""The templates of the benchmark, and their calibrations, which are made in the same run."""
 
 from collections.abc import Collection
 from contextlib import nullcontext
@@ -19,7 +19,7 @@ FEWER = {"_CHANCES": 1, "_EMPTY": 4, "_PRESENT": 5}  # scenes of a calibration w
 
 
 def without(template: Template, leaves: Collection[str], name: str) -> Template:
-    """The template less some leaves, and less the groups that nothing is left of; made in memory."""
+    """The template without some leaves and without groups that are then empty; in memory only."""
     tree = template.parts
     kept = {part for part in tree if set(tree.leaves_below(part)) - set(leaves)}
     return replace(
@@ -32,7 +32,7 @@ def without(template: Template, leaves: Collection[str], name: str) -> Template:
 
 
 def body(template: Template) -> tuple[str, ...]:
-    """The leaves that are rigid with the root."""
+    """The leaves that are fixed to the root."""
     tree = template.parts
     return tuple(leaf for leaf in tree.leaves if not tree[leaf].moves and tree[leaf].parent == tree.root)
 
@@ -43,37 +43,37 @@ def moving(template: Template) -> tuple[str, ...]:
 
 
 def robot() -> Template:
-    """The package's own template; in memory, so that nothing is kept beside it."""
+    """The robot; without its source folder, so that its calibration is not kept there."""
     return replace(Template.load(ROBOT), source=None)
 
 
 def crab() -> Template | None:
-    """The paper's template, where ../shared is beside the checkout."""
+    """The paper's template; None unless ../shared is beside the checkout."""
     return replace(Template.load(CRAB), source=None) if (CRAB / "template.json").exists() else None
 
 
 def bodiless(template: Template) -> Template:
-    """Without what is rigid with the root: of the crab, the paper's own tree."""
+    """The template without the leaves that are fixed to the root; for the crab, the paper's own tree."""
     return without(template, body(template), f"{template.name} without body")
 
 
 def subjects(quick: bool = False) -> list[Template]:
-    """What quality is measured on: what is timed, the same without its body, and the robot unless quick."""
+    """The templates for quality: the timed one, the same without its body and, unless quick, the robot."""
     first = timed_subject()
     others = [] if quick or first.name == "robot" else [robot()]
     return [first, bodiless(first), *others]
 
 
 def timed_subject() -> Template:
-    """What is timed beside OpenCV: the crab, or the robot where there is no crab."""
+    """The template that is timed: the crab, or the robot if there is no crab."""
     return crab() or robot()
 
 
 @dataclass
 class Calibrations:
-    """Made once a template and range, without looking at what is kept, and timed.
+    """Calibrations, made once for each template and range and timed; stored ones are not used.
 
-    quick: on fewer scenes, and at fixed scale only, which then serves for a range of scales too.
+    quick: on fewer scenes and at fixed scale only, also for a range of scales.
     """
 
     quick: bool = False
@@ -82,12 +82,12 @@ class Calibrations:
 
     def of(self, template: Template, scale: tuple[float, float]) -> Calibration:
         """The calibration for every rotation and these scales."""
-        wanted = FIXED if self.quick else scale
-        key = template.fingerprint, wanted
+        measured = FIXED if self.quick else scale
+        key = template.fingerprint, measured
         if key not in self._made:
             began = perf_counter()
-            self._made[key] = self._make(template, Range(180.0, wanted))
-            self.seconds[f"{template.name}, {scales_in_words(wanted)}"] = perf_counter() - began
+            self._made[key] = self._make(template, Range(180.0, measured))
+            self.seconds[f"{template.name}, {describe_scales(measured)}"] = perf_counter() - began
         return self._made[key]
 
     def _make(self, template: Template, ranges: Range) -> Calibration:
@@ -96,11 +96,13 @@ class Calibrations:
             return module.calibrate(template, ranges)
 
     def detector(self, template: Template, scale: tuple[float, float], threads: int) -> Detector:
-        """A detector for every rotation that has seen no scene yet."""
-        calibration = self.of(template, scale).model_copy(update={"scale": scale})  # when quick, of one scale
+        """A new detector for every rotation."""
+        calibration = self.of(template, scale).model_copy(
+            update={"scale": scale}
+        )  # if quick, that of one scale
         return Detector(template, 180.0, scale, calibration=calibration, threads=threads)
 
 
-def scales_in_words(scale: tuple[float, float]) -> str:
-    """For tables."""
+def describe_scales(scale: tuple[float, float]) -> str:
+    """The scales as text, for tables."""
     return "fixed scale" if scale == FIXED else f"scales {scale[0]:g} to {scale[1]:g}"

@@ -1,7 +1,7 @@
-"""The peer of detection: OpenCV's masked matchTemplate, each moving part by itself, swept over angles.
+"""The peer of detection: OpenCV's masked matchTemplate for each moving part, at every angle.
 
-Every part is turned (and scaled) with its mask beforehand, which is not timed; the best place over all angles
-and scales is the answer. `TM_CCORR_NORMED` is made for masks and can be compared between angles and scales.
+Every part is rotated (and scaled) with its mask beforehand, which is not timed; the result is the best place
+over all angles and scales. `TM_CCORR_NORMED` supports masks and can be compared between angles and scales.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from benchmarks.judging import NEAR_PX, distance
 from benchmarks.objects import Instance
 from wherein.template import Template
 
-STEP = 5.0  # degrees; every 15° takes a third of the time and finds 72 % of the parts (facts.md)
+STEP = 5.0  # degrees; a choice: steps of 15° take a third of the time and find 72 % of the parts
 EIGHT = tuple(float(s) for s in np.geomspace(0.8, 1.25, 8))
 
 
@@ -31,7 +31,7 @@ class Turned:
 
 
 def turned(pixels: NDArray[np.float32], mask: NDArray[np.float32], degrees: float, scale: float) -> Turned:
-    """A picture (h, w, C) about its centre, in a box that it just fits into."""
+    """A picture (h, w, C), rotated and scaled about its centre, in the smallest box that holds it."""
     import cv2
 
     height, width = mask.shape
@@ -45,14 +45,14 @@ def turned(pixels: NDArray[np.float32], mask: NDArray[np.float32], degrees: floa
 
 
 class Sweep:
-    """All parts at all angles and scales, ready to be looked for.
+    """A search for parts at all angles and scales.
 
     Arguments:
-        template: whose parts.
-        names: which of its leaves.
-        scales: at which sizes.
-        step: degrees between looks.
-        grey: in grey levels, for a third of the time, rather than in colour as wherein does.
+        template: has the parts.
+        names: the leaves to search for.
+        scales: the scales to search.
+        step: degrees between angles.
+        grey: use grey levels, which takes a third of the time, instead of colour as wherein does.
     """
 
     def __init__(
@@ -71,23 +71,25 @@ class Sweep:
         }
 
     @property
-    def looks(self) -> int:
-        """How often matchTemplate is called for a scene."""
+    def calls(self) -> int:
+        """The number of calls of matchTemplate for a scene."""
         return sum(len(views) for views in self._parts.values())
 
     def _motif(self, template: Template, name: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         motif = template.parts[name].motif
-        return self._seen(motif.pixels.movedim(0, -1).numpy()), (motif.mask.numpy() > 0.5).astype(np.float32)
+        return self._channels(motif.pixels.movedim(0, -1).numpy()), (motif.mask.numpy() > 0.5).astype(
+            np.float32
+        )
 
-    def _seen(self, picture: NDArray) -> NDArray[np.float32]:
+    def _channels(self, picture: NDArray) -> NDArray[np.float32]:
         import cv2
 
         picture = np.ascontiguousarray(picture, dtype=np.float32)
         return cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY) if self._grey else picture
 
     def __call__(self, scene: NDArray) -> dict[str, Array]:
-        """Each part's matrix in a scene (H, W, 3) in [0, 1]."""
-        scene = self._seen(scene)
+        """The matrix of each part in a scene (H, W, 3) in [0, 1]."""
+        scene = self._channels(scene)
         return {name: _best(scene, views) for name, views in self._parts.items()}
 
 
@@ -98,7 +100,7 @@ def _best(scene: NDArray[np.float32], views: Sequence[Turned]) -> Array:
 
 
 def _peak(scene: NDArray[np.float32], view: Turned) -> tuple[float, tuple[int, int]]:
-    """The greatest correlation and where; where the scene is black it is 0/0, which is no match."""
+    """The highest correlation and its place; where the scene is black it is 0/0, which counts as no match."""
     import cv2
 
     if any(v > s for v, s in zip(view.mask.shape, scene.shape[:2], strict=True)):
@@ -110,16 +112,16 @@ def _peak(scene: NDArray[np.float32], view: Turned) -> tuple[float, tuple[int, i
 
 
 def _weights(view: Turned) -> NDArray[np.float32]:
-    """The mask, once a channel: OpenCV wants as many as the picture has."""
+    """The mask, repeated for each channel as OpenCV requires."""
     channels = view.pixels.shape[2:]
     return np.repeat(view.mask[..., None], channels[0], axis=-1) if channels else view.mask
 
 
 def within(found: dict[str, Array], instance: Instance, template: Template) -> tuple[int, int]:
-    """How many of the parts that can be seen lie within NEAR_PX of the truth, and how many there are."""
-    seen = [name for name in found if name in instance.parts and name not in instance.covered]
+    """The number of visible parts within NEAR_PX of the truth, and the number of visible parts."""
+    visible = [name for name in found if name in instance.parts and name not in instance.covered]
     near = 0
-    for name in seen:
+    for name in visible:
         motif = template.parts[name].motif
         near += distance(found[name], instance.parts[name], (motif.width, motif.height)) <= NEAR_PX
-    return near, len(seen)
+    return near, len(visible)

@@ -1,4 +1,4 @@
-"""How much of everything the suite "detection" does, and what its sections share."""
+"""The numbers of scenes and repeats of the suite "detection", and what its sections share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,23 +14,23 @@ from benchmarks.report import Target
 from benchmarks.subjects import FIXED, SCALES, Calibrations
 from wherein.template import Template
 
-Share = Callable[[float], None]  # told how much of a section is done
+Share = Callable[[float], None]  # called with the fraction of a section that is done
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Of scenes and repeats."""
+    """Numbers of scenes and repeats."""
 
-    scenes: int = 12  # a kind
+    scenes: int = 12  # of each kind
     empty: int = 120  # without the object
-    scaled: tuple[str, ...] = tuple(objects.KINDS)  # kinds that are looked at over scales too
-    timed: int = 6  # scenes of a row of the times
+    scaled: tuple[str, ...] = tuple(objects.KINDS)  # kinds that are also searched over scales
+    timed: int = 6  # scenes for each row of times
     repeats: int = 5
-    swept: int = 3  # of them by OpenCV as well
+    swept: int = 3  # how many of them OpenCV gets
     swept_scales: int = 1  # the same at eight scales, over a minute each
-    every: int = 1  # how many of the sizes, parts and ranges of the growth: each, every second …
+    every: int = 1  # which rows of the growth are measured: each, every second …
     cold: int = 3  # processes
-    same: int = 2  # scenes a kind that are looked at again and again
+    same: int = 2  # scenes of each kind for determinism
 
 
 FULL = Counts()
@@ -50,7 +50,7 @@ QUICK = Counts(
 
 @dataclass(frozen=True)
 class Workload:
-    """What every section is given."""
+    """What every section gets."""
 
     settings: Settings
     counts: Counts
@@ -58,11 +58,11 @@ class Workload:
 
     @staticmethod
     def of(settings: Settings) -> "Workload":
-        """The whole, or the quick one."""
+        """The full or the quick workload."""
         return Workload(settings, QUICK if settings.quick else FULL, Calibrations(settings.quick))
 
     def scene(self, template: Template, kind: str, index: int, scale: tuple[float, float]) -> Scene:
-        """Scene `index` of a kind: every rotation, and the joints as far as the template lets them."""
+        """Scene `index` of a kind, at any rotation, with joints turned as far as the template allows."""
         ranges = objects.Range(rotation=180.0, scale=scale, turn=180.0)
         return objects.scene(template, kind, index, self.settings.seed, ranges)
 
@@ -71,17 +71,17 @@ RANGES = (FIXED, SCALES)
 
 
 def levels(picture: NDArray) -> NDArray[np.uint8]:
-    """A picture in [0, 1] as a camera gives it."""
+    """A picture in [0, 1] as 8-bit levels, as from a camera."""
     return np.rint(picture * 255).astype(np.uint8)
 
 
 def aim(measure: str, relation: str, bound: float, value: float | None) -> dict[str, Any]:
-    """A target with its value and whether it is met; None where there is no value."""
+    """An aim with its value and whether it is met; None if there is no value."""
     return Target(measure, relation, bound).judge(None if value is None else {measure: value})
 
 
 def section(
     name: str, about: str, columns: tuple[tuple[str, str, str], ...], **content: Any
 ) -> dict[str, Any]:
-    """A part of the report: a table (title, key and kind of each column), its rows, aims and losses."""
+    """A section of the report: a table (title, key and kind of each column), its rows, aims and losses."""
     return {"name": name, "about": about, "columns": columns, "targets": [], "losses": [], **content}

@@ -1,4 +1,4 @@
-"""kornia: the pose that wherein finds feeds a differentiable warp, and SSIM says how alike the two are.
+"""kornia: use the pose from wherein in a differentiable warp, and compare scene and motif by SSIM.
 
 python examples/with_kornia.py SCENE MOTIF
 """
@@ -18,9 +18,9 @@ scene, motif = (load_image(path, ImageLoadType.RGB32) for path in sys.argv[1:]) 
 found = wherein.register(scene, motif, motion="similarity")
 print(f"{found.status}: turned {found.angle:.2f}°, scale {found.scale:.3f}, ZNCC {found.zncc:.3f}")
 
-# kornia maps source → result, here scene → motif, and has pixel centres at whole numbers too.
+# kornia maps source → result, here scene → motif. Its pixel centres are at whole numbers too.
 pose = torch.from_numpy(found.matrix).float()[None].requires_grad_()
 upright = warp_affine(scene[None], invert_affine_transform(pose), dsize=motif.shape[-2:])
-likeness = ssim(upright, motif[None], window_size=7).mean()
-likeness.backward()
-print(f"SSIM {likeness.item():.3f}, its gradient in the pose {pose.grad.norm().item():.2g}")
+score = ssim(upright, motif[None], window_size=7).mean()
+score.backward()
+print(f"SSIM {score.item():.3f}, its gradient in the pose {pose.grad.norm().item():.2g}")

@@ -1,4 +1,4 @@
-"""OpenCV: a frame goes in as it is, in BGR; outlines are drawn into it, and the object is brought upright.
+"""OpenCV: search a BGR frame, draw the outlines into it, and rectify the object.
 
 python examples/with_opencv.py TEMPLATE SCENE OUT.png UPRIGHT.png
 """
@@ -14,7 +14,7 @@ if len(sys.argv) != 5:
     sys.exit(__doc__)
 template, scene, out, upright = sys.argv[1:]
 detector = wherein.Detector(template)
-frame = cv2.imread(scene)  # or what cv2.VideoCapture.read gives
+frame = cv2.imread(scene)  # or a frame of cv2.VideoCapture
 found = detector(frame, color="bgr")
 drawn = frame.copy()
 for item in found:
@@ -24,6 +24,6 @@ for item in found:
             cv2.polylines(drawn, [part.polygon.round().astype(np.int32)], True, (0, 220, 0), 2)
 cv2.imwrite(out, drawn)
 if len(found):
-    # A matrix maps canvas → scene, so the inverse of the usual warp brings the scene onto the canvas.
+    # The matrix maps canvas → scene, so WARP_INVERSE_MAP resamples the scene onto the canvas.
     straight = cv2.warpAffine(frame, found[0].matrix, detector.template.size, flags=cv2.WARP_INVERSE_MAP)
     cv2.imwrite(upright, straight)

@@ -1,4 +1,4 @@
-"""supervision: what was found goes to its annotators; parts as masks, whole objects with a label.
+"""supervision: annotate detections, parts as masks and whole objects with a label.
 
 python examples/with_supervision.py TEMPLATE SCENE OUT.png
 """

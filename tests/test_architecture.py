@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools import structure
-from wherein import _HOMES as PUBLIC
+from wherein import _MODULES as PUBLIC
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wherein"
 

@@ -1,4 +1,4 @@
-"""wherein finds where in a picture a thing is, by optimisation over transformations."""
+"""wherein finds objects in pictures and measures their exact pose, by optimisation over transformations."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ __all__ = [
     "register",
 ]
 
-_HOMES = {
+_MODULES = {
     "Calibration": "wherein.detect",
     "Detection": "wherein.detect",
     "Detections": "wherein.detect",
@@ -54,10 +54,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: torch takes seconds, `wherein --help` must not."""
-    if name not in _HOMES:
+    """Import a public name at its first use: importing torch takes seconds, `wherein --help` must not."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'wherein' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

@@ -1,14 +1,14 @@
-"""y∘τ and its derivatives: cubic convolution with zeros outside (notation of section 3).
+"""Sampling a picture at any points: y∘τ and its derivatives, by cubic convolution (notation of section 3).
 
 (y∘τ)_n = Σ_k Σ_l y_lk φ(τ_n,x − k) φ(τ_n,y − l)
 
-with Keys' kernel φ_a, supported on [−2, 2]. Between two whole pixels φ is four cubics, one for each
-tap, so a sample is a weighted sum of 16 pixels. PyTorch's fastest weighted sum of gathered rows on a CPU is
-`embedding_bag` with one row a pixel: it costs the same for 3 channels as for 16, about half of
-`grid_sample(mode="bicubic")` for a colour picture, and lets us choose `a` (that one has −0.75, which does
-not reproduce a linear ramp).
+with Keys' kernel φ_a, whose support is [−2, 2], and zeros outside the picture. Between two whole pixels φ
+consists of four cubics, one for each tap, so a sample is a weighted sum of 16 pixels. On a CPU, PyTorch's
+fastest weighted sum of gathered rows is `embedding_bag` with one row for each pixel. It costs the same for 3
+channels as for 16, about half of `grid_sample(mode="bicubic")` for a colour picture, and allows any `a`;
+`grid_sample` has −0.75, which does not reproduce a linear ramp.
 
-Sampling is linear in y, and its derivative in τ is sampling again with φ' in place of φ. Its adjoint in y is
+Sampling is linear in y. Its derivative in τ is sampling with φ' instead of φ, and its adjoint in y is
 `_Splat`. The two call each other in `backward`, so derivatives of every order exist.
 """
 
@@ -23,15 +23,15 @@ from torch import Tensor
 from wherein.errors import require
 
 KEYS = -0.5
-"""Keys' own choice of `a`: the only one that reproduces quadratics (and so has no slope error)."""
+"""The parameter `a` that Keys chose: the only one that reproduces quadratics."""
 
 _MARGIN = 4
-"""Zero pixels around the picture: every tap of a point that is further out than this falls on zeros."""
+"""Zero pixels around the picture: the four taps of a point that lies further out all fall on zeros."""
 
 
 @lru_cache(maxsize=64)
 def _taps(a: float, order: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """φ_a^(order) at the taps −1, 0, 1, 2 as cubics in t ∈ [0, 1): 4 powers × 4 taps × 1."""
+    """φ_a^(order) at the taps −1, 0, 1, 2 as cubics in t ∈ [0, 1): coefficients (4 powers, 4 taps, 1)."""
     columns = (
         (0.0, a, -2 * a, a),
         (1.0, 0.0, -(a + 3), a + 2),
@@ -44,23 +44,25 @@ def _taps(a: float, order: int, dtype: torch.dtype, device: torch.device) -> Ten
 
 
 def _cubics(t: Tensor, a: float, order: int) -> Tensor:
-    """The four taps' weights (4, N), by Horner's rule.
+    """The weights of the four taps (4, N), by Horner's rule.
 
-    Not by a matrix product, whose rounding changes with the number of points: chunks must not change results.
+    A matrix product would be rounded differently for different numbers of points, and processing points in
+    chunks must not change results.
     """
     taps = _taps(a, order, t.dtype, t.device)
     return (taps[3] * t).add_(taps[2]).mul_(t).add_(taps[1]).mul_(t).add_(taps[0])
 
 
 class _Stencil:
-    """Which 16 rows of the table each point needs, and how far it lies between them.
+    """The 16 rows of the table that each point needs, and its position between them.
 
-    Points that are not numbers are put far outside, where everything is zero.
+    Points that are not finite are moved far outside, where everything is zero.
 
     Arguments:
         points: (N, 2).
         height, width: of one picture in the table.
-        layer: which picture each point looks at, where the table holds several.
+        layers: the number of pictures in the table.
+        layer: the picture that each point belongs to; None if there is only one.
     """
 
     def __init__(self, points: Tensor, height: int, width: int, layers: int, layer: Tensor | None) -> None:
@@ -70,8 +72,8 @@ class _Stencil:
         x, y = points.unbind(-1)
         floor_x, floor_y = x.floor(), y.floor()
         self.x, self.y = x - floor_x, y - floor_y
-        # The first tap lies one pixel before the floor; kept inside the table, in whose margin all is zero.
-        # Half the time of a 64-bit index, where the table is small enough for it.
+        # The first tap lies one pixel before the floor. Points outside are clamped to the margin, which is
+        # zero. A 32-bit index takes half the time of a 64-bit one, if the table is small enough for it.
         index = torch.int32 if self.table_rows < 2**31 else torch.int64
         column = (floor_x + (_MARGIN - 1)).clamp_(0, width + _MARGIN).to(index)
         row = (floor_y + (_MARGIN - 1)).clamp_(0, height + _MARGIN).to(index)
@@ -82,13 +84,13 @@ class _Stencil:
         self.rows = corner[:, None] + (step[:, None] * stride + step).reshape(16)
 
     def save(self, ctx: Any, *tensors: Tensor) -> None:
-        """Keep it for `backward`, beside other tensors, as tensors: those alone a checkpoint can forget."""
+        """Save it for `backward` as tensors, beside others: only tensors can be released by checkpointing."""
         ctx.save_for_backward(*tensors, self.rows, self.x, self.y)
         ctx.table_rows = self.table_rows
 
     @staticmethod
     def saved(ctx: Any) -> "tuple[Tensor, Tensor, _Stencil]":
-        """What `save` kept."""
+        """The tensors that were given to `save`, and the stencil."""
         first, second, rows, x, y = ctx.saved_tensors
         stencil = object.__new__(_Stencil)
         stencil.rows, stencil.x, stencil.y, stencil.table_rows = rows, x, y, ctx.table_rows
@@ -101,11 +103,12 @@ class _Stencil:
 
 
 def _gather(table: Tensor, stencil: _Stencil, a: float, order: tuple[int, int]) -> Tensor:
+    """The weighted sum of each point's 16 rows."""
     return F.embedding_bag(stencil.rows, table, per_sample_weights=stencil.weights(a, order), mode="sum")
 
 
 class _Sample(torch.autograd.Function):
-    """Rows of the table under φ^(i)(x) φ^(j)(y) at each point."""
+    """The table sampled at each point with the kernel φ^(i)(x) φ^(j)(y)."""
 
     @staticmethod
     def forward(
@@ -125,7 +128,7 @@ class _Sample(torch.autograd.Function):
 
 
 class _Splat(torch.autograd.Function):
-    """The adjoint of `_Sample` in the table: each value spread over its point's 16 pixels."""
+    """The adjoint of `_Sample` in the table: each value is spread over the 16 pixels of its point."""
 
     @staticmethod
     def forward(
@@ -147,7 +150,7 @@ class _Splat(torch.autograd.Function):
 
 
 def _point_gradient(table: Tensor, points: Tensor, values: Tensor, stencil: _Stencil, ctx: Any) -> Tensor:
-    """∂⟨sample(table, points), values⟩/∂points, by one more derivative of φ in each direction."""
+    """∂⟨sample(table, points), values⟩/∂points: sampling with one more derivative of φ in x or y."""
     i, j = ctx.order
     x = (_Sample.apply(table, points, stencil, ctx.a, (i + 1, j)) * values).sum(1)
     y = (_Sample.apply(table, points, stencil, ctx.a, (i, j + 1)) * values).sum(1)
@@ -155,20 +158,20 @@ def _point_gradient(table: Tensor, points: Tensor, values: Tensor, stencil: _Ste
 
 
 class Surface:
-    """A scene as a function of the plane, ready to be sampled at many points.
+    """A scene as a function on the plane, prepared for sampling at many points.
 
-    The first sample copies the scene once into rows of pixels; any number of further ones copies nothing.
+    The first sample copies the scene into a table of pixels; later ones copy nothing.
 
     Arguments:
-        scene: (C, H, W), or (S, C, H, W) for S scenes, each with points of its own.
+        scene: (C, H, W), or (S, C, H, W) for S scenes, each with its own points.
         a: the parameter of the cubic kernel.
-        replicate: continue the picture by its border pixels; else, as in the paper, by zeros.
+        replicate: continue the picture by its border pixels instead of zeros, which the paper has.
     """
 
     def __init__(self, scene: Float[Tensor, "*S C H W"], a: float = KEYS, replicate: bool = False) -> None:
         require(
             scene.ndim in (3, 4),
-            f"a scene must be (C, H, W) or (S, C, H, W), but came as {tuple(scene.shape)}",
+            f"a scene must be (C, H, W) or (S, C, H, W), but is {tuple(scene.shape)}",
         )
         self.scene, self.a, self.replicate = scene, a, replicate
         self.layers = scene.shape[0] if scene.ndim == 4 else None
@@ -176,18 +179,18 @@ class Surface:
 
     @cached_property
     def _table(self) -> Float[Tensor, "R C"]:
-        """The scene in rows of pixels; made at the first sample, since not every user takes one."""
+        """The scene as a table, one row for each pixel; made at the first sample, which may never come."""
         if self.replicate:
             planes = F.pad(
                 self.scene[None] if self.layers is None else self.scene, (_MARGIN,) * 4, "replicate"
             )
             return planes.movedim(-3, -1).reshape(-1, self.channels)
-        # Interleaved before it is padded: five times faster than the other way round.
+        # Channels last first, then padded: five times faster than the other way round.
         padded = F.pad(self.scene.movedim(-3, -1), (0, 0, *(_MARGIN,) * 4))
         return padded.contiguous().view(-1, self.channels)
 
     def __call__(self, points: Float[Tensor, "*B 2"]) -> Float[Tensor, "*B C"]:
-        """y∘τ: the scene's values at `points` (x, y)."""
+        """y∘τ: the values of the scene at `points` (x, y)."""
         return self._sample(points, ((0, 0),))[0]
 
     def derivative(self, points: Float[Tensor, "*B 2"]) -> Float[Tensor, "*B C 2"]:
@@ -195,23 +198,24 @@ class Surface:
         return torch.stack(self._sample(points, ((1, 0), (0, 1))), -1)
 
     def jet(self, points: Float[Tensor, "*B 2"]) -> tuple[Float[Tensor, "*B C"], Float[Tensor, "*B C 2"]]:
-        """Values and derivatives at `points` together, for less than one after the other."""
+        """Values and derivatives at `points`, which takes less time together."""
         value, x, y = self._sample(points, ((0, 0), (1, 0), (0, 1)))
         return value, torch.stack((x, y), -1)
 
     def _sample(self, points: Tensor, orders: tuple[tuple[int, int], ...]) -> list[Tensor]:
-        # Taken apart and put together again: points may come with all x before all y, and that way is faster.
+        # In memory all x before all y, which is faster, and how `transform` returns points anyway.
         flat = torch.stack((points[..., 0].reshape(-1), points[..., 1].reshape(-1))).mT
         stencil = _Stencil(flat, self.height, self.width, self.layers or 1, self._layer(points))
         shape = (*points.shape[:-1], self.channels)
         return [_Sample.apply(self._table, flat, stencil, self.a, order).reshape(shape) for order in orders]
 
     def _layer(self, points: Tensor) -> Tensor | None:
+        """The scene that each point belongs to; None if there is one scene."""
         if self.layers is None:
             return None
         require(
             points.ndim > 1 and points.shape[0] == self.layers,
-            f"{self.layers} scenes need points ({self.layers}, …, 2), but came {tuple(points.shape)}",
+            f"{self.layers} scenes need points ({self.layers}, …, 2), but they are {tuple(points.shape)}",
         )
         each = points[0].numel() // 2
         return torch.arange(self.layers, device=points.device).repeat_interleave(each)
@@ -240,12 +244,12 @@ class Relief(Surface):
 def warp(
     scene: Float[Tensor, "*S C H W"], field: Float[Tensor, "*B h w 2"], a: float = KEYS
 ) -> Float[Tensor, "*B C h w"]:
-    """y∘τ: the scene brought onto the grid of `field`.
+    """y∘τ: the scene resampled onto the grid of `field`.
 
     Arguments:
         scene: (C, H, W), or (S, C, H, W) with a field (S, …, h, w, 2).
-        field: where to look in the scene for each pixel, (x, y) in scene pixels.
-        a: the parameter of the cubic kernel: −0.5 is Keys', −0.75 that of `grid_sample` and OpenCV.
+        field: for each pixel its position (x, y) in the scene.
+        a: the parameter of the cubic kernel: −0.5 is Keys', −0.75 is that of `grid_sample` and OpenCV.
 
     Example:
         >>> import torch

@@ -152,7 +152,7 @@ def row(template, scale, which, faster, rate=1.0):
 
 
 def workload_words(scale):
-    return speed.scales_in_words(scale)
+    return speed.describe_scales(scale)
 
 
 def test_aims_of_speed():

@@ -1,4 +1,4 @@
-"""The benchmark of the paper's network: how a scene is judged, without the minutes that a search takes."""
+"""The benchmark of the paper's network: how a scene is judged, without a search, which takes minutes."""
 
 import numpy as np
 import torch

@@ -146,7 +146,7 @@ def test_crops_have_the_size_asked_for_and_small_photographs_grow():
 def test_flat_crops_are_drawn_again():
     rng = np.random.default_rng(0)
     crop = photographs.textured_crop("rocket", 224, 128, rng)  # mostly sky
-    assert photographs.flatness(crop, 128) >= photographs.FLATTEST
+    assert photographs.min_contrast(crop, 128) >= photographs.MIN_CONTRAST
 
 
 def test_photograph_that_is_missing_is_said_without_a_path(monkeypatch, tmp_path):

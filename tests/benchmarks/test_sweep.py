@@ -45,7 +45,7 @@ def test_an_unrotated_part_is_found_to_the_pixel(template, grey):
 def test_a_turned_and_scaled_part_is_found(template):
     view = view_of(template, degrees=60.0, scale=1.25)
     searched = sweep.Sweep(template, [LEAF], scales=(0.8, 1.25), step=60.0)
-    assert searched.looks == 12
+    assert searched.calls == 12
     found = searched(scene_with(view, 50, 30))[LEAF]
     truth = view.matrix[:2] + np.array([[0, 0, 50], [0, 0, 30]])
     motif = template.parts[LEAF].motif

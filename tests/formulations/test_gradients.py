@@ -81,8 +81,8 @@ def test_analytic_gradient_is_autograds(
     pose = at.pose.clone().requires_grad_()
     background = None if at.background is None else at.background.clone().requires_grad_()
     found = objective.evaluate(Variables(pose, background))
-    wanted = [pose] if background is None else [pose, background]
-    expected = torch.autograd.grad(found.cost.sum(), wanted)
+    variables = [pose] if background is None else [pose, background]
+    expected = torch.autograd.grad(found.cost.sum(), variables)
     torch.testing.assert_close(found.gradient, expected[0], rtol=1e-8, atol=1e-8)
     if background is not None:
         torch.testing.assert_close(found.background, expected[1], rtol=1e-8, atol=1e-8)
@@ -132,7 +132,7 @@ def test_gauss_newton_matrix_is_the_hessian_where_the_fit_is_exact(name: str, mo
         start = replace(start, background=torch.zeros(1, *objective.formulation.target(None).shape).double())  # type: ignore[attr-defined]
     found = objective.linearise(start)
 
-    # φ_a is not twice differentiable at whole pixels: look a little beside them on both sides.
+    # φ_a is not twice differentiable at whole pixels: test a little beside them on both sides.
     def second(offset: float) -> Tensor:
         at = torch.full((6,), offset, dtype=torch.float64)
         return torch.autograd.functional.hessian(

@@ -184,9 +184,9 @@ def test_where_all_fits_nothing_is_lost_and_all_is_trusted() -> None:
 
 def test_wrong_arguments_say_what_is_wrong() -> None:
     for share in (0.0, 1.0, -0.2):
-        with pytest.raises(ArgumentError, match=r"must be in \(0, 1\), but came as"):
+        with pytest.raises(ArgumentError, match=r"must be in \(0, 1\), but is"):
             Robust(share)
-    with pytest.raises(ArgumentError, match="must be positive, but came as 0"):
+    with pytest.raises(ArgumentError, match="must be positive, but is 0"):
         Robust(scale=0.0)
     with pytest.raises(ArgumentError, match=r"robust weights of spikes need a scale: Robust\(scale=…\)"):
         Spikes(robust=Robust())

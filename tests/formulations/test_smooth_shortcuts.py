@@ -64,7 +64,7 @@ def test_points_of_no_weight_need_no_comparison(scene: Tensor, negligible: float
     assert (other.hessian - one.hessian).norm() <= 3 * close * one.hessian.norm()
     assert (listed.evaluate(listed.start()).gradient - one.gradient).norm() <= 3 * close * one.gradient.norm()
     torch.testing.assert_close(costs[1].similarity(base), costs[0].similarity(base), rtol=0, atol=close)
-    torch.testing.assert_close(listed.seen(listed.start()), whole.seen(whole.start()))
+    torch.testing.assert_close(listed.visible_fraction(listed.start()), whole.visible_fraction(whole.start()))
 
 
 @pytest.mark.parametrize("settings", [CostSmoothed, RigidSpikes])
@@ -109,5 +109,5 @@ def test_spikes_at_the_border_count_like_others() -> None:
 
 
 def test_rigid_spikes_need_a_channel_a_spike() -> None:
-    with pytest.raises(ArgumentError, match="need the same channels, but came 2 and 3"):
+    with pytest.raises(ArgumentError, match="equally many channels, but have 2 and 3"):
         RigidSpikes(5.0).bind(torch.zeros(2, 30, 30), Motif.whole(torch.rand(3, 9, 9)))

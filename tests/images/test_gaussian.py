@@ -32,7 +32,7 @@ def test_support_sum_and_width(sigma: float) -> None:
 def test_sigma_zero_is_the_identity_and_negative_an_error() -> None:
     picture = torch.rand(2, 5, 7)
     assert torch.equal(blur(picture, 0.0), picture)
-    with pytest.raises(ArgumentError, match=r"sigma must be 0 or more, but came as -1\.0"):
+    with pytest.raises(ArgumentError, match=r"sigma must be 0 or more, but is -1\.0"):
         blur(picture, -1.0)
 
 

@@ -154,7 +154,7 @@ def test_a_folder_of_other_things_is_never_replaced(tmp_path: Path) -> None:
     made = cut(PICTURE, [BODY], "x")
     (tmp_path / "holiday").mkdir()
     (tmp_path / "holiday" / "beach.jpg").write_text("dear to someone")
-    with pytest.raises(ArgumentError, match="a folder of other things"):
+    with pytest.raises(ArgumentError, match="a folder with other files"):
         made.save(tmp_path / "holiday", overwrite=True)
     assert (tmp_path / "holiday" / "beach.jpg").exists()
     made.save(tmp_path / "template")
@@ -186,8 +186,8 @@ def test_a_folder_of_other_things_is_never_replaced(tmp_path: Path) -> None:
         ([BODY, BODY], 'two outlines are called "body"'),
         ([box(" ", 1, 1, 9, 9)], "an outline has no name"),
         ([BODY, replace(ARM, parent="bdoy")], 'the parent of the part "arm" is "bdoy", which does not exist'),
-        ([replace(BODY, parent="arm"), replace(ARM, parent="body")], "form a circle"),
-        ([replace(BODY, parent="body")], "form a circle"),
+        ([replace(BODY, parent="arm"), replace(ARM, parent="body")], "form a cycle"),
+        ([replace(BODY, parent="body")], "form a cycle"),
         ([BODY, Outline("eyes")], 'the part "eyes" has neither an outline nor children'),
         ([BODY, replace(ARM, turn=200.0)], 'the part "arm" turns by ±200.0°: give 0 to 180'),
         ([BODY, replace(ARM, pivot=(float("inf"), 0.0))], r'the part "arm" has its pivot at \(inf, 0.0\)'),

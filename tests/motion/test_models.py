@@ -63,6 +63,6 @@ def test_names_and_what_else_may_be_said() -> None:
     assert motion_named("affine") is MOTIONS["affine"]
     assert motion_named(MOTIONS["similarity"]) is MOTIONS["similarity"]
     with pytest.raises(
-        ArgumentError, match=r"motion 'rigid' is not known; it can be 'translation', 'euclidean'"
+        ArgumentError, match=r"unknown motion 'rigid': it must be one of 'translation', 'euclidean'"
     ):
         motion_named("rigid")

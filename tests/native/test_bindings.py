@@ -109,7 +109,7 @@ def test_one_evaluation_and_one_step_are_those_of_the_reference(motion, channels
     stepped = align(ours, at, 1, Damping(1e-2), 0.0)
     reference = gauss_newton(exact, Variables(at.pose.double()), 1, Damping(1e-2), 0.0)
     assert torch.equal(stepped.steps, reference.steps)
-    assert torch.equal(stepped.looks, reference.looks)
+    assert torch.equal(stepped.evaluations, reference.evaluations)
     assert stepped.steps.sum() > 3
     moved = _corners(ours, stepped.variables) - _corners(exact, reference.variables)
     assert moved[seen].abs().max() < 5e-4
@@ -206,7 +206,7 @@ def test_a_batch_has_the_bits_of_its_items_on_any_number_of_threads(robust):
         one = align(objective, Variables(at.pose[index : index + 1]), 5)
         assert torch.equal(one.variables.pose[0].nan_to_num(), whole.variables.pose[index].nan_to_num())
         assert torch.equal(one.cost[0], whole.cost[index])
-        assert (one.steps[0], one.looks[0]) == (whole.steps[index], whole.looks[index])
+        assert (one.steps[0], one.evaluations[0]) == (whole.steps[index], whole.evaluations[index])
 
 
 @ROBUST
@@ -276,11 +276,11 @@ def _turn_off(monkeypatch):
 
 
 def test_scene_and_motif_must_agree_before_c_reads_them() -> None:
-    with pytest.raises(ArgumentError, match="same channels, but came 3 and 1"):
+    with pytest.raises(ArgumentError, match="equally many channels, but have 3 and 1"):
         CorrelationObjective(Surface(torch.rand(3, 40, 40)), Motif.whole(torch.rand(1, 12, 12)), Affine())
     for limit in (0, -3):
         with pytest.raises(ArgumentError, match=f"a number of pixels or None, but came as {limit}"):
             motif_side(Motif.whole(torch.rand(3, 12, 12)), Affine(), limit)
     side = motif_side(Motif.whole(torch.rand(3, 12, 12)), motion_named("translation"))
-    with pytest.raises(ArgumentError, match="made for 2 parameters, but affine has 6"):
+    with pytest.raises(ArgumentError, match="linearised for 2 parameters, but motion affine has 6"):
         CorrelationObjective(Surface(torch.rand(3, 40, 40)), side, Affine())

@@ -1,4 +1,4 @@
-"""Descents on one scale: name from nearby, each pose by itself, and nothing where nothing can be seen."""
+"""Descents at one scale: converge from nearby, each pose independently, and nothing without pixels."""
 
 import numpy as np
 import pytest
@@ -54,11 +54,11 @@ def test_each_pose_by_itself_and_the_starts_are_left_alone() -> None:
     np.testing.assert_array_equal(starts, before)
 
 
-def test_no_steps_only_look() -> None:
+def test_no_steps_only_evaluate() -> None:
     scene, motif, truth = known()
-    looked = descend(scene, motif, EUCLIDEAN, Stage(1, 0), truth[None])
-    np.testing.assert_allclose(looked.poses[0], truth, atol=1e-5)
-    assert looked.zncc[0] > 0.99
+    evaluated = descend(scene, motif, EUCLIDEAN, Stage(1, 0), truth[None])
+    np.testing.assert_allclose(evaluated.poses[0], truth, atol=1e-5)
+    assert evaluated.zncc[0] > 0.99
 
 
 def test_outside_and_flat_have_no_correlation() -> None:

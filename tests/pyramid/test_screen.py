@@ -1,4 +1,4 @@
-"""The first look: C against FFT, the same bits whatever the threads, and the motif where it was cut."""
+"""ZNCC at every place: C against FFT, the same bits with any number of threads, and maxima at the truth."""
 
 import math
 
@@ -135,15 +135,15 @@ def test_peaks_are_summits_the_highest_first_and_one_of_each() -> None:
     st.floats(-1, 1),
     st.floats(0, 1),
 )
-def test_looks_cover_the_range(
+def test_the_grid_covers_the_range(
     rotation: float, turn: float, low: float, span: float, ratio: float, where: float, size: float
 ) -> None:
-    """No pose of the range is further than half a step from a look, and no look outside of it."""
-    looks = PoseGrid.over(rotation, turn, (low, low * span), ratio)
-    assert len(looks.angles) == len(looks.scales) == len(set(zip(looks.angles, looks.scales, strict=True)))
-    away = np.abs((looks.angles - where * rotation + 180) % 360 - 180)
-    apart = np.abs(np.log(looks.scales / (low * span**size)))
+    """No pose of the range is further than half a step from the grid, and the grid stays inside it."""
+    grid = PoseGrid.over(rotation, turn, (low, low * span), ratio)
+    assert len(grid.angles) == len(grid.scales) == len(set(zip(grid.angles, grid.scales, strict=True)))
+    away = np.abs((grid.angles - where * rotation + 180) % 360 - 180)
+    apart = np.abs(np.log(grid.scales / (low * span**size)))
     near = (away <= turn / 2 + 1e-6) & (apart <= math.log(ratio) / 2 + 1e-6)
     assert near.any()
-    assert np.abs(looks.angles).max() <= rotation + 1e-9
-    assert low * (1 - 1e-9) <= looks.scales.min() <= looks.scales.max() <= low * span * (1 + 1e-9)
+    assert np.abs(grid.angles).max() <= rotation + 1e-9
+    assert low * (1 - 1e-9) <= grid.scales.min() <= grid.scales.max() <= low * span * (1 + 1e-9)

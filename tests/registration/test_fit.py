@@ -13,7 +13,7 @@ from wherein.registration.plan import coarse_to_fine
 from wherein.registration.problem import Problem
 from wherein.registration.starts import around
 
-JUDGE = Stage(2, 8, pixels=1200)
+COMPARISON = Stage(2, 8, pixels=1200)
 
 
 def shifted(x: float, y: float) -> NDArray[np.float64]:
@@ -33,7 +33,7 @@ def test_contenders_are_compared_in_one_stage() -> None:
     flattered = Candidates(shifted(46, 36)[None], np.float32([1e-6]), np.array([3]), ())
     right = Candidates(shifted(40, 30)[None], np.float32([0.9]), np.array([7]), ())
     for contenders in ((flattered, right), (right, flattered)):
-        best = descent().best_of(JUDGE, *contenders)
+        best = descent().best_of(COMPARISON, *contenders)
         assert np.allclose(best.poses, right.poses)
         assert (best.steps[0], best.costs[0] < 1e-3) == (7, True)
 
@@ -42,8 +42,8 @@ def test_steps_before_a_probe_count() -> None:
     descend = descent()
     found = descend((Stage(4, 1, pixels=600),), Candidates.at(shifted(46, 25)[None]))
     assert not found.good
-    probed = descend.probe(JUDGE, found)
-    only = descend((JUDGE,), Candidates.at(probed.poses))
+    probed = descend.probe(COMPARISON, found)
+    only = descend((COMPARISON,), Candidates.at(probed.poses))
     assert probed.costs[0] < found.costs[0]
     assert probed.steps[0] > found.steps[0] == 1
     assert only.steps[0] < probed.steps[0]
@@ -67,8 +67,8 @@ def test_starts_move_only_what_the_motion_can(name: str, shapes: int) -> None:
     assert len(np.unique(np.linalg.det(starts).round(6))) == shapes
 
 
-def test_what_is_looked_at_is_counted() -> None:
-    """A look costs an interpolation and a product with J, of the share of pixels that it is at."""
+def test_evaluations_are_counted() -> None:
+    """An evaluation costs an interpolation and a product with J, of the fraction of pixels compared."""
     descend = descent(MOTIONS["translation"])
     start = Candidates.at(np.stack((shifted(40, 30), shifted(41, 30))))
     descend((Stage(1, 0, keep=2),), start)
@@ -82,8 +82,8 @@ def test_what_is_looked_at_is_counted() -> None:
     descend((Stage(2, 0),), start)
     window = 96 * 128 / (96 * 128)  # as large as the scene: the motif and half of it around
     reduced = window + 1 + 2 / 4  # of the scene, of the motif; derivatives of a quarter
-    looked = tally.operations - before - reduced
-    assert 0 < looked < 2 * 2 / 4 + 1e-6
+    evaluated = tally.operations - before - reduced
+    assert 0 < evaluated < 2 * 2 / 4 + 1e-6
 
 
 def test_steps_that_were_refused_are_counted_too() -> None:

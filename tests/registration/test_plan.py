@@ -29,7 +29,7 @@ def test_every_way_goes_from_coarse_to_half_size_by_halves(size: int) -> None:
         scales = [stage.scale for stage in way]
         assert all(coarse == fine or coarse == 2 * fine for coarse, fine in pairwise(scales))
         assert scales[-1] == min(scales[0], 2)
-    assert plan.judge.scale == min(plan.alone[0].scale, 2)
+    assert plan.comparison.scale == min(plan.alone[0].scale, 2)
     assert [stage.scale for stage in plan.finish] == [1, 1]
     assert all(stage.pixels <= MAX_PIXELS for stage in plan.alone + plan.finish)
 

@@ -64,7 +64,7 @@ def test_sub_pixel_accuracy() -> None:
 
 
 @pytest.mark.parametrize("motion", ["translation", "euclidean", "affine"])
-def test_small_smooth_motifs_come_to_rest(motion: str) -> None:
+def test_small_smooth_motifs_converge(motion: str) -> None:
     """Of eight pixels a half are at the border, where their derivatives are guesses."""
     errors, statuses = [], []
     for index in range(12):
@@ -159,7 +159,7 @@ def test_light_does_not_matter(textured: Array, gain: float, bias: float) -> Non
     np.testing.assert_allclose(found.matrix, [[1, 0, 40], [0, 1, 30]], atol=0.02)
 
 
-def test_the_share_of_the_motif_that_is_seen(textured: Array) -> None:
+def test_the_visible_fraction_of_the_motif(textured: Array) -> None:
     whole = wherein.register(textured, textured[30:70, 40:90], start=START)
     assert whole.seen == whole.to_dict()["seen"] == 1
     beside = np.hstack((np.zeros((96, 20)), textured))  # the motif begins 10 px left of the scene
@@ -262,7 +262,7 @@ def test_inputs_are_not_touched(textured: Array) -> None:
     assert np.array_equal(motif, textured[30:70, 40:90])
 
 
-# What fails is told by a status.
+# A fit that fails has a status.
 
 
 def test_no_texture(textured: Array) -> None:
@@ -348,7 +348,7 @@ def test_noise_against_noise_has_a_finite_answer() -> None:
         assert found.zncc < 0.6
 
 
-# What is wrong is told by an exception, in words.
+# Wrong arguments raise an exception with a plain message.
 
 
 def test_wrong_arguments(textured: Array, tmp_path: Path) -> None:
@@ -374,7 +374,7 @@ def test_wrong_arguments(textured: Array, tmp_path: Path) -> None:
         wherein.register(textured, motif, start=[[1, 0, math.nan], [0, 1, 0]])
     with pytest.raises(ArgumentError, match="has perspective"):
         wherein.register(textured, motif, "affine", start=[[1, 0, 0], [0, 1, 0], [0.001, 0, 1]])
-    with pytest.raises(ArgumentError, match="not made of numbers"):
+    with pytest.raises(ArgumentError, match="not numbers"):
         wherein.register(textured, motif, start="here")
     with pytest.raises(ArgumentError, match="its rows have 3, 2 entries"):
         wherein.register(textured, motif, start=[[1, 0, 5], [0, 1]])

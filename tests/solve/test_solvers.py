@@ -271,7 +271,7 @@ def test_history_counts_the_end_and_damping_never_accepts_worse() -> None:
 def test_wrong_arguments_say_what_is_wrong() -> None:
     known = bank(Translation())
     objective = MotionObjective(Plain(0.0).bind(known.scene, known.motif), Translation(), BASE)
-    with pytest.raises(ArgumentError, match="at least one step, but came steps=0"):
+    with pytest.raises(ArgumentError, match="at least one step, but steps is 0"):
         gauss_newton(objective, objective.start(), 0)
     with pytest.raises(ArgumentError, match="at least one step"):
         proximal_gradient(objective, objective.start(), [])

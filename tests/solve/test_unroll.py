@@ -117,7 +117,7 @@ def test_filters_can_be_learned_and_stay_symmetric(scene: Tensor, motif: Motif) 
     assert (stage.half_taps.grad != 0).all()
     taps = stage.settings(scene).taps  # type: ignore[union-attr]
     assert taps is not None and torch.equal(taps, taps.flip(0))
-    with pytest.raises(ArgumentError, match="spikes take their filter from the pose"):
+    with pytest.raises(ArgumentError, match="filter of Spikes depends on the pose"):
         UnrolledStage(Spikes(), GaussNewtonLayers(1), filters=True)
 
 
@@ -152,7 +152,7 @@ def test_state_dict_and_wrong_arguments(motif: Motif) -> None:
     other = Unrolled(motif, Euclidean(), [UnrolledStage(CostSmoothed(1.0), ProximalLayers(2, 2 * SIZES))])
     other.load_state_dict(network.state_dict())
     assert all(torch.equal(a, b) for a, b in zip(network.parameters(), other.parameters(), strict=True))
-    with pytest.raises(ArgumentError, match="2 layers with 2 held leaves no step"):
+    with pytest.raises(ArgumentError, match="hold is 2 and depth is 2"):
         ProximalLayers(2, SIZES, hold=2)
     with pytest.raises(ArgumentError, match="step sizes must be positive"):
         ProximalLayers(2, SIZES * 0)

@@ -308,7 +308,7 @@ def test_saving_that_cannot_be(kind: str, tmp_path: Path) -> None:
     words = {
         "none": "started without --save-to",
         "template": '"crane" already exists',
-        "folder": '"crane" is a folder of other things',
+        "folder": '"crane" is a folder with other files',
         "disk": 'Cannot write "crane": ',
     }[kind]
     (tmp_path / "file").write_text("")
@@ -329,7 +329,7 @@ def test_a_zip_that_leads_outside(page: Page) -> None:
         archive.writestr("template.json", "{}")
         archive.writestr("../../escaped.txt", "x")
     answer = page.client.post("/api/upload/template?name=a.zip", content=file.getvalue())
-    assert "would leave its folder" in page.refused(answer, 400)
+    assert "leads outside of the archive" in page.refused(answer, 400)
 
 
 def test_a_zip_of_pictures_that_are_too_large(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_a_zip_of_pictures_that_are_too_large(tmp_path: Path) -> None:
     with served(bounds=bounds) as studio, asked(studio) as page:
         answer = page.client.post("/api/upload/template?name=a.zip", content=path.read_bytes())
         assert (
-            'with the part "wall" its pictures have 8,400 pixels or more, and 8,399 are taken'
+            'with the part "wall" the pictures have 8,400 pixels, more than the maximum of 8,399'
             in page.refused(answer, 400)
         )
 

@@ -1,4 +1,4 @@
-"""Templates on disk: what is written comes back, and what is wrong is said in words."""
+"""Templates on disk: what is written is read again, and errors say what is wrong."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def test_the_toy_is_as_described(toy: Template) -> None:
     assert toy.paint_order[:2] == ("body", "arm")
     assert set(toy.paint_order[2:]) == {"left", "right"}
     assert (toy.parts["left"].turn, toy.parts["right"].turn) == (20, 30)
-    assert toy.parts["arm"].pivot == (4, 7)  # its own centre, unless told
+    assert toy.parts["arm"].pivot == (4, 7)  # by default its own centre
     assert toy.parts["toy"].pivot == toy.centre
     arm = toy.parts["arm"].motif
     assert arm is not None and (arm.width, arm.height) == (9, 15)
@@ -89,7 +89,7 @@ def test_saving_asks_before_it_overwrites(toy: Template, tmp_path: Path) -> None
     logo = Template.rigid("Ünïcode 標", Motif.whole(torch.rand(3, 5, 8)))
     for target in (tmp_path / "a", tmp_path / "a.zip"):
         toy.save(target)
-        with pytest.raises(ArgumentError, match=r"exists; give another name or overwrite=True"):
+        with pytest.raises(ArgumentError, match=r"exists: choose another name, or use overwrite=True"):
             logo.save(target)
         assert_same(Template.load(target), toy)
         logo.save(target, overwrite=True)
@@ -142,25 +142,25 @@ def remove(spec: Spec, *path: str) -> None:
 
 
 WRONG: dict[str, tuple[Callable[[Spec], None], str]] = {
-    "two roots": (change("pair", parent=None), "one root.*here are 2: pair, toy"),
-    "no root": (change("toy", parent="pair"), "here are 0; the parents go round in a circle"),
+    "two roots": (change("pair", parent=None), "one root.*this one has 2: pair, toy"),
+    "no root": (change("toy", parent="pair"), "this one has 0: the parents form a cycle"),
     "cycle": (
         lambda s: s["parts"].update({"a": {"parent": "b"}, "b": {"parent": "a"}}),
-        "the parents of a, b go round in a circle",
+        "the parents of a, b form a cycle",
     ),
-    "own parent": (change("pair", parent="pair"), "the parents of left, pair, right go round in a circle"),
-    "unknown parent": (change("arm", parent="boat"), '"arm" hangs on "boat", which does not exist'),
-    "parent with a picture": (change("arm", parent="body"), '"arm" hangs on "body", which has a picture'),
+    "own parent": (change("pair", parent="pair"), "the parents of left, pair, right form a cycle"),
+    "unknown parent": (change("arm", parent="boat"), 'the part "arm" is "boat", which does not exist'),
+    "parent with a picture": (change("arm", parent="body"), '"arm" is "body", which has an "image"'),
     "empty group": (change("tail", parent="toy"), 'the group "tail" is empty'),
     "at of a group": (change("pair", at=[1, 2]), 'the group "pair" has an "at" but no "image"'),
-    "missing picture": (change("arm", image="leg.png"), 'the part "arm": the picture leg.png is missing'),
-    "missing canvas": (lambda s: s.update(canvas="no.png"), "the canvas: the picture no.png is missing"),
+    "missing picture": (change("arm", image="leg.png"), 'the part "arm": the picture leg.png does not exist'),
+    "missing canvas": (lambda s: s.update(canvas="no.png"), "the canvas: the picture no.png does not exist"),
     "no canvas": (lambda s: remove(s, "canvas"), 'template.json: "canvas": Field required'),
-    "outside": (change("arm", at=[44, 8]), r'"arm" reaches from \(44, 8\) to \(52, 22\), outside'),
-    "left of the canvas": (change("arm", at=[-1, 8]), '"arm" reaches from .* outside the canvas'),
-    "leaves the folder": (change("arm", image="../arm.png"), "must be a file in the template's own folder"),
-    "absolute": (change("arm", image="/etc/passwd"), "must be a file in the template's own folder"),
-    "backslashes": (change("arm", image="..\\arm.png"), "must be a file in the template's own folder"),
+    "outside": (change("arm", at=[44, 8]), r'"arm" covers \(44, 8\) to \(52, 22\), which is not inside'),
+    "left of the canvas": (change("arm", at=[-1, 8]), '"arm" covers .* not inside the canvas'),
+    "leaves the folder": (change("arm", image="../arm.png"), "must be a file inside the template's folder"),
+    "absolute": (change("arm", image="/etc/passwd"), "must be a file inside the template's folder"),
+    "backslashes": (change("arm", image="..\\arm.png"), "must be a file inside the template's folder"),
     "unknown key": (change("arm", colour="red"), 'the part "arm": "colour": Extra inputs'),
     "unknown key above": (lambda s: s.update(colour=1), 'template.json: "colour": Extra inputs'),
     "no parent": (lambda s: remove(s, "parts", "arm", "parent"), 'the part "arm": "parent": Field required'),
@@ -199,7 +199,7 @@ def test_a_single_picture_needs_a_canvas_which_may_be_itself(spec: Spec, write: 
 
 
 def test_groups_in_groups(spec: Spec, write: Write) -> None:
-    """A hundred are read, more are refused in words."""
+    """A hundred are read, more are an error."""
     names = ["toy", *(f"g{k}" for k in range(1, 100))]
     chain = {name: {"parent": above} for name, above in zip(names[1:], names, strict=False)}
     spec["parts"] = {"toy": {"parent": None}, **chain, "arm": spec["parts"]["arm"] | {"parent": "g99"}}
@@ -207,9 +207,7 @@ def test_groups_in_groups(spec: Spec, write: Write) -> None:
     made = Template.load(write(spec))
     assert made.parts.depth("arm") == 100 and made.parts.leaves_below("toy") == ("arm",)
     spec["parts"] |= {"g100": {"parent": "g99"}, "arm": spec["parts"]["arm"] | {"parent": "g100"}}
-    with pytest.raises(
-        TemplateError, match='the part "arm" hangs on 101 groups, one on the other: 100 are the'
-    ):
+    with pytest.raises(TemplateError, match='the part "arm" has 101 nested parents: the maximum is 100'):
         Template.load(write(spec))
 
 
@@ -231,8 +229,8 @@ def test_pictures_that_are_none(spec: Spec, write: Write) -> None:
         ("{", "template.json is not JSON: Expecting property name"),
         ("[" * 100_000, "template.json is not JSON: .*nested too deeply"),
         ("1" * 5000, "template.json is not JSON: .*digits"),
-        ("[]", "template.json: it must be an object"),
-        ('{"a": 1, "a": 2}', 'template.json names "a" twice'),
+        ("[]", "template.json must be a JSON object"),
+        ('{"a": 1, "a": 2}', 'template.json has the key "a" twice'),
     ],
     ids=["cut off", "deep", "long", "list", "twice"],
 )
@@ -256,11 +254,11 @@ def test_no_template_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        (["readme.txt"], "has 0 files template.json: one is needed"),
-        (["a/template.json", "b/template.json"], "has 2 files template.json: one is needed"),
-        (["template.json", "../evil.txt"], r"holds '\.\./evil\.txt', which would leave its folder"),
-        (["../template.json"], r"holds '\.\./template\.json', which would leave its folder"),
-        (["template.json", "/evil.txt"], "holds '/evil.txt', which would leave its folder"),
+        (["readme.txt"], "has 0 files template.json: there must be exactly one"),
+        (["a/template.json", "b/template.json"], "has 2 files template.json: there must be exactly one"),
+        (["template.json", "../evil.txt"], r"has a file '\.\./evil\.txt', which leads outside"),
+        (["../template.json"], r"has a file '\.\./template\.json', which leads outside"),
+        (["template.json", "/evil.txt"], "has a file '/evil.txt', which leads outside"),
     ],
 )
 def test_zips_that_are_none(tmp_path: Path, names: list[str], words: str) -> None:
@@ -290,7 +288,7 @@ def test_a_zip_that_unpacks_to_too_much(
     toy: Template, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = toy.save(tmp_path / "t.zip")
-    monkeypatch.setattr("wherein.template.archive.LARGEST", 1000)
+    monkeypatch.setattr("wherein.template.archive.MAX_BYTES", 1000)
     with pytest.raises(TemplateError, match="unpacks to more than"):
         Template.load(path)
 
@@ -309,8 +307,8 @@ def lying(path: Path, packing: int, megabytes: int) -> Path:
 @pytest.mark.parametrize(
     ("packing", "words"),
     [
-        (zipfile.ZIP_BZIP2, "packs 'zeros' in a way that is not read here: pack it with deflate"),
-        (zipfile.ZIP_LZMA, "packs 'zeros' in a way that is not read here: pack it with deflate"),
+        (zipfile.ZIP_BZIP2, "has 'zeros' in an unsupported compression: use deflate"),
+        (zipfile.ZIP_LZMA, "has 'zeros' in an unsupported compression: use deflate"),
         (zipfile.ZIP_DEFLATED, "cannot be unpacked: Bad CRC-32"),
     ],
 )
@@ -328,8 +326,8 @@ def test_a_zip_that_lies_about_its_size_takes_no_memory(tmp_path: Path, packing:
 
 def test_a_zip_of_too_many_files(toy: Template, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = toy.save(tmp_path / "t.zip")
-    monkeypatch.setattr("wherein.template.archive.MOST", 5)
-    with pytest.raises(TemplateError, match="holds 6 files: a template has at most 5"):
+    monkeypatch.setattr("wherein.template.archive.MAX_FILES", 5)
+    with pytest.raises(TemplateError, match="has 6 files: the maximum is 5"):
         Template.load(path)
 
 

@@ -96,13 +96,13 @@ def test_painted_at_whole_pixels_it_is_the_picture_itself(toy: Template) -> None
 
 
 def test_each_part_is_interpolated_once(toy: Template, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = []
+    samples = []
     sample = Surface.__call__
-    monkeypatch.setattr(Surface, "__call__", lambda self, points: looks.append(1) or sample(self, points))
+    monkeypatch.setattr(Surface, "__call__", lambda self, points: samples.append(1) or sample(self, points))
     places = matrices(toy.parts, ROOT, TURNS)
     scene = torch.rand(3, 90, 120)
     painted = render(scene, toy, places)
-    assert len(looks) == len(toy.parts.leaves)
+    assert len(samples) == len(toy.parts.leaves)
     for name in toy.paint_order:
         motif = toy.parts[name].motif
         assert motif is not None
@@ -146,7 +146,7 @@ def read(scene: torch.Tensor, motif: Motif, matrix: Any) -> float:
 def test_what_is_painted_is_read_back_through_its_matrix(
     spec: dict[str, Any], write: Callable[[dict[str, Any]], Any]
 ) -> None:
-    """The truth is exact: through its own matrix a part looks as it does; half a pixel beside it, less so."""
+    """The truth is exact: sampled through its matrix a part is unchanged; half a pixel away it is not."""
     toy = Template.load(write(spec))
     root = placed(40.0, 1.0, (60.0, 45.0), toy.centre)
     places = matrices(toy.parts, root, TURNS)

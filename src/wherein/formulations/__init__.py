@@ -1,4 +1,4 @@
-"""What "fits" means: one file for each cost of the paper."""
+"""Formulations: the cost functions of the paper, one in each file, and the ZNCC of the fast path."""
 
 from wherein.formulations.background import WithBackground
 from wherein.formulations.base import Formulation, QuadraticFormulation

@@ -1,4 +1,4 @@
-"""Formulation (4): plain smoothing, with a model of the background around the motif."""
+"""Formulation (4): smoothing, with a model of the background around the motif."""
 
 from dataclasses import dataclass
 
@@ -17,19 +17,20 @@ from wherein.warp import KEYS, Relief, Surface
 class WithBackground:
     """½ ‖P_Ω̃[g_σ² ∗ (y∘τ − x_o − P_Ωᶜ[g_Cσ² ∗ β])]‖² over τ and β (eq. 4).
 
-    β is a picture on the lattice that the solver moves along with τ; it is smooth at a coarser scale than the
-    motif. S = g ∗ ·, w = 1_Ω̃, x̂ = P_Ω x_o + P_Ωᶜ[g_Cσ² ∗ β], k = 0.
+    β is a picture on the lattice that is optimised together with τ; it is smoother than the motif.
+    S = g ∗ ·, w = 1_Ω̃, x̂ = P_Ω x_o + P_Ωᶜ[g_Cσ² ∗ β], k = 0.
 
     Arguments:
         sigma: smoothing in pixels.
-        spread: C > 1: how much coarser the background model is (variance).
-        dilation: how many σ around the motif Ω̃ reaches.
-        reach: how many σ around the motif the lattice, and with it the background model, reaches.
+        spread: C > 1, the ratio of the variances of the background's smoothing and of the motif's.
+        dilation: how far Ω̃ extends beyond the motif, in σ.
+        reach: how far the lattice, and with it the background model, extends beyond the motif, in σ.
         lighting: eliminate gain and bias of the scene.
-        a: of the cubic kernel.
-        taps: a filter to use in place of g_σ², odd and symmetric (it can be learned).
-        robust: trust pixels as far as they fit, for a motif that is partly hidden; None: all alike.
-        relief: interpolate Dy as a picture (see `wherein.warp.Relief`): for smooth scenes, less work.
+        a: the parameter of the cubic kernel.
+        taps: a filter to use instead of g_σ², odd and symmetric (it can be learned).
+        robust: give less weight to pixels that do not fit, for a motif that is partly occluded; None: least
+            squares.
+        relief: interpolate Dy as a picture (see `wherein.warp.Relief`): less work, for smooth scenes.
     """
 
     sigma: Sigma = 5.0
@@ -43,7 +44,7 @@ class WithBackground:
     relief: bool = False
 
     def bind(self, scene: Float[Tensor, "*S C H W"], motif: Motif) -> "BackgroundFormulation":
-        """This cost for a scene and a motif."""
+        """The cost of a scene and a motif."""
         return BackgroundFormulation(self, scene, motif)
 
 
@@ -56,12 +57,13 @@ class BackgroundFormulation(QuadraticFormulation):
         surface = (Relief if settings.relief else Surface)(scene, settings.a)
         super().__init__(surface, motif, pad, settings.lighting, settings.robust, taps)
         self._coarse = settings.spread**0.5 * settings.sigma
+        # Only outside the motif: inside, a background model could explain any scene.
         self._around = 1 - self.motif.mask
         reach = value_of(settings.sigma) * settings.dilation
         self.weight = dilate(self.motif.mask > 0, reach).to(motif.mask.dtype)
 
     def start_background(self, field: Float[Tensor, "B h w 2"]) -> Float[Tensor, "B C h w"]:
-        """The smoothed difference of the scene at `field` and the motif (appendix A.3)."""
+        """The initial β: the smoothed difference of the scene at `field` and the motif (appendix A.3)."""
         return blur(self._warp(field) - self.motif.masked, self._coarse)
 
     def target(self, background: Tensor | None) -> Float[Tensor, "*B C h w"]:  # noqa: D102
@@ -71,13 +73,13 @@ class BackgroundFormulation(QuadraticFormulation):
         return self.motif.masked + self._around * blur(background, self._coarse)
 
     def background_gradient(self, slope: Float[Tensor, "B C h w"]) -> Float[Tensor, "B C h w"]:
-        """∇_β φ = −g_Cσ² ∗ P_Ωᶜ[∂φ/∂z]: the filter is symmetric, so it is its own adjoint."""
+        """∇_β φ = −g_Cσ² ∗ P_Ωᶜ[∂φ/∂z]; a symmetric filter is its own adjoint."""
         self.tally.convolutions += slope[..., 0, 0, 0].numel()
         return -blur(self._around * slope, self._coarse)
 
 
 def dilate(support: Tensor, radius: float) -> Tensor:
-    """The pixels within `radius` (in the maximum norm) of the support."""
+    """The pixels whose distance from the support is at most `radius`, in the maximum norm."""
     reach = int(radius)
     grown = torch.nn.functional.max_pool2d(support[None].float(), 2 * reach + 1, stride=1, padding=reach)
     return grown[0] > 0

@@ -1,4 +1,4 @@
-"""What a formulation is: a quadratic misfit of the warped scene, on a lattice of the motif's plane.
+"""Base classes of the formulations: a quadratic cost of the warped scene, on a lattice in the motif's plane.
 
 Every cost of the paper but (10) has the form
 
@@ -9,9 +9,9 @@ k that no transformation can go below. A formulation is these four; its gradient
 
     ∇_τ φ = Σ_channels Q(z − x̂) ⊙ (Dy∘τ),    Q = S w S,
 
-its projection onto a motion, and the normal equations of Gauss–Newton, JᵀQJ, follow here once for all. Where
-the motif may be partly hidden, a robust loss takes the place of the sum of squares (see `robust`): the same
-holds with w times the trust in each pixel.
+its projection onto a motion and the normal equations of Gauss–Newton, JᵀQJ, follow from them and are written
+here once. If the motif may be partly occluded, a robust loss replaces the sum of squares (see `robust`): then
+the same holds with w times the robust weight of each pixel.
 """
 
 from abc import ABC, abstractmethod
@@ -34,39 +34,40 @@ from wherein.warp import Surface
 Taps = Float[Tensor, " K"]
 
 FAINT = 0.1
-"""Of full spikes: what is smaller than this as a whole does not look like them."""
+"""Spikes with less than this fraction of the expected amplitude count as none, however well they are placed.
+A choice."""
 
 
 def taps_of(sigma: Sigma, taps: Taps | None, like: Tensor) -> Taps:
-    """The filter that a formulation smooths by: its own where it was given one, else the Gaussian."""
+    """The filter of a formulation: `taps` if they are given, else a Gaussian."""
     return gaussian_1d(sigma, like=like) if taps is None else taps
 
 
 class Formulation(ABC):
-    """A cost of the frame F: the 3×3 matrix that takes centred motif points u to the scene, τ = F u.
+    """A cost as a function of the frame F: the 3×3 matrix from centred motif points u to the scene, τ = F u.
 
     Arguments:
-        surface: the scene, ready for sampling.
-        motif: what is compared with it.
-        pad: by how many pixels on each side the lattice reaches beyond the motif's box.
-        spacing: compare every so many pixels along each axis.
+        surface: the scene, prepared for sampling.
+        motif: the picture that is compared with the scene.
+        pad: how many pixels the lattice extends beyond the motif on each side.
+        spacing: compare only every `spacing`-th pixel along each axis.
 
     Attributes:
-        points: the lattice of centred points u on which the warped scene is compared.
-        inside: which of them are the motif's own.
-        centre: where their origin lies in the motif.
-        motif: the motif, padded; on that lattice where `thin` is applied.
-        thin: every so many rows and columns.
+        points: the lattice of centred points u at which scene and motif are compared.
+        inside: which of these points belong to the motif.
+        centre: the origin of the centred points, in motif pixels.
+        motif: the motif, padded. Index with `thin` to get the values on the lattice.
+        thin: an index that selects every `spacing`-th row and column.
     """
 
     affine: ClassVar[bool] = False
-    """Whether it is defined for affine frames only."""
+    """Whether the cost is defined for affine frames only."""
 
     def __init__(self, surface: Surface, motif: Motif, pad: int = 0, spacing: int = 1) -> None:
         channels = len(motif.pixels)
         require(
             surface.channels == channels,
-            f"scene and motif need the same channels, but came {surface.channels} and {channels}",
+            f"scene and motif must have equally many channels, but have {surface.channels} and {channels}",
         )
         self.tally, self.surface, self.motif = Tally(), surface, motif.padded(pad)
         self.centre = fields.centre_of(motif.height, motif.width, motif.pixels)
@@ -77,7 +78,7 @@ class Formulation(ABC):
 
     @abstractmethod
     def evaluate(self, frame: Float[Tensor, "B 3 3"], background: Tensor | None = None) -> Evaluation:
-        """The cost and its gradient in the frame, (B, 3, 3), as the paper derives it."""
+        """The cost and its analytic gradient in the frame, (B, 3, 3), as in the paper."""
 
     @abstractmethod
     def linearise(
@@ -86,22 +87,23 @@ class Formulation(ABC):
         change: Float[Tensor, "B 3 3 P"],
         background: Tensor | None = None,
     ) -> Evaluation:
-        """Cost, gradient (B, P) and Gauss–Newton matrix (B, P, P) along ∂F/∂p = `change`."""
+        """Cost, gradient (B, P) and Gauss–Newton matrix (B, P, P) in p, given ∂F/∂p as `change`."""
 
     def start_background(self, field: Float[Tensor, "B h w 2"]) -> Float[Tensor, "B C h w"] | None:
-        """A first background model where the lattice lies at `field`; None where the formulation has none."""
+        """The initial background model for the lattice at `field`; None if the formulation has none."""
         del field
         return None
 
-    def seen(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B"]:
-        """Which fraction of the motif's own pixels falls inside the scene."""
+    def visible_fraction(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B"]:
+        """The fraction of the motif's pixels that lies inside the scene."""
+        # Up to half a pixel beyond the last centres: there a scene pixel ends.
         field = fields.transform(frame, self.points[self.inside])
         limits = field.new_tensor((self.surface.width - 0.5, self.surface.height - 0.5))
         return ((field >= -0.5) & (field <= limits)).all(-1).to(field.dtype).mean(-1)
 
     def _jet(self, field: Float[Tensor, "*B h w 2"]) -> tuple[Tensor, Tensor]:
-        """y∘τ and Dy∘τ, channels first."""
-        self.tally.interpolations += 3 * field[..., 0, 0, 0].numel()
+        """y∘τ and Dy∘τ with the channels first."""
+        self.tally.interpolations += 3 * field[..., 0, 0, 0].numel()  # the value, and two derivatives
         warped, derivative = self.surface.jet(field)
         return warped.movedim(-1, -3), derivative.movedim(-2, -4)
 
@@ -109,24 +111,26 @@ class Formulation(ABC):
     def _is_flat(
         warped: Float[Tensor, "B C h w"], derivative: Float[Tensor, "B C h w 2"]
     ) -> Bool[Tensor, "B"]:
-        """Whether the scene has no slope but that of rounding."""
+        """Whether the scene is constant up to rounding."""
+        # 32 ε: about the rounding of a weighted sum of 16 pixels.
         rounding = 32 * torch.finfo(warped.dtype).eps * warped.detach().abs().amax((-3, -2, -1))
         return derivative.detach().abs().amax((-4, -3, -2, -1)) <= rounding
 
 
-_ROUNDS = 100
-"""Between robust weights and lighting, at most; where the fit is any good it takes about ten."""
+_MAX_ROUNDS = 100
+"""Maximum number of alternations between robust weights and lighting. A choice: about ten are enough if the
+motif fits at all."""
 
 
 @dataclass(frozen=True)
 class _Comparison:
-    """A warped scene beside its target.
+    """A warped scene compared with its target.
 
     Attributes:
         cost: φ.
-        slope: Q(a z + b − x̂): ∂φ/∂z is the gain times it, −∂φ/∂x̂ it alone.
-        gain: a, (…, 1, 1, 1); 1 where lighting is not eliminated.
-        weights: w, and the trust in each pixel with it, (…, 1, h, w).
+        slope: Q(a z + b − x̂). ∂φ/∂z is the gain times this, −∂φ/∂x̂ is this.
+        gain: a, (…, 1, 1, 1); 1 if lighting is not eliminated.
+        weights: w times the robust weight of each pixel, (…, 1, h, w).
         scene: S z.
     """
 
@@ -138,14 +142,17 @@ class _Comparison:
 
 
 class QuadraticFormulation(Formulation):
-    """φ(z) = ½ Σ w |S(z − x̂)|² + k: the subclass says what x̂, S, w and k are.
+    """φ(z) = ½ Σ w |S(z − x̂)|² + k; the subclass defines x̂, S, w and k.
 
     Arguments:
-        surface, motif, pad: as for every formulation.
-        lighting: eliminate a gain and a bias a channel of the scene, min over a ≥ 0, b of φ(a z + b).
-        robust: how to trust pixels that do not fit; None: like all the others.
-        taps: S, a filter along each axis; None where nothing is smoothed.
-        spacing: as for every formulation.
+        surface, motif, pad, spacing: see `Formulation`.
+        lighting: eliminate a gain and a bias for each channel: minimise φ(a z + b) over a ≥ 0 and b.
+        robust: the robust loss; None: least squares.
+        taps: S, a filter along each axis; None: no smoothing.
+
+    Attributes:
+        weight: w.
+        floor: k.
     """
 
     weight: Float[Tensor, "h w"]
@@ -168,10 +175,10 @@ class QuadraticFormulation(Formulation):
 
     @abstractmethod
     def target(self, background: Tensor | None) -> Float[Tensor, "*B C h w"]:
-        """x̂: what the warped scene should look like."""
+        """x̂: what the warped scene is compared with."""
 
     def smooth(self, change: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:
-        """S, its own adjoint, applied to each channel."""
+        """S applied to each channel; it is its own adjoint."""
         if self._taps is None:
             return change
         self.tally.convolutions += change[..., 0, 0, 0].numel()
@@ -207,9 +214,10 @@ class QuadraticFormulation(Formulation):
         found = self._compare(warped, background)
         columns = torch.einsum("bchwi,bhwip->bpchw", derivative, fields.tangent(frame, change, self.points))
         gradient = torch.einsum("bpchw,bchw->bp", found.gain[:, None] * columns, found.slope)
+        # The gradient needs no smoothing of the columns, as `slope` has both S; JᵀQJ needs them as S J.
         columns, weights = self.smooth(columns), found.weights[:, None]
         if self.lighting:
-            columns = found.gain[:, None] * lighting.unlit(
+            columns = found.gain[:, None] * lighting.project_out(
                 columns, found.scene[:, None], self._constant, weights
             )
         hessian = (weights * columns).flatten(2) @ columns.flatten(2).mT
@@ -217,43 +225,45 @@ class QuadraticFormulation(Formulation):
         return Evaluation(found.cost, gradient, flat, hessian, self.background_gradient(found.slope))
 
     textured: ClassVar[bool] = True
-    """Whether only differences of brightness count; spikes stand on black, and black means none."""
+    """Whether `similarity` ignores mean brightness. Not for spikes, where black means that there is none."""
 
     def similarity(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B"]:
-        """ZNCC of scene and target under Q, NCC for spikes: 0 where there is nothing to see.
+        """ZNCC of scene and target under Q (NCC for spikes); 0 if the scene is empty.
 
-        NCC = ⟨z, Qx̂⟩ / √(⟨z, Qz⟩⟨x̂, Qx̂⟩); for ZNCC the channels' means are removed first. Spikes fainter
-        than `FAINT` fade out of it: they are nothing to see, however well they are placed.
+        NCC = ⟨z, Qx̂⟩ / √(⟨z, Qz⟩⟨x̂, Qx̂⟩); for ZNCC the mean of each channel is subtracted first. For spikes
+        with less than `FAINT` of the expected amplitude, it falls to 0 with their amplitude.
         """
         warped, target = self._warp(fields.transform(frame, self.points)), self.target(None)
         if self.textured:
             warped, target = self._demean(warped), self._demean(target)
-        overlap, energy, whole = (
+        overlap, energy, full = (
             (left * self._metric(right)).sum((-3, -2, -1))
             for left, right in ((warped, target), (warped, warped), (target, target))
         )
-        least = 0.0 if self.textured else FAINT**2 * whole
-        return overlap / (energy.clamp_min(least) * whole).sqrt().clamp_min(torch.finfo(warped.dtype).tiny)
+        minimum = 0.0 if self.textured else FAINT**2 * full
+        return overlap / (energy.clamp_min(minimum) * full).sqrt().clamp_min(torch.finfo(warped.dtype).tiny)
 
     def _metric(self, change: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:
         """Q = S w S."""
         return self.smooth(self.weight * self.smooth(change))
 
     def _demean(self, picture: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:
+        """The picture minus the mean of each channel under Q."""
         under = self._metric(torch.ones_like(picture[..., :1, :, :]))
         mean = (picture * under).sum((-2, -1), keepdim=True) / under.sum((-2, -1), keepdim=True)
         return picture - mean
 
     def background_gradient(self, slope: Float[Tensor, "B C h w"]) -> Float[Tensor, "B C h w"] | None:
-        """∇_β φ from Q(a z + b − x̂), where there is a background model β."""
+        """∇_β φ from Q(a z + b − x̂); None if there is no background model β."""
         del slope
         return None
 
     def _compare(self, warped: Tensor, background: Tensor | None) -> _Comparison:
+        """The cost of a warped scene, and what its derivatives need."""
         target = self.target(background)
         if self.lighting:
             scene, target = self.smooth(warped), self.smooth(target)
-            gain, residual, loss, weights = self._relight(scene, target)
+            gain, residual, loss, weights = self._fit_lighting(scene, target)
         else:
             scene, gain = warped, warped.new_ones(1)
             residual = self.smooth(warped - target)
@@ -261,24 +271,27 @@ class QuadraticFormulation(Formulation):
         slope = self.smooth(weights * residual)
         return _Comparison(0.5 * loss + self.floor, slope, gain, weights, scene)
 
-    def _relight(self, scene: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Gain, residual, loss and weights at the best lighting: by turns, since each depends on the others.
+    def _fit_lighting(self, scene: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Gain, residual, loss and weights at the best lighting.
 
-        There neither gain nor bias changes the loss, and neither enters its gradient.
+        Lighting and robust weights depend on each other, so they are computed in turn until neither changes.
+        At the best lighting the loss is stationary in gain and bias, so its gradient needs no terms for them.
         """
         weights = self.weight.expand_as(scene[..., :1, :, :])
-        for _ in range(_ROUNDS):
-            gain, residual = lighting.relight(scene, target, self._constant, weights)
+        for _ in range(_MAX_ROUNDS):
+            gain, residual = lighting.fit_lighting(scene, target, self._constant, weights)
             before, (loss, weights) = weights, weigh(self.loss, residual, self.weight)
+            # Without a robust loss the weights never change, and the first round is the last.
             if bool(((weights - before).abs() <= 1e3 * torch.finfo(weights.dtype).eps).all()):
                 break
         return gain, residual, loss, weights
 
     @property
     def _constant(self) -> Float[Tensor, "h w"]:
-        """S 1."""
+        """S 1: what smoothing leaves of a constant picture."""
         return self.smooth(torch.ones_like(self.weight)[None])[0]
 
     def _warp(self, field: Tensor) -> Tensor:
+        """y∘τ with the channels first."""
         self.tally.interpolations += field[..., 0, 0, 0].numel()
         return self.surface(field).movedim(-1, -3)

@@ -1,14 +1,14 @@
-"""The fast objective: ZNCC on the motif's support, linearised on the motif's side.
+"""The fast objective: ZNCC on the motif's support, linearised on the motif's side (inverse composition).
 
-The plain cost (2) without smoothing, least over a gain and a bias a channel of the light, is
+The plain cost (2) without smoothing, minimised over a gain and a bias for each channel, is
 
     min_{a, b} ‖a z + b − x‖²  =  ‖x − x̄‖² (1 − ZNCC(z, x)²),    z = y∘τ on Ω.
 
-Here a step does not move the scene but the motif: z ≈ α x∘M(δ) + β ≈ α (x + J δ) + β, J = Dx · ∂M/∂p. J
-belongs to the motif, so it, and the Gauss–Newton matrix after α and β are eliminated, are made once; a step
-costs one interpolation of the scene and one product with J, and the pose follows by composition,
-F ← F · M(−δ). Beside the speed there are two gains: no noise and no background enters the Jacobian, and where
-z = x is reached the gradient vanishes whatever J is, so that nothing in J can bias the pose.
+A step moves the motif instead of the scene: z ≈ α x∘M(δ) + β ≈ α (x + J δ) + β, J = Dx · ∂M/∂p. J depends on
+the motif alone, so J and the Gauss–Newton matrix (after α and β are eliminated) are computed once. A step
+costs one interpolation of the scene and one product with J, and F ← F · M(−δ) updates the pose by
+composition. Beside speed this has two advantages: neither noise nor background enters the Jacobian, and where
+z = x the gradient vanishes whatever J is, so that errors of J do not bias the pose.
 """
 
 from dataclasses import replace
@@ -31,40 +31,46 @@ MIN_VISIBLE = 0.25
 """Fraction of the motif that must lie inside the scene. A choice: a correlation over less says little."""
 
 LONGEST_STEP = 0.35
-"""Of the motif's radius: beyond it the linearisation has no claim."""
+"""Maximum length of a step as a fraction of the motif's radius. A choice: a longer one leaves the region in
+which the linearisation holds."""
 
 ROBUST = Robust(hidden=0.25)
-"""Far from the pose all of the motif fits badly, and a loss that allows for more trusts what happens to fit:
-at 0.4, half of the searches from afar fail. A third that is hidden is seen past all the same."""
+"""The robust loss, with less than its default of 0.4. A choice: far from the right pose all of the motif fits
+badly, and a loss that allows for more occlusion gives its weight to whatever happens to fit: with 0.4, half
+of the searches from far away fail. A third of the motif may be occluded all the same."""
 
 ROUNDS, LEAST_GAIN = 2, 1e-3
-"""Of robust weights and lighting by turns; and the gain, below which the motif's contrast cannot be seen."""
+"""Number of alternations between robust weights and lighting: a choice, as the next step repeats them anyway.
+And the minimum gain: a choice, below which the motif's contrast in the scene is less than a grey level of
+255."""
 
 EDGE = 1e-3
-"""In pixels: a point on the scene's very edge is inside, whichever way its coordinates were rounded."""
+"""A point counts as inside the scene up to this many pixels outside of it. A choice: more than the rounding
+of float32 coordinates, so that a point on the border is always inside."""
 
 LEAST_VARIANCE = 1e-7
-"""A variance below this (a hundredth of a grey level of 255, squared) is rounding, not texture."""
+"""A smaller variance is rounding, not texture. A choice: its root is a twelfth of a grey level of 255."""
 
 
 class CorrelationObjective(Objective):
     """1 − ZNCC over a motion, as a least-squares problem in steps about the current pose.
 
-    Its pose is the frame itself, (B, 3, 3): centred motif points → scene. Scene and motif are of one scale.
+    The pose is the frame, (B, 3, 3): centred motif points → scene. Scene and motif must be at the same scale.
 
     Arguments:
         surface: the scene.
-        motif: its pixels well inside the mask are compared; or its side, where that was made before.
-        motion: how the pose may move; the side's.
-        limit: compare no more than this many pixels, those where the motif changes most; None: all.
-        robust: down-weight pixels that do not fit (occlusion).
+        motif: the motif, of which the pixels well inside the mask are compared; or its linearisation.
+        motion: how the pose may move; that of the linearisation if one is given.
+        limit: compare at most this many pixels, those where the motif changes most; None: all.
+        robust: give less weight to pixels that do not fit (occlusion).
     """
 
     min_visible = MIN_VISIBLE
 
     slack = 0.01
-    """The gradient is taken on the motif's side and vanishes where z = x, a little off the least cost of a
-    noisy scene and closer to the truth: a rise of this share on the way there is no failure."""
+    """A choice. The gradient on the motif's side vanishes where z = x. In a noisy scene that is not quite
+    where the cost is lowest, but closer to the true pose, so a small rise of the cost on the way there is
+    accepted."""
 
     def __init__(
         self,
@@ -74,47 +80,47 @@ class CorrelationObjective(Objective):
         limit: int | None = None,
         robust: bool = False,
     ) -> None:
-        # Between the last pixel's centre and its edge, zeros would make a step that is not in the scene.
+        # Replicated, as zeros outside would make an edge between the last pixel's centre and its border.
         self.surface = Surface(surface.scene, surface.a, replicate=True)
         self.motion, self.robust = motion, robust
         self.side = motif if isinstance(motif, MotifSide) else motif_side(motif, motion, limit)
         channels, size = self.side.known.shape[1], len(self.side.unit)
         require(
             surface.channels == channels,
-            f"scene and motif need the same channels, but came {surface.channels} and {channels}",
+            f"scene and motif must have equally many channels, but have {surface.channels} and {channels}",
         )
         require(
             size == motion.size,
-            f"the motif's side was made for {size} parameters, but {motion.name} has {motion.size}",
+            f"the motif was linearised for {size} parameters, but motion {motion.name} has {motion.size}",
         )
         self.centre, self.radius, self.points = self.side.centre, self.side.radius, self.side.points
         self.size = motion.size
-        # Below this, differences of the cost are rounding.
+        # A cost is a difference of numbers near 1, so it is rounded by a few ε.
         self.noise = 8 * torch.finfo(self.points.dtype).eps
 
     def start(self, pose: Float[Tensor, "B 3 3"] | None = None) -> Variables:
-        """Variables at a frame; the motif where its own pixels are in the scene, unless told."""
+        """The variables at a frame; by default motif pixel (x, y) lies at scene pixel (x, y)."""
         eye = torch.eye(3, dtype=self.points.dtype, device=self.points.device)
         return self.at(eye[None]) if pose is None else Variables(pose)
 
     def at(self, matrix: Float[Tensor, "B 3 3"]) -> Variables:
-        """The variables of given matrices, motif pixels → scene pixels."""
+        """The variables for given matrices, motif pixels → scene pixels."""
         return Variables(matrix @ fields.shift_matrix(self.centre))
 
     def matrix(self, at: Variables) -> Float[Tensor, "B 3 3"]:  # noqa: D102
         return at.pose @ fields.shift_matrix(-self.centre)
 
     def move(self, at: Variables, step: Float[Tensor, "B P"]) -> Variables:
-        """F ← F · M(step), no further than the linearisation can be trusted."""
+        """F ← F · M(step), with the step shortened to `LONGEST_STEP` if it is longer."""
         length = step.norm(dim=1, keepdim=True)
         step = step * (LONGEST_STEP * self.radius / length.clamp_min(1e-12)).clamp_max(1)
         pose = at.pose @ self.motion.matrix(step * self.side.unit)
-        return replace(at, pose=pose / pose[:, 2:, 2:])
+        return replace(at, pose=pose / pose[:, 2:, 2:])  # else the scale of a homography would drift
 
     def length(self, step: Float[Tensor, "B P"]) -> Float[Tensor, "B"]:  # noqa: D102
         return step.norm(dim=1)
 
-    def seen(self, at: Variables) -> Float[Tensor, "B"]:  # noqa: D102
+    def visible_fraction(self, at: Variables) -> Float[Tensor, "B"]:  # noqa: D102
         return self._inside(fields.transform(at.pose, self.points)).to(at.pose.dtype).mean(1)
 
     def evaluate(self, at: Variables) -> Evaluation:  # noqa: D102
@@ -122,59 +128,62 @@ class CorrelationObjective(Objective):
 
     def linearise(self, at: Variables) -> Evaluation:
         """1 − ZNCC at the poses, and the normal equations of the next step."""
-        weights, scene = self._look(at.pose)
+        weights, scene = self._sample(at.pose)
         enough = True if weights is None else weights.mean(1) >= MIN_VISIBLE
         if self.robust:
-            weights = self._trusted(scene, weights)
+            weights = self._robust_weights(scene, weights)
         gram, overlap, energy, total = self._moments(scene, weights)
-        # Eliminate α: what of J is along x is a change of contrast, not of pose.
+        # Eliminate α: the part of J along x is a change of contrast and not of the pose.
         along = gram[:, :-1, -1] / gram[:, -1:, -1]
         hessian = gram[:, :-1, :-1] - along[:, :, None] * gram[:, None, -1, :-1]
         contrast = overlap[:, -1]
+        # Not less than a ZNCC of 0.05 would give: at a wrong pose the gain may be near 0, and steps endless.
         gain = (contrast / gram[:, -1, -1]).clamp_min(0.05 * (energy / gram[:, -1, -1]).sqrt())
         gradient = (overlap[:, :-1] - along * contrast[:, None]) / gain[:, None]
         zncc = contrast / (energy * gram[:, -1, -1]).sqrt()
-        least = LEAST_VARIANCE * total * scene.shape[-1]
-        flat = ~((energy > least) & (gram[:, -1, -1] > least))
-        # Without a number: too little of the motif in sight, or no texture.
+        minimum = LEAST_VARIANCE * total * scene.shape[-1]
+        flat = ~((energy > minimum) & (gram[:, -1, -1] > minimum))
+        # ZNCC is not defined if too little of the motif is visible, or without texture.
         cost = torch.where(zncc.isfinite() & ~flat & enough, 1 - zncc, torch.inf)
         numbers = (cost, torch.nan_to_num(gradient), torch.nan_to_num(hessian))
         cost, gradient, hessian = (number.to(at.pose.dtype) for number in numbers)
         return Evaluation(cost, gradient, flat, hessian)
 
     def probes(self, at: Variables, count: int, drop: float) -> Variables:
-        """The first pose, and neighbours of it along the `count` directions in which it is least certain.
+        """The first pose, and its neighbours along the `count` directions in which it is least certain.
 
-        Where a coarse scale leaves a direction undetermined, the pose it hands on can lie in the wrong basin
-        of the next. The directions are the weakest eigenvectors of the Gauss–Newton matrix; each neighbour
-        lies where the quadratic model expects 1 − ZNCC² to have risen by `drop`.
+        If a coarse scale does not determine a direction, its result can lie in the wrong basin of the next
+        scale. The directions are the eigenvectors of the Gauss–Newton matrix with the smallest eigenvalues;
+        each neighbour lies where the quadratic model predicts that 1 − ZNCC² has risen by `drop`.
         """
-        gram = self._whole[0][0]
+        gram = self._full_gram[0][0]
         hessian = gram[:-1, :-1] - gram[:-1, -1:] * gram[-1:, :-1] / gram[-1, -1]
         values, vectors = torch.linalg.eigh(hessian / gram[-1, -1])
-        reach = (drop / values[:count].clamp_min(1e-9)).sqrt()
+        reach = (drop / values[:count].clamp_min(1e-9)).sqrt()  # λ r² = drop along an eigenvector
         steps = (reach * vectors[:, :count]).mT.to(at.pose.dtype)
         first = Variables(at.pose[:1].expand(2 * len(steps), 3, 3))
         around = self.move(first, torch.cat((steps, -steps)))
         return Variables(torch.cat((at.pose, around.pose)))
 
-    def _look(self, pose: Float[Tensor, "B 3 3"]) -> tuple[Tensor | None, Float[Tensor, "B N C"]]:
-        """The scene under the support, and the weights of its points: None where all are inside.
+    def _sample(self, pose: Float[Tensor, "B 3 3"]) -> tuple[Tensor | None, Float[Tensor, "B N C"]]:
+        """The weights of the points, None if all are inside the scene; and the scene at the points.
 
-        From here on all is in float64. In float32 the order of a sum, which changes with the batch, would
-        decide where a descent with little to go by ends.
+        From here on everything is in float64: the order of a sum changes with the batch, and in float32 its
+        rounding would decide where a descent on a nearly flat cost ends.
         """
         scene = self.surface(fields.transform(pose, self.points)).to(self._exact)
+        # If the corners of their rectangle are inside, so are all points: four tests in place of thousands.
         if bool(self._inside(fields.transform(pose, self._box)).all()):
             return None, scene
         return self._inside(fields.transform(pose, self.points)).to(scene.dtype), scene
 
     def _inside(self, points: Float[Tensor, "B N 2"]) -> Bool[Tensor, "B N"]:
+        """Which points lie inside the scene."""
         limits = points.new_tensor((self.surface.width - 1, self.surface.height - 1))
         return ((points >= -EDGE) & (points <= limits + EDGE)).all(-1)
 
     def _gram(self, weights: Float[Tensor, "B N"]) -> tuple[Tensor, Tensor, Tensor]:
-        """KᵀWK with the channels' weighted means taken off, K = (J, x); the means' sums; the total weight."""
+        """KᵀWK, K = (J, x), with the weighted mean of each channel subtracted; the sums; the total weight."""
         total = weights.sum(1)
         sums = torch.einsum("bn,nck->bck", weights, self._known)
         gram = (weights @ self._squares).unflatten(1, (self.size + 1,) * 2)
@@ -182,8 +191,8 @@ class CorrelationObjective(Objective):
         return gram, sums, total
 
     @cached_property
-    def _whole(self) -> tuple[Tensor, Tensor, Tensor]:
-        """`_gram` with every point in the scene."""
+    def _full_gram(self) -> tuple[Tensor, Tensor, Tensor]:
+        """`_gram` with all weights 1, the usual case, computed once."""
         sums, total = self._known.sum(0, keepdim=True), self._known.new_tensor((len(self.points),))
         gram = self._columns.mT @ self._columns - (sums[0].mT @ sums[0]) / total
         return gram[None], sums, total
@@ -196,7 +205,7 @@ class CorrelationObjective(Objective):
 
     @property
     def _exact(self) -> torch.dtype:
-        """Of sums; Apple's GPUs have none better than float32."""
+        """The type of sums: float64, but float32 on Apple's GPUs, which have no float64."""
         return torch.float32 if self.points.device.type == "mps" else torch.float64
 
     @cached_property
@@ -212,9 +221,9 @@ class CorrelationObjective(Objective):
         return torch.einsum("nck,ncl->nkl", self._known, self._known).flatten(1)
 
     def _moments(self, scene: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """KᵀWK, KᵀWz and zᵀWz, means taken off, and the total weight."""
+        """KᵀWK, KᵀWz and zᵀWz with the means subtracted, and the total weight."""
         if weights is None:
-            gram, sums, total = self._whole
+            gram, sums, total = self._full_gram
             weighted = scene
         else:
             gram, sums, total = self._gram(weights)
@@ -224,20 +233,20 @@ class CorrelationObjective(Objective):
         overlap = (
             overlap - torch.einsum("bc,bck->bk", of_scene, sums.expand(len(scene), -1, -1)) / total[:, None]
         )
-        # Not Σ z² − (Σ z)²/n, which for a bright and even scene is a difference of roundings.
+        # Not Σ z² − (Σ z)²/n: for a bright, nearly constant scene the difference is all rounding.
         centred = scene - (of_scene / total[:, None])[:, None]
         energy = (centred.pow(2) if weights is None else weights[..., None] * centred.pow(2)).sum((1, 2))
         return gram.expand(len(scene), -1, -1), overlap, energy, total
 
-    def _trusted(self, scene: Tensor, weights: Tensor | None) -> Tensor:
-        """The weights times the trust in each point, found by turns with gain and bias of the light."""
-        seen = torch.ones_like(scene[..., 0]) if weights is None else weights
-        trusted, motif = seen, self._known[..., -1]
+    def _robust_weights(self, scene: Tensor, weights: Tensor | None) -> Tensor:
+        """The weights times the robust weight of each point, computed in turn with gain and bias."""
+        visible = torch.ones_like(scene[..., 0]) if weights is None else weights
+        weighted, motif = visible, self._known[..., -1]
         for _ in range(ROUNDS):
-            gram, overlap, *_ = self._moments(scene, trusted)
+            gram, overlap, *_ = self._moments(scene, weighted)
             gain = (overlap[:, -1] / gram[:, -1, -1]).clamp_min(LEAST_GAIN)[:, None, None]
-            share = trusted[..., None] / trusted.sum(1)[:, None, None].clamp_min(1e-12)
+            share = weighted[..., None] / weighted.sum(1)[:, None, None].clamp_min(1e-12)
             bias = (share * (scene - gain * motif)).sum(1, keepdim=True)
             squares = (scene - gain * motif - bias).pow(2).sum(-1) / gain[..., 0] ** 2
-            _, trusted = ROBUST(squares, seen)
-        return trusted
+            _, weighted = ROBUST(squares, visible)
+        return weighted

@@ -18,24 +18,26 @@ from wherein.warp import KEYS, Relief, Surface
 class CostSmoothed:
     """½ Σ_Δ (g_σ²)_Δ ‖P_Ω[y∘(τ + Δ) − x_o]‖² (eq. 3), in its convolution-free form.
 
-    The sum over shifts moves onto the motif (appendix A.2, with the cross term's sign corrected to −2):
+    The sum over shifts can be applied to the motif (appendix A.2, with the sign of the cross term corrected
+    to −2):
 
         2φ = ⟨z², w⟩ − 2 ⟨z, g ∗ P_Ω x_o⟩ + ‖P_Ω x_o‖²,    w = g ∗ 1_Ω,
 
-    which is a weighted least-squares problem without S: x̂ = (g ∗ P_Ω x_o) / w, and a floor k.
+    which is a weighted least-squares cost without S: x̂ = (g ∗ P_Ω x_o) / w, and a floor k.
 
     Arguments:
-        sigma: smoothing of the cost.
+        sigma: smoothing of the cost, in pixels.
         scene_sigma: smoothing of the scene before all else, σ_in of eq. (12).
         lighting: eliminate gain and bias of the scene.
-        a: of the cubic kernel.
-        taps: a filter to use in place of the Gaussian, odd and symmetric (it can be learned).
-        robust: trust pixels as far as they fit, for a motif that is partly hidden; None: all alike.
-        spacing: compare every so many pixels along each axis, each for spacing² of them: where scene and
-            weights are smooth, their sum over a coarser lattice is the same.
-        relief: interpolate Dy as a picture (see `wherein.warp.Relief`): for smooth scenes, less work.
-        negligible: leave out points whose weight (of at most 1) is not more than this. The lattice is then a
-            list of points, (1, n), of no use to a free field; None keeps the rectangle.
+        a: the parameter of the cubic kernel.
+        taps: a filter to use instead of the Gaussian, odd and symmetric (it can be learned).
+        robust: give less weight to pixels that do not fit, for a motif that is partly occluded; None: least
+            squares.
+        spacing: compare only every `spacing`-th pixel along each axis, with spacing² times its weight. If
+            scene and weights are smooth, the sum over this coarser lattice is the same.
+        relief: interpolate Dy as a picture (see `wherein.warp.Relief`): less work, for smooth scenes.
+        negligible: leave out points whose weight (at most 1) is not above this. The lattice is then a list of
+            points, (1, n), which free vector fields cannot use; None keeps the rectangle.
     """
 
     sigma: Sigma = 3.0
@@ -49,10 +51,10 @@ class CostSmoothed:
     negligible: float | None = None
 
     def __post_init__(self) -> None:
-        require(self.spacing >= 1, f"spacing must be 1 or more pixels, but came as {self.spacing}")
+        require(self.spacing >= 1, f"spacing must be 1 or more pixels, but is {self.spacing}")
 
     def bind(self, scene: Float[Tensor, "*S C H W"], motif: Motif) -> "CostSmoothedFormulation":
-        """This cost for a scene and a motif; here the only convolutions are made."""
+        """The cost of a scene and a motif; all convolutions are done here, none in the solver's loop."""
         return CostSmoothedFormulation(self, scene, motif)
 
 
@@ -67,10 +69,10 @@ class CostSmoothedFormulation(QuadraticFormulation):
         super().__init__(surface, motif, pad, settings.lighting, settings.robust, spacing=spacing)
         weight = separable(self.motif.mask, taps)
         smoothed = separable(self.motif.masked, taps)
-        # Where the weight is zero the target is free: nothing is compared there.
+        # Where the weight is zero any target will do: nothing is compared there.
         target = smoothed / torch.where(weight > 0, weight, torch.ones_like(weight))
-        # ½ Σ g_Δ ‖x_o‖² − ½ Σ w x̂²: what is left at the best warped scene there could be.
-        mass = taps.sum() ** 2
+        # k = ½ Σ g_Δ ‖x_o‖² − ½ Σ w x̂²: the cost if the warped scene equalled x̂.
+        mass = taps.sum() ** 2  # 1 for a Gaussian, but learned taps need not sum to 1
         self.floor = 0.5 * (mass * (motif.mask * motif.pixels**2).sum() - (target * smoothed).sum())
         self.weight, self._target = weight[self.thin] * spacing**2, target[self.thin]
         if settings.negligible is not None:
@@ -78,7 +80,7 @@ class CostSmoothedFormulation(QuadraticFormulation):
         self.tally.convolutions += 3
 
     def _leave_out(self, negligible: Bool[Tensor, "h w"]) -> None:
-        """Make the lattice a list, one row high, without these points."""
+        """Turn the lattice into a list of points, one row high, without the negligible ones."""
         kept = ~negligible
         self.points, self.inside = self.points[kept][None], self.inside[kept][None]
         self.weight, self._target = self.weight[kept][None], self._target[:, kept][:, None]

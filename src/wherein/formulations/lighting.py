@@ -1,7 +1,8 @@
-"""A gain a ≥ 0 and a bias b a channel of the light, eliminated: least squares of a z + b u − x under weights.
+"""Elimination of lighting: a gain a ≥ 0, and a bias b for each channel, that minimise Σ w (a z + b u − x)².
 
-u is what smoothing leaves of a constant. The best bias makes the weighted means of a z and x agree, and the
-best gain is then a regression of x on z. Pictures are (…, C, h, w), weights (…, 1, h, w), u (h, w).
+u is what smoothing leaves of a constant picture. The best bias makes the weighted means of a z and x equal;
+the best gain is then the regression coefficient of x on z. Pictures are (…, C, h, w), weights (…, 1, h, w),
+u is (h, w).
 """
 
 import torch
@@ -12,31 +13,31 @@ Picture = Float[Tensor, "*#B C h w"]
 
 
 def demean(picture: Picture, constant: Float[Tensor, "h w"], weights: Tensor) -> Picture:
-    """The picture without the part of each channel that a bias explains."""
+    """The picture minus the part of each channel that a bias explains."""
     under = weights * constant
     mean = (under * picture).sum((-2, -1), keepdim=True) / (under * constant).sum((-2, -1), keepdim=True)
     return picture - mean * constant
 
 
-def relight(
+def fit_lighting(
     scene: Picture, target: Picture, constant: Float[Tensor, "h w"], weights: Tensor
 ) -> tuple[Float[Tensor, "*#B 1 1 1"], Picture]:
-    """The best gain, and what it and the best bias leave: a z + b u − x."""
+    """The best gain, and the residual a z + b u − x at the best gain and bias."""
     scene, target = demean(scene, constant, weights), demean(target, constant, weights)
     gain = _along(target, scene, weights).clamp_min(0)
     return gain, gain * scene - target
 
 
-def unlit(
+def project_out(
     columns: Float[Tensor, "B P C h w"], scene: Picture, constant: Float[Tensor, "h w"], weights: Tensor
 ) -> Float[Tensor, "B P C h w"]:
-    """The Jacobian's columns without what a change of gain and bias explains (variable projection)."""
+    """The Jacobian's columns minus what a change of gain and bias explains (variable projection)."""
     columns, scene = demean(columns, constant, weights), demean(scene, constant, weights)
     return columns - _along(columns, scene, weights) * scene
 
 
 def _along(picture: Tensor, scene: Tensor, weights: Tensor) -> Tensor:
-    """How much of the scene there is in the picture: ⟨picture, z⟩ / ⟨z, z⟩."""
+    """The regression coefficient of the picture on the scene: ⟨picture, z⟩ / ⟨z, z⟩."""
     measured = weights * scene
     energy = (scene * measured).sum((-3, -2, -1), keepdim=True)
     overlap = (picture * measured).sum((-3, -2, -1), keepdim=True)

@@ -1,4 +1,4 @@
-"""A formulation over a motion, or over free vector fields: objectives for the solvers."""
+"""Objectives for the solvers: a formulation over a motion model, or over free vector fields."""
 
 from dataclasses import replace
 
@@ -23,9 +23,9 @@ class MotionObjective(Objective):
     """φ over a motion model: τ(u) = base · (M(p) u + c), u centred on the motif (eq. 20).
 
     Arguments:
-        formulation: a bound formulation.
-        motion: the family; its identity is the start.
-        base: (B, 3, 3), where each item starts: strides, or a known pose. The motion acts before it.
+        formulation: bound to a scene and a motif.
+        motion: the motion model; the start is its identity.
+        base: (B, 3, 3), the start of each item, such as a stride or a known pose. The motion acts before it.
         inverse: optimise p of M(p)⁻¹ instead (eq. 15, proposition A.3).
     """
 
@@ -39,8 +39,9 @@ class MotionObjective(Objective):
         points = formulation.points
         self.formulation, self.motion, self.inverse = formulation, motion, inverse
         base = _still(formulation) if base is None else base
-        # An item that starts from no number costs infinity. It must not be computed with: behind a `where`,
-        # NaN times zero would reach the gradients of the others.
+        # The cost of an item whose start is not finite is infinite. A `where` on the result alone is not
+        # enough: in backward, NaN · 0 would reach the gradients of the other items. So it is computed from
+        # the identity.
         self._lost = ~base.detach().flatten(1).isfinite().all(1)
         self.base = torch.where(self._lost[:, None, None], _still(formulation)[:1], base)
         bent = bool(motion.jacobian(motion.identity(like=points))[2].any()) or fields.is_projective(self.base)
@@ -73,22 +74,24 @@ class MotionObjective(Objective):
         return self._frame(at.pose) @ fields.shift_matrix(-self.formulation.centre)
 
     def length(self, step: Float[Tensor, "B P"]) -> Float[Tensor, "B"]:
-        """Of the mean pixel: the shift, and the linear part at the lattice's mean radius."""
+        """The root mean square movement of a pixel: the shift, and the linear part at the mean radius."""
         change = self.motion.matrix(self.motion.identity(like=step) + step)
         change = change - torch.eye(3, dtype=step.dtype, device=step.device)
-        # Of a point at the radius r: 1 for the shift, r for the linear part, r² for the perspective.
+        # A point at the radius r moves by 1 for a shift, r for the linear part, r² for the perspective.
         change = torch.cat((change[..., :2, :], self._radius * change[..., 2:, :]), -2)
         return (
             change[..., 2].norm(dim=-1) ** 2 + (self._radius * change[..., :2].norm(dim=(-2, -1))) ** 2
         ).sqrt()
 
-    def seen(self, at: Variables) -> Float[Tensor, "B"]:  # noqa: D102
-        return self.formulation.seen(self._frame(at.pose))
+    def visible_fraction(self, at: Variables) -> Float[Tensor, "B"]:  # noqa: D102
+        return self.formulation.visible_fraction(self._frame(at.pose))
 
     def _unless_lost(self, cost: Float[Tensor, "B"]) -> Float[Tensor, "B"]:
+        """The cost, infinite for items whose start is not finite."""
         return torch.where(self._lost, torch.inf, cost)
 
     def _frame(self, pose: Tensor) -> Tensor:
+        """F: centred motif points → scene."""
         moved = self.motion.matrix(pose)
         return self._anchor @ (torch.linalg.inv(moved) if self.inverse else moved)
 
@@ -102,15 +105,21 @@ class MotionObjective(Objective):
 
 
 class FieldObjective(Objective):
-    """φ(y∘τ) + λρ(τ) over free vector fields (eq. 1), ρ the smoothness of the displacement.
+    """φ(y∘τ) + λρ(τ) over free vector fields (eq. 1); ρ measures how much neighbouring displacements differ.
 
-    Its pose is the displacement in pixels, (B, h, w, 2). First-order only: use the proximal method.
+    The pose is the displacement in pixels, (B, h, w, 2). There is no Gauss–Newton matrix: use
+    `proximal_gradient`.
+
+    Arguments:
+        formulation: bound to a scene and a motif.
+        strength: λ.
+        base: (B, 3, 3), the start of each item.
     """
 
     def __init__(
         self, formulation: QuadraticFormulation, strength: float, base: Float[Tensor, "B 3 3"] | None = None
     ) -> None:
-        require(strength >= 0, f"the regulariser's strength must be 0 or more, but came as {strength}")
+        require(strength >= 0, f"the regulariser's strength must be 0 or more, but is {strength}")
         points = formulation.points
         base = _still(formulation) if base is None else base
         self.formulation, self.strength = formulation, strength
@@ -121,13 +130,13 @@ class FieldObjective(Objective):
         return Variables(pose, self.formulation.start_background(self._rest + pose))
 
     def evaluate(self, at: Variables) -> Evaluation:
-        """The smooth part's gradient; the regulariser acts through `prox`, and is part of the cost."""
+        """The cost with the regulariser, and the gradient without it: it acts through `prox`."""
         found = self.formulation.evaluate_field(self._rest + at.pose, at.background)
         return replace(found, cost=found.cost + self.strength * fields.smoothness(at.pose))
 
     def linearise(self, at: Variables) -> Evaluation:  # noqa: D102
         raise NotImplementedError(
-            "a free field has too many unknowns for Gauss–Newton: use proximal_gradient"
+            "a free vector field has too many unknowns for Gauss–Newton: use proximal_gradient"
         )
 
     def matrix(self, at: Variables) -> Float[Tensor, "B 3 3"]:
@@ -143,8 +152,9 @@ class FieldObjective(Objective):
     def length(self, step: Float[Tensor, "B h w 2"]) -> Float[Tensor, "B"]:  # noqa: D102
         return step.norm(dim=-1).amax((-2, -1))
 
-    def seen(self, at: Variables) -> Float[Tensor, "B"]:  # noqa: D102
-        return self.formulation.seen(self.matrix(at) @ fields.shift_matrix(self.formulation.centre))
+    def visible_fraction(self, at: Variables) -> Float[Tensor, "B"]:  # noqa: D102
+        frame = self.matrix(at) @ fields.shift_matrix(self.formulation.centre)
+        return self.formulation.visible_fraction(frame)
 
     def prox(self, pose: Tensor, step: Tensor | float) -> Tensor:  # noqa: D102
         return fields.smoothness_prox(pose, self.strength * step)

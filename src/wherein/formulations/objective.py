@@ -1,7 +1,7 @@
-"""The function that solvers see: of numbers, not of pictures.
+"""The interface between formulations and solvers: a function of `Variables`, without pictures.
 
-Its variables are a pose and, for formulation (4), a background model that is optimised along with it. This module
-knows nothing of scenes and motifs, so that neither do the solvers.
+The variables are a pose and, for formulation (4), a background model that is optimised together with it. This
+module does not import scenes or motifs, so neither do the solvers.
 """
 
 from abc import ABC, abstractmethod
@@ -14,9 +14,9 @@ from torch import Tensor
 
 @dataclass
 class Tally:
-    """How many pictures were interpolated and convolved, the currency of the paper's Figure 1.
+    """The number of interpolations and convolutions of pictures, by which the paper's Figure 1 measures work.
 
-    A part of a picture counts as that part.
+    Work on a part of a picture counts as that fraction.
     """
 
     interpolations: float = 0
@@ -24,32 +24,38 @@ class Tally:
 
     @property
     def operations(self) -> float:
-        """Both together: what the paper calls convolution-like operations."""
+        """The sum of both, which the paper calls convolution-like operations."""
         return self.interpolations + self.convolutions
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A cost at a point and what a solver wants to know of its neighbourhood; B items side by side."""
+    """The value of an objective and its derivatives, for B items side by side.
+
+    Attributes:
+        cost: the value.
+        gradient: in the pose.
+        flat: whether scene or motif has no texture, so that the cost does not depend on the pose.
+        hessian: the Gauss–Newton matrix; None if only the gradient was asked for.
+        background: the gradient in the background model; None if the formulation has none.
+    """
 
     cost: Float[Tensor, "B"]
     gradient: Float[Tensor, "B ..."]
     flat: Bool[Tensor, "B"]
-    """Nothing of the scene's texture, or of the motif's, enters the cost: no pose is better than another."""
     hessian: Float[Tensor, "B P P"] | None = None
     background: Float[Tensor, "B C h w"] | None = None
-    """The gradient in the background model, where the formulation has one."""
 
 
 @dataclass(frozen=True)
 class Variables:
-    """Where a solver is: B poses side by side, and B background models where there are any."""
+    """The variables of an objective: B poses side by side, and B background models if there are any."""
 
     pose: Float[Tensor, "B ..."]
     background: Float[Tensor, "B C h w"] | None = None
 
     def where(self, chosen: Bool[Tensor, " B"], other: "Variables") -> "Variables":
-        """These variables in the chosen items, the others' in the rest."""
+        """These variables for the chosen items, the others' for the rest."""
         pose = torch.where(_as(chosen, self.pose), self.pose, other.pose)
         if self.background is None or other.background is None:
             return replace(self, pose=pose)
@@ -58,6 +64,7 @@ class Variables:
 
 
 def _as(chosen: Tensor, like: Tensor) -> Tensor:
+    """The choice (B,) with as many dimensions as `like`."""
     return chosen.reshape(-1, *(1,) * (like.ndim - 1))
 
 
@@ -65,17 +72,17 @@ class Objective(ABC):
     """A differentiable function of `Variables`, B items at once."""
 
     noise: float = 0.0
-    """Differences of the cost below this are rounding, not progress."""
+    """Differences of the cost below this are rounding errors."""
 
     slack: float = 0.0
-    """By which share the cost may rise in a step that is taken nevertheless."""
+    """The fraction by which the cost may rise in a step that is still accepted."""
 
     min_visible: float = 0.0
-    """Which fraction of the motif must lie in the scene for the cost to say anything; 0: any of it."""
+    """The minimum fraction of the motif inside the scene for the cost to be meaningful; 0: any of it."""
 
     @abstractmethod
     def start(self, pose: Tensor | None = None) -> Variables:
-        """Variables at a pose, the identity unless told, with a first background model."""
+        """The variables at a pose (default: the identity), with an initial background model."""
 
     @abstractmethod
     def evaluate(self, at: Variables) -> Evaluation:
@@ -87,7 +94,7 @@ class Objective(ABC):
 
     @abstractmethod
     def matrix(self, at: Variables) -> Float[Tensor, "B 3 3"]:
-        """Motif pixels → scene pixels."""
+        """The matrices, motif pixels → scene pixels."""
 
     def move(self, at: Variables, step: Float[Tensor, "B ..."]) -> Variables:
         """The variables after a step of the pose."""
@@ -95,13 +102,13 @@ class Objective(ABC):
 
     @abstractmethod
     def length(self, step: Float[Tensor, "B ..."]) -> Float[Tensor, "B"]:
-        """How far a step moves the motif, about, in pixels."""
+        """How far a step moves the motif, approximately, in pixels."""
 
     @abstractmethod
-    def seen(self, at: Variables) -> Float[Tensor, "B"]:
-        """Which fraction of the motif lies in the scene."""
+    def visible_fraction(self, at: Variables) -> Float[Tensor, "B"]:
+        """The fraction of the motif that lies inside the scene."""
 
     def prox(self, pose: Tensor, step: Tensor | float) -> Tensor:
-        """prox_{step·λρ}: what the regulariser does after a gradient step; nothing, unless there is one."""
+        """prox_{step·λρ} of a regulariser λρ, applied after a gradient step; the identity without one."""
         del step
         return pose

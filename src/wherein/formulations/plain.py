@@ -1,4 +1,4 @@
-"""Formulation (2): the scene smoothed and compared on the motif's support."""
+"""Formulation (2): the smoothed difference of scene and motif, on the motif's support."""
 
 from dataclasses import dataclass
 
@@ -19,9 +19,10 @@ class Plain:
     Arguments:
         sigma: smoothing in pixels; 0 compares pixel by pixel.
         lighting: eliminate gain and bias of the scene.
-        a: of the cubic kernel.
-        taps: a filter to use in place of the Gaussian, odd and symmetric (it can be learned).
-        robust: trust pixels as far as they fit, for a motif that is partly hidden; None: all alike.
+        a: the parameter of the cubic kernel.
+        taps: a filter to use instead of the Gaussian, odd and symmetric (it can be learned).
+        robust: give less weight to pixels that do not fit, for a motif that is partly occluded; None: least
+            squares.
     """
 
     sigma: Sigma = 0.0
@@ -31,12 +32,12 @@ class Plain:
     robust: Robust | None = None
 
     def bind(self, scene: Float[Tensor, "*S C H W"], motif: Motif) -> "PlainFormulation":
-        """This cost for a scene and a motif."""
+        """The cost of a scene and a motif."""
         return PlainFormulation(self, scene, motif)
 
 
 class PlainFormulation(QuadraticFormulation):
-    """`Plain` bound to a scene and a motif, on the motif's box and the filter's reach around it."""
+    """`Plain` bound to a scene and a motif; the lattice is the motif's box widened by the filter's radius."""
 
     def __init__(self, settings: Plain, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
         taps = taps_of(settings.sigma, settings.taps, motif.pixels)

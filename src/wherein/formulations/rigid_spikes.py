@@ -19,16 +19,16 @@ from wherein.warp import KEYS, Relief
 class RigidSpikes:
     """1/(2c) ‖P_Ω[g ∗ (y∘τ − x)]‖² with g = g_{σ²−σ0²} over rigid motions (eq. 13).
 
-    A rotation leaves an isotropic filter as it is, so that g ∗ (y∘τ) = (g ∗ y)∘τ: both sides are smoothed
-    once, before the descent, and Q = 1/c on the lattice, x̂ = g ∗ x, k = 0. Smoothed that much, the sum over
-    every `spacing`-th pixel is the sum over all. Ω is the motif's box, dilated by the filter's reach. For
-    motions that scale, take `Spikes`.
+    A rotation does not change an isotropic filter, so g ∗ (y∘τ) = (g ∗ y)∘τ: scene and motif are smoothed
+    once, before the solver's loop, and Q = 1/c on the lattice, x̂ = g ∗ x, k = 0. They are then so smooth
+    that the sum over every `spacing`-th pixel equals the sum over all. Ω is the motif's box, enlarged by the
+    filter's radius. For motions that scale, use `Spikes`.
 
     Arguments:
-        sigma: √(σ² − σ0²): how much to smooth maps whose spikes have the width σ0 already.
-        spacing: compare every so many pixels along each axis.
-        a: of the cubic kernel.
-        taps: a filter to use in place of the Gaussian, odd and symmetric (it can be learned).
+        sigma: √(σ² − σ0²), the smoothing of maps whose spikes already have the width σ0.
+        spacing: compare only every `spacing`-th pixel along each axis.
+        a: the parameter of the cubic kernel.
+        taps: a filter to use instead of the Gaussian, odd and symmetric (it can be learned).
     """
 
     sigma: Sigma = 20.0
@@ -37,22 +37,23 @@ class RigidSpikes:
     taps: Taps | None = None
 
     def __post_init__(self) -> None:
-        require(self.spacing >= 1, f"spacing must be 1 or more pixels, but came as {self.spacing}")
+        require(self.spacing >= 1, f"spacing must be 1 or more pixels, but is {self.spacing}")
 
     def bind(self, scene: Float[Tensor, "*S C H W"], motif: Motif) -> "RigidSpikesFormulation":
-        """This cost for the maps of a scene and those of a motif, channel by channel."""
+        """The cost of the maps of a scene and those of a motif, channel by channel."""
         return RigidSpikesFormulation(self, scene, motif)
 
 
 class RigidSpikesFormulation(QuadraticFormulation):
-    """`RigidSpikes` bound to maps; its frame must be rigid."""
+    """`RigidSpikes` bound to maps; the frame must be rigid."""
 
     textured = False
 
     def __init__(self, settings: RigidSpikes, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
         taps = taps_of(settings.sigma, settings.taps, motif.pixels)
         reach, spacing = taps.numel() // 2, settings.spacing
-        # A spike at the border reaches beyond it, and is seen from there.
+        # Padded, since a smoothed spike near the border extends beyond it. So frames are shifted by the
+        # padding.
         surface = Relief(separable(F.pad(scene, (reach,) * 4), taps), settings.a)
         super().__init__(surface, motif, reach, lighting=False, robust=None, spacing=spacing)
         self._reach = reach
@@ -64,8 +65,8 @@ class RigidSpikesFormulation(QuadraticFormulation):
         del background
         return self._target
 
-    def seen(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B"]:  # noqa: D102
-        return super().seen(shift_matrix(frame.new_full((2,), self._reach)) @ frame)
+    def visible_fraction(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B"]:  # noqa: D102
+        return super().visible_fraction(shift_matrix(frame.new_full((2,), self._reach)) @ frame)
 
     def _jet(self, field: Float[Tensor, "*B h w 2"]) -> tuple[Tensor, Tensor]:
         return super()._jet(field + self._reach)

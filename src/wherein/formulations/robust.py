@@ -1,18 +1,19 @@
-"""What a pixel's misfit counts: its square, or less of it where something else may cover the motif.
+"""Loss functions: least squares, and a robust loss for motifs that may be partly occluded.
 
-With e ≥ 0 the squared misfit of a pixel, summed over its channels, and w ≥ 0 its weight, a formulation's cost
-is ½ of a loss, Σ w e or its robust form
+With e ≥ 0 the squared residual of a pixel, summed over its channels, and w ≥ 0 its weight, a formulation's
+cost is half of a loss: Σ w e, or its robust form
 
     L(e) = max over v ≥ s² of  Σ w (ρ_v(e) − q (v − s²)),    ρ_v(e) = e / (1 + e/v)    (Geman–McClure).
 
-ρ_v is e for e ≪ v and no more than v however badly a pixel fits. Each pixel's trust in [0, 1] is the slope
+ρ_v is e for e ≪ v and at most v, however badly a pixel fits. The robust weight of a pixel, its trust in [0,
+1], is the slope
 
     t = ∂ρ_v/∂e = 1 / (1 + e/v)².
 
-The scale v need not be known: ρ_v(e) is concave in v, and its derivative there is (1 − √t)², the mistrust, so
-the best v is where the mean mistrust is the share q of the motif that may be hidden. By Danskin's theorem
-∂L/∂e is w t all the same: cost, gradient and Gauss–Newton's matrix are those of least squares with the
-weights w t, exactly. Above its least, L is Σ w t e, what is left over the pixels that are trusted.
+The scale v need not be known: ρ_v(e) is concave in v with the derivative (1 − √t)², the mistrust, so the best
+v is where the mean mistrust equals the fraction q of the motif that may be occluded. By Danskin's theorem
+∂L/∂e is still w t: cost, gradient and Gauss–Newton matrix are exactly those of least squares with the weights
+w t. If v is above its minimum s², L is Σ w t e.
 """
 
 from dataclasses import dataclass
@@ -25,17 +26,18 @@ from wherein.errors import require
 from wherein.images.gaussian import Sigma, value_of
 
 LEAST = 1e-5
-"""s² where the scale is estimated: within a grey level of 255, there is only noise."""
+"""s², the minimum of v where it is estimated. A choice: √s² is less than a grey level of 255, within which
+there is only noise."""
 
-_NEWTON = 30
-"""Steps to the scale at most; it takes about 6."""
+_MAX_NEWTON_STEPS = 30
+"""Maximum number of Newton steps for the scale. A choice: about 6 are enough."""
 
 Squares = Float[Tensor, "*B N"]
 Weights = Float[Tensor, "*#B N"]
 
 
 class LeastSquares:
-    """L(e) = Σ w e: every pixel is trusted."""
+    """L(e) = Σ w e: the robust weight of every pixel is 1."""
 
     def __call__(self, squares: Squares, weights: Weights) -> tuple[Float[Tensor, "*B"], Squares]:  # noqa: D102
         return (weights * squares).sum(-1), weights.expand_as(squares)
@@ -43,15 +45,16 @@ class LeastSquares:
 
 @dataclass(frozen=True)
 class Robust:
-    """Trust pixels as far as they fit, for a motif that is partly hidden.
+    """A robust loss, which gives less weight to pixels that do not fit; for a motif that is partly occluded.
 
-    The basin of attraction is narrower than that of least squares: start close, or make it the last stage.
+    The basin of attraction is narrower than that of least squares: start close, or use it in the last stage.
 
     Arguments:
-        hidden: q, the share of the motif that may be hidden, in (0, 1); the scale follows from it, an item's
-            own. The less there is, the closer to least squares; beyond ½ there is more of something else.
-        scale: √v instead, where it is known: the misfit (in the values of the picture, its channels'
-            together) at which a pixel counts a quarter. A tensor may ask for its gradient.
+        hidden: q, the fraction of the motif that may be occluded, in (0, 1). The scale of each item is
+            estimated from it. Small values are close to least squares; above ½ most of what is compared may
+            be something else.
+        scale: √v, if it is known: the residual (over all channels together) at which the weight of a pixel is
+            a quarter. A tensor that requires its gradient will get it.
     """
 
     hidden: float = 0.4
@@ -59,20 +62,21 @@ class Robust:
 
     def __post_init__(self) -> None:
         require(
-            0 < self.hidden < 1, f"hidden, a share of the motif, must be in (0, 1), but came as {self.hidden}"
+            0 < self.hidden < 1, f"hidden, a fraction of the motif, must be in (0, 1), but is {self.hidden}"
         )
         require(
             self.scale is None or value_of(self.scale) > 0,
-            f"the scale of robust weights must be positive, but came as {self.scale}",
+            f"the scale of robust weights must be positive, but is {self.scale}",
         )
 
     def __call__(self, squares: Squares, weights: Weights) -> tuple[Float[Tensor, "*B"], Squares]:  # noqa: D102
         variance, price = self._variance(squares, weights)
+        # By Danskin's theorem the gradient needs no derivative of `variance`; second derivatives do.
         total = (weights * squares / (1 + squares / variance)).sum(-1) - price
         return total, weights * trust(squares, variance)
 
     def _variance(self, squares: Squares, weights: Weights) -> tuple[Tensor, Tensor]:
-        """v, (…, 1), and what it costs, (…)."""
+        """v, (…, 1), and the term q (v − s²) Σ w of the loss, (…)."""
         if self.scale is not None:
             known = torch.as_tensor(self.scale, dtype=squares.dtype, device=squares.device) ** 2
             return known, torch.zeros_like(known)
@@ -81,13 +85,13 @@ class Robust:
 
 
 Loss = LeastSquares | Robust
-"""What the squared misfits count: called with them and their weights, it gives L(e) and ∂L/∂e."""
+"""A function of the squared residuals and their weights that returns L(e) and ∂L/∂e."""
 
 
 def weigh(
     loss: Loss, residual: Float[Tensor, "*B C h w"], weight: Float[Tensor, "h w"] | None = None
 ) -> tuple[Float[Tensor, "*B"], Float[Tensor, "*B 1 h w"]]:
-    """The loss of a picture of misfits, and the weights at which it is least squares."""
+    """The loss of a picture of residuals, and the weights with which least squares has the same gradient."""
     squares = residual.pow(2).sum(-3)
     weight = torch.ones_like(squares) if weight is None else weight
     total, weights = loss(squares.flatten(-2), weight.flatten(-2))
@@ -95,21 +99,21 @@ def weigh(
 
 
 def trust(squares: Squares, variance: Tensor) -> Squares:
-    """t = 1 / (1 + e/v)²."""
+    """The robust weight t = 1 / (1 + e/v)²."""
     return (1 + squares / variance) ** -2
 
 
 def scale_of(squares: Squares, weights: Weights, hidden: float) -> Float[Tensor, "*B 1"]:
-    """v ≥ s² where the mean mistrust m(v) = Σ w (e/(v + e))² / Σ w is `hidden`; s² where it is less there.
+    """v ≥ s² where the mean mistrust m(v) = Σ w (e/(v + e))² / Σ w equals `hidden`; s² if it is less there.
 
-    m^(−½), a power mean of the lines 1 + v/e, is concave in v, and a line where all pixels fit alike:
-    Newton's method from s² neither overshoots nor waits. Its last step is differentiable, and so gives v
-    the derivative that it has.
+    Newton's method is applied to m^(−½): a power mean of the lines 1 + v/e, it is concave in v, and straight
+    if all pixels fit equally well, so that the method from s² never overshoots and converges fast. Only the
+    last step is recorded for differentiation, which is enough for the exact derivative of v.
     """
     shares = weights / weights.sum(-1, keepdim=True).clamp_min(torch.finfo(weights.dtype).tiny)
     with torch.no_grad():
         variance = squares.new_full((*squares.shape[:-1], 1), LEAST)
-        for _ in range(_NEWTON):
+        for _ in range(_MAX_NEWTON_STEPS):
             before, variance = variance, _newton(squares, shares, variance, hidden)
             if bool(((variance - before).abs() <= 1e-6 * before).all()):
                 break
@@ -120,6 +124,6 @@ def _newton(squares: Tensor, shares: Tensor, variance: Tensor, hidden: float) ->
     mistrust = (squares / (variance + squares)) ** 2
     mean = (shares * mistrust).sum(-1, keepdim=True)
     slope = (shares * mistrust / (variance + squares)).sum(-1, keepdim=True)
-    tiny = torch.finfo(slope.dtype).tiny  # where everything fits exactly, mean and slope are 0
+    tiny = torch.finfo(slope.dtype).tiny  # if everything fits exactly, mean and slope are 0
     step = mean * ((mean / hidden).clamp_min(tiny).sqrt() - 1) / slope.clamp_min(tiny)
     return (variance + step).clamp_min(LEAST)

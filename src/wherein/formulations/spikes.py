@@ -37,18 +37,18 @@ class Spikes:
         1/(2c) ‖G(A) ∗ (y_σ0∘τ_{A,b}) − g_σ² ∗ x_o‖²,
         G(A) = det^½(A*A) g_Σ(A),    Σ(A) = σ²I − σ0²(A*A)⁻¹.
 
-    A scaling of the plane spreads and dims a smoothed spike; Σ(A) and the determinant undo both, so that
-    where the spikes agree the cost is zero whatever A is. In inverse parameterisation (eq. 15) the matrix of
-    the objective is that of (10) as printed there.
+    Scaling the plane makes a smoothed spike wider and lower; Σ(A) and the determinant undo both, so that the
+    cost is zero wherever the spikes agree, for every A. In the inverse parameterisation (eq. 15) the matrix
+    of the objective is that of (10) as printed there.
 
     Arguments:
         sigma: σ, the main smoothing.
         sigma0: σ0 < σ, the smoothing that hides the pixel grid.
-        smoothed: the scene and the motif come smoothed by σ0 already.
-        reach: the filters' half-width in standard deviations.
-        a: of the cubic kernel.
-        robust: trust pixels as far as they fit, where a spike may be missing; its scale must be given, since
-            a picture that is nearly all black has none to be estimated from.
+        smoothed: whether scene and motif are already smoothed by σ0.
+        reach: half the width of the filters, in standard deviations.
+        a: the parameter of the cubic kernel.
+        robust: give less weight to pixels that do not fit, if a spike may be missing. Its scale must be
+            given: it cannot be estimated from a picture that is nearly all black.
     """
 
     sigma: Sigma = 8.0
@@ -61,7 +61,7 @@ class Spikes:
     def __post_init__(self) -> None:
         require(
             value_of(self.sigma) > value_of(self.sigma0) > 0,
-            f"spikes need sigma > sigma0 > 0, but came {value_of(self.sigma)} and {value_of(self.sigma0)}",
+            f"sigma > sigma0 > 0 must hold, but they are {value_of(self.sigma)} and {value_of(self.sigma0)}",
         )
         require(
             self.robust is None or self.robust.scale is not None,
@@ -69,16 +69,16 @@ class Spikes:
         )
 
     def bind(self, scene: Float[Tensor, "*S C H W"], motif: Motif) -> "SpikesFormulation":
-        """This cost for a scene and a motif of the same number of channels."""
+        """The cost of a scene and a motif with the same number of channels."""
         return SpikesFormulation(self, scene, motif)
 
 
 _Pull = tuple[Float[Tensor, " B"], Float[Tensor, "B C h w"], Float[Tensor, "B K K"]]
-"""The loss, and half of what it changes by with the warped scene and with the filter."""
+"""The loss, and half of its derivatives in the warped scene and in the filter."""
 
 
 class SpikesFormulation(Formulation):
-    """`Spikes` bound to a scene and a motif; its frame must be affine."""
+    """`Spikes` bound to a scene and a motif; the frame must be affine."""
 
     affine = True
 
@@ -89,7 +89,7 @@ class SpikesFormulation(Formulation):
         super().__init__(Surface(scene, settings.a), motif)
         self._loss: Loss = settings.robust or LeastSquares()
         self._variance, self._variance0 = settings.sigma**2, settings.sigma0**2
-        left = self._variance - self._variance0
+        left = self._variance - self._variance0  # variances of Gaussians add under convolution
         self._eye = torch.eye(2, dtype=motif.pixels.dtype, device=motif.pixels.device)
         self._radius = radius_of(left**0.5, settings.reach)
         self._channels = motif.pixels.shape[0]
@@ -97,7 +97,7 @@ class SpikesFormulation(Formulation):
         self.tally.convolutions += 1
 
     def filter(self, linear: Float[Tensor, "B 2 2"]) -> Float[Tensor, "B K K"]:
-        """G(A): the filter that makes up for what A does to a spike of width σ0."""
+        """G(A): the filter that compensates for what A does to a spike of width σ0."""
         return linear.det().abs()[:, None, None] * gaussian_density(self._covariance(linear), self._radius)
 
     def filter_gradient(
@@ -118,6 +118,7 @@ class SpikesFormulation(Formulation):
         linear = frame[:, :2, :2]
         warped, derivative = self._jet(fields.transform(frame, self.points))
         taps = self.filter(linear)
+        # A robust weight belongs to a pixel, so that a robust loss needs the residual in pixels.
         by = self._by_spectra if isinstance(self._loss, LeastSquares) else self._by_pixels
         loss, slope, of_filter = by(warped, taps)
         of_field = torch.einsum("bchw,bchwi->bhwi", slope / self._channels, derivative)
@@ -128,14 +129,17 @@ class SpikesFormulation(Formulation):
         return Evaluation(self._cost(loss, linear), gradient, self._is_flat(warped, derivative))
 
     def _by_pixels(self, warped: Float[Tensor, "B C h w"], taps: Float[Tensor, "B K K"]) -> _Pull:
+        """The loss and its derivatives from the residual in pixels, for any loss."""
         residual = convolve_full(warped, taps[:, None]) - self._target
         loss, weights = weigh(self._loss, residual)
         pull = weights * residual
         return loss, correlate_valid(pull, taps[:, None]), correlate_valid(pull, warped).sum(1)
 
     def _by_spectra(self, warped: Float[Tensor, "B C h w"], taps: Float[Tensor, "B K K"]) -> _Pull:
-        """The same where every pixel is trusted: the residual is only needed as a spectrum, whose energy is
-        its own (Parseval), so that a third of the transforms do."""
+        """The same for least squares, with a third of the transforms.
+
+        The residual is needed only as a spectrum, which has the same energy (Parseval).
+        """
         size = self._padded
         scene, filters = spectrum(warped, size), spectrum(taps, size)[:, None]
         residual = scene * filters - self._target_spectrum
@@ -145,7 +149,7 @@ class SpikesFormulation(Formulation):
 
     @property
     def _padded(self) -> tuple[int, int]:
-        """The size of a transform that holds a whole convolution."""
+        """The size of a transform that holds a full convolution."""
         height, width = self._target.shape[-2:]
         return quick_length(height), quick_length(width)
 
@@ -189,14 +193,14 @@ class SpikesFormulation(Formulation):
         return self._variance * self._eye - self._variance0 * torch.linalg.inv(linear.mT @ linear)
 
     def _cost(self, loss: Tensor, linear: Tensor) -> Tensor:
-        """Infinite outside of the domain Σ(A) ≻ 0, where A shrinks a spike to less than a point."""
+        """The cost from the loss; infinite unless Σ(A) ≻ 0, as no filter can make a spike narrower."""
         covariance = self._covariance(linear)
         inside = (covariance.det() > 0) & (covariance[:, 0, 0] > 0)
         return torch.where(inside, loss / (2 * self._channels), torch.inf)
 
 
 def _energy(of: Tensor, size: tuple[int, int]) -> Float[Tensor, " B"]:
-    """Σ r² over all pixels and channels, by half of the spectrum: the other half is its mirror image."""
+    """Σ r² over all pixels and channels, from half of the spectrum; the other half is its mirror image."""
     power = (of.real**2 + of.imag**2).sum((-3, -2))
     twice = power[..., 1 : (size[1] + 1) // 2].sum(-1)
     return (power.sum(-1) + twice) / (size[0] * size[1])

@@ -1,1 +1,1 @@
-"""Pictures in, tensors out."""
+"""Pictures: loading them, motifs with their masks, filters, polygons."""

@@ -1,4 +1,4 @@
-"""Pictures in [0, 1] to the 256 levels that files and screens have."""
+"""Conversion of pictures in [0, 1] to the 256 levels of files and screens."""
 
 import numpy as np
 import torch
@@ -17,12 +17,12 @@ def to_levels(values: Float[Tensor, "*S"]) -> UInt8[Tensor, "*S"]:
 
 
 def rounded_to_levels(values: Float[Tensor, "*S"]) -> Float[Tensor, "*S"]:
-    """Values in [0, 1], rounded so that a file of 8 bits holds them without loss."""
+    """Values in [0, 1], rounded to those that an 8-bit file can hold."""
     return (values * 255).round() / 255
 
 
 def to_image(pixels: Float[Tensor, "C H W"], mask: Float[Tensor, "H W"] | None = None) -> Image.Image:
-    """A Pillow image, RGB, or RGBA where there is a mask.
+    """A Pillow image: RGB, or RGBA if there is a mask.
 
     Arguments:
         pixels: RGB in [0, 1], or one channel of grey.

@@ -1,8 +1,8 @@
-"""Gaussian filters g_σ² and g_M: odd square support of 6σ, zeros outside the picture.
+"""Gaussian filters g_σ² and g_M, and convolution by FFT. Pictures are continued by zeros.
 
-An isotropic filter is sampled, sums to 1 and is applied one axis at a time. A filter with a full covariance
-is the sampled density, whose sum is 1 only in the limit: formulation (10) needs it so, because there the
-amplitude of a spike carries information.
+An isotropic filter has a width of 6σ, sums to 1 and is applied along one axis at a time. A filter with a full
+covariance is the sampled density, and is not normalised to a sum of 1: in formulation (10) the amplitude of a
+spike carries information.
 """
 
 import math
@@ -19,18 +19,18 @@ from wherein.native import bindings
 Sigma = float | Float[Tensor, ""]
 
 _DENSE = 20
-"""Height and width of a picture, over the filter's length, below which filtering it is multiplying by two
-band matrices: a CPU multiplies matrices twenty times faster than it convolves by one row."""
+"""If height + width of a picture is less than this many filter lengths, it is filtered by multiplication with
+two band matrices: a CPU multiplies matrices twenty times faster than it convolves with a row."""
 
 
 def value_of(sigma: Sigma) -> float:
-    """The number alone, where a tensor may ask for its gradient."""
+    """The value of σ as a plain number, without its gradient."""
     return float(sigma.detach()) if isinstance(sigma, Tensor) else float(sigma)
 
 
 def radius_of(sigma: Sigma, reach: float = 3.0) -> int:
-    """Half the support: ⌈reach · σ⌉ pixels on each side of the centre."""
-    # A hair less: a width that is kept as its logarithm comes back as 3.0000002, which is 3.
+    """The radius of a filter: ⌈reach · σ⌉ pixels on each side of the centre."""
+    # Slightly less: a σ that is stored as its logarithm may come back as 3.0000002, which should count as 3.
     return math.ceil(reach * value_of(sigma) - 1e-5)
 
 
@@ -38,15 +38,15 @@ def gaussian_1d(sigma: Sigma, radius: int | None = None, like: Tensor | None = N
     """The isotropic filter along one axis, K = 2 · radius + 1 samples that sum to 1.
 
     Arguments:
-        sigma: standard deviation in pixels, ≥ 0 (0 is the identity); a tensor may ask for its gradient.
-        radius: half the support; ⌈3σ⌉ unless told.
-        like: a tensor whose dtype and device the filter takes, where `sigma` is a number.
+        sigma: standard deviation in pixels, ≥ 0 (0 is the identity); differentiable if it is a tensor.
+        radius: in pixels; by default ⌈3σ⌉.
+        like: the filter gets the dtype and device of this tensor.
 
     Example:
         >>> gaussian_1d(0.5)
         tensor([2.6387e-04, 1.0645e-01, 7.8657e-01, 1.0645e-01, 2.6387e-04])
     """
-    require(value_of(sigma) >= 0, f"sigma must be 0 or more, but came as {value_of(sigma)}")
+    require(value_of(sigma) >= 0, f"sigma must be 0 or more, but is {value_of(sigma)}")
     if not isinstance(sigma, Tensor):
         sigma = (
             torch.tensor(sigma, dtype=like.dtype, device=like.device)
@@ -64,11 +64,11 @@ def gaussian_1d(sigma: Sigma, radius: int | None = None, like: Tensor | None = N
 
 
 def gaussian_density(covariance: Float[Tensor, "*B 2 2"], radius: int) -> Float[Tensor, "*B K K"]:
-    """The density g_M on the whole pixels of a square: exp(−½ wᵀM⁻¹w) / (2π √det M), w = (x, y).
+    """The density g_M sampled at the pixels of a square: exp(−½ wᵀM⁻¹w) / (2π √det M), w = (x, y).
 
     Arguments:
         covariance: M, positive definite, in (x, y).
-        radius: half the support, K = 2 · radius + 1.
+        radius: in pixels; K = 2 · radius + 1.
     """
     w = offsets_2d(radius, covariance)
     exponent = torch.einsum("yxi,...ij,yxj->...yx", w, torch.linalg.inv(covariance), w)
@@ -77,7 +77,7 @@ def gaussian_density(covariance: Float[Tensor, "*B 2 2"], radius: int) -> Float[
 
 
 def offsets_2d(radius: int, like: Tensor) -> Float[Tensor, "K K 2"]:
-    """w: the offsets (x, y) of a filter's pixels from its centre."""
+    """The offsets w = (x, y) of a filter's pixels from its centre."""
     line = torch.arange(-radius, radius + 1, dtype=like.dtype, device=like.device)
     y, x = torch.meshgrid(line, line, indexing="ij")
     return torch.stack((x, y), -1)
@@ -86,11 +86,12 @@ def offsets_2d(radius: int, like: Tensor) -> Float[Tensor, "K K 2"]:
 def gaussian_spots(
     points: Float[Tensor, "N 2"], sigma: Sigma, height: int, width: int
 ) -> Float[Tensor, "N H W"]:
-    """The density g_σ² about each point (x, y), sampled on a picture: spikes that need no whole pixels.
+    """The density g_σ² around each point (x, y), sampled at the pixels of a picture.
 
-    A Gaussian with a mean of its own, and not a filter on a rounded spike: its derivative in the point
-    exists everywhere.
+    Points need not be whole pixels: a Gaussian with this mean is sampled, so the result is differentiable in
+    the points. A filtered spike at a rounded position would not be.
     """
+    # Separable: two rows of exponentials instead of a plane of them.
     level = torch.as_tensor(sigma, dtype=points.dtype, device=points.device)
     grid = torch.arange(max(height, width), dtype=points.dtype, device=points.device)
     x = torch.exp(-0.5 * ((grid[:width] - points[:, :1]) / level) ** 2)
@@ -99,12 +100,12 @@ def gaussian_spots(
 
 
 def blur(picture: Float[Tensor, "*B H W"], sigma: Sigma) -> Float[Tensor, "*B H W"]:
-    """g_σ² ∗ picture, the same size, zeros outside; σ = 0 gives the picture back."""
+    """g_σ² ∗ picture, of the same size; σ = 0 returns the picture."""
     return separable(picture, gaussian_1d(sigma, like=picture).to(picture.dtype))
 
 
 def separable(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, " K"]) -> Float[Tensor, "*B H W"]:
-    """The picture filtered by `taps` (odd, symmetric) along each axis, the same size, zeros outside."""
+    """The picture filtered by `taps` (odd, symmetric) along each axis, of the same size."""
     radius = taps.numel() // 2
     if radius == 0:
         return picture * taps
@@ -113,7 +114,7 @@ def separable(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, " K"]) -> Fl
     height, width = picture.shape[-2:]
     if height + width < _DENSE * taps.numel():
         planes = picture.reshape(-1, height, width)
-        # Plane by plane: the rounding of one large product would depend on how many there are.
+        # Plane by plane: the rounding of one large product would depend on the number of planes.
         rows, columns = (_band(taps, size).expand(len(planes), -1, -1) for size in (height, width))
         return (rows.bmm(planes).bmm(columns)).reshape(picture.shape)
     planes = picture.reshape(-1, 1, height, width)
@@ -123,7 +124,7 @@ def separable(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, " K"]) -> Fl
 
 
 def _band(taps: Float[Tensor, " K"], size: int) -> Float[Tensor, "N N"]:
-    """The filter along an axis of that size as a matrix, T_ij = taps_(i − j); symmetric, as the taps are."""
+    """The filter along an axis of this size as a matrix, T_ij = taps_(i − j); symmetric like the taps."""
     radius = taps.numel() // 2
     room = size - 1 - radius
     line = F.pad(taps, (room, room)) if room >= 0 else taps[-room:room]
@@ -131,11 +132,11 @@ def _band(taps: Float[Tensor, " K"], size: int) -> Float[Tensor, "N N"]:
 
 
 def convolve_full(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, "*b k l"]) -> Float[Tensor, "*c h w"]:
-    """The whole linear convolution, h = H + k − 1, w = W + l − 1, by FFT.
+    """The full linear convolution, h = H + k − 1, w = W + l − 1, by FFT.
 
     Arguments:
         picture: any number of planes.
-        taps: one filter, or one for each plane along leading dimensions that broadcast.
+        taps: one filter, or several whose leading dimensions broadcast with those of the picture.
     """
     h, w = (n + k - 1 for n, k in zip(picture.shape[-2:], taps.shape[-2:], strict=True))
     size = quick_length(h), quick_length(w)
@@ -145,7 +146,7 @@ def convolve_full(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, "*b k l"
 def correlate_valid(
     picture: Float[Tensor, "*B h w"], taps: Float[Tensor, "*b k l"]
 ) -> Float[Tensor, "*c H W"]:
-    """The adjoint of `convolve_full` in either of its arguments: H = h − k + 1, W = w − l + 1."""
+    """The adjoint of `convolve_full` in either argument: H = h − k + 1, W = w − l + 1."""
     h, w = picture.shape[-2:]
     k, l = taps.shape[-2:]  # noqa: E741 (rows and columns of the filter)
     size = quick_length(h), quick_length(w)
@@ -154,31 +155,31 @@ def correlate_valid(
 
 
 def spectrum(picture: Float[Tensor, "*B h w"], size: tuple[int, int]) -> Tensor:
-    """`rfft2` of the picture in the corner of a black one of that size, whose empty rows take no time."""
+    """`rfft2` of the picture padded with zeros to `size`; the padded rows are not transformed along x."""
     return torch.fft.fft(torch.fft.rfft(picture, size[1]), size[0], -2)
 
 
-def from_spectrum(of: Tensor, size: tuple[int, int], wanted: tuple[int, ...]) -> Float[Tensor, "*B h w"]:
-    """The wanted corner of `irfft2`: of the other rows, half of the work is left out."""
-    rows = torch.fft.ifft(of, dim=-2)[..., : wanted[0], :]
-    return torch.fft.irfft(rows, size[1])[..., : wanted[1]]
+def from_spectrum(of: Tensor, size: tuple[int, int], crop: tuple[int, ...]) -> Float[Tensor, "*B h w"]:
+    """`irfft2`, cropped to the first rows and columns; the other rows are not transformed along x."""
+    rows = torch.fft.ifft(of, dim=-2)[..., : crop[0], :]
+    return torch.fft.irfft(rows, size[1])[..., : crop[1]]
 
 
 @cache
-def quick_length(least: int) -> int:
-    """The next length with no prime factor above 5, at which an FFT takes a fifth of the time of a prime.
+def quick_length(minimum: int) -> int:
+    """The next length without a prime factor above 5: an FFT takes a fifth of the time of a prime length.
 
     >>> [quick_length(n) for n in (1, 7, 347, 1633)]
     [1, 8, 360, 1728]
     """
-    length = least
-    while _rest(length) > 1:
+    length = minimum
+    while _cofactor(length) > 1:
         length += 1
     return length
 
 
-def _rest(length: int) -> int:
-    """What is left of a number without its factors 2, 3 and 5."""
+def _cofactor(length: int) -> int:
+    """A number divided by all its factors 2, 3 and 5."""
     for factor in (2, 3, 5):
         while length % factor == 0:
             length //= factor

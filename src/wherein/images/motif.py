@@ -1,4 +1,4 @@
-"""A motif: a picture with a mask, the thing that is looked for."""
+"""A motif: a small picture with a mask, to be found in a scene."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,62 +15,68 @@ from wherein.images.pool import pool
 
 @dataclass(frozen=True, eq=False)
 class Motif:
-    """x_o and 1_Ω: pixels (C, h, w) in [0, 1] and how much of each belongs to the motif (h, w).
+    """A picture and its mask, x_o and 1_Ω.
 
-    The mask is taken as it is by the least-squares formulations: a pixel of mask ½ counts half.
+    Attributes:
+        pixels: in [0, 1].
+        mask: the fraction of each pixel that belongs to the motif, in [0, 1]. The least-squares formulations
+            use it as a weight.
     """
 
     pixels: Float[Tensor, "C h w"]
     mask: Float[Tensor, "h w"]
 
     def __post_init__(self) -> None:
-        require(bool((self.mask.detach() > 0).any()), "the motif's mask is empty: give it at least one pixel")
+        require(
+            bool((self.mask.detach() > 0).any()),
+            "the motif's mask is empty: at least one pixel must be above 0",
+        )
 
     @staticmethod
     def whole(pixels: Float[Tensor, "C h w"]) -> "Motif":
-        """The motif that fills its rectangle."""
+        """A motif without a mask, which fills its rectangle."""
         return Motif(pixels, torch.ones_like(pixels[0]))
 
     @property
     def height(self) -> int:
-        """h."""
+        """The height h in pixels."""
         return self.mask.shape[0]
 
     @property
     def width(self) -> int:
-        """w."""
+        """The width w in pixels."""
         return self.mask.shape[1]
 
     @property
     def centre(self) -> tuple[float, float]:
-        """The middle of its rectangle (x, y), ((w − 1)/2, (h − 1)/2) as pixel centres are whole numbers."""
+        """The centre (x, y) of its rectangle, ((w − 1)/2, (h − 1)/2): pixel centres are at whole numbers."""
         return (self.width - 1) / 2, (self.height - 1) / 2
 
     @cached_property
     def masked(self) -> Float[Tensor, "C h w"]:
-        """P_Ω x_o: black outside the mask."""
+        """P_Ω x_o: the pixels times the mask, black outside."""
         return self.pixels * self.mask
 
     def padded(self, radius: int) -> "Motif":
-        """The same motif with `radius` empty pixels on each side, black where the mask is zero."""
+        """The motif with `radius` empty pixels added on each side, black where the mask is zero."""
         pixels = self.pixels * (self.mask > 0)
         return Motif(F.pad(pixels, (radius,) * 4), F.pad(self.mask, (radius,) * 4))
 
     def inset(self, radius: int) -> "Motif":
-        """The same motif with a mask of at most ½ where it is `radius` pixels or less from the outside.
+        """The motif with the mask lowered to at most ½ within `radius` pixels of its outline.
 
-        These pixels still say how the motif goes on, but are not well inside it any more.
+        These pixels are no longer compared, but the derivatives of their neighbours still use them.
         """
         inner = F.pad(self.mask > 0.5, (radius,) * 4)
-        for _ in range(radius):  # a square of 3 at a time, by rows and by columns: faster than any pooling
+        for _ in range(radius):  # eroded by 3 × 3, rows then columns: faster than pooling
             inner = inner[1:-1] & inner[:-2] & inner[2:]
             inner = inner[:, 1:-1] & inner[:, :-2] & inner[:, 2:]
         return Motif(self.pixels, torch.where(inner, self.mask, self.mask.clamp_max(0.5)))
 
     def pooled(self, factor: int) -> "Motif":
-        """The motif at 1/factor of its size: each pixel the mean of factor², as far as they are in the mask.
+        """The motif at 1/factor of its size: each pixel is the mean of factor², weighted by the mask.
 
-        Pixel X of it has its centre at factor · X + (factor − 1)/2 of this one.
+        The centre of its pixel X is at factor · X + (factor − 1)/2 of this motif.
         """
         if factor == 1:
             return self
@@ -81,9 +87,10 @@ class Motif:
 
 
 def load_motif(source: Source, mask: Source | None, color: str, device: torch.device) -> Motif:
-    """The motif on the scene's device, with its mask: the one given, or its alpha, or all of it.
+    """Load a motif onto the scene's device. Its mask is `mask` if given, else its alpha channel, else all of
+    it.
 
-    A scene from OpenCV may be searched for a motif from a file: `color` is about arrays.
+    `color` applies to arrays only, so that a scene from OpenCV can be searched for a motif from a file.
     """
     picture = load_picture(source, color=color if is_array(source) else "rgb", role="motif")
     pixels = picture.pixels.detach().float()
@@ -93,10 +100,10 @@ def load_motif(source: Source, mask: Source | None, color: str, device: torch.de
         weights = picture.mask.detach().float() if picture.mask is not None else torch.ones_like(pixels[0])
     require(
         weights.shape == pixels.shape[-2:],
-        f"the mask is {tuple(weights.shape)}, the motif {tuple(pixels.shape[-2:])}: they must agree",
+        f"the mask is {tuple(weights.shape)} but the motif {tuple(pixels.shape[-2:])}: use the same size",
     )
     require(
         bool((weights > 0.5).any()),
-        "the motif's mask is empty: at least one pixel must be more than half in it",
+        "the motif's mask is empty: at least one pixel must be above 0.5",
     )
     return Motif(pixels.to(device), weights.to(device))

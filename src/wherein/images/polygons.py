@@ -56,7 +56,7 @@ def box(polygons: Sequence[Polygon]) -> tuple[float, float, float, float]:
 
 
 def clipped(polygon: Polygon, width: int, height: int) -> Polygon:
-    """The part of a polygon inside a picture (Sutherland–Hodgman); no rows where it lies outside."""
+    """The part of a polygon inside a picture (Sutherland–Hodgman); without corners if it lies outside."""
     for axis, sign, edge in ((0, 1, -0.5), (0, -1, width - 0.5), (1, 1, -0.5), (1, -1, height - 0.5)):
         polygon = _half(polygon, axis, sign, edge)
     return polygon
@@ -91,7 +91,7 @@ def filled(polygons: Sequence[Polygon], width: int, height: int) -> NDArray[np.b
 
 
 def coverage(polygon: Polygon, width: int, height: int) -> NDArray[np.float32]:
-    """The share of each pixel (H, W) that lies in a polygon, by the even-odd rule.
+    """The fraction of each pixel (H, W) that lies inside a polygon, by the even-odd rule.
 
     A line through the polygon is inside between its first and second crossing, its third and fourth, and so
     on. The line from −∞ to x covers clip(x − left, 0, 1) of a pixel, so crossings add that with alternating
@@ -122,8 +122,9 @@ def coverage(polygon: Polygon, width: int, height: int) -> NDArray[np.float32]:
 def _crossings(polygon: Polygon, lines: NDArray[np.generic]) -> NDArray[np.float64]:
     """Where horizontal lines cross a polygon: x by line and edge, ∞ where the two do not cross.
 
-    An edge owns its upper end and not its lower one. So a line through a corner counts it once where the
-    polygon goes on and twice or never where it turns back: the number of crossings is always even.
+    The upper end of an edge belongs to it, the lower one does not. So a line through a corner crosses once if
+    the polygon continues to the other side, and twice or not at all if it turns back: the number of crossings
+    is always even.
     """
     (x0, y0), (x1, y1) = polygon.T, np.roll(polygon, -1, axis=0).T
     line, edge = np.nonzero((y0 <= lines[:, None]) != (y1 <= lines[:, None]))
@@ -135,5 +136,5 @@ def _crossings(polygon: Polygon, lines: NDArray[np.generic]) -> NDArray[np.float
 
 
 def _row(y: float) -> int:
-    """The row of pixels that a height lies in."""
+    """The row of pixels that a y coordinate lies in."""
     return int(np.floor(np.clip(y, -1e9, 1e9) + 0.5))

@@ -37,7 +37,7 @@ def part_tree(outlines: Sequence[Outline], name: str) -> dict[str, Outline]:
 
 
 def depths(outlines: Sequence[Outline]) -> dict[str, int]:
-    """The number of ancestors of each outline; `part_tree` has checked that there are no circles."""
+    """The number of ancestors of each outline; `part_tree` has checked that there are no cycles."""
     parents = {outline.name: outline.parent for outline in outlines}
 
     def depth(name: str) -> int:
@@ -70,7 +70,7 @@ def _check_parents(tree: Mapping[str, Outline]) -> None:
         parent, passed = outline.parent, [outline.name]
         while parent is not None:
             if parent in passed:
-                raise TemplateError(f"the parents of {', '.join(passed)} form a circle")
+                raise TemplateError(f"the parents of {', '.join(passed)} form a cycle")
             passed.append(parent)
             parent = tree[parent].parent
         if outline.group and not _children(tree, outline.name):

@@ -1,4 +1,4 @@
-"""Which transformations of the plane are allowed."""
+"""Motion models: which transformations of the plane are allowed."""
 
 from wherein.motion.models import (
     MOTIONS,

@@ -1,6 +1,6 @@
 """Vector fields τ on a grid: from matrices, back to matrices, and free ones (appendix A.1).
 
-A field is (…, h, w, 2): where each pixel of the motif's grid looks in the scene, (x, y).
+A field is (…, h, w, 2): the position (x, y) in the scene of each pixel of the motif's grid.
 """
 
 import torch
@@ -11,7 +11,7 @@ Field = Float[Tensor, "*B h w 2"]
 
 
 def lattice(height: int, width: int, like: Tensor, pad: int = 0) -> Float[Tensor, "h w 2"]:
-    """The pixel centres (x, y) of a motif, and of `pad` more pixels on each side."""
+    """The pixel centres (x, y) of a motif extended by `pad` pixels on each side."""
     options = {"dtype": like.dtype, "device": like.device}
     y = torch.arange(-pad, height + pad, **options)  # type: ignore[call-overload]
     x = torch.arange(-pad, width + pad, **options)  # type: ignore[call-overload]
@@ -20,7 +20,7 @@ def lattice(height: int, width: int, like: Tensor, pad: int = 0) -> Float[Tensor
 
 
 def centre_of(height: int, width: int, like: Tensor) -> Float[Tensor, "2"]:
-    """c: the centre of a picture, ((w − 1)/2, (h − 1)/2)."""
+    """The centre c of a picture, ((w − 1)/2, (h − 1)/2)."""
     return like.new_tensor(((width - 1) / 2, (height - 1) / 2))
 
 
@@ -32,20 +32,21 @@ def shift_matrix(shift: Float[Tensor, "*B 2"]) -> Float[Tensor, "*B 3 3"]:
 
 
 def transform(matrix: Float[Tensor, "*B 3 3"], points: Float[Tensor, "*N 2"]) -> Float[Tensor, "*BN 2"]:
-    """Each matrix applied to all the points: (*B, *N, 2).
+    """Each matrix applied to all points: (*B, *N, 2).
 
-    All x before all y, which is the faster way to sample them. Not by a matrix product, whose rounding
-    changes with the size of the batch: an item must not depend on the others.
+    The result has all x before all y in memory, which is faster to sample. It is not computed by a matrix
+    product, whose rounding changes with the size of the batch: an item must not depend on the others.
     """
     rows = matrix[..., :2, :].movedim(-2, 0)
     x, y = points.reshape(-1, 2).mT
     moved = rows[..., :1] * x + rows[..., 1:2] * y + rows[..., 2:]
     moved = moved.reshape(*rows.shape[:-1], *points.shape[:-1]).movedim(0, -1)
+    # Most motions have no perspective: their depth is 1 everywhere, and not worth a division.
     return moved / _depth(matrix, points)[..., None] if is_projective(matrix) else moved
 
 
 def is_projective(matrix: Float[Tensor, "*B 3 3"]) -> bool:
-    """Whether the last row of any of the matrices is not (0, 0, 1)."""
+    """Whether any of the matrices has perspective: a last row other than (0, 0, 1)."""
     last = matrix[..., 2, :].detach()
     return bool((last != last.new_tensor((0.0, 0.0, 1.0))).any())
 
@@ -53,12 +54,12 @@ def is_projective(matrix: Float[Tensor, "*B 3 3"]) -> bool:
 def project(gradient: Float[Tensor, "*B h w K"], points: Float[Tensor, "h w 2"]) -> Float[Tensor, "*B K 3"]:
     """⟨∇τ, basis of Aff(2)⟩: a field's gradient as one of the 2×3 matrix of τ = A · points + b (eq. 21).
 
-    In centred points the basis is orthogonal, and each inner product is of low rank: sums over rows and
-    columns first, then one short product, instead of h·w·6.
+    For centred points the basis is orthogonal, and each basis field depends on x or on y alone. So the
+    gradient is summed over rows and columns first, which leaves short products instead of six of h·w terms.
     """
     by_column = gradient.sum(-3)
     x = torch.einsum("...wk,w->...k", by_column, points[0, :, 0])
-    if len(points) == 1:  # one row, or a list of points, each at a height of its own
+    if len(points) == 1:  # one row, or a list of points: y varies along it
         y = torch.einsum("...wk,w->...k", by_column, points[0, :, 1])
     else:
         y = torch.einsum("...hk,h->...k", gradient.sum(-2), points[:, 0, 1])
@@ -70,7 +71,7 @@ def project_projective(
 ) -> Float[Tensor, "*B 3 3"]:
     """∇_F of a cost whose field is τ = (F x̄)_{1,2} / (F x̄)_3, from its gradient in τ.
 
-    The first two rows are `project` of ∇τ / depth, the last is that of −⟨∇τ, τ⟩ / depth.
+    The first two rows are `project` of ∇τ / depth, the last row is that of −⟨∇τ, τ⟩ / depth.
     """
     if is_projective(matrix):
         gradient = gradient / _depth(matrix, points)[..., None]
@@ -79,7 +80,7 @@ def project_projective(
 
 
 def _depth(matrix: Float[Tensor, "*B 3 3"], points: Float[Tensor, "*N 2"]) -> Float[Tensor, "*BN"]:
-    """(F x̄)_3 of every point."""
+    """(F x̄)_3 of every point, by which a homography divides."""
     x, y = points.reshape(-1, 2).mT
     row = matrix[..., 2, :, None]
     depth = row[..., 0, :] * x + row[..., 1, :] * y + row[..., 2, :]
@@ -89,7 +90,7 @@ def _depth(matrix: Float[Tensor, "*B 3 3"], points: Float[Tensor, "*N 2"]) -> Fl
 def tangent(
     matrix: Float[Tensor, "*B 3 3"], change: Float[Tensor, "*B 3 3 P"], points: Float[Tensor, "h w 2"]
 ) -> Float[Tensor, "*B h w 2 P"]:
-    """∂τ/∂p of the field of `matrix`, given ∂F/∂p."""
+    """∂τ/∂p of the field of `matrix`, given ∂F/∂p as `change`."""
     ones = torch.ones_like(points[..., :1])
     raised = torch.cat((points, ones), -1)
     moved = torch.einsum("hwj,...ijp->...hwip", raised, change)
@@ -100,16 +101,16 @@ def tangent(
 
 
 def smoothness(field: Field) -> Float[Tensor, "*B"]:
-    """ρ(τ) = ½ Σ ‖differences of neighbouring vectors‖²: zero for a translation, small for smooth fields."""
+    """ρ(τ) = ½ Σ ‖differences of neighbouring vectors‖²: zero for a translation, small for a smooth field."""
     down = field.diff(dim=-3).pow(2).sum((-3, -2, -1))
     right = field.diff(dim=-2).pow(2).sum((-3, -2, -1))
     return 0.5 * (down + right)
 
 
 def smoothness_prox(field: Field, strength: float | Float[Tensor, ""]) -> Field:
-    """prox_{λρ}(τ) = (I + λ L)⁻¹ τ with L the grid's Laplacian: exact, by the cosine transform.
+    """prox_{λρ}(τ) = (I + λ L)⁻¹ τ with L the grid's Laplacian, computed exactly by the cosine transform.
 
-    L is diagonal there, with eigenvalues 4 sin²(π k / 2h) + 4 sin²(π l / 2w).
+    The transform makes L diagonal, with the eigenvalues 4 sin²(π k / 2h) + 4 sin²(π l / 2w).
     """
     h, w = field.shape[-3:-1]
     rows, columns = _cosines(h, field), _cosines(w, field)
@@ -120,7 +121,7 @@ def smoothness_prox(field: Field, strength: float | Float[Tensor, ""]) -> Field:
 
 
 def _cosines(n: int, like: Tensor) -> Tensor:
-    """The orthonormal cosine basis of n samples (DCT-II), a row a frequency."""
+    """The orthonormal cosine basis of n samples (DCT-II), one row for each frequency."""
     k = torch.arange(n, dtype=like.dtype, device=like.device)
     basis = torch.cos(torch.pi * k[:, None] * (k + 0.5) / n) * (2 / n) ** 0.5
     basis[0] /= 2**0.5
@@ -128,5 +129,6 @@ def _cosines(n: int, like: Tensor) -> Tensor:
 
 
 def _laplacian(n: int, like: Tensor) -> Tensor:
+    """The eigenvalues of the Laplacian of n samples in a row."""
     k = torch.arange(n, dtype=like.dtype, device=like.device)
     return 4 * torch.sin(torch.pi * k / (2 * n)) ** 2

@@ -1,8 +1,8 @@
-"""Motion models: P numbers → a 3×3 matrix about the origin, and back (appendix A.1).
+"""Motion models: P parameters → a 3×3 matrix about the origin, and back (appendix A.1).
 
-Every model acts on *centred* points, x ↦ M(p)(x − c) + c: the basis is then orthogonal, and steps in the
-linear part and in the shift do not disturb each other. The linear parameters come first, the shift (b_x, b_y)
-after them; a homography's perspective comes last. The identity is p = `motion.identity()`.
+Every model acts on *centred* points, x ↦ M(p)(x − c) + c. The basis is then orthogonal, so that steps of the
+linear part and of the shift do not affect each other. The linear parameters come first, then the shift
+(b_x, b_y), and last the perspective of a homography. `motion.identity()` are the parameters of the identity.
 """
 
 from abc import ABC, abstractmethod
@@ -19,7 +19,7 @@ Matrix = Float[Tensor, "*B 3 3"]
 
 
 def rotation(angle: Float[Tensor, "*B"]) -> Float[Tensor, "*B 2 2"]:
-    """SO(2): [[cos θ, −sin θ], [sin θ, cos θ]], which turns x towards y."""
+    """The rotation matrix [[cos θ, −sin θ], [sin θ, cos θ]], which turns x towards y."""
     c, s = angle.cos(), angle.sin()
     return torch.stack((torch.stack((c, -s), -1), torch.stack((s, c), -1)), -2)
 
@@ -32,38 +32,38 @@ def homogeneous(linear: Float[Tensor, "*B 2 2"], shift: Float[Tensor, "*B 2"]) -
 
 
 class Motion(ABC):
-    """A family of transformations of the plane; stateless, so one instance serves everywhere."""
+    """A family of transformations of the plane. It has no state, so one instance of each is enough."""
 
     name: ClassVar[str]
     size: ClassVar[int]
-    """P: how many parameters it has."""
+    """P, the number of parameters."""
     rotates: ClassVar[bool] = False
-    """Whether it turns the motif."""
+    """Whether it can rotate the motif."""
     scales: ClassVar[bool] = False
-    """Whether it changes the motif's size."""
+    """Whether it can change the motif's size."""
     shears: ClassVar[bool] = False
-    """Whether it changes the motif's proportions."""
+    """Whether it can change the motif's proportions."""
     linear: ClassVar[bool] = True
-    """Whether the matrix is linear in the parameters, so that the projection onto it is the proximal map."""
+    """Whether the matrix is linear in the parameters; then projecting onto the family is its proximal map."""
     projective: ClassVar[bool] = False
-    """Whether the matrix may have perspective, so that its last row is not always (0, 0, 1)."""
+    """Whether the matrix can have perspective, a last row other than (0, 0, 1)."""
 
     def identity(self, *batch: int, like: Tensor | None = None) -> Params:
-        """The parameters of the transformation that moves nothing."""
+        """The parameters of the identity."""
         like = torch.empty(0) if like is None else like
         return like.new_zeros((*batch, self.size))
 
     @abstractmethod
     def matrix(self, params: Params) -> Matrix:
-        """M(p)."""
+        """The matrix M(p)."""
 
     @abstractmethod
     def jacobian(self, params: Params) -> Float[Tensor, "*B 3 3 P"]:
-        """∂M/∂p, the last axis over the parameters."""
+        """∂M/∂p; the last axis is that of the parameters."""
 
     @abstractmethod
     def params(self, matrix: Matrix) -> Params:
-        """The parameters of a matrix of this family; of any other, those of its nearest relative."""
+        """The parameters of a matrix of this family; for any other matrix, those of one close to it."""
 
     def inverse(self, params: Params) -> Params:
         """The parameters of M(params)⁻¹."""
@@ -103,17 +103,21 @@ class Euclidean(Motion):
     def jacobian(self, params: Params) -> Float[Tensor, "*B 3 3 P"]:
         """∂R/∂θ = [[−sin θ, −cos θ], [cos θ, −sin θ]] (the SO(2) gradient of appendix A.1)."""
         jacobian = params.new_zeros(*params.shape[:-1], 3, 3, 3)
+        # ∂R/∂θ is the rotation by another 90°.
         jacobian[..., :2, :2, 0] = rotation(params[..., 0] + torch.pi / 2)
         jacobian[..., 0, 2, 1] = jacobian[..., 1, 2, 2] = 1
         return jacobian
 
     def params(self, matrix: Matrix) -> Params:  # noqa: D102
-        matrix = matrix / matrix[..., 2:, 2:]  # whose sign turns the linear part by 180°
+        matrix = matrix / matrix[..., 2:, 2:]  # a negative one turns the linear part by 180°
         return torch.cat((_angle(matrix)[..., None], matrix[..., :2, 2]), -1)
 
 
 class Similarity(Motion):
-    """x ↦ e^λ R(θ) x + b; parameters (θ in radians, λ = log of the scale, b_x, b_y)."""
+    """x ↦ e^λ R(θ) x + b; parameters (θ in radians, λ = log of the scale, b_x, b_y).
+
+    With the logarithm, a scale can never become negative, and halving is as far as doubling.
+    """
 
     name, size, linear = "similarity", 4, False
     rotates = scales = True
@@ -183,7 +187,7 @@ class Homography(Motion):
 
 
 def _angle(matrix: Matrix) -> Float[Tensor, "*B"]:
-    """The angle of the nearest rotation: of the linear part's antisymmetric and symmetric traces."""
+    """The angle of the rotation nearest to the linear part, from its antisymmetric and symmetric traces."""
     return torch.atan2(matrix[..., 1, 0] - matrix[..., 0, 1], matrix[..., 0, 0] + matrix[..., 1, 1])
 
 
@@ -193,16 +197,16 @@ MOTIONS: dict[str, Motion] = {
 
 
 def motion_named(motion: str | Motion) -> Motion:
-    """The motion model of that name; a model is given back as it is."""
+    """The motion model with this name; a model is returned unchanged."""
     if isinstance(motion, Motion):
         return motion
     require(
         isinstance(motion, str),
-        f"motion must be a name or a motion model, but came as {type(motion).__name__}",
+        f"motion must be a name or a motion model, but is a {type(motion).__name__}",
     )
     try:
         return MOTIONS[motion]
     except KeyError:
         raise ArgumentError(
-            f"motion {motion!r} is not known; it can be {', '.join(map(repr, MOTIONS))}"
+            f"unknown motion {motion!r}: it must be one of {', '.join(map(repr, MOTIONS))}"
         ) from None

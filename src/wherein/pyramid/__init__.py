@@ -1,1 +1,1 @@
-"""Scene and motif at every scale, and the descent of poses from the coarsest to full size."""
+"""Scene and motif at every scale, the search of a whole scene, and the descent of poses at one scale."""

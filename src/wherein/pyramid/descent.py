@@ -1,4 +1,4 @@
-"""The descent of many poses at one scale: the step that `register` and the detector repeat from coarse to fine."""
+"""The descent of many poses at one scale, which `register` and the detector repeat from coarse to fine."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ from wherein.solve.gauss_newton import Damping
 from wherein.solve.solution import Solution
 
 MAX_PIXELS = 2**18
-"""Pixels of a motif that are compared at most, those where it changes most. A choice: more make a pose no more exact,
-only slower and larger in memory."""
+"""Maximum number of motif pixels that are compared, those where the motif changes most. A choice: with more,
+a pose becomes no more exact, but takes more time and memory."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,10 @@ class Stage:
     Arguments:
         scale: the motif is reduced by this factor; 1 is full size.
         steps: maximum number of Gauss–Newton steps; 0 evaluates the cost only.
-        keep: how many of the poses go on to the next stage.
-        pixels: maximum number of the motif's pixels that are compared.
-        tolerance: a pose has converged where a step moves it by less, in pixels of the stage.
-        finer: the scene is reduced by this factor less, for a motif that the scene shows smaller.
+        keep: how many poses go on to the next stage.
+        pixels: maximum number of motif pixels that are compared.
+        tolerance: a pose has converged when a step moves it by less than this, in pixels of the stage.
+        finer: reduce the scene by this factor less than the motif, if the scene shows the motif smaller.
     """
 
     scale: int
@@ -44,19 +44,19 @@ class Stage:
 
     @property
     def damping(self) -> Damping:
-        """At full size the pose is nearly right, and the first steps may be bolder than at a coarse scale."""
+        """The first damping; smaller at full size, where the pose is nearly right and long steps are safe."""
         return Damping(1e-3 if self.scale == 1 else 1e-2)
 
 
 def solve_stage(level: Level, stage: Stage, poses: Poses) -> tuple[Poses, Solution]:
-    """Full-size poses after a stage, in the order in which they were given, and how each of them ended."""
+    """The full-size poses after a stage, in the order in which they were given, and the solver's result."""
     ended = align(level.objective, level.enter(poses), stage.steps, stage.damping, stage.tolerance)
     return level.leave(ended.variables), ended
 
 
 @dataclass(frozen=True)
 class Fits:
-    """Poses at full size after a stage, and the ZNCC of each; −1 where there is none."""
+    """Poses at full size after a stage, and the ZNCC of each; −1 if it is not defined."""
 
     poses: Poses
     zncc: NDArray[np.float64]
@@ -68,24 +68,27 @@ class Fits:
 def descend(
     scene: ScenePyramid, motif: MotifPyramid, motion: Motion, stage: Stage, poses: Poses, robust: bool = False
 ) -> Fits:
-    """Refine poses at one scale, each by itself.
+    """Refine poses at one scale, each independently of the others.
 
     Arguments:
-        scene, motif: at every scale.
+        scene, motif: the two pyramids.
         motion: how the poses may move.
-        stage: which scale, how many steps and pixels.
-        poses: motif pixels → scene pixels, full size.
-        robust: give less weight to pixels that do not fit. The ZNCC that is returned weighs all pixels alike.
+        stage: the scale, and the maximum number of steps and pixels.
+        poses: motif pixels → scene pixels, at full size.
+        robust: give less weight to pixels that do not fit. The returned ZNCC is without these weights.
     """
     surface = scene.surface(stage.scale)
-    if not len(poses) or not surface.scene.numel():  # of a small scene no pixel may be left
-        return Fits(poses, np.full(len(poses), -1.0))
+    if not len(poses) or not surface.scene.numel():  # a small scene may have no pixel left at this scale
+        return Fits(
+            poses, np.full(len(poses), -1.0)
+        )  # the lowest ZNCC there is, so that no such pose is kept
     side = motif.side(stage.scale, motion, stage.pixels)
     level = Level(CorrelationObjective(surface, side, motion), stage.scale, stage.scale)
     at, steps = level.enter(poses), stage.steps
     if robust:
-        trimmed = CorrelationObjective(surface, side, motion, robust=True)
-        at, steps = align(trimmed, at, stage.steps, stage.damping, stage.tolerance).variables, 0
+        # First with robust weights, then one evaluation without them (no steps), for a ZNCC that compares.
+        weighted = CorrelationObjective(surface, side, motion, robust=True)
+        at, steps = align(weighted, at, stage.steps, stage.damping, stage.tolerance).variables, 0
     ended = align(level.objective, at, steps, stage.damping, stage.tolerance)
     cost = ended.cost.double().numpy()
     return Fits(level.leave(ended.variables), np.where(np.isfinite(cost), 1 - cost, -1.0))

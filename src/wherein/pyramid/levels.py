@@ -1,4 +1,7 @@
-"""A scene and a motif at full size and at halves of it, each made once, and a comparison of the two at one scale."""
+"""Image pyramids of a scene and of a motif, and the comparison of the two at one scale.
+
+A level is full size reduced by a power of 2. Each is computed once, when it is first needed.
+"""
 
 import math
 from collections.abc import Callable
@@ -20,37 +23,39 @@ from wherein.motion.models import Motion
 from wherein.warp import Surface
 
 Poses = NDArray[np.float64]
-"""(B, 3, 3), motif pixels → scene pixels at full size. Not tensors: on 3 × 3 numbers numpy is faster, and
-wherever the scene lives, a plan is followed on the CPU."""
+"""(B, 3, 3), motif pixels → scene pixels at full size. Arrays and not tensors: numpy is faster for 3 × 3
+matrices, and even for a scene on a GPU the coarse-to-fine plan runs on the CPU."""
 
 Box = tuple[int, int, int, int]
-"""left, top, right, bottom in pixels of the scene at full size."""
+"""Left, top, right and bottom in pixels of the scene at full size."""
 
 _SMALL = 32
-"""Pixels: in a picture of this size every eighth pixel is at the border, too many to trust their derivatives."""
+"""Size in pixels below which border pixels of a motif matter. A choice: of a picture of 32 × 32 pixels one in
+eight is at the border, where derivatives are less exact."""
 
 
 def enlarge(scale: int, x: float = 0.0, y: float = 0.0) -> Poses:
-    """The matrix u ↦ scale · u + (scale − 1)/2 + (x, y): from a reduced picture that begins at (x, y) to full size.
+    """The matrix u ↦ scale · u + (scale − 1)/2 + (x, y), from a reduced picture to full size.
 
-    Pixel centres are at whole numbers, so the centre of a reduced pixel lies between those that it covers.
+    (x, y) is where the reduced picture begins. Pixel centres are at whole numbers, so the centre of a reduced
+    pixel lies in the middle of those that it covers: hence (scale − 1)/2.
     """
     middle = (scale - 1) / 2
     return np.array(((scale, 0.0, x + middle), (0.0, scale, y + middle), (0.0, 0.0, 1.0)))
 
 
 def reduce(scale: int, x: float = 0.0, y: float = 0.0) -> Poses:
-    """The inverse of `enlarge`."""
+    """The inverse of `enlarge`, from full size to a reduced picture."""
     middle, s = (scale - 1) / 2, 1 / scale
     return np.array(((s, 0.0, -(x + middle) * s), (0.0, s, -(y + middle) * s), (0.0, 0.0, 1.0)))
 
 
 def coarsest_scale(enough: Callable[[int], bool], largest: int) -> int:
-    """The largest power of 2, at most `largest`, up to which a reduced motif still has `enough` to be compared.
+    """The largest power of 2, at most `largest`, for which the reduced motif still has `enough` pixels.
 
-    What is enough differs: `register` follows a few poses and asks for size alone
-    (`registration.plan`), the detector ranks every place of a scene and asks for pixels well inside the mask
-    (`detect.fast.piece_search`).
+    What is enough differs: `register` follows a few poses and checks only the motif's size
+    (`registration.plan`); the detector ranks every place of a scene and checks the number of pixels well
+    inside the mask (`detect.fast.piece_search`).
     """
     scale = 1
     while 2 * scale <= largest and enough(2 * scale):
@@ -59,15 +64,16 @@ def coarsest_scale(enough: Callable[[int], bool], largest: int) -> int:
 
 
 class ScenePyramid:
-    """A scene at full size and at halves of it.
+    """A scene at full size and reduced by powers of 2.
 
     Arguments:
         scene: the picture to search.
-        tally: counts what is filtered, in whole scenes.
+        tally: counts the filtering, in units of whole scenes.
     """
 
     def __init__(self, scene: Float[Tensor, "C H W"], tally: Tally | None = None) -> None:
         self.scene, self.tally = scene, tally or Tally()
+        # One box for each scale, the last one: later stages mostly lie inside it.
         self._reduced: dict[int, tuple[int, int, Tensor]] = {}
         self._surfaces = {1: Surface(scene)}
 
@@ -83,14 +89,14 @@ class ScenePyramid:
         return self._surfaces[scale]
 
     def part(self, box: Box, scale: int) -> Float[Tensor, "C h w"]:
-        """What lies in a box, reduced; the box begins at a multiple of the scale."""
+        """The part of the scene in a box, reduced; the box must begin at a multiple of the scale."""
         left, top, right, bottom = box
         if scale == 1:
             return self.scene[:, top:bottom, left:right]
         known = self._known(box, scale)
         if known is not None:
             return known
-        # By halves, which costs less than at once and leaves the scales between for later stages.
+        # Halved step by step: cheaper than at once, and later stages need the scales in between.
         part = self.scene[:, top:bottom, left:right]
         for half in (2**k for k in range(1, scale.bit_length())):
             self.tally.convolutions += part[0].numel() / self.scene[0].numel()
@@ -99,7 +105,7 @@ class ScenePyramid:
         return part
 
     def _known(self, box: Box, scale: int) -> Float[Tensor, "C h w"] | None:
-        """The same out of a larger box that was reduced before."""
+        """The same part, cropped from a larger box that was reduced before; None if there is none."""
         if scale not in self._reduced:
             return None
         left, top, part = self._reduced[scale]
@@ -110,8 +116,10 @@ class ScenePyramid:
         return part[:, above:below, first:last]
 
     def middle(self, scale: int, max_pixels: float) -> tuple[tuple[int, int], Float[Tensor, "C h w"]]:
-        """The reduced scene, or of a large one the middle part with at most so many pixels; and where that begins,
-        in full-size pixels."""
+        """Where the middle part of the scene begins, in full-size pixels, and that part, reduced.
+
+        It is the whole scene, unless that has more than `max_pixels` when reduced.
+        """
         width, height = self.size
         share = min(1.0, math.sqrt(max_pixels * scale**2 / (height * width)))
         left, right = interval(width * (1 - share) / 2, width * (1 + share) / 2, width, scale)
@@ -120,22 +128,23 @@ class ScenePyramid:
 
 
 def interval(low: float, high: float, limit: int, scale: int) -> tuple[int, int]:
-    """Begin and end of a window along one axis of a scene, the begin at a multiple of the scale.
+    """Begin and end of a window along one axis of a scene; the begin is a multiple of the scale.
 
-    Poses far outside, or without a number, get the nearest part of the scene, in which they stay outside.
+    A window outside the scene becomes the nearest part of the scene, and NaN or infinity all of the axis: the
+    poses then remain outside of the window, as they should.
     """
     begin = min(int(max(low, 0)) if math.isfinite(low) else 0, max(0, limit - 2 * scale)) // scale * scale
     end = math.ceil(min(high, limit)) if math.isfinite(high) else limit
-    return begin, max(end, begin + 2 * scale)
+    return begin, max(end, begin + 2 * scale)  # never empty, even for poses outside
 
 
 class MotifPyramid:
-    """A motif at full size and at halves of it, linearised for every motion and number of pixels that is asked for.
+    """A motif at full size and reduced by powers of 2, linearised over motions.
 
     Arguments:
-        motif: what to look for.
-        inset: at full size leave out the pixels at its outline, as far as enough of it stays (`inset_motif`).
-        tally: counts what is filtered, in whole motifs.
+        motif: the picture to find.
+        inset: at full size, leave out the pixels at its outline if enough others remain (`inset_motif`).
+        tally: counts the filtering, in units of whole motifs.
     """
 
     def __init__(self, motif: Motif, inset: bool = False, tally: Tally | None = None) -> None:
@@ -146,12 +155,12 @@ class MotifPyramid:
 
     @cached_property
     def support(self) -> int:
-        """How many of the motif's pixels can be compared."""
+        """The number of pixels inside the motif's mask."""
         return int((self.motif.mask > 0.5).sum())
 
     @cached_property
     def sparse_points(self) -> NDArray[np.float64]:
-        """(3, N): every seventh pixel well inside the mask, as (x, y, 1)."""
+        """(3, N): every seventh pixel inside the mask as (x, y, 1); enough to estimate a fraction of it."""
         rows, columns = np.nonzero(self.motif.mask.numpy() > 0.5)
         return np.stack((columns, rows, np.ones_like(rows))).astype(np.float64)[:, ::7]
 
@@ -159,25 +168,25 @@ class MotifPyramid:
         """The motif, reduced by a power of 2."""
         if scale not in self._reduced:
             self._reduced[scale] = self.reduced(scale // 2).pooled(2)
-            self.tally.convolutions += 4 / scale**2
+            self.tally.convolutions += 4 / scale**2  # the picture that is halved has 4/scale² of all pixels
         return self._reduced[scale]
 
     def side(self, scale: int, motion: Motion, limit: int | None) -> MotifSide:
-        """The motif's side of the objective at a scale, of the `limit` pixels where it changes most."""
+        """The motif at a scale, linearised over a motion; at most `limit` pixels, where it changes most."""
         key = (scale, motion, limit)
         if key not in self._sides:
             motif = self._full if scale == 1 else self.reduced(scale)
             self._sides[key] = motif_side(motif, motion, limit)
-            self.tally.convolutions += 2 / scale**2  # its derivatives in x and in y
+            self.tally.convolutions += 2 / scale**2  # the derivatives in x and in y
         return self._sides[key]
 
 
 def inset_motif(motif: Motif) -> Motif:
-    """The motif without the pixels at its outline, as far as enough of it stays.
+    """The motif without the pixels at its outline, unless more than half of it would be lost.
 
-    A cubic interpolation reaches two pixels: as near to the outline of a motif that was cut out, the scene is
-    a mixture. Where a whole picture ends there is none, but the last pixel's derivative is a guess, which
-    matters where a good part of the pixels are last ones.
+    Cubic interpolation reaches two pixels, so up to two pixels from the outline of a cut-out motif the scene
+    is mixed with background. A rectangular motif without a mask has no such outline, but the derivative of
+    its last pixel is less exact, which matters for a small motif.
     """
     whole = bool((motif.mask > 0.5).all())
     if whole and min(motif.height, motif.width) >= _SMALL:
@@ -189,33 +198,40 @@ def inset_motif(motif: Motif) -> Motif:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A scene and a motif compared at one scale, and the ways from full-size poses into it and back."""
+    """The objective of a scene and a motif at one scale, and how full-size poses are converted to it.
+
+    Attributes:
+        objective: the cost at this scale.
+        scene_scale, motif_scale: the factors by which scene and motif are reduced.
+        corner: where the objective's part of the scene begins, in full-size pixels.
+    """
 
     objective: CorrelationObjective
     scene_scale: int
     motif_scale: int
     corner: tuple[float, float] = (0.0, 0.0)
-    """Where its scene begins, in full-size pixels."""
 
     def enter(self, poses: Poses) -> Variables:
-        """The objective's variables of full-size poses."""
+        """The objective's variables for full-size poses."""
+        # Composed in float64 and rounded once: at full size, positions in a large scene have few digits to
+        # spare.
         frames = reduce(self.scene_scale, *self.corner) @ poses @ enlarge(self.motif_scale, *self._centre)
         return Variables(torch.from_numpy(frames).to(self.objective.points))
 
     def leave(self, at: Variables) -> Poses:
-        """Full-size poses of the objective's variables."""
+        """The full-size poses of the objective's variables."""
         frames: Poses = at.pose.cpu().numpy().astype(np.float64)
         return enlarge(self.scene_scale, *self.corner) @ frames @ reduce(self.motif_scale, *self._centre)
 
     @property
     def _centre(self) -> tuple[float, float]:
-        """Of the points compared, in full-size pixels from the first pixel of the scale on."""
+        """The centre of the compared points, in full-size pixels from the first pixel of the scale."""
         x, y = self.objective.centre.tolist()
         return self.motif_scale * x, self.motif_scale * y
 
 
 def visible_fraction(scene: ScenePyramid, motif: MotifPyramid, poses: Poses) -> NDArray[np.float64]:
-    """Which fraction of the motif lies inside the scene, for each pose."""
+    """The fraction of the motif that lies inside the scene, for each pose (affine ones only)."""
     x, y, _ = (poses @ motif.sparse_points).transpose(1, 0, 2)
     width, height = scene.size
     inside: NDArray[np.bool_] = (x >= 0) & (y >= 0) & (x <= width - 1) & (y <= height - 1)

@@ -1,13 +1,14 @@
-"""Where could it be? ZNCC of a motif at every place of a reduced scene, rotations and scales a basin apart.
+"""ZNCC of a motif at every place of a reduced scene, for a coarse grid of rotations and scales.
 
-With gain and bias eliminated the plain objective (2) at a fixed rotation and scale is, for every translation
-at once, a few correlations: of the scene with the motif (zero mean, its squares summing to 1), of the scene
-and of its square with the mask,
+With gain and bias eliminated, the plain objective (2) at a fixed rotation and scale can be computed for every
+translation at once by a few correlations: of the scene with the motif x (zero mean, unit norm), and of the
+scene and its square with the mask,
 
     ZNCC = ⟨y, x⟩ / √(⟨y², 1_Ω⟩ − ⟨y, 1_Ω⟩² / |Ω|),
 
-y the scene along the one direction of colour in which the motif has most of its contrast. The poses are
-sampled no finer than the basin of attraction asks for: what is right is found by optimisation from here.
+where y is the scene projected onto one direction in colour space, that in which the motif has most of its
+contrast. The grid is no finer than the basin of attraction requires: the maxima are starts for the
+optimisation, which finds the exact pose.
 """
 
 import math
@@ -27,26 +28,37 @@ from wherein.motion.field import lattice
 from wherein.native import bindings
 from wherein.native.abi import SCREEN_SPAN
 
-LEAST_VARIANCE = 1e-4
-"""A hundredth of the full range, squared: a place with less contrast is flat, and nothing is there."""
+MIN_VARIANCE = 1e-4
+"""A place with less variance counts as flat: its ZNCC is computed as if it had this much. A choice: a
+standard deviation of a hundredth of the full range, about that of noise."""
 
 SECTORS = 4
-"""Of rotation: in each the best is kept, so that a motif's likeness to itself upside down hides nothing."""
+"""Number of sectors of rotation; the best pose is kept in each. A choice: if a motif resembles itself at 90°
+or 180°, both rotations remain candidates."""
 
 _WORTH_THREADS = 3e8
-"""Points times places: with less to do, threads cost more than they give."""
+"""Number of comparisons (points × places) from which several threads are used: with less work they cost more
+than they save."""
 
 
 @dataclass(frozen=True)
 class PoseGrid:
-    """Rotations (degrees) and scales at which a motif is looked for, in the order of the kernels."""
+    """The rotations (in degrees) and scales of the kernels; both arrays have one item for each kernel."""
 
     angles: NDArray[np.float64]
     scales: NDArray[np.float64]
 
     @staticmethod
     def over(rotation: float, turn: float, scale: tuple[float, float], ratio: float) -> "PoseGrid":
-        """A grid over ± `rotation` and the scales, no coarser than `turn` degrees and a factor of `ratio`."""
+        """A grid over ±`rotation` degrees and a range of scales.
+
+        Arguments:
+            rotation: half the range of rotations in degrees; 180 is a full circle.
+            turn: maximum step between rotations in degrees.
+            scale: the lowest and the highest scale.
+            ratio: maximum factor between neighbouring scales.
+        """
+        # A full circle has no last angle: −180° and 180° are the same. The 1e-9 keep whole quotients whole.
         full = rotation >= 180
         count = max(1, math.ceil(2 * rotation / turn - 1e-9)) + (0 if full or rotation == 0 else 1)
         step = 2 * rotation / max(1, count if full else count - 1)
@@ -59,33 +71,34 @@ class PoseGrid:
 
 @dataclass(frozen=True, eq=False)
 class Kernels:
-    """A motif at every look, as points on the lattice of a scene that is reduced by `factor`.
+    """A motif at each rotation and scale of a grid, as points on the pixels of a reduced scene.
 
     Attributes:
-        factor: of the scene.
-        looks: one a kernel.
-        tint: what of a colour is compared: the direction in which the motif's colours differ most.
-        offsets: (x, y) of each kernel's points from its centre, in whole pixels.
-        values: of each kernel, zero mean, the squares summing to 1.
-        radius: the farthest that a point lies from the centre, along an axis.
+        factor: the factor by which the scene is reduced.
+        grid: the rotation and scale of each kernel.
+        tint: the direction in colour space that is compared: the one in which the motif's colours vary most.
+        offsets: for each kernel, its points (x, y) relative to its centre, in whole pixels.
+        values: for each kernel, the motif at these points, with zero mean and unit norm.
+        radius: maximum distance of a point from the centre, along an axis.
     """
 
     factor: int
-    looks: PoseGrid
+    grid: PoseGrid
     tint: Float[Tensor, " C"]
     offsets: tuple[Int[Tensor, "_ 2"], ...]
     values: tuple[Float[Tensor, "1 _"], ...]
     radius: int
 
     @staticmethod
-    def of(motif: Motif, factor: int, looks: PoseGrid, limit: int) -> "Kernels":
-        """Sample the motif, reduced, on the lattice turned and scaled the other way.
+    def of(motif: Motif, factor: int, grid: PoseGrid, limit: int) -> "Kernels":
+        """The kernels of a motif: it is reduced and sampled where the inverse rotation and scale put the
+        pixels.
 
         Arguments:
             motif: at full size.
-            factor: of the scene.
-            looks: which rotations and scales.
-            limit: the most points of a kernel, evenly chosen.
+            factor: the factor by which the scene is reduced.
+            grid: the rotations and scales.
+            limit: maximum number of points of a kernel; of more, evenly spread ones are used.
         """
         small = motif.pooled(factor)
         tint = _tint(small)
@@ -95,14 +108,14 @@ class Kernels:
         half = math.hypot(motif.width, motif.height) / 2 / factor
         made = [
             _kernel(planes, middle, half * s, float(a), float(s), limit)
-            for a, s in zip(looks.angles, looks.scales, strict=True)
+            for a, s in zip(grid.angles, grid.scales, strict=True)
         ]
         radius = max(int(offsets.abs().max()) for offsets, _ in made)
-        return Kernels(factor, looks, tint, tuple(o for o, _ in made), tuple(v for _, v in made), radius)
+        return Kernels(factor, grid, tint, tuple(o for o, _ in made), tuple(v for _, v in made), radius)
 
 
 def _tint(motif: Motif) -> Float[Tensor, " C"]:
-    """The first principal direction of the motif's colours, brightness positive."""
+    """The first principal component of the motif's colours, with the sign that makes bright positive."""
     colours = motif.pixels[:, motif.mask > 0.5]
     colours = colours - colours.mean(1, keepdim=True)
     direction = (
@@ -114,7 +127,7 @@ def _tint(motif: Motif) -> Float[Tensor, " C"]:
 def _kernel(
     planes: Float[Tensor, "2 h w"], middle: Tensor, reach: float, angle: float, scale: float, limit: int
 ) -> tuple[Int[Tensor, "n 2"], Float[Tensor, "1 n"]]:
-    """The motif's points at one look; linear interpolation does, as no pose is exact here."""
+    """Offsets and values of one kernel. Linear interpolation is enough: poses are only approximate here."""
     radius = math.ceil(reach) + 1
     offsets = lattice(2 * radius + 1, 2 * radius + 1, middle).reshape(-1, 2) - radius
     c, s = math.cos(math.radians(angle)) / scale, math.sin(math.radians(angle)) / scale
@@ -125,22 +138,26 @@ def _kernel(
     inside = torch.nonzero(mask > _enough(mask))[:, 0]
     if len(inside) > limit:
         inside = inside[torch.linspace(0, len(inside) - 1, limit).round().long()]
+    # Divided by the mask: near the outline the interpolated colour is mixed with the black outside.
     values = (value[inside] / mask[inside])[None]
     values = values - values.mean()
     return offsets[inside].round().to(torch.int32), values / values.norm().clamp_min(1e-9)
 
 
 def _enough(mask: Tensor) -> float:
-    """Above which a sample counts: on the outline it is half background, unless there is little else."""
+    """The value of the mask above which a sample is used.
+
+    Samples on the outline are half background: they are left out, unless few others remain.
+    """
     pure, half = (mask > 0.85).sum(), (mask > 0.5).sum()
     return 0.85 if pure >= 0.4 * half and pure >= 24 else min(0.5, float(mask.max()) / 2)
 
 
 @dataclass(frozen=True, eq=False)
 class Maps:
-    """The best ZNCC at every place, for each sector of rotation, and the number of the kernel that had it.
+    """The best ZNCC at every place for each sector of rotation, and the number of the kernel that has it.
 
-    Place (i, j) is the motif's centre on the reduced scene at (j − margin, i − margin).
+    Entry (i, j) is for the motif's centre at (j − margin, i − margin) of the reduced scene.
     """
 
     best: Float[Tensor, "S H W"]
@@ -151,7 +168,7 @@ class Maps:
 def screen(scene: Float[Tensor, "C H W"], kernels: Kernels, threads: int = 1) -> Maps:
     """ZNCC of every kernel at every place of a scene that is already reduced.
 
-    What lies outside counts as the scene's mean colour. Centres may lie outside by half of the radius.
+    Outside, the scene is continued by its mean colour. Centres may lie outside by half of the radius.
     """
     if not scene.numel():
         return Maps(scene.new_zeros(1, 0, 0), torch.zeros(1, 0, 0, dtype=torch.int32), 0)
@@ -173,12 +190,14 @@ def screen(scene: Float[Tensor, "C H W"], kernels: Kernels, threads: int = 1) ->
         for sector in range(len(sectors)):
             run(sector)
     else:
+        # Each sector has maps of its own, so threads need no lock and cannot change the result.
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(run, range(len(sectors))))
     return Maps(best, which, margin)
 
 
 def _sectors(count: int) -> list[range]:
+    """The kernels of each sector; the grid is in the order of its angles, so a sector is a range."""
     edges = [round(count * k / SECTORS) for k in range(SECTORS + 1)]
     return [range(a, b) for a, b in pairwise(edges) if b > a]
 
@@ -189,11 +208,11 @@ def _in_c(padded: Tensor, kernels: Kernels, sector: range, best: Tensor, which: 
     values = torch.cat([kernels.values[k].flatten() for k in sector])
     counts = torch.tensor([len(kernels.offsets[k]) for k in sector], dtype=torch.int32)
     margin = kernels.radius
-    bindings.screen(padded, margin, (places, values, counts), sector.start, LEAST_VARIANCE, best, which)
+    bindings.screen(padded, margin, (places, values, counts), sector.start, MIN_VARIANCE, best, which)
 
 
 def _in_torch(padded: Tensor, kernels: Kernels, sector: range, best: Tensor, which: Tensor) -> None:
-    """The same by FFT."""
+    """The same as `_in_c`, by FFT."""
     height, width = padded.shape[-2:]
     spectrum = torch.fft.rfft2(padded)
     for k in sector:
@@ -215,17 +234,20 @@ def _zncc_map(spectrum: Tensor, places: Tensor, values: Tensor, size: tuple[int,
     overlap = torch.fft.irfft2(_product(spectrum[:-1], kernel[:-1]).sum(0), s=size)
     sums = torch.fft.irfft2(_product(spectrum, kernel[-1]), s=size)
     energy = sums[-1] - sums[:-1].square().sum(0) / n
-    return overlap / energy.clamp_min(LEAST_VARIANCE * n * channels).sqrt()
+    return overlap / energy.clamp_min(MIN_VARIANCE * n * channels).sqrt()
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
-    """a · b of complex numbers, step by step: torch fuses the steps, but for the last few numbers of each
-    thread's share, so that bits would depend on the number of threads."""
+    """a · b of complex numbers, written out.
+
+    Torch's own product rounds the last few numbers of each thread's share differently, so that bits would
+    depend on the number of threads.
+    """
     return torch.complex(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real)
 
 
-def _summits(values: Float[Tensor, "H W"]) -> Bool[Tensor, "H W"]:
-    """Which places are no lower than their eight neighbours; comparing is faster than pooling."""
+def _local_maxima(values: Float[Tensor, "H W"]) -> Bool[Tensor, "H W"]:
+    """Which places are no lower than their eight neighbours; comparing is faster than max pooling."""
     padded = F.pad(values, (1, 1, 1, 1), value=-torch.inf)
     height, width = values.shape[-2:]
     highest = torch.ones_like(values, dtype=torch.bool)
@@ -235,21 +257,24 @@ def _summits(values: Float[Tensor, "H W"]) -> Bool[Tensor, "H W"]:
 
 
 def peaks(maps: Maps, kernels: Kernels, count: int) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """The `count` best local maxima as (x, y, degrees, scale) of the motif's centre, full size; and their
-    ZNCC."""
+    """The `count` highest local maxima and their ZNCC.
+
+    Returns:
+        (count, 4): x, y, degrees and scale of the motif's centre at full size; and (count,) values of ZNCC.
+    """
     places, values = [], []
-    for number, sector in enumerate(maps.best):  # one at a time: of a large scene each is tens of megabytes
-        summits = torch.nonzero(_summits(sector).flatten() & (sector.flatten() > 0))[:, 0].numpy()
-        heights = sector.flatten().numpy()[summits]
+    for number, sector in enumerate(maps.best):  # one at a time: for a large scene each is tens of megabytes
+        maxima = torch.nonzero(_local_maxima(sector).flatten() & (sector.flatten() > 0))[:, 0].numpy()
+        heights = sector.flatten().numpy()[maxima]
         highest = np.argsort(-heights, kind="stable")[:count]
-        places.append(summits[highest] + number * sector.numel())
+        places.append(maxima[highest] + number * sector.numel())
         values.append(heights[highest])
     order = np.argsort(-np.concatenate(values), kind="stable")[:count]
     index, zncc = np.concatenate(places)[order], np.concatenate(values)[order]
     _, height, width = maps.best.shape
     row, column = index // width % height, index % width
-    look = maps.which.flatten().numpy()[index]
+    kernel = maps.which.flatten().numpy()[index]
     f = kernels.factor
     x, y = (f * (v - maps.margin) + (f - 1) / 2 for v in (column, row))
-    poses = np.stack((x, y, kernels.looks.angles[look], kernels.looks.scales[look]), 1)
+    poses = np.stack((x, y, kernels.grid.angles[kernel], kernels.grid.scales[kernel]), 1)
     return poses, zncc

@@ -1,1 +1,1 @@
-"""register(): one motif in one scene."""
+"""Registration: `register`, which finds one motif in one scene, and `certainty`, which checks the result."""

@@ -1,4 +1,4 @@
-"""Whether what was found is there: the motif's cells are asked one by one."""
+"""Whether a registered motif is really in the scene: the motif's cells are tested one by one."""
 
 import math
 
@@ -15,35 +15,44 @@ from wherein.pyramid.cells import cell_numbers
 from wherein.registration.register import Registration
 from wherein.warp import Surface
 
-_CELLS, _CELL = 8, 5
-"""Cells along each axis at most, and how many pixels wide and high they are at least."""
+_MAX_CELLS = 8
+"""Maximum number of cells along each axis. A choice: 64 cells resolve the fraction to 1/64."""
 
-_MOST = 4096
-"""Pixels of the motif that are looked at, at most."""
+_MIN_CELL_SIZE = 5
+"""Minimum width and height of a cell in pixels. A choice: the ZNCC of fewer pixels says little."""
 
-_ASIDE = 1.5
-"""Pixels of the motif: so far a cell is shifted to see whether it would rather be elsewhere."""
+_MAX_PIXELS = 4096
+"""Maximum number of motif pixels that are compared. A choice: 64 for each of the 64 cells are enough."""
 
-_FLAT, _FEW = 1e-5, 9
-"""A cell of less variance (of less than a grey level of 255) or fewer pixels in sight has no opinion."""
+_SHIFT = 1.5
+"""By how many motif pixels a cell is shifted for comparison. A choice: many times the error of a
+converged pose, and still so small that it stays within the same detail of most textures."""
+
+_MIN_VARIANCE = 1e-5
+"""A cell with less variance is not tested. A choice: its square root, 0.003, is less than one of 256 grey
+levels."""
+
+_MIN_PIXELS = 9
+"""A cell with fewer visible pixels is not tested. A choice: 3 × 3."""
 
 
 def certainty(
     scene: Source, motif: Source, found: Registration, mask: Source | None = None, *, color: str = "rgb"
 ) -> float:
-    """The share of the motif's cells that, each by itself, fit best where the motif was found.
+    """Return the fraction of the motif's cells that fit best at the pose that `register` found.
 
-    A wrong pose can have a high ZNCC, because two shadings agree, and a right one a low ZNCC, because half of
-    the motif is covered or in noise. But of a motif that is there every cell in sight fits worse when it is
-    shifted by 1.5 pixels, whichever way, and of one that is not, hardly any.
-    Above 0.25 it is most likely there.
+    ZNCC alone does not decide whether a motif is there: a wrong pose can have a high ZNCC because two
+    shadings agree, and a right one a low ZNCC because half of the motif is occluded or noisy. So the motif is
+    divided into cells, and each cell is shifted by 1.5 pixels in eight directions. If the motif is there,
+    nearly every visible cell fits worse when it is shifted; if it is not, hardly any does.
+    Above 0.25 the motif is most likely there.
 
     Arguments:
         scene, motif, mask, color: as they were given to `register`.
-        found: what it returned.
+        found: what `register` returned.
 
     Returns:
-        In [0, 1]; 0 where no cell has an opinion.
+        A fraction in [0, 1]; 0 if no cell has enough texture and visible pixels to be tested.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -54,38 +63,46 @@ def certainty(
         True
     """
     pixels = load_picture(scene, color=color, role="scene").pixels.detach().float()
-    wanted = load_motif(motif, mask, color, pixels.device)
-    rows, columns = torch.nonzero(wanted.mask > 0.5, as_tuple=True)
-    every = math.ceil(len(rows) / _MOST)
+    loaded = load_motif(motif, mask, color, pixels.device)
+    rows, columns = torch.nonzero(loaded.mask > 0.5, as_tuple=True)
+    every = math.ceil(len(rows) / _MAX_PIXELS)
     rows, columns = rows[::every], columns[::every]
-    points, values = torch.stack((columns, rows), -1).double(), wanted.pixels[:, rows, columns].mT
+    points, values = torch.stack((columns, rows), -1).double(), loaded.pixels[:, rows, columns].mT
     with torch.no_grad():
-        seen, looks = _look(pixels, _full(found.matrix, points), points)
-        return _votes(values[seen], looks[:, seen], cell_numbers(points, _CELLS, _CELL)[seen])
+        visible, samples = _sample(pixels, _full(found.matrix, points), points)
+        return _best_fraction(
+            values[visible], samples[:, visible], cell_numbers(points, _MAX_CELLS, _MIN_CELL_SIZE)[visible]
+        )
 
 
 def _full(matrix: NDArray[np.float64], like: Tensor) -> Float[Tensor, "3 3"]:
+    """The 2×3 or 3×3 matrix as 3×3."""
     full = np.eye(3)
     full[: len(matrix)] = matrix
     return torch.from_numpy(full).to(like)
 
 
-def _look(
+def _sample(
     scene: Float[Tensor, "C H W"], pose: Float[Tensor, "3 3"], points: Float[Tensor, "N 2"]
 ) -> tuple[Tensor, Float[Tensor, "9 M C"]]:
-    """Which points are in the scene, and what is there: at the pose, and with the motif shifted about it."""
+    """Which points lie in the scene, and the scene's values there: at the pose, then with the motif shifted
+    in eight directions."""
     angles = torch.arange(8, dtype=points.dtype, device=points.device) * (math.pi / 4)
-    aside = _ASIDE * torch.stack((angles.cos(), angles.sin()), -1)
-    shifts = torch.cat((torch.zeros_like(aside[:1]), aside))
+    around = _SHIFT * torch.stack((angles.cos(), angles.sin()), -1)
+    shifts = torch.cat((torch.zeros_like(around[:1]), around))
     places = transform(pose @ torch.stack([shift_matrix(shift) for shift in shifts]), points)
     limits = places.new_tensor((scene.shape[-1] - 1, scene.shape[-2] - 1))
-    seen = ((places[0] >= 0) & (places[0] <= limits)).all(-1)
-    return seen, Surface(scene, replicate=True)(places.to(scene.dtype))
+    visible = ((places[0] >= 0) & (places[0] <= limits)).all(-1)
+    # Replicated borders: with zeros outside, a cell at the border would fit worse when shifted for that
+    # alone.
+    return visible, Surface(scene, replicate=True)(places.to(scene.dtype))
 
 
-def _votes(values: Float[Tensor, "N C"], looks: Float[Tensor, "9 N C"], cell: Int[Tensor, " N"]) -> float:
-    """The share of the cells with an opinion whose ZNCC is highest in the first look."""
-    member = torch.zeros(_CELLS**2, len(cell), dtype=values.dtype, device=values.device)
+def _best_fraction(
+    values: Float[Tensor, "N C"], samples: Float[Tensor, "9 N C"], cell: Int[Tensor, " N"]
+) -> float:
+    """The fraction of the tested cells whose ZNCC is highest in the first of the samples."""
+    member = torch.zeros(_MAX_CELLS**2, len(cell), dtype=values.dtype, device=values.device)
     member[cell, torch.arange(len(cell), device=cell.device)] = 1
     count = member.sum(1)
 
@@ -93,12 +110,13 @@ def _votes(values: Float[Tensor, "N C"], looks: Float[Tensor, "9 N C"], cell: In
         means = member @ some / count.clamp_min(1)[:, None]
         return some - means[..., cell, :]
 
-    x, z = centred(values), centred(looks)
-    own = member @ x.square().sum(-1)
-    power = (member @ z.square().sum(-1, keepdim=True))[..., 0]
-    fits = (member @ (x * z).sum(-1, keepdim=True))[..., 0] / power.clamp_min(1e-12).sqrt()
-    asked = (count >= _FEW) & (own > _FLAT * count)
-    if not bool(asked.any()):
+    x, z = centred(values), centred(samples)
+    motif_energy = member @ x.square().sum(-1)
+    scene_energy = (member @ z.square().sum(-1, keepdim=True))[..., 0]
+    # ZNCC without the motif's norm, which is the same for all nine samples of a cell.
+    fits = (member @ (x * z).sum(-1, keepdim=True))[..., 0] / scene_energy.clamp_min(1e-12).sqrt()
+    tested = (count >= _MIN_PIXELS) & (motif_energy > _MIN_VARIANCE * count)
+    if not bool(tested.any()):
         return 0.0
     best = (fits[0] > fits[1:].amax(0)) & (fits[0] > 0)
-    return float(best[asked].double().mean())
+    return float(best[tested].double().mean())

@@ -1,4 +1,4 @@
-"""From a start to the best pose: down the scales, and from more poses as long as the fit is not good."""
+"""From a start to the best pose: coarse to fine, then from more starts until the fit is good."""
 
 from dataclasses import dataclass, replace
 
@@ -13,17 +13,24 @@ from wherein.registration.starts import anywhere, around
 from wherein.solve.solution import Status
 
 _GOOD = 0.05
-"""A cost, 1 − ZNCC, below which a fit is taken for right without trying others."""
+"""A fit with a cost, 1 − ZNCC, below this is accepted without trying other starts. A choice: higher, and
+wrong poses are accepted; lower, and noisy scenes are searched in vain."""
 
-_PROBES, _DROPS = 3, (0.25, 0.8, 1.6)
-"""Along how many directions to probe, and how far: to where 1 − ZNCC² should have risen by that much."""
+_PROBES = 3
+"""Number of directions that `Descent.probe` tries, each both ways: as many as an affine motion has beside
+shift and rotation, one of scale and two of proportions."""
+
+_DROPS = (0.25, 0.8, 1.6)
+"""How far to go along each of these directions: to where the quadratic model predicts that 1 − ZNCC² has
+risen by this much. A choice: from close by to beyond the basin, where the model no longer holds."""
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Poses at full size, the best first, each with its cost, the steps it took and how it ended.
+    """Poses at full size, the best first, with the cost, the number of steps and the status of each.
 
-    The costs are those of the stage they went through last, and compare only among themselves.
+    The costs are those of the stage that the poses went through last. Costs of different stages, which
+    compare other pixels at other scales, must not be compared: see `Descent.best_of`.
     """
 
     poses: Poses
@@ -33,14 +40,14 @@ class Candidates:
 
     @staticmethod
     def at(poses: Poses, steps: int | NDArray[np.int64] = 0) -> "Candidates":
-        """Poses of which nothing is known but the steps they took to get there."""
-        unknown = np.full(len(poses), np.inf, dtype=np.float32)
+        """Poses whose costs are not known yet, and the number of steps that led to them."""
+        unknown = np.full(len(poses), np.inf, dtype=np.float32)  # infinite, so that they are never `good`
         taken = np.zeros(len(poses), dtype=np.int64) + steps
         return Candidates(poses, unknown, taken, (Status.STEP_LIMIT,) * len(poses))
 
     @property
     def good(self) -> bool:
-        """So good a fit that no other pose need be tried."""
+        """Whether the best fit is so good that no other start need be tried."""
         return bool(self.costs[0] < _GOOD)
 
 
@@ -48,40 +55,44 @@ class Descent:
     """Runs candidates through the stages of a coarse-to-fine fit.
 
     Attributes:
-        tally: what that took so far, as the paper counts: a look at a pose is an interpolation of the scene
-            and a product with J, each of the share of the motif's pixels that is looked at.
+        tally: the work so far, counted as in the paper: one evaluation of a pose is an interpolation of the
+            scene and a product with J, each times the fraction of the motif's pixels that is compared.
     """
 
     def __init__(self, problem: Problem, robust: bool) -> None:
         self.problem, self.robust, self.tally = problem, robust, problem.tally
 
     def __call__(self, stages: tuple[Stage, ...], found: Candidates) -> Candidates:
-        """Through one stage after the other."""
+        """The candidates after all the stages, one after the other."""
         for stage in stages:
             found = self._through(stage, found)
         return found
 
     def _through(self, stage: Stage, found: Candidates) -> Candidates:
+        """The best `stage.keep` of the candidates after a stage."""
         level = self.problem.level(stage, found.poses, self.robust)
         poses, ended = solve_stage(level, stage, found.poses)
-        self._count(level, int(ended.looks.sum()))
+        self._count(level, int(ended.evaluations.sum()))
         costs = ended.cost.cpu().numpy()
+        # Stable, so that of equally good poses the first is kept, whatever the size of the batch.
         order = costs.argsort(kind="stable")[: stage.keep]
         statuses = tuple(ended.status[index] for index in order)
         steps = found.steps + ended.steps.cpu().numpy()
         return Candidates(poses[order], costs[order], steps[order], statuses)
 
     def best_of(self, stage: Stage, *contenders: Candidates) -> Candidates:
-        """The best of all, each looked at in the same stage: other scales and pixels have other costs."""
+        """The best of all contenders, each evaluated anew in the same stage, without a step."""
         poses = np.concatenate([each.poses for each in contenders])
         steps = np.concatenate([each.steps for each in contenders])
         return self._through(replace(stage, steps=0, keep=1), Candidates.at(poses, steps))
 
     def probe(self, stage: Stage, found: Candidates) -> Candidates:
-        """Once more from neighbours of the best pose, in the directions in which it is least certain.
+        """The better of the best candidate and of its neighbours in the least certain directions, refined.
 
-        Shifts and turns are certain at every scale of the picture; sizes and proportions need not be.
+        Position and rotation are well determined at every scale; size and proportions are not always, and
+        the pose can then be in the wrong basin of the next scale.
         """
+        # Without scale and proportions the weakest directions are shifts and rotations, which are certain.
         if found.good or not self.problem.motion.scales:
             return found
         level = self.problem.level(stage, found.poses, self.robust)
@@ -90,30 +101,30 @@ class Descent:
         return self.best_of(stage, found, self._through(stage, Candidates.at(near, found.steps[:1])))
 
     def zncc(self, poses: Poses) -> float:
-        """Of the first pose, every pixel trusted alike; −∞ where it cannot be said."""
+        """ZNCC of the first pose, without robust weights; −∞ if it is not defined."""
         level = self.problem.scoring_level(poses[:1])
-        self._count(level, looks=1)
+        self._count(level, evaluations=1)
         return 1 - float(solve_stage(level, Stage(1, 0), poses[:1])[1].cost)
 
-    def _count(self, level: Level, looks: int) -> None:
-        share = looks * len(level.objective.points) / self.problem.motif.support
+    def _count(self, level: Level, evaluations: int) -> None:
+        share = evaluations * len(level.objective.points) / self.problem.motif.support
         self.tally.interpolations += share
         self.tally.convolutions += share
 
 
 def fit(descend: Descent, start: Poses, plan: Plan, everywhere: bool) -> Candidates:
-    """From the start alone and, as long as the fit is not good, from more poses, to the best that is found.
+    """The best pose that is found from the start and, until a fit is good, by one search after the other.
 
-    Where the start leads straight to the motif, as it mostly does when it is close, nothing else is paid for.
+    A start close to the motif mostly leads straight to it, and then no search is run.
 
     Arguments:
-        descend: how candidates go through a stage.
-        start: the pose to begin with, (3, 3).
+        descend: runs candidates through stages.
+        start: the first pose, (3, 3).
         plan: the stages and the searches.
-        everywhere: whether the searches try every place and rotation.
+        everywhere: whether the searches try every position and rotation, and not only those near the start.
     """
     first = Candidates.at(start[None])
-    best = descend.probe(plan.judge, descend(plan.alone, first))
+    best = descend.probe(plan.comparison, descend(plan.alone, first))
     problem = descend.problem
     for search in plan.searches_for(problem.motion, everywhere):
         if best.good:
@@ -122,13 +133,13 @@ def fit(descend: Descent, start: Poses, plan: Plan, everywhere: bool) -> Candida
             starts = anywhere(problem, search.thin[0].scale)
         else:
             starts = start @ around(problem.motion, problem.motif.motif, search, everywhere)
-        if not len(starts):
+        if not len(starts):  # ZNCC has no positive maximum anywhere
             continue
         found = descend(search.thin + search.refine, Candidates.at(starts))
-        best = descend.best_of(plan.judge, best, descend.probe(plan.judge, found))
+        best = descend.best_of(plan.comparison, best, descend.probe(plan.comparison, found))
     strongest, every = plan.finish
     best = descend((strongest,), best)
-    # A start that was right already, or whose texture only full size shows, must not be lost on the way.
+    # A start that was right already, or whose texture shows at full size only, must not get lost on the way.
     if not best.good or descend((replace(strongest, steps=0),), first).costs[0] < best.costs[0]:
         best = descend.best_of(strongest, best, descend((strongest,), first))
     return descend((every,), best)

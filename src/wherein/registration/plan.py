@@ -1,4 +1,4 @@
-"""From coarse to fine: which scales, how many steps, how many poses live on."""
+"""The coarse-to-fine plan of `register`: which scales, how many steps, how many poses are kept."""
 
 from dataclasses import dataclass
 
@@ -6,26 +6,32 @@ from wherein.motion.models import Motion
 from wherein.pyramid.descent import Stage
 from wherein.pyramid.levels import coarsest_scale
 
-_DEEPEST = 7
-"""Halvings at most."""
+_MAX_HALVINGS = 7
+"""Maximum number of halvings of the motif, a factor of 128. A choice: only motifs of 5120 pixels and more
+across could be reduced further."""
+
+_MIN_SIZE, _MIN_SUPPORT = 10, 100
+"""Minimum height and width of the motif at the coarsest scale, and minimum number of pixels in its support. A
+choice: with less, poses can no longer be distinguished."""
 
 
 @dataclass(frozen=True)
-class Search:
-    """Many poses around the start, thinned out: a wrong one shows after a step or two.
+class MultiStart:
+    """A search from many starts around a pose: wrong ones are dropped after a step or two.
 
     Arguments:
-        thin: the stages.
-        refine: then from their scale to half size.
-        turns: by how many degrees the starts are turned from one to the next.
-        shapes: whether to begin from other scales and stretches too.
-        shifts: to how many places on each side to shift the start, along each axis.
-        spacing: by how many pixels: less than the basin of attraction is wide at the stages' scale. A look at
-            one more start costs next to nothing; one that is half a basin away looks no better than clutter.
-        size: of the motif in the scene, about which the other scales lie, against the start's.
-        anywhere: begin from the best places of the whole scene, and not from around the start; where somebody
-            chose that, this is left out.
-        near: take the place of `anywhere` then.
+        thin: the first stages, which keep fewer and fewer poses.
+        refine: the stages after them, from the next scale to half size.
+        turns: degrees between the rotations of neighbouring starts.
+        shapes: whether to start from other scales and proportions too.
+        shifts: the number of shifted starts on each side, along each axis.
+        spacing: pixels between shifted starts: less than the width of the basin of attraction at the scale of
+            the stages. One more start costs next to nothing, but from half a basin away the motif fits no
+            better than clutter.
+        size: of the motif in the scene relative to the start; other scales lie around it.
+        anywhere: start from the best places of the whole scene instead of around the start. Used only if the
+            caller gave no start.
+        near: used only if the caller gave a start, in place of `anywhere`.
     """
 
     thin: tuple[Stage, ...]
@@ -41,28 +47,28 @@ class Search:
 
 @dataclass(frozen=True)
 class Plan:
-    """How `register` spends its effort: as long as the fit is not good, from one search to the next.
+    """How `register` spends its effort: one search after the other until the fit is good.
 
     Attributes:
-        alone: from the start alone: from the coarsest scale to half size.
+        alone: the stages for the start alone, from the coarsest scale to half size.
         searches: in the order in which they are tried.
-        finish: at full size: the strongest pixels, then all, where a hundred times finer a tolerance keeps
-            the end of the descent out of the error.
+        finish: two stages at full size: first with the pixels where the motif changes most, then with all.
+            The tolerance of the second is so small that stopping early does not contribute to the error.
     """
 
     alone: tuple[Stage, ...]
-    searches: tuple[Search, ...]
+    searches: tuple[MultiStart, ...]
     finish: tuple[Stage, Stage] = (
         Stage(1, 8, pixels=3000, tolerance=1e-3),
         Stage(1, 60, tolerance=1e-4),
     )
 
-    def searches_for(self, motion: Motion, everywhere: bool) -> tuple[Search, ...]:
-        """Those for a motion: none changes the motif's size where the motion does not.
+    def searches_for(self, motion: Motion, everywhere: bool) -> tuple[MultiStart, ...]:
+        """The searches for a motion; those at another size are left out if the motion has no scale.
 
         Arguments:
             motion: how the motif may move.
-            everywhere: whether nobody has said where to begin.
+            everywhere: whether the caller gave no start.
         """
         return tuple(
             search
@@ -71,59 +77,65 @@ class Plan:
         )
 
     @property
-    def judge(self) -> Stage:
-        """Where poses that came different ways are compared."""
+    def comparison(self) -> Stage:
+        """The stage in which the results of different searches are compared."""
         return self.alone[-1]
 
 
 def coarse_to_fine(height: int, width: int, support: int) -> Plan:
-    """The plan for a motif of that size, with that many pixels in its support.
+    """The plan for a motif of this size with this many pixels in its support.
 
-    The second search is at half of the coarsest scale, where thin strokes show that the coarsest has lost;
-    the third looks for the motif at half its size, the fourth everywhere or, about a start that somebody
-    chose, further away, the next one closer; the last three at half, at twice and at a quarter of its size,
-    further away too.
+    The searches, in the order in which they are tried:
+
+    1. at the start, turned and scaled, at the coarsest scale;
+    2. the same at half of that scale, which still shows thin strokes that the coarsest has lost;
+    3. the same for the motif at half its size;
+    4. in the whole scene, or, if the caller gave a start,
+    5. further away from it;
+    6. at the start and eight shifts of it, with rotations closer together;
+    7. to 9. further away, for the motif at half, 1.7 times and a quarter of its size.
     """
     scale = _coarsest(min(height, width), support)
     half = max(scale // 2, 1)
     searches = (
-        Search(_thinned(scale, 8), _refining(scale)),
-        Search(_thinned(half, 4), _refining(half)),
-        Search(_thinned(scale, 8, finer=2), _refining(scale, finer=2), size=0.5),
-        Search(_thinned(scale, 8)[1:], _refining(scale), anywhere=True),
-        Search(
+        MultiStart(_thinned(scale, 8), _refining(scale)),
+        MultiStart(_thinned(half, 4), _refining(half)),
+        MultiStart(_thinned(scale, 8, finer=2), _refining(scale, finer=2), size=0.5),
+        # Without its first stage: `anywhere` has ranked its starts by ZNCC already.
+        MultiStart(_thinned(scale, 8)[1:], _refining(scale), anywhere=True),
+        MultiStart(
             _thinned(scale, 8), _refining(scale), shapes=False, shifts=4, spacing=3 * scale // 2, near=True
         ),
-        Search(_thinned(half, 8), _refining(half), turns=7.5, shifts=1, spacing=2 * scale),
-        _sized(scale, 0.5, finer=2, shifts=4),
-        _sized(scale, 1.7, finer=1, shifts=3),
-        _sized(scale, 0.28, finer=4, shifts=5),
+        MultiStart(_thinned(half, 8), _refining(half), turns=7.5, shifts=1, spacing=2 * scale),
+        _resized(scale, 0.5, finer=2, shifts=4),
+        _resized(scale, 1.7, finer=1, shifts=3),
+        _resized(scale, 0.28, finer=4, shifts=5),
     )
     return Plan((Stage(scale, 8, pixels=600), *_refining(scale)), searches)
 
 
-def _sized(scale: int, size: float, finer: int, shifts: int) -> Search:
-    """Of the motif at another size, at every place near by."""
+def _resized(scale: int, size: float, finer: int, shifts: int) -> MultiStart:
+    """A search for the motif at another size, at shifted starts."""
     spacing = max(2 * scale // finer, 1)
     thin, refine = _thinned(scale, 8, finer), _refining(scale, finer)
-    return Search(thin, refine, shifts=shifts, spacing=spacing, size=size)
+    return MultiStart(thin, refine, shifts=shifts, spacing=spacing, size=size)
 
 
 def _coarsest(size: int, support: int) -> int:
-    """The scale that leaves a motif at least 10 pixels high and wide and 100 in its support.
+    """The coarsest scale for a motif whose shorter side is `size`: see `_MIN_SIZE`.
 
-    Below that, poses can no longer be told apart. Beyond 8 it leaves twice as many: what is lost is fine
-    texture, and the price of a pixel there is small.
+    Beyond a factor of 8 the minimum is twice as large: fine texture is lost there, and pixels are cheap.
     """
 
     def enough(scale: int) -> bool:
         room = 1 if scale <= 8 else 2
-        return size / scale >= 10 * room and support / scale**2 >= 100 * room**2
+        return size / scale >= _MIN_SIZE * room and support / scale**2 >= _MIN_SUPPORT * room**2
 
-    return coarsest_scale(enough, 2**_DEEPEST)
+    return coarsest_scale(enough, 2**_MAX_HALVINGS)
 
 
 def _thinned(scale: int, keep: int, finer: int = 1) -> tuple[Stage, ...]:
+    """Three stages at one scale that keep the best 64, 16 and `keep` poses; the first only evaluates them."""
     return (
         Stage(scale, 0, 64, pixels=150, finer=finer),
         Stage(scale, 3, 16, pixels=250, finer=finer),
@@ -132,7 +144,7 @@ def _thinned(scale: int, keep: int, finer: int = 1) -> tuple[Stage, ...]:
 
 
 def _refining(scale: int, finer: int = 1) -> tuple[Stage, ...]:
-    """From the next scale to half size."""
+    """The stages from the next finer scale to half size; the last keeps one pose."""
     scales = [2**k for k in reversed(range(1, scale.bit_length() - 1))]
     few = [Stage(s, 6, 3, pixels=600, finer=finer) for s in scales[:-1]]
     return (*few, *(Stage(s, 8, pixels=1200, finer=finer) for s in scales[-1:]))

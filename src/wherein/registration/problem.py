@@ -1,4 +1,4 @@
-"""A registration problem: a motif that is to be found in a scene under a motion, at every scale."""
+"""A registration problem: a scene, a motif and a motion, at every scale."""
 
 import math
 from functools import cached_property
@@ -19,53 +19,56 @@ from wherein.pyramid.levels import Box, Level, MotifPyramid, Poses, ScenePyramid
 from wherein.warp import Surface
 
 _ROUNDING = 1e-3
-"""Pixels by which a point may lie outside of the scene and count as inside: its coordinates are rounded."""
+"""A point counts as inside the scene up to this many pixels outside of it. A choice: more than the rounding
+of float32 coordinates, less than any error that matters."""
 
 
 class Problem:
-    """A scene, a motif and a motion.
+    """A scene, a motif and a motion, from which the objective of each stage is made.
 
-    Only the part of the scene around the poses at hand is reduced: with a start, that is a small part of a large
-    scene.
+    Only the part of the scene around the poses of a stage is reduced: if the caller gave a start, that is a
+    small part of a large scene.
 
     Arguments:
         scene: the picture to search.
-        motif: what to look for.
-        motion: how it may move.
+        motif: the picture to find.
+        motion: how the motif may move.
 
     Attributes:
-        tally: what was filtered so far, in whole scenes and motifs.
+        tally: the filtering done so far, in units of whole scenes and whole motifs.
     """
 
     def __init__(self, scene: Float[Tensor, "C H W"], motif: Motif, motion: Motion) -> None:
         self.tally, self.motion = Tally(), motion
         self.scene = ScenePyramid(scene, self.tally)
         self.motif = MotifPyramid(motif, inset=True, tally=self.tally)
+        # The centres of the corner pixels, as `_inside` tests the centres of pixels.
         right, bottom = motif.width - 1.0, motif.height - 1.0
         self._corners = np.array(((0, right, 0, right), (0, 0, bottom, bottom), (1, 1, 1, 1)))
 
     @cached_property
     def sample(self) -> MotifSide:
-        """All the motif's pixels or, of a large one, about MAX_PIXELS, evenly spread: a pose is scored on them."""
+        """The pixels on which a pose is scored: all, or of a large motif about MAX_PIXELS, evenly spread."""
         motif, support = self.motif.motif, self.motif.support
         if support <= MAX_PIXELS:
             return self.motif.side(1, self.motion, MAX_PIXELS)
+        # Evenly, not where the motif changes most: there the ZNCC is higher than that of the whole motif.
         chosen = torch.nonzero(motif.mask.flatten() > 0.5)[:: math.ceil(support / MAX_PIXELS), 0]
         mask = torch.zeros_like(motif.mask)
         mask.view(-1)[chosen] = 1
         return motif_side(Motif(motif.pixels, mask), self.motion)
 
     def visible_fraction(self, pose: Poses) -> float:
-        """Which fraction of the motif's support a pose (3, 3) puts inside the scene."""
+        """The fraction of the motif's support that lies inside the scene at a pose (3, 3)."""
         corners = pose @ self._corners
         if bool((corners[2] > 0).all()) and self._inside(corners) == 1:
-            return 1.0  # with all of its rectangle
+            return 1.0  # the whole rectangle is inside, so no pixel need be tested
         side = self.sample
         points = (side.points + side.centre).double().cpu().numpy()
         return self._inside(pose @ np.vstack((points.T, np.ones(len(points)))))
 
     def _inside(self, points: NDArray[np.float64]) -> float:
-        """Which fraction of the homogeneous points (3, N) lies inside the scene."""
+        """The fraction of the homogeneous points (3, N) that lies inside the scene."""
         width, height = self.scene.size
         with np.errstate(divide="ignore", invalid="ignore"):
             x, y = points[:2] / points[2]
@@ -73,12 +76,12 @@ class Problem:
         return float((inside & (y >= -_ROUNDING) & (y <= height - 1 + _ROUNDING)).mean())
 
     def level(self, stage: Stage, poses: Poses, robust: bool) -> Level:
-        """The objective of a stage, over the part of the scene that the poses can reach."""
+        """The objective of a stage, over the part of the scene around the poses."""
         side = self.motif.side(stage.scale, self.motion, stage.pixels)
         return self._level(side, stage.scale, stage.scene_scale, poses, robust)
 
     def scoring_level(self, poses: Poses) -> Level:
-        """The plain objective over the motif's `sample`."""
+        """The objective that scores poses: over the motif's `sample` at full size, without robust weights."""
         return self._level(self.sample, 1, 1, poses, robust=False)
 
     def _level(
@@ -90,11 +93,15 @@ class Problem:
         return Level(objective, scene_scale, motif_scale, (float(box[0]), float(box[1])))
 
     def _window(self, poses: Poses, scale: int) -> Box:
-        """The box of all poses with a margin of half the motif, in whole pixels of the scale."""
+        """A box around the motif at all poses with a margin of half its size, in pixels of the full scene."""
         reached = poses @ self._corners
-        with np.errstate(divide="ignore", invalid="ignore"):  # a horizon through the motif: no window, then
+        # Where the horizon of a homography crosses the motif, the corners are infinite: `interval` allows
+        # that.
+        with np.errstate(divide="ignore", invalid="ignore"):
             reached = reached[:, :2] / reached[:, 2:]
         motif = self.motif.motif
+        # Poses move while they descend, mostly by less than half the motif; small motifs need some pixels
+        # more.
         margin = 16 + max(motif.height, motif.width) / 2
         low, high = (reached.min((0, 2)) - margin).tolist(), (reached.max((0, 2)) + margin).tolist()
         width, height = self.scene.size

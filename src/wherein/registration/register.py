@@ -1,4 +1,4 @@
-"""register(): one scene, one motif, and the pose that brings them together."""
+"""`register`: find the pose of one motif in one scene."""
 
 import math
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ from wherein.solve.solution import Status
 
 @dataclass(frozen=True)
 class Registration:
-    """Where a motif was found.
+    """The result of `register`: the pose of a motif in a scene.
 
     Attributes:
         matrix: motif pixels → scene pixels, float64, 2×3 (3×3 for a homography).
-        zncc: zero-normalised cross-correlation on the motif's support, 1 where they agree.
-        seen: the share of its support that lies inside the scene, in [0, 1].
-        cost: what was minimised at the end, 1 − ZNCC (of the trusted pixels where it was robust).
-        steps: solver steps on the way to this pose, over all scales.
-        status: how it ended; `str(status)` is "converged", "step limit", "diverged", "outside" or
+        zncc: zero-mean normalised cross-correlation on the motif's support; 1 is a perfect fit.
+        seen: the visible fraction: how much of the motif's support lies inside the scene, in [0, 1].
+        cost: the minimised cost, 1 − ZNCC (with robust weights if `robust` was set).
+        steps: the number of solver steps that led to this pose, over all scales.
+        status: how the fit ended; `str(status)` is "converged", "step limit", "diverged", "outside" or
             "no texture".
     """
 
@@ -45,16 +45,16 @@ class Registration:
 
     @property
     def angle(self) -> float:
-        """Degrees that the motif is turned, positive from x towards y."""
+        """The rotation of the motif in degrees, positive from x towards y."""
         return math.degrees(math.atan2(self.matrix[1, 0], self.matrix[0, 0]))
 
     @property
     def scale(self) -> float:
-        """How much larger the motif is in the scene: √|det A|."""
+        """The size of the motif in the scene relative to its own: √|det A|."""
         return float(abs(np.linalg.det(self.matrix[:2, :2])) ** 0.5)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists, for JSON; None where there is no number."""
+        """The result as plain numbers and lists, for JSON; None in place of NaN."""
         return {
             "status": str(self.status),
             "zncc": self.zncc if math.isfinite(self.zncc) else None,
@@ -77,24 +77,26 @@ def register(
     robust: bool = False,
     color: str = "rgb",
 ) -> Registration:
-    """Find the transformation that brings a motif onto a scene, by optimisation.
+    """Find the pose of a motif in a scene, by optimisation.
 
-    The fit is ZNCC on the motif's support, so it does not mind a change of gain and bias. It goes from coarse
-    to fine. Where the start alone does not lead to a good fit, coarse scales are searched from more poses:
-    all over the scene and at all rotations where no start is given, around it and within 37.5° where one is.
+    The optimised measure is ZNCC on the motif's support, which gain and bias of the light do not change. The
+    fit goes from coarse to fine. If the start alone does not lead to a good fit, more starts are tried at
+    coarse scales: in the whole scene and at all rotations if no start is given, else around it and within
+    37.5° of it.
 
     Arguments:
-        scene: the picture to look in.
-        motif: the picture to look for; its alpha is its mask.
+        scene: the picture to search.
+        motif: the picture to find; its alpha channel is its mask.
         motion: "translation", "euclidean", "similarity", "affine", "homography" or a motion model.
-        mask: which pixels of the motif count, (h, w); in place of its alpha.
-        start: a matrix, motif pixels → scene pixels; None: the motif centred in the scene, then anywhere.
-        robust: down-weight pixels that do not fit, for motifs that are partly hidden.
-        color: "rgb", or "bgr" where the scene is an array that comes from OpenCV. So is the motif then,
-            unless it is a file or a PIL image.
+        mask: the weight of each pixel of the motif, (h, w); replaces its alpha channel.
+        start: a matrix, motif pixels → scene pixels. None: start in the middle of the scene, then search
+            everywhere.
+        robust: give less weight to pixels that do not fit, for motifs that are partly occluded.
+        color: the channel order of arrays: "rgb", or "bgr" as in OpenCV. It applies to the scene, and to the
+            motif unless that is a file or a PIL image.
 
     Returns:
-        A `Registration`. A fit that fails is told by its `status`, never by an exception.
+        A `Registration`. If the fit fails, its `status` says how; that is not an exception.
 
     Raises:
         ArgumentError: an argument is wrong; the message says which and what is allowed.
@@ -110,30 +112,35 @@ def register(
                [ 0.,  1., 30.]]), 'converged')
     """
     model = motion_named(motion)
+    # Detached: choosing the best of many starts is not differentiable. `wherein.solve.unroll` is.
     pixels = load_picture(scene, color=color, role="scene").pixels.detach().float()
-    wanted = load_motif(motif, mask, color, pixels.device)
-    first = _start(start, model, wanted, pixels)
+    loaded = load_motif(motif, mask, color, pixels.device)
+    first = _start(start, model, loaded, pixels)
     with torch.no_grad():
-        problem = Problem(pixels, wanted, model)
+        problem = Problem(pixels, loaded, model)
+        # ZNCC of a flat motif is 0/0 at every pose, and all searches would be in vain.
         if float(problem.motif.side(1, model, MAX_PIXELS).known[..., -1].square().mean()) < LEAST_VARIANCE:
             return Registration(
                 _public(first, model), math.nan, problem.visible_fraction(first), math.nan, 0, Status.FLAT
             )
-        plan = coarse_to_fine(wanted.height, wanted.width, problem.motif.support)
+        plan = coarse_to_fine(loaded.height, loaded.width, problem.motif.support)
         descend = Descent(problem, robust)
         return _result(descend, fit(descend, first, plan, everywhere=start is None))
 
 
 def _result(descend: Descent, best: Candidates) -> Registration:
+    """The public form of the best candidate."""
     problem, cost, status = descend.problem, float(best.costs[0]), best.statuses[0]
+    # The last stage has the ZNCC of all pixels, unless it compared only some of them or weighted them.
     minimised = problem.motif.support <= MAX_PIXELS and not descend.robust
-    zncc, seen = 1 - cost if minimised else descend.zncc(best.poses), problem.visible_fraction(best.poses[0])
+    zncc = 1 - cost if minimised else descend.zncc(best.poses)
+    visible = problem.visible_fraction(best.poses[0])
     if not math.isfinite(zncc):
-        zncc, cost, status = math.nan, math.nan, Status.OUTSIDE if seen < MIN_VISIBLE else Status.FLAT
+        zncc, cost, status = math.nan, math.nan, Status.OUTSIDE if visible < MIN_VISIBLE else Status.FLAT
     return Registration(
         _public(best.poses[0], problem.motion),
-        zncc=min(zncc, 1.0),
-        seen=seen,
+        zncc=min(zncc, 1.0),  # rounding may carry it beyond 1, and the cost below 0
+        seen=visible,
         cost=max(cost, 0.0),
         steps=int(best.steps[0]),
         status=status,
@@ -143,13 +150,13 @@ def _result(descend: Descent, best: Candidates) -> Registration:
 def _start(
     start: ArrayLike | None, motion: Motion, motif: Motif, scene: Float[Tensor, "C H W"]
 ) -> NDArray[np.float64]:
-    """The start as a 3×3 matrix; the motif centred in the scene where there is none."""
+    """The start as a 3×3 matrix; the motif in the middle of the scene if there is none."""
     height, width = scene.shape[-2:]
     if start is None:
         require(
             motif.height <= height and motif.width <= width,
             f"the motif ({motif.width} × {motif.height}) is larger than the scene ({width} × {height}): "
-            "are they swapped? If the scene shows it smaller, give a start that shrinks it, such as "
+            "are they swapped? If the scene shows the motif smaller, give a start that shrinks it, such as "
             f"{_shrinking(motif, width, height)}",
         )
         middle = np.eye(3)
@@ -159,46 +166,47 @@ def _start(
 
 
 def _shrinking(motif: Motif, width: int, height: int) -> str:
-    """A start, as it is written, that fits a motif into a scene."""
+    """The text of a start matrix that fits the motif into the scene."""
     scale = math.floor(100 * min(width / motif.width, height / motif.height)) / 100
     return f"[[{scale:g}, 0, 0], [0, {scale:g}, 0]]"
 
 
 def _matrix(start: ArrayLike, motion: Motion) -> NDArray[np.float64]:
+    """The caller's start as a 3×3 matrix whose last entry is 1."""
     allowed = "a 2×3 or 3×3 matrix, motif pixels → scene pixels"
     try:
         given = start.detach().cpu() if isinstance(start, Tensor) else start
         matrix: NDArray[np.float64] = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise ArgumentError(f"start must be {allowed}, but {_why_no_matrix(start)}") from None
-    require(
-        matrix.shape in ((2, 3), (3, 3)), f"start must be {allowed}, but came with the shape {matrix.shape}"
-    )
+    require(matrix.shape in ((2, 3), (3, 3)), f"start must be {allowed}, but has the shape {matrix.shape}")
     if matrix.shape == (2, 3):
         matrix = np.vstack((matrix, (0.0, 0.0, 1.0)))
-    require(bool(np.isfinite(matrix).all()), f"start must be {allowed}, but has entries that are not finite")
+    require(bool(np.isfinite(matrix).all()), f"start must be {allowed}, but has values that are not finite")
     require(
         bool(abs(np.linalg.det(matrix)) > 1e-12 and abs(matrix[2, 2]) > 1e-12),
         f"start must be {allowed}, but cannot be inverted",
     )
-    matrix = matrix / matrix[2, 2]
+    matrix = matrix / matrix[2, 2]  # a homogeneous matrix means the same at any scale
     require(
         motion.projective or not bool(matrix[2, :2].any()),
-        f'start has perspective, which motion="{motion.name}" cannot keep: use motion="homography"',
+        f'start has perspective, but motion="{motion.name}" has none: use motion="homography"',
     )
     return matrix
 
 
 def _why_no_matrix(start: object) -> str:
+    """What is wrong with a start that numpy cannot convert."""
     rows = start if isinstance(start, list | tuple) else ()
     lengths = [str(len(row)) if isinstance(row, list | tuple) else "1" for row in rows]
     return (
         f"its rows have {', '.join(lengths)} entries"
         if len(set(lengths)) > 1
-        else "it is not made of numbers"
+        else "its values are not numbers"
     )
 
 
 def _public(pose: NDArray[np.float64], motion: Motion) -> NDArray[np.float64]:
+    """The pose as users get it: 3×3 if the motion has perspective, else 2×3."""
     matrix: NDArray[np.float64] = pose / pose[2, 2]
     return matrix if motion.projective else matrix[:2]

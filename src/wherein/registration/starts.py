@@ -1,4 +1,4 @@
-"""Poses to begin a search from: turned, scaled, stretched and shifted about a motif's centre."""
+"""Starts of a search: poses turned, scaled, stretched and shifted about the centre of a motif."""
 
 from functools import cache
 
@@ -9,35 +9,50 @@ from numpy.typing import NDArray
 from wherein.images.motif import Motif
 from wherein.motion.models import Motion, rotation
 from wherein.pyramid.screen import Kernels, PoseGrid, peaks, screen
-from wherein.registration.plan import Search
+from wherein.registration.plan import MultiStart
 from wherein.registration.problem import Problem
 
 _SCALES = (0.7, 0.85, 1.18, 1.4)
+"""Scales of the starts beside 1. A choice: factors of about 1.2, within the basin of attraction."""
+
 _STRETCH = 1.2
+"""Factor by which starts are stretched along one axis and shrunk along the other. A choice, as `_SCALES`."""
 
-_NEAR = 75.0
-"""The sector, in degrees, that is searched about a start that somebody chose."""
+_SECTOR = 75.0
+"""Degrees, in all, that are searched around a start that the caller gave. A choice: five starts 15° apart."""
+
+_ANGLE_STEP = 12.0
+"""Degrees between the rotations of `anywhere`. A choice: the basin of attraction reaches about 10° to each
+side at the coarsest scale."""
+
+_SCALE_RANGE, _SCALE_RATIO = (0.75, 1.33), 1.15
+"""The scales of `anywhere`, and the largest factor between two of them. A choice: each scale more costs as
+much as all rotations at one scale."""
+
+_MAX_STARTS = 64
+"""Number of places that `anywhere` returns: as many as the first stage of a search keeps."""
+
+_MAX_POINTS = 100
+"""Maximum number of motif pixels that `anywhere` compares. A choice: its maxima are only starts."""
+
+_MAX_WORK = 4e9
+"""Maximum number of comparisons of single pixels in `anywhere`. A choice: under a second. Of a larger scene
+only the middle is searched."""
 
 
-_TURN, _SIZES, _RATIO = 12.0, (0.75, 1.33), 1.15
-"""Of a first look everywhere: degrees between rotations, the scales, and the factor between two of these."""
-
-_PLACES, _POINTS, _WORK = 64, 100, 4e9
-"""That are gone on from; pixels of the motif that are compared; comparisons at most: under a second."""
-
-
-def around(motion: Motion, motif: Motif, search: Search, everywhere: bool) -> NDArray[np.float64]:
+def around(motion: Motion, motif: Motif, search: MultiStart, everywhere: bool) -> NDArray[np.float64]:
     """Poses (N, 3, 3) about the motif's centre, motif pixels → motif pixels.
 
     Arguments:
-        motion: how the motif may move: a search leaves alone what it cannot.
+        motion: how the motif may move: what it cannot change stays as it is.
         motif: its size says where the centre is.
-        search: how dense, how far.
-        everywhere: whether to try every rotation, and not only those near by.
+        search: how dense the starts are, and how far they reach.
+        everywhere: whether to try every rotation, and not only those near the start.
     """
     turned = _rotations(
-        _angles(search.turns, 360.0 if everywhere else _NEAR) if motion.rotates else np.zeros(1)
+        _angles(search.turns, 360.0 if everywhere else _SECTOR) if motion.rotates else np.zeros(1)
     )
+    # Stretched first, then rotated: the axes of a stretch belong to the motif.
     shapes = _shapes(motion) if search.shapes else np.eye(2)[None]
     linear = search.size * (turned[:, None] @ shapes).reshape(-1, 2, 2)
     places = np.arange(-search.shifts, search.shifts + 1) * search.spacing
@@ -50,20 +65,27 @@ def around(motion: Motion, motif: Motif, search: Search, everywhere: bool) -> ND
 
 
 def anywhere(problem: Problem, scale: int) -> NDArray[np.float64]:
-    """Poses (N, 3, 3) all over the scene, motif pixels → scene pixels: the best places of a first look.
+    """Poses (N, 3, 3) at the best places of the whole scene, motif pixels → scene pixels.
+
+    ZNCC is computed at every place for a grid of rotations and scales; the highest local maxima are returned.
 
     Arguments:
         problem: the scene and the motif.
-        scale: at which to look.
+        scale: the factor by which both are reduced.
     """
     motif, motion = problem.motif.motif, problem.motion
-    looks = PoseGrid.over(
-        180.0 if motion.rotates else 0.0, _TURN, _SIZES if motion.scales else (1.0, 1.0), _RATIO
+    grid = PoseGrid.over(
+        180.0 if motion.rotates else 0.0,
+        _ANGLE_STEP,
+        _SCALE_RANGE if motion.scales else (1.0, 1.0),
+        _SCALE_RATIO,
     )
-    kernels = Kernels.of(Motif(motif.pixels.cpu(), motif.mask.cpu()), scale, looks, limit=_POINTS)
-    corner, scene = problem.scene.middle(scale, _WORK / sum(map(len, kernels.offsets)))
+    # On the CPU wherever the scene is: `screen` is numpy and C.
+    kernels = Kernels.of(Motif(motif.pixels.cpu(), motif.mask.cpu()), scale, grid, limit=_MAX_POINTS)
+    corner, scene = problem.scene.middle(scale, _MAX_WORK / sum(map(len, kernels.offsets)))
+    # Each kernel is correlated with the reduced scene and with its square.
     problem.tally.convolutions += 2 * len(kernels.values) / scale**2
-    spots, _ = peaks(screen(scene.cpu(), kernels), kernels, _PLACES)
+    spots, _ = peaks(screen(scene.cpu(), kernels), kernels, _MAX_STARTS)
     linear = spots[:, 3, None, None] * _rotations(spots[:, 2])
     centre = np.array(motif.centre)
     poses = np.tile(np.eye(3), (len(spots), 1, 1))
@@ -73,13 +95,14 @@ def anywhere(problem: Problem, scale: int) -> NDArray[np.float64]:
 
 
 def _angles(apart: float, sector: float) -> NDArray[np.float64]:
-    """Degrees over a sector around 0. The basin's half-width is about 10° at the coarsest scale."""
+    """Angles in degrees over a sector around 0. The basin's half-width is about 10° at the coarsest scale."""
+    # From half a step inside the sector on, so that a full circle has no angle twice.
     return np.arange(apart / 2 - sector / 2, sector / 2, apart)
 
 
 @cache
 def _shapes(motion: Motion) -> NDArray[np.float64]:
-    """Sizes and stretches (N, 2, 2) that a motion allows, the motif's own first."""
+    """Scalings and stretches (N, 2, 2) that a motion allows; the identity is the first."""
     shapes = [np.eye(2)]
     if motion.scales:
         shapes += [scale * np.eye(2) for scale in _SCALES]

@@ -1,4 +1,4 @@
-"""How to descend: solvers see objectives, never pictures."""
+"""Solvers: they minimise objectives and know nothing of pictures."""
 
 from wherein.solve.gauss_newton import Damping, gauss_newton
 from wherein.solve.proximal import Step, proximal_gradient, proximal_step

@@ -1,4 +1,4 @@
-"""The fast method: damped Gauss–Newton (Levenberg–Marquardt) on the same objectives."""
+"""The fast method: damped Gauss–Newton (Levenberg–Marquardt)."""
 
 from dataclasses import dataclass, replace
 
@@ -13,10 +13,10 @@ from wherein.solve.solution import Solution, statuses
 
 @dataclass(frozen=True)
 class Damping:
-    """How the damping μ of (H + μ diag H) δ = −g follows success and failure.
+    """How the damping μ of (H + μ diag H) δ = −g changes from step to step.
 
-    After a step that lowers the cost μ is multiplied by `ease`, after one that does not by `tighten`, and
-    that step is not taken.
+    After a step that lowers the cost, μ is multiplied by `ease`. A step that does not is rejected, and μ is
+    multiplied by `tighten`. The defaults are a choice, of the size that is usual for Levenberg–Marquardt.
     """
 
     start: float | Float[Tensor, ""] = 1e-2
@@ -32,64 +32,73 @@ def gauss_newton(
     tolerance: float = 1e-3,
     history: bool = False,
 ) -> Solution:
-    """Minimise by damped Gauss–Newton, every item of the batch with a damping and an end of its own.
+    """Minimise by damped Gauss–Newton. Each item of the batch has its own damping and stops on its own.
 
     Arguments:
-        objective: what to minimise.
-        start: from where.
-        steps: how many steps at most.
+        objective: the function to minimise.
+        start: the variables to start from.
+        steps: maximum number of steps.
         damping: see `Damping`.
-        tolerance: an item has converged where a step moves the motif by less (in pixels); 0: a fixed depth.
-        history: keep the cost before every step and at the end.
+        tolerance: an item has converged when a step moves the motif by less than this, in pixels. With 0 all
+            steps are taken: a network of fixed depth.
+        history: record the cost before every step and at the end.
     """
-    require(steps > 0, f"gauss_newton needs at least one step, but came steps={steps}")
+    require(steps > 0, f"gauss_newton needs at least one step, but steps is {steps}")
     at, here = start, objective.linearise(start)
     mu = torch.zeros_like(here.cost) + damping.start
     failed = ~(here.cost.isfinite() & at.pose.flatten(1).isfinite().all(1))
     done, taken = torch.zeros_like(failed), torch.zeros_like(failed, dtype=torch.int64)
-    looks = torch.ones_like(taken)
+    evaluations = torch.ones_like(taken)
     costs = [here.cost]
     for _ in range(steps):
         step = damped_step(here, mu)
         ahead = _relax_background(objective.move(at, step), here)
         there = objective.linearise(ahead)
-        looks += ~(done | failed)
+        evaluations += ~(done | failed)
+        # Beside rounding, some objectives allow a small rise: see `CorrelationObjective.slack`.
         allowed = here.cost * (1 + objective.slack) + objective.noise
         better = (there.cost <= allowed) & ~done & ~failed
-        # A step too short to matter settles the item, whether it was accepted or not.
+        # A step this short ends the item whether it was accepted or not: a rejected one means that μ is
+        # large.
         small = objective.length(step.detach()) < tolerance
         at, here = ahead.where(better, at), _choose(better, there, here)
         taken += better
         done = done | small
+        # Clamped, so that a long series of good or bad steps can still be reversed within a few.
         mu = torch.where(better, mu * damping.ease, mu * damping.tighten).clamp(1e-9, 1e9)
         costs.append(here.cost)
+        # Reading a tensor waits for the device: at a fixed depth there is no reason to.
         if tolerance > 0 and bool((done | failed).all()):
             break
     status = statuses(objective, at, here, done)
-    return Solution(at, here.cost, status, taken, looks, tuple(costs) if history else ())
+    return Solution(at, here.cost, status, taken, evaluations, tuple(costs) if history else ())
 
 
 def damped_step(here: Evaluation, mu: Float[Tensor, "B"]) -> Float[Tensor, "B P"]:
-    """−(H + μ diag H)⁻¹ g, in units in which the diagonal of H is 1, so that float32 is enough."""
+    """The step −(H + μ diag H)⁻¹ g, in units in which the diagonal of H is 1, so that float32 is enough."""
     assert here.hessian is not None
     diagonal = here.hessian.diagonal(dim1=-2, dim2=-1)
+    # A parameter that changes nothing has a zero on the diagonal, and must not be divided by.
     floor = diagonal.amax(-1, keepdim=True) * 1e-12 + torch.finfo(diagonal.dtype).tiny
     unit = (diagonal + floor).rsqrt()
     scaled = unit[..., :, None] * here.hessian * unit[..., None, :]
     eye = torch.eye(scaled.shape[-1], dtype=scaled.dtype, device=scaled.device)
+    # cholesky_ex, since one item that is not positive definite must not raise for the whole batch.
     factor, _ = torch.linalg.cholesky_ex(scaled + (mu[:, None, None] + 1e-7) * eye)
     solved = torch.cholesky_solve((unit * here.gradient)[..., None], factor)[..., 0]
     return -unit * torch.nan_to_num(solved)
 
 
 def _relax_background(at: Variables, here: Evaluation) -> Variables:
-    """The background model follows by one gradient step; its gradient is 1-Lipschitz."""
+    """Take one gradient step in the background model; a step size of 1 is safe for a 1-Lipschitz gradient."""
     if at.background is None or here.background is None:
         return at
     return replace(at, background=at.background - here.background)
 
 
 def _choose(chosen: Tensor, new: Evaluation, old: Evaluation) -> Evaluation:
+    """The new evaluation for the chosen items, the old one for the others."""
+
     def pick(a: Tensor | None, b: Tensor | None) -> Tensor | None:
         if a is None or b is None:
             return None

@@ -17,9 +17,9 @@ class Step:
     """The step sizes of one iteration.
 
     Arguments:
-        pose: a number, or one for each component of the pose.
-        background: of the background model, one for each item where they differ. Its gradient is 1-Lipschitz,
-            so 1 is safe.
+        pose: one number, or one for each component of the pose.
+        background: the step size of the background model, one number or one for each item. Its gradient is
+            1-Lipschitz, so 1 is safe.
     """
 
     pose: float | Float[Tensor, "..."]
@@ -33,16 +33,16 @@ def proximal_gradient(
     tolerance: float = 0.0,
     history: bool = False,
 ) -> Solution:
-    """p ← prox(p − ν ⊙ ∇φ(p)), once for each of `steps`, every item of the batch on its own.
+    """Minimise by p ← prox(p − ν ⊙ ∇φ(p)), once for each of `steps`. Each item of the batch stops on its own.
 
-    With a tolerance of 0 it is a network of a fixed depth: gradients flow through all of it.
+    With a tolerance of 0 this is a network of fixed depth, differentiable throughout.
 
     Arguments:
-        objective: what to minimise.
-        start: from where.
+        objective: the function to minimise.
+        start: the variables to start from.
         steps: the step sizes of each iteration.
-        tolerance: an item stops where a step moves the motif by less (in pixels).
-        history: keep the cost before every step and at the end.
+        tolerance: an item has converged when a step moves the motif by less than this, in pixels.
+        history: record the cost before every step and at the end.
     """
     require(len(steps) > 0, "proximal_gradient needs at least one step")
     at, batch = start, len(start.pose)
@@ -52,31 +52,32 @@ def proximal_gradient(
     for step in steps:
         found = objective.evaluate(at)
         costs.append(found.cost)
-        # Without a number there is no step: it would reach the other items' gradients as NaN times zero.
+        # An item whose gradient is not finite takes no step: NaN · 0 would reach the other items' gradients.
         number = found.cost.isfinite() & found.gradient.flatten(1).isfinite().all(1)
         gradient = torch.where(number.reshape(-1, *(1,) * (found.gradient.ndim - 1)), found.gradient, 0.0)
         ahead = proximal_step(objective, at, step, replace(found, gradient=gradient))
         broken = ~(number & ahead.pose.flatten(1).isfinite().all(1))
         failed = failed | (broken & ~done)
-        moved = objective.length((ahead.pose - at.pose).detach())
+        moved = objective.length((ahead.pose - at.pose).detach())  # only compared, so no gradient is needed
         at = at.where(done | failed, ahead)
         taken += ~(done | failed)
         done = done | (moved < tolerance)
         if bool((done | failed).all()):
             break
+    # Once more at the end: inside the loop costs are those before each step.
     last = objective.evaluate(at)
     status = statuses(objective, at, last, done, failed)
     return Solution(at, last.cost, status, taken, taken + 1, (*costs, last.cost) if history else ())
 
 
 def proximal_step(objective: Objective, at: Variables, step: Step, found: Evaluation) -> Variables:
-    """One step of all the variables, for those who go step by step.
+    """The variables after one step, for callers that write their own loop.
 
     Arguments:
-        objective: what to minimise.
-        at: where the step begins.
-        step: its size.
-        found: the objective's value there.
+        objective: the function to minimise.
+        at: the variables before the step.
+        step: the step sizes.
+        found: the objective's evaluation at `at`.
     """
     pose = objective.prox(at.pose - step.pose * found.gradient, step.pose)
     if at.background is None or found.background is None:

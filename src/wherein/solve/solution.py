@@ -1,4 +1,4 @@
-"""How a fit ended: a status for each item, and what was found."""
+"""What solvers return: for each item of a batch the variables, their cost and a status."""
 
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -11,7 +11,7 @@ from wherein.formulations.objective import Evaluation, Objective, Variables
 
 
 class Status(IntEnum):
-    """How a fit ended. `str()` is one or two words, `advice` a sentence with a remedy."""
+    """How a fit ended. `str()` is one or two words, `advice` a sentence that says what to do."""
 
     CONVERGED = 0
     STEP_LIMIT = 1
@@ -24,7 +24,7 @@ class Status(IntEnum):
 
     @property
     def advice(self) -> str:
-        """What happened, and what to do about it."""
+        """What happened, and what to do."""
         return _ADVICE[self]
 
 
@@ -38,10 +38,10 @@ _WORDS = {
 
 _ADVICE = {
     Status.CONVERGED: "The last step moved the motif by less than the tolerance.",
-    Status.STEP_LIMIT: "The steps ran out before the motif came to rest: allow more, or start closer.",
-    Status.DIVERGED: "The cost or the pose is no longer a number: use smaller steps or more smoothing.",
-    Status.OUTSIDE: "Too little of the motif lies in the scene to say anything: start closer to it.",
-    Status.FLAT: "Motif or scene has no texture under the mask, so no pose is better than another.",
+    Status.STEP_LIMIT: "The maximum number of steps was reached: allow more steps, or start closer.",
+    Status.DIVERGED: "The cost or the pose is not finite: use smaller steps or more smoothing.",
+    Status.OUTSIDE: "Too little of the motif lies inside the scene to compare it: start closer to it.",
+    Status.FLAT: "The motif or the scene has no texture under the mask, so all poses fit equally well.",
 }
 
 
@@ -52,36 +52,44 @@ def statuses(
     rested: Bool[Tensor, " B"],
     broken: Bool[Tensor, " B"] | None = None,
 ) -> tuple[Status, ...]:
-    """How each item ended: the first of `ends` that holds, else its steps ran out (align.c does the same).
+    """The status of each item: the first of `ends` that holds, else `STEP_LIMIT`. align.c has the same order.
 
     Arguments:
-        objective, at, end: what was minimised, where it ended, and its value there.
-        rested: the last step was too short to matter.
-        broken: a step on the way led to no number.
+        objective, at, end: the function that was minimised, the last variables, and its evaluation there.
+        rested: whether the last step was shorter than the tolerance.
+        broken: whether a step on the way was not finite.
     """
-    seen = objective.seen(at)
+    visible = objective.visible_fraction(at)
     ends = (
         (Status.DIVERGED, ~at.pose.flatten(1).isfinite().all(1)),
-        (Status.OUTSIDE, ~((seen > 0) & (seen >= objective.min_visible))),
+        (Status.OUTSIDE, ~((visible > 0) & (visible >= objective.min_visible))),
         (Status.FLAT, end.flat),
         (Status.DIVERGED, ~end.cost.isfinite() if broken is None else broken | ~end.cost.isfinite()),
         (Status.CONVERGED, rested),
     )
+    # On the device, with one transfer at the end instead of one for each item.
     numbers = torch.full_like(rested, Status.STEP_LIMIT, dtype=torch.int64)
-    for status, holds in reversed(ends):
+    for status, holds in reversed(ends):  # the first that holds is written last, and so wins
         numbers = torch.where(holds, int(status), numbers)
     return tuple(map(Status, numbers.tolist()))
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver returns: for each of B items the best variables, their cost, a status and its steps."""
+    """What a solver returns, for B items side by side.
+
+    Attributes:
+        variables: at the end.
+        cost: of these variables.
+        status: how each item ended.
+        steps: the number of steps that were taken.
+        evaluations: the number of evaluations of the objective; more than steps + 1 if steps were rejected.
+        history: the cost before each step and at the end, if it was asked for.
+    """
 
     variables: Variables
     cost: Float[Tensor, "B"]
     status: tuple[Status, ...]
     steps: Int[Tensor, "B"]
-    looks: Int[Tensor, "B"]
-    """How often the objective was evaluated: more often than there are steps, where some were not taken."""
+    evaluations: Int[Tensor, "B"]
     history: tuple[Float[Tensor, "B"], ...] = field(default=())
-    """The cost before each step and at the end, where it was asked for."""

@@ -1,8 +1,8 @@
-"""Solvers as networks: T steps are T layers, and what sets them can be learned (section 3.3).
+"""Solvers as networks: T steps are T layers, whose parameters can be learned (section 3.3).
 
-Unrolling is a mode of the solvers, not another family of them: the layers here only own the parameters and
-run `proximal_gradient` or `gauss_newton` to a fixed depth, in which everything is differentiable: with
-respect to step sizes, smoothing levels, filters, the motif and the scene.
+There are no separate unrolled solvers. The layers here own the parameters and run `proximal_gradient` or
+`gauss_newton` for a fixed number of steps. The result is differentiable with respect to step sizes, smoothing
+levels, filters, the motif and the scene.
 """
 
 from collections.abc import Sequence
@@ -33,13 +33,13 @@ Settings = Plain | CostSmoothed | WithBackground | Spikes | RigidSpikes
 
 
 class ProximalLayers(nn.Module):
-    """T steps of the proximal gradient method, each with step sizes of its own.
+    """T steps of the proximal gradient method, each with its own step sizes.
 
     Arguments:
         depth: T.
-        pose: the first step sizes, one for each component of the pose (P,).
-        background: the step size of the background model; None where the formulation has none.
-        hold: in the first `hold` steps only the background moves (appendix A.3: 5).
+        pose: the initial step sizes, one for each component of the pose (P,).
+        background: the step size of the background model; None if the formulation has none.
+        hold: in the first `hold` steps only the background changes (appendix A.3: 5).
     """
 
     moves: Tensor
@@ -48,41 +48,43 @@ class ProximalLayers(nn.Module):
         self, depth: int, pose: Float[Tensor, " P"], background: float | None = 1.0, hold: int = 0
     ) -> None:
         super().__init__()
-        require(depth > hold >= 0, f"a depth of {depth} layers with {hold} held leaves no step")
-        require(bool((pose > 0).all()), "step sizes must be positive: they are learned by their logarithm")
+        require(depth > hold >= 0, f"hold must be 0 to depth − 1, but hold is {hold} and depth is {depth}")
+        require(bool((pose > 0).all()), "step sizes must be positive: their logarithms are learned")
+        # Logarithms, so that no update can make a step size negative.
         self.log_pose = nn.Parameter(pose.log().repeat(depth, 1))
         self.log_background = None if background is None else nn.Parameter(pose.new_tensor(background).log())
+        # Held layers have a step size of 0 instead of being skipped, so that the depth stays fixed.
         self.register_buffer("moves", (torch.arange(depth) >= hold).to(pose.dtype))
 
     def forward(self, objective: Objective, start: Variables) -> Solution:
-        """From `start`, through all the layers."""
+        """The solver's result after all layers."""
         sizes = self.log_pose.exp() * self.moves[:, None]
         background = 1.0 if self.log_background is None else self.log_background.exp()
         return proximal_gradient(objective, start, [Step(size, background) for size in sizes])
 
 
 class GaussNewtonLayers(nn.Module):
-    """T steps of damped Gauss–Newton with a first damping that can be learned."""
+    """T steps of damped Gauss–Newton; the initial damping can be learned."""
 
     def __init__(self, depth: int, damping: Damping = Damping()) -> None:
         super().__init__()
-        require(depth > 0, f"a network needs at least one layer, but came depth={depth}")
+        require(depth > 0, f"a network needs at least one layer, but depth is {depth}")
         self.depth, self.damping = depth, damping
         self.log_damping = nn.Parameter(torch.as_tensor(damping.start).log())
 
     def forward(self, objective: Objective, start: Variables) -> Solution:
-        """From `start`, through all the layers."""
+        """The solver's result after all layers."""
         damping = replace(self.damping, start=self.log_damping.exp())
         return gauss_newton(objective, start, self.depth, damping, tolerance=0.0)
 
 
 class UnrolledStage(nn.Module):
-    """A formulation whose smoothing can be learned, and the layers that descend it.
+    """A formulation whose smoothing can be learned, and the layers that minimise it.
 
     Arguments:
         settings: the formulation.
         layers: `ProximalLayers` or `GaussNewtonLayers`.
-        filters: learn the filter tap by tap (kept symmetric), not only its width.
+        filters: learn every tap of the filter (kept symmetric), and not only its width.
     """
 
     def __init__(
@@ -99,13 +101,14 @@ class UnrolledStage(nn.Module):
         if filters:
             require(
                 not isinstance(settings, Spikes),
-                "spikes take their filter from the pose: it cannot be learned",
+                "the filter of Spikes depends on the pose and cannot be learned: use filters=False",
             )
             taps = gaussian_1d(sigma)
+            # One half only, so that the filter stays symmetric: it must be its own adjoint.
             self.half_taps = nn.Parameter(taps[taps.numel() // 2 :].clone())
 
     def settings(self, like: Tensor) -> Settings:
-        """The formulation as it is now."""
+        """The formulation with the current values of the parameters."""
         settings = self._settings
         if self.log_scene_sigma is not None:
             assert isinstance(settings, CostSmoothed)
@@ -121,7 +124,14 @@ class UnrolledStage(nn.Module):
 
 @dataclass(frozen=True)
 class Unrolling:
-    """What an unrolled network returns: B poses (motif → scene, 3×3), their costs and statuses."""
+    """What an unrolled network returns, for B items.
+
+    Attributes:
+        matrix: motif pixels → scene pixels.
+        cost: of the last stage.
+        pose: the parameters of the motion, relative to the start.
+        status: how each item ended.
+    """
 
     matrix: Float[Tensor, "B 3 3"]
     cost: Float[Tensor, "B"]
@@ -133,11 +143,11 @@ class Unrolled(nn.Module):
     """A registration network: stages of unrolled solver steps, from coarse to fine.
 
     Arguments:
-        motif: what to look for.
+        motif: the picture to find.
         motion: how it may move.
-        stages: one after the other, each from the pose of the one before.
-        inverse: the inverse parameterisation (eq. 15).
-        learn_motif: make the motif's pixels parameters too.
+        stages: run one after the other, each from the pose of the one before.
+        inverse: use the inverse parameterisation (eq. 15).
+        learn_motif: make the motif's pixels parameters as well.
 
     Example:
         >>> import torch
@@ -176,11 +186,11 @@ class Unrolled(nn.Module):
     def forward(
         self, scene: Float[Tensor, "*S C H W"], base: Float[Tensor, "B 3 3"] | None = None
     ) -> Unrolling:
-        """Register the motif in a scene from B starts, or in B scenes from a start each.
+        """Register the motif in one scene from B starts, or in B scenes from one start each.
 
         Arguments:
             scene: (C, H, W), or (B, C, H, W).
-            base: where to start, motif pixels → scene pixels; the identity where there is none.
+            base: the starts, motif pixels → scene pixels; the identity by default.
         """
         pose: Tensor | None = None
         for stage in self.stages:
@@ -190,7 +200,7 @@ class Unrolled(nn.Module):
         return found
 
     def bind(self, stage: UnrolledStage, scene: Float[Tensor, "*S C H W"]) -> Formulation:
-        """The stage's formulation of this scene and the motif, as both are now."""
+        """The stage's formulation bound to this scene and the current motif."""
         motif = Motif(self.pixels.to(scene), self.mask.to(scene))
         return stage.settings(scene).bind(scene, motif)
 
@@ -201,7 +211,7 @@ class Unrolled(nn.Module):
         base: Float[Tensor, "B 3 3"] | None,
         pose: Float[Tensor, "B P"] | None = None,
     ) -> Unrolling:
-        """One stage, from the pose of the one before."""
+        """The result of one stage that starts from the pose of the one before."""
         objective = MotionObjective(formulation, self.motion, base, self.inverse)
         solution: Solution = stage.layers(objective, objective.start(pose))
         at = solution.variables

@@ -1,4 +1,4 @@
-"""An object of parts: the tree, its files, its poses, its pictures."""
+"""Templates: objects made of a tree of parts, their files, poses and rendering."""
 
 from wherein.template.bundle import Template
 from wherein.template.tree import Part, Tree

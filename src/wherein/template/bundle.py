@@ -1,4 +1,4 @@
-"""template.json ↔ Template, as a folder or a .zip of it."""
+"""`Template`, and how it is read from and written to a folder or a .zip with template.json."""
 
 import hashlib
 import json
@@ -58,11 +58,11 @@ class Template:
     """An object made of a tree of parts that turn about their joints.
 
     Attributes:
-        name: what it is called.
-        canvas: the whole object as it is at rest; its alpha is its outline.
-        parts: the tree, by name, parents first.
-        paint_order: the leaves, the lowest layer first.
-        source: the folder or .zip that it was loaded from; None where it was made in memory.
+        name: the name of the object.
+        canvas: a picture of the whole object at rest; its alpha is its outline.
+        parts: the tree of parts by name, parents first.
+        paint_order: the names of the leaves, the lowest layer first.
+        source: the folder or .zip that it was loaded from; None if it was made in memory.
 
     Example:
         >>> import torch
@@ -90,26 +90,30 @@ class Template:
 
     @property
     def centre(self) -> Point:
-        """Of the canvas."""
+        """The centre of the canvas, (x, y)."""
         width, height = self.size
         return (width - 1) / 2, (height - 1) / 2
 
     @cached_property
     def fingerprint(self) -> str:
-        """The same for templates that look and move the same, whatever they are called."""
-        told = hashlib.sha256()
+        """A hash of the parts: equal for templates that look and move the same, whatever their names.
+
+        Calibrations are kept by it.
+        """
+        digest = hashlib.sha256()
         for name, part in self.parts.items():
-            told.update(repr((name, part.parent, part.at, part.pivot, part.turn, part.static)).encode())
+            digest.update(repr((name, part.parent, part.at, part.pivot, part.turn, part.static)).encode())
             if part.motif is not None:
+                # In the 256 levels of a file: a template has the same fingerprint before and after saving.
                 for plane in (part.motif.pixels, part.motif.mask):
-                    told.update(repr(tuple(plane.shape)).encode())
-                    told.update(to_levels(plane).numpy().tobytes())
-        told.update(repr((self.size, self.paint_order)).encode())
-        return told.hexdigest()[:32]
+                    digest.update(repr(tuple(plane.shape)).encode())
+                    digest.update(to_levels(plane).numpy().tobytes())
+        digest.update(repr((self.size, self.paint_order)).encode())
+        return digest.hexdigest()[:32]  # 128 bits: no two templates share them by chance
 
     @cached_property
     def outlines(self) -> dict[str, NDArray[np.float64]]:
-        """A polygon around each part in its own pixels; around all leaves of a group, on the canvas."""
+        """The outline of each part as a polygon: of a leaf in its own pixels, of a group on the canvas."""
         made: dict[str, NDArray[np.float64]] = {}
         for name in self.parts.bottom_up:
             motif = self.parts[name].motif
@@ -119,20 +123,20 @@ class Template:
 
     @staticmethod
     def rigid(name: str, motif: Motif) -> "Template":
-        """The template of a single motif that has no parts."""
+        """A template of a single motif, without moving parts."""
         part = Part(name, None, motif, (0.0, 0.0), motif.centre, 0.0, False)
         return Template(name, Picture(motif.pixels, motif.mask), Tree({name: part}), (name,))
 
     @staticmethod
     def load(source: str | os.PathLike[str], max_pixels: int = 400_000_000) -> "Template":
-        """A template from its folder or .zip.
+        """Load a template from a folder or a .zip.
 
         Arguments:
-            source: the folder, or the .zip.
-            max_pixels: the most that its pictures may have in all, by their headers.
+            source: the folder or the .zip.
+            max_pixels: maximum number of pixels of all its pictures together.
 
         Raises:
-            TemplateError: it is not there or not as it must be; the message names the part.
+            TemplateError: it does not exist or is invalid; the message names the part.
         """
         path = Path(source)
         if path.is_dir():
@@ -143,17 +147,20 @@ class Template:
         raise TemplateError(f"the template {path} {kind}: give a folder with {DESCRIPTION}, or a .zip of it")
 
     def save(self, target: str | os.PathLike[str], overwrite: bool = False) -> Path:
-        """Write the template to a folder, or to a .zip where the name ends so; whole or not at all.
+        """Write the template to a folder, or to a .zip if the name ends in .zip. Returns the path.
+
+        The write is atomic: after an error nothing has changed.
 
         Raises:
-            ArgumentError: there is something already, and `overwrite` was not given; or it is a folder of
-                other things, which is never replaced.
+            ArgumentError: the path exists and `overwrite` is False; or it is a folder that is not a template,
+                which is never replaced.
         """
         path = Path(target)
         if path.exists() and not overwrite:
-            raise ArgumentError(f"{path} exists; give another name or overwrite=True")
+            raise ArgumentError(f"{path} exists: choose another name, or use overwrite=True")
+        # Even with `overwrite`: a wrong path must not delete other files.
         if path.is_dir() and any(path.iterdir()) and not (path / DESCRIPTION).is_file():
-            raise ArgumentError(f"{path} is a folder of other things, not a template: give another name")
+            raise ArgumentError(f"{path} is a folder with other files, not a template: choose another name")
         if path.suffix.lower() == ".zip":
             with tempfile.TemporaryDirectory(prefix="wherein-") as temporary, atomic_file(path) as made:
                 self._write(Path(temporary))
@@ -164,6 +171,7 @@ class Template:
         return path
 
     def _write(self, folder: Path) -> None:
+        # Numbered, as names of parts may hold characters that are not allowed in file names.
         names = {name: f"{number:02d}.png" for number, name in enumerate(self.parts.leaves)}
         parts = {name: _describe(part, names.get(name)) for name, part in self.parts.items()}
         spec = {
@@ -184,6 +192,7 @@ class Template:
 
 
 def _describe(part: Part, image: str | None) -> dict[str, Any]:
+    """The entry of a part in template.json."""
     record: dict[str, Any] = {"parent": part.parent}
     if image is not None:
         record |= {"image": image, "at": list(part.at)}
@@ -191,7 +200,7 @@ def _describe(part: Part, image: str | None) -> dict[str, Any]:
 
 
 def _with_alpha(pixels: Float[Tensor, "3 H W"], mask: Float[Tensor, "H W"] | None) -> Image.Image:
-    """RGBA in any case: whoever edits the file finds the mask in its place."""
+    """The picture as RGBA, even if it is opaque: then the mask can be edited in any image editor."""
     return to_image(pixels, torch.ones_like(pixels[0]) if mask is None else mask)
 
 
@@ -203,76 +212,80 @@ def _from_zip(path: Path, max_pixels: int) -> Template:
 
 def _from_folder(folder: Path, where: Path, max_pixels: int) -> Template:
     try:
-        # "-sig": editors on Windows begin a file with a byte order mark.
+        # "-sig": editors on Windows put a byte order mark at the beginning.
         text = (folder / DESCRIPTION).read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
-        words = f"{where} has no {DESCRIPTION}: give a folder that has one, or a .zip of it"
-        raise TemplateError(words) from error
+        message = f"{where} has no {DESCRIPTION}: give a folder that has one, or a .zip of it"
+        raise TemplateError(message) from error
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TemplateError(f"{DESCRIPTION} in {where} cannot be read: {reason}") from error
     try:
         return _assemble(_Pictures(folder, max_pixels), _TemplateSpec.model_validate(_parse(text)))
     except ValidationError as error:
-        raise TemplateError(f"{where}: {_in_words(error)}") from error
+        raise TemplateError(f"{where}: {_explain(error)}") from error
     except TemplateError as error:
         raise TemplateError(f"{where}: {error}") from error
 
 
 def _parse(text: str) -> dict[str, Any]:
+    """The JSON object in a text."""
     try:
-        description = json.loads(text, object_pairs_hook=_each_once)
+        description = json.loads(text, object_pairs_hook=_unique_keys)
     except RecursionError:
         raise TemplateError(f"{DESCRIPTION} is not JSON: it is nested too deeply") from None
     except TemplateError:
         raise
-    except ValueError as error:  # a number of too many digits is not a JSONDecodeError
+    except ValueError as error:  # not JSONDecodeError: a number with too many digits raises its base class
         raise TemplateError(f"{DESCRIPTION} is not JSON: {error}") from error
     if not isinstance(description, dict):
-        raise TemplateError(f"{DESCRIPTION}: it must be an object, but is a {type(description).__name__}")
+        raise TemplateError(f"{DESCRIPTION} must be a JSON object, but is a {type(description).__name__}")
     return description
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """JSON lets the last of two parts of a name win, without a word."""
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that appears twice: Python's JSON reader would silently keep the last one."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise TemplateError(f'{DESCRIPTION} names "{key}" twice')
+            raise TemplateError(f'{DESCRIPTION} has the key "{key}" twice')
         found[key] = value
     return found
 
 
-def _in_words(error: ValidationError) -> str:
+def _explain(error: ValidationError) -> str:
+    """The first problem in template.json, with the part and the field."""
     first = error.errors()[0]
     place = [str(step) for step in first["loc"]]
-    of_part = place[:1] == ["parts"] and len(place) > 1
-    what = f'the part "{place[1]}"' if of_part else DESCRIPTION
-    field = ".".join(place[2:] if of_part else place)
+    in_part = place[:1] == ["parts"] and len(place) > 1
+    what = f'the part "{place[1]}"' if in_part else DESCRIPTION
+    field = ".".join(place[2:] if in_part else place)
     return f'{what}: "{field}": {first["msg"]}' if field else f"{what}: {first['msg']}"
 
 
 def _assemble(pictures: "_Pictures", spec: _TemplateSpec) -> Template:
+    """The template that a valid template.json describes."""
     canvas = pictures(spec.canvas, "the canvas")
     height, width = canvas.pixels.shape[-2:]
     parts = {name: _part(pictures, name, part, (width, height)) for name, part in spec.parts.items()}
     tree = Tree(parts)
-    return Template(spec.name, canvas, tree, _order(spec.paint_order, tree))
+    return Template(spec.name, canvas, tree, _paint_order(spec.paint_order, tree))
 
 
-def _order(wanted: list[str] | None, tree: Tree) -> tuple[str, ...]:
-    """The paint order as given, the leaves that it leaves out on top."""
-    order = list(dict.fromkeys(wanted or ()))
+def _paint_order(given: list[str] | None, tree: Tree) -> tuple[str, ...]:
+    """The given paint order; leaves that it does not name are painted last."""
+    order = list(dict.fromkeys(given or ()))
     for name in order:
         if name not in tree.leaves:
-            raise TemplateError(f'"paint_order" names "{name}", which is not a part with a picture')
+            raise TemplateError(f'"paint_order" names "{name}", which is not a part with an "image"')
     return (*order, *(name for name in tree.leaves if name not in order))
 
 
 def _part(pictures: "_Pictures", name: str, spec: _PartSpec, size: tuple[int, int]) -> Part:
+    """A part from its entry in template.json; `size` is that of the canvas."""
     if spec.image is None:
         if spec.at is not None:
-            raise TemplateError(f'the group "{name}" has an "at" but no "image": remove it or give a picture')
+            raise TemplateError(f'the group "{name}" has an "at" but no "image": remove "at", or add "image"')
         middle = ((size[0] - 1) / 2, (size[1] - 1) / 2)
         return Part(name, spec.parent, None, (0.0, 0.0), spec.pivot or middle, spec.turn, spec.static)
     picture = pictures(spec.image, f'the part "{name}"')
@@ -286,38 +299,40 @@ def _part(pictures: "_Pictures", name: str, spec: _PartSpec, size: tuple[int, in
 
 
 def _check_inside(name: str, motif: Motif, at: Point, size: tuple[int, int]) -> None:
+    """Refuse a part whose opaque pixels are not all on the canvas."""
     rows, columns = torch.nonzero(motif.mask > 0.5, as_tuple=True)
     low = at[0] + int(columns.min()), at[1] + int(rows.min())
     high = at[0] + int(columns.max()), at[1] + int(rows.max())
     if min(low) < 0 or high[0] > size[0] - 1 or high[1] > size[1] - 1:
         reach = f"({low[0]:g}, {low[1]:g}) to ({math.ceil(high[0])}, {math.ceil(high[1])})"
         raise TemplateError(
-            f'the part "{name}" reaches from {reach}, outside the canvas of {size[0]} × {size[1]}: '
+            f'the part "{name}" covers {reach}, which is not inside the canvas of {size[0]} × {size[1]}: '
             'check its "at"'
         )
 
 
 class _Pictures:
-    """The pictures in a template's folder, and no others; of all together no more than so many pixels."""
+    """Loads the pictures of a template: only files in its folder, and at most `max_pixels` pixels in all."""
 
     def __init__(self, folder: Path, max_pixels: int) -> None:
-        self.folder, self.most, self.pixels = folder, max_pixels, 0
+        self.folder, self.max_pixels, self.pixels = folder, max_pixels, 0
 
     def __call__(self, file: str, what: str) -> Picture:
+        # A template may come from someone else: it must not read other files of this computer.
         name = PurePosixPath(file)
         if name.is_absolute() or ".." in name.parts or "\\" in file:
-            raise TemplateError(f"{what}: {file!r} must be a file in the template's own folder")
+            raise TemplateError(f"{what}: {file!r} must be a file inside the template's folder")
         path = self.folder / name
         if not path.is_file():
-            raise TemplateError(f"{what}: the picture {file} is missing")
+            raise TemplateError(f"{what}: the picture {file} does not exist")
         try:
             picture = load_picture(path)
         except PictureError as error:
             raise TemplateError(f"{what}: {error}") from error
         self.pixels += picture.pixels[0].numel()
-        if self.pixels > self.most:
+        if self.pixels > self.max_pixels:
             raise TemplateError(
-                f"with {what} its pictures have {self.pixels:,} pixels or more, and {self.most:,} are taken "
-                "(max_pixels): give smaller ones"
+                f"with {what} the pictures have {self.pixels:,} pixels, more than the maximum of "
+                f"{self.max_pixels:,} (max_pixels): use smaller pictures"
             )
         return picture

@@ -1,11 +1,11 @@
-"""Where every part is, given the object's place and the turns of its joints: the nested observation model.
+"""The pose of every part, from the pose of the object and the angles of its joints.
 
-The frame of a part maps canvas → scene. The root's is the object's place; a part turned by t about its joint
-q has the frame of its parent after a rotation about q,
+The frame of a part maps canvas → scene. That of the root is the pose of the object. A part that is turned by
+the angle t about its joint q has the frame of its parent, preceded by a rotation about q:
 
-    F_part = F_parent · R(t; q),        matrix of a leaf = F_part · rest,
+    F_part = F_parent · R(t; q),        matrix of a leaf = F_part · rest.
 
-so a part moves with all that it hangs on, and joints stay where they are on the canvas.
+So a part moves with all its ancestors, and joints are given on the canvas at rest.
 """
 
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ from wherein.template.tree import Matrix, Point, Tree
 
 
 def rotation(degrees: float, about: Point = (0.0, 0.0)) -> Matrix:
-    """A turn about a point; positive turns x towards y."""
+    """The matrix of a rotation about a point; positive angles turn x towards y."""
     return rotations(np.array(float(degrees)), about)
 
 
 def rotations(degrees: NDArray[np.float64], about: Point) -> NDArray[np.float64]:
-    """Turns about a point, (…, 3, 3) for angles of shape (…)."""
+    """The matrices of rotations about a point, (…, 3, 3) for angles of shape (…)."""
     c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
     x, y = about
     matrices = np.zeros((*np.shape(degrees), 3, 3))
@@ -35,7 +35,7 @@ def rotations(degrees: NDArray[np.float64], about: Point) -> NDArray[np.float64]
 
 
 def placed(degrees: float, scale: float, at: Point, centre: Point) -> Matrix:
-    """The similarity that turns and scales about `centre` and takes it to `at`."""
+    """The matrix that rotates and scales about `centre` and moves `centre` to `at`."""
     matrix = rotation(degrees)
     matrix[:2, :2] *= scale
     matrix[:2, 2] = np.array(at) - matrix[:2, :2] @ np.array(centre)
@@ -43,27 +43,27 @@ def placed(degrees: float, scale: float, at: Point, centre: Point) -> Matrix:
 
 
 def frames(tree: Tree, root: Matrix, turns: Mapping[str, float]) -> dict[str, Matrix]:
-    """The frame of every part.
+    """The frame of every part, canvas → scene.
 
     Arguments:
         tree: the parts.
-        root: canvas → scene, of the root.
-        turns: degrees by part; 0 where it is not named.
+        root: the frame of the root.
+        turns: the angle of each joint in degrees, by the part's name; 0 for parts that are not named.
 
     Raises:
-        ArgumentError: a turn of a part that does not exist, or that is static.
+        ArgumentError: a part in `turns` does not exist, or is static.
     """
     for name, degrees in turns.items():
-        require(name in tree, f'there is no part "{name}" to turn; there are {", ".join(sorted(tree))}')
+        require(name in tree, f'there is no part "{name}": the parts are {", ".join(sorted(tree))}')
         require(not (degrees and tree[name].static), f'the part "{name}" is static: it cannot be turned')
     found: dict[str, Matrix] = {}
     for name, part in tree.items():
         found[name] = root if part.parent is None else found[part.parent]
-        if turns.get(name):
+        if turns.get(name):  # not for 0: a part at rest has exactly the frame of its parent
             found[name] = found[name] @ rotation(turns[name], part.joint)
     return found
 
 
 def matrices(tree: Tree, root: Matrix, turns: Mapping[str, float]) -> dict[str, Matrix]:
-    """The matrix of every part: its own pixels → scene; canvas → scene for a group."""
+    """The matrix of every part: its own pixels → scene, or canvas → scene for a group."""
     return {name: frame @ tree[name].rest for name, frame in frames(tree, root, turns).items()}

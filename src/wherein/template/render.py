@@ -1,4 +1,4 @@
-"""Paint a template into a scene, part by part, with exact truth."""
+"""Paint a template into a scene, part by part, at known poses."""
 
 from collections.abc import Collection, Mapping
 
@@ -17,13 +17,13 @@ def render(
     matrices: Mapping[str, Matrix],
     hidden: Collection[str] = (),
 ) -> Float[Tensor, "3 H W"]:
-    """The background with every leaf painted where its matrix says, in the template's paint order.
+    """The background with every leaf painted over it at its matrix, in the template's paint order.
 
     Arguments:
-        background: the scene before.
-        template: what to paint.
-        matrices: leaf pixels → scene pixels, of every leaf; `wherein.template.pose.matrices` makes them.
-        hidden: leaves that are left out.
+        background: the scene without the object.
+        template: the object to paint.
+        matrices: leaf pixels → scene pixels for every leaf, as `wherein.template.pose.matrices` returns them.
+        hidden: leaves to leave out.
     """
     scene = background
     for name in template.paint_order:

@@ -1,4 +1,4 @@
-"""The tree of parts: who hangs on whom, about which joint, and how far it may turn."""
+"""The tree of parts: the parent of each part, its joint, and how far it may turn."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,8 +14,9 @@ Point = tuple[float, float]
 Matrix = NDArray[np.float64]
 """3×3, in homogeneous coordinates."""
 
-DEEPEST = 100
-"""Groups that may hang one on the other: far more than anything has joints in a row."""
+MAX_DEPTH = 100
+"""Maximum number of groups nested in each other. A choice: far more joints in a row than any object has, and
+far less than Python's recursion limit."""
 
 DEFAULT_TURN = 30.0
 """± degrees that a part may turn where none are given: in template.json, in annotations and in the studio.
@@ -24,16 +25,16 @@ A choice, and part of the file format: to change it would change what existing t
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One node of the tree: a leaf, which has a picture, or a group, whose pixels are the canvas.
+    """One node of the tree: a leaf, which has a picture, or a group, whose pixels are those of the canvas.
 
     Attributes:
         name: as in template.json.
-        parent: the name of the group that it hangs on; None for the root.
+        parent: the name of the group that it belongs to; None for the root.
         motif: its picture and mask; None for a group.
-        at: where its top-left pixel lies on the canvas; (0, 0) for a group.
-        pivot: the point it turns about relative to its parent, in its own pixels.
-        turn: how far it may turn, ± degrees.
-        static: it never moves relative to its parent.
+        at: the position of its top-left pixel on the canvas; (0, 0) for a group.
+        pivot: the point about which it turns relative to its parent, in its own pixels.
+        turn: how far it may turn to each side, in degrees.
+        static: whether it never moves relative to its parent.
     """
 
     name: str
@@ -46,37 +47,37 @@ class Part:
 
     @property
     def joint(self) -> Point:
-        """The pivot on the canvas."""
+        """The position of the pivot on the canvas."""
         return self.at[0] + self.pivot[0], self.at[1] + self.pivot[1]
 
     @property
     def rest(self) -> Matrix:
-        """Its pixels → canvas, as it is on the canvas."""
+        """The matrix from its own pixels to the canvas, at rest."""
         return np.array(((1.0, 0.0, self.at[0]), (0.0, 1.0, self.at[1]), (0.0, 0.0, 1.0)))
 
     @property
     def moves(self) -> bool:
-        """Whether there is a joint at all. The root moves with the object, not relative to anything."""
+        """Whether it can turn relative to its parent. The root cannot: it has none."""
         return self.parent is not None and not self.static and self.turn > 0
 
 
 class Tree(Mapping[str, Part]):
-    """Parts by name, parents before their children.
+    """A mapping from names to parts, parents before their children.
 
     Arguments:
         parts: in any order.
 
     Raises:
-        TemplateError: there is not one root, a parent is unknown, has a picture, or is its own ancestor;
-            or groups are nested too deeply.
+        TemplateError: there is not exactly one root; a parent does not exist, has a picture or is its own
+            ancestor; a group is empty; or groups are nested too deeply.
     """
 
     def __init__(self, parts: Mapping[str, Part]) -> None:
         roots = [name for name, part in parts.items() if part.parent is None]
         if len(roots) != 1:
             raise TemplateError(
-                f"a template has one root, a part whose parent is null, but here are {len(roots)}"
-                + (f": {', '.join(sorted(roots))}" if roots else "; the parents go round in a circle")
+                f"a template must have one root, a part whose parent is null, but this one has {len(roots)}"
+                + (f": {', '.join(sorted(roots))}" if roots else ": the parents form a cycle")
             )
         for name, part in parts.items():
             _check_parent(name, part, parts)
@@ -85,6 +86,7 @@ class Tree(Mapping[str, Part]):
             name: tuple(other for other, part in parts.items() if part.parent == name) for name in parts
         }
         self._depths: dict[str, int] = {}
+        # Breadth first from the root, so that parents come before their children; cycles are never reached.
         waiting = list(roots)
         while waiting:
             name = waiting.pop(0)
@@ -96,15 +98,14 @@ class Tree(Mapping[str, Part]):
             waiting += self._children[name]
         cut_off = sorted(set(parts) - set(self._parts))
         if cut_off:
-            raise TemplateError(f"the parents of {', '.join(cut_off)} go round in a circle")
+            raise TemplateError(f"the parents of {', '.join(cut_off)} form a cycle")
         for name, part in self._parts.items():
             if part.motif is None and not self._children[name]:
-                raise TemplateError(f'the group "{name}" is empty: give it an "image" or a part below it')
+                raise TemplateError(f'the group "{name}" is empty: give it an "image", or parts')
         deepest = max(self._depths, key=self._depths.__getitem__)
-        if self._depths[deepest] > DEEPEST:
+        if self._depths[deepest] > MAX_DEPTH:
             raise TemplateError(
-                f'the part "{deepest}" hangs on {self._depths[deepest]} groups, one on the other: '
-                f"{DEEPEST} are the most"
+                f'the part "{deepest}" has {self._depths[deepest]} nested parents: the maximum is {MAX_DEPTH}'
             )
         self.root = roots[0]
 
@@ -118,40 +119,41 @@ class Tree(Mapping[str, Part]):
         return len(self._parts)
 
     def children(self, name: str) -> tuple[str, ...]:
-        """The parts that hang on this one."""
+        """The names of the parts whose parent this is."""
         return self._children[name]
 
     @cached_property
     def leaves(self) -> tuple[str, ...]:
-        """The parts that have pictures."""
+        """The names of the parts that have a picture."""
         return tuple(name for name, part in self.items() if part.motif is not None)
 
     @cached_property
     def bottom_up(self) -> tuple[str, ...]:
-        """Every part after its children: the order in which the network works."""
+        """All names, children before their parents: the order in which the paper's network works."""
         return tuple(reversed(tuple(self)))
 
     def leaves_below(self, name: str) -> tuple[str, ...]:
-        """The leaves of a part's subtree, itself if it is one."""
+        """The names of the leaves in a part's subtree; the part itself if it is a leaf."""
         if self[name].motif is not None:
             return (name,)
         return tuple(leaf for child in self.children(name) for leaf in self.leaves_below(child))
 
     def depth(self, name: str) -> int:
-        """How many joints and groups lie between it and the root."""
+        """The number of ancestors of a part."""
         return self._depths[name]
 
 
 def _check_parent(name: str, part: Part, parts: Mapping[str, Part]) -> None:
+    """Refuse a parent that does not exist or is a leaf."""
     if part.parent is None:
         return
     if part.parent not in parts:
         raise TemplateError(
-            f'the part "{name}" hangs on "{part.parent}", which does not exist; '
-            f"there are {', '.join(sorted(parts))}"
+            f'the parent of the part "{name}" is "{part.parent}", which does not exist: '
+            f"the parts are {', '.join(sorted(parts))}"
         )
     if parts[part.parent].motif is not None:
         raise TemplateError(
-            f'the part "{name}" hangs on "{part.parent}", which has a picture: only groups have children; '
-            "make a group of the two"
+            f'the parent of the part "{name}" is "{part.parent}", which has an "image": only groups have '
+            "children. Make a group of the two"
         )

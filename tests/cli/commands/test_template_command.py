@@ -170,7 +170,7 @@ def test_what_goes_wrong_with_a_picture(folder: Path, arguments: list[str], code
         ("{", 3, "is not JSON"),
         ('{"hello": 1}', 3, "has an unknown format: give an annotation file of coco"),
         ({"shapes": [shape("a", [[1, 1], [5, 5]])]}, 3, 'the part "a" has a polygon of 2 corners'),
-        ({"shapes": [shape("a", BODY, description="parent=a")]}, 3, "form a circle"),
+        ({"shapes": [shape("a", BODY, description="parent=a")]}, 3, "form a cycle"),
         ({"shapes": [shape("a", BODY)], "imagePath": "gone.png"}, 3, "file not found"),
         ({"shapes": [shape("a", BODY)], "imagePath": "/etc/passwd"}, 3, "outside of its folder"),
         ({"shapes": [shape("a", BODY)], "imagePath": "broken.png"}, 3, "content is not PNG"),
@@ -198,7 +198,7 @@ def test_nothing_is_overwritten_unasked(folder: Path) -> None:
     assert "mug already exists: choose another name or use --overwrite" in result.stderr
     result = template(*arguments, "--overwrite")
     assert result.exit_code == 2
-    assert "a folder of other things" in result.stderr
+    assert "a folder with other files" in result.stderr
     assert [path.name for path in (folder / "mug").iterdir()] == ["dear.txt"]
 
 
