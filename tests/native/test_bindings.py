@@ -17,7 +17,7 @@ from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.motion import MOTIONS, Affine, motion_named
 from wherein.native import bindings
-from wherein.pyramid.alignment import align
+from wherein.pyramid.descent import align
 from wherein.solve import Damping, Status, gauss_newton
 from wherein.warp import Surface
 

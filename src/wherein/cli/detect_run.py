@@ -17,7 +17,6 @@ from wherein.errors import MissingError, PictureError
 from wherein.report.stopwatch import SEARCH, Stopwatch
 from wherein.template.bundle import Template
 from wherein.video.source import Video, camera_index, open_video
-from wherein.video.tracking import track_frames
 
 
 @dataclass(frozen=True)
@@ -148,6 +147,8 @@ class DetectRun:
 
     def _search_frames(self, path: Path, video: Video, drawing: Path | None, counts: FrameTotals) -> None:
         """Print a line for each frame, and count in `counts`, which so survives Ctrl-C."""
+        from wherein.video.tracking import track_frames  # only videos need it
+
         detector = self.detector  # made before the clock starts
         began = time.perf_counter()
         errors = write_errors(drawing) if drawing is not None else nullcontext()

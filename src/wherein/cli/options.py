@@ -96,7 +96,7 @@ Export = Annotated[
     Path | None,
     typer.Option(
         metavar="PATH",
-        help=f"Export the detections to this {' or '.join(BY_EXTENSION)} file, or folder ({_FOLDER_FORMATS}).",
+        help=f"Export the detections to a {' or '.join(BY_EXTENSION)} file, or folder ({_FOLDER_FORMATS}).",
     ),
 ]
 ExportFormat = Annotated[

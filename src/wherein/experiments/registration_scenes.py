@@ -16,7 +16,7 @@ from wherein.experiments.subject import Subject
 from wherein.formulations.correlation import CorrelationObjective
 from wherein.images.motif import Motif
 from wherein.motion.models import Translation
-from wherein.pyramid.alignment import align
+from wherein.pyramid.descent import align
 from wherein.template.pose import matrices, rotation
 from wherein.template.render import render
 from wherein.template.tree import Matrix

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.piece_search import BASIN, EUCLIDEAN, PieceModel, best_of_each
-from wherein.detect.fast.pieces import Joint, Piece
+from wherein.detect.fast.pieces import TURN_TOLERANCE, Joint, Piece
 from wherein.detect.score import MIN_EVIDENCE, information
 from wherein.pyramid.descent import descend
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -35,9 +35,6 @@ from wherein.template.tree import Point
 LOOSE, TIGHT = 6.0, 2.5
 """How far a fitted piece may have its joint from where its parent has it, in canvas pixels: on the way, at a
 coarse scale or about a guessed root, and where the fit is scored. Choices."""
-
-TURN_TOLERANCE = 3.0
-"""Degrees by which a turn may exceed its limit. A choice: limits are set by hand."""
 
 _MAX_STARTS, _MAX_FOLLOWED = 6, 3
 """Maximum number of turns of a piece from which descents start, and that go on to the next finer scale.

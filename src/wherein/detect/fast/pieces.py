@@ -31,6 +31,9 @@ MIN_UNCOVERED = 0.3
 """Fraction of a leaf. A choice: if other parts cover more of it at rest, too little would be left to fit, and
 all of the leaf is compared."""
 
+TURN_TOLERANCE = 3.0
+"""Degrees by which a turn may exceed its limit. A choice: limits are set by hand."""
+
 
 @dataclass(frozen=True, eq=False)
 class Joint:

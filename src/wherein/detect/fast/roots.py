@@ -12,8 +12,7 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.joints import TURN_TOLERANCE
-from wherein.detect.fast.pieces import Joint, Piece
+from wherein.detect.fast.pieces import TURN_TOLERANCE, Joint, Piece
 from wherein.detect.score import information
 from wherein.pyramid.descent import Fits
 from wherein.pyramid.levels import Poses
