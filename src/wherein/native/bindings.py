@@ -5,13 +5,16 @@ Ask `accepts` first. The functions check nothing: they hand pointers to C.
 
 import ctypes
 from functools import cache
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from wherein.native import abi
-from wherein.native.library import Library, UnavailableError, load
+
+if TYPE_CHECKING:
+    from wherein.native.library import Library
 
 _Counts = Int[Tensor, " B"]
 
@@ -20,14 +23,17 @@ _FLOAT = 4
 
 
 @cache
-def _loaded() -> tuple[Library | None, str]:
+def _loaded() -> "tuple[Library | None, str]":
+    # Here and not above: what finds, compiles and checks the library is needed once, on first use.
+    from wherein.native.library import UnavailableError, load
+
     try:
         return load(), ""
     except UnavailableError as error:
         return None, str(error)
 
 
-def library() -> Library | None:
+def library() -> "Library | None":
     """The library, or None; the first call loads it, and compiles it if need be."""
     return _loaded()[0]
 
