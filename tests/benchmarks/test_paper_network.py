@@ -6,19 +6,19 @@ import torch
 from benchmarks.paper_network import Case, judge
 from benchmarks.subjects import robot
 from wherein.detect.fast.assemble import detection
+from wherein.detect.methods import MethodResult
 from wherein.experiments.rotated_scenes import rotated_scene
-from wherein.studio.session import SearchResult
 from wherein.template.pose import frames
 
 
 class Sure:
-    """SearchResult the object where it is, and once more at rest."""
+    """Finds the object where it is, and once more at rest."""
 
     def __init__(self, template, root):
         self.template = template
         leaves = dict.fromkeys(template.parts.leaves, (0.9, True))
         places = [frames(template.parts, where, {}) for where in (root, np.eye(3))]
-        self.finds = SearchResult(tuple(detection(template, place, leaves, 0.8) for place in places))
+        self.finds = MethodResult(tuple(detection(template, place, leaves, 0.8) for place in places))
 
     def __call__(self, scene, count):
         return self.finds

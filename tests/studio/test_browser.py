@@ -563,7 +563,7 @@ def test_reloading_restores_the_page(user: User) -> None:
 
 def test_errors_are_shown(user: User) -> None:
     user.load("picture", file("broken.png", png(crane())[:300]))
-    expect(user(".toast.error")).to_contain_text("broken.png: the picture is damaged, cut off")
+    expect(user(".toast.error")).to_contain_text("broken.png: the picture is damaged, incomplete")
     user.shot("16-error")
     user(".toast button").click()
     user.load("template", file("a.zip", b"PK", "application/zip"))

@@ -22,6 +22,7 @@ from wherein.detect.fast.exclusion import exclusive
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.octaves import LIKELY, Octaves
 from wherein.detect.paper.instances import PaperDetection, PaperDetector
+from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.tuning.measure_network import calibrate_paper, within_reach
 from wherein.detect.paper.tuning.paper_model import VERSION as PAPER_VERSION
 from wherein.detect.paper.tuning.paper_model import PaperCalibration
@@ -214,18 +215,16 @@ class PaperSearch(Search):
     """The network of the paper (algorithm 1): one scale, and rotations within ±30°.
 
     Arguments:
-        template, ranges, threshold: as of `prepare`; detections that are turned further are dropped.
-        calibration: the network's hyperparameters.
+        network: of the template.
+        ranges, threshold: as of `prepare`; detections that are turned further are dropped.
     """
 
     name = "paper"
+    calibration: PaperCalibration
 
-    def __init__(
-        self, template: Template, ranges: Range, calibration: PaperCalibration, threshold: float | None = None
-    ) -> None:
-        self.template, self.ranges, self.calibration = template, ranges, calibration
-        self.threshold = threshold or calibration.threshold
-        self.detector = PaperDetector(calibration.network(template), LIKELY * self.threshold)
+    def __init__(self, network: PaperNetwork, ranges: Range, threshold: float) -> None:
+        self.template, self.ranges, self.threshold = network.template, ranges, threshold
+        self.detector = PaperDetector(network)
 
     @classmethod
     def prepare(  # noqa: D102
@@ -247,10 +246,12 @@ class PaperSearch(Search):
             known = paper_calibration_for(template, within, progress or no_progress)
         else:
             known = _checked(calibration, PaperCalibration, cls.name, template, within)
-        return cls(template, ranges, known, threshold)
+        made = cls(known.network(template), ranges, threshold or known.threshold)
+        made.calibration = known
+        return made
 
     def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> MethodResult:  # noqa: D102
-        found = [self._detection(one) for one in self.detector(scene)]
+        found = [self._detection(one) for one in self.detector(scene, LIKELY * self.threshold)]
         turned = [one for one in found if abs(one.angle) <= self.ranges.rotation]
         items = tuple(one for one in turned if one.score >= self.threshold)[:count]
         return MethodResult(items, None if items else next(iter(turned), None))

@@ -70,14 +70,15 @@ class PaperDetector:
         self.network, self.threshold, self.apart, self.reach = network, threshold, apart, reach
 
     @torch.no_grad()
-    def __call__(self, scene: Float[Tensor, "3 H W"]) -> list[PaperDetection]:
-        """The detections in a scene, best first."""
-        return self.follow(self.network(scene))
+    def __call__(self, scene: Float[Tensor, "3 H W"], threshold: float | None = None) -> list[PaperDetection]:
+        """The detections in a scene, best first; another threshold than the detector's can be given."""
+        return self.follow(self.network(scene), threshold)
 
     @torch.no_grad()
-    def follow(self, traversal: Traversal) -> list[PaperDetection]:
+    def follow(self, traversal: Traversal, threshold: float | None = None) -> list[PaperDetection]:
         """The detections in the result of a pass over a scene."""
-        places, heights = peaks(self.heights(traversal), self.threshold, self.apart)
+        lowest = self.threshold if threshold is None else threshold
+        places, heights = peaks(self.heights(traversal), lowest, self.apart)
         found = (
             self._instance(traversal, (float(x), float(y)), score)
             for (x, y), score in zip(places.tolist(), heights.tolist(), strict=True)

@@ -87,17 +87,17 @@ def test_what_a_caller_chooses_wins(
     known = Detector(badge, 12.0, method="paper", calibration=calibrated, threshold=0.3)
     strides = [node.stride for node in reversed(known.search.detector.network.nodes)]
     assert strides == [node.stride for node in calibrated.nodes.values()]
-    assert known.threshold == 0.3 and known.paper_calibration is calibrated and known.calibration is None
+    assert known.threshold == 0.3 and known.calibration is calibrated
 
 
 def test_calibrations_and_methods_that_do_not_belong_together(
     badge: Template, calibrated: PaperCalibration
 ) -> None:
-    with pytest.raises(ArgumentError, match='is a PaperCalibration, but method="fast" takes a Calibration'):
+    with pytest.raises(ArgumentError, match='is a PaperCalibration, but method="fast" needs a Calibration'):
         Detector(badge, rotation=12.0, calibration=calibrated)
-    with pytest.raises(ArgumentError, match="made for rotation=12 and scale="):
+    with pytest.raises(ArgumentError, match="measured for rotation=12 and scale="):
         Detector(badge, method="paper", calibration=calibrated)
-    with pytest.raises(ArgumentError, match="made for another template"):
+    with pytest.raises(ArgumentError, match="measured for another template"):
         Detector(walker(), 12.0, method="paper", calibration=calibrated)
     with pytest.raises(ArgumentError, match=r"scale is \(1.0, 2.0\)"):
         Detector(badge, scale=(1.0, 2.0), method="paper")
