@@ -15,7 +15,7 @@ from wherein.template import Template, Tree
 
 CRAB = photographs.SHARED / "crab"
 FIXED, SCALES = (1.0, 1.0), (0.8, 1.25)
-FEWER = {"_CHANCES": 1, "_EMPTY": 4, "_PRESENT": 5}  # scenes of a calibration when quick
+FEWER = {"_CHANCE_SCENES": 1, "_EMPTY_SCENES": 4, "_PRESENT_SCENES": 5}  # scenes of a calibration when quick
 
 
 def without(template: Template, leaves: Collection[str], name: str) -> Template:

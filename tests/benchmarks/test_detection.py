@@ -271,11 +271,11 @@ def test_fewer_scenes_of_a_calibration_are_fewer(monkeypatch):
     module = sys.modules["wherein.detect.calibration.measure"]
 
     def noted(template, ranges):
-        seen[ranges.scale] = module._CHANCES, module._EMPTY, module._PRESENT
+        seen[ranges.scale] = module._CHANCE_SCENES, module._EMPTY_SCENES, module._PRESENT_SCENES
         return guessed(template)
 
     monkeypatch.setattr(module, "calibrate", noted)
-    before = module._CHANCES, module._EMPTY, module._PRESENT
+    before = module._CHANCE_SCENES, module._EMPTY_SCENES, module._PRESENT_SCENES
     Calibrations(quick=True).of(robot(), FIXED)
     assert seen[FIXED] == (1, 4, 5)
     Calibrations().of(robot(), SCALES)
