@@ -114,9 +114,11 @@ def _measured(
     progress: Progress,
     workers: ThreadPoolExecutor,
 ) -> Calibration:
+    """All measurements, one after the other; arguments as of `calibrate`, and threads that search scenes."""
     fingerprint, (factor, size) = template.fingerprint, _test_size(template, ranges)
     if factor > 1:
-        # Scenes with room for a large template would take too long, and at half its size it scores the same.
+        # Scenes with room for a large template would take too long, and at half its size it scores about
+        # the same.
         template, backgrounds = reduced_template(template, factor), [pool(one, factor) for one in backgrounds]
     scenes = Backgrounds(backgrounds, seed, size)
     rng = np.random.default_rng((seed, 1))

@@ -2,7 +2,7 @@
 
 Screening and descent need scene and motif at about the same size. Objects that are larger in the scene are
 searched for in the scene reduced by a power of 2, smaller ones with the template reduced. Within an octave
-the remaining scale is between 1/√2 and √2.
+the remaining scale is between 1/√2 and √2, or between 1/2 and 2 where one octave is all there is.
 
 Also here: following objects from where they were in the last frame, each in the octave of its scale.
 """
