@@ -78,10 +78,10 @@ def limbed(pairs: int) -> Template:
 
 def measure(work: Workload, share: Share) -> dict[str, Any]:
     """One row for each case."""
-    wanted = list(cases(work.counts.every, parts=not work.settings.quick))
+    selected = list(cases(work.counts.every, parts=not work.settings.quick))
     rows = []
-    for done, case in enumerate(wanted):
-        share(done / len(wanted))
+    for done, case in enumerate(selected):
+        share(done / len(selected))
         rows.append(_row(work, case))
     return section("growth", ABOUT, COLUMNS, rows=rows)
 

@@ -69,8 +69,8 @@ def missing() -> tuple[str, ...]:
 @cache
 def names(beach: bool = False) -> tuple[str, ...]:
     """The photographs that can be loaded here, in a fixed order."""
-    wanted = (*SKIMAGE, *SKLEARN, *(("beach",) if beach else ()))
-    found = tuple(name for name in wanted if _attempt(name) is None)
+    selected = (*SKIMAGE, *SKLEARN, *(("beach",) if beach else ()))
+    found = tuple(name for name in selected if _attempt(name) is None)
     if not found:
         raise ValueError("no photograph can be loaded: install the extra `photos`")
     return found
