@@ -387,7 +387,7 @@ def test_wrong_arguments(textured: Array, tmp_path: Path) -> None:
         pictures = {"scene": textured, "motif": motif}
         with pytest.raises(ArgumentError, match=f"^{role}: 1 values are NaN"):
             wherein.register(**pictures | {role: spoiled})
-        with pytest.raises(PictureError, match=rf"^{role}: .*broken\.png: this is not"):
+        with pytest.raises(PictureError, match=rf"^{role}: .*broken\.png: the content is not"):
             wherein.register(**pictures | {role: broken})
 
 
