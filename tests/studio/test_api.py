@@ -129,7 +129,7 @@ def changed(message: Record, **part: object) -> Record:
         (
             {"points": [[900, 900], [950, 900], [950, 950]]},
             400,
-            '"arm" lies outside of the 161 × 120 picture',
+            '"arm" lies outside the 161 × 120 picture',
         ),
         ({"parent": "leg"}, 400, 'he parent of the part "arm" is "leg", which does not exist'),
         ({"name": "body"}, 400, 'wo outlines are called "body"'),
@@ -329,7 +329,7 @@ def test_a_zip_that_leads_outside(page: Page) -> None:
         archive.writestr("template.json", "{}")
         archive.writestr("../../escaped.txt", "x")
     answer = page.client.post("/api/upload/template?name=a.zip", content=file.getvalue())
-    assert "leads outside of the archive" in page.refused(answer, 400)
+    assert "outside the archive" in page.refused(answer, 400)
 
 
 def test_a_zip_of_pictures_that_are_too_large(tmp_path: Path) -> None:
