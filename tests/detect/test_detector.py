@@ -277,7 +277,7 @@ def test_objects_far_outside_the_range_of_rotations_are_not_found() -> None:
             {"scale": (1e-6, 1e-6)},
             r"\(172 px\) would be 0.00017 to 0.00017 px large in the scene: use scales at which it is 1 to",
         ),
-        ({"scale": (1.0, 1e300)}, r"would be 1.7e\+02 to 1.7e\+302 px long in a scene"),
+        ({"scale": (1.0, 1e300)}, r"would be 1.7e\+02 to 1.7e\+302 px large in the scene"),
         ({"max_instances": 0}, "max_instances must be a positive integer, or None for all, but is 0"),
         ({"threshold": 1.5}, "threshold must be between 0 and 1, .* but is 1.5"),
         ({"threads": 0}, "threads must be a positive integer, .* but is 0"),

@@ -124,6 +124,6 @@ def test_the_page_has_a_plot_for_each_piece_that_was_found(tmp_path: Path) -> No
     written = parsed(tmp_path / "a.html")
     assert len(written.all("figure")) == 3
     assert f"that were not found: {ARM}." in written.text
-    assert "The search does not record its steps." in written.text
+    assert "The search does not record its steps," in written.text
     last = finder.fit_traces(finder(whole))[0][ARM]
     assert f"{last.zncc:.3f}" in written.texts

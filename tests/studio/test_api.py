@@ -181,7 +181,7 @@ def test_it_is_found(page: Page, tmp_path: Path) -> None:
     ("patch", "status", "words"),
     [
         ({"scale": [2, 1]}, 400, "Invalid scale range 2 to 1"),
-        ({"scale": [0, 1]}, 400, "must be above 0"),
+        ({"scale": [0, 1]}, 400, "use 0 < lowest"),
         ({"rotation": 181}, 422, "rotation"),
         ({"threshold": 1}, 422, "threshold"),
         ({"max_instances": 0}, 422, "max_instances"),
@@ -338,7 +338,7 @@ def test_a_zip_of_pictures_that_are_too_large(tmp_path: Path) -> None:
     with served(bounds=bounds) as studio, asked(studio) as page:
         answer = page.client.post("/api/upload/template?name=a.zip", content=path.read_bytes())
         assert (
-            'with the part "wall" the pictures have 8,400 pixels, more than the maximum of 8,399'
+            'the part "wall": the pictures so far have 8,400 pixels, more than the maximum of 8,399'
             in page.refused(answer, 400)
         )
 

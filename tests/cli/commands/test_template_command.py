@@ -122,9 +122,12 @@ def test_coco(folder: Path) -> None:
     source = folder / "instances.json"
     source.write_text(json.dumps(record))
     result = template("new", source, "--out", folder / "x")
-    assert (result.exit_code, "choose an image of cat.png, gone/other.png" in result.stderr) == (2, True)
+    assert (result.exit_code, "choose one with --image (cat.png, gone/other.png)" in result.stderr) == (
+        2,
+        True,
+    )
     result = template("new", source, "--image", "cat.png", "--out", folder / "x")
-    assert (result.exit_code, "choose an object of 1, 2" in result.stderr) == (2, True)
+    assert (result.exit_code, "choose an object with --object (1, 2)" in result.stderr) == (2, True)
     assert template("new", source, "--image", 3, "--object", 2, "--out", folder / "x").exit_code == 0
     assert Template.load(folder / "x").size == (60, 22)
     (folder / "found").mkdir()
@@ -174,7 +177,11 @@ def test_what_goes_wrong_with_a_picture(folder: Path, arguments: list[str], code
         ({"shapes": [shape("a", BODY)], "imagePath": "gone.png"}, 3, "file not found"),
         ({"shapes": [shape("a", BODY)], "imagePath": "/etc/passwd"}, 3, "outside its folder"),
         ({"shapes": [shape("a", BODY)], "imagePath": "broken.png"}, 3, "content is not PNG"),
-        ({"shapes": [shape("a", BODY, group_id=1), shape("a", ARM, group_id=2)]}, 2, "choose an object"),
+        (
+            {"shapes": [shape("a", BODY, group_id=1), shape("a", ARM, group_id=2)]},
+            2,
+            "choose one with --object",
+        ),
     ],
 )
 def test_what_goes_wrong_with_annotations(folder: Path, contents: Any, code: int, words: str) -> None:
