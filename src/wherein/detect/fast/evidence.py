@@ -84,7 +84,7 @@ def _trimmed_information(
     scale, points = model.scoring_scale, _points(model)
     x = model.pyramid.side(scale, EUCLIDEAN, _MAX_POINTS).known[..., -1].double()
     frames = torch.from_numpy(reduce(scale) @ poses @ enlarge(scale))
-    z, inside = _sampled(scene.surface(scale).scene, transform(frames, points.double()))
+    z, inside = _sampled(scene.reduced(scale), transform(frames, points.double()))
     member = F.one_hot(cells, _MAX_CELLS**2).double()
     return _CellMoments(x.numpy(), z.numpy(), inside.numpy(), member.numpy()).information()
 

@@ -148,7 +148,7 @@ class Finder:
         """Likely frames of every leading limb, by name."""
         searches = self.limb_searches
         # Reduce the scene once before the threads start: else each of them would.
-        scene.surface(max((search.model.screen_scale for search in searches.values()), default=1))
+        scene.reduced(max((search.model.screen_scale for search in searches.values()), default=1))
         with ThreadPoolExecutor(effort.threads) as pool:
             ended = list(pool.map(lambda search: search(scene, 1, effort.crowd), searches.values()))
         return {

@@ -224,7 +224,7 @@ class PieceSearch:
     def starts(self, scene: ScenePyramid, threads: int, crowd: int = 1) -> Poses:
         """The best places of the first search, from which descents start; arguments as for a call."""
         motif = self.model.piece.motif
-        maps = screen(scene.surface(self.model.screen_scale).scene, self.kernels, threads)
+        maps = screen(scene.reduced(self.model.screen_scale), self.kernels, threads)
         spots, _ = peaks(maps, self.kernels, round(_MAX_STARTS * _pose_factor(scene, crowd)))
         return np.reshape([placed(a, s, (x, y), motif.centre) for x, y, a, s in spots], (-1, 3, 3))
 
