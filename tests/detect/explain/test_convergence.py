@@ -10,7 +10,7 @@ from detecting import made_up, painted, texture, walker
 from wherein.detect import Detection, Detections, Detector, PartFound
 from wherein.detect.explain.convergence import _Recorder
 from wherein.detect.explain.fit_trace import FinalPose, FitTrace
-from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel
+from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.fast.polish import FULL
 from wherein.detect.score import MAX_ZNCC

@@ -33,7 +33,7 @@ from wherein.detect.fast.evidence import piece_evidence
 from wherein.detect.fast.exclusion import exclusive
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.octaves import Octaves, reduced_template
-from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel, coarse_stage
+from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel, coarse_stage
 from wherein.detect.range import Effort, Range, Sampling
 from wherein.detect.score import equivalent_zncc, evidence_weight
 from wherein.images.gaussian import blur

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wherein.detect.fast.hypotheses import Hypotheses
-from wherein.detect.fast.piece_search import EUCLIDEAN, scoring_scale
+from wherein.detect.fast.piece_model import EUCLIDEAN, scoring_scale
 from wherein.detect.fast.pieces import uncovered_motif
 from wherein.detect.result import Detection, PartFound
 from wherein.detect.score import MIN_EVIDENCE, equivalent_zncc, information

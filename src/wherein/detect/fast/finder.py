@@ -19,15 +19,8 @@ from wherein.detect.fast.joints import (
     scales,
     turn_group,
 )
-from wherein.detect.fast.piece_search import (
-    EUCLIDEAN,
-    SIMILARITY,
-    PieceModel,
-    PieceSearch,
-    coarse_stage,
-    likely,
-    refit_occluded,
-)
+from wherein.detect.fast.piece_model import EUCLIDEAN, SIMILARITY, PieceModel, coarse_stage
+from wherein.detect.fast.piece_search import PieceSearch, likely, refit_occluded
 from wherein.detect.fast.pieces import Piece, Pieces
 from wherein.detect.fast.polish import polish_piece
 from wherein.detect.fast.root_fit import root_from_joints, settle_roots
@@ -69,7 +62,8 @@ class Finder:
         self.template, self.ranges, self.weights, self.sampling = template, ranges, weights, sampling or {}
         self.min_pair_evidence = min_pair_evidence
         self.pieces = Pieces.of(template)
-        self.models = {piece.name: PieceModel.of(piece) for piece in self.pieces.pieces}
+        groups = {group.name: group for group in self.pieces.groups}
+        self.models = {p.name: PieceModel.of(p, groups.get(p.parent)) for p in self.pieces.pieces}
 
     @cached_property
     def body_search(self) -> PieceSearch | None:
@@ -207,7 +201,7 @@ class Finder:
         frames = np.where(visible[:, None, None], found.poses @ model.from_canvas, placement.frames[root])
         return Placement({root: frames}, {root: np.where(visible, found.zncc, -1.0)})
 
-    @property
+    @cached_property
     def motion(self) -> Motion:
         """How the body may move in a descent."""
         return EUCLIDEAN if self.ranges.fixed_scale else SIMILARITY

@@ -21,7 +21,8 @@ from wherein.detect.fast.assemble import LeafScore, StaticLeaf, static_leaf_scor
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Hypotheses, Placement
 from wherein.detect.fast.joints import scales
-from wherein.detect.fast.piece_search import BASIN, best_of_each, coarse_stage, refit_occluded
+from wherein.detect.fast.piece_model import BASIN, coarse_stage
+from wherein.detect.fast.piece_search import best_of_each, refit_occluded
 from wherein.detect.fast.roots import STRONG_EVIDENCE
 from wherein.detect.range import Effort, Range, Sampling
 from wherein.images.load import Picture
