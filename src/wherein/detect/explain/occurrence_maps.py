@@ -15,8 +15,8 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.detect.fast.octaves import Octave, Octaves
 from wherein.detect.fast.piece_search import PieceSearch
+from wherein.detect.fast.scene_search import Octave, Octaves
 from wherein.pyramid.levels import ScenePyramid
 from wherein.pyramid.screen import screen
 

@@ -1,13 +1,16 @@
 """Mutual exclusion of hypotheses: each pixel of a scene is evidence for one object only."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.score import combined_score
+
+if TYPE_CHECKING:
+    from wherein.detect.fast.finder import Finder
 
 _MAX_SHARED = 0.3
 """Fraction of a piece. A choice: if more of it lies on pixels that another object has claimed, it is no
@@ -29,7 +32,7 @@ class Claims:
         evidence: (H,) by name of the piece; 0 where a piece lies on claimed pixels.
     """
 
-    def __init__(self, finder: Finder, hypotheses: Hypotheses) -> None:
+    def __init__(self, finder: "Finder", hypotheses: Hypotheses) -> None:
         placement = hypotheses.placement
         self.evidence = {name: values.copy() for name, values in hypotheses.evidence.items()}
         self._footprints = {name: model.footprint for name, model in finder.models.items()}
@@ -61,7 +64,7 @@ class Claims:
         return np.flatnonzero(self._free & (self.evidence[other] > 0) & meets.all(1))
 
 
-def exclusive(finder: Finder, hypotheses: Hypotheses, threshold: float, count: int | None) -> Hypotheses:
+def exclusive(finder: "Finder", hypotheses: Hypotheses, threshold: float, count: int | None) -> Hypotheses:
     """The hypotheses that stand after mutual exclusion, the highest score first.
 
     Greedy: the best hypothesis claims its pixels, the others lose the evidence of pieces that lie on them,
@@ -99,7 +102,7 @@ def exclusive(finder: Finder, hypotheses: Hypotheses, threshold: float, count: i
     return replace(left[np.array(kept, dtype=np.int64)], scores=np.array(final, dtype=np.float64))
 
 
-def _in_the_same_place(finder: Finder, hypotheses: Hypotheses, first: int) -> NDArray[np.bool_]:
+def _in_the_same_place(finder: "Finder", hypotheses: Hypotheses, first: int) -> NDArray[np.bool_]:
     """Which hypotheses have the corners of the canvas near those of `first`, itself among them, (H,)."""
     width, height = finder.template.size
     corners = np.array(((0, width, width, 0), (0, 0, height, height), (1, 1, 1, 1)))
