@@ -55,7 +55,7 @@ def coarsest_scale(enough: Callable[[int], bool], largest: int) -> int:
 
     What is enough differs: `register` follows a few poses and checks only the motif's size
     (`registration.plan`); the detector ranks every place of a scene and checks the number of pixels well
-    inside the mask (`detect.fast.piece_search`).
+    inside the mask (`detect.fast.piece_model`).
     """
     scale = 1
     while 2 * scale <= largest and enough(2 * scale):
