@@ -268,27 +268,36 @@ ZERO = torch.zeros(2)
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: theory.rate(LINE[::2]), r"2 spikes: .* 3 points or more; add spikes"),
-        (lambda: theory.rate(LINE), r"on a line: their rank is 1 and must be 2; add a spike"),
-        (lambda: theory.rate(torch.zeros(4, 2)), r"rank is 1 and must be 2"),
-        (lambda: theory.rate(NAN), r"NaN or infinity: give finite ones"),
-        (lambda: theory.rate(RECTANGLE + 0.5), r"mean is 0\.707 px off: it must be 0; call `centre`"),
-        (lambda: theory.rate(torch.zeros(4, 3)), r"spikes is torch\.float32 of shape \(4, 3\).*\(…, c, 2\)"),
-        (lambda: theory.rate(torch.zeros(2)), r"spikes .* shape \(2,\): .*reshape"),
-        (lambda: theory.centre(RECTANGLE.int()), r"spikes is torch\.int32 .*floating point.*convert"),
-        (lambda: theory.step_sizes(RECTANGLE, 0.0), r"sigma=0\.0: .*above 0 px; take `smoothing_level`"),
-        (lambda: theory.step_sizes(RECTANGLE, math.inf), r"sigma=inf: a width is finite"),
-        (lambda: theory.continuum_cost(EYE, EYE[0], LINE, LINE, -1.0), r"sigma=-1\.0: a width is .*above 0"),
+        (lambda: theory.rate(LINE[::2]), r"at least 3 spikes, but there are 2"),
+        (lambda: theory.rate(LINE), r"on a line: add a spike"),
+        (lambda: theory.rate(torch.zeros(4, 2)), r"on a line"),
+        (lambda: theory.rate(NAN), r"NaN or infinity: remove these spikes"),
+        (lambda: theory.rate(RECTANGLE + 0.5), r"must be 0, but is 0\.707 px away: call `centre`"),
+        (lambda: theory.rate(torch.zeros(4, 3)), r"\(…, c, 2\), but is torch\.float32 of shape \(4, 3\)"),
+        (lambda: theory.rate(torch.zeros(2)), r"spikes must be .* shape \(2,\)"),
+        (lambda: theory.centre(RECTANGLE.int()), r"spikes must be floating point .* but is torch\.int32"),
+        (
+            lambda: theory.step_sizes(RECTANGLE, 0.0),
+            r"positive and finite, but is 0\.0: use `smoothing_level`",
+        ),
+        (lambda: theory.step_sizes(RECTANGLE, math.inf), r"sigma must be positive and finite, but is inf"),
+        (
+            lambda: theory.continuum_cost(EYE, EYE[0], LINE, LINE, -1.0),
+            r"sigma must be positive and finite, but is -1\.0",
+        ),
         (
             lambda: theory.continuum_cost(EYE, EYE[0], LINE, RECTANGLE, 1.0),
-            r"3 spikes and 4 targets: give one",
+            r"one target for each spike, but there are 3 spikes and 4 targets",
         ),
-        (lambda: theory.continuum_cost(EYE[:1], ZERO, LINE, LINE, 1.0), r"A is .*\(1, 2\): .*\(…, 2, 2\)"),
-        (lambda: Displacement.of(EYE, torch.zeros(3)), r"b is .*\(3,\): .*\(…, 2\)"),
-        (lambda: theory.continuum_descent(LINE, LINE, 1.0, -1), r"steps=-1: .* 0 or more"),
+        (
+            lambda: theory.continuum_cost(EYE[:1], ZERO, LINE, LINE, 1.0),
+            r"A must be .*\(…, 2, 2\), but is .*\(1, 2\)",
+        ),
+        (lambda: Displacement.of(EYE, torch.zeros(3)), r"b must be .*\(…, 2\), but is .*\(3,\)"),
+        (lambda: theory.continuum_descent(LINE, LINE, 1.0, -1), r"steps must be 0 or more, but is -1"),
         (
             lambda: theory.continuum_cost(EYE.repeat(3, 1, 1), ZERO, LINE.repeat(2, 1, 1), LINE, 1.0),
-            r"batches A \(3,\), b \(\), spikes \(2,\).* must broadcast; make them equal or 1",
+            r"must broadcast, but are A \(3,\), b \(\), spikes \(2,\).*: make them equal or 1",
         ),
     ],
 )
@@ -319,5 +328,5 @@ def test_rigid_steps_are_the_theorems_and_safe(count: int) -> None:
 
 
 def test_rigid_steps_need_two_places() -> None:
-    with pytest.raises(ArgumentError, match="on one point"):
+    with pytest.raises(ArgumentError, match="at one point"):
         theory.rigid_step_sizes(torch.zeros(2, 2), 9.0)

@@ -106,7 +106,7 @@ def test_scenes_side_by_side_have_points_of_their_own() -> None:
     together = Surface(scenes)(points)
     alone = torch.stack([Surface(s)(p) for s, p in zip(scenes, points, strict=True)])
     torch.testing.assert_close(together, alone)
-    with pytest.raises(ArgumentError, match="3 scenes need points"):
+    with pytest.raises(ArgumentError, match="for 3 scenes, points must have shape"):
         Surface(scenes)(points[:2])
 
 

@@ -124,8 +124,10 @@ def rigid_step_sizes(spikes: Points, sigma: Level) -> StepSizes:
     """
     level = _level(sigma, spikes)
     largest = torch.linalg.matrix_norm(spikes, 2)
-    advice = "nothing determines their rotation; give spikes at two points or more"
-    require(bool((largest > 0).all()), f"all spikes lie on one point: {advice}")
+    advice = "use spikes at two or more points"
+    require(
+        bool((largest > 0).all()), f"all spikes are at one point, so their rotation is undetermined: {advice}"
+    )
     shift = (8 * math.pi * level**4).expand(_batch(spikes=spikes, sigma=level))
     return StepSizes(spikes.shape[-2] * shift / (2 * largest.square()), shift)
 
@@ -200,7 +202,7 @@ def continuum_descent(
     >>> continuum_descent(U, U + torch.tensor([0.5, 0.0]), sigma=2.0, steps=20).b[-1]
     tensor([0.5000, 0.0000])
     """
-    require(steps >= 0, f"steps={steps}: a number of iterations is 0 or more; 0 gives the start alone")
+    require(steps >= 0, f"steps must be 0 or more, but is {steps}")
     t = step_sizes(spikes, sigma) if sizes is None else sizes
     level = _level(sigma, spikes)
     batch = _batch(spikes=spikes, targets=targets, sigma=level, linear=t.linear, shift=t.shift)
@@ -248,7 +250,7 @@ def _residuals(A: Tensor, b: Tensor, spikes: Tensor, targets: Tensor, sigma: Lev
     level = _level(sigma, spikes)
     _batch(A=A, b=b, spikes=spikes, targets=targets, sigma=level)
     c, n = spikes.shape[-2], targets.shape[-2]
-    require(c == n, f"{c} spikes and {n} targets: give one target for each spike")
+    require(c == n, f"there must be one target for each spike, but there are {c} spikes and {n} targets")
     return spikes @ A.mT + b.unsqueeze(-2) - targets, level.unsqueeze(-1)
 
 
@@ -256,17 +258,18 @@ def _singular_values(spikes: Tensor) -> tuple[Tensor, Tensor]:
     """s_max(U) and s_min(U), each (*B). Raises unless U is finite, centred and of rank 2."""
     _batch(spikes=spikes)
     c = spikes.shape[-2]
-    require(c >= 3, f"{c} spikes: an affine map has 6 unknowns and needs 3 points or more; add spikes")
-    require(bool(spikes.isfinite().all()), "spikes hold NaN or infinity: give finite ones, leave others out")
+    require(c >= 3, f"an affine map needs at least 3 spikes, but there are {c}")
+    require(bool(spikes.isfinite().all()), "spikes contain NaN or infinity: remove these spikes")
     # At a ratio of √ε, κ is 1/ε and the rate 1 − 1/(2κ) rounds to 1: there is nothing left to guarantee.
     tolerance = torch.finfo(spikes.dtype).eps ** 0.5
     mean, radius = spikes.mean(-2).norm(dim=-1), spikes.norm(dim=-1).amax(-1)
-    advice = "it must be 0; call `centre`, and subtract the same mean from the targets"
+    advice = "call `centre`, and subtract the same mean from the targets"
     require(
-        bool((mean <= tolerance * radius).all()), f"the spikes' mean is {mean.max():.3g} px off: {advice}"
+        bool((mean <= tolerance * radius).all()),
+        f"the mean of the spikes must be 0, but is {mean.max():.3g} px away: {advice}",
     )
     largest, smallest = torch.linalg.svdvals(spikes).unbind(-1)
-    advice = "their rank is 1 and must be 2; add a spike beside the line"
+    advice = "add a spike that is not on the line"
     require(bool((smallest > tolerance * largest).all()), f"the spikes lie on a line: {advice}")
     return largest, smallest
 
@@ -275,8 +278,11 @@ def _level(sigma: Level, spikes: Tensor) -> Tensor:
     """σ as a tensor of the spikes' dtype, (*B). Raises unless it is finite and positive."""
     _batch(spikes=spikes)
     level = torch.as_tensor(sigma, dtype=spikes.dtype, device=spikes.device)
-    advice = "a width is finite and above 0 px; take `smoothing_level` or anything larger"
-    require(bool(((level > 0) & level.isfinite()).all()), f"sigma={sigma}: {advice}")
+    advice = "use `smoothing_level` or more"
+    require(
+        bool(((level > 0) & level.isfinite()).all()),
+        f"sigma must be positive and finite, but is {sigma}: {advice}",
+    )
     return level
 
 
@@ -288,12 +294,14 @@ def _batch(**tensors: Tensor) -> tuple[int, ...]:
         split = tensor.ndim - len(trailing)
         fits = split >= 0 and all(n in ("c", m) for n, m in zip(trailing, tensor.shape[split:], strict=True))
         allowed = ", ".join(map(str, ("…", *trailing)))
-        advice = f"it must be floating point of shape ({allowed}); convert or reshape it"
-        came = f"{name} is {tensor.dtype} of shape {tuple(tensor.shape)}"
-        require(fits and tensor.is_floating_point(), f"{came}: {advice}")
+        allowed = f"floating point of shape ({allowed})"
+        given = f"{tensor.dtype} of shape {tuple(tensor.shape)}"
+        require(fits and tensor.is_floating_point(), f"{name} must be {allowed}, but is {given}")
         batches.append(tuple(tensor.shape[:split]))
     try:
         return tuple(torch.broadcast_shapes(*batches))
     except RuntimeError as mismatch:
-        came = ", ".join(f"{name} {batch}" for name, batch in zip(tensors, batches, strict=True))
-        raise ArgumentError(f"batches {came}: they must broadcast; make them equal or 1") from mismatch
+        given = ", ".join(f"{name} {batch}" for name, batch in zip(tensors, batches, strict=True))
+        raise ArgumentError(
+            f"the batch shapes must broadcast, but are {given}: make them equal or 1"
+        ) from mismatch

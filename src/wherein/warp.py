@@ -171,7 +171,7 @@ class Surface:
     def __init__(self, scene: Float[Tensor, "*S C H W"], a: float = KEYS, replicate: bool = False) -> None:
         require(
             scene.ndim in (3, 4),
-            f"a scene must be (C, H, W) or (S, C, H, W), but is {tuple(scene.shape)}",
+            f"a scene must have shape (C, H, W) or (S, C, H, W), but has {tuple(scene.shape)}",
         )
         self.scene, self.a, self.replicate = scene, a, replicate
         self.layers = scene.shape[0] if scene.ndim == 4 else None
@@ -215,7 +215,8 @@ class Surface:
             return None
         require(
             points.ndim > 1 and points.shape[0] == self.layers,
-            f"{self.layers} scenes need points ({self.layers}, …, 2), but they are {tuple(points.shape)}",
+            f"for {self.layers} scenes, points must have shape ({self.layers}, …, 2), but have "
+            f"{tuple(points.shape)}",
         )
         each = points[0].numel() // 2
         return torch.arange(self.layers, device=points.device).repeat_interleave(each)

@@ -85,7 +85,7 @@ def test_the_kernel_with_its_compiler_or_why_there_is_none(monkeypatch: pytest.M
     assert ("compiled by /" in kernel_line()) == (found is not None and found.source == "compiled")
     monkeypatch.setattr(bindings, "_loaded", lambda: (None, "turned off by WHEREIN_NATIVE=0"))
     assert kernel_line() == (
-        "C kernel: not available, so everything runs more slowly, in torch: turned off by WHEREIN_NATIVE=0"
+        "C kernel: not available, using the slower PyTorch code: turned off by WHEREIN_NATIVE=0"
     )
     told = json.loads(info("--json"))["kernel"]
     assert (told["built"], told["source"], told["file"], told["compiler"], told["reason"]) == (
@@ -102,7 +102,7 @@ def test_the_shipped_kernel_and_why_it_is_used(monkeypatch: pytest.MonkeyPatch) 
     shipped = Library(ctypes.CDLL(None), "shipped", file, reason)
     monkeypatch.setattr(bindings, "_loaded", lambda: (shipped, ""))
     assert kernel_line() == (
-        f"C kernel: kernel-x86-64.so, shipped with the package; not compiled here: {reason}"
+        f"C kernel: kernel-x86-64.so, from the wheel; not compiled on this machine: {reason}"
     )
     told = json.loads(info("--json"))["kernel"]
     assert (told["built"], told["source"], told["file"]) == (True, "shipped", str(file))

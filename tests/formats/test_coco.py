@@ -109,7 +109,8 @@ def test_which_object(tmp_path: Path) -> None:
         annotation(9, 1, attributes={"group_id": "second"}),
     )
     with pytest.raises(
-        ArgumentError, match='several parts "body" in this image: choose an object of 1, 1, second'
+        ArgumentError,
+        match=r'several parts "body" in this image: choose an object with --object \(1, 1, second\)',
     ):
         read(path)
     assert set(outlines(path, object_id="1")) == {"body", "arm"}
@@ -125,7 +126,7 @@ def test_which_image(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     for k in (1, 2):
         shutil.copy(tmp_path / "a.png", tmp_path / "sub" / f"{k}.png")
-    with pytest.raises(ArgumentError, match=r"2 images: choose an image of sub/1\.png, sub/2\.png"):
+    with pytest.raises(ArgumentError, match=r"2 images: choose one with --image \(sub/1\.png, sub/2\.png\)"):
         read(path)
     with pytest.raises(ArgumentError, match="no image '3'"):
         read(path, image="3")
@@ -146,7 +147,7 @@ def test_an_unnamed_category_goes_by_its_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("broken", "kind", "words"),
     [
-        ({"segmentation": [[1, 2, 3]]}, TemplateError, 'the part "body" has a polygon of an odd number'),
+        ({"segmentation": [[1, 2, 3]]}, TemplateError, 'the part "body" has a polygon with an odd number'),
         ({"segmentation": [["x", 2]]}, TemplateError, '"annotations.0.segmentation'),
         (
             {"segmentation": None},
@@ -156,15 +157,19 @@ def test_an_unnamed_category_goes_by_its_number(tmp_path: Path) -> None:
         (
             {"segmentation": {"counts": [3], "size": [H, W]}},
             TemplateError,
-            "run lengths for 3 pixels, not for 31 × 37",
+            "run-length mask of 3 pixels instead of 31 × 37",
         ),
         (
             {"segmentation": {"counts": [3], "size": [9, 9]}},
             TemplateError,
-            "run lengths for a picture of 9 × 9",
+            "run-length mask of 9 × 9 pixels",
         ),
-        ({"segmentation": {"counts": "0\n", "size": [H, W]}}, TemplateError, r"has '\\n' in its run lengths"),
-        ({"segmentation": {"counts": "P", "size": [H, W]}}, TemplateError, "end within a number"),
+        (
+            {"segmentation": {"counts": "0\n", "size": [H, W]}},
+            TemplateError,
+            r"the character '\\n' in its run-length mask",
+        ),
+        ({"segmentation": {"counts": "P", "size": [H, W]}}, TemplateError, "incomplete run-length mask"),
         ({"segmentation": {"counts": [-1, 1148], "size": [H, W]}}, TemplateError, "damaged"),
         ({"attributes": {"turn": "often"}}, TemplateError, 'the part "body" has turn=often'),
         ({"image_id": 2}, ArgumentError, "the image has no annotation"),
@@ -181,12 +186,12 @@ def test_pictures_that_are_not_there_or_elsewhere(tmp_path: Path) -> None:
         read(gone)
     assert set(outlines(gone, image=str(tmp_path / "a.png"))) == {"body"}
     away = written(tmp_path, annotation(7, 1), images=[{"id": 1, "file_name": "../a.png"}])
-    with pytest.raises(TemplateError, match="outside of its folder"):
+    with pytest.raises(TemplateError, match="outside its folder"):
         read(away)
     other = written(
         tmp_path, annotation(7, 1), images=[{"id": 1, "file_name": "a.png", "width": 8, "height": 8}]
     )
-    with pytest.raises(PictureError, match="a picture of 8 × 8, but the picture is 31 × 37"):
+    with pytest.raises(PictureError, match="a picture of 8 × 8 pixels, but the picture has 31 × 37"):
         read(other)
 
 

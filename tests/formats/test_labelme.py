@@ -143,7 +143,7 @@ def test_the_group_tells_the_object(tmp_path: Path) -> None:
         shape("body", ARM, group_id=2),
         shape("arm.pivot", [[48.5, 25]], "point"),
     )
-    with pytest.raises(ArgumentError, match=r"several objects \(groups 1, 2\): choose an object"):
+    with pytest.raises(ArgumentError, match=r"several objects: choose one with --object \(1, 2\)"):
         read(path)
     with pytest.raises(ArgumentError, match="no object '3': its groups are 1, 2"):
         read(path, object_id="3")
@@ -177,14 +177,14 @@ def test_no_picture_outside_of_the_folder(tmp_path: Path, name: str) -> None:
     folder.mkdir()
     Image.fromarray(pixels()).save(tmp_path / "photo.png")
     path = written(folder, shape("body", BODY), imageData=None, imagePath=name)
-    with pytest.raises(TemplateError, match="outside of its folder: give the picture itself"):
+    with pytest.raises(TemplateError, match="outside its folder: choose the picture with --image"):
         read(path)
 
 
 @pytest.mark.parametrize(
     ("more", "kind", "words"),
     [
-        ({"imageData": None}, PictureError, "its picture: .*file not found"),
+        ({"imageData": None}, PictureError, ": picture: .*file not found"),
         ({"imageData": None, "imagePath": None}, TemplateError, "neither imageData nor imagePath"),
         ({"imageData": "????"}, PictureError, "imageData"),
         (
@@ -192,7 +192,7 @@ def test_no_picture_outside_of_the_folder(tmp_path: Path, name: str) -> None:
             PictureError,
             "imageData: the content is not PNG",
         ),
-        ({"imageWidth": 100}, PictureError, "a picture of 100 × 61, but the picture is 83 × 61"),
+        ({"imageWidth": 100}, PictureError, "a picture of 100 × 61 pixels, but the picture has 83 × 61"),
         ({"imageWidth": H, "imageHeight": W}, PictureError, "rotated by its EXIF orientation"),
         ({"shapes": {}}, TemplateError, '"shapes": Input should be a valid list'),
         ({"shapes": []}, TemplateError, "no polygon, rectangle, circle or mask"),
@@ -202,7 +202,7 @@ def test_no_picture_outside_of_the_folder(tmp_path: Path, name: str) -> None:
         (
             {"shapes": [shape("a", [[1, 1]], "circle")]},
             TemplateError,
-            'the circle "a" has 1 points: it needs two',
+            'the circle "a" has 1 points: it must have two',
         ),
         ({"shapes": [shape("a", [[1, 1], [2, 2]], "mask")]}, PictureError, 'the mask "a": the file is empty'),
         (
@@ -211,7 +211,7 @@ def test_no_picture_outside_of_the_folder(tmp_path: Path, name: str) -> None:
             'the point "a" has 0 positions',
         ),
         ({"shapes": [shape("a", BODY, description="turn=far")]}, TemplateError, 'the shape "a" has turn=far'),
-        ({"shapes": [shape("a", BODY, description="pivot=3")]}, TemplateError, "pivot=3: give x and y"),
+        ({"shapes": [shape("a", BODY, description="pivot=3")]}, TemplateError, "pivot=3: use x,y"),
     ],
 )
 def test_what_is_wrong_in_words(tmp_path: Path, more: dict[str, Any], kind: type, words: str) -> None:
@@ -226,8 +226,8 @@ def test_what_is_wrong_in_words(tmp_path: Path, more: dict[str, Any], kind: type
         (b"{", "is not JSON"),
         (b"", "is not JSON"),
         (b"\xff\xfe", "is not JSON"),
-        (b"[1]", "contains a list: an annotation file is a JSON object"),
-        (b"[" * 200_000, "is not JSON"),
+        (b"[1]", "contains a list, but must contain a JSON object"),
+        (b"[" * 200_000, "its JSON is nested too deeply"),
     ],
 )
 def test_broken_files(tmp_path: Path, contents: bytes, words: str) -> None:

@@ -109,5 +109,5 @@ def test_spikes_at_the_border_count_like_others() -> None:
 
 
 def test_rigid_spikes_need_a_channel_a_spike() -> None:
-    with pytest.raises(ArgumentError, match="equally many channels, but have 2 and 3"):
+    with pytest.raises(ArgumentError, match="the same number of channels, but have 2 and 3"):
         RigidSpikes(5.0).bind(torch.zeros(2, 30, 30), Motif.whole(torch.rand(3, 9, 9)))

@@ -224,7 +224,7 @@ def test_what_is_no_picture_says_so(tmp_path, data, words):
 def test_paths_that_lead_nowhere_say_so(tmp_path):
     for path, words in (
         (tmp_path / "none.png", "file not found"),
-        (tmp_path, "this is a folder or a device: give the path of a picture file"),
+        (tmp_path, "this is a folder or a device: use the path of a picture file"),
         (tmp_path / ("long" * 200), "cannot open the file"),
     ):
         with pytest.raises(PictureError, match=re.escape(f"{path}: {words}")):

@@ -231,7 +231,7 @@ def test_a_soft_mask_stays_soft():
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (b"a.png", "cannot load a picture from bytes: give a path, a PIL image, a numpy array or a tensor"),
+        (b"a.png", "cannot load a picture from bytes: use a path, a PIL image, a numpy array or a tensor"),
         (None, "cannot load a picture from NoneType"),
         ([[0, 1]], "cannot load a picture from list"),
         (

@@ -171,16 +171,16 @@ def test_a_folder_of_other_things_is_never_replaced(tmp_path: Path) -> None:
         ),
         ([Outline("odd", [1.0, 2.0, 3.0])], 'the part "odd": its polygon must be a list of corners'),  # type: ignore[list-item]
         ([Outline("text", "abc")], 'the part "text": its polygon must be a list of corners'),  # type: ignore[arg-type]
-        ([Outline("nan", [(1, 1), (20, 1), (20, float("nan"))])], "a corner of its polygon is not a number"),
+        ([Outline("nan", [(1, 1), (20, 1), (20, float("nan"))])], "its polygon contains NaN or infinity"),
         (
             [box("far", 200, 10, 20, 20)],
-            r'"far" lies outside of the 93 × 71 picture: it reaches from \(199.5, 9.5\)',
+            r'"far" lies outside the 93 × 71 picture: it extends from \(199.5, 9.5\)',
         ),
         ([Outline("sliver", [(1, 1), (20, 1), (20, 1.3)])], 'the part "sliver" is empty'),
         ([Outline("m", mask=np.zeros((71, 93)))], 'the part "m" has an empty mask'),
         (
             [Outline("m", mask=np.ones((70, 93)))],
-            'the part "m" has a mask of 93 × 70, but the picture is 93 × 71',
+            'the part "m" has a mask of 93 × 70 pixels, but the picture has 93 × 71',
         ),
         ([Outline("m", [(1, 1), (9, 1), (9, 9)], mask=np.ones((71, 93)))], "has a polygon and a mask"),
         ([BODY, BODY], 'two outlines are called "body"'),
@@ -189,11 +189,11 @@ def test_a_folder_of_other_things_is_never_replaced(tmp_path: Path) -> None:
         ([replace(BODY, parent="arm"), replace(ARM, parent="body")], "form a cycle"),
         ([replace(BODY, parent="body")], "form a cycle"),
         ([BODY, Outline("eyes")], 'the part "eyes" has neither an outline nor children'),
-        ([BODY, replace(ARM, turn=200.0)], 'the part "arm" turns by ±200.0°: give 0 to 180'),
-        ([BODY, replace(ARM, pivot=(float("inf"), 0.0))], r'the part "arm" has its pivot at \(inf, 0.0\)'),
+        ([BODY, replace(ARM, turn=200.0)], 'the part "arm" has turn=200.0: use 0 to 180 degrees'),
+        ([BODY, replace(ARM, pivot=(float("inf"), 0.0))], r'the part "arm" has pivot=\(inf, 0.0\)'),
         (
             [BODY, box("arm_group", 1, 1, 9, 9), ARM, box("hand", 70, 36, 9, 6, parent="arm")],
-            'a group needs the name "arm_group"',
+            'the name "arm_group" is needed for a group',
         ),
     ],
 )
@@ -204,11 +204,11 @@ def test_what_is_wrong_in_words(outlines: list[Outline], words: str) -> None:
 
 def test_hidden_parts_orders_and_names() -> None:
     inside = box("inside", 30, 35, 5, 5)
-    with pytest.raises(TemplateError, match='the part "inside" is not visible'):
+    with pytest.raises(TemplateError, match='the part "inside" is completely covered'):
         cut(PICTURE, [BODY, inside], "x", ["inside", "body"])
     with pytest.raises(TemplateError, match='paint_order names "leg"'):
         cut(PICTURE, [BODY], "x", ["leg"])
-    with pytest.raises(ArgumentError, match="no name"):
+    with pytest.raises(ArgumentError, match="the name of the template is empty"):
         cut(PICTURE, [BODY], " ")
     with pytest.raises(PictureError, match=r"picture: .*file not found"):
         cut("nowhere.png", [BODY], "x")

@@ -23,11 +23,15 @@ def test_the_library_fits() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("ABI", 99, "ABI 1 where this version needs 99"),
-        ("MAX_CHANNELS", 5, "MAX_CHANNELS is 4 and 5"),
-        ("STATUSES", (*abi.STATUSES[:3], "FLAT", "OUTSIDE"), "FLAT is 4 and 3; OUTSIDE is 3 and 4"),
-        ("STATUSES", (*abi.STATUSES, "NEW"), "NEW is None and 5"),
-        ("_PARAMETERS", dict.fromkeys(abi.MotionKind, 2), "parameters of AFFINE is 6 and 2"),
+        ("ABI", 99, "the library has ABI 1, but this version needs 99"),
+        ("MAX_CHANNELS", 5, "MAX_CHANNELS is 4 in C and 5 in Python"),
+        (
+            "STATUSES",
+            (*abi.STATUSES[:3], "FLAT", "OUTSIDE"),
+            "FLAT is 4 in C and 3 in Python; OUTSIDE is 3 in C and 4",
+        ),
+        ("STATUSES", (*abi.STATUSES, "NEW"), "NEW is None in C and 5"),
+        ("_PARAMETERS", dict.fromkeys(abi.MotionKind, 2), "parameters of AFFINE is 6 in C and 2"),
     ],
 )
 def test_a_number_that_differs_is_named(
@@ -45,7 +49,9 @@ def test_fields_that_change_places_are_seen_though_the_size_stays(monkeypatch: p
     struct = type("SolverRules", (ctypes.Structure,), {"_fields_": swapped})
     others = tuple(other for other in abi._STRUCTS if other is not abi.SolverRules)
     monkeypatch.setattr(abi, "_STRUCTS", (*others, struct))
-    with pytest.raises(abi.AbiError, match=r"SolverRules.damping is 0 and 8; SolverRules.ease is 8 and 0"):
+    with pytest.raises(
+        abi.AbiError, match=r"SolverRules.damping is 0 in C and 8 in Python; SolverRules.ease is 8 in C and 0"
+    ):
         abi.check(bindings.library().functions)
 
 

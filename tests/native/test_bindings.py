@@ -283,10 +283,10 @@ def _turn_off(monkeypatch):
 
 
 def test_scene_and_motif_must_agree_before_c_reads_them() -> None:
-    with pytest.raises(ArgumentError, match="equally many channels, but have 3 and 1"):
+    with pytest.raises(ArgumentError, match="the same number of channels, but have 3 and 1"):
         CorrelationObjective(Surface(torch.rand(3, 40, 40)), Motif.whole(torch.rand(1, 12, 12)), Affine())
     for limit in (0, -3):
-        with pytest.raises(ArgumentError, match=f"a number of pixels or None, but came as {limit}"):
+        with pytest.raises(ArgumentError, match=f"a number of pixels or None, but is {limit}"):
             motif_side(Motif.whole(torch.rand(3, 12, 12)), Affine(), limit)
     side = motif_side(Motif.whole(torch.rand(3, 12, 12)), motion_named("translation"))
     with pytest.raises(ArgumentError, match="linearised for 2 parameters, but motion affine has 6"):

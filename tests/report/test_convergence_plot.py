@@ -85,8 +85,8 @@ def test_values_beyond_the_axis_are_drawn_at_its_edge(item: Detection) -> None:
             FinalPose.HINGED.value,
         ),
         ({"kept": FinalPose.BEFORE}, FinalPose.BEFORE.value),
-        ({"from_search": False}, "Located by the other parts"),
-        ({"zncc": 0.6}, "Partly occluded: the visible pixels alone are worth a ZNCC of"),
+        ({"from_search": False}, "Located from the other parts"),
+        ({"zncc": 0.6}, "Partly occluded: the visible pixels alone count as a ZNCC of"),
     ],
 )
 def test_notes_explain_the_fit(item: Detection, changed: dict[str, object], note: str) -> None:
@@ -97,9 +97,9 @@ def test_notes_explain_the_fit(item: Detection, changed: dict[str, object], note
 
 
 def test_parts_without_a_plot_are_named(item: Detection) -> None:
-    assert f"moved with another part: {ARM}." in drawn(toy(), item, {BODY: WAY}).text
+    assert f"not fitted separately: {ARM}." in drawn(toy(), item, {BODY: WAY}).text
     hidden = replace(item, parts={**item.parts, ARM: replace(item.parts[ARM], found=False)})
-    assert f"because not found: {ARM}." in drawn(toy(), hidden, {BODY: WAY}).text
+    assert f"that were not found: {ARM}." in drawn(toy(), hidden, {BODY: WAY}).text
     assert convergence(part_entries(toy()), item, {}) is None
 
 
@@ -123,7 +123,7 @@ def test_the_page_has_a_plot_for_each_piece_that_was_found(tmp_path: Path) -> No
             report.add(name, finder(picture), finder)
     written = parsed(tmp_path / "a.html")
     assert len(written.all("figure")) == 3
-    assert f"because not found: {ARM}." in written.text
-    assert "The search does not record its steps." in written.text
+    assert f"that were not found: {ARM}." in written.text
+    assert "The search does not record its steps," in written.text
     last = finder.fit_traces(finder(whole))[0][ARM]
     assert f"{last.zncc:.3f}" in written.texts

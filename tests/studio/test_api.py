@@ -129,7 +129,7 @@ def changed(message: Record, **part: object) -> Record:
         (
             {"points": [[900, 900], [950, 900], [950, 950]]},
             400,
-            '"arm" lies outside of the 161 × 120 picture',
+            '"arm" lies outside the 161 × 120 picture',
         ),
         ({"parent": "leg"}, 400, 'he parent of the part "arm" is "leg", which does not exist'),
         ({"name": "body"}, 400, 'wo outlines are called "body"'),
@@ -181,7 +181,7 @@ def test_it_is_found(page: Page, tmp_path: Path) -> None:
     ("patch", "status", "words"),
     [
         ({"scale": [2, 1]}, 400, "Invalid scale range 2 to 1"),
-        ({"scale": [0, 1]}, 400, "must be above 0"),
+        ({"scale": [0, 1]}, 400, "use 0 < lowest"),
         ({"rotation": 181}, 422, "rotation"),
         ({"threshold": 1}, 422, "threshold"),
         ({"max_instances": 0}, 422, "max_instances"),
@@ -329,7 +329,7 @@ def test_a_zip_that_leads_outside(page: Page) -> None:
         archive.writestr("template.json", "{}")
         archive.writestr("../../escaped.txt", "x")
     answer = page.client.post("/api/upload/template?name=a.zip", content=file.getvalue())
-    assert "leads outside of the archive" in page.refused(answer, 400)
+    assert "outside the archive" in page.refused(answer, 400)
 
 
 def test_a_zip_of_pictures_that_are_too_large(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_a_zip_of_pictures_that_are_too_large(tmp_path: Path) -> None:
     with served(bounds=bounds) as studio, asked(studio) as page:
         answer = page.client.post("/api/upload/template?name=a.zip", content=path.read_bytes())
         assert (
-            'with the part "wall" the pictures have 8,400 pixels, more than the maximum of 8,399'
+            'the part "wall": the pictures so far have 8,400 pixels, more than the maximum of 8,399'
             in page.refused(answer, 400)
         )
 

@@ -151,7 +151,7 @@ WRONG: dict[str, tuple[Callable[[Spec], None], str]] = {
     "own parent": (change("pair", parent="pair"), "the parents of left, pair, right form a cycle"),
     "unknown parent": (change("arm", parent="boat"), 'the part "arm" is "boat", which does not exist'),
     "parent with a picture": (change("arm", parent="body"), '"arm" is "body", which has an "image"'),
-    "empty group": (change("tail", parent="toy"), 'the group "tail" is empty'),
+    "empty group": (change("tail", parent="toy"), 'the part "tail" has neither an "image" nor children'),
     "at of a group": (change("pair", at=[1, 2]), 'the group "pair" has an "at" but no "image"'),
     "missing picture": (change("arm", image="leg.png"), 'the part "arm": the picture leg.png does not exist'),
     "missing canvas": (lambda s: s.update(canvas="no.png"), "the canvas: the picture no.png does not exist"),
@@ -227,7 +227,7 @@ def test_pictures_that_are_none(spec: Spec, write: Write) -> None:
     ("text", "words"),
     [
         ("{", "template.json is not JSON: Expecting property name"),
-        ("[" * 100_000, "template.json is not JSON: .*nested too deeply"),
+        ("[" * 100_000, "template.json cannot be read: .*nested too deeply"),
         ("1" * 5000, "template.json is not JSON: .*digits"),
         ("[]", "template.json must be a JSON object"),
         ('{"a": 1, "a": 2}', 'template.json has the key "a" twice'),
@@ -242,23 +242,26 @@ def test_a_description_that_is_none(spec: Spec, write: Write, text: str, words: 
 
 
 def test_no_template_there(tmp_path: Path) -> None:
-    with pytest.raises(TemplateError, match="does not exist: give a folder"):
+    with pytest.raises(TemplateError, match="does not exist: use a folder"):
         Template.load(tmp_path / "none")
     (tmp_path / "text").write_text("hello", encoding="utf-8")
     with pytest.raises(TemplateError, match=r"is neither a folder nor a \.zip"):
         Template.load(tmp_path / "text")
-    with pytest.raises(TemplateError, match=r"has no template\.json: give a folder that has one"):
+    with pytest.raises(TemplateError, match=r"has no template\.json: use a folder that has one"):
         Template.load(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        (["readme.txt"], "has 0 files template.json: there must be exactly one"),
-        (["a/template.json", "b/template.json"], "has 2 files template.json: there must be exactly one"),
-        (["template.json", "../evil.txt"], r"has a file '\.\./evil\.txt', which leads outside"),
-        (["../template.json"], r"has a file '\.\./template\.json', which leads outside"),
-        (["template.json", "/evil.txt"], "has a file '/evil.txt', which leads outside"),
+        (["readme.txt"], "has 0 files named template.json: there must be exactly one"),
+        (
+            ["a/template.json", "b/template.json"],
+            "has 2 files named template.json: there must be exactly one",
+        ),
+        (["template.json", "../evil.txt"], r"has a file '\.\./evil\.txt' outside the archive"),
+        (["../template.json"], r"has a file '\.\./template\.json' outside the archive"),
+        (["template.json", "/evil.txt"], "has a file '/evil.txt' outside the archive"),
     ],
 )
 def test_zips_that_are_none(tmp_path: Path, names: list[str], words: str) -> None:
@@ -307,8 +310,8 @@ def lying(path: Path, packing: int, megabytes: int) -> Path:
 @pytest.mark.parametrize(
     ("packing", "words"),
     [
-        (zipfile.ZIP_BZIP2, "has 'zeros' in an unsupported compression: use deflate"),
-        (zipfile.ZIP_LZMA, "has 'zeros' in an unsupported compression: use deflate"),
+        (zipfile.ZIP_BZIP2, "has a file 'zeros' with unsupported compression: use deflate"),
+        (zipfile.ZIP_LZMA, "has a file 'zeros' with unsupported compression: use deflate"),
         (zipfile.ZIP_DEFLATED, "cannot be unpacked: Bad CRC-32"),
     ],
 )

@@ -52,6 +52,6 @@ def test_a_child_that_does_not_show(toy: Template) -> None:
     maps = gaussian_spots(joints_below(toy, "pair"), 1.5, 30, 48)
     maps[1] = 0
     with pytest.raises(
-        TemplateError, match=r'the group "pair": its parts number \[1\] were not found on the canvas'
+        TemplateError, match=r'children \[1\] of the group "pair" were not found on the canvas'
     ):
         from_maps(maps, 1.5, "pair")

@@ -115,7 +115,7 @@ def describe(result: CalibrateResult) -> Iterator[str]:
     yield f"scores with the object: {known.present[0]:.3f} or more ({len(known.present)} test scenes)"
     yield from _false_alarms(known)
     low, high = limits.scale
-    yield f"found, with joints at rest, at rotation ±{limits.rotation:g}°, scale {low:.2f} to {high:.2f}"
+    yield f"detection limits, joints at rest: rotation ±{limits.rotation:g}°, scale {low:.2f} to {high:.2f}"
     yield from (f"warning: {text}" for text in known.warnings)
     if len(result.template.parts.leaves) > 1 and not known.confused:
         yield "no two parts look alike"

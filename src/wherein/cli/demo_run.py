@@ -42,7 +42,7 @@ def check_target(out: Path, overwrite: bool) -> None:
     Raises:
         ArgumentError, UnwritableError: they cannot, and why.
     """
-    require(out.is_dir() or not out.exists(), f"--out {out} is a file: give a folder")
+    require(out.is_dir() or not out.exists(), f"--out {out} is a file: choose a folder")
     for path in (out / name for name in FILES.values()):
         free = overwrite or not path.exists()
         require(free, f"{path} already exists: choose another --out or use --overwrite")
@@ -63,7 +63,7 @@ def run_demo(out: Path, seed: int, console: Console) -> Iterator[str]:
     if not real:
         yield "scikit-image is not installed (pip install 'wherein[photos]'): using a synthetic background"
     shown = demo_scene(template, background, seed)
-    with console.progress("Calibrating, once for this template") as progress:
+    with console.progress("Calibrating (first use of this template)") as progress:
         detector = Detector(template, scale=SCALE, progress=progress)
     detector(shown.pixels)  # not timed: the first call prepares what later calls reuse
     found = detector(shown.pixels)
@@ -90,7 +90,7 @@ def compare(found: Detections, shown: DemoScene, template: Template) -> Iterator
         f"({width} × {height} pixels, any rotation, scale {SCALE[0]} to {SCALE[1]})"
     )
     for number, (item, truth) in enumerate(zip(found, truths, strict=True), 1):
-        text = "a false alarm" if truth is None else _describe(item, truth, template)
+        text = "false alarm" if truth is None else _describe(item, truth, template)
         yield f"robot {number}: {text}"
 
 
@@ -101,7 +101,7 @@ def _describe(item: Detection, truth: Truth, template: Template) -> str:
         f"score {item.score:.2f}, rotation {item.angle:.1f}°, scale {item.scale:.3f}; "
         f"{visible} of {len(template.parts.leaves)} parts found"
         + (f", hidden: {', '.join(sorted(truth.hidden))}" if truth.hidden else "")
-        + (f", wrong: {', '.join(errors.wrong)}" if errors.wrong else "")
+        + (f", wrong pose: {', '.join(errors.wrong)}" if errors.wrong else "")
         + f"; error {errors.pixels[0]:.2f} px and {errors.degrees[0]:.2f}° on average, "
         f"{errors.pixels[1]:.2f} px and {errors.degrees[1]:.2f}° at most"
     )

@@ -92,7 +92,7 @@ class DetectRun:
         misspelled file name should be reported before that.
         """
         chosen = self.options
-        with self.console.progress("Calibrating, once for this template") as progress:
+        with self.console.progress("Calibrating (first use of this template)") as progress:
             return Detector(
                 self.template,
                 chosen.rotation,

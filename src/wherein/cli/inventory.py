@@ -43,7 +43,7 @@ def describe(facts: dict[str, Any]) -> Iterator[str]:
     yield ", ".join(f"{name} {version or 'missing'}" for name, version in facts["packages"].items())
     yield f"C kernel: {_describe_kernel(facts['kernel'])}"
     yield f"threads: {facts['threads']} on {facts['cores']} cores"
-    yield f"calibrations: beside each template, or in {facts['calibrations']} where that cannot be written"
+    yield f"calibrations: beside each template, or in {facts['calibrations']} if that is not writable"
     for extra, about in facts["extras"].items():
         here = ", ".join(f"{name} {version}" for name, version in about["packages"].items() if version)
         missing = ", ".join(name for name, version in about["packages"].items() if not version)
@@ -55,8 +55,10 @@ def _describe_kernel(kernel: dict[str, Any]) -> str:
     if kernel["source"] == "compiled":
         return f"compiled by {kernel['compiler']} ({kernel['version']}), cached in {kernel['folder']}"
     if kernel["source"] == "shipped":
-        return f"{Path(kernel['file']).name}, shipped with the package; not compiled here: {kernel['reason']}"
-    return f"not available, so everything runs more slowly, in torch: {kernel['reason']}"
+        return (
+            f"{Path(kernel['file']).name}, from the wheel; not compiled on this machine: {kernel['reason']}"
+        )
+    return f"not available, using the slower PyTorch code: {kernel['reason']}"
 
 
 def _kernel() -> dict[str, Any]:

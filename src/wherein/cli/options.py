@@ -14,7 +14,7 @@ TemplatePath = Annotated[
 ]
 
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print results and errors only: no progress, no messages.")
+    bool, typer.Option("--quiet", "-q", help="Print only results and errors, no progress or messages.")
 ]
 """Every command has it, so that scripts can always pass it."""
 
@@ -26,31 +26,31 @@ DrawFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write a drawing of the result to this picture file.")
 ]
 
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Random seed.")]
 
 
 def _rotation(rotation: float) -> float:
     if not 0 <= rotation <= 180:
-        raise typer.BadParameter(f"{rotation:g} is not allowed: give 0 to 180 degrees.")
+        raise typer.BadParameter(f"{rotation:g} is not allowed: use 0 to 180 degrees.")
     return rotation
 
 
 def _count(count: int | None) -> int | None:
     if count is not None and count < 1:
-        raise typer.BadParameter(f"{count} is not allowed: give 1 or more, or leave the option out.")
+        raise typer.BadParameter(f"{count} is not allowed: use 1 or more, or omit the option.")
     return count
 
 
 def _scale(scale: tuple[float, float]) -> tuple[float, float]:
     low, high = scale
     if not 0 < low <= high < math.inf:
-        raise typer.BadParameter(f"{low:g} {high:g} is not allowed: give two numbers with 0 < LOW ≤ HIGH.")
+        raise typer.BadParameter(f"{low:g} {high:g} is not allowed: use two numbers with 0 < LOW ≤ HIGH.")
     return scale
 
 
 def _threshold(threshold: float | None) -> float | None:
     if threshold is not None and not 0 < threshold < 1:
-        raise typer.BadParameter(f"{threshold:g} is not allowed: give a score between 0 and 1.")
+        raise typer.BadParameter(f"{threshold:g} is not allowed: use a score between 0 and 1.")
     return threshold
 
 
@@ -58,7 +58,7 @@ def _threshold(threshold: float | None) -> float | None:
 Rotation = Annotated[
     float,
     typer.Option(
-        callback=_rotation, metavar="DEGREES", help="Search rotations from -DEGREES to +DEGREES, 0 to 180."
+        callback=_rotation, metavar="DEGREES", help="Search rotations from -DEGREES to +DEGREES (0 to 180)."
     ),
 ]
 Scale = Annotated[
@@ -96,10 +96,11 @@ Export = Annotated[
     Path | None,
     typer.Option(
         metavar="PATH",
-        help=f"Export the detections to a {' or '.join(BY_EXTENSION)} file, or folder ({_FOLDER_FORMATS}).",
+        help=f"Export the detections to a {' or '.join(BY_EXTENSION)} file, or to a folder "
+        f"({_FOLDER_FORMATS}).",
     ),
 ]
 ExportFormat = Annotated[
     FormatName | None,
-    typer.Option("--format", help="Format of the export.", show_default="by the file extension"),
+    typer.Option("--format", help="Format of the export.", show_default="from the file extension"),
 ]

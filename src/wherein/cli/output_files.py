@@ -59,7 +59,7 @@ def check_named(option: str, path: Path, extensions: Sequence[str], overwrite: b
     """
     known = path.suffix.lower() in extensions
     require(known, f"{option} {path} must end in {' or '.join(extensions)}")
-    require(not path.is_dir(), f"{option} {path} is a folder: give a file name")
+    require(not path.is_dir(), f"{option} {path} is a folder: use a file name")
     check_new(path, overwrite)
     check_file(path)
 
@@ -103,14 +103,18 @@ class OutputFiles:
             ArgumentError, UnwritableError: what is wrong with them.
         """
         require(self.report is not None or not self.maps, "--maps needs a report: add --report FILE.html")
-        require(self.export is not None or self.format_name is None, "--format needs an export: add --export")
+        require(
+            self.export is not None or self.format_name is None, "--format needs an export: add --export PATH"
+        )
         if self.report is not None:
             check_named("--report", self.report, PAGES, self.overwrite)
         if self.export is not None and self.format is not None and not self.format.file_per_scene:
             check_named("--export", self.export, (self.format.extension,), self.overwrite)
         for option, folder in {"--draw": self.draw, "--export": self._export_folder}.items():
             if folder is not None:
-                require(folder.is_dir() or not folder.exists(), f"{option} {folder} is a file: give a folder")
+                require(
+                    folder.is_dir() or not folder.exists(), f"{option} {folder} is a file: choose a folder"
+                )
                 check_folder(folder)
 
     @property

@@ -52,7 +52,7 @@ class SceneWriters:
         """Write about a video; a report and an export are about pictures, so the report just mentions it."""
         if self.report is not None:
             self.report.unreadable(
-                str(scene), f"a video of {frames} frames: see standard output, or use --draw"
+                str(scene), f"video of {frames} frames, not shown here: see standard output, or use --draw"
             )
 
     def add_unreadable(self, scene: Path, error: str) -> None:

@@ -51,7 +51,7 @@ class TemplateSource:
     def check(self) -> None:
         """Raise `ArgumentError` for options that exclude each other, before anything is read."""
         outlines = [option for option, value in (("--box", self.box), ("--polygon", self.polygon)) if value]
-        require(len(outlines) < 2, "--box and --polygon both give an outline: use one of them")
+        require(len(outlines) < 2, "--box and --polygon cannot be combined: use one of them")
         if self.is_annotation:
             message = f"{''.join(outlines)} is for pictures only: {self.path} has its own outlines"
             require(not outlines, message)
@@ -110,7 +110,7 @@ def _outline(source: TemplateSource, picture: Picture) -> Annotation:
     else:
         outline = Outline.box(source.name, 0, 0, width, height)
         if picture.mask is None:
-            notes = ("no outline given and no alpha channel: the whole picture is the motif",)
+            notes = ("no outline and no alpha channel: the whole picture is used",)
     return Annotation(picture, (outline,), notes)
 
 
@@ -120,7 +120,7 @@ def _box(name: str, box: tuple[int, int, int, int], size: tuple[int, int]) -> Ou
     require(min(width, height) > 0, f"{given} is {width} × {height} pixels: it must be at least 1 × 1")
     inside = min(left, top) >= 0 and left + width <= size[0] and top + height <= size[1]
     message = f"{given} is not inside the picture, which is {size[0]} × {size[1]} pixels"
-    require(inside, f"{message}: give left, top, width and height")
+    require(inside, f"{message}: use LEFT TOP WIDTH HEIGHT")
     return Outline.box(name, left, top, width, height)
 
 
@@ -130,7 +130,7 @@ def parse_polygon(text: str) -> list[tuple[float, float]]:
     Raises:
         ArgumentError: the text is none of these.
     """
-    message = f'--polygon {text} is not a polygon: give "x,y x,y x,y …" or a .json file with [[x, y], …]'
+    message = f'--polygon {text} is not a polygon: use "x,y x,y x,y …" or a .json file with [[x, y], …]'
     try:
         if text.lower().endswith(".json"):
             text = Path(text).read_text(encoding="utf-8-sig")

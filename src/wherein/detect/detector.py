@@ -76,17 +76,17 @@ class Detector:
         self.ranges = checked_range(rotation, scale, self.template)
         require(
             max_instances is None or _is_count(max_instances),
-            f"max_instances is {max_instances!r}: give a positive whole number, or None for all",
+            f"max_instances must be a positive integer, or None for all, but is {max_instances!r}",
         )
         require(
             threads is None or _is_count(threads),
-            f"threads is {threads!r}: give a positive whole number, or None for torch's",
+            f"threads must be a positive integer, or None for the setting of torch, but is {threads!r}",
         )
         require(
             threshold is None or (_is_number(threshold) and 0 < threshold < 1),
-            f"threshold is {threshold!r}: give a score between 0 and 1, or None for the calibrated one",
+            f"threshold must be between 0 and 1, or None for the calibrated one, but is {threshold!r}",
         )
-        require(method in METHODS, f"method is {method!r}: give one of {', '.join(METHODS)}")
+        require(method in METHODS, f"method must be one of {', '.join(METHODS)}, but is {method!r}")
         self.max_instances = max_instances
         with torch.no_grad():
             self.search: Search = METHODS[method].prepare(
@@ -141,8 +141,8 @@ class Detector:
         matrices = np.asarray(before, dtype=np.float64)
         require(
             matrices.ndim == 3 and len(matrices) > 0 and matrices.shape[1:] in ((2, 3), (3, 3)),
-            f"before has shape {matrices.shape}: give the matrices of earlier detections, (N, 2, 3) or "
-            "(N, 3, 3) with N > 0",
+            "before must be the matrices of earlier detections, of shape (N, 2, 3) or (N, 3, 3) with N > 0, "
+            f"but has shape {matrices.shape}",
         )
         roots = np.repeat(np.eye(3)[None], len(matrices), axis=0)
         roots[:, :2] = matrices[:, :2]
@@ -201,7 +201,7 @@ def checked_range(rotation: float, scale: tuple[float, float], template: Templat
     """
     require(
         _is_number(rotation) and 0 <= rotation <= 180,
-        f"rotation is {rotation!r}: give the degrees to search to either side, 0 to 180",
+        f"rotation must be 0 to 180 degrees, searched to either side, but is {rotation!r}",
     )
     try:
         low, high = (float(s) for s in scale)
@@ -210,14 +210,14 @@ def checked_range(rotation: float, scale: tuple[float, float], template: Templat
     # "12" is text that would pass as the scales 1 and 2.
     require(
         not _is_text(scale) and 0 < low <= high < math.inf,
-        f"scale is {scale!r}: give the lowest and the highest as (low, high), 0 < low ≤ high",
+        f"scale must be (low, high) with 0 < low ≤ high, but is {scale!r}",
     )
     longest = max(template.size)
     require(
         low * longest >= 1 and high * longest <= _MAX_OBJECT_SIZE,
-        f'scale is {scale!r}, at which "{template.name}", {longest} px long, would be '
-        f"{low * longest:.2g} to {high * longest:.2g} px long in a scene: give scales at which "
-        f"that is 1 to {_MAX_OBJECT_SIZE} px",
+        f'with scale={scale!r} the template "{template.name}" ({longest} px) would be '
+        f"{low * longest:.2g} to {high * longest:.2g} px large in the scene: use scales at which it is 1 to "
+        f"{_MAX_OBJECT_SIZE} px large",
     )
     return Range(float(rotation), (low, high))
 

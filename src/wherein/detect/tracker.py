@@ -65,7 +65,8 @@ class Tracker:
 
     def __init__(self, detector: Detector, every: int = 10) -> None:
         require(
-            every >= 1, f"every is {every}: give the number of frames between two full searches, 1 or more"
+            every >= 1,
+            f"every, the number of frames between full searches, must be 1 or more, but is {every}",
         )
         self.detector, self.every = detector, every
         self.reset()

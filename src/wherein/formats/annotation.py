@@ -64,7 +64,7 @@ def read(path: AnyPath, image: str | None = None, object_id: str | None = None) 
         if all(key in record for key in entry.keys):
             return entry.parse(record, path, image, object_id)
     known = " or ".join(f"{entry.name} (with the keys {', '.join(entry.keys)})" for entry in readable)
-    raise TemplateError(f"{path} has an unknown format: give an annotation file of {known}")
+    raise TemplateError(f"{path} has an unknown format: use an annotation file of {known}")
 
 
 def _load_json(path: AnyPath) -> dict[str, Any]:
@@ -72,18 +72,18 @@ def _load_json(path: AnyPath) -> dict[str, Any]:
     try:
         if file.stat().st_size > _MAX_BYTES:
             raise TemplateError(
-                f"{path} is larger than {_MAX_BYTES // 2**20} MB, the limit for annotation files"
+                f"{path} is larger than {_MAX_BYTES // 2**20} MB, the maximum for annotation files"
             )
         # "-sig": editors on Windows begin a file with a byte order mark.
         record = json.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise TemplateError(f"{path} cannot be read: {error.strerror or error}") from error
     except RecursionError:
-        raise TemplateError(f"{path} is not JSON: it is nested too deeply") from None
+        raise TemplateError(f"{path} cannot be read: its JSON is nested too deeply") from None
     except ValueError as error:  # invalid JSON, invalid UTF-8, or a number of too many digits
         raise TemplateError(f"{path} is not JSON: {error}") from error
     if not isinstance(record, dict):
-        raise TemplateError(f"{path} contains a {type(record).__name__}: an annotation file is a JSON object")
+        raise TemplateError(f"{path} contains a {type(record).__name__}, but must contain a JSON object")
     return record
 
 
@@ -120,7 +120,7 @@ def picture_path(path: AnyPath, name: str) -> Path:
     wanted = PurePosixPath(name.replace("\\", "/"))
     if wanted.is_absolute() or ".." in wanted.parts or (wanted.parts and wanted.parts[0].endswith(":")):
         raise TemplateError(
-            f"{path} names the picture {name!r}, outside of its folder: give the picture itself (--image)"
+            f"{path} refers to the picture {name!r} outside its folder: choose the picture with --image"
         )
     return Path(path).parent / wanted
 
@@ -131,14 +131,14 @@ def annotated_picture(source: Source, path: AnyPath, width: int | None, height: 
     Raises:
         PictureError: it cannot be read, or has another size.
     """
-    picture = load_picture(source, role=f"{path}: its picture")
+    picture = load_picture(source, role=f"{path}: picture")
     size = (picture.pixels.shape[-1], picture.pixels.shape[-2])
     expected = (width or size[0], height or size[1])
     if expected != size:
         turned = " (rotated by its EXIF orientation)" if expected == size[::-1] else ""
         raise PictureError(
-            f"{path} is about a picture of {expected[0]} × {expected[1]}, but the picture is "
-            f"{size[0]} × {size[1]}{turned}: give the one that was annotated"
+            f"{path} was made for a picture of {expected[0]} × {expected[1]} pixels, but the picture has "
+            f"{size[0]} × {size[1]}{turned}: use the picture that was annotated"
         )
     return picture
 

@@ -230,12 +230,12 @@ def _choose_image(images: Sequence[_Image], wanted: str | None, path: AnyPath) -
     known = _listed([image.file_name for image in images])
     if wanted is None:
         if len(images) != 1:
-            raise ArgumentError(f"{path} has {len(images)} images: choose an image of {known}")
+            raise ArgumentError(f"{path} has {len(images)} images: choose one with --image ({known})")
         return images[0]
     for image in images:
         if wanted in (str(image.id), image.file_name, PurePosixPath(image.file_name).name):
             return image
-    raise ArgumentError(f"{path} has no image {wanted!r}: it has {known}")
+    raise ArgumentError(f"{path} has no image {wanted!r}: choose one of {known}")
 
 
 def _parts(
@@ -253,7 +253,7 @@ def _parts(
         if name in parts:
             known = _listed([str(a.id if a.group is None else a.group) for a in annotations])
             raise ArgumentError(
-                f'{path} has several parts "{name}" in this image: choose an object of {known}'
+                f'{path} has several parts "{name}" in this image: choose an object with --object ({known})'
             )
         parts[name] = annotation
     return parts
@@ -269,12 +269,14 @@ def _shapes(annotation: _Annotation, picture: Picture, what: str) -> list[Shape]
         height, width = segmentation.size
         if (height, width) != tuple(picture.pixels.shape[-2:]):
             raise TemplateError(
-                f"{what} has run lengths for a picture of {width} × {height}, not for this one"
+                f"{what} has a run-length mask of {width} × {height} pixels, but the picture has another size"
             )
         return [Shape(mask=decode_run_lengths(segmentation.counts, width, height, what))]
     if segmentation:
         if any(len(polygon) % 2 for polygon in segmentation):
-            raise TemplateError(f"{what} has a polygon of an odd number of values: they are x, y, x, y, …")
+            raise TemplateError(
+                f"{what} has a polygon with an odd number of values: it must be x, y, x, y, …"
+            )
         return [Shape(np.array(corners).reshape(-1, 2) - CORNER_OFFSET) for corners in segmentation]
     if annotation.bbox is None:
         raise TemplateError(f"{what} has neither a segmentation nor a bounding box")
@@ -307,8 +309,8 @@ def decode_run_lengths(counts: str | list[int], width: int, height: int, what: s
     runs = np.array(_decompressed(counts, what) if isinstance(counts, str) else counts, dtype=np.int64)
     if (runs < 0).any() or runs.sum() != width * height:
         raise TemplateError(
-            f"{what} has run lengths for {runs.sum()} pixels, not for {width} × {height}: "
-            "they are damaged, or of another picture"
+            f"{what} has a run-length mask of {runs.sum()} pixels instead of {width} × {height}: it is "
+            "damaged, or belongs to another picture"
         )
     values = np.arange(len(runs)) % 2
     return np.repeat(values, runs).reshape(width, height).T.astype(np.float32)
@@ -322,7 +324,7 @@ def _decompressed(text: str, what: str) -> list[int]:
         bits = ord(character) - _FIRST_CHARACTER
         if not 0 <= bits < 2 * _MORE_BIT:
             raise TemplateError(
-                f"{what} has {character!r} in its run lengths: this is not COCO's compression"
+                f"{what} has the character {character!r} in its run-length mask, which COCO does not use"
             )
         number |= (bits & _VALUE_BITS) << shift
         shift += _SHIFT
@@ -333,5 +335,5 @@ def _decompressed(text: str, what: str) -> list[int]:
         runs.append(number + (runs[-2] if len(runs) > 2 else 0))
         number, shift = 0, 0
     if shift:
-        raise TemplateError(f"{what} has compressed run lengths that end within a number")
+        raise TemplateError(f"{what} has an incomplete run-length mask")
     return runs

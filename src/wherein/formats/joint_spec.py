@@ -97,12 +97,12 @@ def add_groups(joints: dict[str, JointSpec], groups: Mapping[str, JointSpec]) ->
 def _degrees(value: Any, what: str) -> float:
     numbers = _NUMBER.findall(str(value))
     if len(numbers) != 1:
-        raise TemplateError(f"{what} has turn={value}: give degrees, for example turn=40")
+        raise TemplateError(f"{what} has turn={value}: use degrees, for example turn=40")
     return abs(float(numbers[0]))
 
 
 def _point(value: Any, what: str) -> Point:
     numbers = _NUMBER.findall(str(value))
     if len(numbers) != 2:
-        raise TemplateError(f"{what} has pivot={value}: give x and y, for example pivot=120,84")
+        raise TemplateError(f"{what} has pivot={value}: use x,y, for example pivot=120,84")
     return float(numbers[0]) - CORNER_OFFSET, float(numbers[1]) - CORNER_OFFSET

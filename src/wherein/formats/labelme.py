@@ -161,9 +161,9 @@ def parse(record: Mapping[str, Any], path: AnyPath, image: str | None, object_id
 def _source(file: _File, path: AnyPath) -> Source:
     """The picture in the file, or the one beside it."""
     if file.imageData:
-        return _embedded(file.imageData, f"{path}: its imageData")
+        return _embedded(file.imageData, f"{path}: imageData")
     if not file.imagePath:
-        raise TemplateError(f"{path} has neither imageData nor imagePath: give the picture itself")
+        raise TemplateError(f"{path} has neither imageData nor imagePath: choose the picture with --image")
     return picture_path(path, file.imagePath)
 
 
@@ -179,7 +179,7 @@ def _choose_object(shapes: Sequence[_Shape], object_id: str | None, path: AnyPat
     """The shapes of one object; points without a group may belong to any."""
     known = list(dict.fromkeys(shape.object_id for shape in shapes if shape.shape_type != "point"))
     if object_id is None and len(known) > 1:
-        raise ArgumentError(f"{path} has several objects (groups {', '.join(known)}): choose an object")
+        raise ArgumentError(f"{path} has several objects: choose one with --object ({', '.join(known)})")
     if object_id is not None and object_id not in known:
         raise ArgumentError(
             f"{path} has no object {object_id!r}: its groups are {', '.join(known) or 'none'}"
@@ -218,7 +218,9 @@ def _add_points(joints: dict[str, JointSpec], points: Sequence[_Shape]) -> list[
         match = _JOINT_LABEL.match(point.label)
         part = match["part"] if match and match["part"] and point.label not in joints else point.label
         if len(point.points) != 1:
-            raise TemplateError(f'the point "{point.label}" has {len(point.points)} positions: it needs one')
+            raise TemplateError(
+                f'the point "{point.label}" has {len(point.points)} positions: it must have one'
+            )
         x, y = point.points[0]
         named[part] = point.joint.or_else(JointSpec(pivot=(x - CORNER_OFFSET, y - CORNER_OFFSET)))
     for part in named.keys() & joints.keys():
@@ -260,7 +262,7 @@ def _mask(shape: _Shape, picture: Picture) -> Shape:
 def _two_points(shape: _Shape) -> list[tuple[float, float]]:
     if len(shape.points) != 2:
         raise TemplateError(
-            f'the {shape.shape_type} "{shape.label}" has {len(shape.points)} points: it needs two'
+            f'the {shape.shape_type} "{shape.label}" has {len(shape.points)} points: it must have two'
         )
     return shape.points
 

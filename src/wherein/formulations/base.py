@@ -67,7 +67,8 @@ class Formulation(ABC):
         channels = len(motif.pixels)
         require(
             surface.channels == channels,
-            f"scene and motif must have equally many channels, but have {surface.channels} and {channels}",
+            "scene and motif must have the same number of channels, but have "
+            f"{surface.channels} and {channels}",
         )
         self.tally, self.surface, self.motif = Tally(), surface, motif.padded(pad)
         self.centre = fields.centre_of(motif.height, motif.width, motif.pixels)

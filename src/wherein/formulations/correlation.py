@@ -90,7 +90,8 @@ class CorrelationObjective(Objective):
         channels, size = self.side.known.shape[1], len(self.side.unit)
         require(
             surface.channels == channels,
-            f"scene and motif must have equally many channels, but have {surface.channels} and {channels}",
+            "scene and motif must have the same number of channels, but have "
+            f"{surface.channels} and {channels}",
         )
         require(
             size == motion.size,

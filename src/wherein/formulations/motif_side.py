@@ -63,7 +63,7 @@ def motif_side(motif: Motif, motion: Motion, limit: int | None = None) -> MotifS
         motion: how it may move.
         limit: compare no more than this many pixels, those where the motif changes most; None: all.
     """
-    require(limit is None or limit > 0, f"limit must be a number of pixels or None, but came as {limit}")
+    require(limit is None or limit > 0, f"limit must be a number of pixels or None, but is {limit}")
     kind = MOTION_KINDS.get(type(motion))
     few = len(motif.pixels) <= abi.MAX_CHANNELS
     if kind is not None and few and bindings.accepts(motif.pixels, motif.mask):

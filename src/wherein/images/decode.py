@@ -91,7 +91,7 @@ def decode(path: Path, max_pixels: int) -> Image.Image:
     Call it inside `strict_pillow` and `as_picture_error`: it raises whatever Pillow raises.
     """
     if path.exists() and not path.is_file():  # reading a pipe would block
-        raise PictureError("this is a folder or a device: give the path of a picture file")
+        raise PictureError("this is a folder or a device: use the path of a picture file")
     # Pillow gets the open file, not the name: by name it may map memory that other programs can change.
     with path.open("rb") as file:
         return decode_open(file, max_pixels)

@@ -148,7 +148,7 @@ def _loaded(source: Source, color: str, max_pixels: int) -> Picture:
         return _from_file(Path(source), max_pixels)
     raise ArgumentError(
         f"cannot load a picture from {type(source).__name__}: "
-        "give a path, a PIL image, a numpy array or a tensor"
+        "use a path, a PIL image, a numpy array or a tensor"
     )
 
 

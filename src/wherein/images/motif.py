@@ -100,7 +100,7 @@ def load_motif(source: Source, mask: Source | None, color: str, device: torch.de
         weights = picture.mask.detach().float() if picture.mask is not None else torch.ones_like(pixels[0])
     require(
         weights.shape == pixels.shape[-2:],
-        f"the mask is {tuple(weights.shape)} but the motif {tuple(pixels.shape[-2:])}: use the same size",
+        f"the mask has shape {tuple(weights.shape)} and the motif {tuple(pixels.shape[-2:])}: use the same",
     )
     require(
         bool((weights > 0.5).any()),

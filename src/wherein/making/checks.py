@@ -118,7 +118,7 @@ def _hidden(subject: _Subject) -> Iterator[Finding]:
             yield Finding(
                 PROBLEM if share < _GONE else WARNING,
                 *("hidden", name, share, MIN_UNCOVERED, "of its pixels"),
-                f"{1 - share:.0%} of it is covered by parts that are painted above it",
+                f"{1 - share:.0%} of it is covered by parts above it",
                 "move it up in the paint order, or remove it",
             )
 
@@ -155,7 +155,7 @@ def _thin(subject: _Subject) -> Iterator[Finding]:
         if across < _MIN_THICKNESS:
             yield Finding(
                 *(WARNING, "thin", name, across, _MIN_THICKNESS, "pixels"),
-                f"it is {across} pixels across at its thickest, less than {_MIN_THICKNESS}",
+                f"it is only {across} pixels thick, less than {_MIN_THICKNESS}",
                 "use a larger picture, or merge it with the part beside it",
             )
 
@@ -172,7 +172,7 @@ def _no_texture(subject: _Subject) -> Iterator[Finding]:
             yield Finding(
                 PROBLEM if spread < _FLAT else WARNING,
                 *("no texture", name, spread, _FAINT, "of the range"),
-                f"its contrast is {spread:.3f} of the range from black to white, no more than noise has",
+                f"its contrast is {spread:.3f} of the range from black to white, no more than that of noise",
                 "include more detail in the outline: an edge, a print, a seam",
             )
 
@@ -191,8 +191,8 @@ def _slides(subject: _Subject) -> Iterator[Finding]:
     if zncc >= _MAX_SHIFT_ZNCC:
         yield Finding(
             *(WARNING, "slides", body.fitted_leaf.name, zncc, _MAX_SHIFT_ZNCC, "ZNCC"),
-            f"shifted by {distance:.0f} pixels it looks the same (ZNCC {zncc:.2f}): stripes or shading",
-            "include an end of the stripes, or another mark, in the outline",
+            f"it looks the same if shifted by {distance:.0f} pixels (ZNCC {zncc:.2f}): stripes or shading",
+            "include the end of the stripes, or another distinctive detail, in the outline",
         )
 
 
@@ -217,10 +217,10 @@ def _symmetric(subject: _Subject) -> Iterator[Finding]:
         yield Finding(
             NOTE if decided else PROBLEM if zncc >= _SAME else WARNING,
             *("symmetric", name, zncc, _AMBIGUOUS, "ZNCC"),
-            f"rotated by {abs(degrees):.0f}° it looks the same (ZNCC {zncc:.2f}): its angle may be wrong",
-            "its moving parts decide its angle"
+            f"it looks the same if rotated by {abs(degrees):.0f}° (ZNCC {zncc:.2f}): its angle may be wrong",
+            "no action is needed: its moving parts determine its angle"
             if decided
-            else "include a mark that breaks the symmetry in the outline, or do not rely on its angle",
+            else "include a detail that breaks the symmetry in the outline, or do not rely on its angle",
         )
 
 
@@ -229,7 +229,7 @@ def _look_alike(subject: _Subject) -> Iterator[Finding]:
         yield Finding(
             *(WARNING, "alike", first, zncc, MIN_SIMILARITY, "ZNCC"),
             f"it looks like {second} (ZNCC {zncc:.2f}): if one is hidden, the other may be mistaken for it",
-            "include a mark that only one of them has in its outline",
+            "extend an outline to include a detail that only one of them has",
         )
 
 
@@ -247,7 +247,7 @@ def _far_joint(subject: _Subject) -> Iterator[Finding]:
         if distance > limit:
             yield Finding(
                 *(WARNING, "joint", name, distance, limit, "pixels"),
-                f"its joint is {distance:.0f} pixels away from it, and it is {size:.0f} pixels large",
+                f"its joint is {distance:.0f} pixels away from it, but its diagonal is {size:.0f} pixels",
                 "set the pivot where the part is attached",
             )
 
@@ -264,7 +264,7 @@ def _minor(subject: _Subject) -> Iterator[Finding]:
             yield Finding(
                 *(NOTE, "minor", name, share, _MINOR, "of the object"),
                 f"it is {share:.1%} of the object: it adds little to the score",
-                "nothing needs to be done, unless this part matters by itself",
+                "no action is needed, unless you need the pose of this part",
             )
 
 
@@ -273,9 +273,9 @@ def _large(subject: _Subject) -> Iterator[Finding]:
     if size > max(SCENE_SIZE):
         yield Finding(
             *(NOTE, "large", None, size, max(SCENE_SIZE), "pixels"),
-            f"it is {size} pixels large: searching for it takes longer, and its scores are calibrated at a "
+            f"it is {size} pixels long: searching for it takes longer, and its scores are calibrated at a "
             "reduced size",
-            "reduce the template and the scenes by the same factor, if the accuracy is still sufficient",
+            "downscale the template and the scenes by the same factor, if the accuracy is still sufficient",
         )
 
 

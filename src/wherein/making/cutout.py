@@ -58,7 +58,7 @@ def cut(
         >>> crane.size, list(crane.parts), crane.parts["arm"].joint
         ((41, 21), ['crane', 'body', 'arm'], (18.0, 8.5))
     """
-    require(bool(name.strip()), "the template has no name: give it one")
+    require(bool(name.strip()), "the name of the template is empty: choose a name")
     source = load_picture(picture, role="picture")
     tree = part_tree(outlines, name)
     masks, window = outline_masks((part for part in tree.values() if not part.group), source)
@@ -98,7 +98,7 @@ def _uncovered(masks: Mapping[str, Tensor], order: Sequence[str]) -> dict[str, T
         visible[name] = rounded_to_levels(masks[name] * free)
         if not bool((visible[name] > 0.5).any()):
             raise TemplateError(
-                f'the part "{name}" is not visible, parts above it cover it: change the paint order'
+                f'the part "{name}" is completely covered by parts above it: change the paint order'
             )
         free = free * (1 - masks[name])
     return visible
@@ -120,7 +120,7 @@ def _group(outline: Outline, canvas: PixelBox, origin: tuple[int, int]) -> Part:
 
 def _part(outline: Outline, motif: Motif | None, at: Point, pivot: Point) -> Part:
     if not (math.isfinite(outline.turn) and 0 <= outline.turn <= 180):
-        raise TemplateError(f'the part "{outline.name}" turns by ±{outline.turn}°: give 0 to 180')
+        raise TemplateError(f'the part "{outline.name}" has turn={outline.turn}: use 0 to 180 degrees')
     static = outline.fixed and outline.parent is not None  # a root moves freely, with the object
     return Part(outline.name, outline.parent, motif, at, pivot, float(outline.turn), static)
 
@@ -134,5 +134,5 @@ def _pivot(outline: Outline, origin: tuple[int, int]) -> Point | None:
     except (TypeError, ValueError):
         x = y = math.nan
     if not (math.isfinite(x) and math.isfinite(y)):
-        raise TemplateError(f'the part "{outline.name}" has its pivot at {outline.pivot}: give x and y')
+        raise TemplateError(f'the part "{outline.name}" has pivot={outline.pivot}: use two finite numbers')
     return x - origin[0], y - origin[1]

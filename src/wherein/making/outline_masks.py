@@ -74,7 +74,7 @@ def outline_masks(
     for name, mask in masks.items():
         if not bool((mask > 0.5).any()):
             raise TemplateError(
-                f'the part "{name}" is empty: no pixel of the {width} × {height} picture is half in it'
+                f'the part "{name}" is empty: more than half of some pixel must be inside the outline'
             )
     return masks, box
 
@@ -117,13 +117,13 @@ def _region(outline: Outline, width: int, height: int) -> _PolygonRegion | _Mask
     if outline.mask is None:
         return _PolygonRegion(_corners(outline, part, width, height))
     if outline.polygon is not None:
-        raise TemplateError(f"{part} has a polygon and a mask: give one of them")
+        raise TemplateError(f"{part} has a polygon and a mask: use one of them")
     levels = load_mask(outline.mask, role=part).float().cpu()
     if levels.shape != (height, width):
         given = f"{levels.shape[1]} × {levels.shape[0]}"
-        raise TemplateError(f"{part} has a mask of {given}, but the picture is {width} × {height}")
+        raise TemplateError(f"{part} has a mask of {given} pixels, but the picture has {width} × {height}")
     if not bool((levels > 0).any()):
-        raise TemplateError(f"{part} has an empty mask: at least one pixel must be more than half in it")
+        raise TemplateError(f"{part} has an empty mask: at least one pixel must be above 0.5")
     return _MaskRegion(levels, PixelBox.around(levels))
 
 
@@ -135,11 +135,9 @@ def _corners(outline: Outline, part: str, width: int, height: int) -> Polygon:
     if len(corners) < 3:
         raise TemplateError(f"{part} has a polygon of {len(corners)} corners: draw at least three")
     if not np.isfinite(corners).all():
-        raise TemplateError(f"{part}: a corner of its polygon is not a number")
+        raise TemplateError(f"{part}: its polygon contains NaN or infinity")
     low, high = corners.min(0), corners.max(0)
     if (high < -0.5).any() or low[0] > width - 0.5 or low[1] > height - 0.5:
         extent = f"({low[0]:g}, {low[1]:g}) to ({high[0]:g}, {high[1]:g})"
-        raise TemplateError(
-            f"{part} lies outside of the {width} × {height} picture: it reaches from {extent}"
-        )
+        raise TemplateError(f"{part} lies outside the {width} × {height} picture: it extends from {extent}")
     return corners

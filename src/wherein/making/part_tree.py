@@ -49,11 +49,11 @@ def depths(outlines: Sequence[Outline]) -> dict[str, int]:
 
 def _by_name(outlines: Sequence[Outline]) -> dict[str, Outline]:
     if not outlines:
-        raise TemplateError("there are no outlines: give at least one")
+        raise TemplateError("there are no outlines: at least one is needed")
     tree: dict[str, Outline] = {}
     for outline in outlines:
         if not outline.name.strip():
-            raise TemplateError("an outline has no name: give each part one")
+            raise TemplateError("an outline has no name: give each part a name")
         if outline.name in tree:
             raise TemplateError(f'two outlines are called "{outline.name}": give each part its own name')
         tree[outline.name] = outline
@@ -64,7 +64,7 @@ def _check_parents(tree: Mapping[str, Outline]) -> None:
     for outline in tree.values():
         if outline.parent is not None and outline.parent not in tree:
             raise TemplateError(
-                f'the parent of the part "{outline.name}" is "{outline.parent}", which does not exist; '
+                f'the parent of the part "{outline.name}" is "{outline.parent}", which does not exist: '
                 f"the parts are {', '.join(sorted(tree))}"
             )
         parent, passed = outline.parent, [outline.name]
@@ -101,4 +101,4 @@ def _unused(tree: Mapping[str, Outline], first: str, second: str) -> str:
     for name in (first, second):
         if name not in tree:
             return name
-    raise TemplateError(f'a group needs the name "{second}", which a part has: rename that part')
+    raise TemplateError(f'the name "{second}" is needed for a group: rename the part of that name')

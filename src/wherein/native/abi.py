@@ -214,7 +214,7 @@ def check(library: ctypes.CDLL) -> None:
     try:
         found = library.wherein_abi()
         if found != ABI:
-            raise AbiError(f"ABI {found} where this version needs {ABI}")
+            raise AbiError(f"the library has ABI {found}, but this version needs {ABI}")
         for name, (arguments, result) in _FUNCTIONS.items():
             function = getattr(library, name)
             function.argtypes, function.restype = arguments, result
@@ -261,4 +261,6 @@ def _listed(library: ctypes.CDLL) -> Iterator[tuple[str, int]]:
 def _differences(found: dict[str, int], expected: dict[str, int]) -> str:
     """In words; empty where there are none."""
     names = [name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name)]
-    return "; ".join(f"{name} is {found.get(name)} and {expected.get(name)}" for name in sorted(names))
+    return "; ".join(
+        f"{name} is {found.get(name)} in C and {expected.get(name)} in Python" for name in sorted(names)
+    )

@@ -152,7 +152,7 @@ def private_folder(folder: Path) -> Path:
     if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         folder.chmod(0o700)
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(f"{folder} cannot be written to")
+        raise PermissionError(f"{folder} is not writable")
     return folder
 
 

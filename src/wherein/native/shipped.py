@@ -58,7 +58,7 @@ def build_shipped(folder: Path) -> list[Path]:
         AbiError: C and Python do not agree.
     """
     if sys.platform != "linux":
-        raise CompilerError(f"kernels are shipped for Linux only, and this is {sys.platform}")
+        raise CompilerError(f"wheels include a kernel on Linux only, and this is {sys.platform}")
     command, files = find_compiler(), []
     for variant in variants():
         files.append(folder / variant.name)

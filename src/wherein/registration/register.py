@@ -156,7 +156,7 @@ def _start(
         require(
             motif.height <= height and motif.width <= width,
             f"the motif ({motif.width} × {motif.height}) is larger than the scene ({width} × {height}): "
-            "are they swapped? If the scene shows the motif smaller, give a start that shrinks it, such as "
+            "are they swapped? If the motif is smaller in the scene, use a start that shrinks it, such as "
             f"{_shrinking(motif, width, height)}",
         )
         middle = np.eye(3)

@@ -170,13 +170,13 @@ def _notes(trace: FitTrace, steps: int, score: float) -> list[str]:
     notes = [f"{steps} step{'' if steps == 1 else 's'}."]
     robust = any(stage.robust for stage in trace.stages)
     if robust:
-        notes.append("Possibly occluded, so a plain and a robust descent were run.")
+        notes.append("Possibly occluded, so both a plain and a robust descent were run.")
     if robust or trace.kept is not FinalPose.PLAIN:
         notes.append(f"Result: {trace.kept.value}.")
     if not trace.from_search:
-        notes.append("Located by the other parts, so the plot starts at the detected pose.")
+        notes.append("Located from the other parts, so the plot starts at the detected pose.")
     if score > trace.zncc + _MIN_GAIN:
-        notes.append(f"Partly occluded: the visible pixels alone are worth a ZNCC of {number(score, 3)}.")
+        notes.append(f"Partly occluded: the visible pixels alone count as a ZNCC of {number(score, 3)}.")
     return notes
 
 

@@ -40,7 +40,7 @@ _ADVICE = {
     Status.CONVERGED: "The last step moved the motif by less than the tolerance.",
     Status.STEP_LIMIT: "The maximum number of steps was reached: allow more steps, or start closer.",
     Status.DIVERGED: "The cost or the pose is not finite: use smaller steps or more smoothing.",
-    Status.OUTSIDE: "Too little of the motif lies inside the scene to compare it: start closer to it.",
+    Status.OUTSIDE: "Too little of the motif lies inside the scene: start closer to it.",
     Status.FLAT: "The motif or the scene has no texture under the mask, so all poses fit equally well.",
 }
 

@@ -110,7 +110,7 @@ def _bound_socket(port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         made.close()
         reason = getattr(error, "strerror", None) or "it must be 0 to 65535"
-        raise ArgumentError(f"cannot use port {port} of {HOST}: {reason}; try another --port") from error
+        raise ArgumentError(f"cannot use port {port} on {HOST} ({reason}): choose another --port") from error
     return made
 
 

@@ -179,8 +179,8 @@ class Session:
         # that the page shows.
         require(
             0 < ranges.scale[0] <= ranges.scale[1] <= 100,
-            f"Invalid scale range {ranges.scale[0]:g} to {ranges.scale[1]:g}: the lowest must be above 0 "
-            "and not above the highest, the highest at most 100.",
+            f"Invalid scale range {ranges.scale[0]:g} to {ranges.scale[1]:g}: use 0 < lowest ≤ "
+            "highest ≤ 100.",
         )
         calibration, kind = self.calibrator(template, ranges)
         key = (request.template, ranges, kind, calibration.threshold)

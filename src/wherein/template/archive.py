@@ -65,13 +65,13 @@ def _check(path: Path, files: dict[PurePosixPath, zipfile.ZipInfo]) -> None:
     if len(files) > MAX_FILES:
         raise TemplateError(f"{path} has {len(files)} files: the maximum is {MAX_FILES}")
     if sum(info.file_size for info in files.values()) > MAX_BYTES:
-        raise TemplateError(f"{path} unpacks to more than {MAX_BYTES // 2**20} MB, the maximum")
+        raise TemplateError(f"{path} unpacks to more than the maximum of {MAX_BYTES // 2**20} MB")
     for name, info in files.items():
         if name.is_absolute() or ".." in name.parts:
-            raise TemplateError(f"{path} has a file {str(name)!r}, which leads outside of the archive")
+            raise TemplateError(f"{path} has a file {str(name)!r} outside the archive")
         if info.compress_type not in _METHODS:
             raise TemplateError(
-                f"{path} has {str(name)!r} in an unsupported compression: use deflate, the default of "
+                f"{path} has a file {str(name)!r} with unsupported compression: use deflate, the default of "
                 "zip programs"
             )
 
@@ -82,5 +82,5 @@ def _template_folder(
     """The folder in the archive that has the description."""
     folders = [name.parent for name in files if name.name == description]
     if len(folders) != 1:
-        raise TemplateError(f"{path} has {len(folders)} files {description}: there must be exactly one")
+        raise TemplateError(f"{path} has {len(folders)} files named {description}: there must be exactly one")
     return folders[0]

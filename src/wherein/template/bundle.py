@@ -144,7 +144,7 @@ class Template:
         if path.is_file() and zipfile.is_zipfile(path):
             return _from_zip(path, max_pixels)
         kind = "is neither a folder nor a .zip" if path.exists() else "does not exist"
-        raise TemplateError(f"the template {path} {kind}: give a folder with {DESCRIPTION}, or a .zip of it")
+        raise TemplateError(f"the template {path} {kind}: use a folder with {DESCRIPTION}, or a .zip of one")
 
     def save(self, target: str | os.PathLike[str], overwrite: bool = False) -> Path:
         """Write the template to a folder, or to a .zip if the name ends in .zip. Returns the path.
@@ -157,7 +157,7 @@ class Template:
         """
         path = Path(target)
         if path.exists() and not overwrite:
-            raise ArgumentError(f"{path} exists: choose another name, or use overwrite=True")
+            raise ArgumentError(f"{path} already exists: choose another name, or use overwrite=True")
         # Even with `overwrite`: a wrong path must not delete other files.
         if path.is_dir() and any(path.iterdir()) and not (path / DESCRIPTION).is_file():
             raise ArgumentError(f"{path} is a folder with other files, not a template: choose another name")
@@ -215,7 +215,7 @@ def _from_folder(folder: Path, where: Path, max_pixels: int) -> Template:
         # "-sig": editors on Windows put a byte order mark at the beginning.
         text = (folder / DESCRIPTION).read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
-        message = f"{where} has no {DESCRIPTION}: give a folder that has one, or a .zip of it"
+        message = f"{where} has no {DESCRIPTION}: use a folder that has one, or a .zip of it"
         raise TemplateError(message) from error
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -233,7 +233,7 @@ def _parse(text: str) -> dict[str, Any]:
     try:
         description = json.loads(text, object_pairs_hook=_unique_keys)
     except RecursionError:
-        raise TemplateError(f"{DESCRIPTION} is not JSON: it is nested too deeply") from None
+        raise TemplateError(f"{DESCRIPTION} cannot be read: its JSON is nested too deeply") from None
     except TemplateError:
         raise
     except ValueError as error:  # not JSONDecodeError: a number with too many digits raises its base class
@@ -332,7 +332,7 @@ class _Pictures:
         self.pixels += picture.pixels[0].numel()
         if self.pixels > self.max_pixels:
             raise TemplateError(
-                f"with {what} the pictures have {self.pixels:,} pixels, more than the maximum of "
+                f"{what}: the pictures so far have {self.pixels:,} pixels, more than the maximum of "
                 f"{self.max_pixels:,} (max_pixels): use smaller pictures"
             )
         return picture

@@ -66,7 +66,7 @@ def from_maps(maps: Float[Tensor, "C h w"], sigma0: float, node: str) -> Occurre
     support = maps.detach() > SUPPORT / (2 * math.pi * sigma0**2)
     empty = torch.nonzero(~support.flatten(1).any(1))[:, 0].tolist()
     if empty:
-        raise TemplateError(f'the group "{node}": its parts number {empty} were not found on the canvas')
+        raise TemplateError(f'children {empty} of the group "{node}" were not found on the canvas')
     _, rows, columns = torch.nonzero(support, as_tuple=True)
     top, bottom = int(rows.min()), int(rows.max()) + 1
     left, right = int(columns.min()), int(columns.max()) + 1

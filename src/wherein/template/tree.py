@@ -101,7 +101,9 @@ class Tree(Mapping[str, Part]):
             raise TemplateError(f"the parents of {', '.join(cut_off)} form a cycle")
         for name, part in self._parts.items():
             if part.motif is None and not self._children[name]:
-                raise TemplateError(f'the group "{name}" is empty: give it an "image", or parts')
+                raise TemplateError(
+                    f'the part "{name}" has neither an "image" nor children: it needs one of them'
+                )
         deepest = max(self._depths, key=self._depths.__getitem__)
         if self._depths[deepest] > MAX_DEPTH:
             raise TemplateError(
@@ -155,5 +157,5 @@ def _check_parent(name: str, part: Part, parts: Mapping[str, Part]) -> None:
     if parts[part.parent].motif is not None:
         raise TemplateError(
             f'the parent of the part "{name}" is "{part.parent}", which has an "image": only groups have '
-            "children. Make a group of the two"
+            "children. Put both into a group"
         )

@@ -89,7 +89,7 @@ def open_video(name: str) -> Iterator[Video]:
     """
     cv2, camera = opencv(), camera_index(name)
     if camera is None and not Path(name).is_file():
-        raise PictureError("the file does not exist")
+        raise PictureError("file not found")
     # FFmpeg only: other backends would take a file name for a URL or for a pattern of image files.
     capture = cv2.VideoCapture(camera) if camera is not None else cv2.VideoCapture(name, cv2.CAP_FFMPEG)
     try:

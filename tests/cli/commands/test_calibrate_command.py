@@ -57,7 +57,7 @@ def test_what_is_kept_is_told_in_words(folder: Path, made: list[Any]) -> None:
         "scores without the object: up to 0.300 (4 test scenes)\n"
         "scores with the object: 0.850 or more (3 test scenes)\n"
         "false alarms at score 0.60: less than once in 10⁹ megapixels (extrapolated from 0.8 megapixels)\n"
-        "found, with joints at rest, at rotation ±0°, scale 1.00 to 1.00\n"
+        "detection limits, joints at rest: rotation ±0°, scale 1.00 to 1.00\n"
         "no two parts look alike\n"
         f"stored in {folder / 'toy' / 'calibration.json'}; use --overwrite to calibrate again\n"
     )

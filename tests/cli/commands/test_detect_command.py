@@ -131,11 +131,11 @@ def test_a_template_that_cannot_be_read(folder: Path, template: str, words: str)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--max-instances", "0"], "give 1 or more"),
+        (["--max-instances", "0"], "use 1 or more"),
         (["--threshold", "2"], "between 0 and 1"),
         (["--scale", "2", "1"], "0 < LOW ≤ HIGH"),
         (["--scale", "nan", "1"], "0 < LOW ≤ HIGH"),
-        (["--draw", "broken.png"], "is a file: give a folder"),
+        (["--draw", "broken.png"], "is a file: choose a folder"),
         (["--report", "page.txt"], "must end in .html or .htm"),
         (["--report", "folder.html"], "is a folder"),
         (["--report", "/proc/page.html"], "cannot write /proc/page.html"),

@@ -31,9 +31,9 @@ def test_it_runs_and_says_what_it_wrote(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (["fig2"], "fig2"),
-        (["theorem", "--images", "3"], "--images is not for theorem"),
-        (["fig1", "--images", "0"], "--images 0: it must be 1 or more"),
-        (["fig1", "--seed", "-1"], "--seed -1: it must be 0 or more"),
+        (["theorem", "--images", "3"], "--images cannot be used with theorem"),
+        (["fig1", "--images", "0"], "--images must be 1 or more, but is 0"),
+        (["fig1", "--seed", "-1"], "--seed must be 0 or more, but is -1"),
     ],
 )
 def test_wrong_arguments_are_told_in_words(tmp_path: Path, arguments: list[str], words: str) -> None:

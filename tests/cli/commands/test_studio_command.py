@@ -33,7 +33,9 @@ def test_it_says_where_it_is_and_ends_with_ctrl_c(tmp_path: Path) -> None:
         assert (session["first"]["draft"]["name"], session["save"]) == ("robot", {"name": "out"})
         running.send_signal(signal.SIGINT)
         out, rest = running.communicate(timeout=60)
-    words = "The studio runs until Ctrl-C. Keep its address secret: whoever has it can use the studio.\n"
+    words = (
+        "Press Ctrl-C to stop the studio. Keep its address secret: anyone who has it can use the studio.\n"
+    )
     assert (running.returncode, out, rest) == (0, "", words)
     assert not (tmp_path / "out").exists()
 
@@ -50,7 +52,7 @@ def test_a_port_that_is_taken_or_none() -> None:
         for port, words in ((taken, "Address already in use"), (99999, "it must be 0 to 65535")):
             result = runner.invoke(app, ["studio", "--no-open", "--port", str(port)])
             assert result.exit_code == 2
-            assert f"cannot use port {port} of 127.0.0.1: {words}" in result.stderr
+            assert f"cannot use port {port} on 127.0.0.1 ({words}" in result.stderr
 
 
 def test_without_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:

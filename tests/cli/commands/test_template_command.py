@@ -77,7 +77,7 @@ def test_alpha_or_everything(folder: Path) -> None:
     assert template("new", folder / "sticker.png", "--out", folder / "a").exit_code == 0
     assert Template.load(folder / "a").size == (50, 50)
     result = template("new", folder / "cat.png", "--out", folder / "b")
-    assert "note: no outline given and no alpha channel" in result.stdout
+    assert "note: no outline and no alpha channel" in result.stdout
     assert Template.load(folder / "b").size == (151, 121)
 
 
@@ -122,9 +122,12 @@ def test_coco(folder: Path) -> None:
     source = folder / "instances.json"
     source.write_text(json.dumps(record))
     result = template("new", source, "--out", folder / "x")
-    assert (result.exit_code, "choose an image of cat.png, gone/other.png" in result.stderr) == (2, True)
+    assert (result.exit_code, "choose one with --image (cat.png, gone/other.png)" in result.stderr) == (
+        2,
+        True,
+    )
     result = template("new", source, "--image", "cat.png", "--out", folder / "x")
-    assert (result.exit_code, "choose an object of 1, 2" in result.stderr) == (2, True)
+    assert (result.exit_code, "choose an object with --object (1, 2)" in result.stderr) == (2, True)
     assert template("new", source, "--image", 3, "--object", 2, "--out", folder / "x").exit_code == 0
     assert Template.load(folder / "x").size == (60, 22)
     (folder / "found").mkdir()
@@ -151,7 +154,7 @@ def test_coco(folder: Path) -> None:
         (["cat.png", "--polygon", "nowhere.json"], 2, "No such file"),
         (["cat.png", "--polygon", "1,1 9,9 1,9", "--box", "1", "1", "5", "5"], 2, "use one of them"),
         (["cat.png", "--object", "1"], 2, "--image and --object are for annotations"),
-        (["cat.png", "--name", " "], 2, "the template has no name"),
+        (["cat.png", "--name", " "], 2, "the name of the template is empty"),
         (["cat.png", "--paint-order", "leg"], 2, 'paint_order names "leg"'),
     ],
 )
@@ -168,13 +171,17 @@ def test_what_goes_wrong_with_a_picture(folder: Path, arguments: list[str], code
     ("contents", "code", "words"),
     [
         ("{", 3, "is not JSON"),
-        ('{"hello": 1}', 3, "has an unknown format: give an annotation file of coco"),
+        ('{"hello": 1}', 3, "has an unknown format: use an annotation file of coco"),
         ({"shapes": [shape("a", [[1, 1], [5, 5]])]}, 3, 'the part "a" has a polygon of 2 corners'),
         ({"shapes": [shape("a", BODY, description="parent=a")]}, 3, "form a cycle"),
         ({"shapes": [shape("a", BODY)], "imagePath": "gone.png"}, 3, "file not found"),
-        ({"shapes": [shape("a", BODY)], "imagePath": "/etc/passwd"}, 3, "outside of its folder"),
+        ({"shapes": [shape("a", BODY)], "imagePath": "/etc/passwd"}, 3, "outside its folder"),
         ({"shapes": [shape("a", BODY)], "imagePath": "broken.png"}, 3, "content is not PNG"),
-        ({"shapes": [shape("a", BODY, group_id=1), shape("a", ARM, group_id=2)]}, 2, "choose an object"),
+        (
+            {"shapes": [shape("a", BODY, group_id=1), shape("a", ARM, group_id=2)]},
+            2,
+            "choose one with --object",
+        ),
     ],
 )
 def test_what_goes_wrong_with_annotations(folder: Path, contents: Any, code: int, words: str) -> None:

@@ -9,7 +9,7 @@ from wherein.detect.calibration.model import Calibration
 @pytest.mark.parametrize(
     ("rate", "words"),
     [
-        (2.34, "2.3 times in a megapixel"),
+        (2.34, "2.3 per megapixel"),
         (0.26, "once in 4 megapixels"),
         (1 / 3456, "once in 3,500 megapixels (extrapolated from 5 megapixels)"),
         (1e-20, "less than once in 10⁹ megapixels (extrapolated from 5 megapixels)"),

@@ -157,12 +157,12 @@ def test_the_only_part_is_taken_to_be_at_rest() -> None:
 
 
 WRONG = {
-    "rotation='90'": "rotation is '90': give the degrees",
-    "rotation=None": "rotation is None: give the degrees",
-    "scale='12'": "scale is '12': give the lowest and the highest",
-    "max_instances=1.5": "max_instances is 1.5: give a positive whole number",
-    "threads=0.5": "threads is 0.5: give a positive whole number",
-    "threshold='high'": "threshold is 'high': give a score",
+    "rotation='90'": "rotation must be 0 to 180 degrees, searched to either side, but is '90'",
+    "rotation=None": "rotation must be 0 to 180 degrees, searched to either side, but is None",
+    "scale='12'": "scale must be (low, high) with 0 < low ≤ high, but is '12'",
+    "max_instances=1.5": "max_instances must be a positive integer, or None for all, but is 1.5",
+    "threads=0.5": "threads must be a positive integer, or None for the setting of torch, but is 0.5",
+    "threshold='high'": "threshold must be between 0 and 1, or None for the calibrated one, but is 'high'",
 }
 
 

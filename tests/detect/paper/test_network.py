@@ -158,7 +158,7 @@ def test_a_part_that_the_canvas_does_not_show(template: Template, tiny: Hyperpar
     dark = Template(
         template.name, replace(template.canvas, pixels=torch.zeros(3, 36, 48)), template.parts, ()
     )
-    with pytest.raises(TemplateError, match=r'the group "pair": its parts number .* were not found'):
+    with pytest.raises(TemplateError, match=r'children .* of the group "pair" were not found'):
         PaperNetwork(dark, tiny).extract()
 
 

@@ -1,5 +1,6 @@
 """Figure 1: its three methods, what each is said to have cost, and the means."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -7,8 +8,8 @@ import torch
 
 import wherein
 from wherein.experiments.figures import fig1
-from wherein.experiments.paper_registration import Schedule, register_by_paper
-from wherein.experiments.registration_scenes import SupportZNCC, as_tensor
+from wherein.experiments.paper_registration import PaperFit, Schedule, register_by_paper
+from wherein.experiments.registration_scenes import Observation, SupportZNCC, as_tensor
 from wherein.experiments.subject import Subject
 
 FEW = fig1.Fig1Settings(images=1, tries=60)
@@ -43,6 +44,21 @@ def test_the_papers_method_says_where_it_failed(robot: Subject) -> None:
     found = fig1.optimise(replace(FEW, schedule=Schedule(scales=1, iterations=8)), robot, 0, "similarity", 0)
     assert not found["success"]
     assert found["iterations"] == 8
+
+
+def test_the_papers_method_smooths_more_for_affine_motion(
+    robot: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sigmas: list[float] = []
+
+    def shortened(seen: Sequence[Observation], motion: str, schedule: Schedule, goal: float) -> PaperFit:
+        sigmas.append(schedule.sigma)
+        return register_by_paper(seen, motion, replace(schedule, sigma=1.0, scales=1, iterations=1), goal)
+
+    monkeypatch.setattr(fig1, "register_by_paper", shortened)
+    for motion in fig1.DIMENSIONS:
+        fig1.optimise(FEW, robot, 0, motion, 0)
+    assert sigmas == [5.0, 5.0, 5.0, 10.0]
 
 
 def test_a_batch_of_descents_is_as_each_alone(robot: Subject) -> None:

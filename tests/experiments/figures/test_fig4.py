@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+import pytest
 import torch
 
+from wherein import theory
 from wherein.experiments.figures import fig4
+from wherein.theory import StepSizes
 
 ONE = fig4.Fig4Settings(runs=1, iterations=40)
 
@@ -37,10 +40,16 @@ def test_spikes_are_registered_within_the_bound_of_their_steps() -> None:
     assert found["cost"][-1] < found["cost"][0] / 1e3
     assert all(e <= b for e, b in zip(found["error"], found["shorter_bound"], strict=True))
     assert found["bound"][0] == found["shorter_bound"][0] == found["error"][0]
-    truth = fig4.problem(settings, 0, run).truth
+    given = fig4.problem(settings, 0, run)
+    truth = given.truth
     reached = torch.tensor(found["matrix"], dtype=torch.float64)
     torch.testing.assert_close(reached[:, :2], truth.A, atol=0.01, rtol=0)
     torch.testing.assert_close(reached[:, 2], truth.b, atol=0.05, rtol=0)
+    # On pixels as without: the theorem's descent, with a fifth of its steps.
+    targets, sigma = given.spikes @ truth.A.mT + truth.b, fig4.smoothing(settings, given)
+    sizes = StepSizes(*(0.2 * size for size in theory.step_sizes(given.spikes, sigma)))
+    path = theory.continuum_descent(given.spikes, targets, sigma, 10, sizes)
+    assert found["error"][:11] == pytest.approx(theory.error(path, truth, given.spikes).tolist(), rel=0.01)
     told = fig4.numbers(settings, {"run 0": found})
     assert told["ncc"]["least"] == told["ncc"]["greatest"] == found["ncc"][-1]
     first = told["iterations_to_0.97"][0]

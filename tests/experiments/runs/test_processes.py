@@ -63,7 +63,7 @@ def test_an_error_is_the_callers() -> None:
 
 
 def test_a_process_that_dies_is_told() -> None:
-    with pytest.raises(WorkerError, match="has died: is there enough memory"):
+    with pytest.raises(WorkerError, match="died: is there enough memory"):
         list(in_processes(dying, ["a", "b"], 2))
 
 

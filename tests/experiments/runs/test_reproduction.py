@@ -142,7 +142,9 @@ def test_nothing_is_overwritten_unasked(worked: list[int], tmp_path: Path) -> No
         out = tmp_path / path.replace(".", "-")
         out.mkdir()
         (out / path).write_text("mine")
-        with pytest.raises(ArgumentError, match=f"{path} exists: give another --out, or --overwrite"):
+        with pytest.raises(
+            ArgumentError, match=f"{path} already exists: choose another --out or use --overwrite"
+        ):
             run(Request(Name.THEOREM, out), quiet)
         assert not worked
         assert (out / path).read_text() == "mine"
@@ -152,7 +154,11 @@ def test_nothing_is_overwritten_unasked(worked: list[int], tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("other", "words"),
-    [({"seed": 1}, "other seed"), ({"quick": True}, "other settings"), ({"data": "crab"}, "other data")],
+    [
+        ({"seed": 1}, "different seed"),
+        ({"quick": True}, "different settings"),
+        ({"data": "crab"}, "different data"),
+    ],
 )
 def test_a_journal_of_another_run_is_not_taken_over(
     worked: list[int], tmp_path: Path, other: dict[str, Any], words: str, request: pytest.FixtureRequest
@@ -161,7 +167,7 @@ def test_a_journal_of_another_run_is_not_taken_over(
         other = {"data": request.getfixturevalue("shared") / "crab"}
     with pytest.raises(KeyboardInterrupt):
         run(Request(Name.THEOREM, tmp_path), stop_after(2))
-    with pytest.raises(ArgumentError, match=f"belongs to a run with {words}.*--overwrite to start again"):
+    with pytest.raises(ArgumentError, match=f"belongs to another run \\({words}.*--overwrite to start again"):
         run(Request(Name.THEOREM, tmp_path, **other), quiet)
     run(Request(Name.THEOREM, tmp_path, **other, overwrite=True), quiet)
     assert len(written(tmp_path)["values"]) == TASKS
@@ -171,8 +177,8 @@ def test_wrong_arguments_are_told_before_any_work(
     worked: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for wrong, words in (
-        ({"images": 3}, "--images is not for theorem"),
-        ({"seed": -1}, "--seed -1: it must be 0 or more"),
+        ({"images": 3}, "--images cannot be used with theorem"),
+        ({"seed": -1}, "--seed must be 0 or more, but is -1"),
     ):
         with pytest.raises(ArgumentError, match=words):
             run(Request(Name.THEOREM, tmp_path / "new", **wrong), quiet)
@@ -184,7 +190,7 @@ def test_wrong_arguments_are_told_before_any_work(
 
 
 def test_images_are_checked() -> None:
-    with pytest.raises(ArgumentError, match="--images 0: it must be 1 or more"):
+    with pytest.raises(ArgumentError, match="--images must be 1 or more, but is 0"):
         run(Request(Name.FIG1, Path("nowhere"), images=0), quiet)
 
 

@@ -15,7 +15,7 @@ def calibrate(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Pictures like your scenes, without the object.",
+            help="Pictures like your scenes, but without the object.",
             show_default="synthetic clutter",
         ),
     ] = None,
@@ -29,8 +29,9 @@ def calibrate(
 ) -> None:
     """Measure the scores of a template with and without the object.
 
-    The result, with the threshold, is stored for `detect` with the same rotation and scale. `detect` does
-    this on first use; do it yourself to use your own backgrounds, or to see the numbers.
+    Stores the result, including the threshold, for `detect` with the same rotation and scale. `detect`
+    calibrates a template on first use. Use this command to calibrate with your own backgrounds, or to see
+    the numbers.
 
     Example: wherein calibrate robot --backgrounds photographs/
     """
@@ -46,5 +47,8 @@ def calibrate(
         for line in describe(result):
             console.text(line)
     if result.path is None:
-        stop("cannot store the calibration, neither beside the template nor in the cache folder", USAGE)
+        stop(
+            "cannot store the calibration: neither the template's folder nor the cache folder is writable",
+            USAGE,
+        )
     raise typer.Exit(result.exit_status)

@@ -23,7 +23,9 @@ def detect(
     template: TemplatePath,
     scenes: Annotated[
         list[str],
-        typer.Argument(metavar="SCENE", help="Picture or video files, folders, glob patterns, or camera:0."),
+        typer.Argument(
+            metavar="SCENE", help="Picture, video, folder or glob pattern; camera:0 is the first camera."
+        ),
     ],
     rotation: Rotation = 180.0,
     scale: Scale = (1.0, 1.0),
@@ -36,7 +38,13 @@ def detect(
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write an HTML report on all scenes to this file.")
     ] = None,
-    maps: Annotated[bool, typer.Option("--maps", help="Add occurrence maps to the report.")] = False,
+    maps: Annotated[
+        bool,
+        typer.Option(
+            "--maps",
+            help="Add occurrence maps to the report: how well the object fits at each position.",
+        ),
+    ] = False,
     export: Export = None,
     export_format: ExportFormat = None,
     overwrite: Overwrite = False,

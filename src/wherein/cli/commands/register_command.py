@@ -27,19 +27,21 @@ def register(
     motif: Annotated[
         Path, typer.Argument(metavar="MOTIF", help="Picture to search for. Its alpha channel is its mask.")
     ],
-    motion: Annotated[
-        MotionName, typer.Option(help="Transformations that the motif may undergo.")
-    ] = MotionName.EUCLIDEAN,
+    motion: Annotated[MotionName, typer.Option(help="Type of transformation to fit.")] = MotionName.EUCLIDEAN,
     mask: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Mask of the motif: a picture, white where it counts.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Mask of the motif: a picture, white at the pixels to compare."),
     ] = None,
     start: Annotated[
         str | None,
         typer.Option(
-            metavar="MATRIX", help="Initial pose, from motif to scene pixels, as JSON: [[1,0,40],[0,1,30]]."
+            metavar="MATRIX",
+            help="Initial pose: a matrix from motif to scene pixels, as in [[1,0,40],[0,1,30]].",
         ),
     ] = None,
-    robust: Annotated[bool, typer.Option("--robust", help="Use this if the motif is partly hidden.")] = False,
+    robust: Annotated[
+        bool, typer.Option("--robust", help="Use a robust fit, for a motif that is partly hidden.")
+    ] = False,
     draw: DrawFile = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -71,5 +73,5 @@ def _parse_matrix(text: str | None) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        message = f"--start is not JSON ({error}): give a matrix such as [[1,0,40],[0,1,30]]"
+        message = f"--start is not JSON ({error}): use a matrix such as [[1,0,40],[0,1,30]]"
         raise ArgumentError(message) from error

@@ -13,27 +13,27 @@ from wherein.experiments import Name
 
 def reproduce(
     figure: Annotated[Name, typer.Argument(metavar="FIGURE", help=f"Experiment: {', '.join(Name)}.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer runs: less than a minute.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer runs, in less than a minute.")] = False,
     data: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Folder with another template, and beach.jpg as its background.",
+            help="Folder with another template, and its background beach.jpg.",
             show_default="the robot",
         ),
     ] = None,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write to.")] = Path("figures"),
     seed: Seed = 0,
     images: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of images of each kind (fig1 only).")
+        int | None, typer.Option(metavar="N", help="Number of images of each kind (fig1 and fig5).")
     ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run an experiment of the paper.
+    """Run an experiment from the paper.
 
-    Writes its numbers as JSON and its figure as a picture. If it is interrupted, the same command continues
-    it.
+    Writes its numbers as JSON and its figure as a picture. If it is interrupted, run the same command again
+    to continue.
 
     Example: wherein reproduce fig4 --quick --out figures
     """
@@ -44,7 +44,7 @@ def reproduce(
 
     console = Console(quiet)
     if data is not None and not experiment_named(figure).pictured:
-        console.message(f"{figure} does not use pictures: --data is ignored")
+        console.message(f"{figure} uses no pictures: --data is ignored")
     request = Request(figure, out, data, seed, quick, images, overwrite)
     try:
         with write_errors(out), console.progress(figure) as progress:

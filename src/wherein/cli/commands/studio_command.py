@@ -21,7 +21,7 @@ def studio(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="Folder or .zip file that the Save button writes.",
+            help="Folder or .zip file to which the Save button writes.",
             show_default="TEMPLATE",
         ),
     ] = None,
@@ -32,7 +32,7 @@ def studio(
 ) -> None:
     """Make and try templates in the browser.
 
-    The studio runs on this computer only, until Ctrl-C.
+    The studio runs on this computer only. Press Ctrl-C to stop it.
 
     Example: wherein studio --save-to robot
     """
@@ -53,7 +53,7 @@ def studio(
     first = load_template(template) if template is not None else None
     made = server.prepare(first, port, target)
     console.message(
-        "The studio runs until Ctrl-C. Keep its address secret: whoever has it can use the studio."
+        "Press Ctrl-C to stop the studio. Keep its address secret: anyone who has it can use the studio."
     )
     console.text(made.address)
     if open_:

@@ -11,7 +11,7 @@ from wherein.cli.options import DrawFile, Json, Overwrite, Quiet, TemplatePath
 
 def new(
     source: Annotated[
-        Path, typer.Argument(metavar="SOURCE", help="Picture, or annotations (.json) of labelme or COCO.")
+        Path, typer.Argument(metavar="SOURCE", help="Picture, or labelme or COCO annotations (.json).")
     ],
     out: Annotated[Path, typer.Option(metavar="PATH", help="Template to write: a folder, or a .zip file.")],
     name: Annotated[
@@ -29,29 +29,33 @@ def new(
     image: Annotated[
         str | None,
         typer.Option(
-            metavar="IMAGE", help="Picture of the annotations; if COCO has several, the name or id of one."
+            metavar="IMAGE", help="Picture that was annotated; for COCO, the name or id of one of its images."
         ),
     ] = None,
     object_: Annotated[
         str | None,
         typer.Option(
-            "--object", metavar="ID", help="Object to use: labelme's group id, COCO's group or annotation id."
+            "--object",
+            metavar="ID",
+            help="Object to use: a labelme group id, or a COCO group or annotation id.",
         ),
     ] = None,
     paint_order: Annotated[
-        str | None, typer.Option(metavar="PARTS", help="Parts from bottom to top, as in body,claw.")
+        str | None,
+        typer.Option(metavar="PARTS", help="Parts from bottom to top, separated by commas: body,claw."),
     ] = None,
     keep_covered: Annotated[
-        bool, typer.Option("--keep-covered", help="Keep pixels of a part that parts above it cover.")
+        bool, typer.Option("--keep-covered", help="Keep the pixels of a part that parts above it cover.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing template.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Make a template from a picture or from annotations.
 
-    The outline in a picture is its alpha channel, --box or --polygon.
+    In a picture, the outline is given by --box, --polygon or the alpha channel; otherwise the whole picture
+    is used.
 
-    In a labelme file each polygon is a part, named by its label. A point labelled "claw.pivot" is the joint
+    In a labelme file, each polygon is a part, named by its label. A point labelled "claw.pivot" is the joint
     of the part "claw". The description of a shape may contain turn=40, static or parent=arm.
 
     Example: wherein template new mug.jpg --box 210 95 180 160 --out mug
@@ -79,9 +83,9 @@ def check(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check what could make a template hard to find.
+    """Check a template for problems that make it hard to find.
 
-    Prints its parts and joints, and each problem with the number that was measured.
+    Prints its parts and joints, and each problem with the measured value.
 
     Example: wherein template check mug --draw mug.png
     """

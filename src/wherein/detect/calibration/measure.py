@@ -220,7 +220,7 @@ def _chances(
     reached: dict[str, list[float]] = {piece.name: [] for piece in finder.pieces.pieces}
     root = finder.pieces.tree.root
     for k in range(_CHANCE_SCENES):
-        progress(0.1 + 0.2 * k / _CHANCE_SCENES, "measuring chance fits in clutter")
+        progress(0.1 + 0.2 * k / _CHANCE_SCENES, "measuring chance matches in clutter")
         scene = ScenePyramid(scenes(k))
         if finder.body_search is not None:
             found = finder.body_search(scene, 1)

@@ -122,7 +122,7 @@ class Calibration(StoredCalibration):
         """
         rate, measured = self.false_alarms(score), self.megapixels * len(self.clutter)
         if rate >= 1:
-            return f"{rate:.1f} times in a megapixel"
+            return f"{rate:.1f} per megapixel"
         # Two digits: the law was fitted to a few dozen scenes, more would claim a precision that it lacks.
         # The lower bound keeps a rate of 0 (a score far above all clutter) from dividing by zero.
         every = float(f"{1 / max(rate, 0.1 / _MAX_MEGAPIXELS_PER_ALARM):.2g}")

@@ -8,10 +8,10 @@ from enum import Enum
 class FinalPose(Enum):
     """Which pose was kept at full size; the value says it in words."""
 
-    PLAIN = "all pixels count alike in the end"
-    ROBUST = "pixels that do not fit count less in the end"
-    HINGED = "it turns about its joint exactly"
-    BEFORE = "full size was no better, and the pose before it is kept"
+    PLAIN = "plain fit, in which all pixels have the same weight"
+    ROBUST = "robust fit, in which pixels that do not match have less weight"
+    HINGED = "fit that turns exactly about the joint"
+    BEFORE = "pose of the level before full size, which did not improve it"
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class Screen:
     keep: float = 1.0
 
     def __post_init__(self) -> None:
-        require(0 < self.keep <= 1, f"keep={self.keep}: it must be a fraction in (0, 1]")
+        require(0 < self.keep <= 1, f"keep must be a fraction in (0, 1], but is {self.keep}")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def grid(
     >>> grid((30, 45), (10, 20), 20).tolist()
     [[0.0, 0.0], [20.0, 0.0], [25.0, 0.0], [0.0, 20.0], [20.0, 20.0], [25.0, 20.0]]
     """
-    require(stride >= 1, f"stride={stride}: it must be 1 pixel or more")
+    require(stride >= 1, f"stride must be 1 pixel or more, but is {stride}")
     like = torch.empty(0) if like is None else like
     rows, columns = (_line(whole - part, stride, like) for whole, part in zip(scene, motif, strict=True))
     y, x = torch.meshgrid(rows, columns, indexing="ij")

@@ -47,8 +47,8 @@ class Journal:
             differences = ", ".join(sorted(_differing_keys(header, run)))
             require(
                 header is None or overwrite,
-                f"{path} belongs to a run with other {differences}: give another --out, or --overwrite to "
-                "start again",
+                f"{path} belongs to another run (different {differences}): choose another --out, or use "
+                "--overwrite to start again",
             )
             lines = [run]
         journal = Journal(path, {line["task"]: Entry(line["result"], line["seconds"]) for line in lines[1:]})

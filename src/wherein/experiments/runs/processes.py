@@ -61,7 +61,7 @@ def in_processes(
             try:
                 yield future.result()
             except BrokenProcessPool as error:
-                raise WorkerError("a worker process has died: is there enough memory?") from error
+                raise WorkerError("a worker process died: is there enough memory?") from error
 
 
 @contextmanager

@@ -69,7 +69,7 @@ def reproduce(request: Request, progress: Progress, cores: int | None = None) ->
     pictures = dict(_pictures(experiment, request))
     written = [request.path(".json"), *pictures]
     for path in () if request.overwrite else written:
-        require(not path.exists(), f"{path} exists: give another --out, or --overwrite")
+        require(not path.exists(), f"{path} already exists: choose another --out or use --overwrite")
     plots.require_matplotlib()
     subject = Subject.load(request.data)
     about = _description(experiment, settings, subject, request)
@@ -95,13 +95,13 @@ def _tasks(name: Name, settings: Any, data: Path | None, seed: int) -> Sequence[
 
 
 def _settings(experiment: Experiment[Any], request: Request) -> Any:
-    require(request.seed >= 0, f"--seed {request.seed}: it must be 0 or more")
+    require(request.seed >= 0, f"--seed must be 0 or more, but is {request.seed}")
     chosen = experiment.quick if request.quick else experiment.full
     if request.images is None:
         return chosen
     has_images = any(each.name == "images" for each in fields(chosen))
-    require(has_images, f"--images is not for {request.name}, which has no number of images: leave it out")
-    require(request.images >= 1, f"--images {request.images}: it must be 1 or more")
+    require(has_images, f"--images cannot be used with {request.name}: omit it")
+    require(request.images >= 1, f"--images must be 1 or more, but is {request.images}")
     return replace(chosen, images=request.images)
 
 

@@ -9,7 +9,7 @@ import { currentTemplate } from "../template.js";
 const FORMATS = {
   json: { suffix: ".jsonl", name: "JSON" },
   coco: { suffix: "-coco.json", name: "COCO" },
-  report: { suffix: ".html", name: "report" },
+  report: { suffix: ".html", name: "HTML" },
 };
 const URL_TIME = 60000; // milliseconds: the browser must have read the file by then
 
@@ -71,7 +71,7 @@ async function exportResults(kind) {
     const scenes = state.scenes.map(({ id }) => id);
     const blob = await api.resultsFile(kind, { ...searchMessage(state), scenes });
     downloadBlob(blob, `${fileStem(state.draft.name)}${suffix}`);
-    notify(`Exported ${name} of ${scenes.length === 1 ? "1 scene" : `${scenes.length} scenes`}.`);
+    notify(`Exported ${scenes.length === 1 ? "1 scene" : `${scenes.length} scenes`} as ${name}.`);
   });
 }
 

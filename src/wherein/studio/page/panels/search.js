@@ -30,7 +30,7 @@ function show({ settings, results, scene, calibration }) {
   setField(field("maximum"), maximum ?? "");
   $("#calibrated").hidden = threshold === null;
   const value = calibrated ? ` (${calibrated.toFixed(2)})` : "";
-  $("#calibrated").textContent = `Reset to calibrated${value}`;
+  $("#calibrated").textContent = `Reset to the calibrated threshold${value}`;
   for (const chip of document.querySelectorAll("#scales button"))
     chip.setAttribute("aria-pressed", String(chip.dataset.scale === scale.join(" ")));
   showCalibration(found, calibration);
