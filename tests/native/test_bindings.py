@@ -293,7 +293,7 @@ def test_scene_and_motif_must_agree_before_c_reads_them() -> None:
         CorrelationObjective(Surface(torch.rand(3, 40, 40)), side, Affine())
     with pytest.raises(ArgumentError, match="linearised for 2 parameters, but motion affine has 6"):
         descent.align(Level(torch.rand(3, 40, 40), side, Affine()), Variables(_SHIFT[None]), 1)
-    with pytest.raises(ArgumentError, match="equally many channels, but have 1 and 3"):
+    with pytest.raises(ArgumentError, match="the same number of channels, but have 1 and 3"):
         descent.align(
             Level(torch.rand(1, 40, 40), side, motion_named("translation")), Variables(_SHIFT[None]), 1
         )
