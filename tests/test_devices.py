@@ -8,9 +8,10 @@ import torch
 
 import wherein
 from wherein.drawing.registrations import draw_registration
-from wherein.formulations import CorrelationObjective, Variables
+from wherein.formulations import Variables
+from wherein.formulations.motif_side import MotifSide
 from wherein.images.motif import Motif
-from wherein.motion import MOTIONS
+from wherein.motion import MOTIONS, Euclidean
 from wherein.native import bindings
 from wherein.pyramid.levels import Level
 
@@ -39,19 +40,22 @@ def test_the_default_device_is_none_of_our_business(
     assert draw_registration(pixels, Motif(pixels[:, 30:70, 40:90], mask), found.matrix, None).width > 128
 
 
+def level(device: str) -> Level:
+    """A level without a point on a device."""
+    none = torch.empty(0, 3, 4, device=device)
+    side = MotifSide(torch.zeros(2), torch.ones(()), torch.ones(3), none[:, :2, 0], none)
+    return Level(torch.empty(3, 8, 8, device=device), side, Euclidean())
+
+
 def test_poses_enter_a_level_on_its_device() -> None:
-    objective = object.__new__(CorrelationObjective)
-    objective.points, objective.centre = torch.empty(0, 2, device="meta"), torch.zeros(2)
-    entered = Level(objective, 1, 1, (0.0, 0.0)).enter(np.eye(3)[None])
+    entered = level("meta").enter(np.eye(3)[None])
     assert (entered.pose.device.type, entered.pose.dtype) == ("meta", torch.float32)
 
 
 def test_poses_leave_a_level_for_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(torch.Tensor, "cpu", lambda tensor: asked.append(tensor.shape) or tensor)
-    objective = object.__new__(CorrelationObjective)
-    objective.points, objective.centre = torch.empty(0, 2), torch.zeros(2)
-    Level(objective, 1, 1, (0.0, 0.0)).leave(Variables(torch.eye(3)[None]))
+    level("cpu").leave(Variables(torch.eye(3)[None]))
     assert asked == [(1, 3, 3)]
 
 

@@ -5,8 +5,8 @@ import torch
 
 from benchmarks.paper_network import Case, judge
 from benchmarks.subjects import robot
-from wherein.detect.fast.assemble import detection
-from wherein.detect.methods import MethodResult
+from wherein.detect.fast.assemble import Assembler
+from wherein.detect.result import MethodResult
 from wherein.experiments.rotated_scenes import rotated_scene
 from wherein.template.pose import frames
 
@@ -18,7 +18,7 @@ class Sure:
         self.template = template
         leaves = dict.fromkeys(template.parts.leaves, (0.9, True))
         places = [frames(template.parts, where, {}) for where in (root, np.eye(3))]
-        self.finds = MethodResult(tuple(detection(template, place, leaves, 0.8) for place in places))
+        self.finds = MethodResult(tuple(Assembler(template)(place, leaves, 0.8) for place in places))
 
     def __call__(self, scene, count):
         return self.finds

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from detecting import angle, walker
-from wherein.detect.fast.assemble import detection
+from wherein.detect.fast.assemble import Assembler
 from wherein.detect.result import Detections
 from wherein.drawing.detections import draw_frame
 from wherein.images.load import Picture
@@ -23,7 +23,7 @@ ROOT = placed(30.0, 1.25, (100.0, 80.0), walker().centre)
 def found(hidden: tuple[str, ...] = ()) -> Detections:
     made = walker()
     leaves = {name: (0.9, name not in hidden) for name in made.parts.leaves}
-    one = detection(made, frames(made.parts, ROOT, TURNS), leaves, 0.97)
+    one = Assembler(made)(frames(made.parts, ROOT, TURNS), leaves, 0.97)
     return Detections((one,), "walker", Picture(torch.rand(3, 160, 210), None), 0.08)
 
 
@@ -81,7 +81,7 @@ def test_json_has_the_fields_of_the_contract_and_no_others() -> None:
 
 def test_a_root_that_is_a_leaf_is_its_own_part() -> None:
     logo = Template.rigid("logo", Motif.whole(torch.rand(3, 12, 20)))
-    one = detection(logo, {"logo": ROOT}, {"logo": (0.8, True)}, 0.8)
+    one = Assembler(logo)({"logo": ROOT}, {"logo": (0.8, True)}, 0.8)
     assert list(one.parts) == ["logo"]
     np.testing.assert_allclose(one.parts["logo"].matrix, one.matrix)
 

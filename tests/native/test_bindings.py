@@ -17,7 +17,8 @@ from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.motion import MOTIONS, Affine, motion_named
 from wherein.native import bindings
-from wherein.pyramid.descent import align
+from wherein.pyramid import descent
+from wherein.pyramid.levels import Level
 from wherein.solve import Damping, Status, gauss_newton
 from wherein.warp import Surface
 
@@ -60,6 +61,12 @@ def _objective(motion, channels=3, limit=None, dtype=torch.float32, scene=None, 
     return CorrelationObjective(Surface(scene.to(dtype)), motif, motion_named(motion), limit, robust)
 
 
+def _align(objective, *rest):
+    """`align` at the level that has this objective."""
+    level = Level(objective.surface.scene, objective.side, objective.motion, robust=objective.robust)
+    return descent.align(level, *rest)
+
+
 def _starts():
     """Near; turned; partly outside, to four sides; outside; not a number; in perspective; far outside."""
     poses = _SHIFT.repeat(10, 1, 1)
@@ -95,7 +102,7 @@ def test_one_evaluation_and_one_step_are_those_of_the_reference(motion, channels
     ours = _objective(motion, channels, robust=robust)
     exact = _objective(motion, channels, dtype=torch.float64, robust=robust)
     at = ours.at(_starts())
-    looked = align(ours, at, 0)
+    looked = _align(ours, at, 0)
     expected = exact.linearise(Variables(at.pose.double())).cost
     seen = torch.isfinite(expected)
     assert seen.tolist() == [True] * 6 + [False, False, True, False]
@@ -104,9 +111,9 @@ def test_one_evaluation_and_one_step_are_those_of_the_reference(motion, channels
     assert torch.equal(looked.variables.pose.nan_to_num(), at.pose.nan_to_num())
     ended = [Status.OUTSIDE, Status.DIVERGED, Status.STEP_LIMIT, Status.OUTSIDE]
     assert list(looked.status) == [Status.STEP_LIMIT] * 6 + ended
-    assert align(exact, Variables(at.pose.double()), 0).status == looked.status
+    assert _align(exact, Variables(at.pose.double()), 0).status == looked.status
 
-    stepped = align(ours, at, 1, Damping(1e-2), 0.0)
+    stepped = _align(ours, at, 1, Damping(1e-2), 0.0)
     reference = gauss_newton(exact, Variables(at.pose.double()), 1, Damping(1e-2), 0.0)
     assert torch.equal(stepped.steps, reference.steps)
     assert torch.equal(stepped.evaluations, reference.evaluations)
@@ -124,7 +131,7 @@ def test_fits_end_where_the_reference_ends(motion, limit, robust):
     ours = _objective(motion, limit=limit, robust=robust)
     exact = _objective(motion, limit=limit, dtype=torch.float64, robust=robust)
     at = ours.at(_starts()[:4])
-    found = align(ours, at, 30, Damping(1e-3), 1e-3)
+    found = _align(ours, at, 30, Damping(1e-3), 1e-3)
     reference = gauss_newton(exact, Variables(at.pose.double()), 30, Damping(1e-3), 1e-3)
     arrived = reference.cost < 0.02
     assert arrived[0]
@@ -177,7 +184,7 @@ def test_a_scene_without_texture_has_no_cost_in_either(level, monkeypatch):
     scene = torch.full((3, 83, 101), level)
     objective = _objective("affine", scene=scene)
     at = objective.at(_starts()[:2])
-    found = align(objective, at, 4)
+    found = _align(objective, at, 4)
     assert found.cost.isinf().all()
     assert found.status == gauss_newton(objective, at, 4).status == (Status.FLAT,) * 2
     assert objective.linearise(at).cost.isinf().all()
@@ -194,16 +201,16 @@ def test_a_scene_without_texture_has_no_cost_in_either(level, monkeypatch):
 def test_a_batch_has_the_bits_of_its_items_on_any_number_of_threads(robust):
     objective = _objective("affine", robust=robust)
     at = objective.at(_starts())
-    whole = align(objective, at, 5)
+    whole = _align(objective, at, 5)
     threads = torch.get_num_threads()
     try:
         torch.set_num_threads(1 if threads > 1 else 2)
-        again = align(_objective("affine", robust=robust), at, 5)
+        again = _align(_objective("affine", robust=robust), at, 5)
     finally:
         torch.set_num_threads(threads)
     assert torch.equal(whole.variables.pose.nan_to_num(), again.variables.pose.nan_to_num())
     for index in range(len(at.pose)):
-        one = align(objective, Variables(at.pose[index : index + 1]), 5)
+        one = _align(objective, Variables(at.pose[index : index + 1]), 5)
         assert torch.equal(one.variables.pose[0].nan_to_num(), whole.variables.pose[index].nan_to_num())
         assert torch.equal(one.cost[0], whole.cost[index])
         assert (one.steps[0], one.evaluations[0]) == (whole.steps[index], whole.evaluations[index])
@@ -232,7 +239,7 @@ def test_a_view_of_a_scene_is_as_good_as_a_copy_and_nothing_is_written_to():
     turned = _objective("affine", scene=part.mT.contiguous().mT)
     at = view.at(_starts()[:4])
     kept = at.pose.clone()
-    fits = [align(objective, at, 5) for objective in (view, copy, turned)]
+    fits = [_align(objective, at, 5) for objective in (view, copy, turned)]
     assert torch.equal(fits[0].variables.pose, fits[1].variables.pose)
     assert torch.equal(fits[0].variables.pose, fits[2].variables.pose)
     assert torch.equal(large, before)
@@ -247,11 +254,11 @@ def test_what_c_does_not_know_goes_the_plain_way(monkeypatch):
     monkeypatch.setattr(bindings, "_call", lambda *_: pytest.fail("C was called"))
     surface, motif = Surface(_noise(3, 83, 101, 1).double()), _motif(_noise(3, 83, 101, 1))
     double = Motif(motif.pixels.double(), motif.mask.double())
-    align(CorrelationObjective(surface, double, Affine()), Variables(_SHIFT[None].double()), 1)
+    _align(CorrelationObjective(surface, double, Affine()), Variables(_SHIFT[None].double()), 1)
     single = Surface(_noise(3, 83, 101, 1))
-    align(CorrelationObjective(single, motif, Mine()), Variables(_SHIFT[None]), 1)
+    _align(CorrelationObjective(single, motif, Mine()), Variables(_SHIFT[None]), 1)
     learned = Motif(motif.pixels.clone().requires_grad_(), motif.mask)
-    found = align(CorrelationObjective(single, learned, Affine()), Variables(_SHIFT[None]), 1)
+    found = _align(CorrelationObjective(single, learned, Affine()), Variables(_SHIFT[None]), 1)
     assert found.cost.requires_grad
 
 
@@ -284,3 +291,9 @@ def test_scene_and_motif_must_agree_before_c_reads_them() -> None:
     side = motif_side(Motif.whole(torch.rand(3, 12, 12)), motion_named("translation"))
     with pytest.raises(ArgumentError, match="linearised for 2 parameters, but motion affine has 6"):
         CorrelationObjective(Surface(torch.rand(3, 40, 40)), side, Affine())
+    with pytest.raises(ArgumentError, match="linearised for 2 parameters, but motion affine has 6"):
+        descent.align(Level(torch.rand(3, 40, 40), side, Affine()), Variables(_SHIFT[None]), 1)
+    with pytest.raises(ArgumentError, match="the same number of channels, but have 1 and 3"):
+        descent.align(
+            Level(torch.rand(1, 40, 40), side, motion_named("translation")), Variables(_SHIFT[None]), 1
+        )

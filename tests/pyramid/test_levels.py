@@ -109,7 +109,7 @@ def test_the_share_that_is_seen() -> None:
 
 def test_levels_are_made_once_and_hold_their_centres() -> None:
     scene, motif, _ = known()
-    assert scene.surface(4) is scene.surface(4)
+    assert scene.reduced(4) is scene.reduced(4)
     assert motif.side(2, EUCLIDEAN, 100) is motif.side(2, EUCLIDEAN, 100)
-    assert (scene.surface(4).width, scene.surface(4).height) == (45, 32)
+    assert scene.reduced(4).shape == (3, 32, 45)
     assert motif.reduced(4).mask.shape == (10, 13)

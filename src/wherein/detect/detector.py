@@ -14,9 +14,9 @@ from torch import Tensor
 from wherein.detect.calibration.store import Progress, StoredCalibration
 from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map
-from wherein.detect.methods import METHODS, MethodResult, Search
+from wherein.detect.methods import METHODS, Search
 from wherein.detect.range import Range
-from wherein.detect.result import SCENE, Detections
+from wherein.detect.result import SCENE, Detections, MethodResult
 from wherein.errors import require
 from wherein.images.load import Source, load_picture
 from wherein.template.bundle import Template

@@ -1,9 +1,7 @@
 """The search methods of a detector, "fast" and "paper": each owns its name and its calibration."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,37 +15,18 @@ from wherein.detect.calibration.store import CalibrationStore, Kind, Progress, S
 from wherein.detect.explain.convergence import fit_traces
 from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map, occurrence
-from wherein.detect.fast.assemble import assemble, detection
-from wherein.detect.fast.exclusion import exclusive
-from wherein.detect.fast.hypotheses import Hypotheses
-from wherein.detect.fast.octaves import LIKELY, Octaves
+from wherein.detect.fast.assemble import Assembler
+from wherein.detect.fast.scene_search import LIKELY, Octaves, SceneSearch
 from wherein.detect.paper.instances import PaperDetection, PaperDetector
 from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.tuning.measure_network import calibrate_paper, within_reach
 from wherein.detect.paper.tuning.paper_model import VERSION as PAPER_VERSION
 from wherein.detect.paper.tuning.paper_model import PaperCalibration
-from wherein.detect.range import Effort, Range
-from wherein.detect.result import Detection
+from wherein.detect.range import Range
+from wherein.detect.result import Detection, MethodResult
 from wherein.errors import ArgumentError, require
 from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
-
-_CROWD, _CROWD_STEP, _MAX_CROWD = 6, 4, 64
-"""With more detections than this there may be others that were not followed, and the search is repeated
-with four times as many poses, up to 64 times as many as usual. Choices."""
-
-
-@dataclass(frozen=True, eq=False)
-class MethodResult:
-    """The detections in a scene.
-
-    Attributes:
-        items: the detections, the highest score first.
-        best_candidate: if there are none, the best hypothesis, provided its score is close to the threshold.
-    """
-
-    items: tuple[Detection, ...]
-    best_candidate: Detection | None = None
 
 
 class Search(ABC):
@@ -118,8 +97,11 @@ class Search(ABC):
         """How the fit of each piece of each detection converged."""
 
 
-class FastSearch(Search):
+class FastSearch(SceneSearch, Search):
     """The default method; docs/detection.md follows a scene through it.
+
+    How a scene is searched is in `SceneSearch`; here is what comes before and after: calibration, and
+    explanations.
 
     Arguments:
         template, ranges, threshold, threads: as of `prepare`.
@@ -136,12 +118,16 @@ class FastSearch(Search):
         threshold: float | None = None,
         threads: int | None = None,
     ) -> None:
-        self.calibration, self.threshold = calibration, threshold or calibration.threshold
         sampling = {
             name: sampling_of(basin, ranges.fixed_scale) for name, basin in calibration.basins.items()
         }
-        self.octaves = Octaves(template, ranges, calibration.weights, sampling)
-        self.threads = threads or torch.get_num_threads()
+        super().__init__(
+            Octaves(template, ranges, calibration.weights, sampling),
+            threshold or calibration.threshold,
+            calibration.threshold,
+            threads or torch.get_num_threads(),
+        )
+        self.calibration = calibration
 
     @classmethod
     def prepare(  # noqa: D102
@@ -158,46 +144,6 @@ class FastSearch(Search):
         else:
             known = _checked(calibration, Calibration, cls.name, template, ranges)
         return cls(template, ranges, known, threshold, threads)
-
-    @property
-    def stop_score(self) -> float:
-        """The score from which slower ways to find hypotheses are skipped."""
-        # At least the calibrated threshold: a lower one reports more, but must not end the search earlier.
-        return max(self.threshold, self.calibration.threshold)
-
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> MethodResult:  # noqa: D102
-        found = self._result(scene, self._everywhere(scene), count)
-        crowd, wanted = 1, math.inf if count is None else count
-        while _CROWD * crowd < len(found.items) < wanted and crowd < _MAX_CROWD:
-            crowd *= _CROWD_STEP
-            more = self._result(scene, self._everywhere(scene, crowd), count)
-            if len(more.items) <= len(found.items):
-                break
-            found = more
-        return found
-
-    def follow(  # noqa: D102
-        self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
-    ) -> MethodResult:
-        found = self.octaves.follow(scene, roots, self.stop_score, LIKELY * self.threshold)
-        if everywhere:
-            found = found.joined(self._everywhere(scene))
-        return self._result(scene, found, count)
-
-    def _everywhere(self, scene: Float[Tensor, "3 H W"], crowd: int = 1) -> Hypotheses:
-        effort = Effort(self.stop_score, self.threads, crowd)
-        return self.octaves(scene, effort, min_score=LIKELY * self.threshold)
-
-    def _result(self, scene: Float[Tensor, "3 H W"], found: Hypotheses, count: int | None) -> MethodResult:
-        items = self._assembled(scene, exclusive(self.octaves.finder, found, self.threshold, count))
-        if items or not len(found.scores):
-            return MethodResult(items)
-        (best,) = self._assembled(scene, found[np.argsort(-found.scores)[:1]])
-        return MethodResult((), best if best.score >= LIKELY * self.threshold else None)
-
-    def _assembled(self, scene: Float[Tensor, "3 H W"], hypotheses: Hypotheses) -> tuple[Detection, ...]:
-        static = self.octaves.static_leaf_scores(scene, hypotheses)
-        return tuple(assemble(self.octaves.finder, hypotheses, k, leaves) for k, leaves in enumerate(static))
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
         """ZNCC with the part's centre at each pixel, in the first search."""
@@ -224,7 +170,7 @@ class PaperSearch(Search):
 
     def __init__(self, network: PaperNetwork, ranges: Range, threshold: float) -> None:
         self.template, self.ranges, self.threshold = network.template, ranges, threshold
-        self.detector = PaperDetector(network)
+        self.detector, self._assembler = PaperDetector(network), Assembler(network.template)
 
     @classmethod
     def prepare(  # noqa: D102
@@ -276,7 +222,7 @@ class PaperSearch(Search):
         tree = self.template.parts
         frames = {name: part.matrix @ np.linalg.inv(tree[name].rest) for name, part in found.parts.items()}
         leaves = {name: (found.parts[name].score, found.parts[name].found) for name in tree.leaves}
-        return detection(self.template, {tree.root: found.matrix, **frames}, leaves, found.score)
+        return self._assembler({tree.root: found.matrix, **frames}, leaves, found.score)
 
 
 METHODS: dict[str, type[Search]] = {method.name: method for method in (FastSearch, PaperSearch)}

@@ -94,6 +94,19 @@ class Detection:
 
 
 @dataclass(frozen=True, eq=False)
+class MethodResult:
+    """What a search method found in a scene.
+
+    Attributes:
+        items: the detections, the highest score first.
+        best_candidate: if there are none, the best hypothesis, provided its score is close to the threshold.
+    """
+
+    items: tuple[Detection, ...]
+    best_candidate: Detection | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Detections(Sequence[Detection]):
     """All detections in a scene, the highest score first.
 

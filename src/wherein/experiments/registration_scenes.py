@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.experiments.subject import Subject
-from wherein.formulations.correlation import CorrelationObjective
+from wherein.formulations.motif_side import motif_side
 from wherein.images.motif import Motif
 from wherein.motion.models import Translation
 from wherein.pyramid.descent import align
+from wherein.pyramid.levels import Level
 from wherein.template.pose import matrices, rotation
 from wherein.template.render import render
 from wherein.template.tree import Matrix
-from wherein.warp import Surface
 
 SIZE = (600, 500)
 """Width and height of a scene in pixels. A choice: the template fits in every pose, at a third of the work of
@@ -124,11 +124,11 @@ class SupportZNCC:
     """
 
     def __init__(self, scene: Float[Tensor, "C H W"], motif: Motif) -> None:
-        self._objective = CorrelationObjective(Surface(scene), motif, Translation())
+        self._level = Level(scene, motif_side(motif, Translation()), Translation())
 
     def __call__(self, poses: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B"]:
         """The ZNCC at each of the poses, motif pixels → scene pixels."""
-        cost = align(self._objective, self._objective.at(poses), steps=0).cost
+        cost = align(self._level, self._level.objective.at(poses), steps=0).cost
         return (1 - cost).clamp_min(0.0)
 
 

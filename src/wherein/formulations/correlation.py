@@ -48,6 +48,9 @@ EDGE = 1e-3
 """A point counts as inside the scene up to this many pixels outside of it. A choice: more than the rounding
 of float32 coordinates, so that a point on the border is always inside."""
 
+ROUNDING = 8
+"""By so many ε a cost may be rounded: it is a difference of numbers near 1. A choice."""
+
 LEAST_VARIANCE = 1e-7
 """A smaller variance is rounding, not texture. A choice: its root is a twelfth of a grey level of 255."""
 
@@ -96,8 +99,7 @@ class CorrelationObjective(Objective):
         )
         self.centre, self.radius, self.points = self.side.centre, self.side.radius, self.side.points
         self.size = motion.size
-        # A cost is a difference of numbers near 1, so it is rounded by a few ε.
-        self.noise = 8 * torch.finfo(self.points.dtype).eps
+        self.noise = ROUNDING * torch.finfo(self.points.dtype).eps
 
     def start(self, pose: Float[Tensor, "B 3 3"] | None = None) -> Variables:
         """The variables at a frame; by default motif pixel (x, y) lies at scene pixel (x, y)."""

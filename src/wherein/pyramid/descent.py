@@ -4,14 +4,15 @@ The descent is damped Gauss–Newton on the fast objective (ZNCC): in C where th
 `gauss_newton` in torch, with the same result.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.formulations import correlation, robust
+from wherein.formulations import correlation
+from wherein.formulations import robust as robust_loss
 from wherein.formulations.correlation import CorrelationObjective
 from wherein.formulations.motif_side import MOTION_KINDS
 from wherein.formulations.objective import Variables
@@ -20,7 +21,6 @@ from wherein.native import abi, bindings
 from wherein.pyramid.levels import Level, MotifPyramid, Poses, ScenePyramid
 from wherein.solve.gauss_newton import Damping, gauss_newton
 from wherein.solve.solution import Solution, Status, statuses
-from wherein.warp import KEYS
 
 MAX_PIXELS = 2**18
 """Maximum number of motif pixels that are compared, those where the motif changes most. A choice: with more,
@@ -64,20 +64,22 @@ class Stage:
 
 
 def align(
-    objective: CorrelationObjective,
-    start: Variables,
-    steps: int,
-    damping: Damping = Damping(),
-    tolerance: float = 1e-3,
+    level: Level, start: Variables, steps: int, damping: Damping = Damping(), tolerance: float = 1e-3
 ) -> Solution:
     """`gauss_newton` of ZNCC.
 
     Arguments:
-        objective, start, damping, tolerance: as there.
+        level: a scene and a motif at one scale.
+        start, damping, tolerance: as there.
         steps: how many at most; 0 only evaluates the cost.
+
+    Raises:
+        ArgumentError: scene and motif have different numbers of channels, or the motif was linearised for
+            another motion.
     """
-    if _in_c(objective, start, damping):
-        return _align_in_c(objective, start, steps, damping, tolerance)
+    if _in_c(level, start, damping):
+        return _align_in_c(level, start, steps, damping, tolerance)
+    objective = level.objective
     if steps:
         return gauss_newton(objective, start, steps, damping, tolerance)
     here = objective.linearise(start)
@@ -85,55 +87,50 @@ def align(
     return Solution(start, here.cost, statuses(objective, start, here, rested=none.bool()), none, none + 1)
 
 
-def _in_c(objective: CorrelationObjective, start: Variables, damping: Damping) -> bool:
-    """Whether C knows this problem: ZNCC of a picture, over a motion that it has."""
-    surface, side = objective.surface, objective.side
+def _in_c(level: Level, start: Variables, damping: Damping) -> bool:
+    """Whether C knows this problem: a motion that it has, and tensors that it can take."""
+    side, channels = level.side, len(level.scene)
     return (
-        type(objective) is CorrelationObjective
-        and type(objective.motion) in MOTION_KINDS
+        type(level.motion) in MOTION_KINDS
         and not isinstance(damping.start, Tensor)
-        and surface.a == KEYS
-        and surface.layers is None
-        and surface.channels <= abi.MAX_CHANNELS
-        and bindings.accepts(surface.scene, side.known, side.radius, start.pose)
+        # C checks no sizes. Where they disagree, the objective in torch says so.
+        and channels == side.known.shape[1] <= abi.MAX_CHANNELS
+        and len(side.unit) == level.motion.size
+        and bindings.accepts(level.scene, side.known, side.radius, start.pose)
     )
 
 
-def _align_in_c(
-    objective: CorrelationObjective, start: Variables, steps: int, damping: Damping, tolerance: float
-) -> Solution:
-    side = objective.side
+def _align_in_c(level: Level, start: Variables, steps: int, damping: Damping, tolerance: float) -> Solution:
+    side = level.side
     pose, cost, taken, evaluations, numbers = bindings.align(
-        objective.surface.scene,
+        level.scene,
         side.points,
         side.known,
         side.unit,
         side.radius,
-        MOTION_KINDS[type(objective.motion)],
+        MOTION_KINDS[type(level.motion)],
         start.pose,
-        _rules(objective, steps, damping, tolerance),
+        _rules(level.robust, steps, damping, tolerance),
     )
     status = tuple(_STATUSES[number] for number in numbers.tolist())
     return Solution(Variables(pose), cost, status, taken, evaluations)
 
 
-def _rules(
-    objective: CorrelationObjective, steps: int, damping: Damping, tolerance: float
-) -> abi.SolverRules:
+def _rules(robust: bool, steps: int, damping: Damping, tolerance: float) -> abi.SolverRules:
     """Every number that C would otherwise have to know by itself."""
     return abi.SolverRules(
         damping=float(damping.start),
         ease=damping.ease,
         tighten=damping.tighten,
         tolerance=tolerance,
-        slack=objective.slack,
-        noise=objective.noise,
+        slack=CorrelationObjective.slack,
+        noise=correlation.ROUNDING * torch.finfo(torch.float32).eps,
         min_visible=correlation.MIN_VISIBLE,
         edge=correlation.EDGE,
         max_step=correlation.LONGEST_STEP,
         min_variance=correlation.LEAST_VARIANCE,
-        occluded=correlation.ROBUST.hidden if objective.robust else 0.0,
-        min_scale=robust.LEAST,
+        occluded=correlation.ROBUST.hidden if robust else 0.0,
+        min_scale=robust_loss.LEAST,
         min_gain=correlation.LEAST_GAIN,
         rounds=correlation.ROUNDS,
         max_steps=steps,
@@ -142,7 +139,7 @@ def _rules(
 
 def solve_stage(level: Level, stage: Stage, poses: Poses) -> tuple[Poses, Solution]:
     """The full-size poses after a stage, in the order in which they were given, and the solver's result."""
-    ended = align(level.objective, level.enter(poses), stage.steps, stage.damping, stage.tolerance)
+    ended = align(level, level.enter(poses), stage.steps, stage.damping, stage.tolerance)
     return level.leave(ended.variables), ended
 
 
@@ -169,18 +166,17 @@ def descend(
         poses: motif pixels → scene pixels, at full size.
         robust: give less weight to pixels that do not fit. The returned ZNCC is without these weights.
     """
-    surface = scene.surface(stage.scale)
-    if not len(poses) or not surface.scene.numel():  # a small scene may have no pixel left at this scale
-        return Fits(
-            poses, np.full(len(poses), -1.0)
-        )  # the lowest ZNCC there is, so that no such pose is kept
+    picture = scene.reduced(stage.scale)
+    if not len(poses) or not picture.numel():  # a small scene may have no pixel left at this scale
+        # The lowest ZNCC there is, so that no such pose is kept.
+        return Fits(poses, np.full(len(poses), -1.0))
     side = motif.side(stage.scale, motion, stage.pixels)
-    level = Level(CorrelationObjective(surface, side, motion), stage.scale, stage.scale)
+    level = Level(picture, side, motion, stage.scale, stage.scale)
     at, steps = level.enter(poses), stage.steps
     if robust:
         # First with robust weights, then one evaluation without them (no steps), for a ZNCC that compares.
-        weighted = CorrelationObjective(surface, side, motion, robust=True)
+        weighted = replace(level, robust=True)
         at, steps = align(weighted, at, stage.steps, stage.damping, stage.tolerance).variables, 0
-    ended = align(level.objective, at, steps, stage.damping, stage.tolerance)
+    ended = align(level, at, steps, stage.damping, stage.tolerance)
     cost = ended.cost.double().numpy()
     return Fits(level.leave(ended.variables), np.where(np.isfinite(cost), 1 - cost, -1.0))

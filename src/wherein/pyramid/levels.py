@@ -55,7 +55,7 @@ def coarsest_scale(enough: Callable[[int], bool], largest: int) -> int:
 
     What is enough differs: `register` follows a few poses and checks only the motif's size
     (`registration.plan`); the detector ranks every place of a scene and checks the number of pixels well
-    inside the mask (`detect.fast.piece_search`).
+    inside the mask (`detect.fast.piece_model`).
     """
     scale = 1
     while 2 * scale <= largest and enough(2 * scale):
@@ -75,18 +75,18 @@ class ScenePyramid:
         self.scene, self.tally = scene, tally or Tally()
         # One box for each scale, the last one: later stages mostly lie inside it.
         self._reduced: dict[int, tuple[int, int, Tensor]] = {}
-        self._surfaces = {1: Surface(scene)}
+        self._whole = {1: scene}
 
     @property
     def size(self) -> tuple[int, int]:
         """Width and height at full size."""
         return self.scene.shape[-1], self.scene.shape[-2]
 
-    def surface(self, scale: int) -> Surface:
+    def reduced(self, scale: int) -> Float[Tensor, "C h w"]:
         """The whole scene, reduced by a power of 2."""
-        if scale not in self._surfaces:
-            self._surfaces[scale] = Surface(self.part((0, 0, *self.size), scale))
-        return self._surfaces[scale]
+        if scale not in self._whole:
+            self._whole[scale] = self.part((0, 0, *self.size), scale)
+        return self._whole[scale]
 
     def part(self, box: Box, scale: int) -> Float[Tensor, "C h w"]:
         """The part of the scene in a box, reduced; the box must begin at a multiple of the scale."""
@@ -198,35 +198,46 @@ def inset_motif(motif: Motif) -> Motif:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The objective of a scene and a motif at one scale, and how full-size poses are converted to it.
+    """A scene and a motif at one scale, and how full-size poses are converted to it.
 
     Attributes:
-        objective: the cost at this scale.
+        scene: the scene at this scale, or a part of it.
+        side: the motif at this scale.
+        motion: how poses may move.
         scene_scale, motif_scale: the factors by which scene and motif are reduced.
-        corner: where the objective's part of the scene begins, in full-size pixels.
+        corner: where the part of the scene begins, in full-size pixels.
+        robust: give less weight to pixels that do not fit.
     """
 
-    objective: CorrelationObjective
-    scene_scale: int
-    motif_scale: int
+    scene: Float[Tensor, "C H W"]
+    side: MotifSide
+    motion: Motion
+    scene_scale: int = 1
+    motif_scale: int = 1
     corner: tuple[float, float] = (0.0, 0.0)
+    robust: bool = False
+
+    @cached_property
+    def objective(self) -> CorrelationObjective:
+        """The cost at this scale, in torch; made on first use, since C needs none."""
+        return CorrelationObjective(Surface(self.scene), self.side, self.motion, robust=self.robust)
 
     def enter(self, poses: Poses) -> Variables:
-        """The objective's variables for full-size poses."""
+        """The variables at this scale for full-size poses."""
         # Composed in float64 and rounded once: at full size, positions in a large scene have few digits to
         # spare.
         frames = reduce(self.scene_scale, *self.corner) @ poses @ enlarge(self.motif_scale, *self._centre)
-        return Variables(torch.from_numpy(frames).to(self.objective.points))
+        return Variables(torch.from_numpy(frames).to(self.side.points))
 
     def leave(self, at: Variables) -> Poses:
-        """The full-size poses of the objective's variables."""
+        """The full-size poses of variables at this scale."""
         frames: Poses = at.pose.cpu().numpy().astype(np.float64)
         return enlarge(self.scene_scale, *self.corner) @ frames @ reduce(self.motif_scale, *self._centre)
 
     @property
     def _centre(self) -> tuple[float, float]:
         """The centre of the compared points, in full-size pixels from the first pixel of the scale."""
-        x, y = self.objective.centre.tolist()
+        x, y = self.side.centre.tolist()
         return self.motif_scale * x, self.motif_scale * y
 
 

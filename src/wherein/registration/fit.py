@@ -107,7 +107,7 @@ class Descent:
         return 1 - float(solve_stage(level, Stage(1, 0), poses[:1])[1].cost)
 
     def _count(self, level: Level, evaluations: int) -> None:
-        share = evaluations * len(level.objective.points) / self.problem.motif.support
+        share = evaluations * len(level.side.points) / self.problem.motif.support
         self.tally.interpolations += share
         self.tally.convolutions += share
 

@@ -9,14 +9,12 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.formulations.correlation import CorrelationObjective
 from wherein.formulations.motif_side import MotifSide, motif_side
 from wherein.formulations.objective import Tally
 from wherein.images.motif import Motif
 from wherein.motion.models import Motion
 from wherein.pyramid.descent import MAX_PIXELS, Stage
 from wherein.pyramid.levels import Box, Level, MotifPyramid, Poses, ScenePyramid, interval
-from wherein.warp import Surface
 
 _ROUNDING = 1e-3
 """A point counts as inside the scene up to this many pixels outside of it. A choice: more than the rounding
@@ -24,7 +22,7 @@ of float32 coordinates, less than any error that matters."""
 
 
 class Problem:
-    """A scene, a motif and a motion, from which the objective of each stage is made.
+    """A scene, a motif and a motion, from which the level of each stage is made.
 
     Only the part of the scene around the poses of a stage is reduced: if the caller gave a start, that is a
     small part of a large scene.
@@ -76,21 +74,20 @@ class Problem:
         return float((inside & (y >= -_ROUNDING) & (y <= height - 1 + _ROUNDING)).mean())
 
     def level(self, stage: Stage, poses: Poses, robust: bool) -> Level:
-        """The objective of a stage, over the part of the scene around the poses."""
+        """Scene and motif at the scales of a stage; of the scene the part around the poses."""
         side = self.motif.side(stage.scale, self.motion, stage.pixels)
         return self._level(side, stage.scale, stage.scene_scale, poses, robust)
 
     def scoring_level(self, poses: Poses) -> Level:
-        """The objective that scores poses: over the motif's `sample` at full size, without robust weights."""
+        """The level at which poses are scored: the motif's `sample` at full size, without robust weights."""
         return self._level(self.sample, 1, 1, poses, robust=False)
 
     def _level(
         self, side: MotifSide, motif_scale: int, scene_scale: int, poses: Poses, robust: bool
     ) -> Level:
         box = self._window(poses, scene_scale)
-        surface = Surface(self.scene.part(box, scene_scale))
-        objective = CorrelationObjective(surface, side, self.motion, robust=robust)
-        return Level(objective, scene_scale, motif_scale, (float(box[0]), float(box[1])))
+        part, corner = self.scene.part(box, scene_scale), (float(box[0]), float(box[1]))
+        return Level(part, side, self.motion, scene_scale, motif_scale, corner, robust)
 
     def _window(self, poses: Poses, scale: int) -> Box:
         """A box around the motif at all poses with a margin of half its size, in pixels of the full scene."""

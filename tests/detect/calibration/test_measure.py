@@ -14,7 +14,7 @@ from wherein.detect.calibration.lookalikes import similar_parts
 from wherein.detect.calibration.measure import calibrate
 from wherein.detect.calibration.model import Calibration, suspect_scenes
 from wherein.detect.fast.finder import Finder
-from wherein.detect.fast.piece_search import PieceModel
+from wherein.detect.fast.piece_model import PieceModel
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.range import Range
 from wherein.images.motif import Motif

@@ -10,11 +10,10 @@ from detecting import made_up, painted, texture, walker
 from wherein.detect import Detection, Detections, Detector, PartFound
 from wherein.detect.explain.convergence import _Recorder
 from wherein.detect.explain.fit_trace import FinalPose, FitTrace
-from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel
+from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.fast.polish import FULL
 from wherein.detect.score import MAX_ZNCC
-from wherein.formulations import CorrelationObjective
 from wherein.pyramid.descent import Stage
 from wherein.pyramid.levels import Level, ScenePyramid
 from wherein.solve import Damping, gauss_newton
@@ -83,9 +82,10 @@ def test_the_steps_are_those_of_the_solver() -> None:
     start = (where["hand"] @ rotation(6.0, (4.0, 13.0)))[None]
     trace = _Recorder(levels, model, EUCLIDEAN).record(stage, start).zncc
     side = model.pyramid.side(2, EUCLIDEAN, 600)
-    objective = CorrelationObjective(levels.surface(2), side, EUCLIDEAN)
-    at = Level(objective, 2, 2, (0.0, 0.0)).enter(start)
-    kept = gauss_newton(objective, at, stage.steps, Damping(1e-2), stage.tolerance, history=True)
+    level = Level(levels.reduced(2), side, EUCLIDEAN, 2, 2)
+    kept = gauss_newton(
+        level.objective, level.enter(start), stage.steps, Damping(1e-2), stage.tolerance, history=True
+    )
     costs = torch.stack(kept.history)[: len(trace), 0]
     assert 3 <= len(trace) <= stage.steps + 1
     np.testing.assert_allclose(trace, 1 - costs.double().numpy(), atol=2e-4)

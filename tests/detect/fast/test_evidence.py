@@ -13,7 +13,7 @@ from wherein.detect import Detector, calibrate
 from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.detect.calibration.measure import _test_size
 from wherein.detect.fast.evidence import piece_evidence
-from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel
+from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.range import Range
 from wherein.detect.score import equivalent_zncc, information

@@ -5,15 +5,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-import torch
 
 from detecting import photo, walker
-from wherein.detect.fast.exclusion import Footprint, exclusive
+from wherein.detect.fast.exclusion import exclusive
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Hypotheses, Placement
 from wherein.detect.range import Range
 from wherein.detect.score import combined_score, information
-from wherein.images.motif import Motif
 from wherein.pyramid.levels import ScenePyramid, visible_fraction
 from wherein.template.pose import frames, placed
 
@@ -99,7 +97,7 @@ def one_by_one(
     finder: Finder, all_of: Hypotheses, threshold: float
 ) -> tuple[list[int], dict[str, np.ndarray]]:
     """Which hypotheses are kept, and the evidence left to all: by the definition, each piece against each."""
-    footprints = {piece.name: Footprint(piece.motif) for piece in finder.pieces.pieces}
+    footprints = {name: model.footprint for name, model in finder.models.items()}
     rest = {piece.name: piece.fitted_leaf.rest for piece in finder.pieces.pieces}
     left, kept = {name: values.copy() for name, values in all_of.evidence.items()}, []
     while True:
@@ -130,13 +128,3 @@ def test_many_hypotheses_are_excluded_as_by_the_definition() -> None:
         np.testing.assert_array_equal(kept.placement.frames[name], before.placement.frames[name][wanted])
         np.testing.assert_array_equal(kept.evidence[name], left[name][wanted])
     assert any((left[name][wanted] == 0).any() for name in NAMES)
-
-
-def test_a_footprint_covers_its_mask_and_nothing_else() -> None:
-    mask = torch.zeros(20, 30)
-    mask[:, :15] = 1
-    footprint = Footprint(Motif(torch.rand(3, 20, 30), mask))
-    pose = placed(90.0, 2.0, (100.0, 100.0), (0.0, 0.0))
-    points = np.stack((pose @ (7, 10, 1), pose @ (22, 10, 1), (1e6, -1e6, 1)), 1)
-    assert footprint.covers(pose, points).tolist() == [True, False, False]
-    assert footprint.mask[footprint.points[1].astype(int), footprint.points[0].astype(int)].all()

@@ -7,7 +7,7 @@ from detecting import angle, between, group, leaf, made_up, noise, off, painted,
 from wherein.detect import Detector
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import group_frames, place_group
-from wherein.detect.fast.piece_search import PieceModel
+from wherein.detect.fast.piece_model import PieceModel
 from wherein.detect.fast.pieces import Pieces
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template import Template
@@ -154,7 +154,7 @@ def test_an_eye_that_disagrees_is_searched_for_again() -> None:
     scene[:, y - 4 : y + 9, x - 4 : x + 9] = 0.5  # an occluder on the true one
     other, _ = painted(made, ROOT, {"pair": 28.0, "right": -5.0}, ("trunk", "left"), on=scene)
     pieces = Pieces.of(made)
-    models = [PieceModel.of(piece) for piece in pieces.limbs]
+    models = [PieceModel.of(piece, pieces.groups[0]) for piece in pieces.limbs]
     weights = {"left": 8.0, "right": 4.0}
     before = Placement({"toy": ROOT[None]}, {"toy": np.ones(1)})
     found = place_group(ScenePyramid(other), before, pieces.groups[0], models, weights)

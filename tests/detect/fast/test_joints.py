@@ -9,16 +9,8 @@ import pytest
 from detecting import angle, between, group, leaf, noise, off, painted, template, walker
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import keeps_joint, place
-from wherein.detect.fast.piece_search import (
-    PieceModel,
-    best_of_each,
-    coarsest_distinctive_scale,
-    distinct,
-    likely,
-)
+from wherein.detect.fast.piece_model import PieceModel
 from wherein.detect.fast.pieces import Pieces
-from wherein.images.motif import Motif
-from wherein.pyramid.descent import Fits
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.pose import frames, placed, rotation
 
@@ -93,33 +85,6 @@ def test_no_hypotheses_no_pieces() -> None:
     found = place(ScenePyramid(noise(60, 60)), none, PieceModel.of(piece))
     assert found.frames[piece.name].shape == (0, 3, 3)
     assert len(found) == 0
-
-
-def test_the_coarsest_scale_leaves_enough_pixels() -> None:
-    assert coarsest_distinctive_scale(Motif.whole(noise(100, 100))) == 8
-    assert coarsest_distinctive_scale(Motif.whole(noise(100, 100)), largest=4) == 4
-    assert coarsest_distinctive_scale(Motif.whole(noise(5, 5))) == 1
-    assert coarsest_distinctive_scale(Motif.whole(noise(4, 400))) == 1  # a stroke
-
-
-def test_one_of_each_pose_the_best() -> None:
-    motif = Motif.whole(noise(21, 21))
-    at = ((0, 50), (3, 50.5), (0, 70), (90, 50), (-2, 49.2))
-    poses = np.stack([placed(turn, 1.0, (x, 50.0), (10.0, 10.0)) for turn, x in at])
-    found = distinct(Fits(poses, np.array((0.7, 0.9, 0.5, 0.6, 0.8))), motif, 10)
-    assert found.zncc.tolist() == [0.9, 0.6, 0.5]
-    assert len(distinct(Fits(poses, np.arange(5.0)), motif, 2).zncc) == 2
-    assert distinct(Fits(np.zeros((0, 3, 3)), np.zeros(0)), motif, 2).zncc.shape == (0,)
-
-
-def test_likely_and_best_of_each() -> None:
-    poses = np.tile(np.eye(3), (6, 1, 1))
-    poses[:, 0, 2] = range(6)
-    zncc = np.array((0.9, 0.6, 0.5, 0.4, 0.3, 0.55))
-    assert likely(Fits(poses, zncc), few=3).zncc.tolist() == [0.9, 0.6, 0.5, 0.55]
-    best = best_of_each(Fits(poses, zncc), 2, 2)
-    assert best.zncc.tolist() == [0.9, 0.6, 0.55, 0.4]
-    assert best.poses[:, 0, 2].tolist() == [0, 1, 5, 3]
 
 
 def test_frames_nest() -> None:

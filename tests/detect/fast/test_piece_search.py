@@ -1,19 +1,15 @@
 """Which poses of a piece go on to the next scale."""
 
-import math
 import tracemalloc
 
 import numpy as np
 import pytest
 
-from detecting import noise
-from wherein.detect.fast.piece_search import distinct
-from wherein.images.motif import Motif
+from wherein.detect.fast.piece_search import best_of_each, distinct, likely
 from wherein.pyramid.descent import Fits
 from wherein.template.pose import placed
 
-PATCH = Motif.whole(noise(31, 43))
-CENTRE = (21.0, 15.0)
+CENTRE, NEAR = (21.0, 15.0), 1.6
 
 
 def strewn(count: int, width: float, seed: int) -> Fits:
@@ -27,11 +23,11 @@ def strewn(count: int, width: float, seed: int) -> Fits:
 
 def one_by_one(found: Fits, count: int) -> Fits:
     """The same by its definition: each against all that are kept."""
-    near, kept = max(1.5, 0.03 * math.hypot(PATCH.width, PATCH.height)), []
+    kept: list[int] = []
     for k in np.argsort(-found.zncc, kind="stable"):
         spots = found.poses[[*kept, k]] @ (*CENTRE, 1)
         axes = found.poses[[*kept, k]][:, :2, 0]
-        same = (np.abs(spots[:-1] - spots[-1]).max(1) < near) & (axes[:-1] @ axes[-1] > 0.98)
+        same = (np.abs(spots[:-1] - spots[-1]).max(1) < NEAR) & (axes[:-1] @ axes[-1] > 0.98)
         if not same.any() and len(kept) < count:
             kept.append(k)
     return found[np.array(kept, dtype=np.int64)]
@@ -44,7 +40,7 @@ def test_one_of_each_pose_is_kept_the_best_first(width: float, count: int) -> No
         found = strewn(301, width, seed)
         wanted = one_by_one(found, count)
         assert 0 < len(wanted.zncc) < 301
-        kept = distinct(found, PATCH, count)
+        kept = distinct(found, CENTRE, NEAR, count)
         np.testing.assert_array_equal(kept.poses, wanted.poses)
         np.testing.assert_array_equal(kept.zncc, wanted.zncc)
 
@@ -54,8 +50,27 @@ def test_many_poses_take_little_memory() -> None:
     found = strewn(4000, 4000.0, 0)
     tracemalloc.start()
     try:
-        distinct(found, PATCH, 2000)
+        distinct(found, CENTRE, NEAR, 2000)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert peak < 2000 * len(found.zncc)  # bytes; a row of numbers for each would be 32,000
+
+
+def test_one_of_each_pose_the_best() -> None:
+    at = ((0, 50), (3, 50.5), (0, 70), (90, 50), (-2, 49.2))
+    poses = np.stack([placed(turn, 1.0, (x, 50.0), (10.0, 10.0)) for turn, x in at])
+    found = distinct(Fits(poses, np.array((0.7, 0.9, 0.5, 0.6, 0.8))), (10.0, 10.0), 1.5, 10)
+    assert found.zncc.tolist() == [0.9, 0.6, 0.5]
+    assert len(distinct(Fits(poses, np.arange(5.0)), (10.0, 10.0), 1.5, 2).zncc) == 2
+    assert distinct(Fits(np.zeros((0, 3, 3)), np.zeros(0)), (10.0, 10.0), 1.5, 2).zncc.shape == (0,)
+
+
+def test_likely_and_best_of_each() -> None:
+    poses = np.tile(np.eye(3), (6, 1, 1))
+    poses[:, 0, 2] = range(6)
+    zncc = np.array((0.9, 0.6, 0.5, 0.4, 0.3, 0.55))
+    assert likely(Fits(poses, zncc), few=3).zncc.tolist() == [0.9, 0.6, 0.5, 0.55]
+    best = best_of_each(Fits(poses, zncc), 2, 2)
+    assert best.zncc.tolist() == [0.9, 0.6, 0.55, 0.4]
+    assert best.poses[:, 0, 2].tolist() == [0, 1, 5, 3]

@@ -7,7 +7,7 @@ from detecting import made_up, off, painted, photo, walker
 from wherein.detect import Detector
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import place, place_behind_hidden, turn_towards
-from wherein.detect.fast.piece_search import PieceModel
+from wherein.detect.fast.piece_model import PieceModel
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.fast.polish import _summit, polish_limb
 from wherein.images.gaussian import blur

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
-from wherein.detect.fast.piece_search import BASIN, SIMILARITY, PieceModel
+from wherein.detect.fast.piece_model import BASIN, SIMILARITY, PieceModel
 from wherein.pyramid.descent import Stage, descend
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.paint import paint

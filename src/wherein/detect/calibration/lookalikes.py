@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from wherein.detect.fast.piece_search import EUCLIDEAN
+from wherein.detect.fast.piece_model import EUCLIDEAN
 from wherein.images.motif import Motif
 from wherein.pyramid.descent import Fits, Stage, descend
 from wherein.pyramid.levels import MotifPyramid, Poses, ScenePyramid

@@ -32,8 +32,8 @@ from wherein.detect.calibration.store import Progress, no_progress
 from wherein.detect.fast.evidence import piece_evidence
 from wherein.detect.fast.exclusion import exclusive
 from wherein.detect.fast.finder import Finder
-from wherein.detect.fast.octaves import Octaves, reduced_template
-from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel, coarse_stage
+from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel, coarse_stage
+from wherein.detect.fast.scene_search import Octaves
 from wherein.detect.range import Effort, Range, Sampling
 from wherein.detect.score import equivalent_zncc, evidence_weight
 from wherein.images.gaussian import blur
@@ -42,6 +42,7 @@ from wherein.pyramid.descent import Fits, Stage, descend
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.bundle import Template
 from wherein.template.pose import matrices, placed
+from wherein.template.reduced import reduced_template
 from wherein.template.render import render
 from wherein.threads import one_thread
 

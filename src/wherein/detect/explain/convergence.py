@@ -23,9 +23,10 @@ from torch import Tensor
 
 from wherein.detect.explain.fit_trace import FinalPose, FitTrace, FitTraces, TraceStage
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.octaves import Octave, Octaves
-from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel, maybe_occluded, refit_occluded
+from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
+from wherein.detect.fast.piece_search import maybe_occluded, refit_occluded
 from wherein.detect.fast.polish import FULL, polish_piece
+from wherein.detect.fast.scene_search import Octave, Octaves
 from wherein.detect.result import Detection
 from wherein.images.motif import Motif
 from wherein.motion.models import Motion

@@ -15,8 +15,8 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.detect.fast.octaves import Octave, Octaves
 from wherein.detect.fast.piece_search import PieceSearch
+from wherein.detect.fast.scene_search import Octave, Octaves
 from wherein.pyramid.levels import ScenePyramid
 from wherein.pyramid.screen import screen
 
@@ -61,7 +61,7 @@ def _map(search: PieceSearch, scene: ScenePyramid, reduced: int, size: tuple[int
         threads: number of threads.
     """
     scale = search.model.screen_scale
-    small = scene.surface(scale).scene
+    small = scene.reduced(scale)
     if not small.numel():  # the scene is smaller than one pixel of the reduced scene
         return np.full(size, -1.0, np.float32)
     maps = screen(small, search.kernels, threads)

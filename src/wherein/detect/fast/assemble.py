@@ -8,15 +8,16 @@ Nothing was searched for, so no other chance comes in. In addition a static leaf
 its piece would.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wherein.detect.fast.hypotheses import Hypotheses
-from wherein.detect.fast.piece_search import EUCLIDEAN, scoring_scale
+from wherein.detect.fast.piece_model import EUCLIDEAN, scoring_scale
 from wherein.detect.fast.pieces import uncovered_motif
 from wherein.detect.result import Detection, PartFound
 from wherein.detect.score import MIN_EVIDENCE, equivalent_zncc, information
@@ -24,7 +25,7 @@ from wherein.formulations.correlation import MIN_VISIBLE
 from wherein.pyramid.descent import Stage, descend
 from wherein.pyramid.levels import MotifPyramid, Poses, ScenePyramid, visible_fraction
 from wherein.template.bundle import Template
-from wherein.template.tree import Matrix, Part, Tree
+from wherein.template.tree import Matrix, Part
 
 if TYPE_CHECKING:
     from wherein.detect.fast.finder import Finder
@@ -127,53 +128,71 @@ def _leaf_score(information: float, visible: float, weight: float) -> LeafScore:
     return float(equivalent_zncc(np.array(information))), found
 
 
-def assemble(
-    finder: "Finder", hypotheses: Hypotheses, index: int, static: Mapping[str, LeafScore]
-) -> Detection:
-    """The detection that one hypothesis stands for.
+@dataclass(frozen=True, eq=False)
+class _PartLayout:
+    """What a detection needs to know of a part.
 
-    Arguments:
-        finder: that made the hypotheses.
-        hypotheses: all of them.
-        index: of the one.
-        static: scores of the leaves that were not fitted themselves, by name.
+    Attributes:
+        name: of the part.
+        frame: the name of the part whose frame it has: its own, or that of a part above it.
+        rest: its pixels → canvas.
+        outline: in its pixels, (N, 2).
+        leaves: the names of the leaves below it; itself if it is one.
+        leaf: whether it has a picture of its own.
     """
-    frames = {name: poses[index] for name, poses in hypotheses.placement.frames.items()}
-    leaves = {**fitted_leaf_scores(finder, hypotheses, index), **static}
-    every = _every_frame(finder.template.parts, frames)
-    return detection(finder.template, every, leaves, float(hypotheses.scores[index]))
+
+    name: str
+    frame: str
+    rest: Matrix
+    outline: NDArray[np.float64]
+    leaves: tuple[str, ...]
+    leaf: bool
 
 
-def detection(
-    template: Template,
-    frames: Mapping[str, Matrix],
-    leaves: Mapping[str, LeafScore],
-    score: float,
-) -> Detection:
-    """A detection from the frames of all parts.
+class Assembler:
+    """Makes detections of a template from the frames of its parts.
 
     Arguments:
         template: what was found.
-        frames: canvas → scene of every part, by name.
-        leaves: the score of every leaf, and whether it was found, by name.
-        score: of the detection.
+        moving: the names of the parts that have a frame of their own, the root among them; each of the
+            others has that of its parent. None: all parts have one.
     """
-    parts = {}
-    for name, part in template.parts.items():
-        if part.parent is None and part.motif is None:
-            continue  # the root, whose matrix is the detection's
-        below = template.parts.leaves_below(name)
-        matrix = (frames[name] @ part.rest)[:2]
-        polygon = template.outlines[name] @ matrix[:, :2].T + matrix[:, 2]
-        mean = float(np.mean([leaves[leaf][0] for leaf in below]))
-        found = any(leaves[leaf][1] for leaf in below)
-        parts[name] = PartFound(matrix, mean, found, polygon, leaf=part.motif is not None)
-    return Detection(score, frames[template.parts.root][:2], parts)
 
+    def __init__(self, template: Template, moving: Collection[str] | None = None) -> None:
+        tree, frames = template.parts, dict[str, str]()
+        for name, part in tree.items():
+            own = moving is None or name in moving
+            frames[name] = name if own else frames[part.parent or tree.root]
+        self._root = tree.root
+        self._parts = tuple(
+            _PartLayout(
+                name,
+                frames[name],
+                part.rest,
+                template.outlines[name],
+                tree.leaves_below(name),
+                part.motif is not None,
+            )
+            for name, part in tree.items()
+            # The root is no part of its own, unless it is all there is: its matrix is the detection's.
+            if part.parent is not None or part.motif is not None
+        )
 
-def _every_frame(tree: Tree, frames: Mapping[str, Matrix]) -> dict[str, Matrix]:
-    """The frame of every part: one that is neither a piece nor a group has its parent's."""
-    every: dict[str, Matrix] = {}
-    for name, part in tree.items():
-        every[name] = frames[name] if name in frames else every[part.parent or tree.root]
-    return every
+    def __call__(
+        self, frames: Mapping[str, Matrix], leaves: Mapping[str, LeafScore], score: float
+    ) -> Detection:
+        """A detection.
+
+        Arguments:
+            frames: canvas → scene of every moving part, by name.
+            leaves: the score of every leaf, and whether it was found, by name.
+            score: of the detection.
+        """
+        parts = {}
+        for part in self._parts:
+            matrix = (frames[part.frame] @ part.rest)[:2]
+            polygon = part.outline @ matrix[:, :2].T + matrix[:, 2]
+            mean = float(np.mean([leaves[leaf][0] for leaf in part.leaves]))
+            found = any(leaves[leaf][1] for leaf in part.leaves)
+            parts[part.name] = PartFound(matrix, mean, found, polygon, leaf=part.leaf)
+        return Detection(score, frames[self._root][:2], parts)

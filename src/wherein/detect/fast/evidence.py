@@ -15,14 +15,13 @@ nowhere; calibration measures how much.
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel, maybe_occluded
+from wherein.detect.fast.piece_model import Cells, PieceModel
+from wherein.detect.fast.piece_search import maybe_occluded
 from wherein.detect.score import MAX_ZNCC, information
-from wherein.motion.field import transform
-from wherein.pyramid.cells import cell_numbers
 from wherein.pyramid.descent import Fits
 from wherein.pyramid.levels import Poses, ScenePyramid, enlarge, reduce
 
@@ -30,12 +29,8 @@ _KEPT_FRACTIONS = (0.75, 0.5)
 """Fractions v of the visible cells that are kept. A choice: occluders of up to a quarter, and up to a
 half."""
 
-_MAX_CELLS, _MIN_CELL_SIZE, _MIN_CELLS = 6, 4, 9
-"""Maximum number of cells along each axis, minimum width of a cell in pixels, and minimum number of cells
-of a piece; with fewer, leaving some out says little. Choices."""
-
-_ROUNDS, _MAX_POINTS = 4, 600
-"""Rounds of fit and selection, and pixels that are compared. Choices: C-steps converge in a few rounds."""
+_ROUNDS = 4
+"""Rounds of fit and selection. A choice: C-steps converge in a few rounds."""
 
 _MIN_TEXTURE = 0.25
 """Fraction of the motif's mean texture that every cell counts as having at least. A choice: without it, the
@@ -56,37 +51,33 @@ def piece_evidence(scene: ScenePyramid, model: PieceModel, found: Fits) -> NDArr
         (H,); 0 where the piece was not found.
     """
     evidence, unsure = information(found.zncc), maybe_occluded(found)
-    if len(unsure):
-        cells = cell_numbers(_points(model), _MAX_CELLS, _MIN_CELL_SIZE)
-        if len(cells.unique()) >= _MIN_CELLS:
-            trimmed = _trimmed_information(scene, model, found.poses[unsure], cells)
-            evidence[unsure] = np.maximum(evidence[unsure], trimmed)
+    if len(unsure) and model.cells is not None:
+        trimmed = _trimmed_information(scene, model.scoring_scale, found.poses[unsure], model.cells)
+        evidence[unsure] = np.maximum(evidence[unsure], trimmed)
     return evidence
 
 
-def _points(model: PieceModel) -> Float[Tensor, "N 2"]:
-    """The compared pixels of a piece, at its scoring scale."""
-    side = model.pyramid.side(model.scoring_scale, EUCLIDEAN, _MAX_POINTS)
-    return side.points + side.centre
-
-
-def _trimmed_information(
-    scene: ScenePyramid, model: PieceModel, poses: Poses, cells: Int[Tensor, " N"]
-) -> NDArray[np.float64]:
+def _trimmed_information(scene: ScenePyramid, scale: int, poses: Poses, cells: Cells) -> NDArray[np.float64]:
     """The information of the cells that fit best, (B,).
 
     Arguments:
         scene: where the piece is.
-        model: the piece.
+        scale: at which it is compared.
         poses: leaf pixels → scene, (B, 3, 3).
-        cells: the number of each point's cell.
+        cells: of the piece, at that scale.
     """
-    scale, points = model.scoring_scale, _points(model)
-    x = model.pyramid.side(scale, EUCLIDEAN, _MAX_POINTS).known[..., -1].double()
-    frames = torch.from_numpy(reduce(scale) @ poses @ enlarge(scale))
-    z, inside = _sampled(scene.surface(scale).scene, transform(frames, points.double()))
-    member = F.one_hot(cells, _MAX_CELLS**2).double()
-    return _CellMoments(x.numpy(), z.numpy(), inside.numpy(), member.numpy()).information()
+    frames = reduce(scale) @ poses @ enlarge(scale)
+    z, inside = _sampled(scene.reduced(scale), _moved(frames, cells.points))
+    return _CellMoments(cells.values, z.numpy(), inside.numpy(), cells.member).information()
+
+
+def _moved(frames: Poses, points: _Array) -> Float[Tensor, "B N 2"]:
+    """The points (N, 2) under each of the frames, (B, 3, 3)."""
+    x, y = points.T
+    # No matrix product: its rounding changes with the size of the batch, and no item may depend on others.
+    rows = frames[:, :2].transpose(1, 0, 2)
+    moved = rows[..., :1] * x + rows[..., 1:2] * y + rows[..., 2:]
+    return torch.from_numpy(moved).movedim(0, -1)
 
 
 def _sampled(

@@ -1,14 +1,16 @@
 """Mutual exclusion of hypotheses: each pixel of a scene is evidence for one object only."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.score import combined_score
-from wherein.images.motif import Motif
+
+if TYPE_CHECKING:
+    from wherein.detect.fast.finder import Finder
 
 _MAX_SHARED = 0.3
 """Fraction of a piece. A choice: if more of it lies on pixels that another object has claimed, it is no
@@ -17,38 +19,6 @@ evidence."""
 _SAME_PLACE = 0.15
 """Fraction of the object's diagonal. A choice: two hypotheses whose corners are all closer than this are
 the same object. There are two where an occluder has pulled the pieces of one object apart."""
-
-_MAX_POINTS = 100
-"""Points of a piece that are tested. A choice: about 100 give the shared fraction to a few percent."""
-
-
-class Footprint:
-    """The pixels that a motif covers.
-
-    Attributes:
-        mask: which pixels of the motif belong to it.
-        points: some of them as (x, y, 1), (3, N).
-        corners: of their bounding box as (x, y, 1), (3, 4).
-    """
-
-    def __init__(self, motif: Motif) -> None:
-        self.mask: NDArray[np.bool_] = motif.mask.numpy() > 0.5
-        rows, columns = np.nonzero(self.mask)
-        points = np.stack((columns, rows, np.ones_like(rows))).astype(np.float64)
-        self.points = points[:, :: max(1, len(rows) // _MAX_POINTS)]
-        # To the outer edges of the pixels, not to their centres.
-        (left, top), (right, bottom) = points[:2].min(1) - 0.5, points[:2].max(1) + 0.5
-        self.corners = np.array(
-            ((left, right, right, left), (top, top, bottom, bottom), (1.0, 1.0, 1.0, 1.0))
-        )
-
-    def covers(self, pose: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which points (…, 3, N) of the scene lie under the motif at a pose."""
-        there = np.round(np.linalg.inv(pose) @ points).astype(np.int64)
-        x, y = there[..., 0, :], there[..., 1, :]
-        height, width = self.mask.shape
-        inside = (x >= 0) & (y >= 0) & (x < width) & (y < height)
-        return inside & self.mask[y.clip(0, height - 1), x.clip(0, width - 1)]
 
 
 class Claims:
@@ -62,11 +32,13 @@ class Claims:
         evidence: (H,) by name of the piece; 0 where a piece lies on claimed pixels.
     """
 
-    def __init__(self, finder: Finder, hypotheses: Hypotheses) -> None:
-        pieces, placement = finder.pieces.pieces, hypotheses.placement
+    def __init__(self, finder: "Finder", hypotheses: Hypotheses) -> None:
+        placement = hypotheses.placement
         self.evidence = {name: values.copy() for name, values in hypotheses.evidence.items()}
-        self._footprints = {piece.name: Footprint(piece.motif) for piece in pieces}
-        self._poses = {piece.name: placement.frames[piece.name] @ piece.fitted_leaf.rest for piece in pieces}
+        self._footprints = {name: model.footprint for name, model in finder.models.items()}
+        self._poses = {
+            name: placement.frames[name] @ model.to_canvas for name, model in finder.models.items()
+        }
         corners = {
             name: (poses @ self._footprints[name].corners)[:, :2] for name, poses in self._poses.items()
         }
@@ -92,7 +64,7 @@ class Claims:
         return np.flatnonzero(self._free & (self.evidence[other] > 0) & meets.all(1))
 
 
-def exclusive(finder: Finder, hypotheses: Hypotheses, threshold: float, count: int | None) -> Hypotheses:
+def exclusive(finder: "Finder", hypotheses: Hypotheses, threshold: float, count: int | None) -> Hypotheses:
     """The hypotheses that stand after mutual exclusion, the highest score first.
 
     Greedy: the best hypothesis claims its pixels, the others lose the evidence of pieces that lie on them,
@@ -130,7 +102,7 @@ def exclusive(finder: Finder, hypotheses: Hypotheses, threshold: float, count: i
     return replace(left[np.array(kept, dtype=np.int64)], scores=np.array(final, dtype=np.float64))
 
 
-def _in_the_same_place(finder: Finder, hypotheses: Hypotheses, first: int) -> NDArray[np.bool_]:
+def _in_the_same_place(finder: "Finder", hypotheses: Hypotheses, first: int) -> NDArray[np.bool_]:
     """Which hypotheses have the corners of the canvas near those of `first`, itself among them, (H,)."""
     width, height = finder.template.size
     corners = np.array(((0, width, width, 0), (0, 0, height, height), (1, 1, 1, 1)))

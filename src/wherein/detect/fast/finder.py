@@ -1,5 +1,6 @@
 """The search for the whole object: hypotheses with a frame for every piece, coarse to fine, down the tree."""
 
+import math
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -19,15 +20,8 @@ from wherein.detect.fast.joints import (
     scales,
     turn_group,
 )
-from wherein.detect.fast.piece_search import (
-    EUCLIDEAN,
-    SIMILARITY,
-    PieceModel,
-    PieceSearch,
-    coarse_stage,
-    likely,
-    refit_occluded,
-)
+from wherein.detect.fast.piece_model import BASIN, EUCLIDEAN, SIMILARITY, PieceModel, coarse_stage
+from wherein.detect.fast.piece_search import PieceSearch, best_of_each, likely, refit_occluded
 from wherein.detect.fast.pieces import Piece, Pieces
 from wherein.detect.fast.polish import polish_piece
 from wherein.detect.fast.root_fit import root_from_joints, settle_roots
@@ -38,6 +32,7 @@ from wherein.motion.models import Motion
 from wherein.pyramid.descent import Fits, descend
 from wherein.pyramid.levels import Poses, ScenePyramid, visible_fraction
 from wherein.template.bundle import Template
+from wherein.template.pose import rotations
 
 _MAX_LEADING_LIMBS = 4
 """How many limbs are searched for over the whole scene, where there is no body or it is hidden. A choice:
@@ -45,6 +40,9 @@ each costs as much time as the body, and two that are visible are enough."""
 
 _MAX_HYPOTHESES = 12
 """How many root hypotheses from limbs are followed down the tree. A choice."""
+
+_MAX_FOLLOWED = 2
+"""How many poses of each followed object go on from one scale to the next. A choice."""
 
 
 class Finder:
@@ -69,7 +67,8 @@ class Finder:
         self.template, self.ranges, self.weights, self.sampling = template, ranges, weights, sampling or {}
         self.min_pair_evidence = min_pair_evidence
         self.pieces = Pieces.of(template)
-        self.models = {piece.name: PieceModel.of(piece) for piece in self.pieces.pieces}
+        groups = {group.name: group for group in self.pieces.groups}
+        self.models = {p.name: PieceModel.of(p, groups.get(p.parent)) for p in self.pieces.pieces}
 
     @cached_property
     def body_search(self) -> PieceSearch | None:
@@ -148,7 +147,7 @@ class Finder:
         """Likely frames of every leading limb, by name."""
         searches = self.limb_searches
         # Reduce the scene once before the threads start: else each of them would.
-        scene.surface(max((search.model.screen_scale for search in searches.values()), default=1))
+        scene.reduced(max((search.model.screen_scale for search in searches.values()), default=1))
         with ThreadPoolExecutor(effort.threads) as pool:
             ended = list(pool.map(lambda search: search(scene, 1, effort.crowd), searches.values()))
         return {
@@ -207,7 +206,7 @@ class Finder:
         frames = np.where(visible[:, None, None], found.poses @ model.from_canvas, placement.frames[root])
         return Placement({root: frames}, {root: np.where(visible, found.zncc, -1.0)})
 
-    @property
+    @cached_property
     def motion(self) -> Motion:
         """How the body may move in a descent."""
         return EUCLIDEAN if self.ranges.fixed_scale else SIMILARITY
@@ -270,3 +269,51 @@ class Finder:
             if group is not None:
                 placement, _ = turn_group(placement, group, pieces, self.weights)
         return self.scored(scene, settle_roots(placement, self.pieces, self.weights))
+
+    def follow(self, scene: ScenePyramid, roots: Poses, stop_score: float) -> Hypotheses:
+        """Hypotheses near known places: from the body, and from the limbs if those do not all reach
+        `stop_score`.
+
+        Arguments:
+            scene: the scene to search.
+            roots: canvas → scene, (N, 3, 3): where objects were, or are expected.
+            stop_score: from which a hypothesis is good enough.
+        """
+        if self.body_search is None:
+            return self.from_roots(scene, roots, len(roots))
+        model, root = self.body_search.model, self.pieces.tree.root
+        found = self._body_near(scene, model, roots)
+        placement = Placement({root: found.poses @ model.from_canvas}, {root: found.zncc})
+        hypotheses = self.scored(scene, self.with_limbs(scene, placement))
+        if hypotheses.scores.min(initial=1.0) >= stop_score or not self.pieces.root_limbs:
+            return hypotheses
+        # The body of some object is hidden. Which of them is not known, so the limbs are searched for at all
+        # places.
+        return hypotheses.joined(self.from_roots(scene, roots, len(roots)))
+
+    def _body_near(self, scene: ScenePyramid, model: PieceModel, roots: Poses) -> Fits:
+        """The best pose of the body near each root, from shifts and turns about it that lie a basin apart."""
+        starts = roots[:, None] @ self._offsets(model) @ model.to_canvas
+        found, scale = Fits(starts.reshape(-1, 3, 3), np.zeros(0)), model.screen_scale
+        while True:
+            found = descend(scene, model.pyramid, self.motion, coarse_stage(scale), found.poses)
+            found = best_of_each(found, len(roots), _MAX_FOLLOWED if scale > model.scoring_scale else 1)
+            if scale <= model.scoring_scale:
+                break
+            scale //= 2
+        return refit_occluded(scene, model, self.motion, model.occluded_stage, found)
+
+    def _offsets(self, model: PieceModel) -> Poses:
+        """Motions of the canvas from which to start: none, a shift in each of eight directions, a turn either
+        way.
+
+        Each moves the canvas by twice the radius of a basin, so that the basins of neighbouring starts touch.
+        """
+        width, height = self.template.size
+        distance = 2 * BASIN * model.screen_scale
+        turn = math.degrees(math.atan2(distance, math.hypot(width, height) / 2))
+        turns = rotations(np.array((0.0, -turn, turn)), self.template.centre)
+        steps = np.array([(x, y) for x in (0, -1, 1) for y in (0, -1, 1)][1:], dtype=np.float64)
+        shifts = np.repeat(np.eye(3)[None], len(steps), axis=0)
+        shifts[:, :2, 2] = distance * steps
+        return np.concatenate((turns, shifts))

@@ -16,7 +16,6 @@ those attached to it are searched for at every turn that it may have, and one th
 hidden piece is turned.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -24,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.piece_search import BASIN, EUCLIDEAN, PieceModel, best_of_each
+from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
+from wherein.detect.fast.piece_search import best_of_each
 from wherein.detect.fast.pieces import TURN_TOLERANCE, Joint, Piece
 from wherein.detect.score import MIN_EVIDENCE, information
 from wherein.pyramid.descent import descend
@@ -36,6 +36,10 @@ LOOSE, TIGHT = 6.0, 2.5
 """How far a fitted piece may have its joint from where its parent has it, in canvas pixels: on the way, at a
 coarse scale or about a guessed root, and where the fit is scored. Choices."""
 
+JOINT_TOLERANCE = 4.0
+"""The same for limbs that were each fitted on their own: how far the distance of two joints may be off. A
+choice, between the two."""
+
 _MAX_STARTS, _MAX_FOLLOWED = 6, 3
 """Maximum number of turns of a piece from which descents start, and that go on to the next finer scale.
 Choices."""
@@ -46,7 +50,7 @@ def place(
     placement: Placement,
     model: PieceModel,
     tolerance: float = TIGHT,
-    group: Joint | None = None,
+    with_group: bool = False,
 ) -> Placement:
     """The placement with one more piece: the best fit about its joint, from turns a basin apart.
 
@@ -55,13 +59,15 @@ def place(
         placement: with the frames of the piece's parent.
         model: the piece.
         tolerance: how far the joint may be off in the end, in canvas pixels; on the way it is `LOOSE`.
-        group: the group that the piece is attached to, if it is to be tried at every turn; the placement then
-            needs the frames of the group's parent.
+        with_group: try every turn of the group that the piece is attached to; the placement then needs the
+            frames of the group's parent.
     """
-    piece, parents = model.piece, placement.frames[(group or model.piece).parent]
+    piece, group = model.piece, model.group if with_group else None
+    assert group is not None or not with_group, "a piece that is attached to a group"
+    parents = placement.frames[(group or piece).parent]
     if not len(parents):
         return placement.with_piece(piece.name, parents, np.zeros(0))
-    starts = parents[:, None] @ (_group_starts(model, group) if group else model.starts)
+    starts = parents[:, None] @ (model.group_starts if group else model.starts)
     # Rank all starts before descending from a few: one evaluation costs a fraction of a descent.
     evaluate = replace(model.joint_stages[0], steps=0)
     found = descend(scene, model.pyramid, EUCLIDEAN, evaluate, (starts @ model.to_canvas).reshape(-1, 3, 3))
@@ -80,18 +86,6 @@ def place(
     # A piece that was not found is at rest, so that those attached to it have a frame.
     frames = np.where((found.zncc > 0)[:, None, None], found.poses @ model.from_canvas, parents)
     return placement.with_piece(piece.name, frames, found.zncc)
-
-
-def _group_starts(model: PieceModel, group: Joint) -> Poses:
-    """Turns of a group combined with turns of a piece attached to it, (T, 3, 3)."""
-    piece = model.piece
-    reach = math.dist(group.joint, piece.joint)
-    step = 2 * math.degrees(math.atan2(BASIN * model.joint_scale, reach))
-    # Two limits: the piece's joint moves no further than a basin, and the piece's own turns leave no gap
-    # between the directions that it can have at two neighbouring turns of the group.
-    turns = group.starts(min(step, 2 * piece.turn + model.turn_step))
-    both: Poses = turns[:, None] @ piece.starts(model.turn_step)
-    return both.reshape(-1, 3, 3)
 
 
 def group_frames(
@@ -171,6 +165,23 @@ def scales(frames: Poses) -> NDArray[np.float64]:
     return np.sqrt(np.abs(np.linalg.det(frames[:, :2, :2])))
 
 
+def as_complex(points: NDArray[np.float64]) -> NDArray[np.complex128]:
+    """(x, y) as x + iy: multiplication is then a rotation and a scaling."""
+    return points[:, 0] + 1j * points[:, 1]
+
+
+def similarities(
+    linear: NDArray[np.complex128], spots: NDArray[np.complex128], at: NDArray[np.float64]
+) -> Poses:
+    """The similarities with these linear parts that map the point `at` to the spots, (N, 3, 3)."""
+    shift = spots - linear * complex(at[0], at[1])
+    frames = np.zeros((len(linear), 3, 3))
+    frames[:, 0, 0] = frames[:, 1, 1] = linear.real
+    frames[:, 1, 0], frames[:, 0, 1] = linear.imag, -linear.imag
+    frames[:, 0, 2], frames[:, 1, 2], frames[:, 2, 2] = shift.real, shift.imag, 1.0
+    return frames
+
+
 def place_group(
     scene: ScenePyramid,
     placement: Placement,
@@ -190,7 +201,7 @@ def place_group(
         tolerance: how far a joint may be off in the end, in canvas pixels.
     """
     for model in models:
-        placement = place(scene, placement, model, tolerance, group)
+        placement = place(scene, placement, model, tolerance, with_group=True)
     pieces = [model.piece for model in models]
     placement, evidence = turn_group(placement, group, pieces, weights)
     frames = placement.frames[group.name]

@@ -74,7 +74,7 @@ class Piece(Joint):
     motif: Motif
     texture: float
 
-    @property
+    @cached_property
     def fitted_leaf(self) -> Part:
         """The leaf that is fitted; the others move with it."""
         # The leaf with the most texture constrains the pose best.

@@ -11,7 +11,8 @@ import numpy as np
 
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import TIGHT, joint_error, keeps_joint, turns
-from wherein.detect.fast.piece_search import EUCLIDEAN, PieceModel, maybe_occluded, refit_occluded
+from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
+from wherein.detect.fast.piece_search import maybe_occluded, refit_occluded
 from wherein.motion.models import Motion
 from wherein.pyramid.descent import Fits, Stage, descend
 from wherein.pyramid.levels import Poses, ScenePyramid

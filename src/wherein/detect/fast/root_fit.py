@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.joints import TIGHT, keeps_joint, scales
+from wherein.detect.fast.joints import JOINT_TOLERANCE, TIGHT, as_complex, keeps_joint, scales, similarities
 from wherein.detect.fast.pieces import Joint, Piece, Pieces
-from wherein.detect.fast.roots import JOINT_TOLERANCE, as_complex, similarities
 from wherein.detect.score import MIN_EVIDENCE, information
 from wherein.pyramid.levels import Poses
 

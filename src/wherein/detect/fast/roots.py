@@ -12,15 +12,12 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
+from wherein.detect.fast.joints import JOINT_TOLERANCE, as_complex, similarities
 from wherein.detect.fast.pieces import TURN_TOLERANCE, Joint, Piece
 from wherein.detect.score import information
 from wherein.pyramid.descent import Fits
 from wherein.pyramid.levels import Poses
 from wherein.template.tree import Point
-
-JOINT_TOLERANCE = 4.0
-"""Canvas pixels by which the distance of two joints may be off. A choice, between `TIGHT` and `LOOSE` of
-`detect.fast.joints`: here each limb was fitted on its own."""
 
 _SINGLE_TOLERANCE = 1.5
 """Canvas pixels by which the joints of other limbs may be off under a root that one limb suggests. A
@@ -195,23 +192,6 @@ def _at_distance(ends: _JointPositions, nearest: float, farthest: float) -> NDAr
 def _joint_positions(piece: Piece, found: Fits) -> NDArray[np.complex128]:
     """Where each frame has the joint of a piece in the scene."""
     return as_complex((found.poses @ np.array((*piece.joint, 1.0)))[:, :2])
-
-
-def as_complex(points: NDArray[np.float64]) -> NDArray[np.complex128]:
-    """(x, y) as x + iy: multiplication is then a rotation and a scaling."""
-    return points[:, 0] + 1j * points[:, 1]
-
-
-def similarities(
-    linear: NDArray[np.complex128], spots: NDArray[np.complex128], at: NDArray[np.float64]
-) -> Poses:
-    """The similarities with these linear parts that map the point `at` to the spots, (N, 3, 3)."""
-    shift = spots - linear * complex(at[0], at[1])
-    frames = np.zeros((len(linear), 3, 3))
-    frames[:, 0, 0] = frames[:, 1, 1] = linear.real
-    frames[:, 1, 0], frames[:, 0, 1] = linear.imag, -linear.imag
-    frames[:, 0, 2], frames[:, 1, 2], frames[:, 2, 2] = shift.real, shift.imag, 1.0
-    return frames
 
 
 def _distinct(

@@ -1,10 +1,10 @@
-"""The search over a wide range of scales, one octave at a time.
+"""The search of a scene: hypotheses of every octave of scales, exclusion, and the detections.
 
 Screening and descent need scene and motif at about the same size. Objects that are larger in the scene are
 searched for in the scene reduced by a power of 2, smaller ones with the template reduced. Within an octave
 the remaining scale is between 1/√2 and √2, or between 1/2 and 2 where one octave is all there is.
 
-Also here: following objects from where they were in the last frame, each in the octave of its scale.
+Objects are followed from where they were in the last frame in the same way, each in the octave of its scale.
 """
 
 import math
@@ -17,21 +17,25 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.detect.fast.assemble import LeafScore, StaticLeaf, static_leaf_scores, static_leaves
+from wherein.detect.fast.assemble import (
+    Assembler,
+    LeafScore,
+    StaticLeaf,
+    fitted_leaf_scores,
+    static_leaf_scores,
+    static_leaves,
+)
+from wherein.detect.fast.exclusion import exclusive
 from wherein.detect.fast.finder import Finder
-from wherein.detect.fast.hypotheses import Hypotheses, Placement
+from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.joints import scales
-from wherein.detect.fast.piece_search import BASIN, best_of_each, coarse_stage, refit_occluded
 from wherein.detect.fast.roots import STRONG_EVIDENCE
 from wherein.detect.range import Effort, Range, Sampling
-from wherein.images.load import Picture
-from wherein.images.motif import Motif
+from wherein.detect.result import Detection, MethodResult
 from wherein.images.pool import pool
-from wherein.pyramid.descent import Fits, descend
 from wherein.pyramid.levels import Poses, ScenePyramid, enlarge, reduce
 from wherein.template.bundle import Template
-from wherein.template.pose import rotations
-from wherein.template.tree import Part, Tree
+from wherein.template.reduced import reduced_template
 
 LIKELY = 0.8
 """Fraction of the threshold from which a hypothesis is refined at full size. A choice: refinement can raise a
@@ -46,8 +50,9 @@ _MAX_ROTATION_EXCESS, _MAX_SCALE_EXCESS = 5.0, 1.1
 """Degrees, and factor, by which a refined pose may lie outside the range of the octave. Choices: a pose
 that has drifted further is another object or none, such as a speck that fits on any shading."""
 
-_MAX_FOLLOWED = 2
-"""How many poses of each followed object go on from one scale to the next. A choice."""
+_CROWD, _CROWD_STEP, _MAX_CROWD = 6, 4, 64
+"""With more detections than this there may be others that were not followed, and the search is repeated
+with four times as many poses, up to 64 times as many as usual. Choices."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +85,7 @@ class Octave:
     ) -> Hypotheses:
         """The same near known places; arguments as of `Octaves.follow`."""
         levels = self.levels(scene)
-        found = follow(self.finder, levels, self.to_octave(roots), stop_score)
+        found = self.finder.follow(levels, self.to_octave(roots), stop_score)
         return self._polished(levels, found, min_score)
 
     def static_leaf_scores(
@@ -231,6 +236,79 @@ class Octaves:
         return np.abs(sizes[:, None] - np.array(middles)).argmin(1)
 
 
+class SceneSearch:
+    """Searches scenes for a template.
+
+    Arguments:
+        octaves: make the hypotheses.
+        threshold: the lowest score of a detection.
+        calibrated_threshold: the one that was measured.
+        threads: number of threads of the first search.
+    """
+
+    def __init__(self, octaves: Octaves, threshold: float, calibrated_threshold: float, threads: int) -> None:
+        self.octaves, self.threshold, self.threads = octaves, threshold, threads
+        self._calibrated_threshold = calibrated_threshold
+        pieces = octaves.finder.pieces
+        moving = {pieces.tree.root, *(joint.name for joint in (*pieces.pieces, *pieces.groups))}
+        self._assembler = Assembler(octaves.finder.template, moving)
+
+    @property
+    def stop_score(self) -> float:
+        """The score from which slower ways to find hypotheses are skipped."""
+        # At least the calibrated threshold: a lower one reports more, but must not end the search earlier.
+        return max(self.threshold, self._calibrated_threshold)
+
+    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> MethodResult:
+        """The best `count` detections in a scene; None: all."""
+        found = self._result(scene, self._everywhere(scene), count)
+        crowd, wanted = 1, math.inf if count is None else count
+        while _CROWD * crowd < len(found.items) < wanted and crowd < _MAX_CROWD:
+            crowd *= _CROWD_STEP
+            more = self._result(scene, self._everywhere(scene, crowd), count)
+            if len(more.items) <= len(found.items):
+                break
+            found = more
+        return found
+
+    def follow(
+        self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
+    ) -> MethodResult:
+        """The best `count` detections near known places.
+
+        Arguments:
+            scene: the picture to search.
+            roots: canvas → scene, (N, 3, 3), N > 0.
+            count: maximum number of detections; None: all.
+            everywhere: search the whole scene as well.
+        """
+        found = self.octaves.follow(scene, roots, self.stop_score, LIKELY * self.threshold)
+        if everywhere:
+            found = found.joined(self._everywhere(scene))
+        return self._result(scene, found, count)
+
+    def _everywhere(self, scene: Float[Tensor, "3 H W"], crowd: int = 1) -> Hypotheses:
+        effort = Effort(self.stop_score, self.threads, crowd)
+        return self.octaves(scene, effort, min_score=LIKELY * self.threshold)
+
+    def _result(self, scene: Float[Tensor, "3 H W"], found: Hypotheses, count: int | None) -> MethodResult:
+        items = self._assembled(scene, exclusive(self.octaves.finder, found, self.threshold, count))
+        if items or not len(found.scores):
+            return MethodResult(items)
+        (best,) = self._assembled(scene, found[np.argsort(-found.scores)[:1]])
+        return MethodResult((), best if best.score >= LIKELY * self.threshold else None)
+
+    def _assembled(self, scene: Float[Tensor, "3 H W"], hypotheses: Hypotheses) -> tuple[Detection, ...]:
+        static = self.octaves.static_leaf_scores(scene, hypotheses)
+        return tuple(self._detection(hypotheses, k, leaves) for k, leaves in enumerate(static))
+
+    def _detection(self, hypotheses: Hypotheses, index: int, static: Mapping[str, LeafScore]) -> Detection:
+        """The detection that one hypothesis stands for, with the scores of its static leaves."""
+        frames = {name: poses[index] for name, poses in hypotheses.placement.frames.items()}
+        leaves = {**fitted_leaf_scores(self.octaves.finder, hypotheses, index), **static}
+        return self._assembler(frames, leaves, float(hypotheses.scores[index]))
+
+
 def octave_ranges(low: float, high: float) -> list[tuple[int, tuple[float, float]]]:
     """The octaves that a range of scales needs, as powers of 2, and the part of the range in each."""
     first, last = (math.floor(math.log2(scale) + 0.5) for scale in (low, high))
@@ -255,80 +333,3 @@ def _octave(finder: Finder, octave: int, scale: tuple[float, float]) -> Octave:
     # Weights and sampling are measured at the original size only.
     own = Finder(template, ranges, finder.weights, finder.sampling, finder.min_pair_evidence)
     return Octave(own, scene, canvas)
-
-
-def reduced_template(template: Template, factor: int) -> Template:
-    """The template at 1/factor of its size."""
-
-    def smaller(part: Part) -> Part:
-        motif = _pooled(part.motif, factor) if part.motif is not None else None
-        # Pixel centres are at whole numbers: the centre of a reduced pixel lies between those it covers.
-        (x, y), middle = part.pivot, (factor - 1) / 2
-        pivot = ((x - middle) / factor, (y - middle) / factor)
-        return replace(part, motif=motif, at=(part.at[0] / factor, part.at[1] / factor), pivot=pivot)
-
-    canvas = Picture(pool(template.canvas.pixels, factor), None)
-    parts = Tree({name: smaller(part) for name, part in template.parts.items()})
-    return replace(template, canvas=canvas, parts=parts)
-
-
-def _pooled(motif: Motif, factor: int) -> Motif:
-    """The motif at 1/factor of its size."""
-    small = motif.pooled(factor)
-    highest = small.mask.max()
-    # Of a thin motif no reduced pixel may be half covered, and its mask would be empty.
-    return small if bool(highest > 0.5) else Motif(small.pixels, small.mask / highest)
-
-
-def follow(finder: Finder, scene: ScenePyramid, roots: Poses, stop_score: float) -> Hypotheses:
-    """Hypotheses near known places: from the body, and from the limbs if those do not all reach `stop_score`.
-
-    Arguments:
-        finder: of the object.
-        scene: the scene to search.
-        roots: canvas → scene, (N, 3, 3): where objects were, or are expected.
-        stop_score: from which a hypothesis is good enough.
-    """
-    if finder.body_search is None:
-        return finder.from_roots(scene, roots, len(roots))
-    model, root = finder.body_search.model, finder.pieces.tree.root
-    found = _body_near(finder, scene, roots)
-    placement = Placement({root: found.poses @ model.from_canvas}, {root: found.zncc})
-    hypotheses = finder.scored(scene, finder.with_limbs(scene, placement))
-    if hypotheses.scores.min(initial=1.0) >= stop_score or not finder.pieces.root_limbs:
-        return hypotheses
-    # The body of some object is hidden. Which of them is not known, so the limbs are searched for at all
-    # places.
-    return hypotheses.joined(finder.from_roots(scene, roots, len(roots)))
-
-
-def _body_near(finder: Finder, scene: ScenePyramid, roots: Poses) -> Fits:
-    """The best pose of the body near each root, from shifts and turns about it that lie a basin apart."""
-    assert finder.body_search is not None, "a template with a body"
-    model = finder.body_search.model
-    starts = roots[:, None] @ _offsets(finder) @ model.to_canvas
-    found, scale = Fits(starts.reshape(-1, 3, 3), np.zeros(0)), model.screen_scale
-    while True:
-        found = descend(scene, model.pyramid, finder.motion, coarse_stage(scale), found.poses)
-        found = best_of_each(found, len(roots), _MAX_FOLLOWED if scale > model.scoring_scale else 1)
-        if scale <= model.scoring_scale:
-            break
-        scale //= 2
-    return refit_occluded(scene, model, finder.motion, model.occluded_stage, found)
-
-
-def _offsets(finder: Finder) -> Poses:
-    """Motions of the canvas from which to start: none, a shift in each of eight directions, a turn either
-    way.
-
-    Each moves the canvas by twice the radius of a basin, so that the basins of neighbouring starts touch.
-    """
-    assert finder.body_search is not None, "a template with a body"
-    model, (width, height) = finder.body_search.model, finder.template.size
-    distance = 2 * BASIN * model.screen_scale
-    turn = math.degrees(math.atan2(distance, math.hypot(width, height) / 2))
-    turns = rotations(np.array((0.0, -turn, turn)), finder.template.centre)
-    steps = np.array([(x, y) for x in (0, -1, 1) for y in (0, -1, 1)][1:], dtype=np.float64)
-    shifts = np.repeat(np.eye(3)[None], len(steps), axis=0)
-    shifts[:, :2, 2] = distance * steps
-    return np.concatenate((turns, shifts))
