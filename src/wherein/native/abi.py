@@ -318,7 +318,10 @@ _FUNCTIONS: dict[str, tuple[tuple[Any, ...], Any]] = {
         (_pointer(Planes), _pointer(ChannelRules), _F32, _pointer(FeatureMaps)),
         ctypes.c_int,
     ),
-    "wherein_look": ((_POINTER, _pointer(LookPlaces), _POINTER, _I32, _I32, _POINTER, _POINTER), ctypes.c_int),
+    "wherein_look": (
+        (_POINTER, _pointer(LookPlaces), _POINTER, _I32, _I32, _POINTER, _POINTER),
+        ctypes.c_int,
+    ),
     "wherein_separable": ((_pointer(Planes), _POINTER, _I32, _POINTER), ctypes.c_int),
 }
 """Arguments and result of each function of abi.h."""

@@ -210,9 +210,7 @@ def channels(
 
 def channel_rules(taps: Float[Tensor, " K"], floor: float, noise: float, window: int) -> abi.ChannelRules:
     """The rules as C wants them; `taps` must be contiguous, and kept for as long as they are used."""
-    return abi.ChannelRules(
-        taps=taps.data_ptr(), floor=floor, noise=noise, window=window, count=taps.numel()
-    )
+    return abi.ChannelRules(taps=taps.data_ptr(), floor=floor, noise=noise, window=window, count=taps.numel())
 
 
 def fit_planes(
@@ -294,9 +292,7 @@ def look(
     places = abi.LookPlaces(stride=responses.shape[3], height=height, width=width, row=row)
     first = responses.data_ptr() + margin * responses.shape[3] + margin
     count, each = offsets.shape
-    _call(
-        "wherein_look", first, places, offsets.data_ptr(), count, each, best.data_ptr(), which.data_ptr()
-    )
+    _call("wherein_look", first, places, offsets.data_ptr(), count, each, best.data_ptr(), which.data_ptr())
     return best[:, :width].int(), which[:, :width].int()
 
 

@@ -111,7 +111,9 @@ class FeatureTemplates:
 def _strongest(plane: PlaneMotif) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
     """The strongest features, well apart: places (N, 2), directions (N,), and whether they have no sign."""
     height, width = plane.channels.shape[-2:]
-    spots = (plane.points.double() * plane.radius + plane.points.new_tensor(plane.centre) + MARGIN).round().long()
+    spots = (
+        (plane.points.double() * plane.radius + plane.points.new_tensor(plane.centre) + MARGIN).round().long()
+    )
     columns, rows = spots.unbind(1)
     signless = torch.zeros(height, width, dtype=torch.bool)
     signless[rows, columns] = plane.unsigned
@@ -119,11 +121,12 @@ def _strongest(plane: PlaneMotif) -> tuple[NDArray[np.float64], NDArray[np.int64
     strength[:, rows, columns] = plane.channels[:, rows, columns]
     # Without a sign, a channel has half of what it has in a scene. That is left as it is: what is inside the
     # outline is surer than the outline, which may have been drawn within the object.
-    free, strength = np.ones(strength.shape, dtype=np.bool_), strength.numpy()
+    values = strength.numpy()
+    free = np.ones(values.shape, dtype=np.bool_)
     chosen: list[tuple[int, int, int]] = []
-    for index in np.argsort(-strength, axis=None, kind="stable"):
-        k, y, x = np.unravel_index(index, strength.shape)
-        if strength[k, y, x] <= 0 or len(chosen) == _FEATURES:
+    for index in np.argsort(-values, axis=None, kind="stable"):
+        k, y, x = np.unravel_index(index, values.shape)
+        if values[k, y, x] <= 0 or len(chosen) == _FEATURES:
             break
         if free[k, y, x]:
             chosen.append((int(x), int(y), int(k)))
@@ -167,7 +170,9 @@ def _resized(scene: ScenePyramid, factor: float) -> tuple[Float[Tensor, "C h w"]
     level = int(np.clip(round(math.log2(factor)), 0, len(levels) - 1))
     (width, height), reduced = scene.size, levels[level]
     w, h = max(2, round(width / factor)), max(2, round(height / factor))
-    to_full = np.array(((width / w, 0, (width / w - 1) / 2), (0, height / h, (height / h - 1) / 2), (0, 0, 1)))
+    to_full = np.array(
+        ((width / w, 0, (width / w - 1) / 2), (0, height / h, (height / h - 1) / 2), (0, 0, 1))
+    )
     return rectify(reduced, reduce(2**level) @ to_full, h, w)[0], to_full
 
 
@@ -216,7 +221,11 @@ def _best_sums(
         return bindings.look(responses, margin, size, offsets.contiguous())
     row = responses.shape[3]
     places = (torch.arange(size[0])[:, None] + margin) * row + torch.arange(size[1]) + margin
-    flat, best, which = responses.flatten(), torch.zeros(size, dtype=torch.int32), torch.zeros(size, dtype=torch.int32)
+    flat, best, which = (
+        responses.flatten(),
+        torch.zeros(size, dtype=torch.int32),
+        torch.zeros(size, dtype=torch.int32),
+    )
     for number, own in enumerate(offsets.long()):
         sums = flat[places[..., None] + own].int().sum(-1, dtype=torch.int32)
         better = sums > best

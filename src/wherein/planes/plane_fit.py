@@ -85,7 +85,7 @@ def scene_levels(scene: ScenePyramid) -> list[Float[Tensor, "C _ _"]]:
     count, shortest = 1, min(scene.size)
     while shortest >> count >= _MIN_LEVEL:
         count += 1
-    return [scene.surface(2**level).scene for level in range(count)]
+    return [scene.reduced(2**level) for level in range(count)]
 
 
 def fit_planes(
@@ -107,7 +107,9 @@ def fit_planes(
     if bindings.accepts(*levels):
         levels = [level.contiguous() for level in levels]
         taps = motif.settings.taps(levels[0]).contiguous()
-        found = PlaneFits(*bindings.fit_planes(levels, motif.in_c, _rules(motif, stage, parameters, levels, taps), starts))
+        found = PlaneFits(
+            *bindings.fit_planes(levels, motif.in_c, _rules(motif, stage, parameters, levels, taps), starts)
+        )
     else:
         found = _fit_in_torch(levels, motif, parameters, stage, starts)
     ended = found.poses @ motif.from_full

@@ -118,7 +118,9 @@ class PlaneMotif:
         """The Gauss–Newton matrix of ZNCC at the motif itself, (8, 8)."""
         j, w = self._jacobian, self.weights.double().numpy()
         full = np.einsum("ncp,ncq->pq", w[:, None, None] * j, j)
-        return np.asarray(full - np.outer(self.with_1, self.with_1) / self.weight - np.outer(*2 * [self.with_t]))
+        return np.asarray(
+            full - np.outer(self.with_1, self.with_1) / self.weight - np.outer(*2 * [self.with_t])
+        )
 
     @cached_property
     def with_1(self) -> NDArray[np.float64]:
@@ -253,7 +255,9 @@ def _linearised(
     radius = max(1.0, float((places - centre).square().sum(1).mean().sqrt()))
     picked = found[:, rows, columns].mT.double()
     strength = picked.norm(dim=1)
-    weights = _MIN_WEIGHT + (1 - _MIN_WEIGHT) * (strength / strength.quantile(0.9).clamp_min(1e-9)).clamp_max(1)
+    weights = _MIN_WEIGHT + (1 - _MIN_WEIGHT) * (strength / strength.quantile(0.9).clamp_min(1e-9)).clamp_max(
+        1
+    )
     mean = (weights[:, None] * picked).sum() / (weights.sum() * DIRECTIONS)
     target = picked - mean
     norm = (weights[:, None] * target.square()).sum().sqrt().clamp_min(1e-9)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from wherein.images.motif import Motif
 from wherein.motion.models import Motion, motion_named
 from wherein.planes.features import FeatureTemplates, look
-from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
+from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes, scene_levels
 from wherein.planes.plane_motif import PlaneMotif, extent
 from wherein.pyramid.levels import Poses, ScenePyramid
 
@@ -62,7 +62,9 @@ class PlaneRange:
     def linear(self) -> NDArray[np.float64]:
         """Rotations and tilts of the first look, (T, 2, 2)."""
         full = self.rotation >= 180
-        count = max(1, math.ceil(2 * self.rotation / _TURN_STEP - 1e-9)) + (0 if full or self.rotation == 0 else 1)
+        count = max(1, math.ceil(2 * self.rotation / _TURN_STEP - 1e-9)) + (
+            0 if full or self.rotation == 0 else 1
+        )
         step = 2 * self.rotation / max(1, count if full else count - 1)
         turns = [_rotation(-self.rotation + step * k) for k in range(count)]
         return np.stack([turn @ tilt for tilt in self._tilts() for turn in turns])
@@ -116,7 +118,7 @@ class PlaneSearch:
     def starts(self, scene: ScenePyramid, count: int = _STARTS, threads: int = 1) -> Poses:
         """The best places of the first look, over all sizes."""
         find = partial(look, scene, self.templates, count=count)
-        scene.surface(1)
+        scene_levels(scene)  # made once, before the threads start: else each of them would
         with ThreadPoolExecutor(threads) as pool:
             found = list(pool.map(find, self.ranges.scales))
         ratings = np.concatenate([ratings for _, ratings in found])
@@ -134,15 +136,22 @@ class PlaneSearch:
                 poses = fits.poses[: _KEPT[number]]
         return ended
 
-    def _fit(self, scene: ScenePyramid, motif: PlaneMotif, number: int, poses: Poses, threads: int) -> PlaneFits:
+    def _fit(
+        self, scene: ScenePyramid, motif: PlaneMotif, number: int, poses: Poses, threads: int
+    ) -> PlaneFits:
         motion, stage = self.motion(number), PlaneStage()
-        chunks = [chunk for chunk in np.array_split(poses, max(1, min(threads * 4, len(poses)))) if len(chunk)]
+        chunks = [
+            chunk for chunk in np.array_split(poses, max(1, min(threads * 4, len(poses)))) if len(chunk)
+        ]
         with ThreadPoolExecutor(threads) as pool:
             parts = list(pool.map(lambda chunk: fit_planes(scene, motif, motion, stage, chunk), chunks))
         if not parts:
             return fit_planes(scene, motif, motion, stage, poses)
         return PlaneFits(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("poses", "zncc", "visible"))
+            *(
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("poses", "zncc", "visible")
+            )
         )
 
     def distinct(self, fits: PlaneFits) -> NDArray[np.int64]:
