@@ -73,7 +73,11 @@ class FeatureTemplates:
 
     @staticmethod
     def of(
-        motif: Motif, radius: float, linear: NDArray[np.float64], any_polarity: bool = False
+        motif: Motif,
+        radius: float,
+        linear: NDArray[np.float64],
+        any_polarity: bool = False,
+        covered: Float[Tensor, "h w"] | None = None,
     ) -> "FeatureTemplates":
         """The templates of a motif.
 
@@ -82,8 +86,9 @@ class FeatureTemplates:
             radius: its extent at the resolution of the look, in pixels.
             linear: rotations and tilts, (T, 2, 2).
             any_polarity: features have no sign.
+            covered: as of `PlaneMotif.of`.
         """
-        plane = PlaneMotif.of(motif, radius, LOOK, any_polarity)
+        plane = PlaneMotif.of(motif, radius, LOOK, any_polarity, covered)
         at, direction, unsigned = _strongest(plane)
         centred = at - np.array(plane.centre)
         places = np.round(np.einsum("tij,nj->tni", linear, centred)).astype(np.int64)

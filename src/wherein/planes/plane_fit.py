@@ -8,7 +8,9 @@ tilt in the scene, and always at the same resolution, whatever the object's size
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -41,6 +43,10 @@ _MIN_VARIANCE = 1e-6
 
 _MIN_LEVEL = 8
 """Minimum width and height of a reduced scene in pixels. A choice."""
+
+
+_SHARES = 4
+"""Shares of the poses for each thread. A choice: some poses take longer than others."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,12 @@ def scene_levels(scene: ScenePyramid) -> list[Float[Tensor, "C _ _"]]:
 
 
 def fit_planes(
-    scene: ScenePyramid, motif: PlaneMotif, motion: Motion, stage: PlaneStage, poses: Poses
+    scene: ScenePyramid,
+    motif: PlaneMotif,
+    motion: Motion,
+    stage: PlaneStage,
+    poses: Poses,
+    threads: int = 1,
 ) -> PlaneFits:
     """Fit poses of a motif at one resolution, each independently of the others.
 
@@ -99,21 +110,42 @@ def fit_planes(
         motion: how the poses may move.
         stage: how long.
         poses: motif pixels → scene pixels at full size, (B, 3, 3).
+        threads: how many share the poses; the result does not depend on it.
     """
     if not len(poses):
         return PlaneFits(poses, np.zeros(0), np.zeros(0))
     levels, parameters = scene_levels(scene), _MOTIONS[type(motion)]
     starts = poses @ np.linalg.inv(motif.from_full)
-    if bindings.accepts(*levels):
-        levels = [level.contiguous() for level in levels]
-        taps = motif.settings.taps(levels[0]).contiguous()
-        found = PlaneFits(
-            *bindings.fit_planes(levels, motif.in_c, _rules(motif, stage, parameters, levels, taps), starts)
-        )
+    shares = np.array_split(starts, min(len(starts), threads * _SHARES)) if threads > 1 else [starts]
+    work = partial(_fit, levels, motif, parameters, stage)
+    if len(shares) == 1:
+        found = work(starts)
     else:
-        found = _fit_in_torch(levels, motif, parameters, stage, starts)
+        _ = motif.in_c  # made before the threads start
+        with ThreadPoolExecutor(threads) as pool:
+            found = _joined(list(pool.map(work, shares)))
     ended = found.poses @ motif.from_full
     return replace(found, poses=ended / ended[:, 2:, 2:])
+
+
+def _joined(parts: Sequence[PlaneFits]) -> PlaneFits:
+    return PlaneFits(
+        np.concatenate([part.poses for part in parts]),
+        np.concatenate([part.zncc for part in parts]),
+        np.concatenate([part.visible for part in parts]),
+    )
+
+
+def _fit(
+    levels: Sequence[Tensor], motif: PlaneMotif, parameters: int, stage: PlaneStage, starts: Poses
+) -> PlaneFits:
+    """The fits of poses at the motif's resolution, in C where that is possible."""
+    if not bindings.accepts(*levels):
+        return _fit_in_torch(levels, motif, parameters, stage, starts)
+    levels = [level.contiguous() for level in levels]
+    taps = motif.settings.taps(levels[0]).contiguous()
+    rules = _rules(motif, stage, parameters, levels, taps)
+    return PlaneFits(*bindings.fit_planes(levels, motif.in_c, rules, starts))
 
 
 def _rules(

@@ -50,6 +50,10 @@ _OUTLINE_INSIDE, _OUTLINE_OUTSIDE = 2, 1
 """Pixels to either side of the outline that are compared without sign. Choices: the smoothing of the
 channels."""
 
+_MIN_COVER, _AROUND_COVER = 0.05, 2
+"""Fraction of a pixel from which it counts as covered, and pixels around it that are not compared either.
+Choices: the gradient reaches one pixel, and the smoothing mostly one more."""
+
 _MIN_WEIGHT = 0.1
 """Weight of a pixel where the motif has no gradient, relative to where it has most. A choice: that nothing is
 there is worth knowing, but where an object is flat a scene shows noise, which local normalisation makes as
@@ -88,7 +92,11 @@ class PlaneMotif:
 
     @staticmethod
     def of(
-        motif: Motif, radius: float, settings: ChannelSettings = ChannelSettings(), any_polarity: bool = False
+        motif: Motif,
+        radius: float,
+        settings: ChannelSettings = ChannelSettings(),
+        any_polarity: bool = False,
+        covered: Float[Tensor, "h w"] | None = None,
     ) -> "PlaneMotif":
         """The motif reduced so that its `extent` is `radius`; at full size if it is smaller than that.
 
@@ -98,17 +106,16 @@ class PlaneMotif:
             settings: of the channels.
             any_polarity: compare all of it without sign, for objects that may be light on dark or dark on
                 light.
+            covered: where something else lies in front of it in its picture, which may be elsewhere in a
+                scene: not compared there, and no outline.
         """
         scale = min(1.0, radius / extent(motif))
         width, height = (max(2, round(scale * side)) for side in (motif.width, motif.height))
         # Not the same factor along both axes exactly: whole pixels, with the corners in the corners.
         across, down = motif.width / width, motif.height / height
         to_full = np.array(((across, 0, (across - 1) / 2), (0, down, (down - 1) / 2), (0, 0, 1)))
-        planes = _reduced(motif, to_full, height, width)
-        inside = planes[-1] > 0.5
-        if not bool(inside.any()):  # thin: no pixel is half covered at this resolution
-            inside = planes[-1] > 0.5 * planes[-1].max()
-        found, where, outline = _with_backdrops(planes, inside, settings)
+        planes = _reduced(motif, covered, to_full, height, width)
+        found, where, outline = _with_backdrops(planes, settings)
         unsigned = torch.ones_like(outline) if any_polarity else outline
         found = torch.where(unsigned, (found + opposite(found)) / 2, found)
         return _linearised(found, where, unsigned, settings, np.linalg.inv(to_full), (width, height))
@@ -195,9 +202,20 @@ def extent(motif: Motif) -> float:
     return math.sqrt(math.sqrt(spread * len(rows) / math.pi))
 
 
-def _reduced(motif: Motif, to_full: NDArray[np.float64], height: int, width: int) -> Float[Tensor, "P h w"]:
-    """The motif times its mask, and its mask, at a resolution and with the margin; 0 outside."""
-    planes = torch.cat((motif.masked, motif.mask[None]))
+def _reduced(
+    motif: Motif,
+    covered: Float[Tensor, "h w"] | None,
+    to_full: NDArray[np.float64],
+    height: int,
+    width: int,
+) -> Float[Tensor, "P h w"]:
+    """The motif times its mask, its mask, and what is covered, at a resolution and with the margin.
+
+    The mask includes what is covered; all are 0 outside.
+    """
+    cover = torch.zeros_like(motif.mask) if covered is None else covered
+    mask = torch.maximum(motif.mask, cover)
+    planes = torch.cat((motif.pixels * mask, mask[None], cover[None]))
     factor = 2 ** max(0, round(math.log2(math.sqrt(to_full[0, 0] * to_full[1, 1]))))
     factor = min(factor, 2 ** int(math.log2(max(1, min(planes.shape[-2:])))))
     # Padded at full size by what reduces to whole pixels, so that nothing beyond the mask is continued.
@@ -213,22 +231,26 @@ def _reduced(motif: Motif, to_full: NDArray[np.float64], height: int, width: int
 
 
 def _with_backdrops(
-    planes: Float[Tensor, "P h w"], inside: Bool[Tensor, "h w"], settings: ChannelSettings
+    planes: Float[Tensor, "P h w"], settings: ChannelSettings
 ) -> tuple[Float[Tensor, "8 h w"], Bool[Tensor, "h w"], Bool[Tensor, "h w"]]:
     """Mean channels over the backdrops, which pixels are compared, and which of these belong to the outline.
 
     A motif that fills its rectangle has no outline: it is a part of a picture, and beyond it the picture went
     on. There the backdrop is the motif itself, continued.
     """
-    own, mask = planes[:-1], planes[-1]
+    own, mask, cover = planes[:-2], planes[-2], planes[-1]
+    inside = mask > min(0.5, 0.5 * float(mask.max()))  # less where it is thin: no pixel is half covered
+    free = ~_dilated(cover > _MIN_COVER, _AROUND_COVER)
+    if not bool((inside & free).any()):
+        free = torch.ones_like(free)
     if bool(inside[MARGIN:-MARGIN, MARGIN:-MARGIN].all()):
         edge = slice(MARGIN, -MARGIN)
         whole = F.pad(own[None, :, edge, edge], (MARGIN,) * 4, mode="replicate")[0]
-        return channels(whole, settings), _eroded(inside, 1), torch.zeros_like(inside)
+        return channels(whole, settings), _eroded(inside, 1) & free, torch.zeros_like(inside)
     colours = own.new_tensor(_BACKDROPS)[:, : len(own), None, None]
     pictures = own + (1 - mask) * (colours if len(own) == 3 else colours.mean(1, keepdim=True))
     mean = torch.stack([channels(picture.contiguous(), settings) for picture in pictures]).mean(0)
-    around = _dilated(inside, _OUTLINE_OUTSIDE)
+    around = _dilated(inside, _OUTLINE_OUTSIDE) & free
     return mean, around, around & ~_eroded(inside, _OUTLINE_INSIDE)
 
 

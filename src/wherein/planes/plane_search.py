@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import NDArray
+from torch import Tensor
 
+from wherein.images.channels import ChannelSettings
 from wherein.images.motif import Motif
 from wherein.motion.models import Motion, motion_named
 from wherein.planes.features import FeatureTemplates, look
@@ -22,6 +25,12 @@ _LOOK_RADIUS = 25.0
 _RADII = (25.0, 50.0, 100.0)
 """Extent of the motif at the stages of the fit, in pixels; a smaller motif ends at its full size. A choice:
 each has four times the pixels of the last, and beyond 100 px the score gets no surer."""
+
+_MIN_GAIN = 1.2
+"""A stage is left out where the motif would have to be enlarged by more than this. A choice."""
+
+CHANNELS = ChannelSettings()
+"""Of the fits."""
 
 _TURN_STEP, _SCALE_STEP = 10.0, 1.12
 """Degrees and factor between neighbouring poses of the first look. Choices."""
@@ -85,6 +94,15 @@ def _rotation(degrees: float) -> NDArray[np.float64]:
     return np.array(((c, -s), (s, c)))
 
 
+def motif_stages(
+    motif: Motif, any_polarity: bool = False, covered: Float[Tensor, "h w"] | None = None
+) -> tuple[PlaneMotif, ...]:
+    """The resolutions at which a motif is fitted, from coarse to fine; arguments as of `PlaneMotif.of`."""
+    largest = extent(motif)
+    radii = [radius for radius in _RADII if radius < _MIN_GAIN * largest] or [largest]
+    return tuple(PlaneMotif.of(motif, radius, CHANNELS, any_polarity, covered) for radius in radii)
+
+
 class PlaneSearch:
     """Finds a flat motif in scenes.
 
@@ -92,22 +110,29 @@ class PlaneSearch:
         motif: at full size.
         ranges: the poses that are searched.
         any_polarity: also with light and dark exchanged.
+        covered: as of `PlaneMotif.of`.
     """
 
-    def __init__(self, motif: Motif, ranges: PlaneRange, any_polarity: bool = False) -> None:
-        self.motif, self.ranges, self.any_polarity = motif, ranges, any_polarity
+    def __init__(
+        self,
+        motif: Motif,
+        ranges: PlaneRange,
+        any_polarity: bool = False,
+        covered: Float[Tensor, "h w"] | None = None,
+    ) -> None:
+        self.motif, self.ranges, self.any_polarity, self.covered = motif, ranges, any_polarity, covered
 
     @cached_property
     def templates(self) -> FeatureTemplates:
         """For the first look."""
-        return FeatureTemplates.of(self.motif, _LOOK_RADIUS, self.ranges.linear, self.any_polarity)
+        return FeatureTemplates.of(
+            self.motif, _LOOK_RADIUS, self.ranges.linear, self.any_polarity, self.covered
+        )
 
     @cached_property
     def stages(self) -> tuple[PlaneMotif, ...]:
         """The motif from coarse to fine."""
-        largest = extent(self.motif)
-        radii = [radius for radius in _RADII if radius < 1.2 * largest] or [largest]
-        return tuple(PlaneMotif.of(self.motif, radius, any_polarity=self.any_polarity) for radius in radii)
+        return motif_stages(self.motif, self.any_polarity, self.covered)
 
     def motion(self, stage: int) -> Motion:
         """How poses may move at a stage: what a finer resolution can tell comes later."""
@@ -129,30 +154,12 @@ class PlaneSearch:
         """The poses after every stage, the best first."""
         poses, ended = self.starts(scene, threads=threads), []
         for number, motif in enumerate(self.stages):
-            fits = self._fit(scene, motif, number, poses, threads)
+            fits = fit_planes(scene, motif, self.motion(number), PlaneStage(), poses, threads)
             fits = fits[self.distinct(fits)]
             ended.append(fits)
             if number < len(self.stages) - 1:
                 poses = fits.poses[: _KEPT[number]]
         return ended
-
-    def _fit(
-        self, scene: ScenePyramid, motif: PlaneMotif, number: int, poses: Poses, threads: int
-    ) -> PlaneFits:
-        motion, stage = self.motion(number), PlaneStage()
-        chunks = [
-            chunk for chunk in np.array_split(poses, max(1, min(threads * 4, len(poses)))) if len(chunk)
-        ]
-        with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(lambda chunk: fit_planes(scene, motif, motion, stage, chunk), chunks))
-        if not parts:
-            return fit_planes(scene, motif, motion, stage, poses)
-        return PlaneFits(
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("poses", "zncc", "visible")
-            )
-        )
 
     def distinct(self, fits: PlaneFits) -> NDArray[np.int64]:
         """The indices of poses that differ, the best first; poses without a fit are left out."""
