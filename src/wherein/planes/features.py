@@ -12,7 +12,8 @@ The result is a list of starts: the optimisation that follows finds the exact po
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -102,6 +103,11 @@ class FeatureTemplates:
         window = 2 * (round(math.sqrt(len(plane.points) / math.pi) / _STRIDE) // 2) * 2 + 1
         return FeatureTemplates(plane.from_full, plane.centre, linear, places, planes, max(window, 3))
 
+    def only(self, first: int, last: int) -> "FeatureTemplates":
+        """Some of the templates, from one number to before another."""
+        own = slice(first, last)
+        return replace(self, linear=self.linear[own], places=self.places[own], planes=self.planes[own])
+
     @cached_property
     def margin(self) -> int:
         """How many places the features reach beyond a scene, at most."""
@@ -156,11 +162,29 @@ def look(
         scale: size in the scene relative to the motif.
         count: maximum number of places.
     """
-    picture, to_full = _resized(scene, scale * templates.reduction)
-    responses, size = _responses(picture, templates.margin)
+    return look_by_groups(scene, [templates], scale, count)[0]
+
+
+def look_by_groups(
+    scene: ScenePyramid, groups: Sequence[FeatureTemplates], scale: float, count: int
+) -> list[tuple[Poses, NDArray[np.float64]]]:
+    """The same for each of several groups of templates of one motif; the scene is prepared once."""
+    picture, to_full = _resized(scene, scale * groups[0].reduction)
+    responses, size = _responses(picture, max(group.margin for group in groups))
+    energy = _energy(responses, size, groups[0]).sqrt()
+    return [_best_places(responses, size, energy, group, to_full, count) for group in groups]
+
+
+def _best_places(
+    responses: UInt8[Tensor, "12 4 h w"],
+    size: tuple[int, int],
+    energy: Float[Tensor, "H W"],
+    templates: FeatureTemplates,
+    to_full: NDArray[np.float64],
+    count: int,
+) -> tuple[Poses, NDArray[np.float64]]:
     best, which = _best_sums(responses, size, templates)
-    rating = best.float() / _energy(responses, size, templates).sqrt()
-    rows, columns, values = _peaks(rating, count)
+    rows, columns, values = _peaks(best.float() / energy, count)
     linear = templates.linear[which[rows, columns].numpy()]
     poses = np.zeros((len(values), 3, 3))
     poses[:, :2, :2], poses[:, 2, 2] = linear, 1.0
@@ -208,6 +232,11 @@ def _responses(
     return out, size
 
 
+def _margin_of(responses: UInt8[Tensor, "12 4 h w"], size: tuple[int, int]) -> int:
+    """How many places of margin the responses have: as many as the group of templates that reaches furthest."""
+    return (responses.shape[2] - size[0]) // 2
+
+
 def _offsets(responses: UInt8[Tensor, "12 4 h w"], templates: FeatureTemplates) -> Int[Tensor, "T N"]:
     """Of each feature, in bytes from a place in the first plane."""
     height, row = responses.shape[2:]
@@ -221,7 +250,7 @@ def _best_sums(
     responses: UInt8[Tensor, "12 4 h w"], size: tuple[int, int], templates: FeatureTemplates
 ) -> tuple[Int[Tensor, "H W"], Int[Tensor, "H W"]]:
     """For each place the highest sum of responses over all templates, and which template has it."""
-    offsets, margin = _offsets(responses, templates), templates.margin
+    offsets, margin = _offsets(responses, templates), _margin_of(responses, size)
     if bindings.accepts():
         return bindings.look(responses, margin, size, offsets.contiguous())
     row = responses.shape[3]
@@ -242,7 +271,7 @@ def _energy(
     responses: UInt8[Tensor, "12 4 h w"], size: tuple[int, int], templates: FeatureTemplates
 ) -> Float[Tensor, "H W"]:
     """Mean square of the responses around each place, over a window as large as the motif."""
-    m, reach = templates.margin, templates.window // 2
+    m, reach = _margin_of(responses, size), templates.window // 2
     own = responses[:DIRECTIONS, 0, m : m + size[0], m : m + size[1]].float().square().sum(0)[None, None]
     pad = (min(reach, size[1] - 1), min(reach, size[0] - 1))
     padded = F.pad(own, (pad[0], pad[0], pad[1], pad[1]), mode="reflect")

@@ -123,8 +123,11 @@ class PlaneMotif:
     @cached_property
     def hessian(self) -> NDArray[np.float64]:
         """The Gauss–Newton matrix of ZNCC at the motif itself, (8, 8)."""
-        j, w = self._jacobian, self.weights.double().numpy()
-        full = np.einsum("ncp,ncq->pq", w[:, None, None] * j, j)
+        # Σ w JᵀJ with J = gx x + gy y: the channels are summed first, as x and y are the same for all.
+        (gx, gy), (x, y), w = self._gradients, self._fields, self.weights.double().numpy()
+        xx, xy, yy = (w * np.einsum("nc,nc->n", a, b) for a, b in ((gx, gx), (gx, gy), (gy, gy)))
+        mixed = x.T @ (xy[:, None] * y)
+        full = x.T @ (xx[:, None] * x) + mixed + mixed.T + y.T @ (yy[:, None] * y)
         return np.asarray(
             full - np.outer(self.with_1, self.with_1) / self.weight - np.outer(*2 * [self.with_t])
         )
@@ -132,13 +135,17 @@ class PlaneMotif:
     @cached_property
     def with_1(self) -> NDArray[np.float64]:
         """Sums of the derivatives in each parameter, (8,)."""
-        return np.einsum("n,ncp->p", self.weights.double().numpy(), self._jacobian)
+        return self._summed(np.ones((1, DIRECTIONS)))
 
     @cached_property
     def with_t(self) -> NDArray[np.float64]:
         """Sums of the derivatives times the target, (8,)."""
-        w, t = self.weights.double().numpy(), self.target.double().numpy()
-        return np.einsum("n,nc,ncp->p", w, t, self._jacobian)
+        return self._summed(self.target.double().numpy())
+
+    def _summed(self, factor: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums over points and channels of the derivatives, times the weights and a factor, (8,)."""
+        (gx, gy), (x, y), w = self._gradients, self._fields, self.weights.double().numpy()
+        return np.asarray((w * (gx * factor).sum(1)) @ x + (w * (gy * factor).sum(1)) @ y)
 
     @property
     def weight(self) -> float:
@@ -146,15 +153,24 @@ class PlaneMotif:
         return DIRECTIONS * float(self.weights.double().sum())
 
     @cached_property
-    def _jacobian(self) -> NDArray[np.float64]:
-        """Derivatives of the target in each parameter, (N, 8, 8)."""
-        w = self.weights.double().numpy()[:, None]
-        gx, gy = (self.derivatives.double().numpy() / w)[..., None]
+    def _gradients(self) -> NDArray[np.float64]:
+        """Of the target along x and y, without the weights, (2, N, 8)."""
+        return self.derivatives.double().numpy() / self.weights.double().numpy()[:, None]
+
+    @cached_property
+    def _fields(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """How each parameter moves a point along x, and along y, each (N, 8)."""
         u, v = self.points.double().numpy().T
         one, zero = np.ones_like(u), np.zeros_like(u)
-        x = np.stack((one, zero, -v, u, u, v, -u * u, -u * v), 1)[:, None]
-        y = np.stack((zero, one, u, v, -v, u, -u * v, -v * v), 1)[:, None]
-        return np.asarray(gx * x + gy * y)
+        x = np.stack((one, zero, -v, u, u, v, -u * u, -u * v), 1)
+        y = np.stack((zero, one, u, v, -v, u, -u * v, -v * v), 1)
+        return x, y
+
+    @cached_property
+    def _jacobian(self) -> NDArray[np.float64]:
+        """Derivatives of the target in each parameter, (N, 8, 8)."""
+        (gx, gy), (x, y) = self._gradients[..., None], self._fields
+        return np.asarray(gx * x[:, None] + gy * y[:, None])
 
     @cached_property
     def in_c(self) -> abi.PlaneMotifArrays:

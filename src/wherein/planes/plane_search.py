@@ -69,22 +69,26 @@ class PlaneRange:
 
     @cached_property
     def linear(self) -> NDArray[np.float64]:
-        """Rotations and tilts of the first look, (T, 2, 2)."""
+        """Rotations and tilts of the first look, (T, 2, 2): `by_tilt`, one after the other."""
+        return np.concatenate(self.by_tilt)
+
+    @cached_property
+    def by_tilt(self) -> list[NDArray[np.float64]]:
+        """The same for each foreshortening, the weakest first: rotations and directions of tilt."""
         full = self.rotation >= 180
         count = max(1, math.ceil(2 * self.rotation / _TURN_STEP - 1e-9)) + (
             0 if full or self.rotation == 0 else 1
         )
         step = 2 * self.rotation / max(1, count if full else count - 1)
         turns = [_rotation(-self.rotation + step * k) for k in range(count)]
-        return np.stack([turn @ tilt for tilt in self._tilts() for turn in turns])
+        return [np.stack([turn @ tilt for tilt in tilts for turn in turns]) for tilts in self._tilts()]
 
-    def _tilts(self) -> list[NDArray[np.float64]]:
+    def _tilts(self) -> list[list[NDArray[np.float64]]]:
         """Foreshortenings, none first: by factors of `_MAX_RATIO`, along axes that get closer together."""
-        tilts, lowest, ratio, axes = [np.eye(2)], math.cos(math.radians(self.tilt)), _MAX_RATIO, _TILT_AXES
+        tilts, lowest, ratio, axes = [[np.eye(2)]], math.cos(math.radians(self.tilt)), _MAX_RATIO, _TILT_AXES
         while lowest < math.sqrt(ratio * ratio / _MAX_RATIO) - 1e-9:
-            for k in range(axes):
-                axis = _rotation(180 * k / axes)
-                tilts.append(axis @ np.diag((max(ratio, lowest), 1.0)) @ axis.T)
+            along = [_rotation(180 * k / axes) for k in range(axes)]
+            tilts.append([axis @ np.diag((max(ratio, lowest), 1.0)) @ axis.T for axis in along])
             ratio, axes = ratio * _MAX_RATIO, axes + 2
         return tilts
 
@@ -161,17 +165,25 @@ class PlaneSearch:
                 poses = fits.poses[: _KEPT[number]]
         return ended
 
-    def distinct(self, fits: PlaneFits) -> NDArray[np.int64]:
-        """The indices of poses that differ, the best first; poses without a fit are left out."""
+    def distinct(self, fits: PlaneFits, count: int | None = None) -> NDArray[np.int64]:
+        """The indices of poses that differ, the best first; poses without a fit are left out.
+
+        Arguments:
+            fits: the poses.
+            count: maximum number of them.
+        """
         width, height = self.motif.width - 1, self.motif.height - 1
         corners = np.array(((0, width, width, 0), (0, 0, height, height), (1, 1, 1, 1)), dtype=np.float64)
         ends = fits.poses @ corners
         ends = ends[:, :2] / ends[:, 2:]
-        kept: list[int] = []
-        for index in np.argsort(-fits.zncc, kind="stable"):
-            if fits.zncc[index] <= -1 or not np.isfinite(ends[index]).all():
-                continue
-            size = np.linalg.norm(ends[index, :, 0] - ends[index, :, 2])
-            if all(np.abs(ends[index] - ends[other]).max() > _SAME_PLACE * size for other in kept):
-                kept.append(int(index))
+        possible = (fits.zncc > -1) & np.isfinite(ends).all((1, 2))
+        order = np.argsort(-fits.zncc, kind="stable")
+        order, kept = order[possible[order]], []
+        while len(order) and len(kept) != count:
+            kept.append(int(order[0]))
+            best = ends[order[0]]
+            apart = np.abs(ends[order] - best).max((1, 2)) / np.linalg.norm(
+                ends[order][:, :, 0] - ends[order][:, :, 2], axis=1
+            ).clip(1e-9)
+            order = order[apart > _SAME_PLACE]
         return np.array(kept, dtype=np.int64)

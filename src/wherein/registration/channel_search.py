@@ -1,0 +1,105 @@
+"""The search for a motif by channels of oriented gradients: in the whole scene, and under any light.
+
+The colours of a photograph depend on the lamp, on shadows and on reflections; where its edges lie hardly
+does. So where nothing is known about the pose, the motif is searched for by its channels (`wherein.planes`):
+a first look at all places, with the rotations, sizes and tilts that the motion allows; then fits from coarse
+to fine.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
+
+import numpy as np
+
+from wherein.images.motif import Motif
+from wherein.motion.models import MOTIONS, Motion
+from wherein.planes.features import FeatureTemplates, look_by_groups
+from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes, scene_levels
+from wherein.planes.plane_search import PlaneRange, PlaneSearch
+from wherein.pyramid.levels import Poses, ScenePyramid
+
+_SCALES = (0.4, 2.5)
+"""Sizes of the motif in the scene, where the motion has scale. A choice: smaller, and ordinary motifs have too
+few pixels to be told from clutter; each size more costs as much as all rotations and tilts at one."""
+
+_TILT = 75.0
+"""Degrees, where the motion can foreshorten. A choice: at 75° a motif has a quarter of its width, and a cover
+of all directions of tilt still takes under a tenth of a second in a scene of 512 px."""
+
+_STARTS = 40
+"""Number of starts for each foreshortening. For each, because a steep template has its features close
+together, so that it fits clutter better than an upright one and would fill a common list. A choice."""
+
+_THIN, _KEEP = PlaneStage(1, 2), 0.5
+"""The first fit of the starts, and the fraction of the best ZNCC that a pose must reach to go on. Choices."""
+
+_KEPT = (24, 6, 2)
+"""Maximum number of poses that go on after the first fit and after each stage. A choice."""
+
+_FULL = PlaneStage(4, 4)
+"""The fits of those that are left: of few poses, so that they may take as long as they need. A choice."""
+
+
+def range_of(motion: Motion) -> PlaneRange:
+    """The poses that are searched for a motion."""
+    return PlaneRange(
+        180.0 if motion.rotates else 0.0,
+        _SCALES if motion.scales else (1.0, 1.0),
+        _TILT if motion.shears else 0.0,
+    )
+
+
+class ChannelSearch:
+    """Finds a motif in a scene by its channels.
+
+    Arguments:
+        scene: at full size, on the CPU.
+        motif: at full size.
+        motion: how the motif may move: one of the five standard models.
+        threads: how many threads share the work; the result does not depend on it.
+    """
+
+    def __init__(self, scene: ScenePyramid, motif: Motif, motion: Motion, threads: int = 1) -> None:
+        self.scene, self.motif, self.motion, self.threads = scene, motif, motion, threads
+        self._search = PlaneSearch(motif, range_of(motion))
+
+    @cached_property
+    def _groups(self) -> list[FeatureTemplates]:
+        """The templates of the first look, for each foreshortening."""
+        ends = np.cumsum([0, *map(len, self._search.ranges.by_tilt)])
+        templates = self._search.templates
+        return [templates.only(first, last) for first, last in zip(ends[:-1], ends[1:], strict=True)]
+
+    def starts(self) -> Poses:
+        """The best places of the first look, over all sizes, for each foreshortening."""
+        if not self._search.templates.places.shape[1]:  # no edge anywhere
+            return np.zeros((0, 3, 3))
+        find = partial(look_by_groups, self.scene, self._groups, count=_STARTS)
+        scene_levels(self.scene)  # made once, before the threads start: else each of them would
+        with ThreadPoolExecutor(self.threads) as pool:
+            found = list(pool.map(find, self._search.ranges.scales))
+        best = []
+        for of_group in zip(*found, strict=True):
+            poses = np.concatenate([poses for poses, _ in of_group])
+            ratings = np.concatenate([ratings for _, ratings in of_group])
+            best.append(poses[np.argsort(-ratings, kind="stable")[:_STARTS]])
+        return np.concatenate(best)
+
+    def __call__(self) -> PlaneFits:
+        """The poses that are found, best first, with the ZNCC of the channels at the finest stage."""
+        # What a finer resolution can tell comes later: perspective is not seen in a few pixels.
+        first = MOTIONS["affine"] if self.motion.projective else self.motion
+        fits = self._fit(0, first, _THIN, self.starts(), _KEPT[0])
+        fits = self._fit(0, first, PlaneStage(), fits.poses, _KEPT[1])
+        for stage in range(len(self._search.stages)):
+            fits = self._fit(stage, self.motion, _FULL, fits.poses, _KEPT[min(stage + 1, 2)])
+        return fits
+
+    def _fit(self, stage: int, motion: Motion, how: PlaneStage, poses: Poses, keep: int) -> PlaneFits:
+        fits = fit_planes(self.scene, self._search.stages[stage], motion, how, poses, self.threads)
+        fits = fits[self._search.distinct(fits)[:keep]]
+        return fits[np.flatnonzero(fits.zncc >= _KEEP * fits.zncc[:1].sum())]
+
+    def zncc(self, poses: Poses) -> PlaneFits:
+        """The ZNCC of the channels at given poses, at the finest stage."""
+        return fit_planes(self.scene, self._search.stages[-1], self.motion, PlaneStage(1, 0), poses)
