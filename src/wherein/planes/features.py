@@ -169,7 +169,7 @@ def look_by_groups(
     scene: ScenePyramid, groups: Sequence[FeatureTemplates], scale: float, count: int
 ) -> list[tuple[Poses, NDArray[np.float64]]]:
     """The same for each of several groups of templates of one motif; the scene is prepared once."""
-    picture, to_full = _resized(scene, scale * groups[0].reduction)
+    picture, to_full = resized(scene, scale * groups[0].reduction)
     responses, size = _responses(picture, max(group.margin for group in groups))
     energy = _energy(responses, size, groups[0]).sqrt()
     return [_best_places(responses, size, energy, group, to_full, count) for group in groups]
@@ -184,7 +184,7 @@ def _best_places(
     count: int,
 ) -> tuple[Poses, NDArray[np.float64]]:
     best, which = _best_sums(responses, size, templates)
-    rows, columns, values = _peaks(best.float() / energy, count)
+    rows, columns, values = peaks(best.float() / energy, count)
     linear = templates.linear[which[rows, columns].numpy()]
     poses = np.zeros((len(values), 3, 3))
     poses[:, :2, :2], poses[:, 2, 2] = linear, 1.0
@@ -193,7 +193,7 @@ def _best_places(
     return to_full @ poses @ templates.from_full, values.double().numpy() / templates.places.shape[1]
 
 
-def _resized(scene: ScenePyramid, factor: float) -> tuple[Float[Tensor, "C h w"], NDArray[np.float64]]:
+def resized(scene: ScenePyramid, factor: float) -> tuple[Float[Tensor, "C h w"], NDArray[np.float64]]:
     """The scene reduced by any factor, and the matrix from its pixels to those at full size."""
     levels = scene_levels(scene)
     level = int(np.clip(round(math.log2(factor)), 0, len(levels) - 1))
@@ -279,7 +279,7 @@ def _energy(
     return mean[0, 0] + _QUIET
 
 
-def _peaks(rating: Float[Tensor, "H W"], count: int) -> tuple[Tensor, Tensor, Float[Tensor, " N"]]:
+def peaks(rating: Float[Tensor, "H W"], count: int) -> tuple[Tensor, Tensor, Float[Tensor, " N"]]:
     """Rows, columns and values of the highest local maxima."""
     padded = F.pad(rating, (1, 1, 1, 1), value=-1.0)
     height, width = rating.shape

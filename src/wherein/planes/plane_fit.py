@@ -85,6 +85,15 @@ class PlaneFits:
     def __len__(self) -> int:
         return len(self.zncc)
 
+    def joined(self, *others: "PlaneFits") -> "PlaneFits":
+        """These and others, in this order."""
+        parts = (self, *others)
+        return PlaneFits(
+            np.concatenate([part.poses for part in parts]),
+            np.concatenate([part.zncc for part in parts]),
+            np.concatenate([part.visible for part in parts]),
+        )
+
 
 def scene_levels(scene: ScenePyramid) -> list[Float[Tensor, "C _ _"]]:
     """The scene at full size, at half, at a quarter, and so on."""
@@ -123,17 +132,10 @@ def fit_planes(
     else:
         _ = motif.in_c  # made before the threads start
         with ThreadPoolExecutor(threads) as pool:
-            found = _joined(list(pool.map(work, shares)))
+            first, *others = pool.map(work, shares)
+        found = first.joined(*others)
     ended = found.poses @ motif.from_full
     return replace(found, poses=ended / ended[:, 2:, 2:])
-
-
-def _joined(parts: Sequence[PlaneFits]) -> PlaneFits:
-    return PlaneFits(
-        np.concatenate([part.poses for part in parts]),
-        np.concatenate([part.zncc for part in parts]),
-        np.concatenate([part.visible for part in parts]),
-    )
 
 
 def _fit(
@@ -185,7 +187,7 @@ def _fit_one(
     from_unit = np.array(((r, 0, x), (0, r, y), (0, 0, 1.0)))
     zncc, visible = -1.0, 0.0
     for _ in range(stage.rounds):
-        patch = _patch(levels, motif, pose)
+        patch = patch_of(levels, motif, pose)
         if patch is None:
             return pose, -1.0, visible
         best, found = _descend_patch(motif, patch, parameters, stage)
@@ -198,14 +200,14 @@ def _fit_one(
 
 
 @dataclass(frozen=True)
-class _Patch:
+class Patch:
     """The scene in the motif's frame: its channels, (8, h, w), and which pixels lie in the scene."""
 
     channels: Float[Tensor, "8 h w"]
     inside: Bool[Tensor, "h w"]
 
 
-def _patch(levels: Sequence[Tensor], motif: PlaneMotif, pose: NDArray[np.float64]) -> _Patch | None:
+def patch_of(levels: Sequence[Tensor], motif: PlaneMotif, pose: NDArray[np.float64]) -> Patch | None:
     scale = _local_scale(pose, motif.centre)
     if not scale > 0:
         return None
@@ -216,7 +218,7 @@ def _patch(levels: Sequence[Tensor], motif: PlaneMotif, pose: NDArray[np.float64
     from_patch = np.array(((1, 0, -MARGIN), (0, 1, -MARGIN), (0, 0, 1.0)))
     width, height = (side + 2 * MARGIN for side in motif.size)
     picture, inside = rectify(levels[level], to_level @ pose @ from_patch, height, width)
-    return _Patch(channels(picture, motif.settings), inside)
+    return Patch(channels(picture, motif.settings), inside)
 
 
 def _local_scale(pose: NDArray[np.float64], at: tuple[float, float]) -> float:
@@ -239,7 +241,7 @@ class _Evaluation:
 
 
 def _descend_patch(
-    motif: PlaneMotif, patch: _Patch, parameters: int, stage: PlaneStage
+    motif: PlaneMotif, patch: Patch, parameters: int, stage: PlaneStage
 ) -> tuple[NDArray[np.float64], _Evaluation]:
     best, mu = np.eye(3), _DAMPING
     here = _evaluate(motif, patch, best)
@@ -271,7 +273,7 @@ def _motion(step: NDArray[np.float64], parameters: int) -> NDArray[np.float64]:
     return np.array(((c + grow + a, b - s, dx), (s + b, c + grow - a, dy), (p, q, 1.0)))
 
 
-def _evaluate(motif: PlaneMotif, patch: _Patch, pose: NDArray[np.float64]) -> _Evaluation:
+def _evaluate(motif: PlaneMotif, patch: Patch, pose: NDArray[np.float64]) -> _Evaluation:
     u = np.concatenate((motif.points.double().numpy(), np.ones((len(motif.points), 1))), 1) @ pose.T
     spots = torch.from_numpy(u[:, :2] / u[:, 2:]) * motif.radius
     spots = spots + spots.new_tensor(motif.centre) + MARGIN
@@ -291,7 +293,7 @@ def _evaluate(motif: PlaneMotif, patch: _Patch, pose: NDArray[np.float64]) -> _E
     return _Evaluation(zncc, visible, np.einsum("nc,ncp->p", residual.numpy(), motif._jacobian))
 
 
-def _sampled(patch: _Patch, spots: Float[Tensor, "N 2"]) -> tuple[Float[Tensor, "N 8"], Bool[Tensor, " N"]]:
+def _sampled(patch: Patch, spots: Float[Tensor, "N 2"]) -> tuple[Float[Tensor, "N 8"], Bool[Tensor, " N"]]:
     """The patch's channels at some places, linearly interpolated, and which of these lie in the scene."""
     height, width = patch.inside.shape
     limits = spots.new_tensor((width - 1.001, height - 1.001))

@@ -6,6 +6,7 @@ a first look at all places, with the rotations, sizes and tilts that the motion 
 to fine.
 """
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 
@@ -40,6 +41,11 @@ _FULL = PlaneStage(4, 4)
 """The fits of those that are left: of few poses, so that they may take as long as they need. A choice."""
 
 
+_MILD, _CLEAR = 2, 0.7
+"""How many foreshortenings are looked for first, and the ZNCC at the coarsest stage from which on the steeper
+ones are left out. Choices: the first two cover tilts of up to 50°; clutter reaches 0.5 at that stage."""
+
+
 def range_of(motion: Motion) -> PlaneRange:
     """The poses that are searched for a motion."""
     return PlaneRange(
@@ -70,11 +76,11 @@ class ChannelSearch:
         templates = self._search.templates
         return [templates.only(first, last) for first, last in zip(ends[:-1], ends[1:], strict=True)]
 
-    def starts(self) -> Poses:
+    def starts(self, groups: Sequence[FeatureTemplates]) -> Poses:
         """The best places of the first look, over all sizes, for each foreshortening."""
-        if not self._search.templates.places.shape[1]:  # no edge anywhere
+        if not groups or not groups[0].places.shape[1]:  # no edge anywhere
             return np.zeros((0, 3, 3))
-        find = partial(look_by_groups, self.scene, self._groups, count=_STARTS)
+        find = partial(look_by_groups, self.scene, groups, count=_STARTS)
         scene_levels(self.scene)  # made once, before the threads start: else each of them would
         with ThreadPoolExecutor(self.threads) as pool:
             found = list(pool.map(find, self._search.ranges.scales))
@@ -87,17 +93,27 @@ class ChannelSearch:
 
     def __call__(self) -> PlaneFits:
         """The poses that are found, best first, with the ZNCC of the channels at the finest stage."""
-        # What a finer resolution can tell comes later: perspective is not seen in a few pixels.
-        first = MOTIONS["affine"] if self.motion.projective else self.motion
-        fits = self._fit(0, first, _THIN, self.starts(), _KEPT[0])
-        fits = self._fit(0, first, PlaneStage(), fits.poses, _KEPT[1])
+        fits = self._first(self._groups[:_MILD])
+        if not (len(fits) and fits.zncc[0] > _CLEAR):
+            fits = self._best(fits.joined(self._first(self._groups[_MILD:])), _KEPT[1])
         for stage in range(len(self._search.stages)):
             fits = self._fit(stage, self.motion, _FULL, fits.poses, _KEPT[min(stage + 1, 2)])
         return fits
 
+    def _first(self, groups: Sequence[FeatureTemplates]) -> PlaneFits:
+        """The best poses at the coarsest stage, from a first look with these templates."""
+        # What a finer resolution can tell comes later: perspective is not seen in a few pixels.
+        motion = MOTIONS["affine"] if self.motion.projective else self.motion
+        fits = self._fit(0, motion, _THIN, self.starts(groups), _KEPT[0])
+        return self._fit(0, motion, PlaneStage(), fits.poses, _KEPT[1])
+
     def _fit(self, stage: int, motion: Motion, how: PlaneStage, poses: Poses, keep: int) -> PlaneFits:
-        fits = fit_planes(self.scene, self._search.stages[stage], motion, how, poses, self.threads)
-        fits = fits[self._search.distinct(fits)[:keep]]
+        motif = self._search.stages[stage]
+        return self._best(fit_planes(self.scene, motif, motion, how, poses, self.threads), keep)
+
+    def _best(self, fits: PlaneFits, keep: int) -> PlaneFits:
+        """The best poses that differ, without those that are far behind the first."""
+        fits = fits[self._search.distinct(fits, keep)]
         return fits[np.flatnonzero(fits.zncc >= _KEEP * fits.zncc[:1].sum())]
 
     def zncc(self, poses: Poses) -> PlaneFits:

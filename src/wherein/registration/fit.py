@@ -10,6 +10,7 @@ from wherein.pyramid.levels import Level, Poses
 from wherein.registration.plan import Plan
 from wherein.registration.problem import Problem
 from wherein.registration.starts import anywhere, around
+from wherein.registration.whole_scene import WholeScene
 from wherein.solve.solution import Status
 
 _GOOD = 0.05
@@ -23,6 +24,14 @@ shift and rotation, one of scale and two of proportions."""
 _DROPS = (0.25, 0.8, 1.6)
 """How far to go along each of these directions: to where the quadratic model predicts that 1 − ZNCC² has
 risen by this much. A choice: from close by to beyond the basin, where the model no longer holds."""
+
+_BEFORE_CHANNELS = 1
+"""Number of searches on colours before the search by channels. A choice: the first, at the coarsest scale,
+takes a few milliseconds and finds nearly all painted motifs; the others are then not needed."""
+
+_ON_COLOURS = Stage(1, 10, pixels=30000, tolerance=1e-3)
+"""The last refinement of a pose that channels found. A choice: brief, because in other light a pose does not
+get more exact than a hundredth of a pixel."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +121,9 @@ class Descent:
         self.tally.convolutions += share
 
 
-def fit(descend: Descent, start: Poses, plan: Plan, everywhere: bool) -> Candidates:
+def fit(
+    descend: Descent, start: Poses, plan: Plan, everywhere: bool, whole: WholeScene | None = None
+) -> Candidates:
     """The best pose that is found from the start and, until a fit is good, by one search after the other.
 
     A start close to the motif mostly leads straight to it, and then no search is run.
@@ -122,13 +133,16 @@ def fit(descend: Descent, start: Poses, plan: Plan, everywhere: bool) -> Candida
         start: the first pose, (3, 3).
         plan: the stages and the searches.
         everywhere: whether the searches try every position and rotation, and not only those near the start.
+        whole: the searches by channels, for a scene about which nothing is known.
     """
     first = Candidates.at(start[None])
     best = descend.probe(plan.comparison, descend(plan.alone, first))
     problem = descend.problem
-    for search in plan.searches_for(problem.motion, everywhere):
+    for number, search in enumerate(plan.searches_for(problem.motion, everywhere)):
         if best.good:
             break
+        if whole is not None and number == _BEFORE_CHANNELS and whole.sure is not None:
+            return _refined(descend, whole, plan, whole.sure)
         if search.anywhere:
             starts = anywhere(problem, search.thin[0].scale)
         else:
@@ -137,9 +151,28 @@ def fit(descend: Descent, start: Poses, plan: Plan, everywhere: bool) -> Candida
             continue
         found = descend(search.thin + search.refine, Candidates.at(starts))
         best = descend.best_of(plan.comparison, best, descend.probe(plan.comparison, found))
+    ended = _finished(descend, plan, first, best)
+    if whole is None or ended.good:
+        return ended
+    winner = whole.best(ended.poses)
+    return ended if np.array_equal(winner, ended.poses) else _refined(descend, whole, plan, winner)
+
+
+def _finished(descend: Descent, plan: Plan, first: Candidates, best: Candidates) -> Candidates:
+    """The best candidate, refined at full size."""
     strongest, every = plan.finish
     best = descend((strongest,), best)
     # A start that was right already, or whose texture shows at full size only, must not get lost on the way.
     if not best.good or descend((replace(strongest, steps=0),), first).costs[0] < best.costs[0]:
         best = descend.best_of(strongest, best, descend((strongest,), first))
     return descend((every,), best)
+
+
+def _refined(descend: Descent, whole: WholeScene, plan: Plan, pose: Poses) -> Candidates:
+    """A pose that channels found, refined on colours at full size if that does not lead away from it."""
+    refined = descend((plan.finish[0], _ON_COLOURS), Candidates.at(pose))
+    known = replace(plan.finish[1], steps=0)
+    if whole.as_good(refined.poses, pose):
+        return replace(descend((known,), refined), statuses=refined.statuses)
+    # Not a step was taken on colours; but the fit by channels ended at its maximum.
+    return replace(descend((known,), Candidates.at(pose)), statuses=(Status.CONVERGED,))

@@ -14,12 +14,15 @@ from wherein.errors import ArgumentError, require
 from wherein.formulations.correlation import LEAST_VARIANCE, MIN_VISIBLE
 from wherein.images.load import Source, load_picture
 from wherein.images.motif import Motif, load_motif
-from wherein.motion.models import Motion, motion_named
+from wherein.motion.models import MOTIONS, Motion, motion_named
 from wherein.pyramid.descent import MAX_PIXELS
+from wherein.pyramid.levels import ScenePyramid
 from wherein.registration.fit import Candidates, Descent, fit
 from wherein.registration.plan import coarse_to_fine
 from wherein.registration.problem import Problem
+from wherein.registration.whole_scene import WholeScene
 from wherein.solve.solution import Status
+from wherein.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,8 @@ def register(
     pixels = load_picture(scene, color=color, role="scene").pixels.detach().float()
     loaded = load_motif(motif, mask, color, pixels.device)
     first = _start(start, model, loaded, pixels)
-    with torch.no_grad():
+    threads = torch.get_num_threads()
+    with torch.no_grad(), one_thread():
         problem = Problem(pixels, loaded, model)
         # ZNCC of a flat motif is 0/0 at every pose, and all searches would be in vain.
         if float(problem.motif.side(1, model, MAX_PIXELS).known[..., -1].square().mean()) < LEAST_VARIANCE:
@@ -125,7 +129,18 @@ def register(
             )
         plan = coarse_to_fine(loaded.height, loaded.width, problem.motif.support)
         descend = Descent(problem, robust)
-        return _result(descend, fit(descend, first, plan, everywhere=start is None))
+        whole = _whole_scene(problem, threads) if start is None else None
+        return _result(descend, fit(descend, first, plan, start is None, whole))
+
+
+def _whole_scene(problem: Problem, threads: int) -> WholeScene | None:
+    """The searches by channels; None for a motion that they do not know."""
+    if MOTIONS.get(problem.motion.name) is not problem.motion:
+        return None
+    scene, motif = problem.scene, problem.motif.motif
+    if scene.scene.device.type != "cpu":  # `planes` is C, or a slow reference
+        scene, motif = ScenePyramid(scene.scene.cpu()), Motif(motif.pixels.cpu(), motif.mask.cpu())
+    return WholeScene(scene, motif, problem.motion, threads)
 
 
 def _result(descend: Descent, best: Candidates) -> Registration:

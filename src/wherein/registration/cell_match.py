@@ -1,0 +1,230 @@
+"""How well a motif fits a scene if each of its cells may shift a little: for things that deform.
+
+A person who walks, a face that turns, a car that drives past: twenty frames later every part of it has moved
+by some pixels against the others, and what lies behind it has changed. The ZNCC of all channels together then
+says little. So the motif is divided into overlapping cells, and each is compared on its own:
+
+    s(pose) = Σ_k w_k max_d [ zncc_k(pose, d) − α |d|² / r² ],   |d_x|, |d_y| ≤ r,
+
+where zncc_k, at least 0, is that of the channels of cell k when it is shifted by d. The middle of the motif
+counts more than its rim (a box around a thing has background in its corners), and cells with texture more
+than those without. A rigid thing loses nothing by this: its cells fit best unshifted.
+
+Related: deformable part models (Felzenszwalb et al. 2010), best-buddies similarity (Dekel et al. 2015).
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from wherein.images.channels import DIRECTIONS, ChannelSettings, channels
+from wherein.images.motif import Motif
+from wherein.planes.features import peaks, resized
+from wherein.planes.plane_fit import Patch, patch_of, scene_levels
+from wherein.planes.plane_motif import MARGIN, PlaneMotif
+from wherein.pyramid.levels import Poses, ScenePyramid
+
+_RADIUS, _SETTINGS = 16.0, ChannelSettings(sigma=1.0)
+"""Extent of the motif at the resolution of the comparison in pixels, and its channels. Choices, by AUC on
+../shared/real/pairs (benchmarks/pairs.md has the table)."""
+
+_CELL, _STEP = 7, 3.5
+"""Width and height of a cell, and from one to the next, in pixels. Choices, likewise."""
+
+_REACH, _STIFFNESS = 2, 0.1
+"""r, how far a cell may shift along each axis in pixels, and α, what it costs to shift by that."""
+
+_QUIET = 0.02
+"""Energy for each pixel that is added to that of the scene: flat cells must not fit by their noise. A choice:
+that of the channels of a weak edge."""
+
+_MIN_VISIBLE = 0.6
+"""Minimum fraction of the motif that must lie in the scene. A choice."""
+
+_MAX_PLACES = 300_000
+"""Maximum number of places of a scene at that resolution. A choice: half a second. In a larger scene the
+motif is so small that a first look by features has to do."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The cells of a motif.
+
+    Attributes:
+        plane: the motif at the resolution of the comparison.
+        corners: the first row and column of each cell, (K, 2).
+        kernels: its channels, with mean 0 and norm 1 inside the mask, (K, 8, c, c).
+        masks: which of its pixels are compared, (K, 1, c, c), or (1, 1, c, c) if all are.
+        weights: (K,), of sum 1.
+    """
+
+    plane: PlaneMotif
+    corners: list[tuple[int, int]]
+    kernels: Float[Tensor, "K 8 c d"]
+    masks: Float[Tensor, "_ 1 c d"]
+    weights: Float[Tensor, " K"]
+
+
+def _cells(motif: Motif) -> _Cells | None:
+    """The cells of a motif; None if no cell has enough pixels."""
+    plane = PlaneMotif.of(motif, _RADIUS, _SETTINGS)
+    (width, height), inner = plane.size, slice(MARGIN, -MARGIN)
+    found, inside = plane.channels[:, inner, inner], _compared(plane)
+    across, down = min(_CELL, width), min(_CELL, height)
+    corners = [(y, x) for y in _spread(height - down) for x in _spread(width - across)]
+    windows = [(slice(None), slice(y, y + down), slice(x, x + across)) for y, x in corners]
+    kernels, masks = (
+        torch.stack([some[window] for window in windows]) for some in (found, inside[None].float())
+    )
+    count = masks.sum((1, 2, 3), keepdim=True)
+    mean = (masks * kernels).sum((1, 2, 3), keepdim=True) / (DIRECTIONS * count).clamp_min(1)
+    kernels = masks * (kernels - mean)
+    norm = kernels.square().sum((1, 2, 3), keepdim=True).sqrt()
+    # The rim counts less: a box around a thing has its background in the corners.
+    middle = torch.tensor([(y + down / 2, x + across / 2) for y, x in corners])
+    away = ((middle / torch.tensor((height, width)) - 0.5) * 2).square().sum(1)
+    weights = (-away).exp() * norm.flatten() * (count.flatten() >= 0.5 * across * down)
+    if not bool(weights.sum() > 0):
+        return None
+    whole = bool(masks.all())
+    return _Cells(
+        plane,
+        corners,
+        kernels / norm.clamp_min(1e-9),
+        masks[:1] if whole else masks,
+        weights / weights.sum(),
+    )
+
+
+def _compared(plane: PlaneMotif) -> Bool[Tensor, "h w"]:
+    """The pixels inside the motif, without its outline, where what lies behind it shows."""
+    width, height = plane.size
+    inside = torch.zeros(height, width, dtype=torch.bool)
+    places = plane.points.double() * plane.radius + plane.points.new_tensor(plane.centre).double()
+    columns, rows = places.round().long()[~plane.unsigned].unbind(1)
+    kept = (columns >= 0) & (rows >= 0) & (columns < width) & (rows < height)
+    inside[rows[kept], columns[kept]] = True
+    # The border pixels of a picture without a mask, which a fit leaves out, are as good as the others here.
+    return torch.ones_like(inside) if not bool(plane.unsigned.any()) and _whole(plane) else inside
+
+
+def _whole(plane: PlaneMotif) -> bool:
+    width, height = plane.size
+    return len(plane.points) >= max(1, width - 2) * max(1, height - 2)
+
+
+def _spread(room: int) -> list[int]:
+    """Corners of cells along one axis, from 0 to `room`, about `_STEP` apart."""
+    count = max(1, math.ceil(room / _STEP) + 1)
+    return sorted({round(k) for k in np.linspace(0, room, count)})
+
+
+class CellMatch:
+    """Compares a motif with a scene cell by cell.
+
+    Arguments:
+        scene: on the CPU.
+        motif: at full size.
+    """
+
+    def __init__(self, scene: ScenePyramid, motif: Motif) -> None:
+        self.scene, self.motif = scene, motif
+
+    @cached_property
+    def _own(self) -> _Cells | None:
+        return _cells(self.motif)
+
+    def rate(self, poses: Poses) -> NDArray[np.float64]:
+        """The score s of each pose, in [0, 1]; 0 where the motif is not in the scene."""
+        own = self._own
+        scores = np.zeros(len(poses))
+        if own is None:
+            return scores
+        levels = scene_levels(self.scene)
+        for number, pose in enumerate(poses @ np.linalg.inv(own.plane.from_full)):
+            patch = patch_of(levels, own.plane, pose)
+            if patch is not None:
+                scores[number] = self._at(own, patch)
+        return scores
+
+    def _at(self, own: _Cells, patch: Patch) -> float:
+        scores = _scores(own, torch.where(patch.inside, patch.channels, 0.0))
+        near = [
+            scores[k, y + MARGIN - _REACH :, x + MARGIN - _REACH :][: 2 * _REACH + 1, : 2 * _REACH + 1]
+            for k, (y, x) in enumerate(own.corners)
+        ]
+        best = (torch.stack(near) - _penalty()).amax((1, 2))
+        return float((own.weights * best).sum())
+
+    def places(self, scale: float, count: int) -> tuple[Poses, NDArray[np.float64]]:
+        """The best places of the whole scene for the motif unrotated at one size, and their scores.
+
+        Arguments:
+            scale: size in the scene relative to the motif.
+            count: maximum number of places.
+        """
+        own = self._own
+        if own is None:
+            return np.zeros((0, 3, 3)), np.zeros(0)
+        to_own = own.plane.from_full
+        picture, to_full = resized(self.scene, scale / math.sqrt(to_own[0, 0] * to_own[1, 1]))
+        if picture[0].numel() > _MAX_PLACES:
+            return np.zeros((0, 3, 3)), np.zeros(0)
+        total = self._map(own, picture)
+        rows, columns, values = peaks(total, count)
+        width, height = own.plane.size
+        poses = np.tile(np.eye(3), (len(values), 1, 1))
+        poses[:, 0, 2], poses[:, 1, 2] = columns.numpy() - width, rows.numpy() - height
+        return to_full @ poses @ to_own, values.double().numpy()
+
+    def _map(self, own: _Cells, picture: Float[Tensor, "C H W"]) -> Float[Tensor, "_ _"]:
+        """The score at every place; the first is where the motif ends just outside of the scene."""
+        (width, height), found = own.plane.size, channels(picture, _SETTINGS)
+        rows, columns = found.shape[1] + height + 1, found.shape[2] + width + 1
+        scores = _stretched(_scores(own, F.pad(found, (width, width, height, height))))
+        total = scores.new_zeros(rows, columns)
+        for weight, one, (y, x) in zip(own.weights, scores, own.corners, strict=True):
+            total += weight * one[y : y + rows, x : x + columns]
+        shown = _overlap(found.shape[1], height)[:, None] * _overlap(found.shape[2], width)
+        return torch.where(shown >= _MIN_VISIBLE, total, 0.0)
+
+
+def _scores(own: _Cells, found: Float[Tensor, "8 H W"]) -> Float[Tensor, "K _ _"]:
+    """ZNCC of every cell at every place, at least 0."""
+    product = F.conv2d(found[None], own.kernels)[0]
+    sums = F.conv2d(torch.stack((found.sum(0), found.square().sum(0)))[:, None], own.masks)
+    count = own.masks.sum((1, 2, 3))[:, None, None]
+    energy = sums[1] - sums[0].square() / (DIRECTIONS * count).clamp_min(1)
+    return product.clamp_min_(0).div_((energy.clamp_min(0) + _QUIET * count).sqrt())
+
+
+def _penalty() -> Float[Tensor, "_ _"]:
+    square = torch.arange(-_REACH, _REACH + 1).square() * (_STIFFNESS / _REACH**2)
+    return square[:, None] + square
+
+
+def _stretched(scores: Float[Tensor, "K H W"]) -> Float[Tensor, "K H W"]:
+    """The best score of each cell within its reach: along x, then along y, as the penalty is a sum of both."""
+    for axis in (1, 2):
+        best = scores.clone()
+        for shift in range(1, _REACH + 1):
+            cost, size = _STIFFNESS * shift**2 / _REACH**2, scores.shape[axis] - shift
+            ahead, behind = scores.narrow(axis, shift, size), scores.narrow(axis, 0, size)
+            first, last = best.narrow(axis, 0, size), best.narrow(axis, shift, size)
+            torch.maximum(first, ahead - cost, out=first)
+            torch.maximum(last, behind - cost, out=last)
+        scores = best
+    return scores
+
+
+def _overlap(scene: int, motif: int) -> Float[Tensor, " _"]:
+    """How much of the motif lies in the scene along one axis, at each place of `_map`."""
+    begin = torch.arange(scene + motif + 1) - motif
+    return ((begin + motif).clamp_max(scene) - begin.clamp_min(0)).clamp_min(0) / motif

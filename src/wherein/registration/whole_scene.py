@@ -1,0 +1,88 @@
+"""Where a motif is in a scene about which nothing is known: candidates of several searches, judged alike.
+
+A fit on colours that is good needs no judge. In photographs it rarely is: the light differs, or the thing has
+moved. Then candidates come from three sources, the fit on colours, the search by channels, and the match of
+cells, and the best is the one whose cells fit best (`cell_match`), whatever the light.
+"""
+
+import math
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wherein.images.motif import Motif
+from wherein.motion.models import Motion
+from wherein.planes.plane_fit import PlaneFits
+from wherein.pyramid.levels import Poses, ScenePyramid
+from wherein.registration.cell_match import CellMatch
+from wherein.registration.channel_search import ChannelSearch
+
+_SURE = 0.7
+"""ZNCC of the channels from which on a pose is right. A choice: clutter reaches 0.56 over all poses of a
+homography, and photographs of one flat thing in different light 0.83 and more (../shared/real/oxford)."""
+
+_SIZES = (0.8, 0.9, 1.0, 1.11, 1.25)
+"""Sizes of the match of cells, where the motion has scale. A choice: a thing that deforms is followed, not
+searched for over all sizes."""
+
+_PLACES = 3
+"""Number of places for each size. A choice."""
+
+_TURNED, _RESIZED = 0.1, 0.1
+"""What a pose loses in the judgement for half a turn, and for each factor of 2 in size. Choices: only where
+the evidence is nearly equal, a thing is more likely upright and as large as it was."""
+
+_FINER = 0.002
+"""A pose that was refined on colours may lose this much ZNCC of the channels. A choice: channels are compared
+at reduced resolution, which cannot tell smaller differences."""
+
+
+class WholeScene:
+    """The searches of a whole scene, each run when its result is first needed.
+
+    Arguments:
+        scene: on the CPU.
+        motif: the picture to find.
+        motion: how it may move: one of the five standard models.
+        threads: how many threads share the work; the result does not depend on it.
+    """
+
+    def __init__(self, scene: ScenePyramid, motif: Motif, motion: Motion, threads: int = 1) -> None:
+        self.motif, self.motion = motif, motion
+        self._search = ChannelSearch(scene, motif, motion, threads)
+        self._cells = CellMatch(scene, motif)
+
+    @cached_property
+    def _fits(self) -> PlaneFits:
+        return self._search()
+
+    @property
+    def sure(self) -> Poses | None:
+        """The pose that the channels find, (1, 3, 3), if it fits so well that it must be right."""
+        fits = self._fits
+        return fits.poses[:1] if len(fits) and fits.zncc[0] >= _SURE else None
+
+    def best(self, others: Poses) -> Poses:
+        """The best of some poses and of those that the channels and the cells find, (1, 3, 3)."""
+        sizes = _SIZES if self.motion.scales else (1.0,)
+        matched = [self._cells.places(size, _PLACES)[0] for size in sizes]
+        poses = np.concatenate((others, self._fits.poses, *matched))
+        ratings = self._cells.rate(poses) - self._unlikely(poses)
+        return poses[[int(np.argmax(ratings))]]
+
+    def as_good(self, refined: Poses, found: Poses) -> bool:
+        """Whether a refined pose fits the channels as well as the one that it came from."""
+        after, before = self._search.zncc(np.concatenate((refined, found))).zncc
+        return bool(after >= before - _FINER)
+
+    def _unlikely(self, poses: Poses) -> NDArray[np.float64]:
+        """What each pose loses for its rotation and size, at the middle of the motif."""
+        x, y = self.motif.centre
+        places = poses @ (x, y, 1.0)
+        linear = (poses[:, :2, :2] - places[:, :2, None] / places[:, 2:, None] * poses[:, 2:, :2]) / places[
+            :, 2:, None
+        ]
+        turn = np.arctan2(linear[:, 1, 0] - linear[:, 0, 1], linear[:, 0, 0] + linear[:, 1, 1])
+        size = np.log2(np.sqrt(np.abs(np.linalg.det(linear))).clip(1e-6))
+        return _TURNED * np.abs(turn) / math.pi + _RESIZED * np.abs(size)
