@@ -9,6 +9,7 @@ to fine.
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -72,9 +73,9 @@ class ChannelSearch:
     @cached_property
     def _groups(self) -> list[FeatureTemplates]:
         """The templates of the first look, for each foreshortening."""
-        ends = np.cumsum([0, *map(len, self._search.ranges.by_tilt)])
+        ends = [0, *accumulate(map(len, self._search.ranges.by_tilt))]
         templates = self._search.templates
-        return [templates.only(first, last) for first, last in zip(ends[:-1], ends[1:], strict=True)]
+        return [templates.only(first, last) for first, last in pairwise(ends)]
 
     def starts(self, groups: Sequence[FeatureTemplates]) -> Poses:
         """The best places of the first look, over all sizes, for each foreshortening."""

@@ -172,7 +172,7 @@ def _refined(descend: Descent, whole: WholeScene, plan: Plan, pose: Poses) -> Ca
     """A pose that channels found, refined on colours at full size if that does not lead away from it."""
     refined = descend((plan.finish[0], _ON_COLOURS), Candidates.at(pose))
     known = replace(plan.finish[1], steps=0)
-    if whole.as_good(refined.poses, pose):
+    if refined.good or whole.as_good(refined.poses, pose):
         return replace(descend((known,), refined), statuses=refined.statuses)
     # Not a step was taken on colours; but the fit by channels ended at its maximum.
     return replace(descend((known,), Candidates.at(pose)), statuses=(Status.CONVERGED,))

@@ -24,6 +24,10 @@ from wherein.registration.whole_scene import WholeScene
 from wherein.solve.solution import Status
 from wherein.threads import one_thread
 
+_MIN_SIDE = 8
+"""Minimum width and height of a motif and a scene for the search by channels. A choice: about the width of
+the window over which channels are normalised."""
+
 
 @dataclass(frozen=True)
 class Registration:
@@ -134,10 +138,11 @@ def register(
 
 
 def _whole_scene(problem: Problem, threads: int) -> WholeScene | None:
-    """The searches by channels; None for a motion that they do not know."""
-    if MOTIONS.get(problem.motion.name) is not problem.motion:
-        return None
+    """The searches by channels; None for a motion that they do not know, or where there is too little to see."""
     scene, motif = problem.scene, problem.motif.motif
+    known = MOTIONS.get(problem.motion.name) is problem.motion
+    if not known or min(motif.height, motif.width, *scene.size) < _MIN_SIDE:
+        return None
     if scene.scene.device.type != "cpu":  # `planes` is C, or a slow reference
         scene, motif = ScenePyramid(scene.scene.cpu()), Motif(motif.pixels.cpu(), motif.mask.cpu())
     return WholeScene(scene, motif, problem.motion, threads)

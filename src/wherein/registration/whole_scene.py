@@ -6,9 +6,11 @@ cells, and the best is the one whose cells fit best (`cell_match`), whatever the
 """
 
 import math
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from wherein.images.motif import Motif
@@ -55,7 +57,21 @@ class WholeScene:
 
     @cached_property
     def _fits(self) -> PlaneFits:
-        return self._search()
+        fits = self._search()
+        return replace(fits, poses=self._conformed(fits.poses))
+
+    def _conformed(self, poses: Poses) -> Poses:
+        """The nearest poses that the motion allows.
+
+        A motif at reduced resolution has whole pixels, so that its two axes are not reduced by exactly the
+        same factor, and a rotation at that resolution is not quite one at full size.
+        """
+        if self.motion.shears or not len(poses):
+            return poses
+        x, y = self.motif.centre
+        centred = torch.from_numpy(poses @ np.array(((1, 0, x), (0, 1, y), (0, 0, 1.0))))
+        nearest = self.motion.matrix(self.motion.params(centred)).numpy()
+        return np.asarray(nearest @ np.array(((1, 0, -x), (0, 1, -y), (0, 0, 1.0))))
 
     @property
     def sure(self) -> Poses | None:
@@ -67,7 +83,7 @@ class WholeScene:
         """The best of some poses and of those that the channels and the cells find, (1, 3, 3)."""
         sizes = _SIZES if self.motion.scales else (1.0,)
         matched = [self._cells.places(size, _PLACES)[0] for size in sizes]
-        poses = np.concatenate((others, self._fits.poses, *matched))
+        poses = np.concatenate((others, self._fits.poses, self._conformed(np.concatenate(matched))))
         ratings = self._cells.rate(poses) - self._unlikely(poses)
         return poses[[int(np.argmax(ratings))]]
 
