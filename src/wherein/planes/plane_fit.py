@@ -201,8 +201,9 @@ def _fit_one(
 
 @dataclass(frozen=True)
 class Patch:
-    """The scene in the motif's frame: its channels, (8, h, w), and which pixels lie in the scene."""
+    """The scene in the motif's frame: the picture, its channels, and which pixels lie in the scene."""
 
+    picture: Float[Tensor, "C h w"]
     channels: Float[Tensor, "8 h w"]
     inside: Bool[Tensor, "h w"]
 
@@ -218,7 +219,7 @@ def patch_of(levels: Sequence[Tensor], motif: PlaneMotif, pose: NDArray[np.float
     from_patch = np.array(((1, 0, -MARGIN), (0, 1, -MARGIN), (0, 0, 1.0)))
     width, height = (side + 2 * MARGIN for side in motif.size)
     picture, inside = rectify(levels[level], to_level @ pose @ from_patch, height, width)
-    return Patch(channels(picture, motif.settings), inside)
+    return Patch(picture, channels(picture, motif.settings), inside)
 
 
 def _local_scale(pose: NDArray[np.float64], at: tuple[float, float]) -> float:

@@ -2,13 +2,21 @@
 
 A person who walks, a face that turns, a car that drives past: twenty frames later every part of it has moved
 by some pixels against the others, and what lies behind it has changed. The ZNCC of all channels together then
-says little. So the motif is divided into overlapping cells, and each is compared on its own:
+says little. So the motif is divided into overlapping cells, and each is compared on its own, by its channels
+and by its mean colour:
 
-    s(pose) = Σ_k w_k max_d [ zncc_k(pose, d) − α |d|² / r² ],   |d_x|, |d_y| ≤ r,
+    e_k = max_d [ zncc_k(d) − α |d|² / r² ],   |d_x|, |d_y| ≤ r,      c_k = exp(−|Δ_k|² / 2τ²),
 
-where zncc_k, at least 0, is that of the channels of cell k when it is shifted by d. The middle of the motif
-counts more than its rim (a box around a thing has background in its corners), and cells with texture more
-than those without. A rigid thing loses nothing by this: its cells fit best unshifted.
+where zncc_k, at least 0, is that of the channels of cell k when it is shifted by d, and Δ_k the difference of
+mean colours. A cell that fits in many places of the scene, such as a stretch of road or of sky, says little
+where it fits; one that fits in a single place says much. So both are counted in units of their standard
+deviation over the scene, from their mean:
+
+    s(pose) = Σ_k w_k [ (e_k − mean e_k) / std e_k + (c_k − mean c_k) / std c_k ].
+
+The middle of the motif counts more than its rim (a box around a thing has background in its corners), and
+cells with texture more than those without. A rigid thing loses nothing by this: its cells fit best unshifted.
+In other light no place has the colours of the motif, and then the channels decide.
 
 Related: deformable part models (Felzenszwalb et al. 2010), best-buddies similarity (Dekel et al. 2015).
 """
@@ -45,6 +53,13 @@ _QUIET = 0.02
 """Energy for each pixel that is added to that of the scene: flat cells must not fit by their noise. A choice:
 that of the channels of a weak edge."""
 
+_COLOUR, _MIN_SPREAD = 0.1, 0.05
+"""τ, in units of the range of a colour, and the minimum standard deviation over a scene: where no place, or
+every place, has the colours of a cell, they say nothing. Choices."""
+
+_NOWHERE = -9.0
+"""A colour that nothing has: that of places outside of the scene."""
+
 _MIN_VISIBLE = 0.6
 """Minimum fraction of the motif that must lie in the scene. A choice."""
 
@@ -62,6 +77,7 @@ class _Cells:
         corners: the first row and column of each cell, (K, 2).
         kernels: its channels, with mean 0 and norm 1 inside the mask, (K, 8, c, c).
         masks: which of its pixels are compared, (K, 1, c, c), or (1, 1, c, c) if all are.
+        colours: mean lightness and opponent colours of each, (K, 3), or (K, 1) for a grey picture.
         weights: (K,), of sum 1.
     """
 
@@ -69,7 +85,16 @@ class _Cells:
     corners: list[tuple[int, int]]
     kernels: Float[Tensor, "K 8 c d"]
     masks: Float[Tensor, "_ 1 c d"]
+    colours: Float[Tensor, "K O"]
     weights: Float[Tensor, " K"]
+
+
+def _opponent(picture: Float[Tensor, "C H W"]) -> Float[Tensor, "O H W"]:
+    """Lightness, at half weight since it depends on the light most, red against green, yellow against blue."""
+    if len(picture) < 3:
+        return 0.5 * picture[:1]
+    red, green, blue = picture[:3]
+    return torch.stack(((red + green + blue) / 6, red - green, (red + green) / 2 - blue))
 
 
 def _cells(motif: Motif) -> _Cells | None:
@@ -93,14 +118,22 @@ def _cells(motif: Motif) -> _Cells | None:
     weights = (-away).exp() * norm.flatten() * (count.flatten() >= 0.5 * across * down)
     if not bool(weights.sum() > 0):
         return None
-    whole = bool(masks.all())
+    painted = torch.stack([_opponent(_picture(motif, plane))[window] for window in windows])
     return _Cells(
         plane,
         corners,
         kernels / norm.clamp_min(1e-9),
-        masks[:1] if whole else masks,
+        masks[:1] if bool(masks.all()) else masks,
+        (masks * painted).sum((2, 3)) / count[..., 0, 0].clamp_min(1),
         weights / weights.sum(),
     )
+
+
+def _picture(motif: Motif, plane: PlaneMotif) -> Float[Tensor, "C h w"]:
+    """The motif's colours at the resolution of the comparison."""
+    width, height = plane.size
+    planes = F.interpolate(torch.cat((motif.masked, motif.mask[None]))[None], (height, width), mode="area")[0]
+    return planes[:-1] / planes[-1].clamp_min(1e-3)
 
 
 def _compared(plane: PlaneMotif) -> Bool[Tensor, "h w"]:
@@ -139,29 +172,35 @@ class CellMatch:
 
     @cached_property
     def _own(self) -> _Cells | None:
-        return _cells(self.motif)
+        """The cells; None if the motif has none, or the scene is too large."""
+        own = _cells(self.motif)
+        if own is None:
+            return None
+        reduced = own.plane.from_full[0, 0] * own.plane.from_full[1, 1] * math.prod(self.scene.size)
+        return own if reduced <= _MAX_PLACES else None
 
     def rate(self, poses: Poses) -> NDArray[np.float64]:
-        """The score s of each pose, in [0, 1]; 0 where the motif is not in the scene."""
-        own = self._own
-        scores = np.zeros(len(poses))
-        if own is None:
+        """The score s of each pose; −∞ where the motif is not in the scene."""
+        own, scores = self._own, np.full(len(poses), -np.inf)
+        if own is None or self._usual is None:
             return scores
         levels = scene_levels(self.scene)
         for number, pose in enumerate(poses @ np.linalg.inv(own.plane.from_full)):
             patch = patch_of(levels, own.plane, pose)
-            if patch is not None:
-                scores[number] = self._at(own, patch)
+            if patch is not None and bool(patch.inside.any()):
+                scores[number] = float(self._usual.total(own.weights, *_at(own, patch)))
         return scores
 
-    def _at(self, own: _Cells, patch: Patch) -> float:
-        scores = _scores(own, torch.where(patch.inside, patch.channels, 0.0))
-        near = [
-            scores[k, y + MARGIN - _REACH :, x + MARGIN - _REACH :][: 2 * _REACH + 1, : 2 * _REACH + 1]
-            for k, (y, x) in enumerate(own.corners)
-        ]
-        best = (torch.stack(near) - _penalty()).amax((1, 2))
-        return float((own.weights * best).sum())
+    @cached_property
+    def _usual(self) -> "_Usual | None":
+        """What is usual in this scene, for the motif at its own size."""
+        own = self._own
+        return None if own is None else _usual(*self._at_own_size[:3])
+
+    @cached_property
+    def _at_own_size(self) -> "_Evidence":
+        assert self._own is not None
+        return self._evidence(self._own, 1.0)
 
     def places(self, scale: float, count: int) -> tuple[Poses, NDArray[np.float64]]:
         """The best places of the whole scene for the motif unrotated at one size, and their scores.
@@ -171,29 +210,91 @@ class CellMatch:
             count: maximum number of places.
         """
         own = self._own
-        if own is None:
+        if own is None or self._usual is None:
             return np.zeros((0, 3, 3)), np.zeros(0)
-        to_own = own.plane.from_full
-        picture, to_full = resized(self.scene, scale / math.sqrt(to_own[0, 0] * to_own[1, 1]))
-        if picture[0].numel() > _MAX_PLACES:
-            return np.zeros((0, 3, 3)), np.zeros(0)
-        total = self._map(own, picture)
-        rows, columns, values = peaks(total, count)
+        cells, colours, shown, to_full = self._at_own_size if scale == 1 else self._evidence(own, scale)
+        total = self._usual.total(own.weights, cells, colours)
+        # Above 0 everywhere, as maxima are: what is not in the scene has 0.
+        lowest = float(total.min()) - 1.0
+        rows, columns, values = peaks(torch.where(shown, total - lowest, 0.0), count)
         width, height = own.plane.size
         poses = np.tile(np.eye(3), (len(values), 1, 1))
         poses[:, 0, 2], poses[:, 1, 2] = columns.numpy() - width, rows.numpy() - height
-        return to_full @ poses @ to_own, values.double().numpy()
+        return to_full @ poses @ own.plane.from_full, values.double().numpy() + lowest
 
-    def _map(self, own: _Cells, picture: Float[Tensor, "C H W"]) -> Float[Tensor, "_ _"]:
-        """The score at every place; the first is where the motif ends just outside of the scene."""
-        (width, height), found = own.plane.size, channels(picture, _SETTINGS)
-        rows, columns = found.shape[1] + height + 1, found.shape[2] + width + 1
-        scores = _stretched(_scores(own, F.pad(found, (width, width, height, height))))
-        total = scores.new_zeros(rows, columns)
-        for weight, one, (y, x) in zip(own.weights, scores, own.corners, strict=True):
-            total += weight * one[y : y + rows, x : x + columns]
-        shown = _overlap(found.shape[1], height)[:, None] * _overlap(found.shape[2], width)
-        return torch.where(shown >= _MIN_VISIBLE, total, 0.0)
+    def _evidence(self, own: _Cells, scale: float) -> "_Evidence":
+        """Of each cell at every place by channels and by colour, which places count, and their matrix.
+
+        The first place is where the motif ends just outside of the scene.
+        """
+        to_own, (width, height) = own.plane.from_full, own.plane.size
+        picture, to_full = resized(self.scene, scale / math.sqrt(to_own[0, 0] * to_own[1, 1]))
+        rows, columns = picture.shape[1] + height + 1, picture.shape[2] + width + 1
+        edge = (width, width, height, height)
+        scores = _stretched(_scores(own, F.pad(channels(picture, _SETTINGS), edge)))
+        alike = _alike(own, F.pad(_opponent(picture), edge, value=_NOWHERE))
+        cells, colours = (
+            torch.stack(
+                [one[y : y + rows, x : x + columns] for one, (y, x) in zip(some, own.corners, strict=True)]
+            )
+            for some in (scores, alike)
+        )
+        shown = _overlap(picture.shape[1], height)[:, None] * _overlap(picture.shape[2], width)
+        return cells, colours, shown >= _MIN_VISIBLE, to_full
+
+
+_Evidence = tuple[Float[Tensor, "K Y X"], Float[Tensor, "K Y X"], Bool[Tensor, "Y X"], NDArray[np.float64]]
+"""As `CellMatch._evidence` returns it."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Usual:
+    """Mean and inverse standard deviation over a scene of the evidence of each cell, each (K,)."""
+
+    cells: tuple[Float[Tensor, " K"], Float[Tensor, " K"]]
+    colours: tuple[Float[Tensor, " K"], Float[Tensor, " K"]]
+
+    def total(
+        self, weights: Float[Tensor, " K"], cells: Float[Tensor, "K *S"], colours: Float[Tensor, "K *S"]
+    ) -> Float[Tensor, "*S"]:
+        """The weighted sum of the evidence, in units of the standard deviation, from the mean."""
+        found = torch.zeros_like(cells[0])
+        for some, (mean, unit) in ((cells, self.cells), (colours, self.colours)):
+            share = weights * unit
+            found += torch.tensordot(share, some, 1) - float((share * mean).sum())
+        return found
+
+
+def _usual(
+    cells: Float[Tensor, "K Y X"], colours: Float[Tensor, "K Y X"], shown: Bool[Tensor, "Y X"]
+) -> _Usual | None:
+    if int(shown.sum()) < 2:
+        return None
+
+    def of(some: Tensor) -> tuple[Tensor, Tensor]:
+        values = some[:, shown]
+        return values.mean(1), 1 / values.std(1).clamp_min(_MIN_SPREAD)
+
+    return _Usual(of(cells), of(colours))
+
+
+def _at(own: _Cells, patch: Patch) -> tuple[Float[Tensor, " K"], Float[Tensor, " K"]]:
+    """The evidence of each cell in a patch of the scene, by channels and by colour."""
+    scores = _scores(own, torch.where(patch.inside, patch.channels, 0.0))
+    alike = _alike(own, torch.where(patch.inside, _opponent(patch.picture), _NOWHERE))
+    first, size = MARGIN - _REACH, 2 * _REACH + 1
+    near = [scores[k, y + first :, x + first :][:size, :size] for k, (y, x) in enumerate(own.corners)]
+    best = (torch.stack(near) - _penalty()).amax((1, 2))
+    return best, torch.stack([alike[k, y + MARGIN, x + MARGIN] for k, (y, x) in enumerate(own.corners)])
+
+
+def _alike(own: _Cells, colours: Float[Tensor, "O H W"]) -> Float[Tensor, "K _ _"]:
+    """How alike the mean colours of each cell and of the scene are, at every place."""
+    down, across = own.kernels.shape[-2:]
+    mean = F.avg_pool2d(colours[None], (down, across), 1)[0]
+    # |m − c|² = |m|² − 2 m·c + |c|², which takes a third of the memory.
+    apart = torch.einsum("ko,oyx->kyx", own.colours, mean).mul_(-2).add_(mean.square().sum(0))
+    return apart.add_(own.colours.square().sum(1)[:, None, None]).div_(-2 * _COLOUR**2).exp_()
 
 
 def _scores(own: _Cells, found: Float[Tensor, "8 H W"]) -> Float[Tensor, "K _ _"]:

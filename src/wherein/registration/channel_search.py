@@ -28,9 +28,10 @@ _TILT = 75.0
 """Degrees, where the motion can foreshorten. A choice: at 75° a motif has a quarter of its width, and a cover
 of all directions of tilt still takes under a tenth of a second in a scene of 512 px."""
 
-_STARTS = 40
-"""Number of starts for each foreshortening. For each, because a steep template has its features close
-together, so that it fits clutter better than an upright one and would fill a common list. A choice."""
+_STARTS, _STEEP_STARTS = 30, 60
+"""Number of starts for each foreshortening, and for each steep one. For each, because a steep template has its
+features close together, so that it fits clutter better than an upright one and would fill a common list; and
+for the same reason more of them. Choices."""
 
 _THIN, _KEEP = PlaneStage(1, 2), 0.5
 """The first fit of the starts, and the fraction of the best ZNCC that a pose must reach to go on. Choices."""
@@ -77,11 +78,11 @@ class ChannelSearch:
         templates = self._search.templates
         return [templates.only(first, last) for first, last in pairwise(ends)]
 
-    def starts(self, groups: Sequence[FeatureTemplates]) -> Poses:
+    def starts(self, groups: Sequence[FeatureTemplates], count: int = _STARTS) -> Poses:
         """The best places of the first look, over all sizes, for each foreshortening."""
         if not groups or not groups[0].places.shape[1]:  # no edge anywhere
             return np.zeros((0, 3, 3))
-        find = partial(look_by_groups, self.scene, groups, count=_STARTS)
+        find = partial(look_by_groups, self.scene, groups, count=count)
         scene_levels(self.scene)  # made once, before the threads start: else each of them would
         with ThreadPoolExecutor(self.threads) as pool:
             found = list(pool.map(find, self._search.ranges.scales))
@@ -89,23 +90,23 @@ class ChannelSearch:
         for of_group in zip(*found, strict=True):
             poses = np.concatenate([poses for poses, _ in of_group])
             ratings = np.concatenate([ratings for _, ratings in of_group])
-            best.append(poses[np.argsort(-ratings, kind="stable")[:_STARTS]])
+            best.append(poses[np.argsort(-ratings, kind="stable")[:count]])
         return np.concatenate(best)
 
     def __call__(self) -> PlaneFits:
         """The poses that are found, best first, with the ZNCC of the channels at the finest stage."""
-        fits = self._first(self._groups[:_MILD])
+        fits = self._first(self._groups[:_MILD], _STARTS)
         if not (len(fits) and fits.zncc[0] > _CLEAR):
-            fits = self._best(fits.joined(self._first(self._groups[_MILD:])), _KEPT[1])
+            fits = self._best(fits.joined(self._first(self._groups[_MILD:], _STEEP_STARTS)), _KEPT[1])
         for stage in range(len(self._search.stages)):
             fits = self._fit(stage, self.motion, _FULL, fits.poses, _KEPT[min(stage + 1, 2)])
         return fits
 
-    def _first(self, groups: Sequence[FeatureTemplates]) -> PlaneFits:
+    def _first(self, groups: Sequence[FeatureTemplates], count: int) -> PlaneFits:
         """The best poses at the coarsest stage, from a first look with these templates."""
         # What a finer resolution can tell comes later: perspective is not seen in a few pixels.
         motion = MOTIONS["affine"] if self.motion.projective else self.motion
-        fits = self._fit(0, motion, _THIN, self.starts(groups), _KEPT[0])
+        fits = self._fit(0, motion, _THIN, self.starts(groups, count), _KEPT[0])
         return self._fit(0, motion, PlaneStage(), fits.poses, _KEPT[1])
 
     def _fit(self, stage: int, motion: Motion, how: PlaneStage, poses: Poses, keep: int) -> PlaneFits:

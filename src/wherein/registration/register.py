@@ -119,12 +119,12 @@ def register(
                [ 0.,  1., 30.]]), 'converged')
     """
     model = motion_named(motion)
-    # Detached: choosing the best of many starts is not differentiable. `wherein.solve.unroll` is.
-    pixels = load_picture(scene, color=color, role="scene").pixels.detach().float()
-    loaded = load_motif(motif, mask, color, pixels.device)
-    first = _start(start, model, loaded, pixels)
     threads = torch.get_num_threads()
     with torch.no_grad(), one_thread():
+        # Detached: choosing the best of many starts is not differentiable. `wherein.solve.unroll` is.
+        pixels = load_picture(scene, color=color, role="scene").pixels.detach().float()
+        loaded = load_motif(motif, mask, color, pixels.device)
+        first = _start(start, model, loaded, pixels)
         problem = Problem(pixels, loaded, model)
         # ZNCC of a flat motif is 0/0 at every pose, and all searches would be in vain.
         if float(problem.motif.side(1, model, MAX_PIXELS).known[..., -1].square().mean()) < LEAST_VARIANCE:
