@@ -119,13 +119,16 @@ def _cells(motif: Motif) -> _Cells | None:
     if not bool(weights.sum() > 0):
         return None
     painted = torch.stack([_opponent(_picture(motif, plane))[window] for window in windows])
+    colours = (masks * painted).sum((2, 3)) / count[..., 0, 0].clamp_min(1)
+    # Cells outside of the mask, or without any texture, would be compared in vain.
+    used = torch.nonzero(weights > 0)[:, 0]
     return _Cells(
         plane,
-        corners,
-        kernels / norm.clamp_min(1e-9),
-        masks[:1] if bool(masks.all()) else masks,
-        (masks * painted).sum((2, 3)) / count[..., 0, 0].clamp_min(1),
-        weights / weights.sum(),
+        [corners[index] for index in used.tolist()],
+        (kernels / norm.clamp_min(1e-9))[used],
+        masks[:1] if bool(masks.all()) else masks[used],
+        colours[used],
+        (weights / weights.sum())[used],
     )
 
 

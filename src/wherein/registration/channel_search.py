@@ -6,6 +6,7 @@ a first look at all places, with the rotations, sizes and tilts that the motion 
 to fine.
 """
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
@@ -17,6 +18,7 @@ from wherein.images.motif import Motif
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.features import FeatureTemplates, look_by_groups
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes, scene_levels
+from wherein.planes.plane_motif import PlaneMotif, extent
 from wherein.planes.plane_search import PlaneRange, PlaneSearch
 from wherein.pyramid.levels import Poses, ScenePyramid
 
@@ -42,6 +44,10 @@ _KEPT = (24, 6, 2)
 _FULL = PlaneStage(4, 4)
 """The fits of those that are left: of few poses, so that they may take as long as they need. A choice."""
 
+
+_MAX_FULL, _FINER = 140.0, 1.2
+"""Maximum extent in pixels of a motif that is fitted at full size too, and by how much finer that must be. A
+choice: up to a tenth of a second."""
 
 _MILD, _CLEAR = 2, 0.7
 """How many foreshortenings are looked for first, and the ZNCC at the coarsest stage from which on the steeper
@@ -72,6 +78,18 @@ class ChannelSearch:
         self._search = PlaneSearch(motif, range_of(motion))
 
     @cached_property
+    def _stages(self) -> tuple[PlaneMotif, ...]:
+        """The motif from coarse to fine: as the detector has it, and then at full size if that is not large."""
+        coarse, size = self._search.stages, extent(self.motif)
+        finer = math.sqrt(len(coarse[-1].points)) * _FINER < math.sqrt(self.motif.height * self.motif.width)
+        return (*coarse, PlaneMotif.of(self.motif, size)) if finer and size <= _MAX_FULL else coarse
+
+    @property
+    def stages(self) -> int:
+        """The number of resolutions, from coarse to fine."""
+        return len(self._search.stages)
+
+    @cached_property
     def _groups(self) -> list[FeatureTemplates]:
         """The templates of the first look, for each foreshortening."""
         ends = [0, *accumulate(map(len, self._search.ranges.by_tilt))]
@@ -98,7 +116,7 @@ class ChannelSearch:
         fits = self._first(self._groups[:_MILD], _STARTS)
         if not (len(fits) and fits.zncc[0] > _CLEAR):
             fits = self._best(fits.joined(self._first(self._groups[_MILD:], _STEEP_STARTS)), _KEPT[1])
-        for stage in range(len(self._search.stages)):
+        for stage in range(len(self._stages)):
             fits = self._fit(stage, self.motion, _FULL, fits.poses, _KEPT[min(stage + 1, 2)])
         return fits
 
@@ -110,7 +128,7 @@ class ChannelSearch:
         return self._fit(0, motion, PlaneStage(), fits.poses, _KEPT[1])
 
     def _fit(self, stage: int, motion: Motion, how: PlaneStage, poses: Poses, keep: int) -> PlaneFits:
-        motif = self._search.stages[stage]
+        motif = self._stages[stage]
         return self._best(fit_planes(self.scene, motif, motion, how, poses, self.threads), keep)
 
     def _best(self, fits: PlaneFits, keep: int) -> PlaneFits:
@@ -120,4 +138,4 @@ class ChannelSearch:
 
     def zncc(self, poses: Poses) -> PlaneFits:
         """The ZNCC of the channels at given poses, at the finest stage."""
-        return fit_planes(self.scene, self._search.stages[-1], self.motion, PlaneStage(1, 0), poses)
+        return fit_planes(self.scene, self._stages[-1], self.motion, PlaneStage(1, 0), poses)
