@@ -26,13 +26,18 @@ _MAX_OBJECT_SIZE = 100_000
 """Maximum length of an object in a scene, in pixels. A choice: no scene is larger."""
 
 
+_MAX_TILT = 70
+"""Degrees. A choice: at 70° an object is foreshortened to a third, and little of it can be told."""
+
+
 class Detector:
     """Finds every instance of a template in a scene, and the pose of every part.
 
     Arguments:
         template: a `Template`, or the folder or .zip that holds one.
         rotation: ± degrees that are searched; 180 is every rotation.
-        scale: lowest and highest scale.
+        scale: lowest and highest scale, or one number.
+        tilt: out of the picture plane, up to so many degrees, 0 to 70; 0: objects are parallel to it.
         max_instances: maximum number of detections per scene, those with the highest scores; None: all.
         calibration: by default the stored one, which is measured on first use. For the method "paper" a
             `PaperCalibration`.
@@ -51,7 +56,7 @@ class Detector:
         >>> import torch
         >>> from wherein.images.motif import Motif
         >>> motif = torch.rand(3, 40, 50, generator=torch.Generator().manual_seed(0))
-        >>> detector = Detector(Template.rigid("noise", Motif.whole(motif)), rotation=0, threads=1)
+        >>> detector = Detector(Template.rigid("noise", Motif.whole(motif)), rotation=0, scale=1, tilt=0)
         >>> scene = torch.full((3, 120, 160), 0.5)
         >>> scene[:, 30:70, 60:110] = motif
         >>> found = detector(scene)
@@ -63,17 +68,18 @@ class Detector:
         self,
         template: Template | str | os.PathLike[str],
         rotation: float = 180.0,
-        scale: tuple[float, float] = (1.0, 1.0),
+        scale: tuple[float, float] | float = (0.5, 2.0),
+        tilt: float = 40.0,
+        threshold: float | None = None,
         max_instances: int | None = None,
         *,
         calibration: StoredCalibration | None = None,
-        threshold: float | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
         method: str = "fast",
     ) -> None:
         self.template = template if isinstance(template, Template) else Template.load(template)
-        self.ranges = checked_range(rotation, scale, self.template)
+        self.ranges = checked_range(rotation, scale, tilt, self.template)
         require(
             max_instances is None or _is_count(max_instances),
             f"max_instances must be a positive integer, or None for all, but is {max_instances!r}",
@@ -193,24 +199,29 @@ class Detector:
             return self.search.fit_traces(found.scene.pixels.detach().float().cpu(), found.items)
 
 
-def checked_range(rotation: float, scale: tuple[float, float], template: Template) -> Range:
+def checked_range(
+    rotation: float, scale: tuple[float, float] | float, tilt: float, template: Template
+) -> Range:
     """The range of poses for a template.
 
     Raises:
-        ArgumentError: the rotation or the scale is out of range.
+        ArgumentError: the rotation, the scale or the tilt is out of range.
     """
     require(
         _is_number(rotation) and 0 <= rotation <= 180,
         f"rotation must be 0 to 180 degrees, searched to either side, but is {rotation!r}",
     )
+    require(
+        _is_number(tilt) and 0 <= tilt <= _MAX_TILT, f"tilt must be 0 to {_MAX_TILT} degrees, but is {tilt!r}"
+    )
     try:
-        low, high = (float(s) for s in scale)
+        low, high = map(float, (scale, scale) if isinstance(scale, Real) else scale)  # type: ignore[arg-type]
     except (TypeError, ValueError):  # not two, or not numbers
         low = high = math.nan
     # "12" is text that would pass as the scales 1 and 2.
     require(
         not _is_text(scale) and 0 < low <= high < math.inf,
-        f"scale must be (low, high) with 0 < low ≤ high, but is {scale!r}",
+        f"scale must be a number above 0, or (low, high) with 0 < low ≤ high, but is {scale!r}",
     )
     longest = max(template.size)
     require(
@@ -219,7 +230,7 @@ def checked_range(rotation: float, scale: tuple[float, float], template: Templat
         f"{low * longest:.2g} to {high * longest:.2g} px large in the scene: use scales at which it is 1 to "
         f"{_MAX_OBJECT_SIZE} px large",
     )
-    return Range(float(rotation), (low, high))
+    return Range(float(rotation), (low, high), float(tilt))
 
 
 def _is_count(value: object) -> bool:

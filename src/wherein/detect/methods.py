@@ -9,14 +9,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from wherein.detect.calibration.measure import calibration_for, sampling_of
+from wherein.detect.calibration.measure import calibration_for
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.calibration.store import CalibrationStore, Kind, Progress, StoredCalibration, no_progress
 from wherein.detect.explain.convergence import fit_traces
 from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map, occurrence
 from wherein.detect.fast.assemble import Assembler
-from wherein.detect.fast.scene_search import LIKELY, Octaves, SceneSearch
+from wherein.detect.fast.finder import Finder
+from wherein.detect.fast.scene_search import LIKELY, SceneSearch
 from wherein.detect.paper.instances import PaperDetection, PaperDetector
 from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.tuning.measure_network import calibrate_paper, within_reach
@@ -118,11 +119,8 @@ class FastSearch(SceneSearch, Search):
         threshold: float | None = None,
         threads: int | None = None,
     ) -> None:
-        sampling = {
-            name: sampling_of(basin, ranges.fixed_scale) for name, basin in calibration.basins.items()
-        }
         super().__init__(
-            Octaves(template, ranges, calibration.weights, sampling),
+            Finder(template, ranges, calibration.weights),
             threshold or calibration.threshold,
             calibration.threshold,
             threads or torch.get_num_threads(),
@@ -147,11 +145,11 @@ class FastSearch(SceneSearch, Search):
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
         """ZNCC with the part's centre at each pixel, in the first search."""
-        return occurrence(self.octaves, scene, self.threads)
+        return occurrence(self.finder, self.levels(scene))
 
     def fit_traces(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
         """The traces from the starts of the search to full size."""
-        return fit_traces(self.octaves, scene, found, self.threads)
+        return fit_traces(self.finder, self.levels(scene), found)
 
 
 _PAPER_STORE = CalibrationStore(PaperCalibration, PAPER_VERSION, "paper.json")
@@ -186,6 +184,10 @@ class PaperSearch(Search):
         require(
             ranges.scale == (1.0, 1.0),
             f'scale is {ranges.scale}, but method="paper" searches one scale only: use scale=(1, 1)',
+        )
+        require(
+            ranges.tilt == 0,
+            f'tilt is {ranges.tilt:g}, but method="paper" knows no perspective: use tilt=0',
         )
         within = within_reach(ranges)
         if calibration is None:
@@ -250,9 +252,10 @@ def _checked(
             f"{remedy}"
         )
     require(
-        (given.rotation, given.scale) == (ranges.rotation, ranges.scale),
-        f"the calibration was measured for rotation={given.rotation:g} and scale={given.scale}, but "
-        f"rotation={ranges.rotation:g} and scale={ranges.scale} are requested. {remedy}",
+        given.range == (ranges.rotation, ranges.scale, ranges.tilt),
+        f"the calibration was measured for rotation={given.rotation:g}, scale={given.scale} and "
+        f"tilt={given.tilt:g}, but rotation={ranges.rotation:g}, scale={ranges.scale} and "
+        f"tilt={ranges.tilt:g} are requested. {remedy}",
     )
     require(
         given.serves(template, ranges),

@@ -8,6 +8,7 @@ the angle t about its joint q has the frame of its parent, preceded by a rotatio
 So a part moves with all its ancestors, and joints are given on the canvas at rest.
 """
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -40,6 +41,22 @@ def placed(degrees: float, scale: float, at: Point, centre: Point) -> Matrix:
     matrix[:2, :2] *= scale
     matrix[:2, 2] = np.array(at) - matrix[:2, :2] @ np.array(centre)
     return matrix
+
+
+def tilted(degrees: float, axis: float, distance: float, centre: Point) -> Matrix:
+    """The matrix that tilts a plane about an axis through `centre`, as a camera in front of it sees it.
+
+    Arguments:
+        degrees: of the tilt.
+        axis: direction of the foreshortening in degrees, from x towards y.
+        distance: of the camera from the centre, in pixels of the plane.
+        centre: the point that stays where it is.
+    """
+    c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    foreshortened = np.array(((c, 0, 0), (0, 1, 0), (s / distance, 0, 1)))
+    turn, (x, y) = rotation(axis), centre
+    there = np.array(((1, 0, x), (0, 1, y), (0, 0, 1.0)))
+    return np.asarray(there @ turn @ foreshortened @ turn.T @ np.linalg.inv(there))
 
 
 def frames(tree: Tree, root: Matrix, turns: Mapping[str, float]) -> dict[str, Matrix]:

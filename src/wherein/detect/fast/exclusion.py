@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from wherein.detect.fast.geometry import mapped
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.score import combined_score
 
@@ -39,9 +40,7 @@ class Claims:
         self._poses = {
             name: placement.frames[name] @ model.to_canvas for name, model in finder.models.items()
         }
-        corners = {
-            name: (poses @ self._footprints[name].corners)[:, :2] for name, poses in self._poses.items()
-        }
+        corners = {name: mapped(poses, self._footprints[name].corners) for name, poses in self._poses.items()}
         self._low = {name: ends.min(2) for name, ends in corners.items()}
         self._high = {name: ends.max(2) for name, ends in corners.items()}
         self._free = np.ones(len(placement), dtype=np.bool_)
@@ -53,7 +52,7 @@ class Claims:
             if self.evidence[name][first] > 0:
                 for other in self._poses:
                     rows = self._touching(other, name, first)
-                    points = self._poses[other][rows] @ self._footprints[other].points
+                    points = mapped(self._poses[other][rows], self._footprints[other].points)
                     shared = self._footprints[name].covers(poses[first], points).mean(-1)
                     self.evidence[other][rows[shared > _MAX_SHARED]] = 0.0
 
@@ -106,6 +105,6 @@ def _in_the_same_place(finder: "Finder", hypotheses: Hypotheses, first: int) -> 
     """Which hypotheses have the corners of the canvas near those of `first`, itself among them, (H,)."""
     width, height = finder.template.size
     corners = np.array(((0, width, width, 0), (0, 0, height, height), (1, 1, 1, 1)))
-    ends = (hypotheses.placement.frames[finder.pieces.tree.root] @ corners)[:, :2]
+    ends = mapped(hypotheses.placement.frames[finder.pieces.tree.root], corners)
     diagonal = np.linalg.norm(ends[first, :, 2] - ends[first, :, 0])
     return np.asarray(np.linalg.norm(ends - ends[first], axis=1).max(-1) <= _SAME_PLACE * diagonal)
