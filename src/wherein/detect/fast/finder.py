@@ -46,8 +46,9 @@ each costs as much time as the body, and two that are visible are enough."""
 _MAX_HYPOTHESES = 12
 """How many root hypotheses from limbs are followed down the tree. A choice."""
 
-_MIN_RELATIVE_ZNCC = 0.5
-"""A choice: poses of the body with a ZNCC below this share of the best are dropped."""
+_MIN_BODY_EVIDENCE, _MAX_UNLIKELY = 1.3, 2
+"""Weighted evidence of a body whose limbs are searched for, and how many are followed that have less.
+Choices: clutter reaches 1 at the best of all places."""
 
 _MAX_FOLLOWED = 2
 """How many poses of each followed object go on from one resolution to the next. A choice."""
@@ -121,9 +122,12 @@ class Finder:
         """Hypotheses from the body: its pose fixes the root's frame."""
         assert self.body_search is not None, "a template with a body"
         found = self.body_search(scene, effort.crowd)[-1]
-        # Placing all limbs costs far more than the fit of the body, so only likely poses go on.
-        found = found[np.flatnonzero(found.zncc >= _MIN_RELATIVE_ZNCC * found.zncc.max(initial=0.0))]
-        return self._from_body_poses(scene, found)
+        # Placing all limbs costs far more than the fit of the body, so only likely poses go on: those that fit
+        # better than clutter does, and the best two in any case.
+        weight = self.weights.get(self.pieces.tree.root, 1.0)
+        likely = weight * information(found.zncc) >= _MIN_BODY_EVIDENCE
+        likely[:_MAX_UNLIKELY] = True
+        return self._from_body_poses(scene, found[np.flatnonzero(likely)])
 
     def _from_body_poses(self, scene: ScenePyramid, found: PlaneFits) -> Hypotheses:
         root = self.pieces.tree.root
