@@ -12,7 +12,6 @@ from enum import StrEnum
 
 import torch
 
-from wherein.detect.calibration.basins import Basin
 from wherein.detect.calibration.measure import calibration_for
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.calibration.reach import Reach
@@ -31,9 +30,9 @@ _WAIT = 0.3
 _MAX_KNOWN = 32
 """Number of calibrations kept in memory. A choice: as many search ranges as a user compares."""
 
-_TURN, _RATIO, _CHANCE, _THRESHOLD = 8.0, 1.12, 0.35, 0.6
-"""Default values without any measurement: the basin of attraction of a piece (degrees and ratio of scale),
-the score that clutter reaches, and the threshold. A choice: typical of calibrated templates."""
+_CHANCE, _THRESHOLD = 0.3, 0.45
+"""Default values without any measurement: the score that clutter reaches, and the threshold. A choice: typical
+of calibrated templates."""
 
 
 class CalibrationKind(StrEnum):
@@ -76,8 +75,8 @@ class _Job:
     ranges: Range
 
     @property
-    def key(self) -> tuple[str, float, tuple[float, float]]:
-        return self.template.fingerprint, self.ranges.rotation, self.ranges.scale
+    def key(self) -> tuple[str, float, tuple[float, float], float]:
+        return self.template.fingerprint, self.ranges.rotation, self.ranges.scale, self.ranges.tilt
 
 
 class Calibrator:
@@ -161,12 +160,12 @@ class Calibrator:
     def _similar(self, job: _Job) -> Calibration | None:
         """The newest calibration of the same template, else of one with the same pieces, for this range."""
         pieces = {piece.name for piece in Pieces.of(job.template).pieces}
-        similar = [known for known in self._known.values() if set(known.basins) == pieces]
+        similar = [known for known in self._known.values() if set(known.chance) == pieces]
         if not similar:
             return None
-        fingerprint, rotation, scale = job.key
+        fingerprint, rotation, scale, tilt = job.key
         similar.sort(key=lambda known: known.fingerprint == fingerprint)
-        changes = {"fingerprint": fingerprint, "rotation": rotation, "scale": scale}
+        changes = {"fingerprint": fingerprint, "rotation": rotation, "scale": scale, "tilt": tilt}
         return similar[-1].model_copy(update=changes)
 
 
@@ -177,7 +176,7 @@ def default_calibration(template: Template, ranges: Range) -> Calibration:
         fingerprint=template.fingerprint,
         rotation=ranges.rotation,
         scale=ranges.scale,
-        basins=dict.fromkeys(pieces, Basin(turn=_TURN, ratio=_RATIO)),
+        tilt=ranges.tilt,
         chance=dict.fromkeys(pieces, _CHANCE),
         threshold=_THRESHOLD,
         clutter=[_CHANCE],
