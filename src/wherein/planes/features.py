@@ -152,7 +152,7 @@ def _strongest(plane: PlaneMotif) -> tuple[NDArray[np.float64], NDArray[np.int64
 
 
 def look(
-    scene: ScenePyramid, templates: FeatureTemplates, level: int, count: int
+    scene: ScenePyramid, templates: FeatureTemplates, level: int, scale: float, count: int
 ) -> tuple[Poses, NDArray[np.float64]]:
     """The best places for a motif of one size in a scene: poses at full size, and their ratings.
 
@@ -160,16 +160,20 @@ def look(
         scene: the scene to search.
         templates: of the motif.
         level: the scene is reduced by `factor_of(level)`, which sets the size of the motif in it.
+        scale: that size, relative to the motif at full size; the poses have exactly this one.
         count: maximum number of places.
     """
     rating, which, to_full = _rated(scene, templates, level)
     rows, columns, values = _peaks(rating, count)
-    linear = templates.linear[which[rows, columns].numpy()]
+    # Exactly of the given size: the reduced scene is off by up to half a pixel.
+    linear = scale * templates.linear[which[rows, columns].numpy()]
+    places = _STRIDE * torch.stack((columns, rows), 1).numpy()
+    spots = places * to_full[(0, 1), (0, 1)] + to_full[:2, 2]
     poses = np.zeros((len(values), 3, 3))
     poses[:, :2, :2], poses[:, 2, 2] = linear, 1.0
-    places = _STRIDE * torch.stack((columns, rows), 1).numpy()
-    poses[:, :2, 2] = places - linear @ np.array(templates.centre)
-    return to_full @ poses @ templates.from_full, values.double().numpy() / templates.places.shape[1]
+    middle = (np.linalg.inv(templates.from_full) @ (*templates.centre, 1.0))[:2]
+    poses[:, :2, 2] = spots - linear @ middle
+    return poses, values.double().numpy() / templates.places.shape[1]
 
 
 def ratings(scene: ScenePyramid, templates: FeatureTemplates, level: int) -> Float[Tensor, "H W"]:

@@ -13,7 +13,7 @@ from torch import Tensor
 from wherein.images.channels import ChannelSettings
 from wherein.images.motif import Motif
 from wherein.motion.models import Motion, motion_named
-from wherein.planes.features import SCALE_STEP, FeatureTemplates, look
+from wherein.planes.features import SCALE_STEP, FeatureTemplates, factor_of, look
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes, scene_levels
 from wherein.planes.plane_motif import PlaneMotif, extent
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -159,11 +159,16 @@ class PlaneSearch:
             return motion_named("affine" if stage == 0 else "homography")
         return motion_named("euclidean" if self.ranges.scale[0] == self.ranges.scale[1] else "similarity")
 
+    def _scale(self, templates: FeatureTemplates, level: int) -> float:
+        """The size of the object in a look, or the nearest that is searched for."""
+        low, high = self.ranges.scale
+        return float(np.clip(factor_of(level) / templates.reduction, low, high))
+
     def starts(self, scene: ScenePyramid, count: int = _STARTS) -> Poses:
         """The best places of the first look, over all sizes."""
         scene_levels(scene)  # made once, before the threads start: else each of them would
         with ThreadPoolExecutor(scene.threads) as pool:
-            found = list(pool.map(lambda one: look(scene, one[0], one[1], count), self.looks))
+            found = list(pool.map(lambda one: look(scene, one[0], one[1], self._scale(*one), count), self.looks))
         ratings = np.concatenate([ratings for _, ratings in found])
         order = np.argsort(-ratings, kind="stable")[:count]
         return np.concatenate([poses for poses, _ in found])[order]
