@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from wherein.errors import PictureError, TemplateError
 from wherein.formats.joint_spec import JointSpec
 from wherein.formats.part_outline import Outline
-from wherein.formats.table import FORMATS
+from wherein.formats.registry import FORMATS
 from wherein.images.load import Picture, Source, load_picture
 from wherein.images.polygons import Polygon, coverage
 from wherein.template.tree import DEFAULT_TURN
