@@ -27,7 +27,7 @@ ORDER = [
     "pyramid",
     "registration",
     "template",
-    "detect.range",
+    "detect.search_range",
     "detect.score",
     "detect.result",
     "detect.fast",

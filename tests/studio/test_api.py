@@ -16,7 +16,7 @@ from studio_page import ARM, BODY, Page, Record, asked, at_once, box, crane, dra
 from wherein.demo import ROBOT
 from wherein.detect import Calibration
 from wherein.detect.calibration.store import Progress
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.drawing.palette import colors
 from wherein.images.motif import Motif
 from wherein.studio.bounds import Bounds

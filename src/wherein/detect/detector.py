@@ -15,8 +15,8 @@ from wherein.detect.calibration.store import Progress, StoredCalibration
 from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map
 from wherein.detect.methods import METHODS, Search
-from wherein.detect.range import Range
 from wherein.detect.result import SCENE, Detections, MethodResult
+from wherein.detect.search_range import Range
 from wherein.errors import require
 from wherein.images.load import Source, load_picture
 from wherein.template.bundle import Template

@@ -22,8 +22,8 @@ from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.tuning.measure_network import calibrate_paper, within_reach
 from wherein.detect.paper.tuning.paper_model import VERSION as PAPER_VERSION
 from wherein.detect.paper.tuning.paper_model import PaperCalibration
-from wherein.detect.range import Range
 from wherein.detect.result import Detection, MethodResult
+from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError, require
 from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template

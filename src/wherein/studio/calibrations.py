@@ -18,7 +18,7 @@ from wherein.detect.calibration.model import Calibration
 from wherein.detect.calibration.reach import Reach
 from wherein.detect.calibration.store import Progress
 from wherein.detect.fast.pieces import Pieces
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.template.bundle import Template
 
 _log = logging.getLogger("wherein.studio")

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.detector import Detector
-from wherein.detect.range import Range
 from wherein.detect.result import Detections
 from wherein.detect.score import rounded_down
+from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError, require
 from wherein.images.load import Picture, load_picture
 from wherein.studio.bounds import Bounds

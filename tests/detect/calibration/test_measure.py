@@ -16,7 +16,7 @@ from wherein.detect.calibration.model import Calibration, suspect_scenes
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.piece_model import PieceModel
 from wherein.detect.fast.pieces import Pieces
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.images.motif import Motif
 from wherein.template import Template
 

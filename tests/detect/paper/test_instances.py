@@ -11,7 +11,7 @@ from wherein.detect.methods import PaperSearch
 from wherein.detect.paper.instances import PaperDetector
 from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.nodes import Hyperparameters
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.images.motif import Motif
 from wherein.template import Template
 from wherein.template.pose import matrices, placed

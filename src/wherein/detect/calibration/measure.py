@@ -34,8 +34,8 @@ from wherein.detect.fast.exclusion import exclusive
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel, coarse_stage
 from wherein.detect.fast.scene_search import Octaves
-from wherein.detect.range import Effort, Range, Sampling
 from wherein.detect.score import equivalent_zncc, evidence_weight
+from wherein.detect.search_range import Effort, Range, Sampling
 from wherein.images.gaussian import blur
 from wherein.images.pool import pool
 from wherein.pyramid.descent import Fits, Stage, descend

@@ -11,8 +11,8 @@ from wherein.detect.calibration.basins import Basin
 from wherein.detect.calibration.reach import Reach
 from wherein.detect.calibration.store import CalibrationStore, StoredCalibration
 from wherein.detect.fast.pieces import Pieces
-from wherein.detect.range import Range
 from wherein.detect.score import evidence_weight, information
+from wherein.detect.search_range import Range
 from wherein.template.bundle import Template
 
 VERSION = 3

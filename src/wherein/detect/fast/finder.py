@@ -26,8 +26,8 @@ from wherein.detect.fast.pieces import Piece, Pieces
 from wherein.detect.fast.polish import polish_piece
 from wherein.detect.fast.root_fit import root_from_joints, settle_roots
 from wherein.detect.fast.roots import STRONG_EVIDENCE, roots_from_pairs, roots_from_singles
-from wherein.detect.range import Effort, Range, Sampling
 from wherein.detect.score import MIN_EVIDENCE, combined_score, information
+from wherein.detect.search_range import Effort, Range, Sampling
 from wherein.motion.models import Motion
 from wherein.pyramid.descent import Fits, descend
 from wherein.pyramid.levels import Poses, ScenePyramid, visible_fraction

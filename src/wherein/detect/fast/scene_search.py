@@ -30,8 +30,8 @@ from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.joints import scales
 from wherein.detect.fast.roots import STRONG_EVIDENCE
-from wherein.detect.range import Effort, Range, Sampling
 from wherein.detect.result import Detection, MethodResult
+from wherein.detect.search_range import Effort, Range, Sampling
 from wherein.images.pool import pool
 from wherein.pyramid.levels import Poses, ScenePyramid, enlarge, reduce
 from wherein.template.bundle import Template
