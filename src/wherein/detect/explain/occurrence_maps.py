@@ -1,7 +1,7 @@
 """Occurrence maps: how well the body fits at every place of a scene in the first search.
 
-The first search (`wherein.pyramid.screen`) correlates the body, or the leading limbs where there is no body,
-with the reduced scene at rotations and scales a basin apart. Its result is shown as a map,
+The first search (`wherein.pyramid.first_search`) correlates the body, or the leading limbs where there is no
+body, with the reduced scene at rotations and scales a basin apart. Its result is shown as a map,
 
     O(x, y) = max over rotations and scales of the ZNCC with the piece's centre at (x, y),
 
@@ -17,8 +17,8 @@ from torch import Tensor
 
 from wherein.detect.fast.piece_search import PieceSearch
 from wherein.detect.fast.scene_search import Octave, Octaves
+from wherein.pyramid.first_search import screen
 from wherein.pyramid.levels import ScenePyramid
-from wherein.pyramid.screen import screen
 
 Map = NDArray[np.float32]
 """(H, W) of the scene; values from −1 to 1."""

@@ -20,8 +20,8 @@ from wherein.detect.fast.piece_model import (
 )
 from wherein.motion.models import Motion
 from wherein.pyramid.descent import Fits, Stage, descend
+from wherein.pyramid.first_search import Kernels, PoseGrid, peaks, screen
 from wherein.pyramid.levels import Poses, ScenePyramid
-from wherein.pyramid.screen import Kernels, PoseGrid, peaks, screen
 from wherein.template.pose import placed
 from wherein.template.tree import Point
 

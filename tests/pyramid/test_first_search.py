@@ -12,7 +12,7 @@ from detecting import noise, photo
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.native import bindings
-from wherein.pyramid.screen import Kernels, Maps, PoseGrid, peaks, screen
+from wherein.pyramid.first_search import Kernels, Maps, PoseGrid, peaks, screen
 from wherein.template.paint import paint
 from wherein.template.pose import placed
 
@@ -45,7 +45,7 @@ def test_threads_change_no_bit(c: bool, monkeypatch: pytest.MonkeyPatch) -> None
     """Neither ours nor torch's own, of which there is work for several in a scene of some size."""
     if not c:
         monkeypatch.setattr(bindings, "accepts", lambda *tensors: False)
-    monkeypatch.setattr("wherein.pyramid.screen._WORTH_THREADS", 0)
+    monkeypatch.setattr("wherein.pyramid.first_search._WORTH_THREADS", 0)
     kernels, before = (
         Kernels.of(ellipse(25, 33), 1, PoseGrid.over(180, 60, (1, 1), 1.1), 32),
         torch.get_num_threads(),
