@@ -19,14 +19,9 @@ from torch import Tensor
 
 from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.detect.calibration.basins import Basin, basin_of
+from wherein.detect.calibration.false_alarms import choose_threshold, rare_clutter_score, suspect_scenes
 from wherein.detect.calibration.lookalikes import similar_parts
-from wherein.detect.calibration.model import (
-    STORE,
-    Calibration,
-    choose_threshold,
-    rare_clutter_score,
-    suspect_scenes,
-)
+from wherein.detect.calibration.model import STORE, Calibration
 from wherein.detect.calibration.reach import measure_reach
 from wherein.detect.calibration.store import Progress, no_progress
 from wherein.detect.fast.evidence import piece_evidence
