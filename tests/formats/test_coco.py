@@ -110,7 +110,7 @@ def test_which_object(tmp_path: Path) -> None:
     )
     with pytest.raises(
         ArgumentError,
-        match=r'several parts "body" in this image: choose an object with --object \(1, 1, second\)',
+        match=r'several parts "body" .*: choose an object with object_id= or --object \(1, 1, second\)',
     ):
         read(path)
     assert set(outlines(path, object_id="1")) == {"body", "arm"}
@@ -126,7 +126,9 @@ def test_which_image(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     for k in (1, 2):
         shutil.copy(tmp_path / "a.png", tmp_path / "sub" / f"{k}.png")
-    with pytest.raises(ArgumentError, match=r"2 images: choose one with --image \(sub/1\.png, sub/2\.png\)"):
+    with pytest.raises(
+        ArgumentError, match=r"2 images: choose one with image= or --image \(sub/1\.png, sub/2\.png\)"
+    ):
         read(path)
     with pytest.raises(ArgumentError, match="no image '3'"):
         read(path, image="3")

@@ -143,7 +143,9 @@ def test_the_group_tells_the_object(tmp_path: Path) -> None:
         shape("body", ARM, group_id=2),
         shape("arm.pivot", [[48.5, 25]], "point"),
     )
-    with pytest.raises(ArgumentError, match=r"several objects: choose one with --object \(1, 2\)"):
+    with pytest.raises(
+        ArgumentError, match=r"several objects: choose one with object_id= or --object \(1, 2\)"
+    ):
         read(path)
     with pytest.raises(ArgumentError, match="no object '3': its groups are 1, 2"):
         read(path, object_id="3")
@@ -177,7 +179,7 @@ def test_no_picture_outside_of_the_folder(tmp_path: Path, name: str) -> None:
     folder.mkdir()
     Image.fromarray(pixels()).save(tmp_path / "photo.png")
     path = written(folder, shape("body", BODY), imageData=None, imagePath=name)
-    with pytest.raises(TemplateError, match="outside its folder: choose the picture with --image"):
+    with pytest.raises(TemplateError, match="outside its folder: choose the picture with image= or --image"):
         read(path)
 
 

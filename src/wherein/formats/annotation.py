@@ -120,7 +120,8 @@ def picture_path(path: AnyPath, name: str) -> Path:
     wanted = PurePosixPath(name.replace("\\", "/"))
     if wanted.is_absolute() or ".." in wanted.parts or (wanted.parts and wanted.parts[0].endswith(":")):
         raise TemplateError(
-            f"{path} refers to the picture {name!r} outside its folder: choose the picture with --image"
+            f"{path} refers to the picture {name!r} outside its folder: choose the picture with image= or "
+            "--image"
         )
     return Path(path).parent / wanted
 

@@ -230,7 +230,9 @@ def _choose_image(images: Sequence[_Image], wanted: str | None, path: AnyPath) -
     known = _listed([image.file_name for image in images])
     if wanted is None:
         if len(images) != 1:
-            raise ArgumentError(f"{path} has {len(images)} images: choose one with --image ({known})")
+            raise ArgumentError(
+                f"{path} has {len(images)} images: choose one with image= or --image ({known})"
+            )
         return images[0]
     for image in images:
         if wanted in (str(image.id), image.file_name, PurePosixPath(image.file_name).name):
@@ -253,7 +255,8 @@ def _parts(
         if name in parts:
             known = _listed([str(a.id if a.group is None else a.group) for a in annotations])
             raise ArgumentError(
-                f'{path} has several parts "{name}" in this image: choose an object with --object ({known})'
+                f'{path} has several parts "{name}" in this image: choose an object with object_id= or '
+                f"--object ({known})"
             )
         parts[name] = annotation
     return parts
