@@ -71,7 +71,7 @@ class MaskedChannels:
 class ChannelJet:
     """The channels of pictures, F(z), and their derivative DF(z).
 
-    Attributes:
+    Arguments:
         of: the map.
         strongest: 1 for the colour that changes most at each pixel, 0 for the others.
         gx, gy: g, the gradient of that colour.
