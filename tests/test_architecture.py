@@ -25,6 +25,7 @@ ORDER = [
     "theory",
     "solve",
     "pyramid",
+    "planes",
     "registration",
     "template",
     "detect.search_range",

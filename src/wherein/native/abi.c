@@ -11,7 +11,8 @@
 
 /* Offsets and not only sizes: two doubles that change places leave the size as it was. */
 static const Fact facts[] = {
-    NUMBER(MAX_CHANNELS), NUMBER(MAX_PARAMETERS), NUMBER(SCREEN_SPAN),
+    NUMBER(MAX_CHANNELS), NUMBER(MAX_PARAMETERS), NUMBER(SCREEN_SPAN), NUMBER(DIRECTIONS),
+    NUMBER(LOOK_SPAN),
     NUMBER(TRANSLATION), NUMBER(EUCLIDEAN), NUMBER(SIMILARITY), NUMBER(AFFINE), NUMBER(HOMOGRAPHY),
     NUMBER(CONVERGED), NUMBER(STEP_LIMIT), NUMBER(DIVERGED), NUMBER(OUTSIDE), NUMBER(FLAT),
     NUMBER(DONE), NUMBER(NO_MEMORY),
@@ -31,6 +32,24 @@ static const Fact facts[] = {
     SIZE(ScreenKernels), FIELD(ScreenKernels, offsets), FIELD(ScreenKernels, values),
     FIELD(ScreenKernels, counts), FIELD(ScreenKernels, count), FIELD(ScreenKernels, first),
     SIZE(ScreenMaps), FIELD(ScreenMaps, best), FIELD(ScreenMaps, which),
+    SIZE(ChannelRules), FIELD(ChannelRules, taps), FIELD(ChannelRules, floor), FIELD(ChannelRules, noise),
+    FIELD(ChannelRules, window), FIELD(ChannelRules, count),
+    SIZE(PlaneMotifArrays), FIELD(PlaneMotifArrays, points), FIELD(PlaneMotifArrays, weights),
+    FIELD(PlaneMotifArrays, unsigned_points), FIELD(PlaneMotifArrays, target), FIELD(PlaneMotifArrays, dx),
+    FIELD(PlaneMotifArrays, dy), FIELD(PlaneMotifArrays, hessian), FIELD(PlaneMotifArrays, with_1),
+    FIELD(PlaneMotifArrays, with_t), FIELD(PlaneMotifArrays, weight), FIELD(PlaneMotifArrays, centre_x),
+    FIELD(PlaneMotifArrays, centre_y), FIELD(PlaneMotifArrays, radius), FIELD(PlaneMotifArrays, count),
+    FIELD(PlaneMotifArrays, height), FIELD(PlaneMotifArrays, width), FIELD(PlaneMotifArrays, margin),
+    SIZE(PlaneRules), FIELD(PlaneRules, channels), FIELD(PlaneRules, damping), FIELD(PlaneRules, ease),
+    FIELD(PlaneRules, tighten), FIELD(PlaneRules, tolerance), FIELD(PlaneRules, max_step),
+    FIELD(PlaneRules, min_visible), FIELD(PlaneRules, min_variance), FIELD(PlaneRules, parameters),
+    FIELD(PlaneRules, rounds), FIELD(PlaneRules, steps), FIELD(PlaneRules, levels),
+    SIZE(PlaneFits), FIELD(PlaneFits, poses), FIELD(PlaneFits, zncc), FIELD(PlaneFits, visible),
+    FIELD(PlaneFits, count),
+    SIZE(FeatureMaps), FIELD(FeatureMaps, responses), FIELD(FeatureMaps, height), FIELD(FeatureMaps, width),
+    FIELD(FeatureMaps, margin),
+    SIZE(LookPlaces), FIELD(LookPlaces, stride), FIELD(LookPlaces, height), FIELD(LookPlaces, width),
+    FIELD(LookPlaces, row),
     {NULL, 0},
 };
 

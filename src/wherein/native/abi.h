@@ -12,6 +12,8 @@ enum { ABI = 1 };
 enum {
     MAX_CHANNELS = 4,   /* of a scene that is aligned with: the size of arrays on the stack */
     MAX_PARAMETERS = 8, /* of a motion, likewise */
+    DIRECTIONS = 8,     /* channels of oriented gradients */
+    LOOK_SPAN = 32,     /* wherein_look may read this many bytes from a place on */
     SCREEN_SPAN = 32,   /* wherein_screen may read this many floats from a place on, in its row and the points' */
 };
 
@@ -86,6 +88,61 @@ typedef struct {
     int32_t *which;
 } ScreenMaps;
 
+/* How a picture becomes channels; the values are those of images/channels.py. */
+typedef struct {
+    const float *taps;  /* (count): the smoothing along each axis, symmetric */
+    float floor, noise; /* added to the local mean of the gradient, and to the gradient itself */
+    int32_t window;     /* width of the square over which the gradient is averaged, odd */
+    int32_t count;      /* odd */
+} ChannelRules;
+
+/* A flat motif at one resolution: PlaneMotif of planes/plane_motif.py. */
+typedef struct {
+    const float *points;            /* (count, 2): from the centre, in units of the radius */
+    const float *weights;           /* (count) */
+    const int32_t *unsigned_points; /* (count): 1 where light and dark may be exchanged */
+    const float *target, *dx, *dy;  /* (count, DIRECTIONS): mean 0 and norm 1 under the weights; its derivatives, times
+                                       the weights */
+    const double *hessian;          /* (MAX_PARAMETERS, MAX_PARAMETERS) */
+    const double *with_1, *with_t;  /* (MAX_PARAMETERS): sums of the derivatives, and of their products with the target */
+    double weight;                  /* sum of the weights over points and channels */
+    double centre_x, centre_y, radius;
+    int32_t count, height, width, margin; /* of the picture, and how far the rectified scene reaches beyond it */
+} PlaneMotifArrays;
+
+/* What Python's modules decide about the fit of a flat motif. */
+typedef struct {
+    ChannelRules channels;
+    double damping, ease, tighten;
+    double tolerance;    /* pixels of the motif: a shorter step ends the descent */
+    double max_step;     /* in units of the radius */
+    double min_visible;  /* fraction of the motif in the scene */
+    double min_variance; /* of the scene's channels: with less there is no texture */
+    int32_t parameters;  /* of the motion: 2 translation, 3 euclidean, 4 similarity, 6 affine, 8 homography */
+    int32_t rounds, steps, levels; /* rounds, steps in each of them, and levels of the scene: each half of the last */
+} PlaneRules;
+
+/* `count` poses and what became of them. */
+typedef struct {
+    double *poses; /* (count, 3, 3) */
+    double *zncc, *visible;
+    int32_t count;
+} PlaneFits;
+
+/* Where the responses of a scene are kept: (DIRECTIONS * 3 / 2, 4, height, width) bytes, `margin` of them around the
+ * scene.
+ */
+typedef struct {
+    uint8_t *responses;
+    int32_t height, width, margin;
+} FeatureMaps;
+
+/* The places of a first look: `stride` bytes from row to row of the responses, `row` words in the results. */
+typedef struct {
+    int64_t stride;
+    int32_t height, width, row;
+} LookPlaces;
+
 /* A name and a number for Python to compare; see abi.c. */
 typedef struct {
     const char *name;
@@ -102,3 +159,10 @@ int wherein_motif_side(const Planes *motif, const Planes *mask, const SideRules 
 int wherein_pool(const Planes *picture, int32_t factor, float *out);
 int wherein_screen(const Planes *places, const ScreenKernels *kernels, float min_variance, const ScreenMaps *maps);
 int wherein_separable(const Planes *picture, const float *taps, int32_t count, float *out);
+int wherein_channels(const Planes *picture, const ChannelRules *rules, float *out);
+int wherein_fit_planes(const Planes *levels, const PlaneMotifArrays *motif, const PlaneRules *rules,
+                       const PlaneFits *fits);
+int wherein_rectify(const Planes *scene, const double *M, int32_t height, int32_t width, float *out, uint8_t *inside);
+int wherein_features(const Planes *picture, const ChannelRules *rules, float gain, const FeatureMaps *maps);
+int wherein_look(const uint8_t *first, const LookPlaces *places, const int32_t *offsets, int32_t templates,
+                 int32_t features, uint16_t *best, uint16_t *which);

@@ -21,6 +21,12 @@ MAX_PARAMETERS = 8
 SCREEN_SPAN = 32
 """How many floats `screen` may read from a place on: a picture must be padded by so many to the right."""
 
+DIRECTIONS = 8
+"""Channels of oriented gradients."""
+
+LOOK_SPAN = 32
+"""How many bytes `look` may read from a place on."""
+
 STATUSES = ("CONVERGED", "STEP_LIMIT", "DIVERGED", "OUTSIDE", "FLAT")
 """Names of how a fit ended, in the order of C's numbers: names of `wherein.solve.result.Status`."""
 
@@ -176,11 +182,113 @@ class ScreenMaps(_Struct):
     _fields_ = (("best", _POINTER), ("which", _POINTER))
 
 
+class ChannelRules(_Struct):
+    """How a picture becomes channels of oriented gradients."""
+
+    _fields_ = (
+        ("taps", _POINTER),
+        ("floor", _F32),
+        ("noise", _F32),
+        ("window", _I32),
+        ("count", _I32),
+    )
+
+
+class PlaneMotifArrays(_Struct):
+    """A flat motif at one resolution: `PlaneMotif`."""
+
+    _fields_ = (
+        ("points", _POINTER),
+        ("weights", _POINTER),
+        ("unsigned_points", _POINTER),
+        ("target", _POINTER),
+        ("dx", _POINTER),
+        ("dy", _POINTER),
+        ("hessian", _POINTER),
+        ("with_1", _POINTER),
+        ("with_t", _POINTER),
+        ("weight", _F64),
+        ("centre_x", _F64),
+        ("centre_y", _F64),
+        ("radius", _F64),
+        ("count", _I32),
+        ("height", _I32),
+        ("width", _I32),
+        ("margin", _I32),
+    )
+
+
+class PlaneRules(_Struct):
+    """What decides about the fit of a flat motif."""
+
+    _fields_ = (
+        ("channels", ChannelRules),
+        ("damping", _F64),
+        ("ease", _F64),
+        ("tighten", _F64),
+        ("tolerance", _F64),
+        ("max_step", _F64),
+        ("min_visible", _F64),
+        ("min_variance", _F64),
+        ("parameters", _I32),
+        ("rounds", _I32),
+        ("steps", _I32),
+        ("levels", _I32),
+    )
+
+
+class PlaneFits(_Struct):
+    """`count` poses to start from, and what became of them."""
+
+    _fields_ = (
+        ("poses", _POINTER),
+        ("zncc", _POINTER),
+        ("visible", _POINTER),
+        ("count", _I32),
+    )
+
+
+class FeatureMaps(_Struct):
+    """Responses of a scene, for each direction and phase."""
+
+    _fields_ = (
+        ("responses", _POINTER),
+        ("height", _I32),
+        ("width", _I32),
+        ("margin", _I32),
+    )
+
+
+class LookPlaces(_Struct):
+    """The places of a first look."""
+
+    _fields_ = (
+        ("stride", _I64),
+        ("height", _I32),
+        ("width", _I32),
+        ("row", _I32),
+    )
+
+
 class _Fact(ctypes.Structure):
     _fields_ = (("name", ctypes.c_char_p), ("value", _I64))
 
 
-_STRUCTS = (Planes, SideArrays, SideRules, SolverRules, FitArrays, ScreenKernels, ScreenMaps)
+_STRUCTS = (
+    Planes,
+    SideArrays,
+    SideRules,
+    SolverRules,
+    FitArrays,
+    ScreenKernels,
+    ScreenMaps,
+    ChannelRules,
+    PlaneMotifArrays,
+    PlaneRules,
+    PlaneFits,
+    FeatureMaps,
+    LookPlaces,
+)
 
 _pointer = ctypes.POINTER
 _FUNCTIONS: dict[str, tuple[tuple[Any, ...], Any]] = {
@@ -198,6 +306,20 @@ _FUNCTIONS: dict[str, tuple[tuple[Any, ...], Any]] = {
     "wherein_pool": ((_pointer(Planes), _I32, _POINTER), ctypes.c_int),
     "wherein_screen": (
         (_pointer(Planes), _pointer(ScreenKernels), _F32, _pointer(ScreenMaps)),
+        ctypes.c_int,
+    ),
+    "wherein_channels": ((_pointer(Planes), _pointer(ChannelRules), _POINTER), ctypes.c_int),
+    "wherein_fit_planes": (
+        (_pointer(Planes), _pointer(PlaneMotifArrays), _pointer(PlaneRules), _pointer(PlaneFits)),
+        ctypes.c_int,
+    ),
+    "wherein_rectify": ((_pointer(Planes), _POINTER, _I32, _I32, _POINTER, _POINTER), ctypes.c_int),
+    "wherein_features": (
+        (_pointer(Planes), _pointer(ChannelRules), _F32, _pointer(FeatureMaps)),
+        ctypes.c_int,
+    ),
+    "wherein_look": (
+        (_POINTER, _pointer(LookPlaces), _POINTER, _I32, _I32, _POINTER, _POINTER),
         ctypes.c_int,
     ),
     "wherein_separable": ((_pointer(Planes), _POINTER, _I32, _POINTER), ctypes.c_int),
@@ -231,6 +353,8 @@ def expected_facts() -> dict[str, int]:
         "MAX_CHANNELS": MAX_CHANNELS,
         "MAX_PARAMETERS": MAX_PARAMETERS,
         "SCREEN_SPAN": SCREEN_SPAN,
+        "DIRECTIONS": DIRECTIONS,
+        "LOOK_SPAN": LOOK_SPAN,
         "DONE": DONE,
         "NO_MEMORY": NO_MEMORY,
         **{kind.name: kind.value for kind in MotionKind},

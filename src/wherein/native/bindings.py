@@ -4,11 +4,14 @@ Ask `accepts` first. The functions check nothing: they hand pointers to C.
 """
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int, UInt8
+from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.native import abi
@@ -194,7 +197,106 @@ def screen(
     _call("wherein_screen", places, points, min_variance, maps)
 
 
-def _call(name: str, *arguments: ctypes.Structure | float) -> None:
+def channels(
+    picture: Float[Tensor, "C H W"], taps: Float[Tensor, " K"], floor: float, noise: float, window: int
+) -> Float[Tensor, "H W 8"]:
+    """`wherein.images.channels.channels`, with the channels of a pixel side by side."""
+    (picture,) = _with_contiguous_rows(picture)
+    taps = taps.contiguous()
+    out = picture.new_empty(*picture.shape[-2:], abi.DIRECTIONS)
+    _call("wherein_channels", _planes(picture), channel_rules(taps, floor, noise, window), out.data_ptr())
+    return out
+
+
+def channel_rules(taps: Float[Tensor, " K"], floor: float, noise: float, window: int) -> abi.ChannelRules:
+    """The rules as C wants them; `taps` must be contiguous, and kept for as long as they are used."""
+    return abi.ChannelRules(taps=taps.data_ptr(), floor=floor, noise=noise, window=window, count=taps.numel())
+
+
+def fit_planes(
+    levels: Sequence[Float[Tensor, "C _ _"]],
+    motif: abi.PlaneMotifArrays,
+    rules: abi.PlaneRules,
+    poses: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """`wherein.planes.plane_fit.fit_planes`: poses, ZNCC and visible fractions.
+
+    Arguments:
+        levels: the scene, each level half of the last; contiguous.
+        motif, rules: as C wants them.
+        poses: pixels of the motif at its resolution → pixels of the first level, (B, 3, 3).
+    """
+    found = np.ascontiguousarray(poses, dtype=np.float64).copy()
+    zncc, visible = np.empty(len(found)), np.empty(len(found))
+    fits = abi.PlaneFits(
+        poses=found.ctypes.data, zncc=zncc.ctypes.data, visible=visible.ctypes.data, count=len(found)
+    )
+    planes = (abi.Planes * len(levels))(*map(_planes, levels))
+    _call("wherein_fit_planes", planes, motif, rules, fits)
+    return found, zncc, visible
+
+
+def rectify(
+    scene: Float[Tensor, "C H W"], matrix: NDArray[np.float64], height: int, width: int
+) -> tuple[Float[Tensor, "C h w"], Bool[Tensor, "h w"]]:
+    """`wherein.planes.rectify.rectify`."""
+    (scene,) = _with_contiguous_rows(scene)
+    matrix = np.ascontiguousarray(matrix, dtype=np.float64)
+    out = scene.new_empty(len(scene), height, width)
+    inside = scene.new_empty(height, width, dtype=torch.bool)
+    _call(
+        "wherein_rectify",
+        _planes(scene),
+        matrix.ctypes.data,
+        height,
+        width,
+        out.data_ptr(),
+        inside.data_ptr(),
+    )
+    return out, inside
+
+
+def features(
+    picture: Float[Tensor, "C H W"],
+    rules: abi.ChannelRules,
+    gain: float,
+    responses: UInt8[Tensor, "12 4 h w"],
+    margin: int,
+) -> None:
+    """The responses of a picture for each direction and phase, into `responses`, `margin` from its edges."""
+    (picture,) = _with_contiguous_rows(picture)
+    maps = abi.FeatureMaps(
+        responses=responses.data_ptr(), height=responses.shape[2], width=responses.shape[3], margin=margin
+    )
+    _call("wherein_features", _planes(picture), rules, gain, maps)
+
+
+def look(
+    responses: UInt8[Tensor, "12 4 h w"],
+    margin: int,
+    size: tuple[int, int],
+    offsets: Int[Tensor, "T N"],
+) -> tuple[Int[Tensor, "H W"], Int[Tensor, "H W"]]:
+    """For each place the highest sum of responses over all templates, and the number of that template.
+
+    Arguments:
+        responses: of a scene, with enough margin for every offset.
+        margin: how far the first place lies from the edges of each plane.
+        size: height and width of the places.
+        offsets: of each feature of each template, in bytes from a place of the first plane; int32.
+    """
+    height, width = size
+    row = -(-width // abi.LOOK_SPAN) * abi.LOOK_SPAN
+    best = torch.empty(height, row, dtype=torch.uint16)
+    which = torch.empty(height, row, dtype=torch.uint16)
+    places = abi.LookPlaces(stride=responses.shape[3], height=height, width=width, row=row)
+    first = responses.data_ptr() + margin * responses.shape[3] + margin
+    count, each = offsets.shape
+    _call("wherein_look", first, places, offsets.data_ptr(), count, each, best.data_ptr(), which.data_ptr())
+    return best[:, :width].int(), which[:, :width].int()
+
+
+def _call(name: str, *arguments: "ctypes.Structure | ctypes.Array[Any] | float") -> None:
     loaded = library()
     assert loaded is not None, "ask accepts() first"
     values = (ctypes.byref(a) if isinstance(a, ctypes.Structure) else a for a in arguments)

@@ -1,0 +1,259 @@
+"""The first look over a scene: features of a motif, at many rotations, sizes and tilts, at every place.
+
+A feature is a direction of the gradient at a place. The motif is a list of its strongest features, well apart
+from each other. The scene is reduced for each size of the object such that the motif always has the same
+number of pixels, and becomes a map for each direction of how strongly it occurs *near* each place (the
+largest response of the neighbours), so that a feature that is off by a pixel still counts in full. A place
+is rated by the sum over the features, for each rotation and tilt of the list. This tolerates larger steps
+between poses than correlation does, and costs one addition for each feature and 32 places. (After LINE-2D,
+Hinterstoisser et al. 2012; here with channels that are normalised locally, and over sizes and tilts.)
+
+The result is a list of starts: the optimisation that follows finds the exact pose.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int, UInt8
+from numpy.typing import NDArray
+from torch import Tensor
+
+from wherein.images.channels import DIRECTIONS, ChannelSettings, channels
+from wherein.images.motif import Motif
+from wherein.native import bindings
+from wherein.native.abi import LOOK_SPAN
+from wherein.planes.plane_fit import scene_levels
+from wherein.planes.plane_motif import MARGIN, PlaneMotif
+from wherein.planes.rectify import rectify
+from wherein.pyramid.levels import Poses, ScenePyramid, reduce
+
+LOOK = ChannelSettings(sigma=0.8)
+"""Channels of the first look. Less smooth than those of a fit: spreading gives the tolerance here."""
+
+_FEATURES, _APART = 64, 2
+"""Maximum number of features of a motif, and how far apart two of the same direction must be, in pixels.
+Choices."""
+
+_GAIN, _LEVELS = 10.0, 15
+"""Channels times the gain, cut to the number of levels, are the responses. A choice: the strongest edges of
+ordinary pictures reach the highest level; 15 levels add up to 17 features in a byte."""
+
+_QUIET = 20.0
+"""Energy that is added to that of the scene around a place before the sum is divided by its root. A choice:
+that of a few weak edges, so that noise on a flat background does not rank first."""
+
+_STRIDE = 2
+"""Pixels between neighbouring places. The spreading by one pixel either way covers those between."""
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureTemplates:
+    """The features of a motif at each of a list of rotations and tilts.
+
+    Attributes:
+        from_full: pixels of the motif at full size → pixels at the resolution of the look, 3×3.
+        centre: (x, y), about which the motif is turned, at that resolution.
+        linear: the rotation and tilt of each template, (T, 2, 2).
+        places: of its features, (x, y) from the centre in whole pixels, (T, N, 2).
+        planes: in which map a feature is looked up: its direction, or `DIRECTIONS` plus its direction modulo
+            180° where it has no sign, (T, N).
+        window: width of the square over which the scene's energy is averaged, in places.
+    """
+
+    from_full: NDArray[np.float64]
+    centre: tuple[float, float]
+    linear: NDArray[np.float64]
+    places: NDArray[np.int64]
+    planes: NDArray[np.int64]
+    window: int
+
+    @staticmethod
+    def of(
+        motif: Motif, radius: float, linear: NDArray[np.float64], any_polarity: bool = False
+    ) -> "FeatureTemplates":
+        """The templates of a motif.
+
+        Arguments:
+            motif: at full size.
+            radius: its extent at the resolution of the look, in pixels.
+            linear: rotations and tilts, (T, 2, 2).
+            any_polarity: features have no sign.
+        """
+        plane = PlaneMotif.of(motif, radius, LOOK, any_polarity)
+        at, direction, unsigned = _strongest(plane)
+        centred = at - np.array(plane.centre)
+        places = np.round(np.einsum("tij,nj->tni", linear, centred)).astype(np.int64)
+        # A gradient is a covector: under a linear map A it turns by A⁻ᵀ.
+        angle = direction * (2 * math.pi / DIRECTIONS)
+        normal = np.stack((np.cos(angle), np.sin(angle)), 1)
+        turned = np.einsum("tji,nj->tni", np.linalg.inv(linear), normal)
+        steps = np.arctan2(turned[..., 1], turned[..., 0]) * (DIRECTIONS / (2 * math.pi))
+        planes = np.round(steps).astype(np.int64) % DIRECTIONS
+        planes = np.where(unsigned, DIRECTIONS + planes % (DIRECTIONS // 2), planes)
+        window = 2 * (round(math.sqrt(len(plane.points) / math.pi) / _STRIDE) // 2) * 2 + 1
+        return FeatureTemplates(plane.from_full, plane.centre, linear, places, planes, max(window, 3))
+
+    @cached_property
+    def margin(self) -> int:
+        """How many places the features reach beyond a scene, at most."""
+        return int(np.abs(self.places).max() // _STRIDE + 2)
+
+    @property
+    def reduction(self) -> float:
+        """How much smaller the motif is in the look than at full size."""
+        return 1 / math.sqrt(self.from_full[0, 0] * self.from_full[1, 1])
+
+
+def _strongest(plane: PlaneMotif) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+    """The strongest features, well apart: places (N, 2), directions (N,), and whether they have no sign."""
+    height, width = plane.channels.shape[-2:]
+    spots = (
+        (plane.points.double() * plane.radius + plane.points.new_tensor(plane.centre) + MARGIN).round().long()
+    )
+    columns, rows = spots.unbind(1)
+    signless = torch.zeros(height, width, dtype=torch.bool)
+    signless[rows, columns] = plane.unsigned
+    strength = torch.zeros_like(plane.channels)
+    strength[:, rows, columns] = plane.channels[:, rows, columns]
+    # Without a sign, a channel has half of what it has in a scene. That is left as it is: what is inside the
+    # outline is surer than the outline, which may have been drawn within the object.
+    values = strength.numpy()
+    free = np.ones(values.shape, dtype=np.bool_)
+    chosen: list[tuple[int, int, int]] = []
+    for index in np.argsort(-values, axis=None, kind="stable"):
+        k, y, x = np.unravel_index(index, values.shape)
+        if values[k, y, x] <= 0 or len(chosen) == _FEATURES:
+            break
+        if free[k, y, x]:
+            chosen.append((int(x), int(y), int(k)))
+            near = (slice(max(0, y - _APART), y + _APART + 1), slice(max(0, x - _APART), x + _APART + 1))
+            for turn in (-1, 0, 1):
+                free[((k + turn) % DIRECTIONS, *near)] = False
+                if signless[y, x]:
+                    free[((k + turn + DIRECTIONS // 2) % DIRECTIONS, *near)] = False
+    x, y, k = np.array(chosen, dtype=np.int64).reshape(-1, 3).T
+    at = np.stack((x, y), 1).astype(np.float64) - MARGIN
+    return at, k, signless.numpy()[y, x]
+
+
+def look(
+    scene: ScenePyramid, templates: FeatureTemplates, scale: float, count: int
+) -> tuple[Poses, NDArray[np.float64]]:
+    """The best places for a motif of one size in a scene: poses at full size, and their ratings.
+
+    Arguments:
+        scene: the scene to search.
+        templates: of the motif.
+        scale: size in the scene relative to the motif.
+        count: maximum number of places.
+    """
+    picture, to_full = _resized(scene, scale * templates.reduction)
+    responses, size = _responses(picture, templates.margin)
+    best, which = _best_sums(responses, size, templates)
+    rating = best.float() / _energy(responses, size, templates).sqrt()
+    rows, columns, values = _peaks(rating, count)
+    linear = templates.linear[which[rows, columns].numpy()]
+    poses = np.zeros((len(values), 3, 3))
+    poses[:, :2, :2], poses[:, 2, 2] = linear, 1.0
+    places = _STRIDE * torch.stack((columns, rows), 1).numpy()
+    poses[:, :2, 2] = places - linear @ np.array(templates.centre)
+    return to_full @ poses @ templates.from_full, values.double().numpy() / templates.places.shape[1]
+
+
+def _resized(scene: ScenePyramid, factor: float) -> tuple[Float[Tensor, "C h w"], NDArray[np.float64]]:
+    """The scene reduced by any factor, and the matrix from its pixels to those at full size."""
+    levels = scene_levels(scene)
+    level = int(np.clip(round(math.log2(factor)), 0, len(levels) - 1))
+    (width, height), reduced = scene.size, levels[level]
+    w, h = max(2, round(width / factor)), max(2, round(height / factor))
+    to_full = np.array(
+        ((width / w, 0, (width / w - 1) / 2), (0, height / h, (height / h - 1) / 2), (0, 0, 1))
+    )
+    return rectify(reduced, reduce(2**level) @ to_full, h, w)[0], to_full
+
+
+def _responses(
+    picture: Float[Tensor, "C H W"], margin: int
+) -> tuple[UInt8[Tensor, "12 4 h w"], tuple[int, int]]:
+    """How strongly each direction occurs near each place, with a margin of 0, and the number of places.
+
+    The planes after those of the directions hold the larger of two opposite ones.
+    """
+    height, width = picture.shape[-2:]
+    size = -(-height // _STRIDE), -(-width // _STRIDE)
+    row = -(-size[1] // LOOK_SPAN) * LOOK_SPAN + 2 * margin + LOOK_SPAN
+    count = DIRECTIONS + DIRECTIONS // 2
+    out = torch.zeros(count, _STRIDE**2, size[0] + 2 * margin, row, dtype=torch.uint8)
+    if bindings.accepts(picture):
+        taps = LOOK.taps(picture).contiguous()
+        rules = bindings.channel_rules(taps, LOOK.floor, LOOK.noise, LOOK.window)
+        bindings.features(picture, rules, _GAIN, out, margin)
+        return out, size
+    levels = (channels(picture, LOOK) * _GAIN).clamp_max(_LEVELS).floor()
+    spread = F.max_pool2d(levels, 3, 1, 1).to(torch.uint8)
+    half = DIRECTIONS // 2
+    spread = torch.cat((spread, torch.maximum(spread[:half], spread[half:])))
+    for phase in range(_STRIDE**2):
+        part = spread[:, phase // _STRIDE :: _STRIDE, phase % _STRIDE :: _STRIDE]
+        out[:, phase, margin : margin + part.shape[1], margin : margin + part.shape[2]] = part
+    return out, size
+
+
+def _offsets(responses: UInt8[Tensor, "12 4 h w"], templates: FeatureTemplates) -> Int[Tensor, "T N"]:
+    """Of each feature, in bytes from a place in the first plane."""
+    height, row = responses.shape[2:]
+    x, y = templates.places[..., 0], templates.places[..., 1]
+    phase = _STRIDE * (y % _STRIDE) + x % _STRIDE
+    offsets = (templates.planes * _STRIDE**2 + phase) * (height * row) + (y // _STRIDE) * row + x // _STRIDE
+    return torch.from_numpy(offsets.astype(np.int32))
+
+
+def _best_sums(
+    responses: UInt8[Tensor, "12 4 h w"], size: tuple[int, int], templates: FeatureTemplates
+) -> tuple[Int[Tensor, "H W"], Int[Tensor, "H W"]]:
+    """For each place the highest sum of responses over all templates, and which template has it."""
+    offsets, margin = _offsets(responses, templates), templates.margin
+    if bindings.accepts():
+        return bindings.look(responses, margin, size, offsets.contiguous())
+    row = responses.shape[3]
+    places = (torch.arange(size[0])[:, None] + margin) * row + torch.arange(size[1]) + margin
+    flat, best, which = (
+        responses.flatten(),
+        torch.zeros(size, dtype=torch.int32),
+        torch.zeros(size, dtype=torch.int32),
+    )
+    for number, own in enumerate(offsets.long()):
+        sums = flat[places[..., None] + own].int().sum(-1, dtype=torch.int32)
+        better = sums > best
+        best, which = torch.where(better, sums, best), torch.where(better, number, which)
+    return best, which
+
+
+def _energy(
+    responses: UInt8[Tensor, "12 4 h w"], size: tuple[int, int], templates: FeatureTemplates
+) -> Float[Tensor, "H W"]:
+    """Mean square of the responses around each place, over a window as large as the motif."""
+    m, reach = templates.margin, templates.window // 2
+    own = responses[:DIRECTIONS, 0, m : m + size[0], m : m + size[1]].float().square().sum(0)[None, None]
+    pad = (min(reach, size[1] - 1), min(reach, size[0] - 1))
+    padded = F.pad(own, (pad[0], pad[0], pad[1], pad[1]), mode="reflect")
+    mean = F.avg_pool2d(F.avg_pool2d(padded, (1, 2 * pad[0] + 1), 1), (2 * pad[1] + 1, 1), 1)
+    return mean[0, 0] + _QUIET
+
+
+def _peaks(rating: Float[Tensor, "H W"], count: int) -> tuple[Tensor, Tensor, Float[Tensor, " N"]]:
+    """Rows, columns and values of the highest local maxima."""
+    padded = F.pad(rating, (1, 1, 1, 1), value=-1.0)
+    height, width = rating.shape
+    highest = rating > 0
+    for dy, dx in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2)):
+        highest &= rating >= padded[dy : dy + height, dx : dx + width]
+    index = torch.nonzero(highest.flatten())[:, 0]
+    values = rating.flatten()[index]
+    order = torch.from_numpy(np.argsort(-values.numpy(), kind="stable")[:count].copy())
+    index = index[order]
+    return index // width, index % width, values[order]

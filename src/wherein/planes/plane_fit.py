@@ -1,0 +1,272 @@
+"""The fit of a flat motif to a scene, by its channels: many poses at one resolution, each on its own.
+
+A round rectifies the scene by the pose so far, which brings it into the motif's own frame and resolution;
+makes the channels of that picture; and maximises ZNCC with the motif's channels by damped Gauss–Newton from
+the identity, linearised on the motif's side. Then the next round begins at the pose that was found. Because
+channels are made *after* rectification, gradients are compared in the motif's frame, whatever the rotation or
+tilt in the scene, and always at the same resolution, whatever the object's size: so scores compare.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from wherein.images.channels import DIRECTIONS, channels, opposite
+from wherein.motion.models import Affine, Euclidean, Homography, Motion, Similarity, Translation
+from wherein.native import abi, bindings
+from wherein.planes.plane_motif import MARGIN, PARAMETERS, PlaneMotif
+from wherein.planes.rectify import rectify
+from wherein.pyramid.levels import Poses, ScenePyramid
+
+_MOTIONS: dict[type[Motion], int] = {Translation: 2, Euclidean: 3, Similarity: 4, Affine: 6, Homography: 8}
+"""How many of a plane's parameters a motion has, in the order of `plane_motif`."""
+
+_DAMPING, _EASE, _TIGHTEN = 2e-3, 0.2, 10.0
+"""The first damping, and the factors by which it changes after a better and a worse step. Choices."""
+
+_MAX_STEP = 0.25
+"""Longest step in units of the motif's radius. A choice: beyond it the linearisation is not to be trusted."""
+
+_MIN_VISIBLE = 0.35
+"""Minimum fraction of the motif that must lie in the scene. A choice: of less than a third, clutter fits too
+well."""
+
+_MIN_VARIANCE = 1e-6
+"""Variance of the scene's channels below which there is no texture. A choice: channels are of size 1."""
+
+_MIN_LEVEL = 8
+"""Minimum width and height of a reduced scene in pixels. A choice."""
+
+
+@dataclass(frozen=True)
+class PlaneStage:
+    """One stage of a coarse-to-fine fit of a flat motif.
+
+    Attributes:
+        rounds: maximum number of rectifications.
+        steps: maximum number of Gauss–Newton steps in each; 0 with one round evaluates only.
+        tolerance: a pose has converged when a step moves it by less than this, in pixels of the motif's
+            resolution.
+    """
+
+    rounds: int = 2
+    steps: int = 3
+    tolerance: float = 0.05
+
+
+@dataclass(frozen=True)
+class PlaneFits:
+    """Poses of a flat motif, 3×3, motif pixels → scene pixels at full size.
+
+    Attributes:
+        poses: (B, 3, 3).
+        zncc: of the channels, over the part of the motif that is in the scene; −1 where there is no fit.
+        visible: the fraction of the motif that is in the scene.
+    """
+
+    poses: Poses
+    zncc: NDArray[np.float64]
+    visible: NDArray[np.float64]
+
+    def __getitem__(self, chosen: NDArray[np.int64]) -> "PlaneFits":
+        return PlaneFits(self.poses[chosen], self.zncc[chosen], self.visible[chosen])
+
+    def __len__(self) -> int:
+        return len(self.zncc)
+
+
+def scene_levels(scene: ScenePyramid) -> list[Float[Tensor, "C _ _"]]:
+    """The scene at full size, at half, at a quarter, and so on."""
+    count, shortest = 1, min(scene.size)
+    while shortest >> count >= _MIN_LEVEL:
+        count += 1
+    return [scene.reduced(2**level) for level in range(count)]
+
+
+def fit_planes(
+    scene: ScenePyramid, motif: PlaneMotif, motion: Motion, stage: PlaneStage, poses: Poses
+) -> PlaneFits:
+    """Fit poses of a motif at one resolution, each independently of the others.
+
+    Arguments:
+        scene: the scene to search.
+        motif: at one resolution.
+        motion: how the poses may move.
+        stage: how long.
+        poses: motif pixels → scene pixels at full size, (B, 3, 3).
+    """
+    if not len(poses):
+        return PlaneFits(poses, np.zeros(0), np.zeros(0))
+    levels, parameters = scene_levels(scene), _MOTIONS[type(motion)]
+    starts = poses @ np.linalg.inv(motif.from_full)
+    if bindings.accepts(*levels):
+        levels = [level.contiguous() for level in levels]
+        taps = motif.settings.taps(levels[0]).contiguous()
+        found = PlaneFits(
+            *bindings.fit_planes(levels, motif.in_c, _rules(motif, stage, parameters, levels, taps), starts)
+        )
+    else:
+        found = _fit_in_torch(levels, motif, parameters, stage, starts)
+    ended = found.poses @ motif.from_full
+    return replace(found, poses=ended / ended[:, 2:, 2:])
+
+
+def _rules(
+    motif: PlaneMotif, stage: PlaneStage, parameters: int, levels: Sequence[Tensor], taps: Tensor
+) -> abi.PlaneRules:
+    """Every number that C would otherwise have to know by itself."""
+    settings = motif.settings
+    return abi.PlaneRules(
+        channels=bindings.channel_rules(taps, settings.floor, settings.noise, settings.window),
+        damping=_DAMPING,
+        ease=_EASE,
+        tighten=_TIGHTEN,
+        tolerance=stage.tolerance,
+        max_step=_MAX_STEP,
+        min_visible=_MIN_VISIBLE,
+        min_variance=_MIN_VARIANCE,
+        parameters=parameters,
+        rounds=stage.rounds,
+        steps=stage.steps,
+        levels=len(levels),
+    )
+
+
+def _fit_in_torch(
+    levels: Sequence[Tensor], motif: PlaneMotif, parameters: int, stage: PlaneStage, starts: Poses
+) -> PlaneFits:
+    """The same in torch: the reference for C."""
+    ended = [_fit_one(levels, motif, parameters, stage, start) for start in starts]
+    poses, zncc, visible = zip(*ended, strict=True)
+    return PlaneFits(np.stack(poses), np.array(zncc), np.array(visible))
+
+
+def _fit_one(
+    levels: Sequence[Tensor], motif: PlaneMotif, parameters: int, stage: PlaneStage, pose: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float, float]:
+    (x, y), r = motif.centre, motif.radius
+    from_unit = np.array(((r, 0, x), (0, r, y), (0, 0, 1.0)))
+    zncc, visible = -1.0, 0.0
+    for _ in range(stage.rounds):
+        patch = _patch(levels, motif, pose)
+        if patch is None:
+            return pose, -1.0, visible
+        best, found = _descend_patch(motif, patch, parameters, stage)
+        zncc, visible = found.zncc, found.visible
+        pose = pose @ from_unit @ best @ np.linalg.inv(from_unit)
+        pose = pose / pose[2, 2]
+        if np.linalg.norm(best - np.eye(3)) * r < stage.tolerance:
+            break
+    return pose, zncc, visible
+
+
+@dataclass(frozen=True)
+class _Patch:
+    """The scene in the motif's frame: its channels, (8, h, w), and which pixels lie in the scene."""
+
+    channels: Float[Tensor, "8 h w"]
+    inside: Bool[Tensor, "h w"]
+
+
+def _patch(levels: Sequence[Tensor], motif: PlaneMotif, pose: NDArray[np.float64]) -> _Patch | None:
+    scale = _local_scale(pose, motif.centre)
+    if not scale > 0:
+        return None
+    # The level whose pixels come closest to the motif's: finer ones would alias, coarser ones are blurred.
+    level = int(np.clip(np.ceil(np.log2(scale / np.sqrt(2))), 0, len(levels) - 1))
+    size, shift = 2**level, (2**level - 1) / 2
+    to_level = np.array(((1 / size, 0, -shift / size), (0, 1 / size, -shift / size), (0, 0, 1)))
+    from_patch = np.array(((1, 0, -MARGIN), (0, 1, -MARGIN), (0, 0, 1.0)))
+    width, height = (side + 2 * MARGIN for side in motif.size)
+    picture, inside = rectify(levels[level], to_level @ pose @ from_patch, height, width)
+    return _Patch(channels(picture, motif.settings), inside)
+
+
+def _local_scale(pose: NDArray[np.float64], at: tuple[float, float]) -> float:
+    """How much larger a motif pixel is in the scene, at a point; 0 where the pose is mirrored or behind."""
+    x, y, depth = pose @ (*at, 1.0)
+    if not depth > 0:
+        return 0.0
+    linear = (pose[:2, :2] - np.outer((x / depth, y / depth), pose[2, :2])) / depth
+    area = np.linalg.det(linear)
+    return float(np.sqrt(area)) if area > 0 and np.isfinite(area) else 0.0
+
+
+@dataclass(frozen=True)
+class _Evaluation:
+    """ZNCC at a pose, the visible fraction, and the derivative of ZNCC on the motif's side, (8,)."""
+
+    zncc: float
+    visible: float
+    slope: NDArray[np.float64]
+
+
+def _descend_patch(
+    motif: PlaneMotif, patch: _Patch, parameters: int, stage: PlaneStage
+) -> tuple[NDArray[np.float64], _Evaluation]:
+    best, mu = np.eye(3), _DAMPING
+    here = _evaluate(motif, patch, best)
+    hessian = motif.hessian[:parameters, :parameters]
+    unit = 1 / np.sqrt(np.maximum(np.diag(hessian), 1e-12))
+    for _ in range(stage.steps):
+        if here.zncc <= -1:
+            break
+        scaled = unit[:, None] * hessian * unit + (mu + 1e-9) * np.eye(parameters)
+        step = unit * np.linalg.solve(scaled, unit * here.slope[:parameters])
+        length = float(np.linalg.norm(step))
+        step = np.pad(step * min(1.0, _MAX_STEP / max(length, 1e-12)), (0, PARAMETERS - parameters))
+        at = best @ np.linalg.inv(_motion(step, parameters))
+        at = at / at[2, 2]
+        there = _evaluate(motif, patch, at)
+        better = there.zncc > here.zncc
+        if better:
+            best, here = at, there
+        mu = min(max(mu * (_EASE if better else _TIGHTEN), 1e-6), 1e6)
+        if length * motif.radius < stage.tolerance:
+            break
+    return best, here
+
+
+def _motion(step: NDArray[np.float64], parameters: int) -> NDArray[np.float64]:
+    """The motion of a step: exact for rotations, so that a euclidean pose keeps its size."""
+    dx, dy, turn, grow, a, b, p, q = step
+    c, s = (np.cos(turn), np.sin(turn)) if parameters <= 3 else (1.0, turn)
+    return np.array(((c + grow + a, b - s, dx), (s + b, c + grow - a, dy), (p, q, 1.0)))
+
+
+def _evaluate(motif: PlaneMotif, patch: _Patch, pose: NDArray[np.float64]) -> _Evaluation:
+    u = np.concatenate((motif.points.double().numpy(), np.ones((len(motif.points), 1))), 1) @ pose.T
+    spots = torch.from_numpy(u[:, :2] / u[:, 2:]) * motif.radius
+    spots = spots + spots.new_tensor(motif.centre) + MARGIN
+    scene, inside = _sampled(patch, spots)
+    y = torch.where(motif.unsigned[:, None], (scene + opposite(scene.mT[..., None])[..., 0].mT) / 2, scene)
+    y, t = y.double(), motif.target.double()
+    w = torch.where(inside, motif.weights.double(), 0.0)[:, None]
+    total = DIRECTIONS * float(w.sum())
+    visible = total / motif.weight
+    if visible < _MIN_VISIBLE:
+        return _Evaluation(-1.0, visible, np.zeros(PARAMETERS))
+    mean_t, mean_y = float((w * t).sum()) / total, float((w * y).sum()) / total
+    own = max(float((w * (t - mean_t).square()).sum()), 1e-12) ** 0.5
+    power = max(float((w * (y - mean_y).square()).sum()), _MIN_VARIANCE * total) ** 0.5
+    zncc = float((w * (t - mean_t) * (y - mean_y)).sum()) / (own * power)
+    residual = w * ((y - mean_y) / power - zncc * (t - mean_t) / own) / own
+    return _Evaluation(zncc, visible, np.einsum("nc,ncp->p", residual.numpy(), motif._jacobian))
+
+
+def _sampled(patch: _Patch, spots: Float[Tensor, "N 2"]) -> tuple[Float[Tensor, "N 8"], Bool[Tensor, " N"]]:
+    """The patch's channels at some places, linearly interpolated, and which of these lie in the scene."""
+    height, width = patch.inside.shape
+    limits = spots.new_tensor((width - 1.001, height - 1.001))
+    spots = spots.nan_to_num().clamp_min(0).minimum(limits)
+    column, row = spots.long().unbind(1)
+    a, b = (spots - spots.floor()).to(patch.channels).unbind(1)
+    found = patch.channels
+    left = found[:, row, column] * (1 - b) + found[:, row + 1, column] * b
+    right = found[:, row, column + 1] * (1 - b) + found[:, row + 1, column + 1] * b
+    return (left * (1 - a) + right * a).mT, patch.inside[row, column]

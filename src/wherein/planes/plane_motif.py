@@ -1,0 +1,280 @@
+"""A flat motif at one resolution, as channels, linearised over all motions of a plane.
+
+**Its outline.** What lies around an object differs from scene to scene, and whether it is lighter or darker
+than the object. So the channels of a motif with a mask are the mean over several backdrops: inside, these
+agree; at the outline, every backdrop has an edge, whose direction is known but not its sign. There the
+motif and the scene are compared without sign: opposite directions are averaged in both. An object without any
+texture, a silhouette, is all outline, and is found by it.
+
+**Its derivatives** are those of the channels when the motif moves, as in `formulations.motif_side`: for the
+parameters of a homography about its centre, in the order shift x, shift y, rotation, scale, the two further
+ones of an affine motion, and the two of perspective. A motion with fewer parameters uses the first of them.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from wherein.images.channels import DIRECTIONS, ChannelSettings, channels, opposite
+from wherein.images.motif import Motif
+from wherein.images.pool import pool
+from wherein.native import abi
+from wherein.planes.rectify import rectify
+
+PARAMETERS = 8
+"""Of a homography; other motions use the first 2, 3, 4 or 6."""
+
+MARGIN = 8
+"""Pixels by which rectified pictures reach beyond the motif. A choice: the window and the smoothing of the
+channels, so that those of the motif do not see where the picture ends."""
+
+_BACKDROPS = (
+    (0.0, 0.0, 0.0),
+    (1.0, 1.0, 1.0),
+    (0.5, 0.5, 0.5),
+    (0.8, 0.3, 0.2),
+    (0.2, 0.3, 0.8),
+    (0.3, 0.7, 0.3),
+)
+"""Colours behind a motif with a mask. A choice: dark, light and in between, and one for each colour that an
+object may have, so that no outline vanishes on all of them."""
+
+_OUTLINE_INSIDE, _OUTLINE_OUTSIDE = 2, 1
+"""Pixels to either side of the outline that are compared without sign. Choices: the smoothing of the
+channels."""
+
+_MIN_WEIGHT = 0.1
+"""Weight of a pixel where the motif has no gradient, relative to where it has most. A choice: that nothing is
+there is worth knowing, but where an object is flat a scene shows noise, which local normalisation makes as
+strong as texture."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlaneMotif:
+    """A motif at one resolution.
+
+    Attributes:
+        settings: of its channels.
+        from_full: pixels of the motif at full size → pixels at this resolution, 3×3.
+        size: width and height at this resolution.
+        centre: of its points, (x, y) in pixels at this resolution.
+        radius: root mean square distance of the points from the centre, in pixels.
+        points: (N, 2), from the centre and in units of the radius.
+        weights: (N,).
+        unsigned: at which points light and dark may be exchanged, (N,).
+        target: the motif's channels, (N, 8), with mean 0 and norm 1 under the weights.
+        derivatives: of the target along x and y, times the weights, (2, N, 8).
+        channels: of all of the motif and its margin, (8, h, w).
+    """
+
+    settings: ChannelSettings
+    from_full: NDArray[np.float64]
+    size: tuple[int, int]
+    centre: tuple[float, float]
+    radius: float
+    points: Float[Tensor, "N 2"]
+    weights: Float[Tensor, " N"]
+    unsigned: Bool[Tensor, " N"]
+    target: Float[Tensor, "N 8"]
+    derivatives: Float[Tensor, "2 N 8"]
+    channels: Float[Tensor, "8 h w"]
+
+    @staticmethod
+    def of(
+        motif: Motif, radius: float, settings: ChannelSettings = ChannelSettings(), any_polarity: bool = False
+    ) -> "PlaneMotif":
+        """The motif reduced so that its `extent` is `radius`; at full size if it is smaller than that.
+
+        Arguments:
+            motif: at full size.
+            radius: in pixels.
+            settings: of the channels.
+            any_polarity: compare all of it without sign, for objects that may be light on dark or dark on
+                light.
+        """
+        scale = min(1.0, radius / extent(motif))
+        width, height = (max(2, round(scale * side)) for side in (motif.width, motif.height))
+        # Not the same factor along both axes exactly: whole pixels, with the corners in the corners.
+        across, down = motif.width / width, motif.height / height
+        to_full = np.array(((across, 0, (across - 1) / 2), (0, down, (down - 1) / 2), (0, 0, 1)))
+        planes = _reduced(motif, to_full, height, width)
+        inside = planes[-1] > 0.5
+        if not bool(inside.any()):  # thin: no pixel is half covered at this resolution
+            inside = planes[-1] > 0.5 * planes[-1].max()
+        found, where, outline = _with_backdrops(planes, inside, settings)
+        unsigned = torch.ones_like(outline) if any_polarity else outline
+        found = torch.where(unsigned, (found + opposite(found)) / 2, found)
+        return _linearised(found, where, unsigned, settings, np.linalg.inv(to_full), (width, height))
+
+    @cached_property
+    def hessian(self) -> NDArray[np.float64]:
+        """The Gauss–Newton matrix of ZNCC at the motif itself, (8, 8)."""
+        j, w = self._jacobian, self.weights.double().numpy()
+        full = np.einsum("ncp,ncq->pq", w[:, None, None] * j, j)
+        return np.asarray(
+            full - np.outer(self.with_1, self.with_1) / self.weight - np.outer(*2 * [self.with_t])
+        )
+
+    @cached_property
+    def with_1(self) -> NDArray[np.float64]:
+        """Sums of the derivatives in each parameter, (8,)."""
+        return np.einsum("n,ncp->p", self.weights.double().numpy(), self._jacobian)
+
+    @cached_property
+    def with_t(self) -> NDArray[np.float64]:
+        """Sums of the derivatives times the target, (8,)."""
+        w, t = self.weights.double().numpy(), self.target.double().numpy()
+        return np.einsum("n,nc,ncp->p", w, t, self._jacobian)
+
+    @property
+    def weight(self) -> float:
+        """The sum of the weights over points and channels."""
+        return DIRECTIONS * float(self.weights.double().sum())
+
+    @cached_property
+    def _jacobian(self) -> NDArray[np.float64]:
+        """Derivatives of the target in each parameter, (N, 8, 8)."""
+        w = self.weights.double().numpy()[:, None]
+        gx, gy = (self.derivatives.double().numpy() / w)[..., None]
+        u, v = self.points.double().numpy().T
+        one, zero = np.ones_like(u), np.zeros_like(u)
+        x = np.stack((one, zero, -v, u, u, v, -u * u, -u * v), 1)[:, None]
+        y = np.stack((zero, one, u, v, -v, u, -u * v, -v * v), 1)[:, None]
+        return np.asarray(gx * x + gy * y)
+
+    @cached_property
+    def in_c(self) -> abi.PlaneMotifArrays:
+        """The same for C; it points into this object, which must outlive it."""
+        self._kept.extend(
+            (
+                self.points.contiguous(),
+                self.weights.contiguous(),
+                self.unsigned.int().contiguous(),
+                self.target.contiguous(),
+                *(part.contiguous() for part in self.derivatives),
+            )
+        )
+        pointers = [kept.data_ptr() for kept in self._kept]
+        names = ("points", "weights", "unsigned_points", "target", "dx", "dy")
+        return abi.PlaneMotifArrays(
+            **dict(zip(names, pointers, strict=True)),
+            hessian=self.hessian.ctypes.data,
+            with_1=self.with_1.ctypes.data,
+            with_t=self.with_t.ctypes.data,
+            weight=self.weight,
+            centre_x=self.centre[0],
+            centre_y=self.centre[1],
+            radius=self.radius,
+            count=len(self.points),
+            height=self.size[1],
+            width=self.size[0],
+            margin=MARGIN,
+        )
+
+    @cached_property
+    def _kept(self) -> list[Tensor]:
+        return []
+
+
+def extent(motif: Motif) -> float:
+    """The radius of a disc that is as large as the motif, in pixels.
+
+    "Large" is between two measures: by area, which for a thin motif is small, and by the spread of its
+    pixels, which is large. A thin motif needs more resolution than a disc of the same spread, and can do with
+    less than one of the same area.
+    """
+    rows, columns = torch.nonzero(motif.mask > 0.5, as_tuple=True)
+    spread = 2 * float(rows.double().var(correction=0) + columns.double().var(correction=0)) + 1
+    return math.sqrt(math.sqrt(spread * len(rows) / math.pi))
+
+
+def _reduced(motif: Motif, to_full: NDArray[np.float64], height: int, width: int) -> Float[Tensor, "P h w"]:
+    """The motif times its mask, and its mask, at a resolution and with the margin; 0 outside."""
+    planes = torch.cat((motif.masked, motif.mask[None]))
+    factor = 2 ** max(0, round(math.log2(math.sqrt(to_full[0, 0] * to_full[1, 1]))))
+    factor = min(factor, 2 ** int(math.log2(max(1, min(planes.shape[-2:])))))
+    # Padded at full size by what reduces to whole pixels, so that nothing beyond the mask is continued.
+    edge = factor * math.ceil((MARGIN + 2) * max(to_full[0, 0], to_full[1, 1]) / factor)
+    rest = (edge, edge + -motif.width % factor, edge, edge + -motif.height % factor)
+    padded = pool(F.pad(planes, rest), factor)
+    shift = np.array(((1, 0, -MARGIN), (0, 1, -MARGIN), (0, 0, 1.0)))
+    middle = (factor - 1) / 2
+    to_pooled = np.array(
+        ((1 / factor, 0, (edge - middle) / factor), (0, 1 / factor, (edge - middle) / factor), (0, 0, 1))
+    )
+    return rectify(padded, to_pooled @ to_full @ shift, height + 2 * MARGIN, width + 2 * MARGIN)[0]
+
+
+def _with_backdrops(
+    planes: Float[Tensor, "P h w"], inside: Bool[Tensor, "h w"], settings: ChannelSettings
+) -> tuple[Float[Tensor, "8 h w"], Bool[Tensor, "h w"], Bool[Tensor, "h w"]]:
+    """Mean channels over the backdrops, which pixels are compared, and which of these belong to the outline.
+
+    A motif that fills its rectangle has no outline: it is a part of a picture, and beyond it the picture went
+    on. There the backdrop is the motif itself, continued.
+    """
+    own, mask = planes[:-1], planes[-1]
+    if bool(inside[MARGIN:-MARGIN, MARGIN:-MARGIN].all()):
+        edge = slice(MARGIN, -MARGIN)
+        whole = F.pad(own[None, :, edge, edge], (MARGIN,) * 4, mode="replicate")[0]
+        return channels(whole, settings), _eroded(inside, 1), torch.zeros_like(inside)
+    colours = own.new_tensor(_BACKDROPS)[:, : len(own), None, None]
+    pictures = own + (1 - mask) * (colours if len(own) == 3 else colours.mean(1, keepdim=True))
+    mean = torch.stack([channels(picture.contiguous(), settings) for picture in pictures]).mean(0)
+    around = _dilated(inside, _OUTLINE_OUTSIDE)
+    return mean, around, around & ~_eroded(inside, _OUTLINE_INSIDE)
+
+
+def _eroded(mask: Bool[Tensor, "h w"], radius: int) -> Bool[Tensor, "h w"]:
+    return ~_dilated(~mask, radius)
+
+
+def _dilated(mask: Bool[Tensor, "h w"], radius: int) -> Bool[Tensor, "h w"]:
+    size = 2 * radius + 1
+    return F.max_pool2d(mask[None].float(), size, 1, radius)[0] > 0
+
+
+def _linearised(
+    found: Float[Tensor, "8 h w"],
+    where: Bool[Tensor, "h w"],
+    unsigned: Bool[Tensor, "h w"],
+    settings: ChannelSettings,
+    from_full: NDArray[np.float64],
+    size: tuple[int, int],
+) -> PlaneMotif:
+    rows, columns = torch.nonzero(where, as_tuple=True)
+    places = torch.stack((columns, rows), 1).double() - MARGIN
+    centre = places.mean(0)
+    radius = max(1.0, float((places - centre).square().sum(1).mean().sqrt()))
+    picked = found[:, rows, columns].mT.double()
+    strength = picked.norm(dim=1)
+    weights = _MIN_WEIGHT + (1 - _MIN_WEIGHT) * (strength / strength.quantile(0.9).clamp_min(1e-9)).clamp_max(
+        1
+    )
+    mean = (weights[:, None] * picked).sum() / (weights.sum() * DIRECTIONS)
+    target = picked - mean
+    norm = (weights[:, None] * target.square()).sum().sqrt().clamp_min(1e-9)
+    padded = F.pad(found, (1, 1, 1, 1))
+    gx = (padded[:, 1:-1, 2:] - padded[:, 1:-1, :-2])[:, rows, columns].mT / 2
+    gy = (padded[:, 2:, 1:-1] - padded[:, :-2, 1:-1])[:, rows, columns].mT / 2
+    derivatives = torch.stack((gx, gy)).double() * (radius / norm) * weights[:, None]
+    return PlaneMotif(
+        settings,
+        from_full,
+        size,
+        (float(centre[0]), float(centre[1])),
+        radius,
+        ((places - centre) / radius).float(),
+        weights.float(),
+        unsigned[rows, columns],
+        (target / norm).float(),
+        derivatives.float(),
+        found,
+    )
