@@ -156,12 +156,15 @@ def look(
     best, which = _best_sums(responses, size, templates)
     rating = best.float() / _energy(responses, size, templates).sqrt()
     rows, columns, values = _peaks(rating, count)
-    linear = templates.linear[which[rows, columns].numpy()]
+    # Exactly of the size that was asked for: the reduced scene is off by up to half a pixel.
+    linear = scale * templates.linear[which[rows, columns].numpy()]
+    places = _STRIDE * torch.stack((columns, rows), 1).numpy()
+    spots = places * to_full[(0, 1), (0, 1)] + to_full[:2, 2]
     poses = np.zeros((len(values), 3, 3))
     poses[:, :2, :2], poses[:, 2, 2] = linear, 1.0
-    places = _STRIDE * torch.stack((columns, rows), 1).numpy()
-    poses[:, :2, 2] = places - linear @ np.array(templates.centre)
-    return to_full @ poses @ templates.from_full, values.double().numpy() / templates.places.shape[1]
+    middle = (np.linalg.inv(templates.from_full) @ (*templates.centre, 1.0))[:2]
+    poses[:, :2, 2] = spots - linear @ middle
+    return poses, values.double().numpy() / templates.places.shape[1]
 
 
 def _resized(scene: ScenePyramid, factor: float) -> tuple[Float[Tensor, "C h w"], NDArray[np.float64]]:

@@ -269,4 +269,6 @@ def _sampled(patch: _Patch, spots: Float[Tensor, "N 2"]) -> tuple[Float[Tensor, 
     found = patch.channels
     left = found[:, row, column] * (1 - b) + found[:, row + 1, column] * b
     right = found[:, row, column + 1] * (1 - b) + found[:, row + 1, column + 1] * b
-    return (left * (1 - a) + right * a).mT, patch.inside[row, column]
+    # Of the nearest pixel: of the one before, it would depend on the last bit of a place.
+    across, down = (spots + 0.5).long().unbind(1)
+    return (left * (1 - a) + right * a).mT, patch.inside[down, across]

@@ -99,11 +99,12 @@ class PlaneMotif:
             any_polarity: compare all of it without sign, for objects that may be light on dark or dark on
                 light.
         """
-        scale = min(1.0, radius / extent(motif))
-        width, height = (max(2, round(scale * side)) for side in (motif.width, motif.height))
-        # Not the same factor along both axes exactly: whole pixels, with the corners in the corners.
-        across, down = motif.width / width, motif.height / height
-        to_full = np.array(((across, 0, (across - 1) / 2), (0, down, (down - 1) / 2), (0, 0, 1)))
+        factor = max(1.0, extent(motif) / radius)
+        width, height = (max(2, math.ceil(side / factor - 1e-9)) for side in (motif.width, motif.height))
+        # The same factor along both axes, about the centre: else a rotation at this resolution would not be
+        # one at full size.
+        (x, y), across, down = motif.centre, factor * (width - 1) / 2, factor * (height - 1) / 2
+        to_full = np.array(((factor, 0, x - across), (0, factor, y - down), (0, 0, 1)))
         planes = _reduced(motif, to_full, height, width)
         inside = planes[-1] > 0.5
         if not bool(inside.any()):  # thin: no pixel is half covered at this resolution

@@ -56,7 +56,7 @@ class PlaneRange:
         """Sizes of the first look."""
         low, high = self.scale
         count = max(1, math.ceil(math.log(high / low) / math.log(_SCALE_STEP) - 1e-9) + 1)
-        return np.geomspace(low, high, count) if count > 1 else np.array((low,))
+        return np.geomspace(low, high, count) if count > 1 else np.array((float(low),))
 
     @cached_property
     def linear(self) -> NDArray[np.float64]:
