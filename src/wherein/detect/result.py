@@ -98,6 +98,13 @@ class PartFound(Placed):
         """The unit of the value; None without a reading."""
         return None if self.reading is None else self.reading.unit
 
+    @property
+    def value_text(self) -> str | None:
+        """The value and its unit to read, such as "70.1 °C"; None where there is no value."""
+        value = self.value
+        # Four digits: a turn is known to a fraction of a degree, of a scale of some hundred.
+        return None if value is None else f"{float(f'{value:.4g}') + 0.0:.12g} {self.unit}".strip()
+
     def to_dict(self) -> dict[str, Any]:
         """Numbers and lists for JSON; `value` (null if it was not found) and `unit` with a reading only."""
         record = {

@@ -46,6 +46,8 @@ class PartView:
         found: whether it was found.
         score: its score.
         angle: degrees.
+        turn: degrees from its rest position.
+        value: what it reads, with the unit; None where it reads nothing.
         centre: (x, y) in the scene, of the box around its outline.
         matrix: its pixels → scene pixels, 2×3 or 3×3.
         polygon: its outline in the scene, (x, y) a row.
@@ -56,6 +58,8 @@ class PartView:
     found: bool
     score: float
     angle: float
+    turn: float
+    value: str | None
     centre: Point
     matrix: Rows
     polygon: Rows
@@ -80,6 +84,7 @@ class DetectionView:
         false_alarms: how often clutter reaches this score, as text; None where that is unknown.
         angle: degrees.
         scale: relative to the template.
+        tilt: degrees out of the picture plane; None if the search was without perspective.
         centre: (x, y) in the scene, of the template's canvas.
         matrix: canvas → scene pixels, 2×3 or 3×3.
         leaf_count: how many parts have an image.
@@ -95,6 +100,7 @@ class DetectionView:
     false_alarms: str | None
     angle: float
     scale: float
+    tilt: float | None
     centre: Point
     matrix: Rows
     leaf_count: int
@@ -199,6 +205,7 @@ class SceneViewer:
             self.scores.false_alarms(item.score),
             item.angle,
             item.scale,
+            item.tilt if len(item.matrix) == 3 else None,
             self._centre(item),
             item.matrix.tolist(),
             len(leaves),
@@ -217,6 +224,8 @@ def _part(anchor: str, entry: PartEntry, part: PartFound) -> PartView:
         part.found,
         part.score,
         part.angle,
+        part.turn,
+        part.value_text,
         _place(part.matrix, entry.centre),
         part.matrix.tolist(),
         part.polygon.tolist(),

@@ -94,4 +94,4 @@ def _point(point: Any, what: str) -> tuple[float, float]:
 
 def rounded_value(value: float | None) -> float | None:
     """A value as it is written: with six significant digits, since its unit may be large or small."""
-    return None if value is None else float(f"{value:.6g}")
+    return None if value is None else float(f"{value:.6g}") + 0.0  # never −0
