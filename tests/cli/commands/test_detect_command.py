@@ -205,7 +205,7 @@ def test_a_report_of_all_scenes(folder: Path) -> None:
     for lap in ("reading", "search", "occurrence maps", "convergence plots", "page"):
         assert f"<tr><th>{lap}</th><td>" in written
     records = [json.loads(line) for line in result.stdout.splitlines()]
-    assert set(records[0]) == {"scene", "width", "height", "template", "seconds", "detections"}
+    assert set(records[0]) == {"scene", "width", "height", "template", "seconds", "detections", "candidates"}
     assert "content is not PNG" in written
     assert [p.name for p in out.parent.iterdir()] == ["page.html"]
     again = detect(folder, *arguments)
