@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from detecting import angle, walker
 from walkers import TILTED, gauge, tilted
@@ -170,6 +171,14 @@ def test_a_sequence_and_a_picture() -> None:
     drawn = some.draw()
     assert drawn.size == (1050, 859)
     assert drawn.tobytes() != Detections((), "walker", some.scene, 0.0).draw().tobytes()
+
+
+def test_it_is_shown_as_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Image.Image] = []
+    monkeypatch.setattr(Image.Image, "show", lambda image, title: shown.append(image))
+    some = found()
+    some.show()
+    assert [image.tobytes() for image in shown] == [some.draw().tobytes()]
 
 
 def test_a_drawing_changes_nothing_but_what_is_near_a_line() -> None:

@@ -306,3 +306,7 @@ class Detections(Sequence[Detection]):
         from wherein.drawing.detections import draw_detections
 
         return draw_detections(self.scene, self.items)
+
+    def show(self) -> None:
+        """Show the drawing in the picture viewer of the system, or in a notebook below its cell."""
+        self.draw().show("wherein")
