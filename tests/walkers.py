@@ -66,7 +66,7 @@ def tilted(*hidden: str, turn: float = 45.0, candidates: int = 0) -> Detections:
     """The gauge in perspective: every matrix is 3×3."""
     made = gauge()
     leaves = {name: (0.9, name not in hidden) for name in made.parts.leaves}
-    one = Assembler(made, perspective=True)(frames(made.parts, TILTED, {"needle": turn}), leaves, 0.93)
+    one = Assembler(made, projective=True)(frames(made.parts, TILTED, {"needle": turn}), leaves, 0.93)
     close = tuple(replace(one, score=0.6 - 0.01 * number) for number in range(candidates))
     scene = Picture(torch.full((3, HEIGHT, WIDTH), 0.5), None)
     return Detections((one,), "gauge", scene, 0.08, candidates=close)

@@ -165,18 +165,18 @@ class Assembler:
         template: what was found.
         moving: the names of the parts that have a frame of their own, the root among them; each of the
             others has that of its parent. None: all parts have one.
-        perspective: whether frames may have perspective. Then all matrices are 3×3, with 1 as the last
+        projective: whether frames may have perspective. Then all matrices are 3×3, with 1 as the last
             element, even where there is none: all detections of a search are alike.
     """
 
     def __init__(
-        self, template: Template, moving: Collection[str] | None = None, perspective: bool = False
+        self, template: Template, moving: Collection[str] | None = None, projective: bool = False
     ) -> None:
         tree, frames = template.parts, dict[str, str]()
         for name, part in tree.items():
             own = moving is None or name in moving
             frames[name] = name if own else frames[part.parent or tree.root]
-        self._root, self._template, self._perspective = tree.root, template, perspective
+        self._root, self._template, self._projective = tree.root, template, projective
         self._parts = tuple(
             _PartLayout(
                 name,
@@ -219,4 +219,4 @@ class Assembler:
 
     def _matrix(self, pose: Matrix) -> Matrix:
         """A pose as it is reported."""
-        return pose / pose[2, 2] if self._perspective else pose[:2]
+        return pose / pose[2, 2] if self._projective else pose[:2]
