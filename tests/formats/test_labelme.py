@@ -12,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from walkers import HEIGHT, WIDTH, found, logo
+from walkers import HEIGHT, WIDTH, found, logo, tilted
 from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.formats.annotation import Annotation, read
 from wherein.making import Outline, cut
@@ -269,3 +269,9 @@ def test_labelme_of_one_part_and_of_nothing() -> None:
     (shape,) = logo().to_labelme()["shapes"]
     assert (shape["label"], shape["group_id"]) == ("logo", 1)
     assert replace(logo(), items=()).to_labelme()["shapes"] == []
+
+
+def test_outlines_in_perspective_are_written() -> None:
+    some = tilted()
+    dial = next(one for one in some.to_labelme()["shapes"] if one["label"] == "dial")
+    np.testing.assert_allclose(np.array(dial["points"]) - 0.5, some[0].parts["dial"].polygon, atol=0.006)

@@ -19,6 +19,7 @@ from wherein.detect.result import SCENE, Detections, MethodResult
 from wherein.detect.search_range import Range
 from wherein.errors import require
 from wherein.images.load import Source, load_picture
+from wherein.motion.homography import square
 from wherein.template.bundle import Template
 from wherein.threads import one_thread
 
@@ -144,8 +145,7 @@ class Detector:
             "before must be the matrices of earlier detections, of shape (N, 2, 3) or (N, 3, 3) with N > 0, "
             f"but has shape {matrices.shape}",
         )
-        roots = np.repeat(np.eye(3)[None], len(matrices), axis=0)
-        roots[:, :2] = matrices[:, :2]
+        roots = square(matrices)
         return self._detect(
             scene, color, lambda pixels: self.search.follow(pixels, roots, self.max_instances, everywhere)
         )
@@ -158,7 +158,7 @@ class Detector:
             found = search(picture.pixels.detach().float().cpu())
         name = os.fspath(scene) if isinstance(scene, str | os.PathLike) else SCENE
         seconds = time.perf_counter() - began
-        return Detections(found.items, self.template.name, picture, seconds, name, found.best_candidate)
+        return Detections(found.items, self.template.name, picture, seconds, name, found.candidates)
 
     def occurrence(self, scene: Source, color: str = "rgb") -> dict[str, Map]:
         """Maps of where parts could be.

@@ -200,7 +200,7 @@ class PaperSearch(Search):
         found = [self._detection(one) for one in self.detector(scene, LIKELY * self.threshold)]
         turned = [one for one in found if abs(one.angle) <= self.ranges.rotation]
         items = tuple(one for one in turned if one.score >= self.threshold)[:count]
-        return MethodResult(items, None if items else next(iter(turned), None))
+        return MethodResult(items, tuple(one for one in turned if one.score < self.threshold))
 
     def follow(  # noqa: D102
         self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool

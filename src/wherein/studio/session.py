@@ -66,18 +66,19 @@ class SearchResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The record that the command prints, with the thresholds and how rare such scores are."""
-        known, candidate = self.detector.calibration, self.detections.missed
+        known, found = self.detector.calibration, self.detections
         assert isinstance(known, Calibration), "the studio has the default method only"
         measured = self.kind is CalibrationKind.MEASURED
-        record = self.detections.to_dict()
-        if measured:
-            for item, detection in zip(record["detections"], self.detections, strict=True):
+        record = found.to_dict()
+        for item, detection in zip(record["detections"], found, strict=True):
+            item["tilt"] = round(detection.tilt, 2)
+            if measured:
                 item["rarity"] = known.describe_false_alarms(detection.score)
         return record | {
             "calibration_kind": str(self.kind),
             "threshold": round(self.threshold, 4),
             "calibrated_threshold": round(known.threshold, 4),
-            "best_candidate": None if candidate is None else rounded_down(candidate.score),
+            "best_candidate": rounded_down(found.candidates[0].score) if found.candidates else None,
             "warnings": known.warnings if measured else [],
         }
 

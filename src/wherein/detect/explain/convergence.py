@@ -29,6 +29,7 @@ from wherein.detect.fast.polish import FULL, polish_piece
 from wherein.detect.fast.scene_search import Octave, Octaves
 from wherein.detect.result import Detection
 from wherein.images.motif import Motif
+from wherein.motion.homography import square
 from wherein.motion.models import Motion
 from wherein.pyramid.descent import Fits, Stage, descend
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -70,10 +71,6 @@ def fit_traces(
 
 def _frames(tree: Tree, item: Detection) -> dict[str, NDArray[np.float64]]:
     """Canvas → scene of every part, 3×3, by name."""
-
-    def square(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.vstack((matrix, (0.0, 0.0, 1.0)))
-
     frames = {name: square(part.matrix) @ np.linalg.inv(tree[name].rest) for name, part in item.parts.items()}
     return {**frames, tree.root: square(item.matrix)}
 

@@ -296,7 +296,7 @@ class SceneSearch:
         if items or not len(found.scores):
             return MethodResult(items)
         (best,) = self._assembled(scene, found[np.argsort(-found.scores)[:1]])
-        return MethodResult((), best if best.score >= LIKELY * self.threshold else None)
+        return MethodResult((), (best,) if best.score >= LIKELY * self.threshold else ())
 
     def _assembled(self, scene: Float[Tensor, "3 H W"], hypotheses: Hypotheses) -> tuple[Detection, ...]:
         static = self.octaves.static_leaf_scores(scene, hypotheses)
