@@ -364,7 +364,7 @@ def test_wrong_arguments(textured: Array, tmp_path: Path) -> None:
         wherein.register(motif, textured)
     with pytest.raises(ArgumentError, match="mask is empty"):
         wherein.register(textured, motif, mask=np.zeros((40, 50)))
-    with pytest.raises(ArgumentError, match=r"the mask is \(3, 4\) but the motif \(40, 50\)"):
+    with pytest.raises(ArgumentError, match=r"the mask has shape \(3, 4\) and the motif \(40, 50\)"):
         wherein.register(textured, motif, mask=np.ones((3, 4)))
     with pytest.raises(ArgumentError, match=r"shape \(4,\)"):
         wherein.register(textured, motif, start=[1, 2, 3, 4])

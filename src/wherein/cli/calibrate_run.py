@@ -12,7 +12,7 @@ from wherein.cli.console import SOME_UNREADABLE, Console, UnreadableError
 from wherein.cli.input_files import list_scenes, read_picture
 from wherein.detect.calibration.measure import MAX_BACKGROUNDS, SCENE_SIZE, calibrate
 from wherein.detect.calibration.model import STORE, Calibration
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError
 from wherein.template.bundle import Template
 

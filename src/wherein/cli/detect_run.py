@@ -125,8 +125,9 @@ class DetectRun:
         self.totals.found += len(found)
         self.console.result({"scene": str(path), **found.to_dict()})
         writers.add(path, found, self.detector, stopwatch)
-        if found.missed is not None:
-            self.console.message(_nothing_found(path, found.missed.score, self.detector.threshold))
+        if not found and found.candidates:
+            best = found.candidates[0]
+            self.console.message(_nothing_found(path, best.score, self.detector.threshold))
 
     def _search_video(self, path: Path, writers: SceneWriters) -> None:
         counts = FrameTotals()

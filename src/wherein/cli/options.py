@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from wherein.formats.table import BY_EXTENSION, FORMATS
+from wherein.formats.registry import BY_EXTENSION, FORMATS
 
 TemplatePath = Annotated[
     str, typer.Argument(metavar="TEMPLATE", help="Template: a folder with template.json, or a .zip of one.")

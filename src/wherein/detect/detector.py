@@ -15,10 +15,11 @@ from wherein.detect.calibration.store import Progress, StoredCalibration
 from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map
 from wherein.detect.methods import METHODS, Search
-from wherein.detect.range import Range
 from wherein.detect.result import SCENE, Detections, MethodResult
+from wherein.detect.search_range import Range
 from wherein.errors import require
 from wherein.images.load import Source, load_picture
+from wherein.motion.homography import square
 from wherein.template.bundle import Template
 from wherein.threads import one_thread
 
@@ -150,8 +151,7 @@ class Detector:
             "before must be the matrices of earlier detections, of shape (N, 2, 3) or (N, 3, 3) with N > 0, "
             f"but has shape {matrices.shape}",
         )
-        roots = np.repeat(np.eye(3)[None], len(matrices), axis=0)
-        roots[:, :2] = matrices[:, :2]
+        roots = square(matrices)
         return self._detect(
             scene, color, lambda pixels: self.search.follow(pixels, roots, self.max_instances, everywhere)
         )
@@ -164,7 +164,7 @@ class Detector:
             found = search(picture.pixels.detach().float().cpu())
         name = os.fspath(scene) if isinstance(scene, str | os.PathLike) else SCENE
         seconds = time.perf_counter() - began
-        return Detections(found.items, self.template.name, picture, seconds, name, found.best_candidate)
+        return Detections(found.items, self.template.name, picture, seconds, name, found.candidates)
 
     def occurrence(self, scene: Source, color: str = "rgb") -> dict[str, Map]:
         """Maps of where parts could be.

@@ -23,8 +23,8 @@ from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.tuning.measure_network import calibrate_paper, within_reach
 from wherein.detect.paper.tuning.paper_model import VERSION as PAPER_VERSION
 from wherein.detect.paper.tuning.paper_model import PaperCalibration
-from wherein.detect.range import Range
 from wherein.detect.result import Detection, MethodResult
+from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError, require
 from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
@@ -202,7 +202,7 @@ class PaperSearch(Search):
         found = [self._detection(one) for one in self.detector(scene, LIKELY * self.threshold)]
         turned = [one for one in found if abs(one.angle) <= self.ranges.rotation]
         items = tuple(one for one in turned if one.score >= self.threshold)[:count]
-        return MethodResult(items, None if items else next(iter(turned), None))
+        return MethodResult(items, tuple(one for one in turned if one.score < self.threshold))
 
     def follow(  # noqa: D102
         self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool

@@ -17,7 +17,7 @@ from wherein.detect.calibration.model import Calibration
 from wherein.detect.calibration.reach import Reach
 from wherein.detect.calibration.store import Progress
 from wherein.detect.fast.pieces import Pieces
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.template.bundle import Template
 
 _log = logging.getLogger("wherein.studio")
@@ -31,8 +31,8 @@ _MAX_KNOWN = 32
 """Number of calibrations kept in memory. A choice: as many search ranges as a user compares."""
 
 _CHANCE, _THRESHOLD = 0.3, 0.45
-"""Default values without any measurement: the score that clutter reaches, and the threshold. A choice: typical
-of calibrated templates."""
+"""Default values without any measurement: the score that clutter reaches, and the threshold. A choice:
+typical of calibrated templates."""
 
 
 class CalibrationKind(StrEnum):
@@ -76,7 +76,8 @@ class _Job:
 
     @property
     def key(self) -> tuple[str, float, tuple[float, float], float]:
-        return self.template.fingerprint, self.ranges.rotation, self.ranges.scale, self.ranges.tilt
+        ranges = self.ranges
+        return self.template.fingerprint, ranges.rotation, ranges.scale, ranges.tilt
 
 
 class Calibrator:
@@ -88,7 +89,7 @@ class Calibrator:
 
     def __init__(self, calibrate: Calibrate = calibration_for) -> None:
         self._calibrate = calibrate
-        self._known: dict[tuple[str, float, tuple[float, float]], Calibration] = {}
+        self._known: dict[tuple[str, float, tuple[float, float], float], Calibration] = {}
         self._job: _Job | None = None
         self._progress = CalibrationProgress()
         self._changed = threading.Condition()

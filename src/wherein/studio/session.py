@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.detector import Detector
-from wherein.detect.range import Range
 from wherein.detect.result import Detections
 from wherein.detect.score import rounded_down
+from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError, require
 from wherein.images.load import Picture, load_picture
 from wherein.studio.bounds import Bounds
@@ -66,18 +66,19 @@ class SearchResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The record that the command prints, with the thresholds and how rare such scores are."""
-        known, candidate = self.detector.calibration, self.detections.missed
+        known, found = self.detector.calibration, self.detections
         assert isinstance(known, Calibration), "the studio has the default method only"
         measured = self.kind is CalibrationKind.MEASURED
-        record = self.detections.to_dict()
-        if measured:
-            for item, detection in zip(record["detections"], self.detections, strict=True):
+        record = found.to_dict()
+        for item, detection in zip(record["detections"], found, strict=True):
+            item["tilt"] = round(detection.tilt, 2)
+            if measured:
                 item["rarity"] = known.describe_false_alarms(detection.score)
         return record | {
             "calibration_kind": str(self.kind),
             "threshold": round(self.threshold, 4),
             "calibrated_threshold": round(known.threshold, 4),
-            "best_candidate": None if candidate is None else rounded_down(candidate.score),
+            "best_candidate": rounded_down(found.candidates[0].score) if found.candidates else None,
             "warnings": known.warnings if measured else [],
         }
 

@@ -18,14 +18,9 @@ from torch import Tensor
 
 from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.detect.calibration.conditions import photographed
+from wherein.detect.calibration.false_alarms import choose_threshold, rare_clutter_score, suspect_scenes
 from wherein.detect.calibration.lookalikes import similar_parts
-from wherein.detect.calibration.model import (
-    STORE,
-    Calibration,
-    choose_threshold,
-    rare_clutter_score,
-    suspect_scenes,
-)
+from wherein.detect.calibration.model import STORE, Calibration
 from wherein.detect.calibration.reach import measure_reach
 from wherein.detect.calibration.store import Progress, no_progress
 from wherein.detect.fast.exclusion import exclusive
@@ -33,7 +28,7 @@ from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.joints import best_of_each
 from wherein.detect.fast.piece_model import EUCLIDEAN
 from wherein.detect.fast.scene_search import SceneSearch
-from wherein.detect.range import Effort, Range
+from wherein.detect.search_range import Effort, Range
 from wherein.detect.score import evidence_weight
 from wherein.images.pool import pool
 from wherein.planes.plane_fit import PlaneStage, fit_planes

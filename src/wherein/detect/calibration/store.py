@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.files import atomic_file, cache_folder
 from wherein.template.bundle import Template
 

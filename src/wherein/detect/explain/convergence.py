@@ -16,6 +16,7 @@ from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.geometry import mapped
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.result import Detection
+from wherein.motion.homography import square
 from wherein.motion.models import Motion
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -42,9 +43,6 @@ def fit_traces(finder: Finder, scene: ScenePyramid, found: Sequence[Detection]) 
 
 def _frames(tree: Tree, item: Detection) -> dict[str, NDArray[np.float64]]:
     """Canvas → scene of every part, 3×3, by name."""
-
-    def square(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        return matrix if len(matrix) == 3 else np.vstack((matrix, (0.0, 0.0, 1.0)))
 
     frames = {name: square(part.matrix) @ np.linalg.inv(tree[name].rest) for name, part in item.parts.items()}
     return {**frames, tree.root: square(item.matrix)}

@@ -21,12 +21,15 @@ from wherein.detect.fast.piece_model import EUCLIDEAN, Footprint
 from wherein.detect.fast.pieces import cover_at_rest, uncovered_motif
 from wherein.detect.result import Detection, PartFound
 from wherein.detect.score import MIN_EVIDENCE, equivalent_zncc, information
+from wherein.motion import homography
 from wherein.planes.plane_fit import MIN_VISIBLE, PlaneStage, fit_planes
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.plane_search import motif_stages
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
-from wherein.template.tree import Matrix, Part
+from wherein.template.pose import turn_between
+from wherein.template.reading import Reading
+from wherein.template.tree import Matrix, Part, Point
 
 if TYPE_CHECKING:
     from wherein.detect.fast.finder import Finder
@@ -136,6 +139,9 @@ class _PartLayout:
         outline: in its pixels, (N, 2).
         leaves: the names of the leaves below it; itself if it is one.
         leaf: whether it has a picture of its own.
+        above: the name of the part whose frame its parent has.
+        middle: of its picture, or of the canvas, in its pixels.
+        reading: what its turn means.
     """
 
     name: str
@@ -144,6 +150,9 @@ class _PartLayout:
     outline: NDArray[np.float64]
     leaves: tuple[str, ...]
     leaf: bool
+    above: str
+    middle: Point
+    reading: Reading | None
 
 
 class Assembler:
@@ -153,18 +162,18 @@ class Assembler:
         template: what was found.
         moving: the names of the parts that have a frame of their own, the root among them; each of the
             others has that of its parent. None: all parts have one.
-        projective: whether matrices are 3×3.
+        projective: whether frames may have perspective. Then all matrices are 3×3, with 1 as the last
+            element, even where there is none: all detections of a search are alike.
     """
 
     def __init__(
         self, template: Template, moving: Collection[str] | None = None, projective: bool = False
     ) -> None:
-        self._projective = projective
         tree, frames = template.parts, dict[str, str]()
         for name, part in tree.items():
             own = moving is None or name in moving
             frames[name] = name if own else frames[part.parent or tree.root]
-        self._root = tree.root
+        self._root, self._template, self._projective = tree.root, template, projective
         self._parts = tuple(
             _PartLayout(
                 name,
@@ -173,6 +182,9 @@ class Assembler:
                 template.outlines[name],
                 tree.leaves_below(name),
                 part.motif is not None,
+                frames[part.parent or tree.root],
+                template.centre if part.motif is None else part.motif.centre,
+                part.reading,
             )
             for name, part in tree.items()
             # The root is no part of its own, unless it is all there is: its matrix is the detection's.
@@ -191,14 +203,17 @@ class Assembler:
         """
         parts = {}
         for part in self._parts:
-            full = frames[part.frame] @ part.rest
-            polygon = mapped(full, np.column_stack((part.outline, np.ones(len(part.outline)))).T).T
-            matrix = self._written(full)
+            matrix = self._matrix(frames[part.frame] @ part.rest)
+            polygon = homography.mapped(matrix, part.outline)
             mean = float(np.mean([leaves[leaf][0] for leaf in part.leaves]))
             found = any(leaves[leaf][1] for leaf in part.leaves)
-            parts[part.name] = PartFound(matrix, mean, found, polygon, leaf=part.leaf)
-        return Detection(score, self._written(frames[self._root]), parts)
+            turn = turn_between(frames[part.above], frames[part.frame])
+            parts[part.name] = PartFound(
+                matrix, mean, found, polygon, part.leaf, part.middle, turn, reading=part.reading
+            )
+        template = self._template
+        return Detection(score, self._matrix(frames[self._root]), parts, template.centre, template.name)
 
-    def _written(self, matrix: Matrix) -> Matrix:
-        """3×3 where there may be perspective, else 2×3."""
-        return matrix / matrix[2, 2] if self._projective else matrix[:2]
+    def _matrix(self, pose: Matrix) -> Matrix:
+        """A pose as it is reported."""
+        return pose / pose[2, 2] if self._projective else pose[:2]

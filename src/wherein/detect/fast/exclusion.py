@@ -67,9 +67,8 @@ def exclusive(finder: "Finder", hypotheses: Hypotheses, threshold: float, count:
     """The hypotheses that stand after mutual exclusion, the highest score first.
 
     Greedy: the best hypothesis claims its pixels, the others lose the evidence of pieces that lie on them,
-        then
-    comes the best of the rest, and so on. A hypothesis in the same place as one that was kept is dropped,
-    however much evidence it has left.
+    then comes the best of the rest, and so on. A hypothesis in the same place as one that was kept is
+    dropped, however much evidence it has left.
 
     Arguments:
         finder: that made the hypotheses.

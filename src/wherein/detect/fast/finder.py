@@ -30,7 +30,7 @@ from wherein.detect.fast.pieces import Piece, Pieces
 from wherein.detect.fast.polish import polish_piece
 from wherein.detect.fast.root_fit import root_from_joints, settle_roots
 from wherein.detect.fast.roots import STRONG_EVIDENCE, roots_from_pairs, roots_from_singles
-from wherein.detect.range import Effort, Range
+from wherein.detect.search_range import Effort, Range
 from wherein.detect.score import MIN_EVIDENCE, combined_score, information
 from wherein.motion.models import Motion, motion_named
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes

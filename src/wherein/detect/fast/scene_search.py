@@ -20,13 +20,16 @@ from wherein.detect.fast.exclusion import exclusive
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.geometry import local_linear, scales, tilts
 from wherein.detect.fast.hypotheses import Hypotheses
-from wherein.detect.range import Effort
+from wherein.detect.search_range import Effort
 from wherein.detect.result import Detection, MethodResult
 from wherein.pyramid.levels import Poses, ScenePyramid
 
-LIKELY = 0.8
+LIKELY = 0.7
 """Fraction of the threshold from which a hypothesis is refined at full size. A choice: refinement can raise a
 score, and the time that it takes is wasted on hypotheses far below the threshold."""
+
+_CANDIDATE = 0.7
+"""Fraction of the threshold from which what was found is reported as a candidate. A choice."""
 
 _MAX_FALLBACK, _MIN_FALLBACK = 2, 0.55
 """Where no hypothesis is likely, so many are refined at full size all the same, if their scores reach this
@@ -134,11 +137,11 @@ class SceneSearch:
         return found[np.flatnonzero(fits)]
 
     def _result(self, scene: ScenePyramid, found: Hypotheses, count: int | None) -> MethodResult:
-        items = self._assembled(scene, exclusive(self.finder, found, self.threshold, count))
-        if items or not len(found.scores):
-            return MethodResult(items)
-        (best,) = self._assembled(scene, found[np.argsort(-found.scores)[:1]])
-        return MethodResult((), best if best.score >= LIKELY * self.threshold else None)
+        # Candidates have to be exclusive too: a pixel is evidence for one of them only.
+        kept = exclusive(self.finder, found, _CANDIDATE * self.threshold, None)
+        sure = int((kept.scores >= self.threshold).sum())
+        items = self._assembled(scene, kept[np.arange(sure)[:count]])
+        return MethodResult(items, self._assembled(scene, kept[np.arange(sure, len(kept.scores))]))
 
     def _assembled(self, scene: ScenePyramid, hypotheses: Hypotheses) -> tuple[Detection, ...]:
         return tuple(
