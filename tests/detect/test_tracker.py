@@ -144,11 +144,16 @@ class _Scripted(Detector):
         self.template, self.max_instances, self.frames = of, None, frames
         self.asked: list[np.ndarray] = []
 
-    def __call__(self, scene: object, color: str = "rgb") -> Detections:
+    def __call__(self, scene: object, color: str = "rgb", region: object = None) -> Detections:
         return self.frames.pop(0)
 
     def follow(
-        self, scene: object, before: object, color: str = "rgb", everywhere: bool = False
+        self,
+        scene: object,
+        before: object,
+        color: str = "rgb",
+        everywhere: bool = False,
+        region: object = None,
     ) -> Detections:
         self.asked.append(np.asarray(before))
         return self.frames.pop(0)

@@ -177,6 +177,14 @@ def test_a_detection_in_perspective_is_drawn(user: User) -> None:
     user.found(1)
     expect(user("#results .head")).to_contain_text(f"tilt {some[0].tilt:.1f}°")
     expect(user("#results .head")).to_contain_text("70 °C")
+    user('#search [data-field="tiltDegrees"]').fill("55")
+    user("#search-more summary").click()
+    for number, value in enumerate((10, 20, 100, 90)):
+        user(f'[data-region="{number}"]').fill(str(value))
+    user('#search [data-field="inverted"]').click()
+    settings = "[s.settings.tilt, s.settings.region, s.settings.polarity]"
+    assert user.state(settings) == [55, [10, 20, 100, 90], "any"]
+    user.found(1)
     user.shot("19-perspective")
     corners = mapped(TILTED, [(0, 0), (60, 0), (60, 60), (0, 60)]).tolist()
     assert_drawn(user, [*corners, corners[0]], colors(("body", "part"))["body"])

@@ -59,17 +59,24 @@ class Tracker:
         detector: searches for the template.
         every: number of frames between two full searches; 1 searches every frame. There are none while as
             many objects are tracked as `detector.max_instances` allows.
+        region: x, y, width and height of the part of each frame that a full search covers; None: all of it.
+            Known objects are followed out of it.
 
     Raises:
         ArgumentError: `every` is not positive.
     """
 
-    def __init__(self, detector: Detector, every: int = 10) -> None:
+    def __init__(
+        self,
+        detector: Detector,
+        every: int = 10,
+        region: tuple[float, float, float, float] | None = None,
+    ) -> None:
         require(
             every >= 1,
             f"every, the number of frames between full searches, must be 1 or more, but is {every}",
         )
-        self.detector, self.every = detector, every
+        self.detector, self.every, self.region = detector, every, region
         self.reset()
 
     def reset(self) -> None:
@@ -90,9 +97,9 @@ class Tracker:
         found = self.detector.follow(picture, self._expected()) if self.tracks else None
         searched = found is None or self._due(found)
         if not self.tracks:
-            found = self.detector(picture)
+            found = self.detector(picture, region=self.region)
         elif searched:
-            found = self.detector.follow(picture, self._expected(), everywhere=True)
+            found = self.detector.follow(picture, self._expected(), everywhere=True, region=self.region)
         assert found is not None
         self._since = 0 if searched else self._since + 1
         self.tracks = self._continued(found)

@@ -3,7 +3,7 @@
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
@@ -27,17 +27,25 @@ class SearchRequest(BaseModel):
         template: the id of a template.
         rotation: ± degrees.
         scale: lowest and highest.
+        tilt: degrees out of the picture plane.
         threshold: minimum score of a detection; None: the calibrated threshold.
         max_instances: maximum number of detections per scene; None: no limit.
+        overlap: how much of a detection others may cover; None: the detector's default.
+        polarity: "same", or "any" for objects with inverted contrast as well.
+        region: x, y, width and height of the part of the scene that is searched; None: all of it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     template: str
     rotation: Annotated[FiniteFloat, Field(ge=0, le=180)] = 180.0
-    scale: tuple[FiniteFloat, FiniteFloat] = (1.0, 1.0)
+    scale: tuple[FiniteFloat, FiniteFloat] = (0.5, 2.0)
+    tilt: Annotated[FiniteFloat, Field(ge=0, le=70)] = 40.0
     threshold: Annotated[FiniteFloat, Field(gt=0, lt=1)] | None = None
     max_instances: Annotated[int, Field(ge=1, le=1000)] | None = None
+    overlap: Annotated[FiniteFloat, Field(ge=0, le=1)] | None = None
+    polarity: Literal["same", "any"] = "same"
+    region: tuple[FiniteFloat, FiniteFloat, FiniteFloat, FiniteFloat] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,11 +179,12 @@ class Session:
         """Search a scene, with the best calibration that is available now."""
         with self.searching:
             detector, kind = self._detector(request)
-            return SearchResult(detector(scene.picture), detector, detector.threshold, kind)
+            found = detector(scene.picture, region=request.region)
+            return SearchResult(found, detector, detector.threshold, kind)
 
     def _detector(self, request: SearchRequest) -> tuple[Detector, CalibrationKind]:
         template = self.templates[request.template]
-        ranges = Range(request.rotation, request.scale)
+        ranges = Range(request.rotation, request.scale, request.tilt)
         # The detector checks this too, but only after the calibration, which would fail without an error
         # that the page shows.
         require(
@@ -184,11 +193,20 @@ class Session:
             "highest ≤ 100.",
         )
         calibration, kind = self.calibrator(template, ranges)
-        key = (request.template, ranges, kind, calibration.threshold)
+        key = (request.template, ranges, kind, calibration.threshold, request.overlap, request.polarity)
         if key not in self._detectors:
+            overlap: dict[str, Any] = {} if request.overlap is None else {"overlap": request.overlap}
             # One detector at a time: they are large, and a slider passes through many ranges.
             self._detectors = {
-                key: Detector(template, ranges.rotation, ranges.scale, calibration=calibration)
+                key: Detector(
+                    template,
+                    ranges.rotation,
+                    ranges.scale,
+                    ranges.tilt,
+                    polarity=request.polarity,
+                    calibration=calibration,
+                    **overlap,
+                )
             }
         detector = self._detectors[key]
         detector.search.threshold = request.threshold or calibration.threshold

@@ -137,6 +137,12 @@ def test_a_template_that_cannot_be_read(folder: Path, template: str, words: str)
     [
         (["--max-instances", "0"], "use 1 or more"),
         (["--threshold", "2"], "between 0 and 1"),
+        (["--threshold", "often"], "between 0 and 1"),
+        (["--threshold", "0/MP"], "such as 0.01/MP"),
+        (["--tilt", "71"], "0 to 70 degrees"),
+        (["--overlap", "1.5"], "a fraction from 0 to 1"),
+        (["--polarity", "none"], "'same', 'any'"),
+        (["--region", "5", "5", "0", "9"], "5 5 0 9 is empty"),
         (["--scale", "2", "1"], "0 < LOW ≤ HIGH"),
         (["--scale", "nan", "1"], "0 < LOW ≤ HIGH"),
         (["--draw", "broken.png"], "is a file: choose a folder"),
