@@ -16,6 +16,7 @@ from wherein.detect.explain.convergence import fit_traces
 from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map, occurrence
 from wherein.detect.fast.assemble import Assembler
+from wherein.detect.fast.exclusion import OVERLAP
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.scene_search import LIKELY, SceneSearch
 from wherein.detect.paper.instances import PaperDetection, PaperDetector
@@ -53,6 +54,7 @@ class Search(ABC):
         threshold: float | None,
         threads: int | None,
         progress: Progress | None,
+        overlap: float,
     ) -> "Search":
         """The search for a template.
 
@@ -63,6 +65,7 @@ class Search(ABC):
             threshold: the lowest score of a detection; None: the calibrated one.
             threads: number of threads of the first search; None: torch's number.
             progress: called during a new calibration.
+            overlap: fraction of an object that another may share before one of them is dropped.
 
         Raises:
             ArgumentError: the method cannot search the range, or the calibration was measured for something
@@ -105,8 +108,8 @@ class FastSearch(SceneSearch, Search):
     explanations.
 
     Arguments:
-        template, ranges, threshold, threads: as of `prepare`.
-        calibration: sets the sampling of poses, the weights of pieces and the threshold.
+        template, ranges, threshold, threads, overlap: as of `prepare`.
+        calibration: sets the weights of pieces and the threshold.
     """
 
     name = "fast"
@@ -118,12 +121,14 @@ class FastSearch(SceneSearch, Search):
         calibration: Calibration,
         threshold: float | None = None,
         threads: int | None = None,
+        overlap: float = OVERLAP,
     ) -> None:
         super().__init__(
             Finder(template, ranges, calibration.weights),
             threshold or calibration.threshold,
             calibration.threshold,
             threads or torch.get_num_threads(),
+            overlap,
         )
         self.calibration = calibration
 
@@ -136,12 +141,13 @@ class FastSearch(SceneSearch, Search):
         threshold: float | None,
         threads: int | None,
         progress: Progress | None,
+        overlap: float,
     ) -> "FastSearch":
         if calibration is None:
             known = calibration_for(template, ranges, progress or no_progress)
         else:
             known = _checked(calibration, Calibration, cls.name, template, ranges)
-        return cls(template, ranges, known, threshold, threads)
+        return cls(template, ranges, known, threshold, threads, overlap)
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
         """ZNCC with the part's centre at each pixel, in the first search."""
@@ -179,8 +185,9 @@ class PaperSearch(Search):
         threshold: float | None,
         threads: int | None,
         progress: Progress | None,
+        overlap: float,
     ) -> "PaperSearch":
-        del threads
+        del threads, overlap
         require(
             ranges.scale == (1.0, 1.0),
             f'scale is {ranges.scale}, but method="paper" searches one scale only: use scale=(1, 1)',
@@ -188,6 +195,10 @@ class PaperSearch(Search):
         require(
             ranges.tilt == 0,
             f'tilt is {ranges.tilt:g}, but method="paper" knows no perspective: use tilt=0',
+        )
+        require(
+            not ranges.any_polarity,
+            'polarity is "any", but method="paper" compares colours: use polarity="same"',
         )
         within = within_reach(ranges)
         if calibration is None:
@@ -252,10 +263,8 @@ def _checked(
             f"{remedy}"
         )
     require(
-        given.range == (ranges.rotation, ranges.scale, ranges.tilt),
-        f"the calibration was measured for rotation={given.rotation:g}, scale={given.scale} and "
-        f"tilt={given.tilt:g}, but rotation={ranges.rotation:g}, scale={ranges.scale} and "
-        f"tilt={ranges.tilt:g} are requested. {remedy}",
+        given.range == ranges,
+        f"the calibration was measured for {given.range}, but {ranges} is requested. {remedy}",
     )
     require(
         given.serves(template, ranges),

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -12,7 +12,7 @@ from PIL import Image
 
 from wherein.images.load import Picture
 from wherein.images.polygons import box
-from wherein.motion.homography import Matrix, angle_at, mapped, rounded, scale_at, tilt_at
+from wherein.motion.homography import Matrix, angle_at, mapped, rounded, scale_at, shift, square, tilt_at
 from wherein.template.reading import Reading, rounded_value
 from wherein.template.tree import Point
 
@@ -153,6 +153,14 @@ class Detection(Placed):
         """Score and matrix for JSON: what is printed of a candidate."""
         return {"score": round(self.score, 4), "matrix": rounded(self.matrix).tolist()}
 
+    def moved(self, x: float, y: float) -> "Detection":
+        """The same in a scene that begins (x, y) pixels earlier."""
+        parts = {
+            name: replace(part, matrix=_shifted(part.matrix, x, y), polygon=part.polygon + np.array((x, y)))
+            for name, part in self.parts.items()
+        }
+        return replace(self, matrix=_shifted(self.matrix, x, y), parts=parts)
+
     def to_dict(self) -> dict[str, Any]:
         """Numbers and lists for JSON, as `wherein detect` prints them."""
         return {
@@ -161,6 +169,10 @@ class Detection(Placed):
             "scale": round(self.scale, 6),
             "parts": {name: part.to_dict() for name, part in self.parts.items()},
         }
+
+
+def _shifted(matrix: Matrix, x: float, y: float) -> Matrix:
+    return np.asarray(shift(x, y)[: len(matrix)] @ square(matrix))
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +186,13 @@ class MethodResult:
 
     items: tuple[Detection, ...]
     candidates: tuple[Detection, ...] = ()
+
+    def moved(self, x: float, y: float) -> "MethodResult":
+        """The same in a scene that begins (x, y) pixels earlier."""
+        return MethodResult(
+            tuple(item.moved(x, y) for item in self.items),
+            tuple(item.moved(x, y) for item in self.candidates),
+        )
 
 
 @dataclass(frozen=True, eq=False)

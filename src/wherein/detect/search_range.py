@@ -13,16 +13,23 @@ class Range:
         rotation: ± degrees; 180 is every rotation.
         scale: lowest and highest scale.
         tilt: out of the picture plane, up to so many degrees; 0: the object is parallel to it.
+        polarity: "same", or "any" for objects that may be light on dark as well as dark on light.
     """
 
     rotation: float = 180.0
     scale: tuple[float, float] = (1.0, 1.0)
     tilt: float = 0.0
+    polarity: str = "same"
 
     @property
     def fixed_scale(self) -> bool:
         """Whether there is one scale only."""
         return self.scale[0] == self.scale[1]
+
+    @property
+    def any_polarity(self) -> bool:
+        """Whether light and dark may be exchanged."""
+        return self.polarity == "any"
 
     def of_plane(self, further: float = 0.0) -> PlaneRange:
         """The poses of a piece that may be turned `further` degrees relative to the object."""

@@ -36,6 +36,11 @@ def square(matrix: Numbers) -> Matrix:
     return np.concatenate((given, last), -2)
 
 
+def shift(x: float, y: float) -> Matrix:
+    """The matrix, 3×3, that moves points by (x, y)."""
+    return np.array(((1.0, 0.0, x), (0.0, 1.0, y), (0.0, 0.0, 1.0)))
+
+
 def mapped(matrix: Matrix, points: Numbers) -> NDArray[np.float64]:
     """Points (…, 2) where a matrix, 2×3 or 3×3, puts them.
 

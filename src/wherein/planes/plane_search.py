@@ -168,7 +168,9 @@ class PlaneSearch:
         """The best places of the first look, over all sizes."""
         scene_levels(scene)  # made once, before the threads start: else each of them would
         with ThreadPoolExecutor(scene.threads) as pool:
-            found = list(pool.map(lambda one: look(scene, one[0], one[1], self._scale(*one), count), self.looks))
+            found = list(
+                pool.map(lambda one: look(scene, one[0], one[1], self._scale(*one), count), self.looks)
+            )
         ratings = np.concatenate([ratings for _, ratings in found])
         order = np.argsort(-ratings, kind="stable")[:count]
         return np.concatenate([poses for poses, _ in found])[order]

@@ -28,8 +28,8 @@ from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.joints import best_of_each
 from wherein.detect.fast.piece_model import EUCLIDEAN
 from wherein.detect.fast.scene_search import SceneSearch
-from wherein.detect.search_range import Effort, Range
 from wherein.detect.score import evidence_weight
+from wherein.detect.search_range import Effort, Range
 from wherein.images.pool import pool
 from wherein.planes.plane_fit import PlaneStage, fit_planes
 from wherein.pyramid.levels import ScenePyramid
@@ -150,6 +150,7 @@ def _measured(
         rotation=ranges.rotation,
         scale=ranges.scale,
         tilt=ranges.tilt,
+        polarity=ranges.polarity,
         chance=chance,
         threshold=threshold,
         clutter=empty,

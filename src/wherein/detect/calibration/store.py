@@ -23,7 +23,7 @@ class StoredCalibration(BaseModel):
     Attributes:
         version: of the measurement.
         fingerprint: of the template.
-        rotation, scale, tilt: the range.
+        rotation, scale, tilt, polarity: the range.
         threshold: the lowest score of a detection.
     """
 
@@ -34,20 +34,17 @@ class StoredCalibration(BaseModel):
     rotation: float
     scale: tuple[float, float]
     tilt: float = 0.0
+    polarity: str = "same"
     threshold: float
 
     def serves(self, template: Template, ranges: Range) -> bool:
         """Whether it was measured for this template and this range of poses."""
-        return self.fingerprint == template.fingerprint and self.range == (
-            ranges.rotation,
-            ranges.scale,
-            ranges.tilt,
-        )
+        return self.fingerprint == template.fingerprint and self.range == ranges
 
     @property
-    def range(self) -> tuple[float, tuple[float, float], float]:
-        """Rotation, scale and tilt."""
-        return self.rotation, self.scale, self.tilt
+    def range(self) -> Range:
+        """The poses that it was measured for."""
+        return Range(self.rotation, self.scale, self.tilt, self.polarity)
 
 
 Kind = TypeVar("Kind", bound=StoredCalibration)

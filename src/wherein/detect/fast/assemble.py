@@ -95,7 +95,9 @@ def static_leaves(finder: "Finder") -> tuple[StaticLeaf, ...]:
     for piece in finder.pieces.pieces:
         for leaf in piece.leaves[1:]:
             motif = uncovered_motif(finder.template, leaf.name)
-            finest = motif_stages(motif, finder.any_polarity, cover_at_rest(finder.template, leaf.name))[-1]
+            finest = motif_stages(
+                motif, finder.ranges.any_polarity, cover_at_rest(finder.template, leaf.name)
+            )[-1]
             found.append(StaticLeaf(piece.name, leaf, finest, Footprint(motif), finder.weights[piece.name]))
     return tuple(found)
 

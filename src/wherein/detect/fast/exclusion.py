@@ -13,9 +13,9 @@ from wherein.detect.score import combined_score
 if TYPE_CHECKING:
     from wherein.detect.fast.finder import Finder
 
-_MAX_SHARED = 0.3
+OVERLAP = 0.5
 """Fraction of a piece. A choice: if more of it lies on pixels that another object has claimed, it is no
-evidence."""
+evidence. Half, since objects that lie on each other are still two."""
 
 _SAME_PLACE = 0.15
 """Fraction of the object's diagonal. A choice: two hypotheses whose corners are all closer than this are
@@ -45,8 +45,11 @@ class Claims:
         self._high = {name: ends.max(2) for name, ends in corners.items()}
         self._free = np.ones(len(placement), dtype=np.bool_)
 
-    def claim(self, first: int) -> None:
-        """Claim all pixels of a hypothesis's pieces. Later claims do not take any of its own evidence."""
+    def claim(self, first: int, overlap: float) -> None:
+        """Claim all pixels of a hypothesis's pieces. Later claims do not take any of its own evidence.
+
+        A piece that shares more than `overlap` of its pixels is no evidence any more.
+        """
         self._free[first] = False
         for name, poses in self._poses.items():
             if self.evidence[name][first] > 0:
@@ -54,7 +57,7 @@ class Claims:
                     rows = self._touching(other, name, first)
                     points = mapped(self._poses[other][rows], self._footprints[other].points)
                     shared = self._footprints[name].covers(poses[first], points).mean(-1)
-                    self.evidence[other][rows[shared > _MAX_SHARED]] = 0.0
+                    self.evidence[other][rows[shared > overlap]] = 0.0
 
     def _touching(self, other: str, name: str, first: int) -> NDArray[np.int64]:
         """The hypotheses whose piece `other` may overlap the piece `name` of `first`, by bounding boxes."""
@@ -63,7 +66,13 @@ class Claims:
         return np.flatnonzero(self._free & (self.evidence[other] > 0) & meets.all(1))
 
 
-def exclusive(finder: "Finder", hypotheses: Hypotheses, threshold: float, count: int | None) -> Hypotheses:
+def exclusive(
+    finder: "Finder",
+    hypotheses: Hypotheses,
+    threshold: float,
+    count: int | None,
+    overlap: float = OVERLAP,
+) -> Hypotheses:
     """The hypotheses that stand after mutual exclusion, the highest score first.
 
     Greedy: the best hypothesis claims its pixels, the others lose the evidence of pieces that lie on them,
@@ -75,6 +84,7 @@ def exclusive(finder: "Finder", hypotheses: Hypotheses, threshold: float, count:
         hypotheses: all of them.
         threshold: minimum score.
         count: maximum number that are kept; None: all.
+        overlap: fraction of a piece that may lie on pixels of another object.
 
     Returns:
         The kept hypotheses, with the evidence and scores that are left to them.
@@ -92,7 +102,7 @@ def exclusive(finder: "Finder", hypotheses: Hypotheses, threshold: float, count:
         scores[first] = -1.0
         if scores.max() < threshold:  # claims can only lower the scores
             break
-        claims.claim(first)
+        claims.claim(first, overlap)
         # Needed as well: an occluder may have pulled pieces off the claimed pixels.
         free &= ~_in_the_same_place(finder, hypotheses, first)
         scores = np.where(free, combined_score(claims.evidence, hypotheses.visible, finder.weights), -1.0)

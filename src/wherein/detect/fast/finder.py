@@ -30,8 +30,8 @@ from wherein.detect.fast.pieces import Piece, Pieces
 from wherein.detect.fast.polish import polish_piece
 from wherein.detect.fast.root_fit import root_from_joints, settle_roots
 from wherein.detect.fast.roots import STRONG_EVIDENCE, roots_from_pairs, roots_from_singles
-from wherein.detect.search_range import Effort, Range
 from wherein.detect.score import MIN_EVIDENCE, combined_score, information
+from wherein.detect.search_range import Effort, Range
 from wherein.motion.models import Motion, motion_named
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
 from wherein.planes.plane_search import PlaneSearch
@@ -64,7 +64,6 @@ class Finder:
         ranges: in which poses.
         weights: of the evidence of a piece, by name.
         min_pair_evidence: weighted evidence that two limbs must have together to be followed.
-        any_polarity: whether light and dark may be exchanged.
     """
 
     def __init__(
@@ -73,13 +72,14 @@ class Finder:
         ranges: Range,
         weights: Mapping[str, float],
         min_pair_evidence: float = STRONG_EVIDENCE,
-        any_polarity: bool = False,
     ) -> None:
         self.template, self.ranges, self.weights = template, ranges, weights
-        self.min_pair_evidence, self.any_polarity = min_pair_evidence, any_polarity
+        self.min_pair_evidence = min_pair_evidence
         self.pieces = Pieces.of(template)
         groups = {group.name: group for group in self.pieces.groups}
-        self.models = {p.name: PieceModel(p, groups.get(p.parent), any_polarity) for p in self.pieces.pieces}
+        self.models = {
+            p.name: PieceModel(p, groups.get(p.parent), ranges.any_polarity) for p in self.pieces.pieces
+        }
 
     @cached_property
     def body_search(self) -> PlaneSearch | None:
@@ -103,7 +103,7 @@ class Finder:
         return tuple(limbs[:_MAX_LEADING_LIMBS])
 
     def _search(self, piece: Piece, ranges: Range, further: float = 0.0) -> PlaneSearch:
-        return PlaneSearch(piece.motif, ranges.of_plane(further), self.any_polarity, piece.covered)
+        return PlaneSearch(piece.motif, ranges.of_plane(further), ranges.any_polarity, piece.covered)
 
     def __call__(self, scene: ScenePyramid, effort: Effort) -> Hypotheses:
         """Hypotheses from the body, if there is one, and from the limbs if those do not reach
@@ -122,8 +122,8 @@ class Finder:
         """Hypotheses from the body: its pose fixes the root's frame."""
         assert self.body_search is not None, "a template with a body"
         found = self.body_search(scene, effort.crowd)[-1]
-        # Placing all limbs costs far more than the fit of the body, so only likely poses go on: those that fit
-        # better than clutter does, and the best two in any case.
+        # Placing all limbs costs far more than the fit of the body, so only likely poses go on: those that
+        # fit better than clutter does, and the best two in any case.
         weight = self.weights.get(self.pieces.tree.root, 1.0)
         likely = weight * information(found.zncc) >= _MIN_BODY_EVIDENCE
         likely[:_MAX_UNLIKELY] = True

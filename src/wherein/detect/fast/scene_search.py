@@ -16,12 +16,12 @@ from wherein.detect.fast.assemble import (
     static_leaf_scores,
     static_leaves,
 )
-from wherein.detect.fast.exclusion import exclusive
+from wherein.detect.fast.exclusion import OVERLAP, exclusive
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.geometry import local_linear, scales, tilts
 from wherein.detect.fast.hypotheses import Hypotheses
-from wherein.detect.search_range import Effort
 from wherein.detect.result import Detection, MethodResult
+from wherein.detect.search_range import Effort
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 LIKELY = 0.7
@@ -52,9 +52,18 @@ class SceneSearch:
         threshold: the lowest score of a detection.
         calibrated_threshold: the one that was measured.
         threads: number of threads.
+        overlap: fraction of a piece that may lie on pixels of another object.
     """
 
-    def __init__(self, finder: Finder, threshold: float, calibrated_threshold: float, threads: int) -> None:
+    def __init__(
+        self,
+        finder: Finder,
+        threshold: float,
+        calibrated_threshold: float,
+        threads: int,
+        overlap: float = OVERLAP,
+    ) -> None:
+        self._overlap = overlap
         self.finder, self.threshold, self.threads = finder, threshold, threads
         self._calibrated_threshold = calibrated_threshold
         pieces = finder.pieces
@@ -138,7 +147,7 @@ class SceneSearch:
 
     def _result(self, scene: ScenePyramid, found: Hypotheses, count: int | None) -> MethodResult:
         # Candidates have to be exclusive too: a pixel is evidence for one of them only.
-        kept = exclusive(self.finder, found, _CANDIDATE * self.threshold, None)
+        kept = exclusive(self.finder, found, _CANDIDATE * self.threshold, None, self._overlap)
         sure = int((kept.scores >= self.threshold).sum())
         items = self._assembled(scene, kept[np.arange(sure)[:count]])
         return MethodResult(items, self._assembled(scene, kept[np.arange(sure, len(kept.scores))]))
