@@ -8,13 +8,13 @@ was missed count as wrong. Detections are compared as they are printed: plain nu
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from math import atan2, degrees
 from typing import Any
 
 import numpy as np
 
 from benchmarks.geometry import Array, apply
 from benchmarks.objects import Instance, Scene
+from wherein.motion.homography import angle_at
 from wherein.template import Template
 
 ROOT_PX, ROOT_TURN = 4.0, 5.0
@@ -64,9 +64,10 @@ def distance(a: Array, b: Array, size: tuple[int, int]) -> float:
     return float(np.linalg.norm(apply(a, middle) - apply(b, middle)))
 
 
-def turned(a: Array, b: Array) -> float:
-    """Degrees between two matrices, 0 to 180."""
-    first, second = (degrees(atan2(m[1][0], m[0][0])) for m in (a, b))
+def turned(a: Array, b: Array, size: tuple[int, int]) -> float:
+    """Degrees between two matrices, 0 to 180, at the centre of a picture (width, height)."""
+    middle = (np.array(size, dtype=np.float64) - 1) / 2
+    first, second = (angle_at(np.asarray(m, dtype=np.float64), middle) for m in (a, b))
     return abs((first - second + 180) % 360 - 180)
 
 
@@ -78,7 +79,7 @@ def _match(
         (error, index)
         for index, one in enumerate(detections)
         if (error := distance(one["matrix"], instance.root, template.size)) <= ROOT_PX
-        and turned(one["matrix"], instance.root) <= ROOT_TURN
+        and turned(one["matrix"], instance.root, template.size) <= ROOT_TURN
     ]
     return detections[min(near)[1]] if near else None
 
@@ -115,4 +116,5 @@ def _away(
     if not found or not found.get("matrix"):
         return float("inf"), float("inf")
     motif = template.parts[name].motif
-    return distance(found["matrix"], truth, (motif.width, motif.height)), turned(found["matrix"], truth)
+    size = motif.width, motif.height
+    return distance(found["matrix"], truth, size), turned(found["matrix"], truth, size)

@@ -28,7 +28,7 @@ from benchmarks.geometry import homogeneous
 from benchmarks.photographs import SHARED
 from wherein.detect.methods import PaperSearch, paper_calibration_for
 from wherein.detect.paper.network import PaperNetwork
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.experiments.rotated_scenes import (
     FOUND,
     RIGHT,

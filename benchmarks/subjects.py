@@ -10,7 +10,7 @@ from unittest import mock
 from benchmarks import photographs
 from wherein.demo import ROBOT
 from wherein.detect import Calibration, Detector
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.template import Template, Tree
 
 CRAB = photographs.SHARED / "crab"

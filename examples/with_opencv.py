@@ -18,12 +18,15 @@ frame = cv2.imread(scene)  # or a frame of cv2.VideoCapture
 found = detector(frame, color="bgr")
 drawn = frame.copy()
 for item in found:
-    print(f"score {item.score:.2f}, turned {item.angle:.1f}°, at {item.matrix[:, 2].round(1)}")
+    x, y = item.center
+    print(f"score {item.score:.2f}, turned {item.angle:.1f}°, tilted {item.tilt:.1f}°, at ({x:.1f}, {y:.1f})")
     for part in item.parts.values():
         if part.leaf and part.found:
             cv2.polylines(drawn, [part.polygon.round().astype(np.int32)], True, (0, 220, 0), 2)
 cv2.imwrite(out, drawn)
 if len(found):
-    # The matrix maps canvas → scene, so WARP_INVERSE_MAP resamples the scene onto the canvas.
-    straight = cv2.warpAffine(frame, found[0].matrix, detector.template.size, flags=cv2.WARP_INVERSE_MAP)
+    # The matrix maps canvas → scene, so WARP_INVERSE_MAP resamples the scene onto the canvas. It is 3×3,
+    # since the object may be tilted; with tilt=0 it is 2×3, for cv2.warpAffine.
+    size, flags = detector.template.size, cv2.WARP_INVERSE_MAP
+    straight = cv2.warpPerspective(frame, found[0].matrix, size, flags=flags)
     cv2.imwrite(upright, straight)

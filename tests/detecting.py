@@ -16,6 +16,7 @@ from wherein.detect.fast.pieces import Pieces
 from wherein.images.eight_bit import to_image
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
+from wherein.motion.homography import angle_at, mapped
 from wherein.template import Part, Template, Tree
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
@@ -71,10 +72,11 @@ def leaf(
 
 
 def template(*parts: Part, size: tuple[int, int]) -> Template:
-    """A template of parts, painted in the given order."""
+    """A template of parts, painted in the given order, with the name of its root."""
     canvas = Picture(torch.zeros(3, size[1], size[0]), None)
     order = tuple(part.name for part in parts if part.motif is not None)
-    return Template("made", canvas, Tree({part.name: part for part in parts}), order)
+    tree = Tree({part.name: part for part in parts})
+    return Template(tree.root, canvas, tree, order)
 
 
 def walker() -> Template:
@@ -173,15 +175,15 @@ def painted(
     return render(photo("coffee", 320, 240) if on is None else on, of, where, hidden), where
 
 
-def centre(of: Template, name: str) -> Array:
-    """The centre of a part's picture in its own pixels, or of the canvas, as (x, y, 1)."""
+def centre(of: Template, name: str) -> tuple[float, float]:
+    """The centre of a part's picture in its own pixels, or of the canvas, as (x, y)."""
     motif = of.parts[name].motif
-    width, height = of.size if motif is None else (motif.width, motif.height)
-    return np.array(((width - 1) / 2, (height - 1) / 2, 1.0))
+    return of.centre if motif is None else motif.centre
 
 
-def angle(matrix: Array) -> float:
-    return float(np.degrees(np.arctan2(matrix[1, 0], matrix[0, 0])))
+def angle(matrix: Array, at: tuple[float, float] = (0.0, 0.0)) -> float:
+    """The direction of the x axis in degrees; with perspective, at a point."""
+    return angle_at(matrix, at)
 
 
 def between(a: float, b: float) -> float:
@@ -192,4 +194,5 @@ def between(a: float, b: float) -> float:
 def off(of: Template, name: str, found: Array, truth: Array) -> tuple[float, float]:
     """The error of a pose: pixels at the part's centre, and degrees."""
     middle = centre(of, name)
-    return float(np.linalg.norm(found[:2] @ middle - truth[:2] @ middle)), between(angle(found), angle(truth))
+    pixels = np.linalg.norm(mapped(found, middle) - mapped(truth, middle))
+    return float(pixels), between(angle(found, middle), angle(truth, middle))

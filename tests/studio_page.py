@@ -14,7 +14,7 @@ from PIL import Image
 from detecting import made_up, noise
 from wherein.detect import Calibration
 from wherein.detect.calibration.store import Progress
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.studio.server import Studio, prepare
 from wherein.template import Template
 

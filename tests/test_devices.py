@@ -8,12 +8,14 @@ import torch
 
 import wherein
 from wherein.drawing.registrations import draw_registration
-from wherein.formulations import Variables
+from wherein.formulations import Channels, MotionObjective, Variables
 from wherein.formulations.motif_side import MotifSide
 from wherein.images.motif import Motif
 from wherein.motion import MOTIONS, Euclidean
+from wherein.motion.field import shift_matrix
 from wherein.native import bindings
 from wherein.pyramid.levels import Level
+from wherein.solve import gauss_newton
 
 
 @pytest.fixture
@@ -38,6 +40,16 @@ def test_the_default_device_is_none_of_our_business(
     pixels = torch.from_numpy(np.stack([scene] * 3)).float()
     mask = torch.ones(40, 50, device="cpu")
     assert draw_registration(pixels, Motif(pixels[:, 30:70, 40:90], mask), found.matrix, None).width > 128
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_channels_are_made_where_the_scene_is() -> None:
+    scene = torch.from_numpy(np.kron(np.random.default_rng(0).random((1, 12, 16)), np.ones((8, 8))))
+    formulation = Channels(lighting=True).bind(scene, Motif.whole(scene[:, 30:70, 40:90]))
+    start = shift_matrix(torch.from_numpy(np.array([[39.0, 30.6]])))
+    objective = MotionObjective(formulation, Euclidean(), start)
+    found = objective.matrix(gauss_newton(objective, objective.start(), 20).variables)
+    assert np.abs(found[0, :2, 2].numpy() - (40, 30)).max() < 0.1
 
 
 def level(device: str) -> Level:

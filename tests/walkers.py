@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from detecting import walker
+from detecting import group, leaf, noise, template, walker
 from wherein.detect.fast.assemble import Assembler
 from wherein.detect.result import Detections
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
-from wherein.template import Template
+from wherein.template import Reading, Template
 from wherein.template.pose import frames, placed
 
 WIDTH, HEIGHT = 233, 171
@@ -43,3 +43,30 @@ def logo() -> Detections:
     root = np.array([[1.0, 0, 30], [0, 1, 40], [0, 0, 1]])
     one = Assembler(made)({"logo": root}, {"logo": (0.8, True)}, 0.85)
     return Detections((one,), "logo", Picture(torch.rand(3, HEIGHT, WIDTH), None), 0.08)
+
+
+TILTED = np.array([(1.5, 0.25, 60.0), (-0.3, 0.9, 50.0), (3e-3, 1.5e-3, 1.0)])
+"""Canvas → scene of the gauge, in strong perspective; all of it is inside the scene."""
+
+SCALE = Reading("°C", ((-90.0, -20.0), (0.0, 20.0), (90.0, 120.0)))
+
+
+def gauge() -> Template:
+    """A square dial with a needle that has a reading."""
+    needle = leaf("needle", "gauge", noise(8, 40, 2), (28.0, 26.0), (3.0, 3.5), turn=120.0)
+    return template(
+        group("gauge"),
+        leaf("dial", "gauge", noise(61, 61, 1), static=True),
+        replace(needle, reading=SCALE),
+        size=(68, 61),
+    )
+
+
+def tilted(*hidden: str, turn: float = 45.0, candidates: int = 0) -> Detections:
+    """The gauge in perspective: every matrix is 3×3."""
+    made = gauge()
+    leaves = {name: (0.9, name not in hidden) for name in made.parts.leaves}
+    one = Assembler(made, projective=True)(frames(made.parts, TILTED, {"needle": turn}), leaves, 0.93)
+    close = tuple(replace(one, score=0.6 - 0.01 * number) for number in range(candidates))
+    scene = Picture(torch.full((3, HEIGHT, WIDTH), 0.5), None)
+    return Detections((one,), "gauge", scene, 0.08, candidates=close)

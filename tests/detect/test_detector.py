@@ -196,20 +196,20 @@ def test_max_instances_and_threshold() -> None:
 def test_the_best_candidate_is_reported_if_nothing_was_found() -> None:
     finder, on = detector(toy()), painted(toy(), placed(0.0, 1.0, (80.0, 60.0), toy().centre))[0]
     (best,) = found = finder(on)
-    assert found.missed is None
+    assert found.candidates == ()
     finder.search.threshold = best.score + 1e-3
     nothing = finder(on)
     assert len(nothing) == 0
-    assert nothing.missed is not None
-    assert nothing.missed.score == pytest.approx(best.score)
-    np.testing.assert_allclose(nothing.missed.matrix, best.matrix, atol=1e-6)
-    assert finder(empty()).missed is None
-    assert "missed" not in nothing.to_dict()
+    (close,) = nothing.candidates
+    assert close.score == pytest.approx(best.score)
+    np.testing.assert_allclose(close.matrix, best.matrix, atol=1e-6)
+    assert finder(empty()).candidates == ()
+    assert nothing.to_dict()["candidates"] == [close.to_candidate()]
 
 
 def test_repr() -> None:
     made = Detector(walker(), 30, (0.8, 1.25), calibration=made_up(walker(), 30, (0.8, 1.25)), threads=1)
-    assert repr(made) == "Detector('made', rotation ±30°, scale 0.8 to 1.25, threshold 0.500, fast)"
+    assert repr(made) == "Detector('walker', rotation ±30°, scale 0.8 to 1.25, threshold 0.500, fast)"
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 50), (3, 3), (15, 16), (40, 30)])

@@ -6,13 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from detecting import angle, walker
+from walkers import TILTED, gauge, tilted
 from wherein.detect.fast.assemble import Assembler
 from wherein.detect.result import Detections
 from wherein.drawing.detections import draw_frame
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
+from wherein.motion.homography import mapped
 from wherein.template import Template
 from wherein.template.pose import frames, matrices, placed
 
@@ -66,17 +69,90 @@ def test_groups_are_found_with_any_of_their_leaves() -> None:
 def test_json_has_the_fields_of_the_contract_and_no_others() -> None:
     record = json.loads(found().to_json())
     assert record == found().to_dict()
-    assert set(record) == {"width", "height", "template", "seconds", "detections"}
+    assert set(record) == {"width", "height", "template", "seconds", "detections", "candidates"}
+    assert record["candidates"] == []
     expected = (210, 160, "walker", 0.08)
     assert (record["width"], record["height"], record["template"], record["seconds"]) == expected
     (item,) = record["detections"]
     assert set(item) == {"score", "matrix", "angle", "scale", "parts"}
     assert np.shape(item["matrix"]) == (2, 3)
     for part in item["parts"].values():
-        assert set(part) == {"found", "score", "matrix", "angle", "polygon"}
+        assert set(part) == {"found", "score", "matrix", "angle", "polygon", "turn"}
         assert type(part["found"]) is bool
         assert np.shape(part["matrix"]) == (2, 3)
         assert np.shape(part["polygon"])[1] == 2
+
+
+def test_turns_are_those_of_the_joints() -> None:
+    (item,) = found()
+    turns = {name: part.turn for name, part in item.parts.items()}
+    assert turns == pytest.approx({"trunk": 0, "upper": 0, "hand": 0, **TURNS}, abs=1e-9)
+    assert json.dumps(item.to_dict()["parts"]["trunk"]["turn"]) == "0.0"
+
+
+def test_perspective_is_taken_at_the_middle_of_each_picture() -> None:
+    (item,), made = tilted(), gauge()
+    needle, step = item.parts["needle"], 1e-4
+    assert item.matrix.shape == needle.matrix.shape == (3, 3)
+    assert item.matrix[2, 2] == needle.matrix[2, 2] == 1
+    for one, middle in ((item, made.centre), (needle, made.parts["needle"].motif.centre)):
+        assert one.middle == middle
+        (x, y), (ahead, below) = one.center, mapped(one.matrix, middle + step * np.eye(2))
+        assert (x, y) == pytest.approx(tuple(mapped(one.matrix, middle)))
+        across, down = (ahead - (x, y)) / step, (below - (x, y)) / step
+        assert one.angle == pytest.approx(np.degrees(np.arctan2(across[1], across[0])), abs=0.01)
+        assert one.scale == pytest.approx(abs(np.linalg.det((across, down))) ** 0.5, rel=1e-3)
+        values = np.linalg.svd((across, down), compute_uv=False)
+        assert one.tilt == pytest.approx(np.degrees(np.arccos(values[1] / values[0])), abs=0.05)
+    assert needle.turn == pytest.approx(45), "in the plane of the object, whatever the camera sees"
+    assert abs(needle.angle - item.angle - 45) > 2
+    assert found()[0].tilt == 0
+
+
+def test_outlines_and_boxes_in_perspective() -> None:
+    (item,) = tilted()
+    corners = mapped(TILTED, [(0, 0), (60, 0), (60, 60), (0, 60)])
+    dial = item.parts["dial"].polygon
+    assert all(np.linalg.norm(corners - point, axis=1).min() < 1e-9 for point in dial)
+    (left, top), (right, bottom) = corners.min(0), corners.max(0)
+    assert item.parts["dial"].box == pytest.approx((left, top, right - left, bottom - top))
+    everything = np.concatenate([part.polygon for part in item.parts.values()])
+    (left, top), (right, bottom) = everything.min(0), everything.max(0)
+    assert item.box == pytest.approx((left, top, right - left, bottom - top))
+
+
+def test_a_reading_says_what_the_turn_means() -> None:
+    needle = tilted()[0].parts["needle"]
+    assert (needle.value, needle.unit) == (pytest.approx(70), "°C")
+    record = json.loads(tilted().to_json())["detections"][0]["parts"]
+    assert (record["needle"]["turn"], record["needle"]["value"], record["needle"]["unit"]) == (45, 70, "°C")
+    assert {"value", "unit"}.isdisjoint(record["dial"])
+    assert (tilted()[0].parts["dial"].value, tilted()[0].parts["dial"].unit) == (None, None)
+    hidden = tilted("needle")[0].parts["needle"]
+    assert (hidden.value, hidden.unit, hidden.to_dict()["value"]) == (None, "°C", None)
+
+
+def test_json_maps_as_the_detection_does() -> None:
+    some = tilted(candidates=2)
+    record = json.loads(some.to_json())
+    assert record == some.to_dict()
+    dial = record["detections"][0]["parts"]["dial"]
+    assert np.shape(dial["matrix"]) == (3, 3)
+    corners = [(0, 0), (60, 0), (60, 60), (0, 60)]
+    np.testing.assert_allclose(mapped(np.array(dial["matrix"]), corners), mapped(TILTED, corners), atol=1e-3)
+    first, second = record["candidates"]
+    assert set(first) == set(second) == {"score", "matrix"}
+    assert (first["score"], second["score"]) == (0.6, 0.59)
+    assert first["matrix"] == record["detections"][0]["matrix"]
+
+
+def test_each_detection_of_a_library_says_its_template() -> None:
+    some = replace(tilted(candidates=1), template="instruments")
+    record = some.to_dict()
+    assert record["template"] == "instruments"
+    assert record["detections"][0]["template"] == record["candidates"][0]["template"] == "gauge"
+    assert "template" not in tilted().to_dict()["detections"][0]
+    assert some.to_csv().splitlines()[1].split(",")[1] == "gauge"
 
 
 def test_a_root_that_is_a_leaf_is_its_own_part() -> None:
@@ -95,6 +171,14 @@ def test_a_sequence_and_a_picture() -> None:
     drawn = some.draw()
     assert drawn.size == (1050, 859)
     assert drawn.tobytes() != Detections((), "walker", some.scene, 0.0).draw().tobytes()
+
+
+def test_it_is_shown_as_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Image.Image] = []
+    monkeypatch.setattr(Image.Image, "show", lambda image, title: shown.append(image))
+    some = found()
+    some.show()
+    assert [image.tobytes() for image in shown] == [some.draw().tobytes()]
 
 
 def test_a_drawing_changes_nothing_but_what_is_near_a_line() -> None:

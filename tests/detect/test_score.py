@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wherein.detect.score import MAX_ZNCC, combined_score, equivalent_zncc, evidence_weight, information
+from wherein.detect.score import (
+    MAX_ZNCC,
+    combined_score,
+    equivalent_zncc,
+    evidence_weight,
+    information,
+    score_with_rate,
+)
 
 share = st.floats(0, 1)
 zncc = st.floats(-1, 1)
@@ -63,3 +70,12 @@ def test_weights_fall_with_chance_and_stay_finite() -> None:
 @given(st.floats(0, MAX_ZNCC))
 def test_equivalent_zncc_inverts_information(rho: float) -> None:
     assert float(equivalent_zncc(information(np.array(rho)))) == pytest.approx(rho, abs=1e-9)
+
+
+def test_a_score_by_its_rate_of_false_alarms() -> None:
+    def rate(score: float) -> float:
+        return float(np.exp(-20 * score))
+
+    assert score_with_rate(rate, rate(0.61)) == pytest.approx(0.61)
+    assert score_with_rate(rate, 2.0) == pytest.approx(0, abs=1e-6), "any score will do"
+    assert score_with_rate(rate, 1e-30) == MAX_ZNCC, "none is so rare"

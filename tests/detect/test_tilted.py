@@ -42,8 +42,7 @@ def test_the_detection_of_a_tilted_object_is_near_enough_for_register(
     truth = corners(there @ np.array(((1, 0, LEFT), (0, 1, TOP), (0, 0, 1))))
     detections = wherein.Detector(cup, calibration=made_up(cup, threshold=0.8), threads=1)(scene)
     assert bool(detections) == found
-    nearest = detections[0] if detections else detections.missed
-    assert nearest is not None
+    nearest = (*detections, *detections.candidates)[0]
     assert np.abs(corners(nearest.matrix) - truth).max() > wrong * WIDTH  # no similarity is right
     result = wherein.register(scene, motif, "homography", start=nearest.matrix)
     assert np.abs(corners(result.matrix) - truth).max() < 0.1

@@ -1,6 +1,7 @@
 """Objects from frame to frame."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ import torch
 from torch import Tensor
 
 from detecting import made_up, off, photo, walker
-from wherein.detect import Detector, Tracker
+from walkers import TILTED, gauge, tilted
+from wherein.detect import Detections, Detector, Tracker
 from wherein.errors import ArgumentError
+from wherein.motion.homography import mapped
 from wherein.template import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
@@ -132,3 +135,41 @@ def test_wrong_arguments(made: Template, detector: Detector) -> None:
             ArgumentError, match=r"before must be the matrices of earlier detections, .* but has shape"
         ):
             detector.follow(torch.zeros(3, 50, 60), wrong)
+
+
+class _Scripted(Detector):
+    """A detector that finds what it is told to, and keeps where it was asked to look."""
+
+    def __init__(self, of: Template, frames: list[Detections]) -> None:
+        self.template, self.max_instances, self.frames = of, None, frames
+        self.asked: list[np.ndarray] = []
+
+    def __call__(self, scene: object, color: str = "rgb", region: object = None) -> Detections:
+        return self.frames.pop(0)
+
+    def follow(
+        self,
+        scene: object,
+        before: object,
+        color: str = "rgb",
+        everywhere: bool = False,
+        region: object = None,
+    ) -> Detections:
+        self.asked.append(np.asarray(before))
+        return self.frames.pop(0)
+
+
+def test_an_object_in_perspective_is_expected_where_its_centre_moves_to() -> None:
+    shift = np.array([(1.0, 0, 7), (0, 1, -3), (0, 0, 1)])
+    first = tilted()
+    moved = [replace(first[0], matrix=matrix) for matrix in (shift @ TILTED, shift @ shift @ TILTED)]
+    found = [first, *(replace(first, items=(item,)) for item in moved)]
+    scripted = _Scripted(gauge(), list(found))
+    tracker = Tracker(scripted, every=10)
+    frames = [tracker(first.scene.pixels) for _ in range(3)]
+    assert [frame.tracks for frame in frames] == [(1,), (1,), (1,)]
+    np.testing.assert_allclose(scripted.asked[0], [TILTED])
+    last, expected = scripted.asked[1]
+    np.testing.assert_allclose(last, shift @ TILTED)
+    np.testing.assert_allclose(expected, shift @ shift @ TILTED, atol=1e-9)
+    np.testing.assert_allclose(mapped(expected, gauge().centre), np.add(frames[1].found[0].center, (7, -3)))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from detecting import walker
-from walkers import HEIGHT, LEAVES, WIDTH, found, logo
+from walkers import HEIGHT, LEAVES, WIDTH, found, logo, tilted
 from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.formats.annotation import read
 from wherein.formats.coco import Coco, coco, decode_run_lengths
@@ -110,7 +110,7 @@ def test_which_object(tmp_path: Path) -> None:
     )
     with pytest.raises(
         ArgumentError,
-        match=r'several parts "body" in this image: choose an object with --object \(1, 1, second\)',
+        match=r'several parts "body" .*: choose an object with object_id= or --object \(1, 1, second\)',
     ):
         read(path)
     assert set(outlines(path, object_id="1")) == {"body", "arm"}
@@ -126,7 +126,9 @@ def test_which_image(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     for k in (1, 2):
         shutil.copy(tmp_path / "a.png", tmp_path / "sub" / f"{k}.png")
-    with pytest.raises(ArgumentError, match=r"2 images: choose one with --image \(sub/1\.png, sub/2\.png\)"):
+    with pytest.raises(
+        ArgumentError, match=r"2 images: choose one with image= or --image \(sub/1\.png, sub/2\.png\)"
+    ):
         read(path)
     with pytest.raises(ArgumentError, match="no image '3'"):
         read(path, image="3")
@@ -285,3 +287,25 @@ def test_overlapping_parts_are_counted_once() -> None:
     whole, *parts = found().to_coco()["annotations"]
     total = sum(part["area"] for part in parts)
     assert max(part["area"] for part in parts) < whole["area"] < total
+
+
+def test_outlines_in_perspective_are_written() -> None:
+    some = tilted()
+    made = some.to_coco("a.png")
+    names = {category["id"]: category["name"] for category in made["categories"]}
+    dial = next(one for one in made["annotations"] if names[one["category_id"]] == "dial")
+    np.testing.assert_allclose(
+        np.reshape(dial["segmentation"][0], (-1, 2)) - 0.5, some[0].parts["dial"].polygon, atol=0.006
+    )
+    left, top, width, height = some[0].parts["dial"].box
+    np.testing.assert_allclose(dial["bbox"], (left + 0.5, top + 0.5, width, height), atol=0.006)
+
+
+def test_parts_of_the_same_name_in_two_templates_have_categories_of_their_own() -> None:
+    some = found()
+    other = replace(some[0], template="runner")
+    made = coco([("a.png", replace(some, items=(some[0], other)))], "walker")
+    named = {(one["name"], one["supercategory"]) for one in made["categories"]}
+    assert {("walker", "walker"), ("runner", "runner"), ("leg (walker)", "walker")} <= named
+    assert ("leg (runner)", "runner") in named
+    assert len({one["name"] for one in made["categories"]}) == len(made["categories"]) == 10

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wherein
-from walkers import found, renamed
+from walkers import found, renamed, tilted
 from wherein.formats.csv_table import COLUMNS
 
 
@@ -43,6 +43,20 @@ def test_csv_names_are_no_formulas(name: str) -> None:
     last = list(csv.reader(io.StringIO(some.to_csv(name), newline="")))[-1]
     assert (last[0], last[4]) == (f"'{name}", f"'{name}")
     assert last[8].lstrip("-")[0].isdigit()  # a negative number stays one
+
+
+def test_perspective_and_readings_have_columns() -> None:
+    some = tilted()
+    dial, needle = csv.DictReader(io.StringIO(some.to_csv("a.png"), newline=""))
+    matrix = np.array([float(needle[f"m{i}{j}"]) for i in range(3) for j in range(3)]).reshape(3, 3)
+    np.testing.assert_allclose(matrix, some[0].parts["needle"].matrix, atol=1e-6)
+    assert (needle["turn"], needle["value"], needle["unit"]) == ("45.0", "70.0", "°C")
+    assert float(needle["tilt"]) == pytest.approx(some[0].parts["needle"].tilt, abs=0.006)
+    assert (dial["turn"], dial["value"], dial["unit"]) == ("0.0", "", "")
+    lost = list(csv.DictReader(io.StringIO(tilted("needle").to_csv(), newline="")))[1]
+    assert (lost["found"], lost["value"], lost["unit"]) == ("false", "", "°C")
+    flat = next(csv.DictReader(io.StringIO(found().to_csv(), newline="")))
+    assert [flat[name] for name in ("m20", "m21", "m22", "tilt")] == ["0.0", "0.0", "1.0", "0.0"]
 
 
 def test_dataframe_has_the_rows_with_their_types() -> None:

@@ -12,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from walkers import HEIGHT, WIDTH, found, logo
+from walkers import HEIGHT, WIDTH, found, logo, tilted
 from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.formats.annotation import Annotation, read
 from wherein.making import Outline, cut
@@ -143,7 +143,9 @@ def test_the_group_tells_the_object(tmp_path: Path) -> None:
         shape("body", ARM, group_id=2),
         shape("arm.pivot", [[48.5, 25]], "point"),
     )
-    with pytest.raises(ArgumentError, match=r"several objects: choose one with --object \(1, 2\)"):
+    with pytest.raises(
+        ArgumentError, match=r"several objects: choose one with object_id= or --object \(1, 2\)"
+    ):
         read(path)
     with pytest.raises(ArgumentError, match="no object '3': its groups are 1, 2"):
         read(path, object_id="3")
@@ -177,7 +179,7 @@ def test_no_picture_outside_of_the_folder(tmp_path: Path, name: str) -> None:
     folder.mkdir()
     Image.fromarray(pixels()).save(tmp_path / "photo.png")
     path = written(folder, shape("body", BODY), imageData=None, imagePath=name)
-    with pytest.raises(TemplateError, match="outside its folder: choose the picture with --image"):
+    with pytest.raises(TemplateError, match="outside its folder: choose the picture with image= or --image"):
         read(path)
 
 
@@ -267,3 +269,9 @@ def test_labelme_of_one_part_and_of_nothing() -> None:
     (shape,) = logo().to_labelme()["shapes"]
     assert (shape["label"], shape["group_id"]) == ("logo", 1)
     assert replace(logo(), items=()).to_labelme()["shapes"] == []
+
+
+def test_outlines_in_perspective_are_written() -> None:
+    some = tilted()
+    dial = next(one for one in some.to_labelme()["shapes"] if one["label"] == "dial")
+    np.testing.assert_allclose(np.array(dial["points"]) - 0.5, some[0].parts["dial"].polygon, atol=0.006)

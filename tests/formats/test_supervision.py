@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import wherein
-from walkers import HEIGHT, WIDTH, found
+from walkers import HEIGHT, WIDTH, found, tilted
 
 
 def test_supervision_has_a_row_for_the_whole_and_each_part() -> None:
@@ -30,6 +30,17 @@ def test_supervision_has_a_row_for_the_whole_and_each_part() -> None:
     nothing = replace(some, items=()).to_supervision()
     assert len(nothing) == 0
     assert nothing.mask.shape == (0, HEIGHT, WIDTH)
+
+
+def test_perspective_and_several_templates() -> None:
+    pytest.importorskip("supervision")
+    some = tilted()
+    both = replace(some, items=(some[0], found()[0], some[0]))
+    made = both.to_supervision()
+    assert made.class_id.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2]
+    assert made.data["class_name"].tolist()[:5] == ["gauge", "dial", "needle", "walker", "trunk"]
+    left, top, width, height = some[0].parts["dial"].box
+    np.testing.assert_allclose(made.xyxy[1], (left, top, left + width, top + height), rtol=1e-5)
 
 
 def test_without_supervision_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

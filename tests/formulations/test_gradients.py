@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from wherein.formulations import (
+    Channels,
     CostSmoothed,
     FieldObjective,
     MotionObjective,
@@ -39,6 +40,10 @@ SETTINGS: dict[str, Settings] = {
     "cost-smoothed, robust, lighting, scale": CostSmoothed(1.5, lighting=True, robust=Robust(scale=0.3)),
     "background, robust": WithBackground(1.2, robust=Robust()),
     "spikes, robust": Spikes(2.5, 1.2, robust=Robust(scale=0.1)),
+    "channels": Channels(),
+    "channels, lighting": Channels(1.0, window=3, lighting=True),
+    "channels, robust": Channels(robust=Robust()),
+    "channels, robust, lighting": Channels(lighting=True, robust=Robust(scale=0.3)),
 }
 EVERY = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 MOVING = pytest.mark.parametrize("motion", MOTIONS.values(), ids=MOTIONS)
@@ -116,7 +121,7 @@ def test_gauss_newton_sees_the_same_cost_and_gradient(
     assert torch.linalg.eigvalsh(second.hessian).min() > -1e-9
 
 
-@pytest.mark.parametrize("name", ["plain", "cost-smoothed", "background", "spikes"])
+@pytest.mark.parametrize("name", ["plain", "cost-smoothed", "background", "spikes", "channels"])
 def test_gauss_newton_matrix_is_the_hessian_where_the_fit_is_exact(name: str, motif: Motif) -> None:
     """With no residual, the second derivative of a least-squares cost is JᵀQJ."""
     settings = replace(SETTINGS[name], sigma=1e-3) if name == "cost-smoothed" else SETTINGS[name]
@@ -224,7 +229,7 @@ def test_cost_is_differentiable_in_scene_motif_and_smoothing(scene: Tensor, moti
     small = scene[:, 5:25, 6:26].clone().requires_grad_()
     pixels = motif.pixels.clone().requires_grad_()
     sigma = torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
-    for kind in (Plain, CostSmoothed, Spikes):
+    for kind in (Plain, CostSmoothed, Spikes, Channels):
         assert torch.autograd.gradcheck(
             lambda s, p, w, kind=kind: cost(s, p, w, kind), (small, pixels, sigma), fast_mode=True
         )

@@ -10,7 +10,7 @@ import torch
 from detecting import noise
 from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.making import Outline, cut
-from wherein.template import Template
+from wherein.template import Reading, Template
 
 PICTURE = noise(71, 93)
 """(3, 71, 93)."""
@@ -22,6 +22,7 @@ def box(name: str, left: int, top: int, width: int, height: int, **joint: object
 
 BODY = box("body", 20, 30, 40, 30)
 ARM = box("arm", 50, 34, 30, 10, pivot=(54.0, 38.5), turn=40.0)
+SCALE = {"unit": "bar", "at": [[-40, 0], [40, 10]]}
 
 
 def test_a_single_outline_is_a_rigid_motif() -> None:
@@ -61,6 +62,16 @@ def test_a_part_with_others_on_it_is_a_leaf_of_a_group() -> None:
     assert tree["arm_group"].joint == (34, 8.5) and tree["arm_group"].turn == 40 and tree["arm_group"].moves
     assert not tree["arm"].moves and not tree["body"].moves
     assert tree["hand"].joint == (58, 8.5) and tree["hand"].moves
+
+
+def test_a_reading_stays_with_the_joint() -> None:
+    needle = replace(ARM, parent="body", reading=SCALE)
+    made = cut(PICTURE, [BODY, needle], "gauge")
+    assert made.parts["arm"].reading == Reading("bar", ((-40.0, 0.0), (40.0, 10.0)))
+    tip = box("tip", 76, 34, 12, 10, parent="arm", pivot=(78.0, 38.5))
+    chained = cut(PICTURE, [BODY, replace(needle, reading=made.parts["arm"].reading), tip], "gauge").parts
+    assert chained["arm_group"].reading == made.parts["arm"].reading
+    assert chained["arm"].reading is None
 
 
 def test_groups_are_outlines_without_a_shape() -> None:
@@ -191,6 +202,8 @@ def test_a_folder_of_other_things_is_never_replaced(tmp_path: Path) -> None:
         ([BODY, Outline("eyes")], 'the part "eyes" has neither an outline nor children'),
         ([BODY, replace(ARM, turn=200.0)], 'the part "arm" has turn=200.0: use 0 to 180 degrees'),
         ([BODY, replace(ARM, pivot=(float("inf"), 0.0))], r'the part "arm" has pivot=\(inf, 0.0\)'),
+        ([BODY, replace(ARM, reading="bar")], "the part \"arm\" has reading='bar': use"),
+        ([BODY, replace(ARM, pivot=None, reading=SCALE)], 'the part "arm" has a reading, but cannot turn'),
         (
             [BODY, box("arm_group", 1, 1, 9, 9), ARM, box("hand", 70, 36, 9, 6, parent="arm")],
             'the name "arm_group" is needed for a group',

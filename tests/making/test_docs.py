@@ -13,17 +13,20 @@ from wherein.template import Template
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "template.md").read_text(encoding="utf-8")
 
 
-def test_the_python_block_runs(
+def test_the_python_blocks_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     to_image(noise(100, 180)).save(tmp_path / "toy.png")
     monkeypatch.chdir(tmp_path)
-    (block,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec(block, {})
+    crane, gauge = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    names: dict[str, object] = {}
+    exec(crane, names)
     made = Template.load("crane")
     assert list(made.parts) == ["crane", "body", "arm"]
     assert made.parts["arm"].joint == (76, 21)
     assert capsys.readouterr().out == ""
+    exec(gauge, names)
+    assert capsys.readouterr().out == "7.5\n"
 
 
 def test_limits_are_those_of_the_code() -> None:

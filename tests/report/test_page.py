@@ -86,6 +86,17 @@ def test_what_it_says(tmp_path: Path) -> None:
     assert "False alarms with at least this score: less than once in" in text
 
 
+def test_videos_do_not_count_as_unreadable(tmp_path: Path) -> None:
+    with page(tmp_path / "a.html", toy()) as report:
+        report.add_video("a.mp4", "video of 3 frames")
+        report.add_video(HOSTILE, "video of 4 frames")
+        report.unreadable("b.png", "not a picture")
+    written = parsed(tmp_path / "a.html")
+    assert "0 found in 0 scenes; 2 videos searched, not shown; 1 scene could not be read" in written.text
+    for words in ("a.mp4", "video of 3 frames", HOSTILE, "b.png", "not a picture"):
+        assert words in written.texts
+
+
 def test_the_pictures_are_the_scene_and_the_map(tmp_path: Path) -> None:
     written = made(tmp_path / "a.html", toy(), maps=True)
     first, heat, second = written.all("image")

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from wherein.errors import ArgumentError
 from wherein.formulations import (
+    Channels,
     CostSmoothed,
     FieldObjective,
     MotionObjective,
@@ -65,6 +66,8 @@ SETTINGS: dict[str, Settings] = {
     "plain, lighting": Plain(0.0, lighting=True),
     "cost-smoothed": CostSmoothed(0.05),
     "cost-smoothed, lighting": CostSmoothed(0.05, lighting=True),
+    "channels": Channels(),
+    "channels, lighting": Channels(lighting=True),
 }
 Solve = Callable[[MotionObjective, int], Solution]
 
@@ -237,7 +240,9 @@ def test_an_exact_fit_is_not_flat() -> None:
     assert ends(objective, objective.start(known.pose[None])) == {Status.CONVERGED}
 
 
-@pytest.mark.parametrize("settings", [Plain(4.0), CostSmoothed(4.0), WithBackground(3.0)], ids=repr)
+@pytest.mark.parametrize(
+    "settings", [Plain(4.0), CostSmoothed(4.0), WithBackground(3.0), Channels()], ids=repr
+)
 def test_outside_is_where_none_of_the_motifs_own_pixels_are_in_the_scene(settings: Settings) -> None:
     """Not where none of the lattice is, which reaches as far around the motif as the filter does."""
     known = bank(Translation())

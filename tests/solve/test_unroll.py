@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from wherein.errors import ArgumentError
-from wherein.formulations import CostSmoothed, MotionObjective, Plain, Spikes, WithBackground
+from wherein.formulations import Channels, CostSmoothed, MotionObjective, Plain, Spikes, WithBackground
 from wherein.images.gaussian import blur
 from wherein.images.motif import Motif
 from wherein.motion import Affine, Euclidean, Translation
@@ -56,6 +56,8 @@ def test_it_is_the_solver(scene: Tensor, motif: Motif) -> None:
         lambda: UnrolledStage(CostSmoothed(1.5, lighting=True), GaussNewtonLayers(4)),
         lambda: UnrolledStage(Plain(1.0), GaussNewtonLayers(4)),
         lambda: UnrolledStage(Spikes(2.5, 1.0), GaussNewtonLayers(3)),
+        lambda: UnrolledStage(Channels(), ProximalLayers(4, SIZES)),
+        lambda: UnrolledStage(Channels(1.0, lighting=True), GaussNewtonLayers(3)),
     ],
     ids=[
         "cost-smoothed",
@@ -65,6 +67,8 @@ def test_it_is_the_solver(scene: Tensor, motif: Motif) -> None:
         "newton lighting",
         "newton plain",
         "newton spikes",
+        "channels",
+        "newton channels",
     ],
 )
 def test_gradients_reach_steps_smoothing_motif_and_scene(stage: object, scene: Tensor, motif: Motif) -> None:
@@ -119,6 +123,8 @@ def test_filters_can_be_learned_and_stay_symmetric(scene: Tensor, motif: Motif) 
     assert taps is not None and torch.equal(taps, taps.flip(0))
     with pytest.raises(ArgumentError, match="filter of Spikes depends on the pose"):
         UnrolledStage(Spikes(), GaussNewtonLayers(1), filters=True)
+    with pytest.raises(ArgumentError, match="smoothing of Channels is a Gaussian"):
+        UnrolledStage(Channels(), GaussNewtonLayers(1), filters=True)
 
 
 def test_learning_steps_helps(scene: Tensor, motif: Motif) -> None:

@@ -16,7 +16,7 @@ from studio_page import ARM, BODY, Page, Record, asked, at_once, box, crane, dra
 from wherein.demo import ROBOT
 from wherein.detect import Calibration
 from wherein.detect.calibration.store import Progress
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.drawing.palette import colors
 from wherein.images.motif import Motif
 from wherein.studio.bounds import Bounds
@@ -239,7 +239,8 @@ def test_exported_results(page: Page, tmp_path: Path) -> None:
     lines = page.client.post("/api/exports/json", json=search).text.splitlines()
     records = [json.loads(line) for line in lines]
     assert [record["scene"] for record in records] == [name, "b.png"]
-    assert list(records[0]) == ["scene", "width", "height", "template", "seconds", "detections"]
+    keys = ["scene", "width", "height", "template", "seconds", "detections", "candidates"]
+    assert list(records[0]) == keys
     coco = page.client.post("/api/exports/coco", json=search).json()
     assert [image["file_name"] for image in coco["images"]] == [name, "b.png"]
     assert [category["name"] for category in coco["categories"]] == ["crane", "body", "arm"]

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from studio_page import ARM, BODY, box, crane, png, served
@@ -18,10 +19,12 @@ from playwright.sync_api import expect
 
 from detecting import photo
 from studio_browser import User, file, open_page
+from walkers import HEIGHT, TILTED, WIDTH, renamed, tilted
 from wherein.demo import ROBOT
 from wherein.drawing.palette import colors
+from wherein.motion.homography import mapped
 from wherein.studio.session import SaveTarget
-from wherein.template import Template
+from wherein.template import Reading, Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
 
@@ -111,6 +114,80 @@ def test_from_a_picture_to_detections(user: User, tmp_path: Path) -> None:
     assert item["angle"] == pytest.approx(30, abs=0.5)
     for name, color in colors(("body", "arm")).items():
         assert_drawn(user, item["parts"][name]["polygon"], color)
+
+
+def slide(user: User, field: str, value: float) -> None:
+    """Move a slider of the part's panel."""
+    user(f'#part [data-field="{field}"]').evaluate(
+        f"(e) => {{ e.value = {value}; e.dispatchEvent(new Event('input', {{ bubbles: true }})); }}"
+    )
+
+
+def test_a_reading_says_what_a_rotation_means(user: User, tmp_path: Path) -> None:
+    outlined(user)
+    expect(user("#reading-summary")).to_have_text("none")
+    user("#part-reading summary").click()
+    user('[data-reading="unit"]').fill("bar")
+    for number, (turn, value) in enumerate(((-20, 1.5), (25, 6)), 1):
+        slide(user, "angle", turn)
+        expect(user("#add-reading")).to_contain_text(f"({'−' * (turn < 0)}{abs(turn)}.0°)")
+        user("#add-reading").click()
+        field = user.page.get_by_label(f"Value of point {number}")
+        expect(field).to_be_focused()
+        expect(user("#reading-summary")).to_have_text("needs two values")
+        assert user.state("s.pose[2]") == turn, "the preview stays as it was"
+        field.fill(str(value))
+    expect(user("#reading-summary")).to_have_text("1.5 to 6 bar")
+    user.shot("17-reading")
+    user.checked()
+    reading = Template.load(downloaded(user, "#save", tmp_path)).parts["part"].reading
+    assert reading == Reading("bar", ((-20.0, 1.5), (25.0, 6.0)))
+    # Two values at one rotation are refused, until one is removed; steps can be undone.
+    user("#add-reading").click()
+    user.page.get_by_label("Rotation of point 3 in degrees").fill("-20")
+    user.page.get_by_label("Value of point 3").fill("7")
+    expect(user("#status")).to_contain_text("two values at turn -20: keep one")
+    user.page.get_by_role("button", name="Remove point 3").click()
+    user.checked()
+    user("#undo").click()
+    assert user.state("s.draft.parts[1].reading.at.length") == 3
+    user("#redo").click()
+    user.checked()
+    # The value is shown with the detection.
+    user.page.keyboard.press("2")
+    user.load("scene", file("cup.png", scene_with(Template.load(tmp_path / "crane.zip"), "part")))
+    user.found(1)
+    value = user.state("s.results.get(s.scene).data.detections[0].parts.part.value")
+    assert value == pytest.approx(1.5, abs=0.1)
+    expect(user("#results .head")).to_contain_text(f"{float(f'{value:.4g}'):g} bar")
+    user.shot("18-value")
+
+
+def test_a_detection_in_perspective_is_drawn(user: User) -> None:
+    some = renamed(tilted(), {"dial": "body", "needle": "part"})  # the parts of the page's template
+    record = some.to_dict() | {"calibration_kind": "measured", "threshold": 0.5, "calibrated_threshold": 0.5}
+    record["detections"][0] |= {"tilt": round(some[0].tilt, 2), "rarity": "rare"}
+    idle = {"running": False, "fraction": 0.0, "step": "", "error": ""}
+    record |= {"best_candidate": None, "warnings": [], "calibration": idle}
+    user.page.route("**/api/detections", lambda route: route.fulfill(json=record))
+    outlined(user)
+    user.checked()
+    user("#tab-detect").click()
+    user.load("scene", file("grey.png", png(np.full((HEIGHT, WIDTH, 3), 128, dtype=np.uint8))))
+    user.found(1)
+    expect(user("#results .head")).to_contain_text(f"tilt {some[0].tilt:.1f}°")
+    expect(user("#results .head")).to_contain_text("70 °C")
+    user('#search [data-field="tiltDegrees"]').fill("55")
+    user("#search-more summary").click()
+    for number, value in enumerate((10, 20, 100, 90)):
+        user(f'[data-region="{number}"]').fill(str(value))
+    user('#search [data-field="inverted"]').click()
+    settings = "[s.settings.tilt, s.settings.region, s.settings.polarity]"
+    assert user.state(settings) == [55, [10, 20, 100, 90], "any"]
+    user.found(1)
+    user.shot("19-perspective")
+    corners = mapped(TILTED, [(0, 0), (60, 0), (60, 60), (0, 60)]).tolist()
+    assert_drawn(user, [*corners, corners[0]], colors(("body", "part"))["body"])
 
 
 def assert_drawn(user: User, polygon: list[list[float]], wanted: tuple[int, int, int]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from detecting import made_up, walker
 from wherein.detect import Calibration
 from wherein.detect.calibration.store import Progress
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.studio.calibrations import CalibrationKind, Calibrator, default_calibration
 from wherein.template import Template
 

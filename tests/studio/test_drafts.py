@@ -5,11 +5,19 @@ import pytest
 import torch
 
 from detecting import group, leaf, noise, template, walker
+from walkers import SCALE, gauge
 from wherein.demo import ROBOT
 from wherein.errors import TemplateError
 from wherein.images.load import Picture
-from wherein.studio.drafts import Draft, DraftPicture, compile_draft, draft_from, opaque_canvas
-from wherein.template import Template
+from wherein.studio.drafts import (
+    Draft,
+    DraftPicture,
+    DraftReading,
+    compile_draft,
+    draft_from,
+    opaque_canvas,
+)
+from wherein.template import Reading, Template
 
 
 def opened(of: Template) -> tuple[Draft, DraftPicture]:
@@ -66,6 +74,18 @@ def test_joints_and_names_change_without_touching_pixels() -> None:
     assert torch.equal(foot.motif.pixels, leg.motif.pixels)
     corner = np.array(leg.at) - foot.at
     assert foot.joint == pytest.approx(np.array((70.0, 80.0)) - corner)
+
+
+def test_a_reading_is_kept_changed_and_removed() -> None:
+    of = gauge()
+    draft, picture = opened(of)
+    assert compile_draft(draft, picture).parts["needle"].reading == SCALE
+    other = DraftReading(unit="bar", at=((30.0, 2.0), (0.0, 1.0)))
+    made = compile_draft(changed(draft, "needle", reading=other), picture)
+    assert made.parts["needle"].reading == Reading("bar", ((0.0, 1.0), (30.0, 2.0)))
+    assert compile_draft(changed(draft, "needle", reading=None), picture).parts["needle"].reading is None
+    with pytest.raises(TemplateError, match='the part "needle" has a reading, but cannot turn'):
+        compile_draft(changed(draft, "needle", static=True), picture)
 
 
 def over_under() -> Template:

@@ -26,7 +26,7 @@ def assert_same(one: Template, other: Template) -> None:
     assert torch.equal(one.canvas.pixels, other.canvas.pixels)
     for name, part in one.parts.items():
         twin = other.parts[name]
-        for field in ("parent", "at", "pivot", "turn", "static"):
+        for field in ("parent", "at", "pivot", "turn", "static", "reading"):
             assert getattr(part, field) == getattr(twin, field), (name, field)
         assert (part.motif is None) == (twin.motif is None)
         if part.motif is not None and twin.motif is not None:

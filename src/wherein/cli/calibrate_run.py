@@ -12,7 +12,7 @@ from wherein.cli.console import SOME_UNREADABLE, Console, UnreadableError
 from wherein.cli.input_files import list_scenes, read_picture
 from wherein.detect.calibration.measure import MAX_BACKGROUNDS, SCENE_SIZE, calibrate
 from wherein.detect.calibration.model import STORE, Calibration
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError
 from wherein.template.bundle import Template
 
@@ -53,7 +53,7 @@ def run_calibration(
 
     Arguments:
         template: what will be searched for.
-        ranges: the rotations and scales that will be searched.
+        ranges: the rotations, scales and tilts that will be searched.
         backgrounds: a folder of pictures without the object; synthetic clutter if None.
         overwrite: measure a new one even if one is stored.
         console: shows progress, and a message for each background that cannot or should not be used.
@@ -66,7 +66,7 @@ def run_calibration(
     if stored is not None and not overwrite:
         if backgrounds is not None:
             raise ArgumentError(
-                f"{stored[1]} already has a calibration for this rotation and scale: "
+                f"{stored[1]} already has a calibration for this rotation, scale and tilt: "
                 "use --overwrite to calibrate again"
             )
         return CalibrateResult(template, *stored, new=False)

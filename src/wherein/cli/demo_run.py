@@ -21,6 +21,7 @@ from wherein.images.eight_bit import to_image
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
 from wherein.motion.field import lattice
+from wherein.motion.homography import mapped
 from wherein.motion.models import rotation
 from wherein.registration.register import register
 from wherein.report.page import page
@@ -123,8 +124,8 @@ def register_cat(target: Path, seed: int) -> str:
     scene, truth = hide(np.asarray(data.coffee()), motif, rng)
     rgba = torch.cat((motif.pixels, motif.mask[None]))
     found = register(scene, rgba, motion="affine")
-    corners = np.array([(x, y, 1.0) for x in (0, motif.width - 1) for y in (0, motif.height - 1)])
-    error = float(np.linalg.norm(corners @ (found.matrix - truth).T, axis=1).max())
+    corners = np.array([(x, y) for x in (0, motif.width - 1) for y in (0, motif.height - 1)])
+    error = float(np.linalg.norm(mapped(found.matrix, corners) - mapped(truth, corners), axis=1).max())
     height, width = scene.shape[-2:]
     start = np.array([[1.0, 0, (width - motif.width) / 2], [0, 1, (height - motif.height) / 2]])
     lines = (

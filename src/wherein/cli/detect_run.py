@@ -3,16 +3,19 @@
 import time
 from collections.abc import Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from wherein.cli.console import NONE_FOUND, SOME_UNREADABLE, UNREADABLE, Console, UnreadableError
 from wherein.cli.input_files import SceneFile, read_picture
+from wherein.cli.options import Box, MinScore
 from wherein.cli.output_files import OutputFiles, write_errors
 from wherein.cli.output_writers import SceneWriters, open_writers
+from wherein.detect.calibration.model import Calibration
 from wherein.detect.detector import Detector
-from wherein.detect.score import rounded_down
+from wherein.detect.score import rounded_down, score_with_rate
 from wherein.errors import MissingError, PictureError
 from wherein.report.stopwatch import SEARCH, Stopwatch
 from wherein.template.bundle import Template
@@ -21,12 +24,18 @@ from wherein.video.source import Video, camera_index, open_video
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The options of `wherein detect` that the detector gets, under the same names."""
+    """The options of `wherein detect` that the detector gets, under the same names; None: its default."""
 
     rotation: float
     scale: tuple[float, float]
-    max_instances: int | None
-    threshold: float | None
+    tilt: float
+    max_instances: int | None = None
+    overlap: float | None = None
+    polarity: str | None = None
+
+    def given(self) -> dict[str, Any]:
+        """The options that are not left to the detector."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass
@@ -67,12 +76,21 @@ class DetectRun:
         options: how to search.
         outputs: files to write besides the lines of JSON.
         console: where results and messages go.
+        threshold: of the score, or of its rate of false alarms; None: the calibrated one.
+        region: x, y, width and height of the part of each scene that is searched; None: all of it.
     """
 
     def __init__(
-        self, template: Template, options: SearchOptions, outputs: OutputFiles, console: Console
+        self,
+        template: Template,
+        options: SearchOptions,
+        outputs: OutputFiles,
+        console: Console,
+        threshold: MinScore | None = None,
+        region: Box | None = None,
     ) -> None:
         self.template, self.options, self.outputs, self.console = template, options, outputs, console
+        self.threshold, self.region = threshold or MinScore(), region
         self.totals = Totals()
 
     def __call__(self, scenes: Sequence[SceneFile]) -> Totals:
@@ -91,16 +109,15 @@ class DetectRun:
         """The detector, made when the first scene has been read: it may have to calibrate for a minute, and a
         misspelled file name should be reported before that.
         """
-        chosen = self.options
         with self.console.progress("Calibrating (first use of this template)") as progress:
-            return Detector(
-                self.template,
-                chosen.rotation,
-                chosen.scale,
-                chosen.max_instances,
-                threshold=chosen.threshold,
-                progress=progress,
+            made = Detector(
+                self.template, threshold=self.threshold.score, progress=progress, **self.options.given()
             )
+        if self.threshold.per_megapixel is not None:
+            known = made.calibration
+            assert isinstance(known, Calibration), "the command has the default method only"
+            made.search.threshold = score_with_rate(known.false_alarms, self.threshold.per_megapixel)
+        return made
 
     def _search(self, scene: SceneFile, writers: SceneWriters) -> None:
         try:
@@ -119,14 +136,15 @@ class DetectRun:
         stopwatch = Stopwatch()
         with stopwatch("reading"):
             picture = read_picture(path, "scene")
-        found = self.detector(picture)
+        found = self.detector(picture, region=self.region)
         stopwatch.laps[SEARCH] = found.seconds
         self.totals.read += 1
         self.totals.found += len(found)
         self.console.result({"scene": str(path), **found.to_dict()})
         writers.add(path, found, self.detector, stopwatch)
-        if found.missed is not None:
-            self.console.message(_nothing_found(path, found.missed.score, self.detector.threshold))
+        if not found and found.candidates:
+            best = found.candidates[0]
+            self.console.message(_nothing_found(path, best.score, self.detector.threshold))
 
     def _search_video(self, path: Path, writers: SceneWriters) -> None:
         counts = FrameTotals()
@@ -152,7 +170,7 @@ class DetectRun:
         detector = self.detector  # made before the clock starts
         began = time.perf_counter()
         errors = write_errors(drawing) if drawing is not None else nullcontext()
-        with errors, closing(track_frames(video, detector, drawing)) as frames:
+        with errors, closing(track_frames(video, detector, drawing, region=self.region)) as frames:
             for frame in frames:
                 self.console.result({"scene": str(path), **frame.to_dict()})
                 found = len(frame.frame.found)

@@ -1,13 +1,15 @@
 """Arguments and options that several commands have, and the checks of their values."""
 
 import math
+import re
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from wherein.formats.table import BY_EXTENSION, FORMATS
+from wherein.formats.registry import BY_EXTENSION, FORMATS
 
 TemplatePath = Annotated[
     str, typer.Argument(metavar="TEMPLATE", help="Template: a folder with template.json, or a .zip of one.")
@@ -29,6 +31,10 @@ DrawFile = Annotated[
 Seed = Annotated[int, typer.Option(metavar="N", help="Random seed.")]
 
 
+Box = tuple[int, int, int, int]
+"""x, y, width and height in pixels."""
+
+
 def _rotation(rotation: float) -> float:
     if not 0 <= rotation <= 180:
         raise typer.BadParameter(f"{rotation:g} is not allowed: use 0 to 180 degrees.")
@@ -48,10 +54,49 @@ def _scale(scale: tuple[float, float]) -> tuple[float, float]:
     return scale
 
 
-def _threshold(threshold: float | None) -> float | None:
-    if threshold is not None and not 0 < threshold < 1:
-        raise typer.BadParameter(f"{threshold:g} is not allowed: use a score between 0 and 1.")
-    return threshold
+def _tilt(tilt: float) -> float:
+    if not 0 <= tilt <= 70:
+        raise typer.BadParameter(f"{tilt:g} is not allowed: use 0 to 70 degrees.")
+    return tilt
+
+
+def _overlap(overlap: float | None) -> float | None:
+    if overlap is not None and not 0 <= overlap <= 1:
+        raise typer.BadParameter(f"{overlap:g} is not allowed: use a fraction from 0 to 1.")
+    return overlap
+
+
+def _region(region: Box | None) -> Box | None:
+    if region is not None and min(region[2:]) < 1:
+        given = " ".join(map(str, region))
+        raise typer.BadParameter(f"{given} is empty: use X Y WIDTH HEIGHT in pixels, at least 1 × 1.")
+    return region
+
+
+@dataclass(frozen=True)
+class MinScore:
+    """A threshold as it was given: a score, or a rate of false alarms."""
+
+    score: float | None = None
+    per_megapixel: float | None = None
+
+
+_RATE = re.compile(r"(?P<rate>.+?)\s*/\s*(?:mp|megapixels?)", re.IGNORECASE)
+
+
+def _threshold(text: str) -> MinScore:
+    rate = _RATE.fullmatch(text.strip())
+    try:
+        number = float(text if rate is None else rate["rate"])
+    except ValueError:
+        number = math.nan
+    if rate is not None and 0 < number < math.inf:
+        return MinScore(per_megapixel=number)
+    if rate is None and 0 < number < 1:
+        return MinScore(score=number)
+    raise typer.BadParameter(
+        f"{text} is not allowed: use a score between 0 and 1, or a rate of false alarms such as 0.01/MP."
+    )
 
 
 # The detector checks these numbers too. Checking them here as well reports a slip before torch is loaded.
@@ -65,14 +110,54 @@ Scale = Annotated[
     tuple[float, float],
     typer.Option(callback=_scale, metavar="LOW HIGH", help="Smallest and largest scale to search."),
 ]
-Threshold = Annotated[
-    float | None,
+Tilt = Annotated[
+    float,
     typer.Option(
-        callback=_threshold,
+        callback=_tilt,
+        metavar="DEGREES",
+        help="Search tilts of up to DEGREES out of the picture plane (0 to 70). 0 is faster: use it for "
+        "screens, and for cameras that face the object.",
+    ),
+]
+Threshold = Annotated[
+    MinScore | None,
+    typer.Option(
+        parser=_threshold,
         metavar="SCORE",
-        help="Minimum score of a detection, between 0 and 1.",
+        help="Minimum score of a detection, between 0 and 1; or the rate of false alarms that is allowed, "
+        "per megapixel, as in 0.01/MP.",
         show_default="from the calibration",
     ),
+]
+Overlap = Annotated[
+    float | None,
+    typer.Option(
+        callback=_overlap,
+        metavar="FRACTION",
+        help="How much of a detection others may cover, from 0 to 1.",
+        show_default="from the detector",
+    ),
+]
+
+
+class Polarity(StrEnum):
+    """Whether an object may have the opposite contrast, such as white print on black."""
+
+    SAME = "same"
+    ANY = "any"
+
+
+PolarityChoice = Annotated[
+    Polarity | None,
+    typer.Option(
+        "--polarity",
+        help="Contrast of the object: as in the template, or also inverted.",
+        show_default="from the detector",
+    ),
+]
+Region = Annotated[
+    Box | None,
+    typer.Option(callback=_region, metavar="X Y WIDTH HEIGHT", help="Search this part of each scene only."),
 ]
 MaxInstances = Annotated[
     int | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wherein.errors import ArgumentError, WhereinError, require
 from wherein.files import atomic_file, check_writable
-from wherein.formats.table import BY_EXTENSION, FORMATS, Format
+from wherein.formats.registry import BY_EXTENSION, FORMATS, Format
 
 if TYPE_CHECKING:  # not at run time: a wrong --draw is reported before torch is loaded
     from PIL import Image

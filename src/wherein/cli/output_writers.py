@@ -51,7 +51,7 @@ class SceneWriters:
     def add_video(self, scene: Path, frames: int) -> None:
         """Write about a video; a report and an export are about pictures, so the report just mentions it."""
         if self.report is not None:
-            self.report.unreadable(
+            self.report.add_video(
                 str(scene), f"video of {frames} frames, not shown here: see standard output, or use --draw"
             )
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wherein.demo.robot_scene import Truth
 from wherein.detect.result import Detection
+from wherein.motion.homography import angle_at, mapped
 from wherein.template.bundle import Template
 
 MAX_DISTANCE = 1 / 4
@@ -33,10 +33,10 @@ class PoseErrors:
 
 def closest_truth(item: Detection, truths: Sequence[Truth], template: Template) -> Truth | None:
     """The true pose whose centre is closest to the detection's; None where it is too far away."""
-    centre = np.array((*template.centre, 1.0))
 
     def distance(truth: Truth) -> float:
-        return float(np.linalg.norm((item.matrix - truth.root[:2]) @ centre))
+        here, there = (mapped(matrix, template.centre) for matrix in (item.matrix, truth.root))
+        return float(np.linalg.norm(here - there))
 
     closest = min(truths, key=distance, default=None)
     limit = min(template.size) * MAX_DISTANCE
@@ -47,19 +47,15 @@ def pose_errors(item: Detection, truth: Truth, template: Template) -> PoseErrors
     """Compare every leaf of a detection with its true pose."""
     pixels, degrees, wrong = [], [], []
     for name in template.parts.leaves:
-        part, true = item.parts[name], truth.parts[name][:2]
+        part, true = item.parts[name], truth.parts[name]
         if part.found == (name in truth.hidden):
             wrong.append(name)
         if not part.found:
             continue
-        outline = template.outlines[name] @ true[:, :2].T + true[:, 2]
+        outline = mapped(true, template.outlines[name])
         pixels.append(float(np.linalg.norm(part.polygon - outline, axis=1).max()))
-        degrees.append(abs((part.angle - _angle(true) + 180) % 360 - 180))
+        degrees.append(abs((part.angle - angle_at(true, part.middle) + 180) % 360 - 180))
     return PoseErrors(_mean_and_max(pixels), _mean_and_max(degrees), tuple(wrong))
-
-
-def _angle(matrix: NDArray[np.float64]) -> float:
-    return float(np.degrees(np.arctan2(matrix[1, 0], matrix[0, 0])))
 
 
 def _mean_and_max(values: list[float]) -> tuple[float, float]:

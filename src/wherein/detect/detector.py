@@ -14,16 +14,29 @@ from torch import Tensor
 from wherein.detect.calibration.store import Progress, StoredCalibration
 from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map
+from wherein.detect.fast.exclusion import OVERLAP
 from wherein.detect.methods import METHODS, Search
-from wherein.detect.range import Range
 from wherein.detect.result import SCENE, Detections, MethodResult
+from wherein.detect.search_range import Range
 from wherein.errors import require
 from wherein.images.load import Source, load_picture
+from wherein.motion.homography import shift, square
 from wherein.template.bundle import Template
 from wherein.threads import one_thread
 
 _MAX_OBJECT_SIZE = 100_000
 """Maximum length of an object in a scene, in pixels. A choice: no scene is larger."""
+
+
+_MAX_TILT = 70
+"""Degrees. A choice: at 70° an object is foreshortened to a third, and little of it can be told."""
+
+
+POLARITIES = ("same", "any")
+"""Whether light and dark are as in the template, or may be exchanged."""
+
+Region = tuple[float, float, float, float]
+"""Left, top, width and height of a part of a scene, in pixels."""
 
 
 class Detector:
@@ -32,8 +45,11 @@ class Detector:
     Arguments:
         template: a `Template`, or the folder or .zip that holds one.
         rotation: ± degrees that are searched; 180 is every rotation.
-        scale: lowest and highest scale.
+        scale: lowest and highest scale, or one number.
+        tilt: out of the picture plane, up to so many degrees, 0 to 70; 0: objects are parallel to it.
         max_instances: maximum number of detections per scene, those with the highest scores; None: all.
+        overlap: fraction of an object that another may cover or share before one of them is dropped.
+        polarity: "same", or "any" for objects that may be light on dark as well as dark on light.
         calibration: by default the stored one, which is measured on first use. For the method "paper" a
             `PaperCalibration`.
         threshold: the lowest score of a detection, in place of the calibrated one.
@@ -51,7 +67,7 @@ class Detector:
         >>> import torch
         >>> from wherein.images.motif import Motif
         >>> motif = torch.rand(3, 40, 50, generator=torch.Generator().manual_seed(0))
-        >>> detector = Detector(Template.rigid("noise", Motif.whole(motif)), rotation=0, threads=1)
+        >>> detector = Detector(Template.rigid("noise", Motif.whole(motif)), rotation=0, scale=1, tilt=0)
         >>> scene = torch.full((3, 120, 160), 0.5)
         >>> scene[:, 30:70, 60:110] = motif
         >>> found = detector(scene)
@@ -63,17 +79,24 @@ class Detector:
         self,
         template: Template | str | os.PathLike[str],
         rotation: float = 180.0,
-        scale: tuple[float, float] = (1.0, 1.0),
+        scale: tuple[float, float] | float = (0.5, 2.0),
+        tilt: float = 40.0,
+        threshold: float | None = None,
         max_instances: int | None = None,
+        overlap: float = OVERLAP,
+        polarity: str = "same",
         *,
         calibration: StoredCalibration | None = None,
-        threshold: float | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
         method: str = "fast",
     ) -> None:
         self.template = template if isinstance(template, Template) else Template.load(template)
-        self.ranges = checked_range(rotation, scale, self.template)
+        self.ranges = checked_range(rotation, scale, tilt, self.template, polarity)
+        require(
+            _is_number(overlap) and 0 <= overlap <= 1,
+            f"overlap must be a fraction between 0 and 1, but is {overlap!r}",
+        )
         require(
             max_instances is None or _is_count(max_instances),
             f"max_instances must be a positive integer, or None for all, but is {max_instances!r}",
@@ -90,7 +113,7 @@ class Detector:
         self.max_instances = max_instances
         with torch.no_grad():
             self.search: Search = METHODS[method].prepare(
-                self.template, self.ranges, calibration, threshold, threads, progress
+                self.template, self.ranges, calibration, threshold, threads, progress, overlap
             )
 
     def __repr__(self) -> str:
@@ -111,29 +134,35 @@ class Detector:
         """The calibration in use, measured for this template, range and method."""
         return self.search.calibration
 
-    def __call__(self, scene: Source, color: str = "rgb") -> Detections:
+    def __call__(self, scene: Source, region: Region | None = None, color: str = "rgb") -> Detections:
         """All detections in a scene, the highest score first.
 
         Arguments:
             scene: a path, an array, a tensor or a PIL image.
+            region: the part of the scene that is searched, (x, y, width, height) in pixels; None: all of it.
             color: "rgb", or "bgr" for an array from OpenCV.
 
         Raises:
-            ArgumentError: the array has the wrong shape or type, or "bgr" was given for a file or a PIL
-                image.
+            ArgumentError: the array has the wrong shape or type, the region lies outside of the scene, or
+                "bgr" was given for a file or a PIL image.
             PictureError: a file cannot be read.
         """
-        return self._detect(scene, color, lambda pixels: self.search(pixels, self.max_instances))
+        return self._detect(scene, color, region, lambda pixels, _: self.search(pixels, self.max_instances))
 
     def follow(
-        self, scene: Source, before: ArrayLike, color: str = "rgb", everywhere: bool = False
+        self,
+        scene: Source,
+        before: ArrayLike,
+        color: str = "rgb",
+        everywhere: bool = False,
+        region: Region | None = None,
     ) -> Detections:
         """Detections near known or expected places: faster than a search of the whole scene.
 
         Arguments:
-            scene, color: as for a call.
+            scene, color, region: as for a call.
             before: `matrix` of earlier detections, canvas → scene, (N, 2, 3) or (N, 3, 3), N > 0.
-            everywhere: search the whole scene as well.
+            everywhere: search the whole scene, or region, as well.
 
         Raises:
             ArgumentError: `before` has another shape, or the detector's method is not "fast".
@@ -144,21 +173,35 @@ class Detector:
             "before must be the matrices of earlier detections, of shape (N, 2, 3) or (N, 3, 3) with N > 0, "
             f"but has shape {matrices.shape}",
         )
-        roots = np.repeat(np.eye(3)[None], len(matrices), axis=0)
-        roots[:, :2] = matrices[:, :2]
+        roots = square(matrices)
         return self._detect(
-            scene, color, lambda pixels: self.search.follow(pixels, roots, self.max_instances, everywhere)
+            scene,
+            color,
+            region,
+            lambda pixels, corner: self.search.follow(
+                pixels, shift(-corner[0], -corner[1]) @ roots, self.max_instances, everywhere
+            ),
         )
 
-    def _detect(self, scene: Source, color: str, search: Callable[[Tensor], MethodResult]) -> Detections:
+    def _detect(
+        self,
+        scene: Source,
+        color: str,
+        region: Region | None,
+        search: Callable[[Tensor, tuple[int, int]], MethodResult],
+    ) -> Detections:
         """Load a scene, search it and measure the time of the search."""
         picture = load_picture(scene, color=color, role="scene")
+        pixels = picture.pixels.detach().float().cpu()
+        left, top, right, bottom = _box(region, pixels.shape[-1], pixels.shape[-2])
         began = time.perf_counter()
         with torch.no_grad(), one_thread():
-            found = search(picture.pixels.detach().float().cpu())
+            found = search(pixels[:, top:bottom, left:right].contiguous(), (left, top))
+        if left or top:
+            found = found.moved(left, top)
         name = os.fspath(scene) if isinstance(scene, str | os.PathLike) else SCENE
         seconds = time.perf_counter() - began
-        return Detections(found.items, self.template.name, picture, seconds, name, found.best_candidate)
+        return Detections(found.items, self.template.name, picture, seconds, name, found.candidates)
 
     def occurrence(self, scene: Source, color: str = "rgb") -> dict[str, Map]:
         """Maps of where parts could be.
@@ -193,24 +236,51 @@ class Detector:
             return self.search.fit_traces(found.scene.pixels.detach().float().cpu(), found.items)
 
 
-def checked_range(rotation: float, scale: tuple[float, float], template: Template) -> Range:
+def _box(region: Region | None, width: int, height: int) -> tuple[int, int, int, int]:
+    """Left, top, right and bottom of a region in whole pixels, cut to the scene."""
+    if region is None:
+        return 0, 0, width, height
+    try:
+        x, y, across, down = map(float, region)
+    except (TypeError, ValueError):
+        x = y = across = down = math.nan
+    left, top = max(0.0, x), max(0.0, y)
+    right, bottom = min(float(width), x + across), min(float(height), y + down)
+    require(
+        all(map(math.isfinite, (x, y, across, down))) and right - left >= 1 and bottom - top >= 1,
+        f"region must be (x, y, width, height) within the scene of {width} × {height} pixels, but is "
+        f"{region!r}",
+    )
+    return math.floor(left), math.floor(top), math.ceil(right), math.ceil(bottom)
+
+
+def checked_range(
+    rotation: float,
+    scale: tuple[float, float] | float,
+    tilt: float,
+    template: Template,
+    polarity: str = "same",
+) -> Range:
     """The range of poses for a template.
 
     Raises:
-        ArgumentError: the rotation or the scale is out of range.
+        ArgumentError: the rotation, the scale or the tilt is out of range.
     """
     require(
         _is_number(rotation) and 0 <= rotation <= 180,
         f"rotation must be 0 to 180 degrees, searched to either side, but is {rotation!r}",
     )
+    require(
+        _is_number(tilt) and 0 <= tilt <= _MAX_TILT, f"tilt must be 0 to {_MAX_TILT} degrees, but is {tilt!r}"
+    )
     try:
-        low, high = (float(s) for s in scale)
+        low, high = map(float, (scale, scale) if isinstance(scale, Real) else scale)  # type: ignore[arg-type]
     except (TypeError, ValueError):  # not two, or not numbers
         low = high = math.nan
     # "12" is text that would pass as the scales 1 and 2.
     require(
         not _is_text(scale) and 0 < low <= high < math.inf,
-        f"scale must be (low, high) with 0 < low ≤ high, but is {scale!r}",
+        f"scale must be a number above 0, or (low, high) with 0 < low ≤ high, but is {scale!r}",
     )
     longest = max(template.size)
     require(
@@ -219,7 +289,8 @@ def checked_range(rotation: float, scale: tuple[float, float], template: Templat
         f"{low * longest:.2g} to {high * longest:.2g} px large in the scene: use scales at which it is 1 to "
         f"{_MAX_OBJECT_SIZE} px large",
     )
-    return Range(float(rotation), (low, high))
+    require(polarity in POLARITIES, f"polarity must be one of {', '.join(POLARITIES)}, but is {polarity!r}")
+    return Range(float(rotation), (low, high), float(tilt), polarity)
 
 
 def _is_count(value: object) -> bool:

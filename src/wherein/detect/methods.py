@@ -9,21 +9,23 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from wherein.detect.calibration.measure import calibration_for, sampling_of
+from wherein.detect.calibration.measure import calibration_for
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.calibration.store import CalibrationStore, Kind, Progress, StoredCalibration, no_progress
 from wherein.detect.explain.convergence import fit_traces
 from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map, occurrence
 from wherein.detect.fast.assemble import Assembler
-from wherein.detect.fast.scene_search import LIKELY, Octaves, SceneSearch
+from wherein.detect.fast.exclusion import OVERLAP
+from wherein.detect.fast.finder import Finder
+from wherein.detect.fast.scene_search import LIKELY, SceneSearch
 from wherein.detect.paper.instances import PaperDetection, PaperDetector
 from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.tuning.measure_network import calibrate_paper, within_reach
 from wherein.detect.paper.tuning.paper_model import VERSION as PAPER_VERSION
 from wherein.detect.paper.tuning.paper_model import PaperCalibration
-from wherein.detect.range import Range
 from wherein.detect.result import Detection, MethodResult
+from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError, require
 from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
@@ -52,6 +54,7 @@ class Search(ABC):
         threshold: float | None,
         threads: int | None,
         progress: Progress | None,
+        overlap: float,
     ) -> "Search":
         """The search for a template.
 
@@ -62,6 +65,7 @@ class Search(ABC):
             threshold: the lowest score of a detection; None: the calibrated one.
             threads: number of threads of the first search; None: torch's number.
             progress: called during a new calibration.
+            overlap: fraction of an object that another may share before one of them is dropped.
 
         Raises:
             ArgumentError: the method cannot search the range, or the calibration was measured for something
@@ -104,8 +108,8 @@ class FastSearch(SceneSearch, Search):
     explanations.
 
     Arguments:
-        template, ranges, threshold, threads: as of `prepare`.
-        calibration: sets the sampling of poses, the weights of pieces and the threshold.
+        template, ranges, threshold, threads, overlap: as of `prepare`.
+        calibration: sets the weights of pieces and the threshold.
     """
 
     name = "fast"
@@ -117,15 +121,14 @@ class FastSearch(SceneSearch, Search):
         calibration: Calibration,
         threshold: float | None = None,
         threads: int | None = None,
+        overlap: float = OVERLAP,
     ) -> None:
-        sampling = {
-            name: sampling_of(basin, ranges.fixed_scale) for name, basin in calibration.basins.items()
-        }
         super().__init__(
-            Octaves(template, ranges, calibration.weights, sampling),
+            Finder(template, ranges, calibration.weights),
             threshold or calibration.threshold,
             calibration.threshold,
             threads or torch.get_num_threads(),
+            overlap,
         )
         self.calibration = calibration
 
@@ -138,20 +141,21 @@ class FastSearch(SceneSearch, Search):
         threshold: float | None,
         threads: int | None,
         progress: Progress | None,
+        overlap: float,
     ) -> "FastSearch":
         if calibration is None:
             known = calibration_for(template, ranges, progress or no_progress)
         else:
             known = _checked(calibration, Calibration, cls.name, template, ranges)
-        return cls(template, ranges, known, threshold, threads)
+        return cls(template, ranges, known, threshold, threads, overlap)
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
         """ZNCC with the part's centre at each pixel, in the first search."""
-        return occurrence(self.octaves, scene, self.threads)
+        return occurrence(self.finder, self.levels(scene))
 
     def fit_traces(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
         """The traces from the starts of the search to full size."""
-        return fit_traces(self.octaves, scene, found, self.threads)
+        return fit_traces(self.finder, self.levels(scene), found)
 
 
 _PAPER_STORE = CalibrationStore(PaperCalibration, PAPER_VERSION, "paper.json")
@@ -181,11 +185,20 @@ class PaperSearch(Search):
         threshold: float | None,
         threads: int | None,
         progress: Progress | None,
+        overlap: float,
     ) -> "PaperSearch":
-        del threads
+        del threads, overlap
         require(
             ranges.scale == (1.0, 1.0),
             f'scale is {ranges.scale}, but method="paper" searches one scale only: use scale=(1, 1)',
+        )
+        require(
+            ranges.tilt == 0,
+            f'tilt is {ranges.tilt:g}, but method="paper" knows no perspective: use tilt=0',
+        )
+        require(
+            not ranges.any_polarity,
+            'polarity is "any", but method="paper" compares colours: use polarity="same"',
         )
         within = within_reach(ranges)
         if calibration is None:
@@ -200,7 +213,7 @@ class PaperSearch(Search):
         found = [self._detection(one) for one in self.detector(scene, LIKELY * self.threshold)]
         turned = [one for one in found if abs(one.angle) <= self.ranges.rotation]
         items = tuple(one for one in turned if one.score >= self.threshold)[:count]
-        return MethodResult(items, None if items else next(iter(turned), None))
+        return MethodResult(items, tuple(one for one in turned if one.score < self.threshold))
 
     def follow(  # noqa: D102
         self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
@@ -250,9 +263,8 @@ def _checked(
             f"{remedy}"
         )
     require(
-        (given.rotation, given.scale) == (ranges.rotation, ranges.scale),
-        f"the calibration was measured for rotation={given.rotation:g} and scale={given.scale}, but "
-        f"rotation={ranges.rotation:g} and scale={ranges.scale} are requested. {remedy}",
+        given.range == ranges,
+        f"the calibration was measured for {given.range}, but {ranges} is requested. {remedy}",
     )
     require(
         given.serves(template, ranges),

@@ -1,9 +1,8 @@
 """The detections in a scene: as numbers, as JSON, in other formats, and drawn."""
 
 import json
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -12,27 +11,65 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from wherein.images.load import Picture
-
-Matrix = NDArray[np.float64]
-"""2×3; pixels of a part or of the canvas → scene pixels."""
+from wherein.images.polygons import box
+from wherein.motion.homography import Matrix, angle_at, mapped, rounded, scale_at, shift, square, tilt_at
+from wherein.template.reading import Reading, rounded_value
+from wherein.template.tree import Point
 
 SCENE = "scene.png"
 """The file name of a scene that was given as an array, for formats that need one."""
 
 
+class Placed:
+    """The pose of an object or of a part, as numbers.
+
+    Attributes:
+        matrix: its pixels → scene pixels, 2×3; 3×3 if the search allowed perspective.
+        middle: of its picture, where rotation, size and tilt are taken if there is perspective.
+    """
+
+    matrix: Matrix
+    middle: Point
+
+    @property
+    def angle(self) -> float:
+        """Its rotation in the scene in degrees, positive from x towards y."""
+        return angle_at(self.matrix, self.middle)
+
+    @property
+    def scale(self) -> float:
+        """Its size in the scene relative to its picture; tilted, it is foreshortened and so smaller."""
+        return scale_at(self.matrix, self.middle)
+
+    @property
+    def tilt(self) -> float:
+        """How far it is tilted out of the picture plane, in degrees; 0 for a 2×3 matrix."""
+        return tilt_at(self.matrix, self.middle)
+
+    @property
+    def center(self) -> Point:
+        """The middle of its picture in the scene, (x, y)."""
+        x, y = mapped(self.matrix, self.middle).tolist()
+        return x, y
+
+
 @dataclass(frozen=True, eq=False)
-class PartFound:
+class PartFound(Placed):
     """One part of a detection.
 
     Attributes:
-        matrix: its pixels → scene pixels, 2×3; canvas → scene for a group. If it was not found: where it
-            fits best about its joint, or its rest position.
+        matrix: its pixels → scene pixels, 2×3 or 3×3; canvas → scene for a group. If it was not found: where
+            it fits best about its joint, or its rest position.
         score: ZNCC with the scene, at most 0.98 (`detect.score.MAX_ZNCC`): a better fit is no more
             evidence. For a part that is partly occluded, the ZNCC that carries as much information as its
             visible pixels; for a group, the mean over its leaves.
         found: whether it is visible there.
         polygon: its outline in the scene, (N, 2), each row (x, y).
         leaf: whether it has a picture of its own; a group has not.
+        middle: of its picture, or of the canvas for a group, (x, y) in its pixels.
+        turn: how far it is turned from its rest position, in degrees in the plane of the object.
+        turn_spread: ± degrees within which other turns explain the picture nearly as well; None: unknown.
+        reading: what its turn means, from the template; None: nothing.
     """
 
     matrix: Matrix
@@ -40,57 +77,102 @@ class PartFound:
     found: bool
     polygon: NDArray[np.float64]
     leaf: bool = True
+    middle: Point = (0.0, 0.0)
+    turn: float = 0.0
+    turn_spread: float | None = None
+    reading: Reading | None = None
 
     @property
-    def angle(self) -> float:
-        """Its rotation in the scene in degrees, positive from x towards y."""
-        return math.degrees(math.atan2(self.matrix[1, 0], self.matrix[0, 0]))
+    def box(self) -> tuple[float, float, float, float]:
+        """The box around its outline: x, y, width and height."""
+        return _box([self.polygon])
+
+    @property
+    def value(self) -> float | None:
+        """What it reads at its turn; None if the template has no reading for it, or it was not found."""
+        # Where a part was not found its turn is a guess, and a guess must not pass for a measurement.
+        return self.reading(self.turn) if self.reading is not None and self.found else None
+
+    @property
+    def unit(self) -> str | None:
+        """The unit of the value; None without a reading."""
+        return None if self.reading is None else self.reading.unit
+
+    @property
+    def value_text(self) -> str | None:
+        """The value and its unit to read, such as "70.1 °C"; None where there is no value."""
+        value = self.value
+        # Four digits: a turn is known to a fraction of a degree, of a scale of some hundred.
+        return None if value is None else f"{float(f'{value:.4g}') + 0.0:.12g} {self.unit}".strip()
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers and lists for JSON."""
-        return {
+        """Numbers and lists for JSON; `value` (null if it was not found) and `unit` with a reading only."""
+        record = {
             "found": self.found,
             "score": round(self.score, 4),
-            "matrix": np.round(self.matrix, 6).tolist(),
+            "matrix": rounded(self.matrix).tolist(),
             "angle": round(self.angle, 4),
             "polygon": np.round(self.polygon, 2).tolist(),
+            "turn": round(self.turn, 4) + 0.0,  # never −0
         }
+        if self.reading is not None:
+            record |= {"value": rounded_value(self.value), "unit": self.unit}
+        return record
+
+
+def _box(polygons: Sequence[NDArray[np.float64]]) -> tuple[float, float, float, float]:
+    left, top, right, bottom = box(polygons)
+    return left, top, right - left, bottom - top
 
 
 @dataclass(frozen=True, eq=False)
-class Detection:
+class Detection(Placed):
     """One instance of the template.
 
     Attributes:
         score: the ZNCC that all parts would need for the same evidence, at most 0.98
             (`wherein.detect.score`); with the method "paper", the height of the occurrence map, at most 1.
-        matrix: canvas → scene of the root, 2×3.
+        matrix: canvas → scene of the root, 2×3 or 3×3.
         parts: every part below the root, by name (the root itself if it is a leaf).
+        middle: of the canvas, (x, y).
+        template: the name of the template.
     """
 
     score: float
     matrix: Matrix
     parts: dict[str, PartFound]
+    middle: Point = (0.0, 0.0)
+    template: str = ""
 
     @property
-    def angle(self) -> float:
-        """Its rotation in degrees, positive from x towards y."""
-        return math.degrees(math.atan2(self.matrix[1, 0], self.matrix[0, 0]))
+    def box(self) -> tuple[float, float, float, float]:
+        """The box around the outlines of all its parts, found or not: x, y, width and height."""
+        return _box([part.polygon for part in self.parts.values() if part.leaf])
 
-    @property
-    def scale(self) -> float:
-        """Its size in the scene relative to the canvas."""
-        return float(abs(np.linalg.det(self.matrix[:, :2])) ** 0.5)
+    def to_candidate(self) -> dict[str, Any]:
+        """Score and matrix for JSON: what is printed of a candidate."""
+        return {"score": round(self.score, 4), "matrix": rounded(self.matrix).tolist()}
+
+    def moved(self, x: float, y: float) -> "Detection":
+        """The same in a scene that begins (x, y) pixels earlier."""
+        parts = {
+            name: replace(part, matrix=_shifted(part.matrix, x, y), polygon=part.polygon + np.array((x, y)))
+            for name, part in self.parts.items()
+        }
+        return replace(self, matrix=_shifted(self.matrix, x, y), parts=parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers and lists for JSON, as `wherein detect` prints them."""
         return {
-            "score": round(self.score, 4),
-            "matrix": np.round(self.matrix, 6).tolist(),
+            **self.to_candidate(),
             "angle": round(self.angle, 4),
             "scale": round(self.scale, 6),
             "parts": {name: part.to_dict() for name, part in self.parts.items()},
         }
+
+
+def _shifted(matrix: Matrix, x: float, y: float) -> Matrix:
+    return np.asarray(shift(x, y)[: len(matrix)] @ square(matrix))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,16 +181,25 @@ class MethodResult:
 
     Attributes:
         items: the detections, the highest score first.
-        best_candidate: if there are none, the best hypothesis, provided its score is close to the threshold.
+        candidates: hypotheses below the threshold but close to it, the highest score first.
     """
 
     items: tuple[Detection, ...]
-    best_candidate: Detection | None = None
+    candidates: tuple[Detection, ...] = ()
+
+    def moved(self, x: float, y: float) -> "MethodResult":
+        """The same in a scene that begins (x, y) pixels earlier."""
+        return MethodResult(
+            tuple(item.moved(x, y) for item in self.items),
+            tuple(item.moved(x, y) for item in self.candidates),
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Detections(Sequence[Detection]):
     """All detections in a scene, the highest score first.
+
+    The matrices of all of them are alike: 2×3, or 3×3 if the search allowed perspective.
 
     Attributes:
         items: the detections.
@@ -116,7 +207,8 @@ class Detections(Sequence[Detection]):
         scene: the picture that was searched.
         seconds: how long the search took.
         name: of the scene's file, as it was given; for exports.
-        missed: if nothing was found, the best candidate, provided its score is close to the threshold.
+        candidates: below the threshold but close to it, the highest score first; also where others were
+            found.
     """
 
     items: tuple[Detection, ...]
@@ -124,7 +216,7 @@ class Detections(Sequence[Detection]):
     scene: Picture
     seconds: float
     name: str = SCENE
-    missed: Detection | None = None
+    candidates: tuple[Detection, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> Detection: ...
@@ -151,6 +243,10 @@ class Detections(Sequence[Detection]):
         height, width = self.scene.pixels.shape[-2:]
         return width, height
 
+    def template_of(self, item: Detection) -> str:
+        """The name of the template of a detection, which differ if a library was searched for."""
+        return item.template or self.template
+
     def to_dict(self) -> dict[str, Any]:
         """Numbers and lists for JSON, as `wherein detect` prints them, without the scene's name."""
         width, height = self.size
@@ -159,8 +255,14 @@ class Detections(Sequence[Detection]):
             "height": height,
             "template": self.template,
             "seconds": round(self.seconds, 4),
-            "detections": [item.to_dict() for item in self.items],
+            "detections": [self._named(item) | item.to_dict() for item in self.items],
+            "candidates": [self._named(item) | item.to_candidate() for item in self.candidates],
         }
+
+    def _named(self, item: Detection) -> dict[str, Any]:
+        """The template of a detection, where that is not the one of the scene's record."""
+        name = self.template_of(item)
+        return {} if name == self.template else {"template": name}
 
     def to_json(self, indent: int | None = None) -> str:
         """`to_dict` as JSON text."""
@@ -223,3 +325,7 @@ class Detections(Sequence[Detection]):
         from wherein.drawing.detections import draw_detections
 
         return draw_detections(self.scene, self.items)
+
+    def show(self) -> None:
+        """Show the drawing in the picture viewer of the system, or in a notebook below its cell."""
+        self.draw().show("wherein")

@@ -15,7 +15,7 @@ the ZNCC that every piece would need for the same total evidence. Pieces outside
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ detections are therefore at most 0.98."""
 MIN_EVIDENCE = 2.0
 """A choice: a piece counts as found if its weighted evidence is at least twice what clutter reaches."""
 
+_BISECTIONS = 30
+"""Of the interval of scores: to 1e-9, far below what is printed."""
+
 _MIN_CHANCE = 0.05
 """A choice: keeps the weight of a piece finite where clutter reaches nothing, as on a flat background."""
 
@@ -34,6 +37,20 @@ _MIN_CHANCE = 0.05
 def rounded_down(score: float) -> float:
     """A score to three digits, never rounded up: used as the threshold, it still admits that detection."""
     return math.floor(score * 1000) / 1000
+
+
+def score_with_rate(false_alarms: Callable[[float], float], rate: float) -> float:
+    """The lowest score that clutter does not reach more often; at most `MAX_ZNCC`, which is every maximum.
+
+    Arguments:
+        false_alarms: the rate of a score; it falls as the score rises (`Calibration.false_alarms`).
+        rate: per megapixel.
+    """
+    low, high = 0.0, MAX_ZNCC
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if false_alarms(middle) <= rate else (middle, high)
+    return high
 
 
 def information(zncc: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from wherein.detect.detector import Detector
 from wherein.detect.result import Detection, Detections
 from wherein.errors import require
 from wherein.images.load import Source, load_picture
+from wherein.motion.homography import mapped, square
 from wherein.pyramid.levels import Poses
 
 _MAX_STEP = 0.5
@@ -58,17 +59,24 @@ class Tracker:
         detector: searches for the template.
         every: number of frames between two full searches; 1 searches every frame. There are none while as
             many objects are tracked as `detector.max_instances` allows.
+        region: x, y, width and height of the part of each frame that a full search covers; None: all of it.
+            Known objects are followed out of it.
 
     Raises:
         ArgumentError: `every` is not positive.
     """
 
-    def __init__(self, detector: Detector, every: int = 10) -> None:
+    def __init__(
+        self,
+        detector: Detector,
+        every: int = 10,
+        region: tuple[float, float, float, float] | None = None,
+    ) -> None:
         require(
             every >= 1,
             f"every, the number of frames between full searches, must be 1 or more, but is {every}",
         )
-        self.detector, self.every = detector, every
+        self.detector, self.every, self.region = detector, every, region
         self.reset()
 
     def reset(self) -> None:
@@ -89,9 +97,9 @@ class Tracker:
         found = self.detector.follow(picture, self._expected()) if self.tracks else None
         searched = found is None or self._due(found)
         if not self.tracks:
-            found = self.detector(picture)
+            found = self.detector(picture, region=self.region)
         elif searched:
-            found = self.detector.follow(picture, self._expected(), everywhere=True)
+            found = self.detector.follow(picture, self._expected(), everywhere=True, region=self.region)
         assert found is not None
         self._since = 0 if searched else self._since + 1
         self.tracks = self._continued(found)
@@ -99,13 +107,14 @@ class Tracker:
         return Frame(found, tuple(track.number for track in self.tracks), searched)
 
     def _expected(self) -> Poses:
-        """Where each object was, and where it would be at constant velocity, (N, 2, 3)."""
-        last = np.stack([track.last.matrix for track in self.tracks])
-        predicted = last.copy()
-        predicted[:, :, 2] += np.stack([track.velocity for track in self.tracks])
+        """Where each object was, and where it would be at constant velocity, (N, 3, 3)."""
+        last = np.stack([square(track.last.matrix) for track in self.tracks])
+        velocity = np.stack([track.velocity for track in self.tracks])
+        shift = np.repeat(np.eye(3)[None], len(last), axis=0)
+        shift[:, :2, 2] = velocity
         # Within a pixel the two lie in one basin of attraction, and one of them is enough.
-        moved = np.abs(predicted - last).max((1, 2)) > 1.0
-        return np.concatenate((last, predicted[moved]))
+        moved = np.abs(velocity).max(1) > 1.0
+        return np.concatenate((last, (shift @ last)[moved]))
 
     def _due(self, found: Detections) -> bool:
         """Whether the whole frame has to be searched, given the detections near known places."""
@@ -117,16 +126,17 @@ class Tracker:
     def _continued(self, found: Detections) -> tuple[Track, ...]:
         """The track of each detection: the nearest known one if it is near enough, each once, else a new
         one."""
-        centre = np.array((*self.detector.template.centre, 1.0))
-        free = list(self.tracks)
+        centre = self.detector.template.centre
+        free = {track: mapped(track.last.matrix, centre) for track in self.tracks}
         tracks = []
         for item in found:
-            here = item.matrix @ centre
+            here = mapped(item.matrix, centre)
             reach = _MAX_STEP * item.scale * float(np.hypot(*self.detector.template.size))
-            near = min(free, key=lambda t: float(np.linalg.norm(t.last.matrix @ centre - here)), default=None)
-            if near is not None and np.linalg.norm(near.last.matrix @ centre - here) <= reach:
-                free.remove(near)
-                tracks.append(Track(near.number, item, here - near.last.matrix @ centre))
+            steps = {track: here - before for track, before in free.items()}
+            near = min(steps, key=lambda track: float(np.linalg.norm(steps[track])), default=None)
+            if near is not None and np.linalg.norm(steps[near]) <= reach:
+                del free[near]
+                tracks.append(Track(near.number, item, steps[near]))
             else:
                 self._count += 1
                 tracks.append(Track(self._count, item, np.zeros(2)))

@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from jaxtyping import Float
-from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 from torch import Tensor
 
@@ -14,6 +12,7 @@ from wherein.images.eight_bit import to_image
 from wherein.images.motif import Motif
 from wherein.images.polygons import outline
 from wherein.motion.field import lattice, transform
+from wherein.motion.homography import Matrix, mapped, square
 from wherein.warp import warp
 
 FOUND: Color = (0, 230, 118)
@@ -29,26 +28,16 @@ _GAP, _LINE = 16, 18
 _AMPLIFIED = 4
 """How many times differences are enlarged. A choice: noise shows, and a misfit of a pixel is plain."""
 
-Matrix = NDArray[np.float64]
-"""2×3 or 3×3, motif → scene."""
-
-
-def homogeneous(matrix: Matrix) -> Float[Tensor, "3 3"]:
-    """A 2×3 or 3×3 matrix as a 3×3 tensor."""
-    full = np.vstack((matrix, (0.0, 0.0, 1.0))) if matrix.shape[0] == 2 else matrix
-    return torch.from_numpy(np.ascontiguousarray(full, dtype=np.float64))
-
 
 def draw_outline(image: Image.Image, motif: Motif, matrix: Matrix, color: Color, width: int = 3) -> None:
     """Draw the motif's outline, moved by `matrix`, onto the image."""
-    moved = transform(homogeneous(matrix), torch.from_numpy(outline(motif.mask)))
-    corners = [(float(x), float(y)) for x, y in moved]
+    corners = [(float(x), float(y)) for x, y in mapped(matrix, outline(motif.mask))]
     ImageDraw.Draw(image).line([*corners, *corners[:2]], fill=color, width=width, joint="curve")
 
 
 def rectified(scene: Float[Tensor, "3 H W"], motif: Motif, matrix: Matrix) -> Float[Tensor, "3 h w"]:
     """The scene on the motif's grid: what `matrix` says is the motif, upright."""
-    full = homogeneous(matrix)
+    full = torch.from_numpy(square(matrix))
     field = transform(full, lattice(motif.height, motif.width, full))
     return warp(scene, field.to(scene)) * (motif.mask > 0.5)
 

@@ -1,1 +1,1 @@
-"""File formats of other programs, one module each; `table.py` lists them."""
+"""File formats of other programs, one module each; `registry.py` lists them."""

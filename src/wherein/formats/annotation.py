@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from wherein.errors import PictureError, TemplateError
 from wherein.formats.joint_spec import JointSpec
 from wherein.formats.part_outline import Outline
-from wherein.formats.table import FORMATS
+from wherein.formats.registry import FORMATS
 from wherein.images.load import Picture, Source, load_picture
 from wherein.images.polygons import Polygon, coverage
 from wherein.template.tree import DEFAULT_TURN
@@ -120,7 +120,8 @@ def picture_path(path: AnyPath, name: str) -> Path:
     wanted = PurePosixPath(name.replace("\\", "/"))
     if wanted.is_absolute() or ".." in wanted.parts or (wanted.parts and wanted.parts[0].endswith(":")):
         raise TemplateError(
-            f"{path} refers to the picture {name!r} outside its folder: choose the picture with --image"
+            f"{path} refers to the picture {name!r} outside its folder: choose the picture with image= or "
+            "--image"
         )
     return Path(path).parent / wanted
 

@@ -12,6 +12,7 @@ Read: each annotation of an image is a part, named by its category.
 `group_id` and the joint may also be in `attributes`, where CVAT writes them.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, repeat
@@ -105,27 +106,28 @@ class Coco:
         """
         width, height = found.size
         self.images.append({"id": len(self.images) + 1, "file_name": name, "width": width, "height": height})
-        self._category(found.template, None)
         for item in found:
-            self._add_categories(found.template, leaves(item))
-        return [self._annotation(found.template, outline) for outline in detection_outlines(found)]
+            self._category(found.template_of(item), None)
+            self._add_categories(found.template_of(item), leaves(item))
+        return [self._annotation(outline) for outline in detection_outlines(found)]
 
     @property
     def categories(self) -> list[dict[str, Any]]:
         """All categories so far."""
+        names = Counter(part or template for template, part in self._categories)
         return [
-            {"id": number, "name": _category_name(template, part), "supercategory": template}
+            {"id": number, "name": _category_name(template, part, names), "supercategory": template}
             for (template, part), number in self._categories.items()
         ]
 
-    def _annotation(self, template: str, outline: DetectionOutline) -> dict[str, Any]:
+    def _annotation(self, outline: DetectionOutline) -> dict[str, Any]:
         self._annotations += 1
         left, top, right, bottom = box(outline.polygons)
         corner = left + CORNER_OFFSET, top + CORNER_OFFSET
         return {
             "id": self._annotations,
             "image_id": len(self.images),
-            "category_id": self._category(template, outline.part),
+            "category_id": self._category(outline.template, outline.part),
             "instance": outline.instance,
             "segmentation": [
                 (polygon + CORNER_OFFSET).round(2).ravel().tolist() for polygon in outline.polygons
@@ -145,11 +147,11 @@ class Coco:
         return self._categories.setdefault((template, part), len(self._categories) + 1)
 
 
-def _category_name(template: str, part: str | None) -> str:
+def _category_name(template: str, part: str | None, names: Counter[str]) -> str:
     """Names must differ, or programs that look categories up by name take two for one."""
     if part is None:
         return template
-    return f"{part} (part)" if part == template else part
+    return part if names[part] == 1 else f"{part} (part)" if part == template else f"{part} ({template})"
 
 
 class _Image(Record):
@@ -230,7 +232,9 @@ def _choose_image(images: Sequence[_Image], wanted: str | None, path: AnyPath) -
     known = _listed([image.file_name for image in images])
     if wanted is None:
         if len(images) != 1:
-            raise ArgumentError(f"{path} has {len(images)} images: choose one with --image ({known})")
+            raise ArgumentError(
+                f"{path} has {len(images)} images: choose one with image= or --image ({known})"
+            )
         return images[0]
     for image in images:
         if wanted in (str(image.id), image.file_name, PurePosixPath(image.file_name).name):
@@ -253,7 +257,8 @@ def _parts(
         if name in parts:
             known = _listed([str(a.id if a.group is None else a.group) for a in annotations])
             raise ArgumentError(
-                f'{path} has several parts "{name}" in this image: choose an object with --object ({known})'
+                f'{path} has several parts "{name}" in this image: choose an object with object_id= or '
+                f"--object ({known})"
             )
         parts[name] = annotation
     return parts

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from wherein.extras import require_package
 from wherein.formats.export_target import AddScene, ExportTarget, text_file
 from wherein.images.polygons import box
+from wherein.motion.homography import rounded, square
+from wherein.template.reading import rounded_value
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
@@ -17,9 +19,11 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     *("scene", "template", "instance", "instance_score", "part", "found", "score", "angle"),
-    *("m00", "m01", "m02", "m10", "m11", "m12", "left", "top", "right", "bottom"),
+    *("m00", "m01", "m02", "m10", "m11", "m12", "m20", "m21", "m22", "left", "top", "right", "bottom"),
+    *("turn", "value", "unit", "tilt"),
 )
-"""`instance` counts from 1; m00 to m12 are the part's matrix, its pixels → scene pixels."""
+"""`instance` counts from 1; m00 to m22 are the part's matrix, its pixels → scene pixels, with the last row
+0, 0, 1 where there is no perspective. `value` and `unit` are empty for parts without a reading."""
 
 _FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """First characters by which a spreadsheet takes a cell for a formula: those that OWASP lists for CSV
@@ -47,10 +51,11 @@ def rows(found: "Detections", name: str) -> list[tuple[Any, ...]]:
     """
     return [
         (
-            *(name, found.template, instance, round(item.score, 4)),
+            *(name, found.template_of(item), instance, round(item.score, 4)),
             *(part_name, part.found, round(part.score, 4), round(part.angle, 4)),
-            *part.matrix.round(6).ravel().tolist(),
+            *square(rounded(part.matrix)).ravel().tolist(),
             *(round(edge, 2) for edge in box([part.polygon])),
+            *(round(part.turn, 4) + 0.0, rounded_value(part.value), part.unit, round(part.tilt, 2)),
         )
         for instance, item in enumerate(found, 1)
         for part_name, part in item.parts.items()

@@ -17,12 +17,14 @@ class DetectionOutline:
     """The outline of an object, or of one of its parts.
 
     Attributes:
+        template: the name of the object's template.
         instance: the number of the object in its scene, from 1, by falling score, as in drawings.
         part: the name of the part; None for the object.
         score: of the part or the object.
         polygons: one for a part, clipped to the scene; for an object those of all its parts.
     """
 
+    template: str
     instance: int
     part: str | None
     score: float
@@ -46,12 +48,12 @@ def detection_outlines(found: "Detections") -> Iterator[DetectionOutline]:
     only, which would repeat the object.
     """
     for instance, item in enumerate(found, 1):
-        parts = _visible_polygons(item, *found.size)
+        parts, template = _visible_polygons(item, *found.size), found.template_of(item)
         if parts:
-            yield DetectionOutline(instance, None, item.score, list(parts.values()))
+            yield DetectionOutline(template, instance, None, item.score, list(parts.values()))
         if len(leaves(item)) > 1:
             for name, polygon in parts.items():
-                yield DetectionOutline(instance, name, item.parts[name].score, [polygon])
+                yield DetectionOutline(template, instance, name, item.parts[name].score, [polygon])
 
 
 def leaves(item: "Detection") -> list[str]:

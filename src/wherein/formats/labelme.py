@@ -163,7 +163,9 @@ def _source(file: _File, path: AnyPath) -> Source:
     if file.imageData:
         return _embedded(file.imageData, f"{path}: imageData")
     if not file.imagePath:
-        raise TemplateError(f"{path} has neither imageData nor imagePath: choose the picture with --image")
+        raise TemplateError(
+            f"{path} has neither imageData nor imagePath: choose the picture with image= or --image"
+        )
     return picture_path(path, file.imagePath)
 
 
@@ -179,7 +181,9 @@ def _choose_object(shapes: Sequence[_Shape], object_id: str | None, path: AnyPat
     """The shapes of one object; points without a group may belong to any."""
     known = list(dict.fromkeys(shape.object_id for shape in shapes if shape.shape_type != "point"))
     if object_id is None and len(known) > 1:
-        raise ArgumentError(f"{path} has several objects: choose one with --object ({', '.join(known)})")
+        raise ArgumentError(
+            f"{path} has several objects: choose one with object_id= or --object ({', '.join(known)})"
+        )
     if object_id is not None and object_id not in known:
         raise ArgumentError(
             f"{path} has no object {object_id!r}: its groups are {', '.join(known) or 'none'}"

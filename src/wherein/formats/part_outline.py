@@ -1,18 +1,20 @@
 """An outline: a part as a person draws it on a picture, before it is cut out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import NDArray
 
+from wherein.template.reading import Reading
 from wherein.template.tree import DEFAULT_TURN
 
 if TYPE_CHECKING:
     Place: TypeAlias = Sequence[float]
     Corners: TypeAlias = Sequence[Place] | NDArray[Any]
+    Scale: TypeAlias = Reading | Mapping[str, Any]
 else:
-    Place = Corners = object  # under test beartype would answer a wrong type before our own error does
+    Place = Corners = Scale = object  # under test beartype would report a wrong type before our own error
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +33,8 @@ class Outline:
         static: whether it never moves relative to its parent; None: it moves if it has a pivot.
         mask: in place of a polygon, an array (H, W) of the picture's size: booleans, or any levels that
             `load_mask` takes. An outline with neither polygon nor mask is a group.
+        reading: what its turn means, as in template.json: {"unit": "°C", "at": [[turn, value], …]}; or a
+            `wherein.template.Reading`.
 
     Example:
         >>> arm = Outline("arm", [(0, 0), (40, 0), (40, 12), (0, 12)], parent="body", pivot=(4, 6))
@@ -45,6 +49,7 @@ class Outline:
     turn: float = DEFAULT_TURN
     static: bool | None = None
     mask: NDArray[Any] | None = None
+    reading: Scale | None = None
 
     @property
     def group(self) -> bool:

@@ -15,23 +15,33 @@ if TYPE_CHECKING:
 def supervision(found: "Detections") -> Any:
     """A `supervision.Detections` with a row for each object, and one for each of its parts that was found.
 
-    `class_id` is 0 for an object; parts are numbered from 1 in the order of the tree. `data` has the
-    `class_name`, and in `instance` the number of the object in the scene, from 1.
+    `class_id` is 0 for an object; parts are numbered from 1 in the order of the tree. Of several templates,
+    each object with its parts follows the one before. `data` has the `class_name`, and in `instance` the
+    number of the object in the scene, from 1.
     """
     package = require_package("supervision", "to_supervision()", "pip install 'wherein[supervision]'")
     rows = list(detection_outlines(found))
     width, height = found.size
-    classes: list[str | None] = [None, *dict.fromkeys(name for item in found for name in leaves(item))]
-    names = [found.template if row.part is None else row.part for row in rows]
+    classes = _classes(found)
+    names = [row.template if row.part is None else row.part for row in rows]
     masks = [filled(row.polygons, width, height) for row in rows]
     # Reshaped, since an array of no rows has no other axes.
     return package.Detections(
         xyxy=np.array([box(row.polygons) for row in rows], dtype=np.float32).reshape(-1, 4),
         mask=np.array(masks, dtype=np.bool_).reshape(-1, height, width),
         confidence=np.array([row.score for row in rows], dtype=np.float32),
-        class_id=np.array([classes.index(row.part) for row in rows], dtype=np.intp),
+        class_id=np.array([classes.index((row.template, row.part)) for row in rows], dtype=np.intp),
         data={
             "class_name": np.array(names, dtype=np.str_),
             "instance": np.array([row.instance for row in rows], dtype=np.intp),
         },
     )
+
+
+def _classes(found: "Detections") -> list[tuple[str, str | None]]:
+    """The template and the part of each class; the part is None for an object."""
+    parts: dict[str, dict[str | None, None]] = {}
+    for item in found:
+        of = parts.setdefault(found.template_of(item), {None: None})
+        of.update(dict.fromkeys(leaves(item)))
+    return [(template, part) for template, own in parts.items() for part in own]

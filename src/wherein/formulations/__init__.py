@@ -1,7 +1,8 @@
-"""Formulations: the cost functions of the paper, one in each file, and the ZNCC of the fast path."""
+"""Formulations: the cost functions of the paper and that of channels, one in each file; ZNCC."""
 
 from wherein.formulations.background import WithBackground
 from wherein.formulations.base import Formulation, QuadraticFormulation
+from wherein.formulations.channel_cost import Channels
 from wherein.formulations.correlation import CorrelationObjective
 from wherein.formulations.cost_smoothed import CostSmoothed
 from wherein.formulations.motion_objective import FieldObjective, MotionObjective
@@ -12,6 +13,7 @@ from wherein.formulations.robust import Robust
 from wherein.formulations.spikes import Spikes
 
 __all__ = [
+    "Channels",
     "CorrelationObjective",
     "CostSmoothed",
     "Evaluation",

@@ -12,11 +12,15 @@ k that no transformation can go below. A formulation is these four; its gradient
 its projection onto a motion and the normal equations of Gauss–Newton, JᵀQJ, follow from them and are written
 here once. If the motif may be partly occluded, a robust loss replaces the sum of squares (see `robust`): then
 the same holds with w times the robust weight of each pixel.
+
+What is compared need not be the warped scene itself: a formulation may compare features F(z) of it, such as
+channels, and then z above is F(z). The gradient gets the factor DF(z)ᵀ, and the columns of J the factor
+DF(z); see `Features`.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float
@@ -123,9 +127,39 @@ _MAX_ROUNDS = 100
 motif fits at all."""
 
 
+@runtime_checkable
+class Features(Protocol):
+    """What is compared of a warped scene z: F(z), and its derivative DF(z)."""
+
+    @property
+    def values(self) -> Float[Tensor, "*B K h w"]:
+        """F(z)."""
+
+    def push(self, change: Float[Tensor, "*B P C h w"]) -> Float[Tensor, "*B P K h w"]:
+        """DF(z) applied to P changes of z."""
+
+    def pull(self, slope: Float[Tensor, "*B K h w"]) -> Float[Tensor, "*B C h w"]:
+        """DF(z)ᵀ applied to a derivative in F(z)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Colours:
+    """F(z) = z: the pixels of the warped scene themselves."""
+
+    values: Float[Tensor, "*B C h w"]
+
+    def push(self, change: Float[Tensor, "*B P C h w"]) -> Float[Tensor, "*B P C h w"]:
+        """The changes themselves."""
+        return change
+
+    def pull(self, slope: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:
+        """The derivative itself."""
+        return slope
+
+
 @dataclass(frozen=True)
 class _Comparison:
-    """A warped scene compared with its target.
+    """A warped scene, or features of it, compared with the target.
 
     Attributes:
         cost: φ.
@@ -174,9 +208,13 @@ class QuadraticFormulation(Formulation):
         self.loss: Loss = LeastSquares() if robust is None else robust
         self.floor = motif.pixels.new_zeros(())
 
+    def features(self, warped: Float[Tensor, "*B C h w"]) -> Features:
+        """F(z): what is compared of a warped scene; by default its pixels."""
+        return Colours(warped)
+
     @abstractmethod
     def target(self, background: Tensor | None) -> Float[Tensor, "*B C h w"]:
-        """x̂: what the warped scene is compared with."""
+        """x̂: what the warped scene, or its features, are compared with."""
 
     def smooth(self, change: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:
         """S applied to each channel; it is its own adjoint."""
@@ -189,14 +227,17 @@ class QuadraticFormulation(Formulation):
         self, warped: Float[Tensor, "*B C h w"], background: Tensor | None = None
     ) -> tuple[Float[Tensor, "*B"], Float[Tensor, "*B C h w"]]:
         """φ(z) and its derivative ∂φ/∂z."""
-        found = self._compare(warped, background)
-        return found.cost, found.gain * found.slope
+        features = self.features(warped)
+        found = self._compare(features.values, background)
+        return found.cost, features.pull(found.gain * found.slope)
 
     def evaluate_field(self, field: Float[Tensor, "B h w 2"], background: Tensor | None = None) -> Evaluation:
         """φ and its gradient in the vector field, ∇_τ φ (proposition A.1), and in the background model."""
         warped, derivative = self._jet(field)
-        found = self._compare(warped, background)
-        gradient = torch.einsum("bchw,bchwi->bhwi", found.gain * found.slope, derivative)
+        features = self.features(warped)
+        found = self._compare(features.values, background)
+        slope = features.pull(found.gain * found.slope)
+        gradient = torch.einsum("bchw,bchwi->bhwi", slope, derivative)
         flat = self._is_flat(warped, derivative) | (found.gain == 0).flatten()
         return Evaluation(found.cost, gradient, flat, background=self.background_gradient(found.slope))
 
@@ -212,8 +253,10 @@ class QuadraticFormulation(Formulation):
         background: Tensor | None = None,
     ) -> Evaluation:
         warped, derivative = self._jet(fields.transform(frame, self.points))
-        found = self._compare(warped, background)
+        features = self.features(warped)
+        found = self._compare(features.values, background)
         columns = torch.einsum("bchwi,bhwip->bpchw", derivative, fields.tangent(frame, change, self.points))
+        columns = features.push(columns)
         gradient = torch.einsum("bpchw,bchw->bp", found.gain[:, None] * columns, found.slope)
         # The gradient needs no smoothing of the columns, as `slope` has both S; JᵀQJ needs them as S J.
         columns, weights = self.smooth(columns), found.weights[:, None]
@@ -234,7 +277,8 @@ class QuadraticFormulation(Formulation):
         NCC = ⟨z, Qx̂⟩ / √(⟨z, Qz⟩⟨x̂, Qx̂⟩); for ZNCC the mean of each channel is subtracted first. For spikes
         with less than `FAINT` of the expected amplitude, it falls to 0 with their amplitude.
         """
-        warped, target = self._warp(fields.transform(frame, self.points)), self.target(None)
+        warped = self.features(self._warp(fields.transform(frame, self.points))).values
+        target = self.target(None)
         if self.textured:
             warped, target = self._demean(warped), self._demean(target)
         overlap, energy, full = (
@@ -260,7 +304,7 @@ class QuadraticFormulation(Formulation):
         return None
 
     def _compare(self, warped: Tensor, background: Tensor | None) -> _Comparison:
-        """The cost of a warped scene, and what its derivatives need."""
+        """The cost of a warped scene or its features, and what its derivatives need."""
         target = self.target(background)
         if self.lighting:
             scene, target = self.smooth(warped), self.smooth(target)

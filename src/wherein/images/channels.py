@@ -25,7 +25,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from wherein.images.gaussian import gaussian_1d
+from wherein.images.gaussian import Sigma, gaussian_1d, radius_of
 from wherein.native import bindings
 from wherein.native.abi import DIRECTIONS
 
@@ -37,21 +37,21 @@ class ChannelSettings:
     """How a picture becomes channels.
 
     Attributes:
-        sigma: smoothing of the channels in pixels.
+        sigma: smoothing of the channels in pixels; differentiable if it is a tensor.
         window: width of the square over which the gradient's size is averaged, odd, in pixels.
         floor: ε, added to that mean: a gradient well below it counts as none. In units of the picture's range
             for each pixel.
         noise: ν, likewise for the gradient itself: below it, directions are those of noise.
     """
 
-    sigma: float = 1.3
+    sigma: Sigma = 1.3
     window: int = 9
     floor: float = 0.004
     noise: float = 0.002
 
     def taps(self, like: Tensor) -> Float[Tensor, " K"]:
         """The smoothing along each axis."""
-        return gaussian_1d(self.sigma, math.ceil(_REACH * self.sigma), like)
+        return gaussian_1d(self.sigma, radius_of(self.sigma, _REACH), like)
 
 
 _REACH = 2.5
@@ -65,10 +65,9 @@ def channels(
 
     Differentiable: where two colours change equally, the derivative is that of the first.
     """
-    if picture.ndim == 3 and bindings.accepts(picture):
-        found = bindings.channels(
-            picture, settings.taps(picture), settings.floor, settings.noise, settings.window
-        )
+    taps = settings.taps(picture)
+    if picture.ndim == 3 and bindings.accepts(picture, taps):
+        found = bindings.channels(picture, taps, settings.floor, settings.noise, settings.window)
         return found.permute(2, 0, 1)
     flat = picture.reshape(-1, *picture.shape[-3:])
     gx, gy = _strongest_gradient(flat)
@@ -79,7 +78,7 @@ def channels(
     scale = (square + settings.noise**2) ** -0.75 * (mean + settings.floor) ** -0.5
     angles = torch.arange(DIRECTIONS, dtype=flat.dtype, device=flat.device) * (2 * math.pi / DIRECTIONS)
     along = (gx * angles.cos()[:, None, None] + gy * angles.sin()[:, None, None]).clamp_min(0)
-    found = _smoothed(along.square() * scale, settings.taps(flat))
+    found = _smoothed(along.square() * scale, taps)
     return found.reshape(*picture.shape[:-3], DIRECTIONS, *picture.shape[-2:])
 
 

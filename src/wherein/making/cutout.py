@@ -20,6 +20,7 @@ from wherein.images.motif import Motif
 from wherein.making.outline_masks import PixelBox, outline_masks
 from wherein.making.part_tree import depths, part_tree
 from wherein.template.bundle import Template
+from wherein.template.reading import Reading
 from wherein.template.tree import Part, Point, Tree
 
 
@@ -122,7 +123,8 @@ def _part(outline: Outline, motif: Motif | None, at: Point, pivot: Point) -> Par
     if not (math.isfinite(outline.turn) and 0 <= outline.turn <= 180):
         raise TemplateError(f'the part "{outline.name}" has turn={outline.turn}: use 0 to 180 degrees')
     static = outline.fixed and outline.parent is not None  # a root moves freely, with the object
-    return Part(outline.name, outline.parent, motif, at, pivot, float(outline.turn), static)
+    reading = None if outline.reading is None else Reading.of(outline.reading, f'the part "{outline.name}"')
+    return Part(outline.name, outline.parent, motif, at, pivot, float(outline.turn), static, reading)
 
 
 def _pivot(outline: Outline, origin: tuple[int, int]) -> Point | None:

@@ -2,7 +2,8 @@
 
 A person who outlines an upper arm and a forearm makes the upper arm the parent of the forearm. In a template
 both are leaves of one group, which has the joint of the upper arm. So an outline that has both pixels and
-children becomes two: a group `<name>_group` with its joint, and in that group, static, the leaf `<name>`.
+children becomes two: a group `<name>_group` with its joint and its reading, and in that group, static, the
+leaf `<name>`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -92,8 +93,8 @@ def _split(tree: dict[str, Outline], outline: Outline, name: str) -> None:
     group = _unused(tree, name if only_root else own, own)
     for child in _children(tree, outline.name):
         tree[child] = replace(tree[child], parent=group)
-    tree[group] = Outline(group, None, outline.parent, outline.pivot, outline.turn, outline.fixed)
-    tree[outline.name] = replace(outline, parent=group, pivot=None, static=True)
+    tree[group] = replace(outline, name=group, polygon=None, mask=None, static=outline.fixed)
+    tree[outline.name] = replace(outline, parent=group, pivot=None, static=True, reading=None)
 
 
 def _unused(tree: Mapping[str, Outline], first: str, second: str) -> str:

@@ -12,13 +12,52 @@ typedef int16_t WordTruth __attribute__((vector_size(LOOK_SPAN)));
 
 enum { LEVELS = 15, RUN = 255 / LEVELS }; /* of a response, and how many of them fit into a byte together */
 
-/* The largest of three bytes in a row of `stride`, for all directions. */
-static inline void largest(const uint8_t *a, const uint8_t *b, const uint8_t *c, uint8_t *out)
+static inline uint8_t larger(uint8_t a, uint8_t b)
 {
-    for (int k = 0; k < DIRECTIONS; k++) {
-        const uint8_t most = a[k] > b[k] ? a[k] : b[k];
-        out[k] = most > c[k] ? most : c[k];
+    return a > b ? a : b;
+}
+
+/* The largest of three, byte by byte: written so that the compiler makes vectors of it. */
+static inline void largest(const uint8_t *restrict a, const uint8_t *restrict b, const uint8_t *restrict c, int64_t count,
+                           uint8_t *restrict out)
+{
+    for (int64_t i = 0; i < count; i++)
+        out[i] = larger(larger(a[i], b[i]), c[i]);
+}
+
+/* The channels of a row in `LEVELS` levels, with a pixel on either side as at the border; then the largest of each
+ * pixel and its neighbours.
+ */
+static void spread_row(const float *channels, int width, float gain, uint8_t *line, uint8_t *out)
+{
+    uint8_t *levels = line + DIRECTIONS;
+    for (int64_t i = 0; i < (int64_t)DIRECTIONS * width; i++) {
+        const float level = channels[i] * gain;
+        levels[i] = (uint8_t)(int32_t)(level < LEVELS ? level : LEVELS);
     }
+    memcpy(line, levels, DIRECTIONS);
+    memcpy(levels + DIRECTIONS * width, levels + DIRECTIONS * (width - 1), DIRECTIONS);
+    largest(line, levels, levels + DIRECTIONS, (int64_t)DIRECTIONS * width, out);
+}
+
+/* One row of responses into the planes of `maps`. */
+static void put_row(const uint8_t *spread, int y, int width, const FeatureMaps *maps)
+{
+    const int64_t plane = (int64_t)maps->height * maps->width;
+    uint8_t *row = maps->responses + 2 * (y & 1) * plane + (int64_t)(maps->margin + (y >> 1)) * maps->width + maps->margin;
+    for (int phase = 0; phase < 2; phase++)
+        for (int k = 0; k < DIRECTIONS; k++) {
+            uint8_t *to = row + (4 * k + phase) * plane;
+            for (int x = phase; x < width; x += 2)
+                to[x >> 1] = spread[DIRECTIONS * x + k];
+        }
+    for (int phase = 0; phase < 2; phase++)
+        for (int k = 0; k < DIRECTIONS / 2; k++) {
+            uint8_t *to = row + (4 * (DIRECTIONS + k) + phase) * plane;
+            const uint8_t *a = row + (4 * k + phase) * plane, *b = a + 4 * (DIRECTIONS / 2) * plane;
+            for (int i = 0; i < (width + 1 - phase) / 2; i++)
+                to[i] = larger(a[i], b[i]);
+        }
 }
 
 /* Responses of a picture: its channels in `LEVELS` levels, each spread to its neighbours (the largest of 3 × 3), so
@@ -31,42 +70,24 @@ static inline void largest(const uint8_t *a, const uint8_t *b, const uint8_t *c,
 int wherein_features(const Planes *picture, const ChannelRules *rules, float gain, const FeatureMaps *maps)
 {
     const int height = picture->height, width = picture->width;
-    const int64_t pixels = (int64_t)height * width, plane = (int64_t)maps->height * maps->width;
+    const int64_t row = (int64_t)DIRECTIONS * width;
     ChannelBuffers buffers;
     if (make_channel_buffers(&buffers, height, width, rules) != DONE)
         return NO_MEMORY;
-    float *channels = malloc(DIRECTIONS * pixels * sizeof *channels);
-    uint8_t *levels = malloc(DIRECTIONS * pixels), *rows = malloc(DIRECTIONS * pixels);
-    const int result = channels && levels && rows ? DONE : NO_MEMORY;
+    float *channels = malloc(height * row * sizeof *channels);
+    uint8_t *rows = malloc(height * row), *line = malloc(2 * (row + 2 * DIRECTIONS));
+    const int result = channels && rows && line ? DONE : NO_MEMORY;
     if (result == DONE) {
         channels_of(picture, rules, &buffers, channels);
-        for (int64_t i = 0; i < DIRECTIONS * pixels; i++) {
-            const float level = channels[i] * gain;
-            levels[i] = level < LEVELS ? (uint8_t)level : LEVELS;
+        for (int y = 0; y < height; y++)
+            spread_row(channels + y * row, width, gain, line, rows + y * row);
+        uint8_t *spread = line + row + 2 * DIRECTIONS;
+        for (int y = 0; y < height; y++) {
+            largest(rows + clamped(y - 1, height) * row, rows + y * row, rows + clamped(y + 1, height) * row, row, spread);
+            put_row(spread, y, width, maps);
         }
-        for (int y = 0; y < height; y++)
-            for (int x = 0; x < width; x++) {
-                const uint8_t *row = levels + DIRECTIONS * (int64_t)y * width;
-                largest(row + DIRECTIONS * clamped(x - 1, width), row + DIRECTIONS * x,
-                        row + DIRECTIONS * clamped(x + 1, width), rows + DIRECTIONS * ((int64_t)y * width + x));
-            }
-        for (int y = 0; y < height; y++)
-            for (int x = 0; x < width; x++) {
-                uint8_t spread[DIRECTIONS];
-                largest(rows + DIRECTIONS * ((int64_t)clamped(y - 1, height) * width + x),
-                        rows + DIRECTIONS * ((int64_t)y * width + x),
-                        rows + DIRECTIONS * ((int64_t)clamped(y + 1, height) * width + x), spread);
-                uint8_t *to = maps->responses + (2 * (y & 1) + (x & 1)) * plane +
-                              (int64_t)(maps->margin + (y >> 1)) * maps->width + maps->margin + (x >> 1);
-                for (int k = 0; k < DIRECTIONS; k++)
-                    to[4 * k * plane] = spread[k];
-                for (int k = 0; k < DIRECTIONS / 2; k++) {
-                    const uint8_t other = spread[k + DIRECTIONS / 2];
-                    to[4 * (DIRECTIONS + k) * plane] = spread[k] > other ? spread[k] : other;
-                }
-            }
     }
-    free(channels), free(levels), free(rows);
+    free(channels), free(rows), free(line);
     free_channel_buffers(&buffers);
     return result;
 }

@@ -61,7 +61,8 @@ static inline Octet channels_at(const Patch *p, float x, float y, int *inside)
     const float a = x - column, b = y - row;
     const int64_t at = (int64_t)row * p->width + column;
     const float *from = p->channels + DIRECTIONS * at, *next = from + DIRECTIONS * p->width;
-    *inside = p->inside[at];
+    /* Of the nearest pixel: of the one before, it would depend on the last bit of x. */
+    *inside = p->inside[(int64_t)(int)(y + 0.5f) * p->width + (int)(x + 0.5f)];
     const Octet left = octet(from) + b * (octet(next) - octet(from));
     const Octet right = octet(from + DIRECTIONS) + b * (octet(next + DIRECTIONS) - octet(from + DIRECTIONS));
     return left + a * (right - left);

@@ -1,4 +1,4 @@
-/* ZNCC of many kernels at every place of a picture: pyramid/screen.py in C.
+/* ZNCC of many kernels at every place of a picture: pyramid/first_search.py in C.
  *
  * A kernel is a list of points, so that a thin or rotated motif costs no more than the pixels it covers. The sums of
  * a place run over the points in their order, in float32, whatever thread or span it is part of: the same bits.

@@ -12,7 +12,6 @@ The result is a list of starts: the optimisation that follows finds the exact po
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -46,6 +45,12 @@ ordinary pictures reach the highest level; 15 levels add up to 17 features in a 
 _QUIET = 20.0
 """Energy that is added to that of the scene around a place before the sum is divided by its root. A choice:
 that of a few weak edges, so that noise on a flat background does not rank first."""
+
+SCALE_STEP = 1.12
+"""Factor between neighbouring sizes of the first look. A choice, with `_TURN_STEP` of `plane_search`."""
+
+_MARGIN = 32
+"""Places around a scene without any response, at least. A choice: what the features of most motifs reach."""
 
 _STRIDE = 2
 """Pixels between neighbouring places. The spreading by one pixel either way covers those between."""
@@ -152,45 +157,100 @@ def _strongest(plane: PlaneMotif) -> tuple[NDArray[np.float64], NDArray[np.int64
 
 
 def look(
-    scene: ScenePyramid, templates: FeatureTemplates, scale: float, count: int
+    scene: ScenePyramid, templates: FeatureTemplates, level: int, scale: float, count: int
 ) -> tuple[Poses, NDArray[np.float64]]:
     """The best places for a motif of one size in a scene: poses at full size, and their ratings.
 
     Arguments:
         scene: the scene to search.
         templates: of the motif.
-        scale: size in the scene relative to the motif.
+        level: the scene is reduced by `factor_of(level)`, which sets the size of the motif in it.
+        scale: that size, relative to the motif at full size; the poses have exactly this one.
         count: maximum number of places.
     """
-    return look_by_groups(scene, [templates], scale, count)[0]
-
-
-def look_by_groups(
-    scene: ScenePyramid, groups: Sequence[FeatureTemplates], scale: float, count: int
-) -> list[tuple[Poses, NDArray[np.float64]]]:
-    """The same for each of several groups of templates of one motif; the scene is prepared once."""
-    picture, to_full = resized(scene, scale * groups[0].reduction)
-    responses, size = _responses(picture, max(group.margin for group in groups))
-    energy = _energy(responses, size, groups[0]).sqrt()
-    return [_best_places(responses, size, energy, group, to_full, count) for group in groups]
-
-
-def _best_places(
-    responses: UInt8[Tensor, "12 4 h w"],
-    size: tuple[int, int],
-    energy: Float[Tensor, "H W"],
-    templates: FeatureTemplates,
-    to_full: NDArray[np.float64],
-    count: int,
-) -> tuple[Poses, NDArray[np.float64]]:
-    best, which = _best_sums(responses, size, templates)
-    rows, columns, values = peaks(best.float() / energy, count)
-    linear = templates.linear[which[rows, columns].numpy()]
+    rating, which, to_full = _rated(scene, templates, level)
+    rows, columns, values = peaks(rating, count)
+    # Exactly of the given size: the reduced scene is off by up to half a pixel.
+    linear = scale * templates.linear[which[rows, columns].numpy()]
+    places = _STRIDE * torch.stack((columns, rows), 1).numpy()
+    spots = places * to_full[(0, 1), (0, 1)] + to_full[:2, 2]
     poses = np.zeros((len(values), 3, 3))
     poses[:, :2, :2], poses[:, 2, 2] = linear, 1.0
-    places = _STRIDE * torch.stack((columns, rows), 1).numpy()
-    poses[:, :2, 2] = places - linear @ np.array(templates.centre)
-    return to_full @ poses @ templates.from_full, values.double().numpy() / templates.places.shape[1]
+    middle = (np.linalg.inv(templates.from_full) @ (*templates.centre, 1.0))[:2]
+    poses[:, :2, 2] = spots - linear @ middle
+    return poses, values.double().numpy() / templates.places.shape[1]
+
+
+def ratings(scene: ScenePyramid, templates: FeatureTemplates, level: int) -> Float[Tensor, "H W"]:
+    """How well a motif of one size fits at every place, at its best rotation and tilt; as of `look`."""
+    return _rated(scene, templates, level)[0]
+
+
+def factor_of(level: int) -> float:
+    """By how much a scene is reduced at a level of the first look.
+
+    The levels are the same for all motifs, so that the responses of a scene are made once for all of them.
+    """
+    return float(SCALE_STEP**level)
+
+
+@dataclass(frozen=True, eq=False)
+class Responses:
+    """How strongly each direction occurs near each place of a reduced scene.
+
+    Attributes:
+        maps: bytes, for each direction and phase; the planes after those of the directions hold the larger of
+            two opposite ones.
+        size: number of places down and across.
+        margin: places around them without any response.
+        to_full: pixels of the reduced scene → pixels at full size, 3×3.
+    """
+
+    maps: UInt8[Tensor, "12 4 h w"]
+    size: tuple[int, int]
+    margin: int
+    to_full: NDArray[np.float64]
+
+    @cached_property
+    def energy(self) -> Float[Tensor, "H W"]:
+        """Sum of the squares over the directions, summed from the corner: the sum of any box is four of
+        these."""
+        m, (height, width) = self.margin, self.size
+        own = self.maps[:DIRECTIONS, 0, m : m + height, m : m + width].int().square().sum(0)
+        return F.pad(own.cumsum(0).cumsum(1), (1, 0, 1, 0))
+
+    def mean_energy(self, window: int) -> Float[Tensor, "H W"]:
+        """Mean of the squares over a window around each place; at the border over what is inside."""
+        (height, width), reach, table = self.size, window // 2, self.energy
+        rows, columns = torch.arange(height), torch.arange(width)
+        top, bottom = (rows - reach).clamp_min(0), (rows + reach + 1).clamp_max(height)
+        left, right = (columns - reach).clamp_min(0), (columns + reach + 1).clamp_max(width)
+        band = table[bottom] - table[top]
+        sums = band[:, right] - band[:, left]
+        return sums / ((bottom - top)[:, None] * (right - left))
+
+
+def responses_at(scene: ScenePyramid, level: int, margin: int) -> Responses:
+    """The responses of a scene at a level of the first look; made once for each level."""
+    known = scene.kept.get(("responses", level))
+    if isinstance(known, Responses) and known.margin >= margin:
+        return known
+    picture, to_full = resized(scene, factor_of(level))
+    maps, size = _responses(picture, max(margin, _MARGIN))
+    made = Responses(maps, size, max(margin, _MARGIN), to_full)
+    scene.kept["responses", level] = made
+    return made
+
+
+def _rated(
+    scene: ScenePyramid, templates: FeatureTemplates, level: int
+) -> tuple[Float[Tensor, "H W"], Int[Tensor, "H W"], NDArray[np.float64]]:
+    """Ratings of all places, the best template at each, and the matrix from pixels of the look to the
+    scene's."""
+    responses = responses_at(scene, level, templates.margin)
+    best, which = _best_sums(responses, templates)
+    quiet = responses.mean_energy(templates.window) + _QUIET
+    return best.float() / quiet.sqrt(), which, responses.to_full
 
 
 def resized(scene: ScenePyramid, factor: float) -> tuple[Float[Tensor, "C h w"], NDArray[np.float64]]:
@@ -199,19 +259,17 @@ def resized(scene: ScenePyramid, factor: float) -> tuple[Float[Tensor, "C h w"],
     level = int(np.clip(round(math.log2(factor)), 0, len(levels) - 1))
     (width, height), reduced = scene.size, levels[level]
     w, h = max(2, round(width / factor)), max(2, round(height / factor))
-    to_full = np.array(
-        ((width / w, 0, (width / w - 1) / 2), (0, height / h, (height / h - 1) / 2), (0, 0, 1))
-    )
+    across, down = width / w, height / h
+    to_full = np.array(((across, 0, (across - 1) / 2), (0, down, (down - 1) / 2), (0, 0, 1)))
+    if factor == 1.0:
+        return reduced, to_full
     return rectify(reduced, reduce(2**level) @ to_full, h, w)[0], to_full
 
 
 def _responses(
     picture: Float[Tensor, "C H W"], margin: int
 ) -> tuple[UInt8[Tensor, "12 4 h w"], tuple[int, int]]:
-    """How strongly each direction occurs near each place, with a margin of 0, and the number of places.
-
-    The planes after those of the directions hold the larger of two opposite ones.
-    """
+    """The maps of `Responses`, and the number of places."""
     height, width = picture.shape[-2:]
     size = -(-height // _STRIDE), -(-width // _STRIDE)
     row = -(-size[1] // LOOK_SPAN) * LOOK_SPAN + 2 * margin + LOOK_SPAN
@@ -232,11 +290,6 @@ def _responses(
     return out, size
 
 
-def _margin_of(responses: UInt8[Tensor, "12 4 h w"], size: tuple[int, int]) -> int:
-    """How many places of margin the responses have: as many as the group of templates that reaches furthest."""
-    return (responses.shape[2] - size[0]) // 2
-
-
 def _offsets(responses: UInt8[Tensor, "12 4 h w"], templates: FeatureTemplates) -> Int[Tensor, "T N"]:
     """Of each feature, in bytes from a place in the first plane."""
     height, row = responses.shape[2:]
@@ -247,36 +300,22 @@ def _offsets(responses: UInt8[Tensor, "12 4 h w"], templates: FeatureTemplates) 
 
 
 def _best_sums(
-    responses: UInt8[Tensor, "12 4 h w"], size: tuple[int, int], templates: FeatureTemplates
+    responses: Responses, templates: FeatureTemplates
 ) -> tuple[Int[Tensor, "H W"], Int[Tensor, "H W"]]:
     """For each place the highest sum of responses over all templates, and which template has it."""
-    offsets, margin = _offsets(responses, templates), _margin_of(responses, size)
+    maps, size, margin = responses.maps, responses.size, responses.margin
+    offsets = _offsets(maps, templates)
     if bindings.accepts():
-        return bindings.look(responses, margin, size, offsets.contiguous())
-    row = responses.shape[3]
+        return bindings.look(maps, margin, size, offsets.contiguous())
+    row = maps.shape[3]
     places = (torch.arange(size[0])[:, None] + margin) * row + torch.arange(size[1]) + margin
-    flat, best, which = (
-        responses.flatten(),
-        torch.zeros(size, dtype=torch.int32),
-        torch.zeros(size, dtype=torch.int32),
-    )
+    flat, best = maps.flatten(), torch.zeros(size, dtype=torch.int32)
+    which = torch.zeros_like(best)
     for number, own in enumerate(offsets.long()):
         sums = flat[places[..., None] + own].int().sum(-1, dtype=torch.int32)
         better = sums > best
         best, which = torch.where(better, sums, best), torch.where(better, number, which)
     return best, which
-
-
-def _energy(
-    responses: UInt8[Tensor, "12 4 h w"], size: tuple[int, int], templates: FeatureTemplates
-) -> Float[Tensor, "H W"]:
-    """Mean square of the responses around each place, over a window as large as the motif."""
-    m, reach = _margin_of(responses, size), templates.window // 2
-    own = responses[:DIRECTIONS, 0, m : m + size[0], m : m + size[1]].float().square().sum(0)[None, None]
-    pad = (min(reach, size[1] - 1), min(reach, size[0] - 1))
-    padded = F.pad(own, (pad[0], pad[0], pad[1], pad[1]), mode="reflect")
-    mean = F.avg_pool2d(F.avg_pool2d(padded, (1, 2 * pad[0] + 1), 1), (2 * pad[1] + 1, 1), 1)
-    return mean[0, 0] + _QUIET
 
 
 def peaks(rating: Float[Tensor, "H W"], count: int) -> tuple[Tensor, Tensor, Float[Tensor, " N"]]:

@@ -34,7 +34,7 @@ _DAMPING, _EASE, _TIGHTEN = 2e-3, 0.2, 10.0
 _MAX_STEP = 0.25
 """Longest step in units of the motif's radius. A choice: beyond it the linearisation is not to be trusted."""
 
-_MIN_VISIBLE = 0.35
+MIN_VISIBLE = 0.35
 """Minimum fraction of the motif that must lie in the scene. A choice: of less than a third, clutter fits too
 well."""
 
@@ -109,7 +109,6 @@ def fit_planes(
     motion: Motion,
     stage: PlaneStage,
     poses: Poses,
-    threads: int = 1,
 ) -> PlaneFits:
     """Fit poses of a motif at one resolution, each independently of the others.
 
@@ -119,12 +118,12 @@ def fit_planes(
         motion: how the poses may move.
         stage: how long.
         poses: motif pixels → scene pixels at full size, (B, 3, 3).
-        threads: how many share the poses; the result does not depend on it.
     """
     if not len(poses):
         return PlaneFits(poses, np.zeros(0), np.zeros(0))
     levels, parameters = scene_levels(scene), _MOTIONS[type(motion)]
     starts = poses @ np.linalg.inv(motif.from_full)
+    threads = scene.threads
     shares = np.array_split(starts, min(len(starts), threads * _SHARES)) if threads > 1 else [starts]
     work = partial(_fit, levels, motif, parameters, stage)
     if len(shares) == 1:
@@ -162,7 +161,7 @@ def _rules(
         tighten=_TIGHTEN,
         tolerance=stage.tolerance,
         max_step=_MAX_STEP,
-        min_visible=_MIN_VISIBLE,
+        min_visible=MIN_VISIBLE,
         min_variance=_MIN_VARIANCE,
         parameters=parameters,
         rounds=stage.rounds,
@@ -284,7 +283,7 @@ def _evaluate(motif: PlaneMotif, patch: Patch, pose: NDArray[np.float64]) -> _Ev
     w = torch.where(inside, motif.weights.double(), 0.0)[:, None]
     total = DIRECTIONS * float(w.sum())
     visible = total / motif.weight
-    if visible < _MIN_VISIBLE:
+    if visible < MIN_VISIBLE:
         return _Evaluation(-1.0, visible, np.zeros(PARAMETERS))
     mean_t, mean_y = float((w * t).sum()) / total, float((w * y).sum()) / total
     own = max(float((w * (t - mean_t).square()).sum()), 1e-12) ** 0.5
@@ -304,4 +303,6 @@ def _sampled(patch: Patch, spots: Float[Tensor, "N 2"]) -> tuple[Float[Tensor, "
     found = patch.channels
     left = found[:, row, column] * (1 - b) + found[:, row + 1, column] * b
     right = found[:, row, column + 1] * (1 - b) + found[:, row + 1, column + 1] * b
-    return (left * (1 - a) + right * a).mT, patch.inside[row, column]
+    # Of the nearest pixel: of the one before, it would depend on the last bit of a place.
+    across, down = (spots + 0.5).long().unbind(1)
+    return (left * (1 - a) + right * a).mT, patch.inside[down, across]

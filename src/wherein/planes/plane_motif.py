@@ -109,11 +109,12 @@ class PlaneMotif:
             covered: where something else lies in front of it in its picture, which may be elsewhere in a
                 scene: not compared there, and no outline.
         """
-        scale = min(1.0, radius / extent(motif))
-        width, height = (max(2, round(scale * side)) for side in (motif.width, motif.height))
-        # Not the same factor along both axes exactly: whole pixels, with the corners in the corners.
-        across, down = motif.width / width, motif.height / height
-        to_full = np.array(((across, 0, (across - 1) / 2), (0, down, (down - 1) / 2), (0, 0, 1)))
+        factor = max(1.0, extent(motif) / radius)
+        width, height = (max(2, math.ceil(side / factor - 1e-9)) for side in (motif.width, motif.height))
+        # The same factor along both axes, about the centre: else a rotation at this resolution would not be
+        # one at full size.
+        (x, y), across, down = motif.centre, factor * (width - 1) / 2, factor * (height - 1) / 2
+        to_full = np.array(((factor, 0, x - across), (0, factor, y - down), (0, 0, 1)))
         planes = _reduced(motif, covered, to_full, height, width)
         found, where, outline = _with_backdrops(planes, settings)
         unsigned = torch.ones_like(outline) if any_polarity else outline

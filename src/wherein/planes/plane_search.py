@@ -3,7 +3,8 @@
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 from jaxtyping import Float
@@ -13,7 +14,7 @@ from torch import Tensor
 from wherein.images.channels import ChannelSettings
 from wherein.images.motif import Motif
 from wherein.motion.models import Motion, motion_named
-from wherein.planes.features import FeatureTemplates, look
+from wherein.planes.features import SCALE_STEP, FeatureTemplates, factor_of, look
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes, scene_levels
 from wherein.planes.plane_motif import PlaneMotif, extent
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -32,8 +33,11 @@ _MIN_GAIN = 1.2
 CHANNELS = ChannelSettings()
 """Of the fits."""
 
-_TURN_STEP, _SCALE_STEP = 10.0, 1.12
-"""Degrees and factor between neighbouring poses of the first look. Choices."""
+_TURN_STEP = 10.0
+"""Degrees between neighbouring rotations of the first look, at its usual radius. A choice."""
+
+_MAX_STEP_FACTOR = 1.6
+"""Rotations are at most so many times further apart for a small motif. A choice."""
 
 _MAX_RATIO, _TILT_AXES = 0.72, 4
 """Factor between neighbouring foreshortenings of the first look, and number of axes of the first. Choices:
@@ -60,31 +64,19 @@ class PlaneRange:
     scale: tuple[float, float] = (0.5, 2.0)
     tilt: float = 40.0
 
-    @cached_property
-    def scales(self) -> NDArray[np.float64]:
-        """Sizes of the first look."""
-        low, high = self.scale
-        count = max(1, math.ceil(math.log(high / low) / math.log(_SCALE_STEP) - 1e-9) + 1)
-        return np.geomspace(low, high, count) if count > 1 else np.array((low,))
-
-    @cached_property
-    def linear(self) -> NDArray[np.float64]:
-        """Rotations and tilts of the first look, (T, 2, 2): `by_tilt`, one after the other."""
-        return np.concatenate(self.by_tilt)
-
-    @cached_property
-    def by_tilt(self) -> list[NDArray[np.float64]]:
-        """The same for each foreshortening, the weakest first: rotations and directions of tilt."""
+    def linear(self, step: float) -> NDArray[np.float64]:
+        """Rotations at most `step` degrees apart, with all tilts of the first look, (T, 2, 2)."""
         full = self.rotation >= 180
-        count = max(1, math.ceil(2 * self.rotation / _TURN_STEP - 1e-9)) + (
-            0 if full or self.rotation == 0 else 1
-        )
-        step = 2 * self.rotation / max(1, count if full else count - 1)
-        turns = [_rotation(-self.rotation + step * k) for k in range(count)]
-        return [np.stack([turn @ tilt for tilt in tilts for turn in turns]) for tilts in self._tilts()]
+        count = max(1, math.ceil(2 * self.rotation / step - 1e-9))
+        count += 0 if full or self.rotation == 0 else 1
+        between = 2 * self.rotation / max(1, count if full else count - 1)
+        turns = [_rotation(-self.rotation + between * k) for k in range(count)]
+        return np.stack([turn @ tilt for tilts in self.tilts for tilt in tilts for turn in turns])
 
-    def _tilts(self) -> list[list[NDArray[np.float64]]]:
-        """Foreshortenings, none first: by factors of `_MAX_RATIO`, along axes that get closer together."""
+    @cached_property
+    def tilts(self) -> list[list[NDArray[np.float64]]]:
+        """For each foreshortening, none first, its directions: by factors of `_MAX_RATIO`, along axes that
+        get closer together."""
         tilts, lowest, ratio, axes = [[np.eye(2)]], math.cos(math.radians(self.tilt)), _MAX_RATIO, _TILT_AXES
         while lowest < math.sqrt(ratio * ratio / _MAX_RATIO) - 1e-9:
             along = [_rotation(180 * k / axes) for k in range(axes)]
@@ -127,11 +119,36 @@ class PlaneSearch:
         self.motif, self.ranges, self.any_polarity, self.covered = motif, ranges, any_polarity, covered
 
     @cached_property
-    def templates(self) -> FeatureTemplates:
-        """For the first look."""
-        return FeatureTemplates.of(
-            self.motif, _LOOK_RADIUS, self.ranges.linear, self.any_polarity, self.covered
-        )
+    def looks(self) -> tuple[tuple[FeatureTemplates, int], ...]:
+        """The templates of the first look, and the level of the scene at which each is looked for.
+
+        At every level the motif has the same size, `_LOOK_RADIUS`, so that one set of templates does for all
+        larger objects. A scene is not enlarged: for smaller objects the motif is reduced further instead.
+        """
+        size, (low, high) = extent(self.motif), self.ranges.scale
+        usual = max(1.0, size / _LOOK_RADIUS)
+        # log of the factor between scene and look, in steps: a scale s is looked for at level s · usual.
+        first, last = (math.log(scale * usual) / math.log(SCALE_STEP) for scale in (low, high))
+        steps = self._steps(first, last)
+        looks = [(self._templates(size / usual * SCALE_STEP**step), 0) for step in steps if step < 0]
+        levels = [round(step) for step in steps if step >= 0]
+        if levels:
+            templates = self._templates(size / usual)
+            looks += [(templates, level) for level in levels]
+        return tuple(looks)
+
+    @staticmethod
+    def _steps(first: float, last: float) -> list[float]:
+        """Steps from `first` to `last` at most 1 apart; whole numbers where they are not negative."""
+        if last - first < 1e-9:
+            # A single size: the nearest level, which is off by half a step at most.
+            return [first if first < 0 else float(round(first))]
+        return [float(k) for k in range(math.floor(first + 0.5 - 1e-9), math.ceil(last - 0.5 + 1e-9) + 1)]
+
+    def _templates(self, radius: float) -> FeatureTemplates:
+        # A smaller motif changes less when it is turned.
+        linear = self.ranges.linear(_TURN_STEP * min(_LOOK_RADIUS / radius, _MAX_STEP_FACTOR))
+        return FeatureTemplates.of(self.motif, radius, linear, self.any_polarity, self.covered)
 
     @cached_property
     def stages(self) -> tuple[PlaneMotif, ...]:
@@ -144,25 +161,49 @@ class PlaneSearch:
             return motion_named("affine" if stage == 0 else "homography")
         return motion_named("euclidean" if self.ranges.scale[0] == self.ranges.scale[1] else "similarity")
 
-    def starts(self, scene: ScenePyramid, count: int = _STARTS, threads: int = 1) -> Poses:
-        """The best places of the first look, over all sizes."""
-        find = partial(look, scene, self.templates, count=count)
+    def _scale(self, templates: FeatureTemplates, level: int) -> float:
+        """The size of the object in a look, or the nearest that is searched for."""
+        low, high = self.ranges.scale
+        return float(np.clip(factor_of(level) / templates.reduction, low, high))
+
+    def starts(self, scene: ScenePyramid, count: int = _STARTS, tilt: int | None = None) -> Poses:
+        """The best places of the first look, over all sizes.
+
+        Arguments:
+            scene: the scene to search.
+            count: maximum number of them.
+            tilt: only with this foreshortening, a number in `ranges.tilts`; None: with all.
+        """
         scene_levels(scene)  # made once, before the threads start: else each of them would
-        with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(find, self.ranges.scales))
+        looks = [(self._tilted(templates, tilt), level) for templates, level in self.looks]
+        with ThreadPoolExecutor(scene.threads) as pool:
+            found = list(pool.map(lambda one: look(scene, one[0], one[1], self._scale(*one), count), looks))
         ratings = np.concatenate([ratings for _, ratings in found])
         order = np.argsort(-ratings, kind="stable")[:count]
         return np.concatenate([poses for poses, _ in found])[order]
 
-    def __call__(self, scene: ScenePyramid, threads: int = 1) -> list[PlaneFits]:
-        """The poses after every stage, the best first."""
-        poses, ended = self.starts(scene, threads=threads), []
+    def _tilted(self, templates: FeatureTemplates, tilt: int | None) -> FeatureTemplates:
+        """The templates of one foreshortening, as `PlaneRange.linear` has them in order."""
+        if tilt is None:
+            return templates
+        ends = [0, *accumulate(map(len, self.ranges.tilts))]
+        turns = len(templates.linear) // ends[-1]
+        return templates.only(turns * ends[tilt], turns * ends[tilt + 1])
+
+    def __call__(self, scene: ScenePyramid, crowd: int = 1) -> list[PlaneFits]:
+        """The poses after every stage, the best first.
+
+        Arguments:
+            scene: the scene to search.
+            crowd: factor by which more poses than usual are followed, for scenes with many objects.
+        """
+        poses, ended = self.starts(scene, _STARTS * crowd), []
         for number, motif in enumerate(self.stages):
-            fits = fit_planes(scene, motif, self.motion(number), PlaneStage(), poses, threads)
+            fits = fit_planes(scene, motif, self.motion(number), PlaneStage(), poses)
             fits = fits[self.distinct(fits)]
             ended.append(fits)
             if number < len(self.stages) - 1:
-                poses = fits.poses[: _KEPT[number]]
+                poses = fits.poses[: _KEPT[number] * crowd]
         return ended
 
     def distinct(self, fits: PlaneFits, count: int | None = None) -> NDArray[np.int64]:
@@ -177,13 +218,11 @@ class PlaneSearch:
         ends = fits.poses @ corners
         ends = ends[:, :2] / ends[:, 2:]
         possible = (fits.zncc > -1) & np.isfinite(ends).all((1, 2))
-        order = np.argsort(-fits.zncc, kind="stable")
-        order, kept = order[possible[order]], []
+        sizes = np.linalg.norm(ends[:, :, 0] - ends[:, :, 2], axis=1)
+        order, kept = np.argsort(-fits.zncc, kind="stable"), list[int]()
+        order = order[possible[order]]
         while len(order) and len(kept) != count:
             kept.append(int(order[0]))
-            best = ends[order[0]]
-            apart = np.abs(ends[order] - best).max((1, 2)) / np.linalg.norm(
-                ends[order][:, :, 0] - ends[order][:, :, 2], axis=1
-            ).clip(1e-9)
-            order = order[apart > _SAME_PLACE]
+            apart = np.abs(ends[order] - ends[order[0]]).max((1, 2))
+            order = order[apart > _SAME_PLACE * sizes[order]]
         return np.array(kept, dtype=np.int64)

@@ -4,7 +4,7 @@ A level is full size reduced by a power of 2. Each is computed once, when it is 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -69,10 +69,15 @@ class ScenePyramid:
     Arguments:
         scene: the picture to search.
         tally: counts the filtering, in units of whole scenes.
+        threads: how many share the work on the scene; results do not depend on it.
+
+    Attributes:
+        kept: what others have made of the scene, and want to make only once.
     """
 
-    def __init__(self, scene: Float[Tensor, "C H W"], tally: Tally | None = None) -> None:
-        self.scene, self.tally = scene, tally or Tally()
+    def __init__(self, scene: Float[Tensor, "C H W"], tally: Tally | None = None, threads: int = 1) -> None:
+        self.scene, self.tally, self.threads = scene, tally or Tally(), threads
+        self.kept: dict[Hashable, object] = {}
         # One box for each scale, the last one: later stages mostly lie inside it.
         self._reduced: dict[int, tuple[int, int, Tensor]] = {}
         self._whole = {1: scene}

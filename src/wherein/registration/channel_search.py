@@ -8,16 +8,13 @@ to fine.
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, partial
-from itertools import accumulate, pairwise
+from functools import cached_property
 
 import numpy as np
 
 from wherein.images.motif import Motif
 from wherein.motion.models import MOTIONS, Motion
-from wherein.planes.features import FeatureTemplates, look_by_groups
-from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes, scene_levels
+from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
 from wherein.planes.plane_motif import PlaneMotif, extent
 from wherein.planes.plane_search import PlaneRange, PlaneSearch
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -70,11 +67,10 @@ class ChannelSearch:
         scene: at full size, on the CPU.
         motif: at full size.
         motion: how the motif may move: one of the five standard models.
-        threads: how many threads share the work; the result does not depend on it.
     """
 
-    def __init__(self, scene: ScenePyramid, motif: Motif, motion: Motion, threads: int = 1) -> None:
-        self.scene, self.motif, self.motion, self.threads = scene, motif, motion, threads
+    def __init__(self, scene: ScenePyramid, motif: Motif, motion: Motion) -> None:
+        self.scene, self.motif, self.motion = scene, motif, motion
         self._search = PlaneSearch(motif, range_of(motion))
 
     @cached_property
@@ -89,47 +85,34 @@ class ChannelSearch:
         """The number of resolutions, from coarse to fine."""
         return len(self._search.stages)
 
-    @cached_property
-    def _groups(self) -> list[FeatureTemplates]:
-        """The templates of the first look, for each foreshortening."""
-        ends = [0, *accumulate(map(len, self._search.ranges.by_tilt))]
-        templates = self._search.templates
-        return [templates.only(first, last) for first, last in pairwise(ends)]
-
-    def starts(self, groups: Sequence[FeatureTemplates], count: int = _STARTS) -> Poses:
-        """The best places of the first look, over all sizes, for each foreshortening."""
-        if not groups or not groups[0].places.shape[1]:  # no edge anywhere
+    def starts(self, tilts: Sequence[int], count: int) -> Poses:
+        """The best places of the first look, over all sizes, for each of some foreshortenings."""
+        # Without any edge, the motif has no features to look for.
+        if not all(templates.places.shape[1] for templates, _ in self._search.looks):
             return np.zeros((0, 3, 3))
-        find = partial(look_by_groups, self.scene, groups, count=count)
-        scene_levels(self.scene)  # made once, before the threads start: else each of them would
-        with ThreadPoolExecutor(self.threads) as pool:
-            found = list(pool.map(find, self._search.ranges.scales))
-        best = []
-        for of_group in zip(*found, strict=True):
-            poses = np.concatenate([poses for poses, _ in of_group])
-            ratings = np.concatenate([ratings for _, ratings in of_group])
-            best.append(poses[np.argsort(-ratings, kind="stable")[:count]])
-        return np.concatenate(best)
+        found = [self._search.starts(self.scene, count, tilt) for tilt in tilts]
+        return np.concatenate((np.zeros((0, 3, 3)), *found))
 
     def __call__(self) -> PlaneFits:
         """The poses that are found, best first, with the ZNCC of the channels at the finest stage."""
-        fits = self._first(self._groups[:_MILD], _STARTS)
+        mild, steep = np.split(np.arange(len(self._search.ranges.tilts)), [_MILD])
+        fits = self._first(mild.tolist(), _STARTS)
         if not (len(fits) and fits.zncc[0] > _CLEAR):
-            fits = self._best(fits.joined(self._first(self._groups[_MILD:], _STEEP_STARTS)), _KEPT[1])
+            fits = self._best(fits.joined(self._first(steep.tolist(), _STEEP_STARTS)), _KEPT[1])
         for stage in range(len(self._stages)):
             fits = self._fit(stage, self.motion, _FULL, fits.poses, _KEPT[min(stage + 1, 2)])
         return fits
 
-    def _first(self, groups: Sequence[FeatureTemplates], count: int) -> PlaneFits:
-        """The best poses at the coarsest stage, from a first look with these templates."""
+    def _first(self, tilts: Sequence[int], count: int) -> PlaneFits:
+        """The best poses at the coarsest stage, from a first look with these foreshortenings."""
         # What a finer resolution can tell comes later: perspective is not seen in a few pixels.
         motion = MOTIONS["affine"] if self.motion.projective else self.motion
-        fits = self._fit(0, motion, _THIN, self.starts(groups, count), _KEPT[0])
+        fits = self._fit(0, motion, _THIN, self.starts(tilts, count), _KEPT[0])
         return self._fit(0, motion, PlaneStage(), fits.poses, _KEPT[1])
 
     def _fit(self, stage: int, motion: Motion, how: PlaneStage, poses: Poses, keep: int) -> PlaneFits:
         motif = self._stages[stage]
-        return self._best(fit_planes(self.scene, motif, motion, how, poses, self.threads), keep)
+        return self._best(fit_planes(self.scene, motif, motion, how, poses), keep)
 
     def _best(self, fits: PlaneFits, keep: int) -> PlaneFits:
         """The best poses that differ, without those that are far behind the first."""

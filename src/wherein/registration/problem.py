@@ -31,14 +31,17 @@ class Problem:
         scene: the picture to search.
         motif: the picture to find.
         motion: how the motif may move.
+        threads: how many share the work on the scene; results do not depend on it.
 
     Attributes:
         tally: the filtering done so far, in units of whole scenes and whole motifs.
     """
 
-    def __init__(self, scene: Float[Tensor, "C H W"], motif: Motif, motion: Motion) -> None:
+    def __init__(
+        self, scene: Float[Tensor, "C H W"], motif: Motif, motion: Motion, threads: int = 1
+    ) -> None:
         self.tally, self.motion = Tally(), motion
-        self.scene = ScenePyramid(scene, self.tally)
+        self.scene = ScenePyramid(scene, self.tally, threads)
         self.motif = MotifPyramid(motif, inset=True, tally=self.tally)
         # The centres of the corner pixels, as `_inside` tests the centres of pixels.
         right, bottom = motif.width - 1.0, motif.height - 1.0

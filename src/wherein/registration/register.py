@@ -125,7 +125,7 @@ def register(
         pixels = load_picture(scene, color=color, role="scene").pixels.detach().float()
         loaded = load_motif(motif, mask, color, pixels.device)
         first = _start(start, model, loaded, pixels)
-        problem = Problem(pixels, loaded, model)
+        problem = Problem(pixels, loaded, model, threads)
         # ZNCC of a flat motif is 0/0 at every pose, and all searches would be in vain.
         if float(problem.motif.side(1, model, MAX_PIXELS).known[..., -1].square().mean()) < LEAST_VARIANCE:
             return Registration(
@@ -133,19 +133,19 @@ def register(
             )
         plan = coarse_to_fine(loaded.height, loaded.width, problem.motif.support)
         descend = Descent(problem, robust)
-        whole = _whole_scene(problem, threads) if start is None else None
+        whole = _whole_scene(problem) if start is None else None
         return _result(descend, fit(descend, first, plan, start is None, whole))
 
 
-def _whole_scene(problem: Problem, threads: int) -> WholeScene | None:
+def _whole_scene(problem: Problem) -> WholeScene | None:
     """The searches by channels; None for a motion that they do not know, or where there is too little to see."""
     scene, motif = problem.scene, problem.motif.motif
     known = MOTIONS.get(problem.motion.name) is problem.motion
     if not known or min(motif.height, motif.width, *scene.size) < _MIN_SIDE:
         return None
     if scene.scene.device.type != "cpu":  # `planes` is C, or a slow reference
-        scene, motif = ScenePyramid(scene.scene.cpu()), Motif(motif.pixels.cpu(), motif.mask.cpu())
-    return WholeScene(scene, motif, problem.motion, threads)
+        scene, motif = ScenePyramid(scene.scene.cpu(), threads=scene.threads), Motif(motif.pixels.cpu(), motif.mask.cpu())
+    return WholeScene(scene, motif, problem.motion)
 
 
 def _result(descend: Descent, best: Candidates) -> Registration:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from wherein.images.motif import Motif
 from wherein.motion.models import Motion, rotation
-from wherein.pyramid.screen import Kernels, PoseGrid, peaks, screen
+from wherein.pyramid.first_search import Kernels, PoseGrid, peaks, screen
 from wherein.registration.plan import MultiStart
 from wherein.registration.problem import Problem
 

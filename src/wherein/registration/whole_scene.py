@@ -48,12 +48,11 @@ class WholeScene:
         scene: on the CPU.
         motif: the picture to find.
         motion: how it may move: one of the five standard models.
-        threads: how many threads share the work; the result does not depend on it.
     """
 
-    def __init__(self, scene: ScenePyramid, motif: Motif, motion: Motion, threads: int = 1) -> None:
+    def __init__(self, scene: ScenePyramid, motif: Motif, motion: Motion) -> None:
         self.motif, self.motion = motif, motion
-        self._search = ChannelSearch(scene, motif, motion, threads)
+        self._search = ChannelSearch(scene, motif, motion)
         self._cells = CellMatch(scene, motif)
 
     @cached_property

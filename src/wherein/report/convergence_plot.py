@@ -4,10 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wherein.detect.explain.fit_trace import FinalPose, FitTrace, FitTraces, TraceStage
+from wherein.detect.explain.fit_trace import FitTrace, FitTraces, TraceStage
 from wherein.detect.result import Detection
 from wherein.detect.score import MAX_ZNCC
-from wherein.report.html_format import number
 from wherein.report.template_view import PartEntry
 
 MAX_SCORED_ZNCC = MAX_ZNCC
@@ -18,8 +17,8 @@ _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 260.0, 112.0, 30.0, 4.0, 18.0, 8
 text into the top one."""
 
 _GAP = 3.0
-"""Steps between the last step of one level and the first of the next. A choice: wide enough that the label
-fits above a level with no steps."""
+"""Rounds between the last round of one level and the first of the next. A choice: wide enough that the label
+fits above a level with few rounds."""
 
 _MAX_LOSS, _MIN_LOSS = 1.0, 1e-3
 """1 − ZNCC at the bottom and at the top of a plot; values beyond are drawn at the edge. A choice: ZNCC 0 is
@@ -30,9 +29,6 @@ _PER_NAT = (_HEIGHT - _TOP - _BOTTOM) / math.log(_MAX_LOSS / _MIN_LOSS)
 
 _TICKS = (0.0, 0.9, 0.99)
 """ZNCC values with a grid line: one for each power of ten of 1 − ZNCC."""
-
-_MIN_GAIN = 0.005
-"""By how much the score of a part must exceed its ZNCC to be explained: less is lost in rounding."""
 
 Point = tuple[float, float]
 
@@ -67,15 +63,13 @@ class PlotLevel:
         x: its left edge.
         width: from there to the next level.
         shaded: every other level is, to tell them apart.
-        robust: whether pixels that do not match had less weight.
-        points: before the first step and after each.
+        points: before the first round and after each.
     """
 
     label: str
     x: float
     width: float
     shaded: bool
-    robust: bool
     points: tuple[Point, ...]
 
 
@@ -86,7 +80,7 @@ class ConvergencePlot:
     Attributes:
         part: which.
         zncc: of the fit, at the level where it is scored.
-        first: ZNCC before the first step.
+        first: ZNCC before the first round.
         last: ZNCC after the last.
         levels: from the coarsest to full size.
         end: the last point.
@@ -124,7 +118,7 @@ def convergence(entries: Sequence[PartEntry], item: Detection, traces: FitTraces
     if not traces:
         return None
     fitted = [part for part in entries if part.name in traces]
-    plots = tuple(_plot(part, item.parts[part.name].score, traces[part.name]) for part in fitted)
+    plots = tuple(_plot(part, traces[part.name]) for part in fitted)
     others = [part.name for part in entries if part.leaf and part.name not in traces]
     return Convergence(
         plots,
@@ -134,9 +128,9 @@ def convergence(entries: Sequence[PartEntry], item: Detection, traces: FitTraces
     )
 
 
-def _plot(part: PartEntry, score: float, trace: FitTrace) -> ConvergencePlot:
-    steps = sum(len(stage.zncc) - 1 for stage in trace.stages)
-    unit = (_WIDTH - _LEFT - _RIGHT) / (steps + _GAP * len(trace.stages))
+def _plot(part: PartEntry, trace: FitTrace) -> ConvergencePlot:
+    rounds = sum(len(stage.zncc) - 1 for stage in trace.stages)
+    unit = (_WIDTH - _LEFT - _RIGHT) / (rounds + _GAP * len(trace.stages))
     x, levels = _LEFT, []
     for index, stage in enumerate(trace.stages):
         levels.append(_level(stage, x, unit, shaded=index % 2 == 0))
@@ -148,35 +142,26 @@ def _plot(part: PartEntry, score: float, trace: FitTrace) -> ConvergencePlot:
         last=trace.stages[-1].zncc[-1],
         levels=tuple(levels),
         end=levels[-1].points[-1],
-        notes=" ".join(_notes(trace, steps, score)),
+        notes=" ".join(_notes(trace, rounds)),
     )
 
 
 def _level(stage: TraceStage, x: float, unit: float, shaded: bool) -> PlotLevel:
     first, width = x + unit * _GAP / 2, (len(stage.zncc) - 1 + _GAP) * unit
     points = tuple((first + k * unit, _y(value)) for k, value in enumerate(stage.zncc))
-    return PlotLevel(_label(stage), x, width, shaded, stage.robust, points)
+    return PlotLevel(_label(stage), x, width, shaded, points)
 
 
 def _label(stage: TraceStage) -> str:
-    """Its scale; a robust descent follows a plain one of the same scale."""
-    if stage.robust:
-        return "robust"
-    return "full size" if stage.scale == 1 else f"1/{stage.scale}"
+    """Its resolution."""
+    return "full size" if stage.scale <= 1 else f"1/{stage.scale:.3g}"
 
 
-def _notes(trace: FitTrace, steps: int, score: float) -> list[str]:
-    """Sentences: the number of steps, and whatever was unusual."""
-    notes = [f"{steps} step{'' if steps == 1 else 's'}."]
-    robust = any(stage.robust for stage in trace.stages)
-    if robust:
-        notes.append("Possibly occluded, so both a plain and a robust descent were run.")
-    if robust or trace.kept is not FinalPose.PLAIN:
-        notes.append(f"Result: {trace.kept.value}.")
+def _notes(trace: FitTrace, rounds: int) -> list[str]:
+    """Sentences: the number of rounds, and whatever was unusual."""
+    notes = [f"{rounds} round{'' if rounds == 1 else 's'}."]
     if not trace.from_search:
         notes.append("Located from the other parts, so the plot starts at the detected pose.")
-    if score > trace.zncc + _MIN_GAIN:
-        notes.append(f"Partly occluded: the visible pixels alone count as a ZNCC of {number(score, 3)}.")
     return notes
 
 

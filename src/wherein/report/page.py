@@ -46,6 +46,7 @@ class ContentsRow:
         count: how many detections it has.
         best_score: of these; None where there are none.
         seconds: of the search.
+        note: about a video, which is searched but not shown; None for a picture.
         error: why it could not be read; None where it was.
     """
 
@@ -54,6 +55,7 @@ class ContentsRow:
     count: int = 0
     best_score: float | None = None
     seconds: float = 0.0
+    note: str | None = None
     error: str | None = None
 
 
@@ -115,6 +117,10 @@ class Page:
         self.times.append(SceneTimes(anchor, name, watch.laps))
         best = found[0].score if len(found) else None
         self.rows.append(ContentsRow(name, anchor, len(found), best, found.seconds))
+
+    def add_video(self, name: str, note: str) -> None:
+        """List a video that was searched; the page shows pictures only."""
+        self.rows.append(ContentsRow(name, note=note))
 
     def unreadable(self, name: str, error: str) -> None:
         """List a scene that could not be read, and why."""

@@ -1,6 +1,6 @@
 """What the report shows of one scene: its image with all layers, and the numbers of its detections."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from wherein.detect.result import Detection, Detections, PartFound
 from wherein.detect.score import rounded_down
 from wherein.drawing.heat import ColorScale, color_scale, heat
 from wherein.images.eight_bit import to_image
+from wherein.motion.homography import Matrix, mapped
 from wherein.report.convergence_plot import Convergence, convergence
 from wherein.report.html_format import jpeg_uri, png_uri
 from wherein.report.template_view import PartEntry, ScoreView
@@ -45,8 +46,10 @@ class PartView:
         found: whether it was found.
         score: its score.
         angle: degrees.
+        turn: degrees from its rest position.
+        value: what it reads, with the unit; None where it reads nothing.
         centre: (x, y) in the scene, of the box around its outline.
-        matrix: its pixels → scene pixels, 2×3.
+        matrix: its pixels → scene pixels, 2×3 or 3×3.
         polygon: its outline in the scene, (x, y) a row.
     """
 
@@ -55,6 +58,8 @@ class PartView:
     found: bool
     score: float
     angle: float
+    turn: float
+    value: str | None
     centre: Point
     matrix: Rows
     polygon: Rows
@@ -79,8 +84,9 @@ class DetectionView:
         false_alarms: how often clutter reaches this score, as text; None where that is unknown.
         angle: degrees.
         scale: relative to the template.
+        tilt: degrees out of the picture plane; None if the search was without perspective.
         centre: (x, y) in the scene, of the template's canvas.
-        matrix: canvas → scene pixels, 2×3.
+        matrix: canvas → scene pixels, 2×3 or 3×3.
         leaf_count: how many parts have an image.
         found_count: how many of these were found.
         parts: in the order of the table.
@@ -94,6 +100,7 @@ class DetectionView:
     false_alarms: str | None
     angle: float
     scale: float
+    tilt: float | None
     centre: Point
     matrix: Rows
     leaf_count: int
@@ -167,7 +174,8 @@ class SceneViewer:
             maps: occurrence maps by part.
             traces: for each detection, how its fits converged.
         """
-        missed = found.missed
+        close = () if found else found.candidates[:1]
+        candidates = [CandidateView(rounded_down(one.score), self._centre(one)) for one in close]
         each = enumerate(zip(found, traces, strict=True), 1)
         return SceneView(
             name,
@@ -177,12 +185,12 @@ class SceneViewer:
             color_scale(),
             self.entries,
             tuple(self._detection(f"{anchor}d{k}", k, item, own, found.size) for k, (item, own) in each),
-            CandidateView(rounded_down(missed.score), self._centre(missed)) if missed is not None else None,
+            next(iter(candidates), None),
             self.scores.threshold,
         )
 
     def _centre(self, item: Detection) -> Point:
-        return _mapped(item.matrix, self.template.centre)
+        return _place(item.matrix, self.template.centre)
 
     def _detection(
         self, anchor: str, number: int, item: Detection, traces: FitTraces, size: tuple[int, int]
@@ -197,6 +205,7 @@ class SceneViewer:
             self.scores.false_alarms(item.score),
             item.angle,
             item.scale,
+            item.tilt if len(item.matrix) == 3 else None,
             self._centre(item),
             item.matrix.tolist(),
             len(leaves),
@@ -215,15 +224,17 @@ def _part(anchor: str, entry: PartEntry, part: PartFound) -> PartView:
         part.found,
         part.score,
         part.angle,
-        _mapped(part.matrix, entry.centre),
+        part.turn,
+        part.value_text,
+        _place(part.matrix, entry.centre),
         part.matrix.tolist(),
         part.polygon.tolist(),
     )
 
 
-def _mapped(matrix: NDArray[np.float64], at: Iterable[float]) -> Point:
+def _place(matrix: Matrix, at: Point) -> Point:
     """A point of the template in the scene."""
-    return tuple((matrix @ np.array((*at, 1.0))).tolist())
+    return tuple(mapped(matrix, at).tolist())
 
 
 def _label(item: Detection, size: tuple[int, int]) -> NumberLabel:

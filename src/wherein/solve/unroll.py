@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from wherein.errors import require
 from wherein.formulations.background import WithBackground
 from wherein.formulations.base import Formulation
+from wherein.formulations.channel_cost import Channels
 from wherein.formulations.cost_smoothed import CostSmoothed
 from wherein.formulations.motion_objective import MotionObjective
 from wherein.formulations.objective import Objective, Variables
@@ -28,7 +29,7 @@ from wherein.solve.gauss_newton import Damping, gauss_newton
 from wherein.solve.proximal import Step, proximal_gradient
 from wherein.solve.solution import Solution, Status
 
-Settings = Plain | CostSmoothed | WithBackground | Spikes | RigidSpikes
+Settings = Plain | CostSmoothed | WithBackground | Spikes | RigidSpikes | Channels
 """The hyperparameters of a formulation that can be unrolled, to be bound to a scene and a motif."""
 
 
@@ -103,6 +104,11 @@ class UnrolledStage(nn.Module):
                 not isinstance(settings, Spikes),
                 "the filter of Spikes depends on the pose and cannot be learned: use filters=False",
             )
+            require(
+                not isinstance(settings, Channels),
+                "the smoothing of Channels is a Gaussian, of which only the width can be learned: use "
+                "filters=False",
+            )
             taps = gaussian_1d(sigma)
             # One half only, so that the filter stays symmetric: it must be its own adjoint.
             self.half_taps = nn.Parameter(taps[taps.numel() // 2 :].clone())
@@ -114,7 +120,7 @@ class UnrolledStage(nn.Module):
             assert isinstance(settings, CostSmoothed)
             settings = replace(settings, scene_sigma=self.log_scene_sigma.to(like).exp())
         if self.half_taps is not None:
-            assert not isinstance(settings, Spikes)
+            assert not isinstance(settings, Spikes | Channels)
             half = self.half_taps.to(like)
             return replace(settings, taps=torch.cat((half.flip(0)[:-1], half)))
         if self.log_sigma is None:

@@ -12,13 +12,12 @@ from enum import StrEnum
 
 import torch
 
-from wherein.detect.calibration.basins import Basin
 from wherein.detect.calibration.measure import calibration_for
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.calibration.reach import Reach
 from wherein.detect.calibration.store import Progress
 from wherein.detect.fast.pieces import Pieces
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.template.bundle import Template
 
 _log = logging.getLogger("wherein.studio")
@@ -31,9 +30,9 @@ _WAIT = 0.3
 _MAX_KNOWN = 32
 """Number of calibrations kept in memory. A choice: as many search ranges as a user compares."""
 
-_TURN, _RATIO, _CHANCE, _THRESHOLD = 8.0, 1.12, 0.35, 0.6
-"""Default values without any measurement: the basin of attraction of a piece (degrees and ratio of scale),
-the score that clutter reaches, and the threshold. A choice: typical of calibrated templates."""
+_CHANCE, _THRESHOLD = 0.3, 0.45
+"""Default values without any measurement: the score that clutter reaches, and the threshold. A choice:
+typical of calibrated templates."""
 
 
 class CalibrationKind(StrEnum):
@@ -76,8 +75,9 @@ class _Job:
     ranges: Range
 
     @property
-    def key(self) -> tuple[str, float, tuple[float, float]]:
-        return self.template.fingerprint, self.ranges.rotation, self.ranges.scale
+    def key(self) -> tuple[str, float, tuple[float, float], float]:
+        ranges = self.ranges
+        return self.template.fingerprint, ranges.rotation, ranges.scale, ranges.tilt
 
 
 class Calibrator:
@@ -89,7 +89,7 @@ class Calibrator:
 
     def __init__(self, calibrate: Calibrate = calibration_for) -> None:
         self._calibrate = calibrate
-        self._known: dict[tuple[str, float, tuple[float, float]], Calibration] = {}
+        self._known: dict[tuple[str, float, tuple[float, float], float], Calibration] = {}
         self._job: _Job | None = None
         self._progress = CalibrationProgress()
         self._changed = threading.Condition()
@@ -161,12 +161,12 @@ class Calibrator:
     def _similar(self, job: _Job) -> Calibration | None:
         """The newest calibration of the same template, else of one with the same pieces, for this range."""
         pieces = {piece.name for piece in Pieces.of(job.template).pieces}
-        similar = [known for known in self._known.values() if set(known.basins) == pieces]
+        similar = [known for known in self._known.values() if set(known.chance) == pieces]
         if not similar:
             return None
-        fingerprint, rotation, scale = job.key
+        fingerprint, rotation, scale, tilt = job.key
         similar.sort(key=lambda known: known.fingerprint == fingerprint)
-        changes = {"fingerprint": fingerprint, "rotation": rotation, "scale": scale}
+        changes = {"fingerprint": fingerprint, "rotation": rotation, "scale": scale, "tilt": tilt}
         return similar[-1].model_copy(update=changes)
 
 
@@ -177,7 +177,7 @@ def default_calibration(template: Template, ranges: Range) -> Calibration:
         fingerprint=template.fingerprint,
         rotation=ranges.rotation,
         scale=ranges.scale,
-        basins=dict.fromkeys(pieces, Basin(turn=_TURN, ratio=_RATIO)),
+        tilt=ranges.tilt,
         chance=dict.fromkeys(pieces, _CHANCE),
         threshold=_THRESHOLD,
         clutter=[_CHANCE],

@@ -27,6 +27,9 @@ from wherein.template.tree import DEFAULT_TURN, Part, Point, Tree
 _MAX_PARTS, _MAX_CORNERS = 500, 20_000
 """Parts of a draft, and corners of a part. A choice: far more than a person draws."""
 
+_MAX_UNIT, _MAX_POINTS = 40, 200
+"""Letters of a unit, and points of a reading. A choice: far more than a scale has."""
+
 _GROUP = "_group"
 """Suffix that `cut` gives to the group of a part that has both an outline and child parts."""
 
@@ -40,11 +43,18 @@ class _DraftModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class DraftReading(_DraftModel):
+    """What the turn of a part means: `unit` and (turn, value), as in template.json."""
+
+    unit: Annotated[str, Field(max_length=_MAX_UNIT)] = ""
+    at: Annotated[tuple[Place, ...], Field(max_length=_MAX_POINTS)]
+
+
 class DraftPart(_DraftModel):
     """An outlined part, or a group.
 
     Attributes:
-        name, parent, pivot, turn, static: as in `wherein.making.Outline`.
+        name, parent, pivot, turn, static, reading: as in `wherein.making.Outline`.
         points: the corners of its outline; None for a group.
         pixels_from: the part of the opened template whose pixels it keeps, as long as the outline is not
             edited; None: it is cut out of the picture.
@@ -57,10 +67,14 @@ class DraftPart(_DraftModel):
     pivot: Place | None = None
     turn: Annotated[FiniteFloat, Field(ge=0, le=180)] = DEFAULT_TURN
     static: bool = False
+    reading: DraftReading | None = None
 
     def outline(self) -> Outline:
         """The outline to cut along."""
-        return Outline(self.name, self.points, self.parent, self.pivot, self.turn, self.static)
+        reading = None if self.reading is None else self.reading.model_dump()
+        return Outline(
+            self.name, self.points, self.parent, self.pivot, self.turn, self.static, reading=reading
+        )
 
 
 class Draft(_DraftModel):
@@ -270,6 +284,7 @@ def _draft_part(part: Part, tree: Tree, implicit: dict[str, str]) -> DraftPart:
         pivot=None if is_root else jointed.joint,
         turn=jointed.turn,
         static=jointed.static or is_root,
+        reading=None if jointed.reading is None else DraftReading(**jointed.reading.to_dict()),
     )
 
 

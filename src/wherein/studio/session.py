@@ -3,15 +3,15 @@
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.detector import Detector
-from wherein.detect.range import Range
 from wherein.detect.result import Detections
 from wherein.detect.score import rounded_down
+from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError, require
 from wherein.images.load import Picture, load_picture
 from wherein.studio.bounds import Bounds
@@ -27,17 +27,25 @@ class SearchRequest(BaseModel):
         template: the id of a template.
         rotation: ± degrees.
         scale: lowest and highest.
+        tilt: degrees out of the picture plane.
         threshold: minimum score of a detection; None: the calibrated threshold.
         max_instances: maximum number of detections per scene; None: no limit.
+        overlap: how much of a detection others may cover; None: the detector's default.
+        polarity: "same", or "any" for objects with inverted contrast as well.
+        region: x, y, width and height of the part of the scene that is searched; None: all of it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     template: str
     rotation: Annotated[FiniteFloat, Field(ge=0, le=180)] = 180.0
-    scale: tuple[FiniteFloat, FiniteFloat] = (1.0, 1.0)
+    scale: tuple[FiniteFloat, FiniteFloat] = (0.5, 2.0)
+    tilt: Annotated[FiniteFloat, Field(ge=0, le=70)] = 40.0
     threshold: Annotated[FiniteFloat, Field(gt=0, lt=1)] | None = None
     max_instances: Annotated[int, Field(ge=1, le=1000)] | None = None
+    overlap: Annotated[FiniteFloat, Field(ge=0, le=1)] | None = None
+    polarity: Literal["same", "any"] = "same"
+    region: tuple[FiniteFloat, FiniteFloat, FiniteFloat, FiniteFloat] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,18 +74,19 @@ class SearchResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The record that the command prints, with the thresholds and how rare such scores are."""
-        known, candidate = self.detector.calibration, self.detections.missed
+        known, found = self.detector.calibration, self.detections
         assert isinstance(known, Calibration), "the studio has the default method only"
         measured = self.kind is CalibrationKind.MEASURED
-        record = self.detections.to_dict()
-        if measured:
-            for item, detection in zip(record["detections"], self.detections, strict=True):
+        record = found.to_dict()
+        for item, detection in zip(record["detections"], found, strict=True):
+            item["tilt"] = round(detection.tilt, 2)
+            if measured:
                 item["rarity"] = known.describe_false_alarms(detection.score)
         return record | {
             "calibration_kind": str(self.kind),
             "threshold": round(self.threshold, 4),
             "calibrated_threshold": round(known.threshold, 4),
-            "best_candidate": None if candidate is None else rounded_down(candidate.score),
+            "best_candidate": rounded_down(found.candidates[0].score) if found.candidates else None,
             "warnings": known.warnings if measured else [],
         }
 
@@ -170,11 +179,12 @@ class Session:
         """Search a scene, with the best calibration that is available now."""
         with self.searching:
             detector, kind = self._detector(request)
-            return SearchResult(detector(scene.picture), detector, detector.threshold, kind)
+            found = detector(scene.picture, region=request.region)
+            return SearchResult(found, detector, detector.threshold, kind)
 
     def _detector(self, request: SearchRequest) -> tuple[Detector, CalibrationKind]:
         template = self.templates[request.template]
-        ranges = Range(request.rotation, request.scale)
+        ranges = Range(request.rotation, request.scale, request.tilt)
         # The detector checks this too, but only after the calibration, which would fail without an error
         # that the page shows.
         require(
@@ -183,11 +193,20 @@ class Session:
             "highest ≤ 100.",
         )
         calibration, kind = self.calibrator(template, ranges)
-        key = (request.template, ranges, kind, calibration.threshold)
+        key = (request.template, ranges, kind, calibration.threshold, request.overlap, request.polarity)
         if key not in self._detectors:
+            overlap: dict[str, Any] = {} if request.overlap is None else {"overlap": request.overlap}
             # One detector at a time: they are large, and a slider passes through many ranges.
             self._detectors = {
-                key: Detector(template, ranges.rotation, ranges.scale, calibration=calibration)
+                key: Detector(
+                    template,
+                    ranges.rotation,
+                    ranges.scale,
+                    ranges.tilt,
+                    polarity=request.polarity,
+                    calibration=calibration,
+                    **overlap,
+                )
             }
         detector = self._detectors[key]
         detector.search.threshold = request.threshold or calibration.threshold

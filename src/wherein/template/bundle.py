@@ -26,6 +26,7 @@ from wherein.images.load import Picture, load_picture
 from wherein.images.motif import Motif
 from wherein.images.polygons import hull, outline
 from wherein.template.archive import pack, unpack
+from wherein.template.reading import Reading
 from wherein.template.tree import DEFAULT_TURN, Part, Point, Tree
 
 FORMAT = "wherein-template/1"
@@ -43,6 +44,7 @@ class _PartSpec(_Spec):
     pivot: tuple[FiniteFloat, FiniteFloat] | None = None
     turn: Annotated[FiniteFloat, Field(ge=0, le=180)] = DEFAULT_TURN
     static: bool = False
+    reading: Any = None  # `Reading.of` checks it, with errors that say what to write
 
 
 class _TemplateSpec(_Spec):
@@ -96,7 +98,8 @@ class Template:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the parts: equal for templates that look and move the same, whatever their names.
+        """A hash of the parts: equal for templates that look and move the same, whatever their names and
+        readings.
 
         Calibrations are kept by it.
         """
@@ -196,7 +199,8 @@ def _describe(part: Part, image: str | None) -> dict[str, Any]:
     record: dict[str, Any] = {"parent": part.parent}
     if image is not None:
         record |= {"image": image, "at": list(part.at)}
-    return record | {"pivot": list(part.pivot), "turn": part.turn, "static": part.static}
+    record |= {"pivot": list(part.pivot), "turn": part.turn, "static": part.static}
+    return record if part.reading is None else record | {"reading": part.reading.to_dict()}
 
 
 def _with_alpha(pixels: Float[Tensor, "3 H W"], mask: Float[Tensor, "H W"] | None) -> Image.Image:
@@ -283,11 +287,13 @@ def _paint_order(given: list[str] | None, tree: Tree) -> tuple[str, ...]:
 
 def _part(pictures: "_Pictures", name: str, spec: _PartSpec, size: tuple[int, int]) -> Part:
     """A part from its entry in template.json; `size` is that of the canvas."""
+    reading = None if spec.reading is None else Reading.of(spec.reading, f'the part "{name}"')
     if spec.image is None:
         if spec.at is not None:
             raise TemplateError(f'the group "{name}" has an "at" but no "image": remove "at", or add "image"')
         middle = ((size[0] - 1) / 2, (size[1] - 1) / 2)
-        return Part(name, spec.parent, None, (0.0, 0.0), spec.pivot or middle, spec.turn, spec.static)
+        pivot = spec.pivot or middle
+        return Part(name, spec.parent, None, (0.0, 0.0), pivot, spec.turn, spec.static, reading)
     picture = pictures(spec.image, f'the part "{name}"')
     mask = picture.mask if picture.mask is not None else torch.ones_like(picture.pixels[0])
     if not bool((mask > 0.5).any()):
@@ -295,7 +301,8 @@ def _part(pictures: "_Pictures", name: str, spec: _PartSpec, size: tuple[int, in
     motif = Motif(picture.pixels.float(), mask.float())
     at = spec.at or (0.0, 0.0)
     _check_inside(name, motif, at, size)
-    return Part(name, spec.parent, motif, at, spec.pivot or motif.centre, spec.turn, spec.static)
+    pivot = spec.pivot or motif.centre
+    return Part(name, spec.parent, motif, at, pivot, spec.turn, spec.static, reading)
 
 
 def _check_inside(name: str, motif: Motif, at: Point, size: tuple[int, int]) -> None:

@@ -8,6 +8,7 @@ the angle t about its joint q has the frame of its parent, preceded by a rotatio
 So a part moves with all its ancestors, and joints are given on the canvas at rest.
 """
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -42,6 +43,22 @@ def placed(degrees: float, scale: float, at: Point, centre: Point) -> Matrix:
     return matrix
 
 
+def tilted(degrees: float, axis: float, distance: float, centre: Point) -> Matrix:
+    """The matrix that tilts a plane about an axis through `centre`, as a camera in front of it sees it.
+
+    Arguments:
+        degrees: of the tilt.
+        axis: direction of the foreshortening in degrees, from x towards y.
+        distance: of the camera from the centre, in pixels of the plane.
+        centre: the point that stays where it is.
+    """
+    c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    foreshortened = np.array(((c, 0, 0), (0, 1, 0), (s / distance, 0, 1)))
+    turn, (x, y) = rotation(axis), centre
+    there = np.array(((1, 0, x), (0, 1, y), (0, 0, 1.0)))
+    return np.asarray(there @ turn @ foreshortened @ turn.T @ np.linalg.inv(there))
+
+
 def frames(tree: Tree, root: Matrix, turns: Mapping[str, float]) -> dict[str, Matrix]:
     """The frame of every part, canvas → scene.
 
@@ -62,6 +79,16 @@ def frames(tree: Tree, root: Matrix, turns: Mapping[str, float]) -> dict[str, Ma
         if turns.get(name):  # not for 0: a part at rest has exactly the frame of its parent
             found[name] = found[name] @ rotation(turns[name], part.joint)
     return found
+
+
+def turn_between(parent: Matrix, own: Matrix) -> float:
+    """The angle of a joint in degrees: how far the frame of a part is turned from that of its parent.
+
+    It is measured in the plane of the object, so a tilt of the object does not change it.
+    """
+    relative = np.linalg.solve(parent, own)
+    relative = relative / relative[2, 2]  # a negative multiple would be turned by 180°
+    return float(np.degrees(np.arctan2(relative[1, 0] - relative[0, 1], relative[0, 0] + relative[1, 1])))
 
 
 def matrices(tree: Tree, root: Matrix, turns: Mapping[str, float]) -> dict[str, Matrix]:

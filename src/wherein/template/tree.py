@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from wherein.errors import TemplateError
 from wherein.images.motif import Motif
+from wherein.template.reading import Reading
 
 Point = tuple[float, float]
 Matrix = NDArray[np.float64]
@@ -35,6 +36,7 @@ class Part:
         pivot: the point about which it turns relative to its parent, in its own pixels.
         turn: how far it may turn to each side, in degrees.
         static: whether it never moves relative to its parent.
+        reading: what its turn means; None: nothing.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Part:
     pivot: Point
     turn: float
     static: bool
+    reading: Reading | None = None
 
     @property
     def joint(self) -> Point:
@@ -69,7 +72,8 @@ class Tree(Mapping[str, Part]):
 
     Raises:
         TemplateError: there is not exactly one root; a parent does not exist, has a picture or is its own
-            ancestor; a group is empty; or groups are nested too deeply.
+            ancestor; a group is empty; groups are nested too deeply; or a part that cannot turn has a
+            reading.
     """
 
     def __init__(self, parts: Mapping[str, Part]) -> None:
@@ -81,6 +85,11 @@ class Tree(Mapping[str, Part]):
             )
         for name, part in parts.items():
             _check_parent(name, part, parts)
+            if part.reading is not None and not part.moves:
+                raise TemplateError(
+                    f'the part "{name}" has a reading, but cannot turn: remove the reading, or give the part '
+                    'a parent and a "turn" above 0, and do not make it static'
+                )
         self._parts: dict[str, Part] = {}
         self._children: dict[str, tuple[str, ...]] = {
             name: tuple(other for other, part in parts.items() if part.parent == name) for name in parts

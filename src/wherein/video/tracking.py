@@ -36,7 +36,11 @@ class VideoFrame:
 
 
 def track_frames(
-    video: Video, detector: Detector, out: Path | None = None, every: int = 10
+    video: Video,
+    detector: Detector,
+    out: Path | None = None,
+    every: int = 10,
+    region: tuple[float, float, float, float] | None = None,
 ) -> Generator[VideoFrame]:
     """Detect a template in each frame, one frame at a time.
 
@@ -46,11 +50,12 @@ def track_frames(
         out: .mp4 file for the annotated video; None: none is written. The file appears after the last frame,
             or when the generator is closed or interrupted.
         every: frames between two searches of the whole frame.
+        region: x, y, width and height of the part of each frame that is searched; None: all of it.
 
     Raises:
         OSError: the annotated video cannot be written.
     """
-    tracker, interrupt = Tracker(detector, every), None
+    tracker, interrupt = Tracker(detector, every, region), None
     with ExitStack() as stack:
         add: AddFrame | None = None
         if out is not None:

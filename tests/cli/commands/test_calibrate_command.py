@@ -15,7 +15,7 @@ from wherein.cli import calibrate_run
 from wherein.cli.main import app
 from wherein.detect import Calibration
 from wherein.detect.calibration.measure import SCENE_SIZE
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.template import Template
 
 runner = CliRunner()

@@ -42,7 +42,7 @@ def test_a_line_a_scene(folder: Path) -> None:
     result = detect(folder, folder / "scenes")
     assert result.exit_code == 0, result.stderr
     first, second = records(result)
-    assert list(first) == ["scene", "width", "height", "template", "seconds", "detections"]
+    assert list(first) == ["scene", "width", "height", "template", "seconds", "detections", "candidates"]
     assert (first["scene"], first["width"], first["height"], first["template"]) == (
         *(str(folder / "scenes" / "a.png"), 160, 120, "toy"),
     )
@@ -50,8 +50,9 @@ def test_a_line_a_scene(folder: Path) -> None:
     assert list(found) == ["score", "matrix", "angle", "scale", "parts"]
     np.testing.assert_allclose(found["matrix"], [[1, 0, 40.5], [0, 1, 36.5]], atol=0.05)
     assert list(found["parts"]) == ["body", "arm"]
-    assert list(found["parts"]["arm"]) == ["found", "score", "matrix", "angle", "polygon"]
+    assert list(found["parts"]["arm"]) == ["found", "score", "matrix", "angle", "polygon", "turn"]
     assert found["parts"]["arm"]["angle"] == pytest.approx(10, abs=0.2)
+    assert found["parts"]["arm"]["turn"] == pytest.approx(10, abs=0.2)
     assert second["detections"] == []
     assert result.stderr == ""
 
@@ -61,6 +62,9 @@ def test_what_came_close_is_told_on_standard_error(folder: Path) -> None:
     score = first["detections"][0]["score"]
     near = detect(folder, folder / "scenes", "--threshold", str(score + 0.005))
     assert [record["detections"] for record in records(near)] == [[], []]
+    (close,), none = (record["candidates"] for record in records(near))
+    assert none == []
+    assert close == {key: first["detections"][0][key] for key in ("score", "matrix")}
     (line,) = near.stderr.splitlines()
     assert line.startswith(f"{folder / 'scenes' / 'a.png'}: Nothing found. Best candidate: ")
     again = detect(folder, folder / "scenes", "--threshold", line.split()[-4])
@@ -133,6 +137,12 @@ def test_a_template_that_cannot_be_read(folder: Path, template: str, words: str)
     [
         (["--max-instances", "0"], "use 1 or more"),
         (["--threshold", "2"], "between 0 and 1"),
+        (["--threshold", "often"], "between 0 and 1"),
+        (["--threshold", "0/MP"], "such as 0.01/MP"),
+        (["--tilt", "71"], "0 to 70 degrees"),
+        (["--overlap", "1.5"], "a fraction from 0 to 1"),
+        (["--polarity", "none"], "'same', 'any'"),
+        (["--region", "5", "5", "0", "9"], "5 5 0 9 is empty"),
         (["--scale", "2", "1"], "0 < LOW ≤ HIGH"),
         (["--scale", "nan", "1"], "0 < LOW ≤ HIGH"),
         (["--draw", "broken.png"], "is a file: choose a folder"),
@@ -201,7 +211,7 @@ def test_a_report_of_all_scenes(folder: Path) -> None:
     for lap in ("reading", "search", "occurrence maps", "convergence plots", "page"):
         assert f"<tr><th>{lap}</th><td>" in written
     records = [json.loads(line) for line in result.stdout.splitlines()]
-    assert set(records[0]) == {"scene", "width", "height", "template", "seconds", "detections"}
+    assert set(records[0]) == {"scene", "width", "height", "template", "seconds", "detections", "candidates"}
     assert "content is not PNG" in written
     assert [p.name for p in out.parent.iterdir()] == ["page.html"]
     again = detect(folder, *arguments)

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from detecting import empty, scene, toy, write_picture, write_template
+from pages import parsed
 from wherein.cli.main import app
 from wherein.images.eight_bit import to_image
 from wherein.video.source import open_video
@@ -55,7 +56,10 @@ def test_a_video_among_pictures(folder: Path) -> None:
     names = [Path(json.loads(line)["scene"]).name for line in result.stdout.splitlines()]
     assert names == ["a.png"] + 5 * ["b.mp4"]
     assert not result.stderr
-    assert "video of 5 frames" in page.read_text()
+    text = parsed(page).text
+    assert "1 found in 1 scene; 1 video searched, not shown" in text
+    assert "could not be read" not in text
+    assert "video of 5 frames, not shown here" in text
     assert "b.mp4" not in (folder / "all.csv").read_text()
 
 

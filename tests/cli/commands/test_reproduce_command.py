@@ -61,7 +61,7 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
 def test_data_for_an_experiment_without_pictures_is_not_passed_over_in_silence(shared: Path) -> None:
     arguments = ["reproduce", "theorem", "--data", str(shared / "crab"), "--seed", "-1"]
     done = CliRunner().invoke(app, arguments)
-    assert "theorem does not use pictures: --data is ignored" in done.stderr
+    assert "theorem uses no pictures: --data is ignored" in done.stderr
 
 
 def test_every_experiment_is_in_the_help_and_in_make_figures() -> None:

@@ -122,12 +122,13 @@ def test_coco(folder: Path) -> None:
     source = folder / "instances.json"
     source.write_text(json.dumps(record))
     result = template("new", source, "--out", folder / "x")
-    assert (result.exit_code, "choose one with --image (cat.png, gone/other.png)" in result.stderr) == (
+    assert result.exit_code == 2
+    assert "choose one with image= or --image (cat.png, gone/other.png)" in result.stderr
+    result = template("new", source, "--image", "cat.png", "--out", folder / "x")
+    assert (result.exit_code, "choose an object with object_id= or --object (1, 2)" in result.stderr) == (
         2,
         True,
     )
-    result = template("new", source, "--image", "cat.png", "--out", folder / "x")
-    assert (result.exit_code, "choose an object with --object (1, 2)" in result.stderr) == (2, True)
     assert template("new", source, "--image", 3, "--object", 2, "--out", folder / "x").exit_code == 0
     assert Template.load(folder / "x").size == (60, 22)
     (folder / "found").mkdir()
@@ -180,7 +181,7 @@ def test_what_goes_wrong_with_a_picture(folder: Path, arguments: list[str], code
         (
             {"shapes": [shape("a", BODY, group_id=1), shape("a", ARM, group_id=2)]},
             2,
-            "choose one with --object",
+            "choose one with object_id= or --object",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""What calibration measures: clutter, basins, similar parts, thresholds."""
+"""What calibration measures: clutter, basins, similar parts."""
 
 import sys
 
@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 import torch
 
-from detecting import angle, group, leaf, made_up, noise, template, walker
+from detecting import angle, group, leaf, noise, template, walker
 from wherein.detect.calibration import basins, reach
 from wherein.detect.calibration.backgrounds import clutter
 from wherein.detect.calibration.basins import Basin, basin_of
 from wherein.detect.calibration.lookalikes import similar_parts
 from wherein.detect.calibration.measure import calibrate
-from wherein.detect.calibration.model import Calibration, suspect_scenes
+from wherein.detect.calibration.model import Calibration
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.piece_model import PieceModel
 from wherein.detect.fast.pieces import Pieces
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.images.motif import Motif
 from wherein.template import Template
 
@@ -115,29 +115,6 @@ def test_a_background_that_shows_the_object_is_named() -> None:
     known = calibrate(patch, Range(0.0), pictures)
     assert known.suspects == (2,)
     assert any("some backgrounds (numbers 3 of those used)" in warning for warning in known.warnings)
-
-
-def test_scenes_are_suspect_only_if_all_others_are_clear() -> None:
-    clear, present = [0.3, 0.32, 0.29, 0.31, 0.3, 0.33], [0.9] * 20
-    assert suspect_scenes(clear, present) == []
-    assert suspect_scenes([*clear, 0.95, 0.3], present) == [6]
-    blurred = [0.2, 0.5, 0.8, 0.85, 0.4, 0.7]  # such a template cannot be told from clutter
-    assert suspect_scenes([*blurred, 0.95], present) == []
-    assert suspect_scenes([0.3, 0.31, *[0.95] * 6], present) == []  # nor can one that is everywhere
-
-
-def test_warnings() -> None:
-    clear = made_up(walker())
-    assert clear.warnings == []
-    unclear = clear.model_copy(update={"threshold": 0.95, "confused": [("a", "b", 0.8)]})
-    assert ["no threshold separates" in words for words in unclear.warnings] == [True, False]
-    assert unclear.warnings[1] == "a and b look alike (ZNCC 0.80)"
-
-
-def test_weights_follow_chance() -> None:
-    weights = made_up(walker(), chance=0.2).weights
-    assert set(weights) == {"walker", "arm", "leg", "wrist"}
-    assert weights["arm"] == pytest.approx(-1 / np.log(1 - 0.04))
 
 
 def test_test_scenes_turn_every_joint_and_leave_out_any_limb(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from wherein.detect import Calibration, methods
 from wherein.detect.calibration import measure
 from wherein.detect.calibration.store import cached_calibrations
 from wherein.detect.paper.tuning import PaperCalibration
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.template import Template
 
 

@@ -15,8 +15,8 @@ from wherein.detect.calibration.measure import _test_size
 from wherein.detect.fast.evidence import piece_evidence
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Pieces
-from wherein.detect.range import Range
 from wherein.detect.score import equivalent_zncc, information
+from wherein.detect.search_range import Range
 from wherein.images.motif import Motif
 from wherein.pyramid.descent import Fits, Stage, descend
 from wherein.pyramid.levels import ScenePyramid

@@ -10,8 +10,8 @@ from detecting import photo, walker
 from wherein.detect.fast.exclusion import exclusive
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Hypotheses, Placement
-from wherein.detect.range import Range
 from wherein.detect.score import combined_score, information
+from wherein.detect.search_range import Range
 from wherein.pyramid.levels import ScenePyramid, visible_fraction
 from wherein.template.pose import frames, placed
 

@@ -11,7 +11,7 @@ from wherein.detect.methods import PaperSearch
 from wherein.detect.paper.instances import PaperDetector
 from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.nodes import Hyperparameters
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.images.motif import Motif
 from wherein.template import Template
 from wherein.template.pose import matrices, placed
@@ -52,9 +52,8 @@ def test_what_came_close_is_told_where_nothing_was_found(
         search.threshold = min(0.999, found.score + 0.05)
         closely = search(scene, None)
         assert closely.items == ()
-        assert closely.best_candidate is not None
-        assert closely.best_candidate.score == found.score
-        assert search(torch.zeros(3, 57, 75), None).best_candidate is None
+        assert [one.score for one in closely.candidates] == [found.score]
+        assert search(torch.zeros(3, 57, 75), None).candidates == ()
 
 
 def test_two_instances_each_with_its_own_parts(

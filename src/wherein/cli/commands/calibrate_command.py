@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from wherein.cli.console import USAGE, Console, stop
-from wherein.cli.options import Json, Quiet, Rotation, Scale, TemplatePath
+from wherein.cli.options import Json, Quiet, Rotation, Scale, TemplatePath, Tilt
 
 
 def calibrate(
@@ -20,7 +20,8 @@ def calibrate(
         ),
     ] = None,
     rotation: Rotation = 180.0,
-    scale: Scale = (1.0, 1.0),
+    scale: Scale = (0.5, 2.0),
+    tilt: Tilt = 40.0,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Calibrate again, replacing the stored calibration.")
     ] = False,
@@ -29,7 +30,7 @@ def calibrate(
 ) -> None:
     """Measure the scores of a template with and without the object.
 
-    Stores the result, including the threshold, for `detect` with the same rotation and scale. `detect`
+    Stores the result, including the threshold, for `detect` with the same rotation, scale and tilt. `detect`
     calibrates a template on first use. Use this command to calibrate with your own backgrounds, or to see
     the numbers.
 
@@ -40,7 +41,8 @@ def calibrate(
     from wherein.detect.detector import checked_range
 
     console, loaded = Console(quiet), load_template(template)
-    result = run_calibration(loaded, checked_range(rotation, scale, loaded), backgrounds, overwrite, console)
+    ranges = checked_range(rotation, scale, tilt, loaded)
+    result = run_calibration(loaded, ranges, backgrounds, overwrite, console)
     if as_json:
         console.result(to_record(result))
     else:

@@ -10,12 +10,16 @@ from wherein.cli.options import (
     Export,
     ExportFormat,
     MaxInstances,
+    Overlap,
     Overwrite,
+    PolarityChoice,
     Quiet,
+    Region,
     Rotation,
     Scale,
     TemplatePath,
     Threshold,
+    Tilt,
 )
 
 
@@ -28,9 +32,13 @@ def detect(
         ),
     ],
     rotation: Rotation = 180.0,
-    scale: Scale = (1.0, 1.0),
-    max_instances: MaxInstances = None,
+    scale: Scale = (0.5, 2.0),
+    tilt: Tilt = 40.0,
+    region: Region = None,
     threshold: Threshold = None,
+    max_instances: MaxInstances = None,
+    overlap: Overlap = None,
+    polarity: PolarityChoice = None,
     draw: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Write an annotated copy of each scene to this folder."),
@@ -65,7 +73,9 @@ def detect(
 
     outputs = OutputFiles(draw, report, maps, overwrite, export, export_format)
     outputs.check()
-    options = SearchOptions(rotation, scale, max_instances, threshold)
-    run = DetectRun(load_template(template), options, outputs, Console(quiet))
+    options = SearchOptions(
+        rotation, scale, tilt, max_instances, overlap, None if polarity is None else str(polarity)
+    )
+    run = DetectRun(load_template(template), options, outputs, Console(quiet), threshold, region)
     totals = run(list(list_scenes(scenes)))
     raise typer.Exit(totals.exit_status(fail_if_none))

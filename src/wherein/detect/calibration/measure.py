@@ -1,10 +1,9 @@
-"""Calibration without a person: from a template and backgrounds to sampling distances, weights and a
-threshold.
+"""Calibration without a person: from a template and backgrounds to weights and a threshold.
 
-What clutter reaches by chance is measured by searching for the template where it is not. What an object
-reaches is measured by painting it into the same backgrounds, in other poses, light, noise and blur, and
-with limbs missing. The basin of attraction is measured for each piece, and sets how densely its poses are
-sampled.
+What clutter reaches by chance is measured by searching for the template where it is not: the threshold is the
+score that clutter reaches in one of ten thousand scenes. What an object reaches is measured by painting it
+into the same backgrounds, in other poses, under the conditions of photographs, and with limbs missing: that
+says how surely it is found, and does not move the threshold.
 """
 
 import math
@@ -18,30 +17,24 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.detect.calibration.backgrounds import Backgrounds
-from wherein.detect.calibration.basins import Basin, basin_of
+from wherein.detect.calibration.conditions import photographed
+from wherein.detect.calibration.false_alarms import choose_threshold, rare_clutter_score, suspect_scenes
 from wherein.detect.calibration.lookalikes import similar_parts
-from wherein.detect.calibration.model import (
-    STORE,
-    Calibration,
-    choose_threshold,
-    rare_clutter_score,
-    suspect_scenes,
-)
+from wherein.detect.calibration.model import STORE, Calibration
 from wherein.detect.calibration.reach import measure_reach
 from wherein.detect.calibration.store import Progress, no_progress
-from wherein.detect.fast.evidence import piece_evidence
 from wherein.detect.fast.exclusion import exclusive
 from wherein.detect.fast.finder import Finder
-from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel, coarse_stage
-from wherein.detect.fast.scene_search import Octaves
-from wherein.detect.range import Effort, Range, Sampling
-from wherein.detect.score import equivalent_zncc, evidence_weight
-from wherein.images.gaussian import blur
+from wherein.detect.fast.joints import best_of_each
+from wherein.detect.fast.piece_model import EUCLIDEAN
+from wherein.detect.fast.scene_search import SceneSearch
+from wherein.detect.score import evidence_weight
+from wherein.detect.search_range import Effort, Range
 from wherein.images.pool import pool
-from wherein.pyramid.descent import Fits, Stage, descend
+from wherein.planes.plane_fit import PlaneStage, fit_planes
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.bundle import Template
-from wherein.template.pose import matrices, placed
+from wherein.template.pose import matrices, placed, tilted
 from wherein.template.reduced import reduced_template
 from wherein.template.render import render
 from wherein.threads import one_thread
@@ -50,10 +43,9 @@ SCENE_SIZE = (512, 384)
 """Width and height of the test scenes, unless the template needs larger ones. A choice: that of a small
 photograph; larger scenes take longer."""
 
-_MAX_OBJECT_SIZE, _ROOM = 450.0, 1.3
-"""Pixels. A template that is larger than this at its highest scale is calibrated at half its size, or a
-quarter; and test scenes are at least so many times its size. Choices: with less room, most of it would lie
-outside."""
+_MAX_OBJECT_SIZE, _ROOM = 400.0, 1.3
+"""Pixels. A template that is larger than this is calibrated at half its size, or a quarter; and test scenes
+are at least so many times its size. Choices: with less room, most of it would lie outside."""
 
 _CHANCE_SCENES, _EMPTY_SCENES, _PRESENT_SCENES = 8, 20, 24
 """Number of scenes in which the pieces are searched for one by one, of scenes without the template, and of
@@ -66,13 +58,12 @@ best at full size is nearly always among these."""
 MAX_BACKGROUNDS = max(_CHANCE_SCENES, _EMPTY_SCENES, _PRESENT_SCENES)
 """How many backgrounds are used at most."""
 
-_CHANCE_ROOTS, _CHANCE_KEPT = 16, 16
-"""Number of random roots about which limbs are searched for in clutter, and of poses that are then refined. A
-choice: with all turns of a joint, that is some 200 starts."""
+_CHANCE_ROOTS, _MAX_CHANCE_STARTS, _CHANCE_KEPT = 16, 200, 16
+"""Number of random roots about which limbs are searched for in clutter, of starts with all turns of a joint,
+and of poses that are then refined. Choices."""
 
-_MAX_TURN_STEP, _MAX_RATIO_STEP = 15.0, 1.2
-"""Maximum distance of neighbouring poses in the first search, in degrees and as a factor of scale. Choices:
-a bound for motifs whose basin was measured as very wide."""
+_CAMERA = 3.0
+"""Distance of the camera from a tilted object, in units of its size. A choice: that of a hand-held phone."""
 
 
 def calibrate(
@@ -123,27 +114,21 @@ def _measured(
         template, backgrounds = reduced_template(template, factor), [pool(one, factor) for one in backgrounds]
     scenes = Backgrounds(backgrounds, seed, size)
     rng = np.random.default_rng((seed, 1))
-    progress(0.0, "measuring basins of attraction")
-    finder = Finder(template, ranges, {})
-    basins = {
-        piece.name: basin_of(finder.models[piece.name], scenes(0), rng) for piece in finder.pieces.pieces
-    }
-    sampling = {name: sampling_of(basin, ranges.fixed_scale) for name, basin in basins.items()}
-    chance = _chances(Finder(template, ranges, dict.fromkeys(basins, 1.0), sampling), scenes, rng, progress)
+    chance = _chances(Finder(template, ranges, {}), scenes, rng, progress)
     weights = {name: evidence_weight(q) for name, q in chance.items()}
     # Every pair of limbs is followed, however weak: it is the scores of clutter that are to be known.
-    octaves = Octaves(template, ranges, weights, sampling, min_pair_evidence=0.0)
+    search = SceneSearch(Finder(template, ranges, weights, min_pair_evidence=0.0), 0.5, 0.5, threads=1)
     progress(0.3, "searching scenes without the object")
     empty, present = [], []
     # No score reaches 0.99, so nothing is skipped: the highest score of clutter is wanted, however it is
     # found.
-    for score in workers.map(lambda k: _best_score(octaves, scenes(k), 0.99), range(_EMPTY_SCENES)):
+    for score in workers.map(lambda k: _best_score(search, scenes(k), 0.99), range(_EMPTY_SCENES)):
         empty.append(score)
         progress(0.3 + 0.4 * len(empty) / _EMPTY_SCENES, "searching scenes without the object")
     rare = rare_clutter_score(empty)
     # Here the search stops as early as a detector's would.
-    painted = [_test_scene(octaves.finder, scenes(k), rng) for k in range(_PRESENT_SCENES)]
-    for score in workers.map(lambda scene: _best_score(octaves, scene, rare), painted):
+    painted = [_test_scene(search.finder, scenes(k), rng) for k in range(_PRESENT_SCENES)]
+    for score in workers.map(lambda scene: _best_score(search, scene, rare), painted):
         present.append(score)
         progress(0.7 + 0.3 * len(present) / _PRESENT_SCENES, "searching scenes with the object")
     # Scenes use the given backgrounds in turn.
@@ -157,14 +142,15 @@ def _measured(
         where = matrices(template.parts, placed(degrees, scale, middle, template.centre), {})
         pictures = [render(scenes(k), template, where) for k in range(2)]
         return all(
-            workers.map(lambda picture: _best_score(octaves, picture, threshold) >= threshold, pictures)
+            workers.map(lambda picture: _best_score(search, picture, threshold) >= threshold, pictures)
         )
 
     return Calibration(
         fingerprint=fingerprint,
         rotation=ranges.rotation,
         scale=ranges.scale,
-        basins=basins,
+        tilt=ranges.tilt,
+        polarity=ranges.polarity,
         chance=chance,
         threshold=threshold,
         clutter=empty,
@@ -192,21 +178,13 @@ def _workers() -> Iterator[ThreadPoolExecutor]:
 
 def _test_size(template: Template, ranges: Range) -> tuple[int, tuple[int, int]]:
     """The factor by which the template is reduced, and width and height of scenes in which it has room."""
-    high, factor = ranges.scale[1], 1
-    while max(template.size) * high / factor > _MAX_OBJECT_SIZE:
+    # At its own size, or the nearest that is searched: a larger range of sizes does not ask for larger
+    # scenes.
+    size, factor = min(max(1.0, ranges.scale[0]), ranges.scale[1]), 1
+    while max(template.size) * size / factor > _MAX_OBJECT_SIZE:
         factor *= 2
-    width, height = (math.ceil(_ROOM * side * high / factor) for side in template.size)
+    width, height = (math.ceil(_ROOM * side * size / factor) for side in template.size)
     return factor, (max(width, SCENE_SIZE[0]), max(height, SCENE_SIZE[1]))
-
-
-def sampling_of(basin: Basin, fixed_scale: bool) -> Sampling:
-    """The distance of neighbouring poses in the first search, such that every pose is well inside a basin.
-
-    A pose half-way between two samples is 0.75 of a basin off (0.6 where scales are searched too, since it
-    can then be off in rotation and in scale at once).
-    """
-    reach = 1.5 if fixed_scale else 1.2
-    return Sampling(min(reach * basin.turn, _MAX_TURN_STEP), min(basin.ratio**reach, _MAX_RATIO_STEP))
 
 
 def _chances(
@@ -220,35 +198,32 @@ def _chances(
     reached: dict[str, list[float]] = {piece.name: [] for piece in finder.pieces.pieces}
     root = finder.pieces.tree.root
     for k in range(_CHANCE_SCENES):
-        progress(0.1 + 0.2 * k / _CHANCE_SCENES, "measuring chance matches in clutter")
+        progress(0.3 * k / _CHANCE_SCENES, "measuring chance matches in clutter")
         scene = ScenePyramid(scenes(k))
         if finder.body_search is not None:
-            found = finder.body_search(scene, 1)
-            reached[root].append(_best_equivalent_zncc(scene, finder.body_search.model, found))
+            reached[root].append(float(finder.body_search(scene)[-1].zncc.max(initial=0.0)))
         roots = np.stack(
             [_random_root(finder.template, finder.ranges, scenes.size, rng) for _ in range(_CHANCE_ROOTS)]
         )
         for piece in finder.pieces.limbs:
             model = finder.models[piece.name]
             starts = (roots[:, None] @ model.starts @ model.to_canvas).reshape(-1, 3, 3)
-            near = descend(scene, model.pyramid, EUCLIDEAN, Stage(model.joint_scale, 8), starts)
-            best = near.poses[np.argsort(-near.zncc)[:_CHANCE_KEPT]]
-            ended = descend(scene, model.pyramid, EUCLIDEAN, coarse_stage(model.scoring_scale), best)
-            reached[piece.name].append(_best_equivalent_zncc(scene, model, ended))
+            starts = starts[:: max(1, len(starts) // _MAX_CHANCE_STARTS)]
+            near = fit_planes(scene, model.stages[0], EUCLIDEAN, PlaneStage(1, 0), starts)
+            near = best_of_each(near, 1, _CHANCE_KEPT)
+            for motif in model.stages:
+                near = fit_planes(scene, motif, EUCLIDEAN, PlaneStage(), near.poses)
+            reached[piece.name].append(float(near.zncc.max(initial=0.0)))
     # Clipped, so that no piece has all of the weight, or none.
     return {name: float(np.clip(np.median(zncc), 0.1, 0.9)) for name, zncc in reached.items()}
 
 
-def _best_equivalent_zncc(scene: ScenePyramid, model: PieceModel, found: Fits) -> float:
-    """The ZNCC that carries as much information as the best of the poses."""
-    return float(equivalent_zncc(np.array(piece_evidence(scene, model, found).max(initial=0.0))))
-
-
 @torch.no_grad()  # the setting belongs to a thread, and this runs in workers
-def _best_score(octaves: Octaves, picture: Float[Tensor, "3 H W"], stop_score: float) -> float:
+def _best_score(search: SceneSearch, picture: Float[Tensor, "3 H W"], stop_score: float) -> float:
     """The highest score in a scene, 0 where there is no hypothesis."""
-    found = octaves(picture, Effort(stop_score, max_hypotheses=_MAX_POLISHED), min_score=0.0)
-    best = exclusive(octaves.finder, found, 0.0, 1)
+    scene = search.levels(picture)
+    found = search.polished(scene, search.finder(scene, Effort(stop_score)), 0.0, _MAX_POLISHED)
+    best = exclusive(search.finder, found, 0.0, 1)
     return float(best.scores[0]) if len(best.scores) else 0.0
 
 
@@ -256,26 +231,27 @@ def _random_root(
     template: Template, ranges: Range, size: tuple[int, int], rng: np.random.Generator
 ) -> np.ndarray:
     """A random frame of the root within the range, with its centre in the middle half of a scene."""
-    scale = math.exp(rng.uniform(math.log(ranges.scale[0]), math.log(ranges.scale[1])))
+    low, high = ranges.scale
+    high = max(low, min(high, min(size) / max(template.size)))  # so that it has room
+    scale = math.exp(rng.uniform(math.log(low), math.log(high)))
     # Not near the border: how objects score that are partly outside is not to be measured.
     at = rng.uniform(0.25, 0.75) * size[0], rng.uniform(0.25, 0.75) * size[1]
-    return placed(rng.uniform(-ranges.rotation, ranges.rotation), scale, at, template.centre)
+    root = placed(rng.uniform(-ranges.rotation, ranges.rotation), scale, at, template.centre)
+    if ranges.tilt:
+        axis, distance = rng.uniform(0, 180), _CAMERA * max(template.size)
+        root = root @ tilted(rng.uniform(0, ranges.tilt), axis, distance, template.centre)
+    return root
 
 
 def _test_scene(
     finder: Finder, background: Float[Tensor, "3 H W"], rng: np.random.Generator
 ) -> Float[Tensor, "3 H W"]:
-    """A background with the template in a random pose, with up to a third of its limbs missing, in other
-    light, with blur and noise."""
+    """A background with the template in a random pose, with up to a third of its limbs missing, as a
+    photograph."""
     template, tree, limbs = finder.template, finder.pieces.tree, finder.pieces.limbs
     turns = {name: rng.uniform(-part.turn, part.turn) for name, part in tree.items() if part.moves}
     missing = rng.choice(len(limbs), rng.integers(len(limbs) // 3 + 1), replace=False) if limbs else ()
     hidden = {leaf.name for k in missing for leaf in limbs[k].leaves}
     height, width = background.shape[-2:]
     where = matrices(tree, _random_root(template, finder.ranges, (width, height), rng), turns)
-    scene = render(background, template, where, hidden)
-    # A choice: what a camera and its settings do to an ordinary photograph.
-    scene = blur(scene[None], float(rng.uniform(0.3, 1.2)))[0]
-    scene = scene * rng.uniform(0.6, 1.0) + rng.uniform(-0.1, 0.1)
-    noise = torch.from_numpy(rng.normal(0, rng.uniform(0, 0.06), scene.shape)).float()
-    return (scene + noise).clamp(0, 1)
+    return photographed(render(background, template, where, hidden), rng)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from pydantic import BaseModel, ConfigDict
 
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 
 IsFound = Callable[[float, float], bool]
 """Whether the template is found when turned by so many degrees and at a scale."""

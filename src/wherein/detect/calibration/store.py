@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.files import atomic_file, cache_folder
 from wherein.template.bundle import Template
 
@@ -23,7 +23,7 @@ class StoredCalibration(BaseModel):
     Attributes:
         version: of the measurement.
         fingerprint: of the template.
-        rotation, scale: the range.
+        rotation, scale, tilt, polarity: the range.
         threshold: the lowest score of a detection.
     """
 
@@ -33,12 +33,18 @@ class StoredCalibration(BaseModel):
     fingerprint: str
     rotation: float
     scale: tuple[float, float]
+    tilt: float = 0.0
+    polarity: str = "same"
     threshold: float
 
     def serves(self, template: Template, ranges: Range) -> bool:
         """Whether it was measured for this template and this range of poses."""
-        requested = ranges.rotation, ranges.scale
-        return self.fingerprint == template.fingerprint and (self.rotation, self.scale) == requested
+        return self.fingerprint == template.fingerprint and self.range == ranges
+
+    @property
+    def range(self) -> Range:
+        """The poses that it was measured for."""
+        return Range(self.rotation, self.scale, self.tilt, self.polarity)
 
 
 Kind = TypeVar("Kind", bound=StoredCalibration)
@@ -116,7 +122,7 @@ class CalibrationStore(Generic[Kind]):
     def _write(self, path: Path, made: Kind) -> bool:
         """Add a calibration to a file; False if that cannot be written."""
         # One file holds a calibration for each range of poses. Outdated ones are dropped on the way.
-        others = [c for c in self._read(path) if (c.rotation, c.scale) != (made.rotation, made.scale)]
+        others = [c for c in self._read(path) if c.range != made.range]
         others = [c for c in others if c.fingerprint == made.fingerprint and c.version == self.version]
         text = json.dumps([c.model_dump(mode="json") for c in (*others, made)], indent=1)
         try:

@@ -10,22 +10,26 @@ its piece would.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wherein.detect.fast.geometry import mapped
 from wherein.detect.fast.hypotheses import Hypotheses
-from wherein.detect.fast.piece_model import EUCLIDEAN, scoring_scale
-from wherein.detect.fast.pieces import uncovered_motif
+from wherein.detect.fast.piece_model import EUCLIDEAN, Footprint
+from wherein.detect.fast.pieces import cover_at_rest, uncovered_motif
 from wherein.detect.result import Detection, PartFound
 from wherein.detect.score import MIN_EVIDENCE, equivalent_zncc, information
-from wherein.formulations.correlation import MIN_VISIBLE
-from wherein.pyramid.descent import Stage, descend
-from wherein.pyramid.levels import MotifPyramid, Poses, ScenePyramid, visible_fraction
+from wherein.motion import homography
+from wherein.planes.plane_fit import MIN_VISIBLE, PlaneStage, fit_planes
+from wherein.planes.plane_motif import PlaneMotif
+from wherein.planes.plane_search import motif_stages
+from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
-from wherein.template.tree import Matrix, Part
+from wherein.template.pose import turn_between
+from wherein.template.reading import Reading
+from wherein.template.tree import Matrix, Part, Point
 
 if TYPE_CHECKING:
     from wherein.detect.fast.finder import Finder
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
 _OTHER_PLACES = 6
 """The other places form a grid of 6 × 6 over the scene. A choice: with 36 of them, a missing leaf is taken
 to be there with a probability of less than 3 %."""
+
+_EVALUATE = PlaneStage(rounds=1, steps=0)
 
 LeafScore = tuple[float, bool]
 """The score of a leaf, and whether it was found. The score is its ZNCC, or for an occluded leaf the ZNCC that
@@ -46,58 +52,54 @@ class StaticLeaf:
     Attributes:
         piece: the name of the piece.
         leaf: the part.
-        pyramid: its motif at every scale, without the pixels that other parts cover at rest.
+        motif: its picture at the resolution at which it would be scored if it were fitted.
+        footprint: the pixels that it covers.
         weight: of the evidence of its piece.
     """
 
     piece: str
     leaf: Part
-    pyramid: MotifPyramid
+    motif: PlaneMotif
+    footprint: Footprint
     weight: float
-
-    @cached_property
-    def stage(self) -> Stage:
-        """One evaluation, at the scale at which the leaf would be scored if it were fitted."""
-        return Stage(scoring_scale(self.pyramid.motif), 0)
 
     def __call__(self, scene: ScenePyramid, frame: Matrix) -> LeafScore:
         """The score of the leaf where the frame of its piece has it; found only if it fits better there than
         at all other places."""
         pose = frame @ self.leaf.rest
         poses = np.concatenate((pose[None], self._other_places(scene, pose)))
-        zncc = descend(scene, self.pyramid, EUCLIDEAN, self.stage, poses).zncc
+        zncc = fit_planes(scene, self.motif, EUCLIDEAN, _EVALUATE, poses).zncc
         best = bool(zncc[0] > zncc[1:].max(initial=0.0))
         evidence = float(information(zncc[:1])[0])
-        visible = float(visible_fraction(scene, self.pyramid, poses[:1])[0])
+        visible = float(self.footprint.visible(poses[:1], scene.size)[0])
         score, found = _leaf_score(evidence, visible, self.weight)
         return score, found and best
 
     def _other_places(self, scene: ScenePyramid, pose: Matrix) -> Poses:
         """The pose with its centre on a grid over the scene, without places where it would overlap itself."""
-        motif, size = self.pyramid.motif, np.array(scene.size)
-        extent = np.abs(pose[:2, :2]) @ (motif.width, motif.height)
+        size, corners = np.array(scene.size), mapped(pose, self.footprint.corners)
+        extent = corners.max(1) - corners.min(1)
         # Inside the scene, so that every place has as many pixels to compare.
         margin = np.minimum(extent, size) / 2
         x, y = np.linspace(margin, size - 1 - margin, _OTHER_PLACES, axis=1)
         spots = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
-        shifts = spots - (pose @ (*motif.centre, 1.0))[:2]
-        poses = np.repeat(pose[None], len(shifts), axis=0)
-        poses[:, :2, 2] += shifts
-        return poses[(np.abs(shifts) > extent).any(1)]
+        shifts = spots - corners.mean(1)
+        moves = np.repeat(np.eye(3)[None], len(shifts), axis=0)
+        moves[:, :2, 2] = shifts
+        return (moves @ pose)[(np.abs(shifts) > extent).any(1)]
 
 
 def static_leaves(finder: "Finder") -> tuple[StaticLeaf, ...]:
     """The leaves of a template that are not fitted themselves."""
-    return tuple(
-        StaticLeaf(
-            piece.name,
-            leaf,
-            MotifPyramid(uncovered_motif(finder.template, leaf.name)),
-            finder.weights[piece.name],
-        )
-        for piece in finder.pieces.pieces
-        for leaf in piece.leaves[1:]
-    )
+    found = []
+    for piece in finder.pieces.pieces:
+        for leaf in piece.leaves[1:]:
+            motif = uncovered_motif(finder.template, leaf.name)
+            finest = motif_stages(
+                motif, finder.ranges.any_polarity, cover_at_rest(finder.template, leaf.name)
+            )[-1]
+            found.append(StaticLeaf(piece.name, leaf, finest, Footprint(motif), finder.weights[piece.name]))
+    return tuple(found)
 
 
 def fitted_leaf_scores(finder: "Finder", hypotheses: Hypotheses, index: int) -> dict[str, LeafScore]:
@@ -139,6 +141,9 @@ class _PartLayout:
         outline: in its pixels, (N, 2).
         leaves: the names of the leaves below it; itself if it is one.
         leaf: whether it has a picture of its own.
+        above: the name of the part whose frame its parent has.
+        middle: of its picture, or of the canvas, in its pixels.
+        reading: what its turn means.
     """
 
     name: str
@@ -147,6 +152,9 @@ class _PartLayout:
     outline: NDArray[np.float64]
     leaves: tuple[str, ...]
     leaf: bool
+    above: str
+    middle: Point
+    reading: Reading | None
 
 
 class Assembler:
@@ -156,14 +164,18 @@ class Assembler:
         template: what was found.
         moving: the names of the parts that have a frame of their own, the root among them; each of the
             others has that of its parent. None: all parts have one.
+        projective: whether frames may have perspective. Then all matrices are 3×3, with 1 as the last
+            element, even where there is none: all detections of a search are alike.
     """
 
-    def __init__(self, template: Template, moving: Collection[str] | None = None) -> None:
+    def __init__(
+        self, template: Template, moving: Collection[str] | None = None, projective: bool = False
+    ) -> None:
         tree, frames = template.parts, dict[str, str]()
         for name, part in tree.items():
             own = moving is None or name in moving
             frames[name] = name if own else frames[part.parent or tree.root]
-        self._root = tree.root
+        self._root, self._template, self._projective = tree.root, template, projective
         self._parts = tuple(
             _PartLayout(
                 name,
@@ -172,6 +184,9 @@ class Assembler:
                 template.outlines[name],
                 tree.leaves_below(name),
                 part.motif is not None,
+                frames[part.parent or tree.root],
+                template.centre if part.motif is None else part.motif.centre,
+                part.reading,
             )
             for name, part in tree.items()
             # The root is no part of its own, unless it is all there is: its matrix is the detection's.
@@ -190,9 +205,17 @@ class Assembler:
         """
         parts = {}
         for part in self._parts:
-            matrix = (frames[part.frame] @ part.rest)[:2]
-            polygon = part.outline @ matrix[:, :2].T + matrix[:, 2]
+            matrix = self._matrix(frames[part.frame] @ part.rest)
+            polygon = homography.mapped(matrix, part.outline)
             mean = float(np.mean([leaves[leaf][0] for leaf in part.leaves]))
             found = any(leaves[leaf][1] for leaf in part.leaves)
-            parts[part.name] = PartFound(matrix, mean, found, polygon, leaf=part.leaf)
-        return Detection(score, frames[self._root][:2], parts)
+            turn = turn_between(frames[part.above], frames[part.frame])
+            parts[part.name] = PartFound(
+                matrix, mean, found, polygon, part.leaf, part.middle, turn, reading=part.reading
+            )
+        template = self._template
+        return Detection(score, self._matrix(frames[self._root]), parts, template.centre, template.name)
+
+    def _matrix(self, pose: Matrix) -> Matrix:
+        """A pose as it is reported."""
+        return pose / pose[2, 2] if self._projective else pose[:2]

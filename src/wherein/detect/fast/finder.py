@@ -1,36 +1,41 @@
-"""The search for the whole object: hypotheses with a frame for every piece, coarse to fine, down the tree."""
+"""The search for the whole object: hypotheses with a frame for every piece, coarse to fine, down the tree.
+
+All pieces are fitted in the same way, by their channels (`planes.plane_fit`), as flat motifs in one plane.
+The body's pose is that plane: a homography where the object may be tilted. A limb then moves *in* the plane,
+by a turn about its joint, whatever the perspective.
+"""
 
 import math
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.evidence import piece_evidence
+from wherein.detect.fast.geometry import scales
 from wherein.detect.fast.hypotheses import Hypotheses, Placement
 from wherein.detect.fast.joints import (
     LOOSE,
     TIGHT,
+    best_of_each,
     carry_group,
     place,
     place_behind_hidden,
     place_group,
-    scales,
     turn_group,
 )
-from wherein.detect.fast.piece_model import BASIN, EUCLIDEAN, SIMILARITY, PieceModel, coarse_stage
-from wherein.detect.fast.piece_search import PieceSearch, best_of_each, likely, refit_occluded
+from wherein.detect.fast.piece_model import BASIN, PieceModel
 from wherein.detect.fast.pieces import Piece, Pieces
 from wherein.detect.fast.polish import polish_piece
 from wherein.detect.fast.root_fit import root_from_joints, settle_roots
 from wherein.detect.fast.roots import STRONG_EVIDENCE, roots_from_pairs, roots_from_singles
-from wherein.detect.range import Effort, Range, Sampling
 from wherein.detect.score import MIN_EVIDENCE, combined_score, information
-from wherein.motion.models import Motion
-from wherein.pyramid.descent import Fits, descend
-from wherein.pyramid.levels import Poses, ScenePyramid, visible_fraction
+from wherein.detect.search_range import Effort, Range
+from wherein.motion.models import Motion, motion_named
+from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
+from wherein.planes.plane_search import PlaneSearch
+from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
 from wherein.template.pose import rotations
 
@@ -41,8 +46,14 @@ each costs as much time as the body, and two that are visible are enough."""
 _MAX_HYPOTHESES = 12
 """How many root hypotheses from limbs are followed down the tree. A choice."""
 
+_MIN_BODY_EVIDENCE, _MAX_UNLIKELY = 1.3, 2
+"""Weighted evidence of a body whose limbs are searched for, and how many are followed that have less.
+Choices: clutter reaches 1 at the best of all places."""
+
 _MAX_FOLLOWED = 2
-"""How many poses of each followed object go on from one scale to the next. A choice."""
+"""How many poses of each followed object go on from one resolution to the next. A choice."""
+
+_SIMILARITY = motion_named("similarity")
 
 
 class Finder:
@@ -52,7 +63,6 @@ class Finder:
         template: what to search for.
         ranges: in which poses.
         weights: of the evidence of a piece, by name.
-        sampling: distance of neighbouring poses in the first search for a piece, by name.
         min_pair_evidence: weighted evidence that two limbs must have together to be followed.
     """
 
@@ -61,31 +71,30 @@ class Finder:
         template: Template,
         ranges: Range,
         weights: Mapping[str, float],
-        sampling: Mapping[str, Sampling] | None = None,
         min_pair_evidence: float = STRONG_EVIDENCE,
     ) -> None:
-        self.template, self.ranges, self.weights, self.sampling = template, ranges, weights, sampling or {}
+        self.template, self.ranges, self.weights = template, ranges, weights
         self.min_pair_evidence = min_pair_evidence
         self.pieces = Pieces.of(template)
         groups = {group.name: group for group in self.pieces.groups}
-        self.models = {p.name: PieceModel.of(p, groups.get(p.parent)) for p in self.pieces.pieces}
+        self.models = {
+            p.name: PieceModel(p, groups.get(p.parent), ranges.any_polarity) for p in self.pieces.pieces
+        }
 
     @cached_property
-    def body_search(self) -> PieceSearch | None:
+    def body_search(self) -> PlaneSearch | None:
         """The search for the body, if there is one."""
         body = self.pieces.body
-        if body is None:
-            return None
-        return self._search(body, self.ranges.rotation)
+        return None if body is None else self._search(body, self.ranges)
 
     @cached_property
-    def limb_searches(self) -> Mapping[str, PieceSearch]:
+    def limb_searches(self) -> Mapping[str, PlaneSearch]:
         """The searches for the leading limbs, by name: over the range, and as far as their joints may
         turn."""
-        # Made on first use: their kernels cost more time than the first search for the body, which is mostly
-        # enough.
+        # Not tilted: a single limb is too small to tell how its plane lies, and pairs of them do not.
+        flat = replace(self.ranges, tilt=0.0)
         free = {p.name: p.turn + sum(g.turn for g in self.pieces.groups_above(p)) for p in self.leading_limbs}
-        return {p.name: self._search(p, self.ranges.rotation + free[p.name]) for p in self.leading_limbs}
+        return {p.name: self._search(p, flat, free[p.name]) for p in self.leading_limbs}
 
     @cached_property
     def leading_limbs(self) -> tuple[Piece, ...]:
@@ -93,10 +102,8 @@ class Finder:
         limbs = sorted(self.pieces.root_limbs, key=lambda piece: piece.texture, reverse=True)
         return tuple(limbs[:_MAX_LEADING_LIMBS])
 
-    def _search(self, piece: Piece, rotation: float) -> PieceSearch:
-        sampling = self.sampling.get(piece.name, Sampling())
-        model = self.models[piece.name]
-        return PieceSearch.of(model, rotation, self.ranges.scale, sampling.turn, sampling.ratio)
+    def _search(self, piece: Piece, ranges: Range, further: float = 0.0) -> PlaneSearch:
+        return PlaneSearch(piece.motif, ranges.of_plane(further), ranges.any_polarity, piece.covered)
 
     def __call__(self, scene: ScenePyramid, effort: Effort) -> Hypotheses:
         """Hypotheses from the body, if there is one, and from the limbs if those do not reach
@@ -114,12 +121,18 @@ class Finder:
     def from_body(self, scene: ScenePyramid, effort: Effort) -> Hypotheses:
         """Hypotheses from the body: its pose fixes the root's frame."""
         assert self.body_search is not None, "a template with a body"
-        model = self.body_search.model
-        # Placing all limbs costs far more than the descent of the body, so only likely poses go on.
-        found = likely(self.body_search(scene, effort.threads, effort.crowd))
-        found = refit_occluded(scene, model, self.motion, model.occluded_stage, found)
+        found = self.body_search(scene, effort.crowd)[-1]
+        # Placing all limbs costs far more than the fit of the body, so only likely poses go on: those that
+        # fit better than clutter does, and the best two in any case.
+        weight = self.weights.get(self.pieces.tree.root, 1.0)
+        likely = weight * information(found.zncc) >= _MIN_BODY_EVIDENCE
+        likely[:_MAX_UNLIKELY] = True
+        return self._from_body_poses(scene, found[np.flatnonzero(likely)])
+
+    def _from_body_poses(self, scene: ScenePyramid, found: PlaneFits) -> Hypotheses:
         root = self.pieces.tree.root
-        placement = Placement({root: found.poses @ model.from_canvas}, {root: found.zncc})
+        frames = found.poses @ self.models[root].from_canvas
+        placement = Placement({root: frames / frames[:, 2:, 2:]}, {root: found.zncc})
         return self.scored(scene, self.with_limbs(scene, placement))
 
     def from_limbs(self, scene: ScenePyramid, effort: Effort) -> Hypotheses:
@@ -143,16 +156,12 @@ class Finder:
         ]
         return np.sum(strong, axis=0)
 
-    def _search_limbs(self, scene: ScenePyramid, effort: Effort) -> dict[str, Fits]:
+    def _search_limbs(self, scene: ScenePyramid, effort: Effort) -> dict[str, PlaneFits]:
         """Likely frames of every leading limb, by name."""
-        searches = self.limb_searches
-        # Reduce the scene once before the threads start: else each of them would.
-        scene.reduced(max((search.model.screen_scale for search in searches.values()), default=1))
-        with ThreadPoolExecutor(effort.threads) as pool:
-            ended = list(pool.map(lambda search: search(scene, 1, effort.crowd), searches.values()))
+        ended = {name: search(scene, effort.crowd)[-1] for name, search in self.limb_searches.items()}
         return {
-            name: Fits(fits.poses @ searches[name].model.from_canvas, fits.zncc)
-            for name, fits in zip(searches, ended, strict=True)
+            name: replace(fits, poses=fits.poses @ self.models[name].from_canvas)
+            for name, fits in ended.items()
         }
 
     def from_roots(self, scene: ScenePyramid, roots: Poses, count: int = _MAX_HYPOTHESES) -> Hypotheses:
@@ -184,8 +193,8 @@ class Finder:
         total, weights = np.zeros(len(roots)), np.full(len(roots), 1e-9)
         for piece in self.pieces.root_limbs:
             model = self.models[piece.name]
-            stage, poses = coarse_stage(model.scoring_scale), placement.frames[piece.name] @ model.to_canvas
-            ended = descend(scene, model.pyramid, SIMILARITY, stage, poses)
+            poses = placement.frames[piece.name] @ model.to_canvas
+            ended = fit_planes(scene, model.stages[-1], _SIMILARITY, PlaneStage(), poses)
             weight = trust[piece.name] * piece.texture  # more texture determines the scale better
             total += weight * np.log(np.maximum(scales(ended.poses), 1e-9))
             weights += weight
@@ -197,10 +206,9 @@ class Finder:
         body = self.pieces.body
         assert body is not None, "a template with a body"
         model, root = self.models[body.name], self.pieces.tree.root
-        found = Fits(placement.frames[root] @ model.to_canvas, np.zeros(0))
-        for scale in (4, 2):
-            stage = coarse_stage(max(min(scale, model.joint_scale), model.scoring_scale))
-            found = descend(scene, model.pyramid, self.motion, stage, found.poses)
+        found = PlaneFits(placement.frames[root] @ model.to_canvas, np.zeros(0), np.zeros(0))
+        for motif in model.stages:
+            found = fit_planes(scene, motif, self.motion, PlaneStage(), found.poses)
         # A hidden body fits whatever covers it, and must not pull the limbs aside.
         visible = self.weights[body.name] * information(found.zncc) >= MIN_EVIDENCE
         frames = np.where(visible[:, None, None], found.poses @ model.from_canvas, placement.frames[root])
@@ -208,8 +216,10 @@ class Finder:
 
     @cached_property
     def motion(self) -> Motion:
-        """How the body may move in a descent."""
-        return EUCLIDEAN if self.ranges.fixed_scale else SIMILARITY
+        """How the body may move in the end."""
+        if self.ranges.tilt > 0:
+            return motion_named("homography")
+        return motion_named("euclidean" if self.ranges.fixed_scale else "similarity")
 
     def with_limbs(self, scene: ScenePyramid, placement: Placement, tolerance: float = TIGHT) -> Placement:
         """The placement with every limb, each about the joint of its parent.
@@ -247,18 +257,17 @@ class Finder:
     def scored(self, scene: ScenePyramid, placement: Placement) -> Hypotheses:
         """The hypotheses with their scores, the highest first."""
         visible, evidence = {}, {}
-        for piece in self.pieces.pieces:
-            model, name = self.models[piece.name], piece.name
+        for name, model in self.models.items():
             poses = placement.frames[name] @ model.to_canvas
-            visible[name] = visible_fraction(scene, model.pyramid, poses)
-            evidence[name] = piece_evidence(scene, model, Fits(poses, placement.zncc[name]))
+            visible[name] = model.footprint.visible(poses, scene.size)
+            evidence[name] = information(placement.zncc[name])
         scores = combined_score(evidence, visible, self.weights)
         # Best first: later stages cut the list off.
         order = np.argsort(-scores, kind="stable")
         return Hypotheses(placement, evidence, visible, scores)[order]
 
     def polish(self, scene: ScenePyramid, hypotheses: Hypotheses) -> Hypotheses:
-        """The same hypotheses refined at full size, and scored again at the pieces' scoring scales."""
+        """The same hypotheses refined at full size, and scored again."""
         placement = hypotheses.placement
         for group, pieces in self.pieces.in_order:
             if group is not None:
@@ -281,27 +290,22 @@ class Finder:
         """
         if self.body_search is None:
             return self.from_roots(scene, roots, len(roots))
-        model, root = self.body_search.model, self.pieces.tree.root
-        found = self._body_near(scene, model, roots)
-        placement = Placement({root: found.poses @ model.from_canvas}, {root: found.zncc})
-        hypotheses = self.scored(scene, self.with_limbs(scene, placement))
+        hypotheses = self._from_body_poses(scene, self._body_near(scene, roots))
         if hypotheses.scores.min(initial=1.0) >= stop_score or not self.pieces.root_limbs:
             return hypotheses
         # The body of some object is hidden. Which of them is not known, so the limbs are searched for at all
         # places.
         return hypotheses.joined(self.from_roots(scene, roots, len(roots)))
 
-    def _body_near(self, scene: ScenePyramid, model: PieceModel, roots: Poses) -> Fits:
+    def _body_near(self, scene: ScenePyramid, roots: Poses) -> PlaneFits:
         """The best pose of the body near each root, from shifts and turns about it that lie a basin apart."""
+        model = self.models[self.pieces.tree.root]
         starts = roots[:, None] @ self._offsets(model) @ model.to_canvas
-        found, scale = Fits(starts.reshape(-1, 3, 3), np.zeros(0)), model.screen_scale
-        while True:
-            found = descend(scene, model.pyramid, self.motion, coarse_stage(scale), found.poses)
-            found = best_of_each(found, len(roots), _MAX_FOLLOWED if scale > model.scoring_scale else 1)
-            if scale <= model.scoring_scale:
-                break
-            scale //= 2
-        return refit_occluded(scene, model, self.motion, model.occluded_stage, found)
+        found = PlaneFits(starts.reshape(-1, 3, 3), np.zeros(0), np.zeros(0))
+        for motif in model.stages:
+            found = fit_planes(scene, motif, self.motion, PlaneStage(), found.poses)
+            found = best_of_each(found, len(roots), 1 if motif is model.stages[-1] else _MAX_FOLLOWED)
+        return found
 
     def _offsets(self, model: PieceModel) -> Poses:
         """Motions of the canvas from which to start: none, a shift in each of eight directions, a turn either
@@ -310,7 +314,7 @@ class Finder:
         Each moves the canvas by twice the radius of a basin, so that the basins of neighbouring starts touch.
         """
         width, height = self.template.size
-        distance = 2 * BASIN * model.screen_scale
+        distance = 2 * BASIN / math.sqrt(abs(np.linalg.det(model.stages[0].from_full)))
         turn = math.degrees(math.atan2(distance, math.hypot(width, height) / 2))
         turns = rotations(np.array((0.0, -turn, turn)), self.template.centre)
         steps = np.array([(x, y) for x in (0, -1, 1) for y in (0, -1, 1)][1:], dtype=np.float64)

@@ -22,12 +22,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from wherein.detect.fast.geometry import mapped, relative
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
-from wherein.detect.fast.piece_search import best_of_each
 from wherein.detect.fast.pieces import TURN_TOLERANCE, Joint, Piece
 from wherein.detect.score import MIN_EVIDENCE, information
-from wherein.pyramid.descent import descend
+from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.pose import rotations
 from wherein.template.tree import Point
@@ -41,8 +41,10 @@ JOINT_TOLERANCE = 4.0
 choice, between the two."""
 
 _MAX_STARTS, _MAX_FOLLOWED = 6, 3
-"""Maximum number of turns of a piece from which descents start, and that go on to the next finer scale.
+"""Maximum number of turns of a piece from which fits start, and that go on to the next finer resolution.
 Choices."""
+
+_EVALUATE, _FIT = PlaneStage(rounds=1, steps=0), PlaneStage()
 
 
 def place(
@@ -67,25 +69,32 @@ def place(
     parents = placement.frames[(group or piece).parent]
     if not len(parents):
         return placement.with_piece(piece.name, parents, np.zeros(0))
-    starts = parents[:, None] @ (model.group_starts if group else model.starts)
-    # Rank all starts before descending from a few: one evaluation costs a fraction of a descent.
-    evaluate = replace(model.joint_stages[0], steps=0)
-    found = descend(scene, model.pyramid, EUCLIDEAN, evaluate, (starts @ model.to_canvas).reshape(-1, 3, 3))
+    starts = parents[:, None] @ (model.group_starts if group else model.starts) @ model.to_canvas
+    # Rank all starts before fitting a few: one evaluation costs a fraction of a fit.
+    found = fit_planes(scene, model.stages[0], EUCLIDEAN, _EVALUATE, starts.reshape(-1, 3, 3))
     found = best_of_each(found, len(parents), _MAX_STARTS)
-    for stage in model.joint_stages:
-        last = stage is model.joint_stages[-1]
-        found = descend(scene, model.pyramid, EUCLIDEAN, stage, found.poses)
+    for motif in model.stages:
+        last = motif is model.stages[-1]
+        found = fit_planes(scene, motif, EUCLIDEAN, _FIT, found.poses)
         repeated = np.repeat(parents, len(found.poses) // len(parents), axis=0)
         frames = found.poses @ model.from_canvas
         if group:
             repeated = group_frames(group, repeated, [piece], {piece.name: frames})
-        # The descent is free to shift the piece. One that has left its joint fits something else.
+        # The fit is free to shift the piece. One that has left its joint fits something else.
         fits = keeps_joint(piece, repeated, frames, tolerance if last else LOOSE)
         found = replace(found, zncc=np.where(fits, found.zncc, -1.0))
         found = best_of_each(found, len(parents), 1 if last else _MAX_FOLLOWED)
     # A piece that was not found is at rest, so that those attached to it have a frame.
     frames = np.where((found.zncc > 0)[:, None, None], found.poses @ model.from_canvas, parents)
     return placement.with_piece(piece.name, frames, found.zncc)
+
+
+def best_of_each(found: PlaneFits, groups: int, count: int = 1) -> PlaneFits:
+    """The best `count` poses of each group, where `found` holds equally many poses of each in turn."""
+    zncc = found.zncc.reshape(groups, -1)
+    # Stable, here and elsewhere: among equal scores the order must not depend on the library's sorting.
+    chosen = np.argsort(-zncc, axis=1, kind="stable")[:, :count]
+    return found[(chosen + np.arange(groups)[:, None] * zncc.shape[1]).ravel()]
 
 
 def group_frames(
@@ -110,7 +119,7 @@ def group_frames(
     weights = [trust[piece.name] if trust else np.ones(len(parents)) for piece in pieces]
     for piece, weight in zip(pieces, weights, strict=True):
         rest = complex(piece.joint[0] - group.joint[0], piece.joint[1] - group.joint[1])
-        x, y = (inverse @ frames[piece.name] @ np.array((*piece.joint, 1.0)))[:, :2].T
+        x, y = mapped(inverse @ frames[piece.name], np.array((*piece.joint, 1.0))).T
         pull += weight * rest.conjugate() * (x - group.joint[0] + 1j * (y - group.joint[1]))
     degrees = np.degrees(np.angle(pull))
     for piece, weight in zip(pieces, weights, strict=True):
@@ -135,14 +144,14 @@ def keeps_joint(piece: Joint, parents: Poses, frames: Poses, tolerance: float) -
 
 def joint_error(piece: Joint, parents: Poses, frames: Poses) -> NDArray[np.float64]:
     """The distance between where a piece and where its parent has the joint, in canvas pixels, (H,)."""
-    joint = np.array((*piece.joint, 1.0))
-    return np.linalg.norm(((frames - parents) @ joint)[:, :2], axis=1) / np.maximum(scales(parents), 1e-9)
+    moved = mapped(relative(parents, frames), np.array((*piece.joint, 1.0)))
+    return np.asarray(np.linalg.norm(moved - np.array(piece.joint), axis=1))
 
 
 def turns(parents: Poses, frames: Poses) -> NDArray[np.float64]:
-    """Degrees by which each frame is turned relative to its parent, (H,)."""
-    relative = np.linalg.inv(parents)[:, :2, :2] @ frames[:, :2, :2]
-    return np.degrees(np.arctan2(relative[:, 1, 0], relative[:, 0, 0]))
+    """Degrees by which each frame is turned relative to its parent, in the plane of the object, (H,)."""
+    moved = relative(parents, frames)
+    return np.degrees(np.arctan2(moved[:, 1, 0], moved[:, 0, 0]))
 
 
 def turn_towards(piece: Joint, parents: Poses, frames: Poses, point: Point) -> NDArray[np.float64]:
@@ -155,14 +164,9 @@ def turn_towards(piece: Joint, parents: Poses, frames: Poses, point: Point) -> N
         point: on the canvas.
     """
     joint, target = np.array((*piece.joint, 1.0)), np.array((*point, 1.0))
-    arm = (np.linalg.inv(parents) @ frames @ target - joint)[:, :2]
+    arm = mapped(relative(parents, frames), target) - joint[:2]
     rest = (target - joint)[:2]
     return np.degrees(np.arctan2(arm[:, 1], arm[:, 0]) - np.arctan2(rest[1], rest[0])) % 360.0
-
-
-def scales(frames: Poses) -> NDArray[np.float64]:
-    """The scale √|det A| of each frame, (H,)."""
-    return np.sqrt(np.abs(np.linalg.det(frames[:, :2, :2])))
 
 
 def as_complex(points: NDArray[np.float64]) -> NDArray[np.complex128]:

@@ -23,9 +23,9 @@ from wherein.template.pose import rotations
 from wherein.template.tree import Matrix, Part, Point, Tree
 from wherein.warp import warp
 
-_PLAY = 0.01
-"""Fraction of the canvas's diagonal. A choice: pivots are placed by hand, and on a large canvas they are
-off by more pixels than on a small one."""
+_PLAY = 0.02
+"""Fraction of the canvas's diagonal. A choice: pivots are placed by hand, and parts that lie above the plane
+of the object, such as a needle above its dial, shift against it when it is tilted."""
 
 MIN_UNCOVERED = 0.3
 """Fraction of a leaf. A choice: if other parts cover more of it at rest, too little would be left to fit, and
@@ -67,11 +67,13 @@ class Piece(Joint):
     Attributes:
         leaves: the one with the most texture first.
         motif: the first leaf's, without the pixels that other parts cover at rest.
+        covered: the fraction of each of its pixels that other parts cover at rest, (h, w).
         texture: of all leaves, Σ (x − x̄)² over mask and channels.
     """
 
     leaves: tuple[Part, ...]
     motif: Motif
+    covered: Float[Tensor, "h w"]
     texture: float
 
     @cached_property
@@ -165,9 +167,12 @@ def _moves_with(tree: Tree, name: str) -> str:
 
 def _piece(template: Template, name: str, leaves: list[Part]) -> Piece:
     leaves = sorted(leaves, key=_texture, reverse=True)
-    motif, texture = uncovered_motif(template, leaves[0].name), sum(_texture(leaf) for leaf in leaves)
+    first, texture = leaves[0].name, sum(_texture(leaf) for leaf in leaves)
+    motif, covered = uncovered_motif(template, first), cover_at_rest(template, first)
+    if motif is template.parts[first].motif:  # nearly all of it is covered, and nevertheless compared
+        covered = torch.zeros_like(covered)
     at = _joint(template, name)
-    return Piece(at.name, at.parent, at.joint, at.turn, at.play, tuple(leaves), motif, texture)
+    return Piece(at.name, at.parent, at.joint, at.turn, at.play, tuple(leaves), motif, covered, texture)
 
 
 def _joint(template: Template, name: str) -> Joint:
@@ -193,6 +198,13 @@ def uncovered_motif(template: Template, name: str) -> Motif:
 
 def uncovered_mask(template: Template, name: str) -> Float[Tensor, "h w"]:
     """A leaf's mask without the pixels that parts painted after it cover at rest."""
+    motif = template.parts[name].motif
+    assert motif is not None, "a leaf"
+    return motif.mask * (1 - cover_at_rest(template, name))
+
+
+def cover_at_rest(template: Template, name: str) -> Float[Tensor, "h w"]:
+    """The fraction of each pixel of a leaf that parts painted after it cover at rest."""
     leaf = template.parts[name]
     assert leaf.motif is not None, "a leaf"
     width, height = template.size
@@ -206,7 +218,7 @@ def uncovered_mask(template: Template, name: str) -> Float[Tensor, "h w"]:
     back = transform(
         torch.from_numpy(leaf.rest), lattice(leaf.motif.height, leaf.motif.width, torch.zeros(1).double())
     )
-    return leaf.motif.mask * (1 - warp(cover, back.float())[0].clamp(0, 1))
+    return warp(cover, back.float())[0].clamp(0, 1)
 
 
 def _texture(leaf: Part) -> float:

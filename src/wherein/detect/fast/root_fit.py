@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from wherein.detect.fast.geometry import mapped, scales
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.joints import JOINT_TOLERANCE, TIGHT, as_complex, keeps_joint, scales, similarities
+from wherein.detect.fast.joints import JOINT_TOLERANCE, TIGHT, as_complex, keeps_joint, similarities
 from wherein.detect.fast.pieces import Joint, Piece, Pieces
 from wherein.detect.score import MIN_EVIDENCE, information
 from wherein.pyramid.levels import Poses
@@ -34,13 +35,10 @@ def root_from_joints(
         sizes: s, (H,). It is given, since two joints that are close together determine it badly.
     """
     joints = np.array([(*piece.joint, 1.0) for piece in pieces])
-    ends = np.stack([as_complex((frames[p.name] @ joints[k])[:, :2]) for k, p in enumerate(pieces)], 1)
+    ends = np.stack([as_complex(mapped(frames[p.name], joints[k])) for k, p in enumerate(pieces)], 1)
     inverse = np.linalg.inv(roots)
     at = np.stack(
-        [
-            as_complex((inverse @ frames.get(p.parent, roots) @ joints[k])[:, :2])
-            for k, p in enumerate(pieces)
-        ],
+        [as_complex(mapped(inverse @ frames.get(p.parent, roots), joints[k])) for k, p in enumerate(pieces)],
         1,
     )
     w = np.stack([trust[p.name] for p in pieces], 1)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from wherein.detect.fast.joints import JOINT_TOLERANCE, as_complex, similarities
 from wherein.detect.fast.pieces import TURN_TOLERANCE, Joint, Piece
 from wherein.detect.score import information
-from wherein.pyramid.descent import Fits
+from wherein.planes.plane_fit import PlaneFits
 from wherein.pyramid.levels import Poses
 from wherein.template.tree import Point
 
@@ -39,7 +39,7 @@ _JointPositions = tuple[NDArray[np.complex128], NDArray[np.complex128]]
 
 
 def roots_from_pairs(
-    found: Mapping[str, Fits],
+    found: Mapping[str, PlaneFits],
     pieces: Sequence[Piece],
     weights: Mapping[str, float],
     scale: tuple[float, float],
@@ -85,7 +85,7 @@ def roots_from_pairs(
 
 
 def roots_from_singles(
-    found: Mapping[str, Fits], pieces: Sequence[Piece], weights: Mapping[str, float]
+    found: Mapping[str, PlaneFits], pieces: Sequence[Piece], weights: Mapping[str, float]
 ) -> Poses:
     """Root frames from single limbs that fit far better than clutter, at every turn of the limb, (R, 3, 3).
 
@@ -145,8 +145,8 @@ def _anchors(piece: Piece, groups: Sequence[Joint]) -> list[_Anchor]:
 def _agreeing(
     at_a: _Anchor,
     at_b: _Anchor,
-    of_a: Fits,
-    of_b: Fits,
+    of_a: PlaneFits,
+    of_b: PlaneFits,
     weights: Mapping[str, float],
     scale: tuple[float, float],
 ) -> tuple[Poses, NDArray[np.float64], NDArray[np.int64]]:
@@ -189,7 +189,7 @@ def _at_distance(ends: _JointPositions, nearest: float, farthest: float) -> NDAr
     return np.concatenate(pairs)
 
 
-def _joint_positions(piece: Piece, found: Fits) -> NDArray[np.complex128]:
+def _joint_positions(piece: Piece, found: PlaneFits) -> NDArray[np.complex128]:
     """Where each frame has the joint of a piece in the scene."""
     return as_complex((found.poses @ np.array((*piece.joint, 1.0)))[:, :2])
 

@@ -84,6 +84,7 @@ export function addPart(draft, points, turn) {
     pivot: parent ? guessJoint(points, parent.points) : null,
     turn,
     static: !parent,
+    reading: null,
   };
   const paintOrder = draft.paintOrder.toSpliced(guessLayer(draft, part), 0, id);
   return [{ ...draft, parts: [...draft.parts, part], paintOrder }, id];
@@ -122,7 +123,8 @@ export function addGroup(draft, parent, turn) {
   const id = nextId(draft);
   const name = uniqueName(draft, "group");
   const pivot = outlinesCenter(draft);
-  const group = { id, name, parent, points: null, pixels_from: null, pivot, turn, static: false };
+  const joint = { pivot, turn, static: false, reading: null };
+  const group = { id, name, parent, points: null, pixels_from: null, ...joint };
   return [{ ...draft, parts: [...draft.parts, group] }, id];
 }
 
@@ -172,6 +174,12 @@ export function poseTransforms(draft, pose) {
   return transforms;
 }
 
+/** A reading with the points that have a turn and a value; null with less than two of these. */
+export function completeReading(reading) {
+  const at = (reading?.at ?? []).filter(([turn, value]) => turn !== null && value !== null);
+  return at.length < 2 ? null : { unit: reading.unit, at };
+}
+
 /** The message for the server, which refers to parts by name. */
 export function toMessage(draft) {
   const name = (id) => (id === null ? null : partById(draft, id).name);
@@ -182,6 +190,7 @@ export function toMessage(draft) {
       ...part,
       parent: name(part.parent),
       static: part.static || isBody(draft, { ...part, id }),
+      reading: rotates(draft, { ...part, id }) ? completeReading(part.reading) : null,
     })),
     paint_order: draft.paintOrder.map(name),
   };

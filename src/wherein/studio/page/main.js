@@ -10,6 +10,7 @@ import "./panels/detections.js";
 import "./panels/downloads.js";
 import "./panels/findings.js";
 import "./panels/part.js";
+import "./panels/reading.js";
 import "./panels/scenes.js";
 import "./panels/search.js";
 import "./panels/tree.js";

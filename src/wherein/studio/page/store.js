@@ -19,7 +19,16 @@ const state = {
   colors: {}, // CSS colours by part id, from the server
   scenes: [],
   scene: null, // the id of the scene that is shown
-  settings: { rotation: 180, scale: [1, 1], threshold: null, max_instances: null },
+  settings: {
+    rotation: 180,
+    scale: [0.5, 2],
+    tilt: 40,
+    threshold: null,
+    max_instances: null,
+    overlap: null,
+    polarity: "same",
+    region: null, // x, y, width, height
+  },
   results: new Map(), // by scene id: { key, data } or { key, error }
   calibration: { running: false, fraction: 0, step: "", error: "" },
   highlight: null, // { index, part } of a detection

@@ -8,7 +8,7 @@ import { getState, update, watch } from "./store.js";
 
 const DELAY = 300; // milliseconds after the last change: a corner that is dragged causes many
 
-let latest = null; // { draft, controller, done } of the last draft that was sent
+let latest = null; // { draft, controller, checking, done } of the last draft that was sent
 let partCount = 0;
 
 async function compile() {
@@ -20,20 +20,23 @@ async function compile() {
   }
   if (latest?.draft === draft) return latest.done;
   latest?.controller.abort();
-  const controller = new AbortController();
-  latest = { draft, controller, done: send(draft, controller.signal) };
+  latest = { draft, controller: new AbortController(), checking: true };
+  latest.done = send(latest);
   return latest.done;
 }
 
-async function send(draft, signal) {
+async function send(entry) {
+  const { draft, controller } = entry;
+  const { signal } = controller;
   try {
     const template = await api.makeTemplate(toMessage(draft), signal);
     if (getState().draft !== draft) return;
     update({ template, templateError: null });
     setColors(draft, template.colors);
-    check(template, signal);
+    check(entry, template, signal);
   } catch (error) {
     if (error.name === "AbortError") return;
+    entry.checking = false;
     if (!(error instanceof api.StudioError)) throw error;
     if (getState().draft === draft)
       update({ template: null, templateError: error.message, findings: null, checking: false });
@@ -41,12 +44,14 @@ async function send(draft, signal) {
 }
 
 /** Request the findings. Separate from the template, because the check takes longer than the compilation. */
-async function check(template, signal) {
+async function check(entry, template, signal) {
   try {
     const { findings } = await api.findings(template.id, signal);
+    entry.checking = false;
     if (getState().template === template) update({ findings, checking: false });
   } catch (error) {
     if (error.name === "AbortError") return;
+    entry.checking = false;
     update({ findings: null, checking: false });
     reportError(error);
   }
@@ -61,7 +66,9 @@ export async function currentTemplate() {
 const compileSoon = debounced(compile, DELAY);
 
 watch(["draft"], ({ draft }) => {
-  update({ checking: Boolean(draft.picture && outlinedParts(draft).length) });
+  // Undo and redo may come back to the draft that was sent last, which is not sent again.
+  const pending = latest?.draft === draft ? latest.checking : true;
+  update({ checking: pending && Boolean(draft.picture && outlinedParts(draft).length) });
   // A new part has no colour until the draft is compiled, so that does not wait.
   const changed = draft.parts.length !== partCount;
   partCount = draft.parts.length;

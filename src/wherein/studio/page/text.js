@@ -8,3 +8,6 @@ export function sentence(text) {
 
 /** A number with a fixed number of digits and a typographic minus sign. */
 export const formatNumber = (value, digits) => value.toFixed(digits).replace("-", "−");
+
+/** A measured value with four significant digits. */
+export const formatValue = (value) => String(Number(value.toPrecision(4))).replace("-", "−");

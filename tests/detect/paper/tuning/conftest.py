@@ -11,7 +11,7 @@ from detecting import group, leaf, noise, template
 from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.detect.paper.tuning import PaperCalibration, calibrate_paper, synthetic_scenes
 from wherein.detect.paper.tuning.synthetic_scenes import SyntheticScene, scene_size
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.template import Part, Template
 
 ROTATION = 12.0

@@ -12,7 +12,7 @@ from wherein.detect.paper.instances import PaperDetector
 from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.nodes import Hyperparameters
 from wherein.detect.paper.tuning import PaperCalibration, calibrate_paper
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError
 from wherein.template import Template
 from wherein.template.pose import matrices, placed

@@ -22,7 +22,7 @@ from wherein.detect.paper.tuning.node_measurement import (
 from wherein.detect.paper.tuning.paper_model import PaperCalibration, root_threshold
 from wherein.detect.paper.tuning.prescriptions import DEFAULTS, spike_width
 from wherein.detect.paper.tuning.synthetic_scenes import SyntheticScene, scene_size, synthetic_scenes
-from wherein.detect.range import Range
+from wherein.detect.search_range import Range
 from wherein.template.bundle import Template
 from wherein.threads import one_thread
 

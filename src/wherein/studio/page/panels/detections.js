@@ -1,9 +1,13 @@
 // The detections in the scene that is shown: a card for each, with its parts.
 import { $, h, icon } from "../dom.js";
 import { getState, update, watch } from "../store.js";
-import { formatNumber, sentence } from "../text.js";
+import { formatNumber, formatValue, sentence } from "../text.js";
 
 let expanded = 0; // the index of the detection whose parts are listed; −1: none
+
+/** What a part reads, such as “70.1 °C”; empty if nothing. */
+const readingText = ({ value, unit }) =>
+  value === null || value === undefined ? "" : `${formatValue(value)} ${unit}`.trim();
 
 function partRow(name, part, index, color) {
   const highlight = () => update({ highlight: { index, part: name } });
@@ -19,6 +23,7 @@ function partRow(name, part, index, color) {
     },
     h("i", { className: "swatch" }),
     h("span", { className: "name" }, name),
+    readingText(part) && h("b", { className: "value" }, readingText(part)),
     h("span", { className: "value" }, part.found ? part.score.toFixed(2) : "not found"),
     h("span", { className: "value" }, `${formatNumber(part.angle, 1)}°`),
   );
@@ -58,7 +63,9 @@ function card(detection, index, template) {
   const facts = [
     `${formatNumber(detection.angle, 1)}°`,
     `× ${detection.scale.toFixed(3)}`,
+    ...(detection.matrix.length === 3 ? [`tilt ${formatNumber(detection.tilt, 1)}°`] : []),
     `${found} of ${parts.length} parts`,
+    ...Object.values(detection.parts).map(readingText).filter(Boolean),
   ].join(" · ");
   const head = cardHead(detection, index, facts);
   if (index !== expanded) return h("li", { className: "found" }, head);

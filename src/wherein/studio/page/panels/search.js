@@ -1,8 +1,10 @@
-// The search settings: rotation, scale, threshold. Every change starts a search.
+// The search settings: rotation, scale, tilt, threshold and more. Every change starts a search.
 import { $, h } from "../dom.js";
 import { getState, update, watch } from "../store.js";
 
 const DEFAULT_THRESHOLD = 0.5; // of the slider, before the first result
+
+const regionFields = [...document.querySelectorAll("#region [data-region]")];
 
 const field = (name) => $(`#search [data-field="${name}"]`);
 const set = (patch) => update({ settings: { ...getState().settings, ...patch } });
@@ -21,6 +23,10 @@ function show({ settings, results, scene, calibration }) {
   const setField = (input, value) => document.activeElement !== input && (input.value = value);
   setField(field("rotation"), rotation);
   setField(field("degrees"), rotation);
+  setField(field("tilt"), settings.tilt);
+  setField(field("tiltDegrees"), settings.tilt);
+  setField(field("overlap"), settings.overlap ?? "");
+  field("inverted").checked = settings.polarity === "any";
   setField(field("low"), scale[0]);
   setField(field("high"), scale[1]);
   const calibrated = found?.calibrated_threshold;
@@ -70,6 +76,21 @@ function onNumber(name, low, high, use) {
 
 field("rotation").addEventListener("input", () => set({ rotation: Number(field("rotation").value) }));
 onNumber("degrees", 0, 180, (rotation) => set({ rotation }));
+field("tilt").addEventListener("input", () => set({ tilt: Number(field("tilt").value) }));
+onNumber("tiltDegrees", 0, 70, (tilt) => set({ tilt }));
+field("inverted").addEventListener("change", () =>
+  set({ polarity: field("inverted").checked ? "any" : "same" }),
+);
+field("overlap").addEventListener("input", () => {
+  const value = Number(field("overlap").value);
+  set({ overlap: field("overlap").value !== "" && value >= 0 && value <= 1 ? value : null });
+});
+for (const input of regionFields)
+  input.addEventListener("input", () => {
+    const region = regionFields.map(({ value }) => (value === "" ? NaN : Number(value)));
+    // All four are needed; until then all of the scene is searched.
+    set({ region: region.every(Number.isFinite) && region[2] >= 1 && region[3] >= 1 ? region : null });
+  });
 onNumber("low", 0.05, 20, (low) => set({ scale: [low, Math.max(low, getState().settings.scale[1])] }));
 onNumber("high", 0.05, 20, (high) => set({ scale: [Math.min(high, getState().settings.scale[0]), high] }));
 field("threshold").addEventListener("input", () => set({ threshold: Number(field("threshold").value) }));

@@ -1,4 +1,4 @@
-"""The table of formats: its modules keep what it promises, and the command line follows from it."""
+"""The registry of formats: its modules keep what it promises, and the command line follows from it."""
 
 import inspect
 import subprocess
@@ -14,7 +14,7 @@ from detecting import walker
 from walkers import found
 from wherein.cli.main import app
 from wherein.formats.export_target import ExportTarget
-from wherein.formats.table import BY_EXTENSION, FORMATS, Format
+from wherein.formats.registry import BY_EXTENSION, FORMATS, Format
 
 ENTRIES = list(FORMATS.values())
 
@@ -53,12 +53,12 @@ def test_formats_can_be_told_apart() -> None:
     assert not any(one < other for one in readable for other in readable)
 
 
-def test_the_choices_of_the_command_are_those_of_the_table() -> None:
+def test_the_choices_of_the_command_are_those_of_the_registry() -> None:
     shown = CliRunner().invoke(app, ["detect", "--help"], env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"})
     assert "|".join(FORMATS) in shown.stdout
 
 
-def test_the_table_does_not_wait_for_torch() -> None:
-    code = "import sys, wherein.formats.table; print({'torch', 'numpy', 'PIL'} & set(sys.modules))"
+def test_the_registry_does_not_wait_for_torch() -> None:
+    code = "import sys, wherein.formats.registry; print({'torch', 'numpy', 'PIL'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -1,4 +1,4 @@
-"""The table of formats that `wherein detect --export` writes and `wherein template new` reads.
+"""The registry of formats that `wherein detect --export` writes and `wherein template new` reads.
 
 A new format is one module in this package and one line in `FORMATS`. The module defines
 
@@ -10,7 +10,7 @@ A new format is one module in this package and one line in `FORMATS`. The module
         only for a format with `keys`: the outlines of one object, from the JSON of an annotation file. See
         `annotation.read` for the arguments.
 
-Options, file extensions and checks of the command line follow from the table.
+Options, file extensions and checks of the command line follow from the registry.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class Format:
         name: as `--format` takes it.
         extension: of its files.
         module: that writes and reads it, by its name in this package. It is imported when it is first used:
-            the command line is made from the table, and `--help` does not wait for torch.
+            the command line is made from the registry, and `--help` does not wait for torch.
         file_per_scene: an export is a folder with a file for each scene; else it is one file for all scenes.
         keys: that every annotation file of this format has at the top of its JSON, and that tell it from
             others; none: the format is not read.

@@ -1,6 +1,8 @@
-"""Which poses are searched, how densely, and how much effort is spent on a scene."""
+"""Which poses are searched, and how much effort is spent on a scene."""
 
 from dataclasses import dataclass
+
+from wherein.planes.plane_search import PlaneRange
 
 
 @dataclass(frozen=True)
@@ -10,31 +12,28 @@ class Range:
     Attributes:
         rotation: ± degrees; 180 is every rotation.
         scale: lowest and highest scale.
+        tilt: out of the picture plane, up to so many degrees; 0: the object is parallel to it.
+        polarity: "same", or "any" for objects that may be light on dark as well as dark on light.
     """
 
     rotation: float = 180.0
     scale: tuple[float, float] = (1.0, 1.0)
+    tilt: float = 0.0
+    polarity: str = "same"
 
     @property
     def fixed_scale(self) -> bool:
         """Whether there is one scale only."""
         return self.scale[0] == self.scale[1]
 
+    @property
+    def any_polarity(self) -> bool:
+        """Whether light and dark may be exchanged."""
+        return self.polarity == "any"
 
-@dataclass(frozen=True)
-class Sampling:
-    """The distance between neighbouring poses of a piece in the first search.
-
-    The defaults suit most motifs. Calibration measures the basin of attraction of each piece, and the
-    distances that follow from it replace them.
-
-    Attributes:
-        turn: degrees between neighbouring rotations.
-        ratio: factor between neighbouring scales.
-    """
-
-    turn: float = 10.0
-    ratio: float = 1.1
+    def of_plane(self, further: float = 0.0) -> PlaneRange:
+        """The poses of a piece that may be turned `further` degrees relative to the object."""
+        return PlaneRange(min(180.0, self.rotation + further), self.scale, self.tilt)
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,8 @@ class Effort:
 
     Attributes:
         stop_score: once a hypothesis reaches this score, slower ways to find hypotheses are skipped.
-        threads: number of threads of the first search.
         crowd: factor by which more poses than usual are followed, for scenes with many objects.
-        max_hypotheses: how many hypotheses of each octave are refined at full size; None: all that are likely
-            enough.
     """
 
     stop_score: float
-    threads: int = 1
     crowd: int = 1
-    max_hypotheses: int | None = None

@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detecting import noise, photo
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.native import bindings
-from wherein.pyramid.screen import Kernels, Maps, PoseGrid, peaks, screen
+from wherein.pyramid.first_search import Kernels, Maps, PoseGrid, peaks, screen
 from wherein.template.paint import paint
 from wherein.template.pose import placed
 
@@ -45,7 +45,7 @@ def test_threads_change_no_bit(c: bool, monkeypatch: pytest.MonkeyPatch) -> None
     """Neither ours nor torch's own, of which there is work for several in a scene of some size."""
     if not c:
         monkeypatch.setattr(bindings, "accepts", lambda *tensors: False)
-    monkeypatch.setattr("wherein.pyramid.screen._WORTH_THREADS", 0)
+    monkeypatch.setattr("wherein.pyramid.first_search._WORTH_THREADS", 0)
     kernels, before = (
         Kernels.of(ellipse(25, 33), 1, PoseGrid.over(180, 60, (1, 1), 1.1), 32),
         torch.get_num_threads(),
@@ -126,6 +126,7 @@ def test_peaks_are_summits_the_highest_first_and_one_of_each() -> None:
     np.testing.assert_allclose(poses, ((9.5, 5.5, -90, 1), (29.5, 17.5, 90, 2)))
 
 
+@settings(deadline=None)  # the largest grids take longer than 0.2 s on a busy machine
 @given(
     st.floats(0, 180),
     st.floats(1, 40),

@@ -1,0 +1,111 @@
+"""What a score means: how often clutter reaches it, and the threshold that follows."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from wherein.detect.score import information
+
+_MAX_FALSE_ALARMS = 1e-4
+"""False alarms in a scene without the template that the threshold allows. A choice: one in ten thousand
+scenes."""
+
+_OWN_SHARE = 0.95
+"""The threshold is at most this share of what the object reaches in half of the test scenes. A choice: no
+template ends with a threshold that its own picture does not pass."""
+
+_LOW_SHARE = 20
+"""The score that the object reaches in all but one of so many scenes counts as its lowest. A choice: 5 % of
+the test scenes may be too hard."""
+
+_EULER_GAMMA = 0.5772
+"""The mean of the standard Gumbel distribution."""
+
+_MAX_MEGAPIXELS_PER_ALARM = 1e9
+"""Rarer false alarms are reported as "less than once in" this many megapixels. A choice: nobody searches
+more, so nobody could tell rarer rates apart."""
+
+
+def false_alarm_rate(score: float, clutter: Sequence[float], megapixels: float) -> float:
+    """The expected number of detections of at least this score per megapixel without the template.
+
+    By the Gumbel distribution of the maximum of many values: the tail of the information −ln(1 − score²)
+    is exponential.
+
+    Arguments:
+        score: of a detection, or a threshold.
+        clutter: the highest score of each scene without the template.
+        megapixels: of each of these scenes.
+    """
+    location, spread = _gumbel(clutter)
+    value = float(information(np.array(score)))
+    return math.exp(-(value - location) / spread) / megapixels
+
+
+def describe_rate(rate: float, measured: float) -> str:
+    """A false-alarm rate as text: "once in 40 megapixels".
+
+    Arguments:
+        rate: per megapixel.
+        measured: megapixels of all scenes that the rate was measured in.
+    """
+    if rate >= 1:
+        return f"{rate:.1f} per megapixel"
+    # Two digits: the law was fitted to a few dozen scenes, more would claim a precision that it lacks.
+    # The lower bound keeps a rate of 0 (a score far above all clutter) from dividing by zero.
+    every = float(f"{1 / max(rate, 0.1 / _MAX_MEGAPIXELS_PER_ALARM):.2g}")
+    rare = every > _MAX_MEGAPIXELS_PER_ALARM
+    often = "less than once in 10⁹ megapixels" if rare else f"once in {every:,.0f} megapixels"
+    # Less than one expected in everything that calibration looked at: the tail of the law, not a count.
+    return often if rate * measured >= 1 else f"{often} (extrapolated from {measured:.2g} megapixels)"
+
+
+def low_score(present: Sequence[float]) -> float:
+    """The score that the object reaches in 95 % of the scenes, out of sorted scores."""
+    return present[len(present) // _LOW_SHARE]
+
+
+def rare_clutter_score(empty: Sequence[float]) -> float:
+    """The score that clutter reaches in one of 1 / `_MAX_FALSE_ALARMS` scenes, extrapolated."""
+    location, spread = _gumbel(empty)
+    return math.sqrt(-math.expm1(-(location - spread * math.log(_MAX_FALSE_ALARMS))))
+
+
+def suspect_scenes(empty: Sequence[float], present: Sequence[float]) -> list[int]:
+    """The indices of scenes said to be empty that score as high as the object.
+
+    None where that is not unusual: only if most scenes stay clear of the object's scores is one that does not
+    a mistake.
+
+    Arguments:
+        empty: scores of scenes without the object, as the user says.
+        present: scores of scenes with the object.
+    """
+    low = low_score(sorted(present))
+    others = [score for score in empty if score < low]
+    clear = len(others) >= len(empty) / 2 and len(others) > 1 and rare_clutter_score(others) < low
+    return [index for index, score in enumerate(empty) if score >= low] if clear else []
+
+
+def choose_threshold(empty: Sequence[float], present: Sequence[float]) -> float:
+    """The threshold: what clutter hardly ever reaches.
+
+    Not half-way to what the object reaches: in a photograph it may be lit, blurred or covered worse than in
+    any test scene, and it must still count where nothing else scores as high.
+
+    Arguments:
+        empty: scores of scenes without the object.
+        present: scores of scenes with the object, sorted.
+    """
+    return min(rare_clutter_score(empty), _OWN_SHARE * present[len(present) // 2])
+
+
+def _gumbel(scores: Sequence[float]) -> tuple[float, float]:
+    """Location and scale of the Gumbel distribution of the scores' information, by moments."""
+    # Of the information and not of the score, which is bounded: its tail is exponential, as Gumbel's law
+    # needs.
+    values = information(np.array(scores))
+    # At least 1e-3: on flat backgrounds all scores are the same.
+    spread = max(float(values.std()) * math.sqrt(6) / math.pi, 1e-3)
+    return float(values.mean()) - _EULER_GAMMA * spread, spread

@@ -1,0 +1,97 @@
+"""What the turn of a part means: the value that a needle, a dial or a lever shows."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from wherein.errors import TemplateError
+
+_USE = 'use {"unit": "°C", "at": [[turn, value], [turn, value], …]}, two or more turns in degrees'
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Values by the turn of a part, linear between the given points.
+
+    Beyond the first and the last point the line through the two nearest points goes on. So a needle that has
+    gone past the end of its scale reads more than the end, as on the instrument, and not the end itself,
+    which would hide it. How far it can go is limited by the part's `turn`.
+
+    Attributes:
+        unit: shown after the value, as "°C"; may be empty.
+        at: (turn in degrees, value), sorted by turn; at least two, of different turns.
+
+    Example:
+        >>> scale = Reading("bar", ((-90.0, 0.0), (0.0, 1.0), (90.0, 4.0)))
+        >>> scale(-45.0), scale(30.0), scale(105.0)
+        (0.5, 2.0, 4.5)
+    """
+
+    unit: str
+    at: tuple[tuple[float, float], ...]
+
+    @staticmethod
+    def of(record: "Reading | Mapping[str, Any]", what: str) -> "Reading":
+        """A reading from its entry in template.json.
+
+        Arguments:
+            record: the entry; a `Reading` is returned as it is.
+            what: has the reading, for errors.
+
+        Raises:
+            TemplateError: it is not a mapping of `unit` and `at`, or `at` is not two or more points of finite
+                numbers and different turns.
+        """
+        if isinstance(record, Reading):
+            return record
+        if not isinstance(record, Mapping):
+            raise TemplateError(f"{what} has reading={record!r}: {_USE}")
+        unknown = sorted(map(str, set(record) - {"unit", "at"}))
+        if unknown:
+            raise TemplateError(f'{what} has a reading with "{unknown[0]}": {_USE}')
+        unit = record.get("unit", "")
+        if not isinstance(unit, str):
+            raise TemplateError(f'{what} has a reading with the unit {unit!r}: use text, for example "bar"')
+        points = sorted(_point(point, what) for point in _points(record, what))
+        turns = [turn for turn, _ in points]
+        for turn, following in pairwise(turns):
+            if turn == following:
+                raise TemplateError(f"{what} has a reading with two values at turn {turn:g}: keep one")
+        return Reading(unit, tuple(points))
+
+    def __call__(self, turn: float) -> float:
+        """The value at a turn in degrees."""
+        right = min(max(bisect_left(self.at, turn, key=lambda point: point[0]), 1), len(self.at) - 1)
+        (t0, v0), (t1, v1) = self.at[right - 1 : right + 1]
+        return v0 + (v1 - v0) * (turn - t0) / (t1 - t0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry in template.json."""
+        return {"unit": self.unit, "at": [list(point) for point in self.at]}
+
+
+def _points(record: Mapping[str, Any], what: str) -> list[Any]:
+    points = record.get("at")
+    if not isinstance(points, list | tuple):
+        raise TemplateError(f'{what} has a reading with "at": {points!r}: {_USE}')
+    if len(points) < 2:
+        raise TemplateError(f"{what} has a reading with {len(points)} of the points that it needs: {_USE}")
+    return list(points)
+
+
+def _point(point: Any, what: str) -> tuple[float, float]:
+    try:
+        turn, value = (math.nan if isinstance(number, str | bool) else float(number) for number in point)
+    except (TypeError, ValueError, OverflowError):  # not two, or not numbers
+        turn = value = math.nan
+    if not (math.isfinite(turn) and math.isfinite(value)):
+        raise TemplateError(f"{what} has a reading with the point {point!r}: use [turn, value], two numbers")
+    return turn, value
+
+
+def rounded_value(value: float | None) -> float | None:
+    """A value as it is written: with six significant digits, since its unit may be large or small."""
+    return None if value is None else float(f"{value:.6g}") + 0.0  # never −0

@@ -1,0 +1,65 @@
+"""The options of `wherein detect` that the detector gets."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from detecting import toy, upright
+from wherein.cli import detect_run
+from wherein.cli.main import app
+from wherein.detect import Detections, Detector
+from wherein.images.load import Picture
+
+DEFAULTS = {"rotation": 180.0, "scale": (0.5, 2.0), "tilt": 40.0, "threshold": None}
+ASKED: list[dict[str, Any]] = []
+
+
+class _Recorder(Detector):
+    """Finds nothing, and keeps what it was asked."""
+
+    def __init__(self, template: object, progress: object = None, **options: Any) -> None:
+        self.options, self.search = (
+            options,
+            type("Search", (), {"threshold": 0.6, "calibration": upright(toy())}),
+        )
+
+    def __call__(self, scene: Picture, color: str = "rgb", region: object = None) -> Detections:
+        ASKED.append({**self.options, "region": region, "used": self.threshold})
+        return Detections((), "toy", scene, 0.1)
+
+
+@pytest.fixture(autouse=True)
+def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detect_run, "Detector", _Recorder)
+    ASKED.clear()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "changes"),
+    [
+        ("", {}),
+        ("--rotation 10 --scale 1 1 --tilt 0", {"rotation": 10.0, "scale": (1.0, 1.0), "tilt": 0.0}),
+        ("--max-instances 3 --overlap 0.25", {"max_instances": 3, "overlap": 0.25}),
+        ("--polarity any", {"polarity": "any"}),
+        ("--region 5 6 70 80", {"region": (5, 6, 70, 80)}),
+        ("--threshold 0.7", {"threshold": 0.7}),
+    ],
+)
+def test_the_detector_gets_them(folder: Path, arguments: str, changes: dict[str, Any]) -> None:
+    command = ["detect", str(folder / "toy"), str(folder / "scenes" / "a.png"), *arguments.split()]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["detections"] == []
+    assert [{**DEFAULTS, "region": None, "used": 0.6, **changes}] == ASKED
+
+
+@pytest.mark.parametrize("rate", ["0.001/MP", "1e-3 / megapixel"])
+def test_a_threshold_by_its_rate_of_false_alarms(folder: Path, rate: str) -> None:
+    command = ["detect", str(folder / "toy"), str(folder / "scenes" / "a.png"), "--threshold", rate]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    (asked,) = ASKED
+    assert asked["threshold"] is None
+    assert upright(toy()).false_alarms(asked["used"]) == pytest.approx(1e-3, rel=1e-3)

@@ -1,0 +1,36 @@
+"""Detections in perspective on a drawing."""
+
+import numpy as np
+from PIL import ImageFont
+
+from walkers import TILTED, tilted
+from wherein.drawing.detections import draw_frame
+from wherein.drawing.legend import summaries
+from wherein.drawing.palette import colors
+from wherein.motion.homography import mapped
+
+EDGES = ("dial", [(0, 0), (60, 0), (60, 60), (0, 60)])
+
+
+def test_the_outline_of_a_square_is_drawn_through_its_mapped_corners() -> None:
+    some = tilted("needle")
+    drawn = np.asarray(draw_frame(some.scene, some.items, (1,))).astype(int)
+    name, square = EDGES
+    corners = mapped(TILTED, square)
+    wanted = colors(("dial", "needle"))[name]
+    for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        # The dashed outline of the needle and the label lie over some of it.
+        places = np.rint(start + np.linspace(0.05, 0.95, 40)[:, None] * (end - start)).astype(int)
+        painted = np.abs(drawn[places[:, 1], places[:, 0]] - wanted).max(1) < 60
+        assert painted.mean() > 0.8, (start, end)
+    middle = np.rint(mapped(TILTED, (12, 50))).astype(int)
+    assert (drawn[middle[1], middle[0]] == 128).all(), "inside it nothing is drawn"
+
+
+def test_the_legend_says_the_tilt_and_what_is_read() -> None:
+    (line,) = summaries(tilted().items)
+    assert f"tilt {tilted()[0].tilt:.1f}°" in line
+    assert line.endswith("2 of 2 parts found, needle: 70 °C")
+    (lost,) = summaries(tilted("needle").items)
+    assert lost.endswith("1 of 2 parts found, missing: needle")
+    assert tilted().draw().width >= ImageFont.load_default(13).getlength(line)

@@ -1,0 +1,90 @@
+"""The search for a flat motif in a whole scene: any rotation, size and tilt."""
+
+import numpy as np
+import pytest
+import torch
+
+from wherein.images.motif import Motif
+from wherein.native import bindings
+from wherein.planes.plane_search import PlaneRange, PlaneSearch
+from wherein.pyramid.levels import ScenePyramid
+from wherein.template.paint import paint
+
+pytestmark = pytest.mark.skipif(
+    not bindings.available(), reason=f"too slow in plain torch: {bindings.reason()}"
+)
+
+
+def _texture(height, width, seed, detail=7):
+    rng = torch.Generator().manual_seed(seed)
+    coarse = torch.rand(1, 3, height // detail + 2, width // detail + 2, generator=rng)
+    return torch.nn.functional.interpolate(coarse, (height, width), mode="bicubic")[0].clamp(0, 1)
+
+
+def _motif():
+    y, x = np.mgrid[0:90, 0:100]
+    mask = torch.from_numpy(np.clip(44 - np.hypot((x - 49.5) * 0.9, y - 44.5), 0, 1)).float()
+    return Motif(_texture(90, 100, 3), mask)
+
+
+def _pose(degrees, scale, at, tilt=0.0):
+    c, s = np.cos(np.radians(degrees)) * scale, np.sin(np.radians(degrees)) * scale
+    tilted = np.array(((np.cos(np.radians(tilt)), 0, 0), (0, 1, 0), (np.sin(np.radians(tilt)) / 300, 0, 1)))
+    there = np.array(((c, -s, at[0]), (s, c, at[1]), (0, 0, 1.0)))
+    return there @ tilted @ np.array(((1, 0, -49.5), (0, 1, -44.5), (0, 0, 1.0)))
+
+
+def _found(search, pose, seed=5):
+    scene = paint(_texture(300, 400, seed, 11), _motif(), torch.from_numpy(pose))
+    return search(ScenePyramid(0.6 * scene + 0.2))[-1]
+
+
+def _corner_error(found, truth):
+    corners = np.array(((0, 99, 99, 0), (0, 0, 89, 89), (1, 1, 1, 1.0)))
+    ends, there = found @ corners, truth @ corners
+    return np.linalg.norm(ends[:2] / ends[2] - there[:2] / there[2], axis=0).max()
+
+
+@pytest.mark.parametrize(
+    ("degrees", "scale", "tilt"), [(0, 1, 0), (170, 0.6, 0), (-75, 1.7, 20), (33, 1, 38)]
+)
+def test_it_is_found_at_any_pose(degrees, scale, tilt):
+    search = PlaneSearch(_motif(), PlaneRange(180, (0.5, 2.0), 40))
+    truth = _pose(degrees, scale, (190, 150), tilt)
+    found = _found(search, truth)
+    assert _corner_error(found.poses[0], truth) < 1.0
+    assert found.zncc[0] > 0.8
+
+
+def test_what_is_not_there_scores_low():
+    search = PlaneSearch(_motif(), PlaneRange(180, (0.5, 2.0), 40))
+    found = search(ScenePyramid(_texture(300, 400, 8, 11)))[-1]
+    assert found.zncc.max(initial=0) < 0.6
+
+
+def test_only_what_is_asked_for_is_searched():
+    truth = _pose(90, 1, (190, 150))
+    upright = PlaneSearch(_motif(), PlaneRange(20, (1, 1), 0))
+    assert _found(upright, truth).zncc.max(initial=0) < 0.6
+    found = _found(PlaneSearch(_motif(), PlaneRange(180, (1, 1), 0)), truth)
+    assert _corner_error(found.poses[0], truth) < 0.5
+    # Euclidean: the size stays as it is.
+    assert np.linalg.det(found.poses[0][:2, :2]) == pytest.approx(1, abs=1e-6)
+
+
+def test_two_objects_are_two_poses():
+    search = PlaneSearch(_motif(), PlaneRange(180, (1, 1), 0))
+    first, second = _pose(20, 1, (100, 100)), _pose(-130, 1, (290, 200))
+    scene = _texture(300, 400, 5, 11)
+    for pose in (first, second):
+        scene = paint(scene, _motif(), torch.from_numpy(pose))
+    found = search(ScenePyramid(scene))[-1]
+    errors = sorted(min(_corner_error(pose, truth) for pose in found.poses[:2]) for truth in (first, second))
+    assert errors[-1] < 0.5
+
+
+def test_it_is_the_same_again():
+    search, truth = PlaneSearch(_motif(), PlaneRange(180, (0.7, 1.4), 0)), _pose(50, 1.2, (200, 140))
+    first, second = _found(search, truth), _found(search, truth)
+    assert np.array_equal(first.poses, second.poses)
+    assert np.array_equal(first.zncc, second.zncc)
