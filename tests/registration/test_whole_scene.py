@@ -7,10 +7,11 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from PIL import Image
+from torch import Tensor
 
 import wherein
+from benchmarks import photographs
 from benchmarks.geometry import Spline, apply, homogeneous, pixels
-from detecting import photo
 from wherein.images.motif import Motif
 from wherein.motion import MOTIONS
 from wherein.pyramid.levels import ScenePyramid
@@ -20,6 +21,12 @@ from wherein.registration.whole_scene import WholeScene
 
 Array = NDArray[np.float64]
 WIDTH, HEIGHT = 150, 120
+
+
+def photo(name: str, width: int, height: int) -> Tensor:
+    """A crop of a photograph, (3, height, width)."""
+    crop = photographs.crop(name, width, height, np.random.default_rng(0))
+    return torch.from_numpy(crop).movedim(-1, 0).float() / 255
 
 
 def picture(name: str, width: int, height: int) -> Array:
@@ -150,7 +157,9 @@ def test_cells_find_what_has_deformed() -> None:
     """Each quarter of the motif has moved by two pixels: all of it together fits nowhere."""
     motif = photo("chelsea", 48, 48)
     scene = photo("coffee", 240, 180).clone()
-    for (y, x), (dy, dx) in zip(((0, 0), (0, 24), (24, 0), (24, 24)), ((-2, 1), (2, 2), (1, -2), (-1, 2))):
+    for (y, x), (dy, dx) in zip(
+        ((0, 0), (0, 24), (24, 0), (24, 24)), ((-2, 1), (2, 2), (1, -2), (-1, 2)), strict=True
+    ):
         scene[:, 70 + y + dy :, 120 + x + dx :][:, :24, :24] = motif[:, y : y + 24, x : x + 24]
     match = CellMatch(ScenePyramid(scene), Motif.whole(motif))
     poses, scores = match.places(1.0, 3)

@@ -208,6 +208,7 @@ class Patch:
 
 
 def patch_of(levels: Sequence[Tensor], motif: PlaneMotif, pose: NDArray[np.float64]) -> Patch | None:
+    """The scene in the frame and at the resolution of a motif; None where the pose is mirrored or behind."""
     scale = _local_scale(pose, motif.centre)
     if not scale > 0:
         return None

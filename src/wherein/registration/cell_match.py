@@ -41,7 +41,7 @@ from wherein.pyramid.levels import Poses, ScenePyramid
 
 _RADIUS, _SETTINGS = 16.0, ChannelSettings(sigma=1.0)
 """Extent of the motif at the resolution of the comparison in pixels, and its channels. Choices, by AUC on
-../shared/real/pairs (benchmarks/pairs.md has the table)."""
+../shared/real/pairs (pairs.py there)."""
 
 _CELL, _STEP = 7, 3.5
 """Width and height of a cell, and from one to the next, in pixels. Choices, likewise."""
@@ -90,7 +90,7 @@ class _Cells:
 
 
 def _opponent(picture: Float[Tensor, "C H W"]) -> Float[Tensor, "O H W"]:
-    """Lightness, at half weight since it depends on the light most, red against green, yellow against blue."""
+    """Lightness, at half weight as it depends on the light most; red against green, yellow against blue."""
     if len(picture) < 3:
         return 0.5 * picture[:1]
     red, green, blue = picture[:3]
@@ -315,7 +315,7 @@ def _penalty() -> Float[Tensor, "_ _"]:
 
 
 def _stretched(scores: Float[Tensor, "K H W"]) -> Float[Tensor, "K H W"]:
-    """The best score of each cell within its reach: along x, then along y, as the penalty is a sum of both."""
+    """The best score of each cell within its reach: along y, then along x, as the penalty is a sum."""
     for axis in (1, 2):
         best = scores.clone()
         for shift in range(1, _REACH + 1):

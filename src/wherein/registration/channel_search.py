@@ -20,16 +20,16 @@ from wherein.planes.plane_search import PlaneRange, PlaneSearch
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 _SCALES = (0.4, 2.5)
-"""Sizes of the motif in the scene, where the motion has scale. A choice: smaller, and ordinary motifs have too
-few pixels to be told from clutter; each size more costs as much as all rotations and tilts at one."""
+"""Sizes of the motif in the scene, where the motion has scale. A choice: smaller, and ordinary motifs have
+too few pixels to be told from clutter; each size more costs as much as all rotations and tilts at one."""
 
 _TILT = 75.0
 """Degrees, where the motion can foreshorten. A choice: at 75° a motif has a quarter of its width, and a cover
 of all directions of tilt still takes under a tenth of a second in a scene of 512 px."""
 
 _STARTS, _STEEP_STARTS = 30, 60
-"""Number of starts for each foreshortening, and for each steep one. For each, because a steep template has its
-features close together, so that it fits clutter better than an upright one and would fill a common list; and
+"""Number of starts for each foreshortening, and for each steep one. For each, because a steep template has
+its features close together, so that it fits clutter better than an upright one and would fill a common list; and
 for the same reason more of them. Choices."""
 
 _THIN, _KEEP = PlaneStage(1, 2), 0.5
@@ -75,7 +75,7 @@ class ChannelSearch:
 
     @cached_property
     def _stages(self) -> tuple[PlaneMotif, ...]:
-        """The motif from coarse to fine: as the detector has it, and then at full size if that is not large."""
+        """The motif from coarse to fine: as the detector has it, then at full size if that is not large."""
         coarse, size = self._search.stages, extent(self.motif)
         finer = math.sqrt(len(coarse[-1].points)) * _FINER < math.sqrt(self.motif.height * self.motif.width)
         return (*coarse, PlaneMotif.of(self.motif, size)) if finer and size <= _MAX_FULL else coarse

@@ -37,9 +37,7 @@ class Problem:
         tally: the filtering done so far, in units of whole scenes and whole motifs.
     """
 
-    def __init__(
-        self, scene: Float[Tensor, "C H W"], motif: Motif, motion: Motion, threads: int = 1
-    ) -> None:
+    def __init__(self, scene: Float[Tensor, "C H W"], motif: Motif, motion: Motion, threads: int = 1) -> None:
         self.tally, self.motion = Tally(), motion
         self.scene = ScenePyramid(scene, self.tally, threads)
         self.motif = MotifPyramid(motif, inset=True, tally=self.tally)

@@ -38,7 +38,7 @@ class Registration:
         zncc: zero-mean normalised cross-correlation on the motif's support; 1 is a perfect fit.
         seen: the visible fraction: how much of the motif's support lies inside the scene, in [0, 1].
         cost: the minimised cost, 1 − ZNCC (with robust weights if `robust` was set).
-        steps: the number of solver steps that led to this pose, over all scales.
+        steps: the number of solver steps on colours that led to this pose, over all scales.
         status: how the fit ended; `str(status)` is "converged", "step limit", "diverged", "outside" or
             "no texture".
     """
@@ -88,8 +88,12 @@ def register(
 
     The optimised measure is ZNCC on the motif's support, which gain and bias of the light do not change. The
     fit goes from coarse to fine. If the start alone does not lead to a good fit, more starts are tried at
-    coarse scales: in the whole scene and at all rotations if no start is given, else around it and within
-    37.5° of it.
+    coarse scales, around it and within 37.5° of it.
+
+    Without a start, the whole scene is searched: at all rotations, at 0.4 to 2.5 times the size and tilted by
+    up to 75°, as far as the motion allows. In photographs the light differs and things move, so this search
+    compares directions of gradients, and not colours. If nothing fits as a whole, the motif is compared in
+    small cells that may each shift a little, and the best of all candidates is returned.
 
     Arguments:
         scene: the picture to search.
@@ -144,7 +148,10 @@ def _whole_scene(problem: Problem) -> WholeScene | None:
     if not known or min(motif.height, motif.width, *scene.size) < _MIN_SIDE:
         return None
     if scene.scene.device.type != "cpu":  # `planes` is C, or a slow reference
-        scene, motif = ScenePyramid(scene.scene.cpu(), threads=scene.threads), Motif(motif.pixels.cpu(), motif.mask.cpu())
+        scene, motif = (
+            ScenePyramid(scene.scene.cpu(), threads=scene.threads),
+            Motif(motif.pixels.cpu(), motif.mask.cpu()),
+        )
     return WholeScene(scene, motif, problem.motion)
 
 
