@@ -157,9 +157,8 @@ def test_cells_find_what_has_deformed() -> None:
     """Each quarter of the motif has moved by two pixels: all of it together fits nowhere."""
     motif = photo("chelsea", 48, 48)
     scene = photo("coffee", 240, 180).clone()
-    for (y, x), (dy, dx) in zip(
-        ((0, 0), (0, 24), (24, 0), (24, 24)), ((-2, 1), (2, 2), (1, -2), (-1, 2)), strict=True
-    ):
+    moves = {(0, 0): (-2, 1), (0, 24): (2, 2), (24, 0): (1, -2), (24, 24): (-1, 2)}
+    for (y, x), (dy, dx) in moves.items():
         scene[:, 70 + y + dy :, 120 + x + dx :][:, :24, :24] = motif[:, y : y + 24, x : x + 24]
     match = CellMatch(ScenePyramid(scene), Motif.whole(motif))
     poses, scores = match.places(1.0, 3)

@@ -212,7 +212,7 @@ class Responses:
     to_full: NDArray[np.float64]
 
     @cached_property
-    def energy(self) -> Float[Tensor, "H W"]:
+    def energy(self) -> Int[Tensor, "H W"]:
         """Sum of the squares over the directions, summed from the corner: the sum of any box is four of
         these."""
         m, (height, width) = self.margin, self.size

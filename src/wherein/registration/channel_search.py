@@ -27,10 +27,10 @@ _TILT = 75.0
 """Degrees, where the motion can foreshorten. A choice: at 75° a motif has a quarter of its width, and a cover
 of all directions of tilt still takes under a tenth of a second in a scene of 512 px."""
 
-_STARTS, _STEEP_STARTS = 30, 60
+_STARTS, _STEEP_STARTS = 30, 120
 """Number of starts for each foreshortening, and for each steep one. For each, because a steep template has
-its features close together, so that it fits clutter better than an upright one and would fill a common list; and
-for the same reason more of them. Choices."""
+its features close together, so that it fits clutter better than an upright one and would fill a common list;
+and for the same reason more of them. Choices."""
 
 _THIN, _KEEP = PlaneStage(1, 2), 0.5
 """The first fit of the starts, and the fraction of the best ZNCC that a pose must reach to go on. Choices."""

@@ -142,16 +142,14 @@ def register(
 
 
 def _whole_scene(problem: Problem) -> WholeScene | None:
-    """The searches by channels; None for a motion that they do not know, or where there is too little to see."""
+    """The searches by channels; None for motions that they do not know, and for tiny pictures."""
     scene, motif = problem.scene, problem.motif.motif
     known = MOTIONS.get(problem.motion.name) is problem.motion
     if not known or min(motif.height, motif.width, *scene.size) < _MIN_SIDE:
         return None
     if scene.scene.device.type != "cpu":  # `planes` is C, or a slow reference
-        scene, motif = (
-            ScenePyramid(scene.scene.cpu(), threads=scene.threads),
-            Motif(motif.pixels.cpu(), motif.mask.cpu()),
-        )
+        scene = ScenePyramid(scene.scene.cpu(), threads=scene.threads)
+        motif = Motif(motif.pixels.cpu(), motif.mask.cpu())
     return WholeScene(scene, motif, problem.motion)
 
 

@@ -40,6 +40,10 @@ _FINER = 0.002
 """A pose that was refined on colours may lose this much ZNCC of the channels. A choice: channels are compared
 at reduced resolution, which cannot tell smaller differences."""
 
+_SAME = 0.15
+"""Poses are at the same place if no corner differs by more than this fraction of the motif's diagonal. A
+choice: more than a cell may shift, less than to the next thing."""
+
 
 class WholeScene:
     """The searches of a whole scene, each run when its result is first needed.
@@ -85,7 +89,10 @@ class WholeScene:
         sizes = _SIZES if self.motion.scales else (1.0,)
         matched = [self._cells.places(size, _PLACES)[0] for size in sizes]
         poses = np.concatenate((others, self._fits.poses, self._conformed(np.concatenate(matched))))
-        return poses[[int(np.argmax(self._rated(poses)))]]
+        best = poses[[int(np.argmax(self._rated(poses)))]]
+        # Cells tell where it is, but not to a pixel: there, a fit on colours is more exact.
+        near = [other for other in others if self._same_place(other, best[0])]
+        return near[0][None] if near else best
 
     def as_good(self, refined: Poses, found: Poses) -> bool:
         """Whether a refined pose is as good as the one that it came from: by channels if that was sure."""
@@ -94,7 +101,17 @@ class WholeScene:
             after, before = self._search.zncc(both).zncc
             return bool(after >= before - _FINER)
         after, before = self._rated(both)
-        return bool(after >= before)
+        return bool(after >= before) and self._same_place(refined[0], found[0])
+
+    def _same_place(self, one: Poses, other: Poses) -> bool:
+        """Whether two poses are close, compared with the size of the motif there."""
+        right, bottom = self.motif.width - 1, self.motif.height - 1
+        ends = np.stack((one, other)) @ np.array(
+            ((0, right, right, 0), (0, 0, bottom, bottom), (1, 1, 1, 1.0))
+        )
+        ends = ends[:, :2] / ends[:, 2:]
+        size = np.linalg.norm(ends[1, :, 0] - ends[1, :, 2])
+        return bool(np.linalg.norm(ends[0] - ends[1], axis=0).max() <= _SAME * size)
 
     def _rated(self, poses: Poses) -> NDArray[np.float64]:
         return self._cells.rate(poses) - self._unlikely(poses)
