@@ -22,11 +22,10 @@ from wherein.detect.fast.pieces import uncovered_motif
 from wherein.detect.result import Detection, PartFound
 from wherein.detect.score import MIN_EVIDENCE, equivalent_zncc, information
 from wherein.formulations.correlation import MIN_VISIBLE
-from wherein.motion.homography import mapped
+from wherein.motion.homography import mapped, turn_between
 from wherein.pyramid.descent import Stage, descend
 from wherein.pyramid.levels import MotifPyramid, Poses, ScenePyramid, visible_fraction
 from wherein.template.bundle import Template
-from wherein.template.pose import turn_between
 from wherein.template.reading import Reading
 from wherein.template.tree import Matrix, Part, Point
 
@@ -176,7 +175,8 @@ class Assembler:
         for name, part in tree.items():
             own = moving is None or name in moving
             frames[name] = name if own else frames[part.parent or tree.root]
-        self._root, self._template, self._projective = tree.root, template, projective
+        self._root, self._projective = tree.root, projective
+        self._centre, self._name = template.centre, template.name
         self._parts = tuple(
             _PartLayout(
                 name,
@@ -214,8 +214,7 @@ class Assembler:
             parts[part.name] = PartFound(
                 matrix, mean, found, polygon, part.leaf, part.middle, turn, reading=part.reading
             )
-        template = self._template
-        return Detection(score, self._matrix(frames[self._root]), parts, template.centre, template.name)
+        return Detection(score, self._matrix(frames[self._root]), parts, self._centre, self._name)
 
     def _matrix(self, pose: Matrix) -> Matrix:
         """A pose as it is reported."""
