@@ -50,7 +50,7 @@ def test_a_turned_and_scaled_part_is_found(template):
     truth = view.matrix[:2] + np.array([[0, 0, 50], [0, 0, 30]])
     motif = template.parts[LEAF].motif
     assert distance(found, truth, (motif.width, motif.height)) < 0.5
-    assert turned(found, truth) < 1e-6
+    assert turned(found, truth, (motif.width, motif.height)) < 1e-6
     assert np.linalg.det(found[:, :2]) == pytest.approx(1.25**2)
 
 

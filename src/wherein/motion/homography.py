@@ -95,3 +95,13 @@ def rounded(matrix: Matrix) -> Matrix:
     if len(matrix) == 2:
         return matrix.round(6)
     return np.concatenate((matrix[:2].round(6), matrix[2:].round(10)))
+
+
+def turn_between(parent: Matrix, own: Matrix) -> float:
+    """Degrees by which one 3×3 matrix is turned from another, in the plane that both map.
+
+    A tilt of the plane does not change it.
+    """
+    relative = np.linalg.solve(parent, own)
+    relative = relative / relative[2, 2]  # a negative multiple would be turned by 180°
+    return float(np.degrees(np.arctan2(relative[1, 0] - relative[0, 1], relative[0, 0] + relative[1, 1])))

@@ -65,6 +65,7 @@ def gauss_newton(
         taken += better
         done = done | small
         # Clamped, so that a long series of good or bad steps can still be reversed within a few.
+        # The rule stands a second time in C, native/align.c: a change here belongs there too.
         mu = torch.where(better, mu * damping.ease, mu * damping.tighten).clamp(1e-9, 1e9)
         costs.append(here.cost)
         # Reading a tensor waits for the device: at a fixed depth there is no reason to.

@@ -81,16 +81,6 @@ def frames(tree: Tree, root: Matrix, turns: Mapping[str, float]) -> dict[str, Ma
     return found
 
 
-def turn_between(parent: Matrix, own: Matrix) -> float:
-    """The angle of a joint in degrees: how far the frame of a part is turned from that of its parent.
-
-    It is measured in the plane of the object, so a tilt of the object does not change it.
-    """
-    relative = np.linalg.solve(parent, own)
-    relative = relative / relative[2, 2]  # a negative multiple would be turned by 180°
-    return float(np.degrees(np.arctan2(relative[1, 0] - relative[0, 1], relative[0, 0] + relative[1, 1])))
-
-
 def matrices(tree: Tree, root: Matrix, turns: Mapping[str, float]) -> dict[str, Matrix]:
     """The matrix of every part: its own pixels → scene, or canvas → scene for a group."""
     return {name: frame @ tree[name].rest for name, frame in frames(tree, root, turns).items()}

@@ -27,7 +27,6 @@ from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.plane_search import motif_stages
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
-from wherein.template.pose import turn_between
 from wherein.template.reading import Reading
 from wherein.template.tree import Matrix, Part, Point
 
@@ -175,7 +174,8 @@ class Assembler:
         for name, part in tree.items():
             own = moving is None or name in moving
             frames[name] = name if own else frames[part.parent or tree.root]
-        self._root, self._template, self._projective = tree.root, template, projective
+        self._root, self._projective = tree.root, projective
+        self._centre, self._name = template.centre, template.name
         self._parts = tuple(
             _PartLayout(
                 name,
@@ -209,12 +209,11 @@ class Assembler:
             polygon = homography.mapped(matrix, part.outline)
             mean = float(np.mean([leaves[leaf][0] for leaf in part.leaves]))
             found = any(leaves[leaf][1] for leaf in part.leaves)
-            turn = turn_between(frames[part.above], frames[part.frame])
+            turn = homography.turn_between(frames[part.above], frames[part.frame])
             parts[part.name] = PartFound(
                 matrix, mean, found, polygon, part.leaf, part.middle, turn, reading=part.reading
             )
-        template = self._template
-        return Detection(score, self._matrix(frames[self._root]), parts, template.centre, template.name)
+        return Detection(score, self._matrix(frames[self._root]), parts, self._centre, self._name)
 
     def _matrix(self, pose: Matrix) -> Matrix:
         """A pose as it is reported."""
