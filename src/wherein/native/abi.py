@@ -313,6 +313,19 @@ _FUNCTIONS: dict[str, tuple[tuple[Any, ...], Any]] = {
         (_pointer(Planes), _pointer(PlaneMotifArrays), _pointer(PlaneRules), _pointer(PlaneFits)),
         ctypes.c_int,
     ),
+    "wherein_rate_turns": (
+        (
+            _POINTER,
+            _POINTER,
+            _I32,
+            _I32,
+            _pointer(PlaneMotifArrays),
+            _pointer(PlaneRules),
+            _I32,
+            _pointer(PlaneFits),
+        ),
+        ctypes.c_int,
+    ),
     "wherein_rectify": ((_pointer(Planes), _POINTER, _I32, _I32, _POINTER, _POINTER), ctypes.c_int),
     "wherein_features": (
         (_pointer(Planes), _pointer(ChannelRules), _F32, _pointer(FeatureMaps)),

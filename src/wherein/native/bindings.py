@@ -236,6 +236,41 @@ def fit_planes(
     return found, zncc, visible
 
 
+def rate_turns(
+    channels: Float[Tensor, "H W 8"],
+    inside: Bool[Tensor, "H W"],
+    motif: abi.PlaneMotifArrays,
+    rules: abi.PlaneRules,
+    stride: int,
+    poses: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """`wherein.planes.turns.rate_turns` on one patch: the ZNCC of each pose.
+
+    Arguments:
+        channels: of the patch, contiguous.
+        inside: which of its pixels lie in the scene, contiguous.
+        motif, rules: as C wants them.
+        stride: every so many of the motif's points are compared.
+        poses: pixels of the motif at its resolution → pixels of the patch, affine, (B, 3, 3).
+    """
+    poses = np.ascontiguousarray(poses, dtype=np.float64)
+    zncc = np.empty(len(poses))
+    fits = abi.PlaneFits(poses=poses.ctypes.data, zncc=zncc.ctypes.data, visible=None, count=len(poses))
+    height, width = inside.shape
+    _call(
+        "wherein_rate_turns",
+        channels.data_ptr(),
+        inside.data_ptr(),
+        height,
+        width,
+        motif,
+        rules,
+        stride,
+        fits,
+    )
+    return zncc
+
+
 def rectify(
     scene: Float[Tensor, "C H W"], matrix: NDArray[np.float64], height: int, width: int
 ) -> tuple[Float[Tensor, "C h w"], Bool[Tensor, "h w"]]:

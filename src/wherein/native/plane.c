@@ -373,3 +373,63 @@ int wherein_rectify(const Planes *scene, const double *M, int32_t height, int32_
     rectify(scene, M, height, width, out, inside);
     return DONE;
 }
+
+/* Channels that are turned by `turn` directions: out[c] = Σ_j taps[j][c] in[j], trigonometric interpolation. */
+static void steering_taps(double turn, Octet taps[DIRECTIONS])
+{
+    for (int j = 0; j < DIRECTIONS; j++)
+        for (int c = 0; c < DIRECTIONS; c++) {
+            const double at = 2 * M_PI / DIRECTIONS * (j - c - turn);
+            double sum = 1 + cos(at * DIRECTIONS / 2);
+            for (int k = 1; k < DIRECTIONS / 2; k++)
+                sum += 2 * cos(k * at);
+            taps[j][c] = sum / DIRECTIONS;
+        }
+}
+
+/* ZNCC of the motif at the pose F, motif pixels → pixels of the patch, with every `stride`-th of its points. */
+static double steered_zncc(const Patch *p, const double F[9], int stride)
+{
+    const PlaneMotifArrays *m = p->motif;
+    const float r = m->radius, x0 = F[0] * m->centre_x + F[1] * m->centre_y + F[2];
+    const float y0 = F[3] * m->centre_x + F[4] * m->centre_y + F[5];
+    const float ux = r * F[0], vx = r * F[1], uy = r * F[3], vy = r * F[4];
+    const Octet zero = {0};
+    Octet taps[DIRECTIONS], t = zero, y = zero, tt = zero, yy = zero, ty = zero;
+    double weight = 0, all = 0;
+    steering_taps(atan2(F[3] - F[1], F[0] + F[4]) * DIRECTIONS / (2 * M_PI), taps);
+    for (int i = stride / 2; i < m->count; i += stride) {
+        const float u = m->points[2 * i], v = m->points[2 * i + 1], w = m->weights[i];
+        int inside;
+        const Octet raw = channels_at(p, ux * u + vx * v + x0, uy * u + vy * v + y0, &inside);
+        all += w;
+        if (!inside)
+            continue;
+        Octet scene = zero;
+        for (int j = 0; j < DIRECTIONS; j++)
+            scene += raw[j] * taps[j];
+        if (m->unsigned_points[i]) {
+            const Octet other = {scene[4], scene[5], scene[6], scene[7], scene[0], scene[1], scene[2], scene[3]};
+            scene = 0.5f * (scene + other);
+        }
+        const Octet target = octet(m->target + DIRECTIONS * i);
+        weight += w, t += w * target, tt += w * target * target;
+        y += w * scene, yy += w * scene * scene, ty += w * target * scene;
+    }
+    if (weight < p->rules->min_visible * all || !(weight > 0))
+        return -1;
+    const double total = DIRECTIONS * weight, mean_t = sum_of(t) / total, mean_y = sum_of(y) / total;
+    const double own = sum_of(tt) - mean_t * sum_of(t), power = sum_of(yy) - mean_y * sum_of(y);
+    return (sum_of(ty) - mean_t * sum_of(y)) /
+           sqrt(fmax(own, 1e-12) * fmax(power, p->rules->min_variance * total));
+}
+
+int wherein_rate_turns(const float *channels, const uint8_t *inside, int32_t height, int32_t width,
+                       const PlaneMotifArrays *motif, const PlaneRules *rules, int32_t stride, const PlaneFits *fits)
+{
+    const Patch p = {.motif = motif, .rules = rules, .channels = (float *)channels, .inside = (uint8_t *)inside,
+                     .height = height, .width = width};
+    for (int i = 0; i < fits->count; i++)
+        fits->zncc[i] = steered_zncc(&p, fits->poses + 9 * (int64_t)i, stride);
+    return DONE;
+}

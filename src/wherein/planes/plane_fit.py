@@ -23,7 +23,7 @@ from wherein.motion.models import Affine, Euclidean, Homography, Motion, Similar
 from wherein.native import abi, bindings
 from wherein.planes.plane_motif import MARGIN, PARAMETERS, PlaneMotif
 from wherein.planes.rectify import rectify
-from wherein.pyramid.levels import Poses, ScenePyramid
+from wherein.pyramid.levels import Poses, ScenePyramid, reduce
 
 _MOTIONS: dict[type[Motion], int] = {Translation: 2, Euclidean: 3, Similarity: 4, Affine: 6, Homography: 8}
 """How many of a plane's parameters a motion has, in the order of `plane_motif`."""
@@ -38,7 +38,7 @@ MIN_VISIBLE = 0.35
 """Minimum fraction of the motif that must lie in the scene. A choice: of less than a third, clutter fits too
 well."""
 
-_MIN_VARIANCE = 1e-6
+MIN_VARIANCE = 1e-6
 """Variance of the scene's channels below which there is no texture. A choice: channels are of size 1."""
 
 _MIN_LEVEL = 8
@@ -145,12 +145,12 @@ def _fit(
         return _fit_in_torch(levels, motif, parameters, stage, starts)
     levels = [level.contiguous() for level in levels]
     taps = motif.settings.taps(levels[0]).contiguous()
-    rules = _rules(motif, stage, parameters, levels, taps)
+    rules = plane_rules(motif, stage, parameters, len(levels), taps)
     return PlaneFits(*bindings.fit_planes(levels, motif.in_c, rules, starts))
 
 
-def _rules(
-    motif: PlaneMotif, stage: PlaneStage, parameters: int, levels: Sequence[Tensor], taps: Tensor
+def plane_rules(
+    motif: PlaneMotif, stage: PlaneStage, parameters: int, levels: int, taps: Tensor
 ) -> abi.PlaneRules:
     """Every number that C would otherwise have to know by itself."""
     settings = motif.settings
@@ -162,11 +162,11 @@ def _rules(
         tolerance=stage.tolerance,
         max_step=_MAX_STEP,
         min_visible=MIN_VISIBLE,
-        min_variance=_MIN_VARIANCE,
+        min_variance=MIN_VARIANCE,
         parameters=parameters,
         rounds=stage.rounds,
         steps=stage.steps,
-        levels=len(levels),
+        levels=levels,
     )
 
 
@@ -207,17 +207,32 @@ class Patch:
     inside: Bool[Tensor, "h w"]
 
 
-def patch_of(levels: Sequence[Tensor], motif: PlaneMotif, pose: NDArray[np.float64]) -> Patch | None:
-    """The scene in the frame and at the resolution of a motif; None where the pose is mirrored or behind."""
-    scale = _local_scale(pose, motif.centre)
+def patch_of(
+    levels: Sequence[Tensor],
+    motif: PlaneMotif,
+    pose: NDArray[np.float64],
+    size: tuple[int, int] | None = None,
+) -> Patch | None:
+    """The scene in the frame and at the resolution of a motif, and `MARGIN` pixels around it.
+
+    Arguments:
+        levels: of the scene.
+        motif: whose channels are wanted.
+        pose: pixels at its resolution → scene pixels at full size.
+        size: width and height without the margin; None: those of the motif.
+
+    Returns:
+        The patch, or None where the pose is mirrored or behind.
+    """
+    across, down = size or motif.size
+    scale = _local_scale(pose, motif.centre if size is None else ((across - 1) / 2, (down - 1) / 2))
     if not scale > 0:
         return None
     # The level whose pixels come closest to the motif's: finer ones would alias, coarser ones are blurred.
     level = int(np.clip(np.ceil(np.log2(scale / np.sqrt(2))), 0, len(levels) - 1))
-    size, shift = 2**level, (2**level - 1) / 2
-    to_level = np.array(((1 / size, 0, -shift / size), (0, 1 / size, -shift / size), (0, 0, 1)))
+    to_level = reduce(2**level)
     from_patch = np.array(((1, 0, -MARGIN), (0, 1, -MARGIN), (0, 0, 1.0)))
-    width, height = (side + 2 * MARGIN for side in motif.size)
+    width, height = (side + 2 * MARGIN for side in (across, down))
     picture, inside = rectify(levels[level], to_level @ pose @ from_patch, height, width)
     return Patch(picture, channels(picture, motif.settings), inside)
 
@@ -278,7 +293,7 @@ def _evaluate(motif: PlaneMotif, patch: Patch, pose: NDArray[np.float64]) -> _Ev
     u = np.concatenate((motif.points.double().numpy(), np.ones((len(motif.points), 1))), 1) @ pose.T
     spots = torch.from_numpy(u[:, :2] / u[:, 2:]) * motif.radius
     spots = spots + spots.new_tensor(motif.centre) + MARGIN
-    scene, inside = _sampled(patch, spots)
+    scene, inside = sampled(patch, spots)
     y = torch.where(motif.unsigned[:, None], (scene + opposite(scene.mT[..., None])[..., 0].mT) / 2, scene)
     y, t = y.double(), motif.target.double()
     w = torch.where(inside, motif.weights.double(), 0.0)[:, None]
@@ -288,13 +303,13 @@ def _evaluate(motif: PlaneMotif, patch: Patch, pose: NDArray[np.float64]) -> _Ev
         return _Evaluation(-1.0, visible, np.zeros(PARAMETERS))
     mean_t, mean_y = float((w * t).sum()) / total, float((w * y).sum()) / total
     own = max(float((w * (t - mean_t).square()).sum()), 1e-12) ** 0.5
-    power = max(float((w * (y - mean_y).square()).sum()), _MIN_VARIANCE * total) ** 0.5
+    power = max(float((w * (y - mean_y).square()).sum()), MIN_VARIANCE * total) ** 0.5
     zncc = float((w * (t - mean_t) * (y - mean_y)).sum()) / (own * power)
     residual = w * ((y - mean_y) / power - zncc * (t - mean_t) / own) / own
     return _Evaluation(zncc, visible, np.einsum("nc,ncp->p", residual.numpy(), motif._jacobian))
 
 
-def _sampled(patch: Patch, spots: Float[Tensor, "N 2"]) -> tuple[Float[Tensor, "N 8"], Bool[Tensor, " N"]]:
+def sampled(patch: Patch, spots: Float[Tensor, "N 2"]) -> tuple[Float[Tensor, "N 8"], Bool[Tensor, " N"]]:
     """The patch's channels at some places, linearly interpolated, and which of these lie in the scene."""
     height, width = patch.inside.shape
     limits = spots.new_tensor((width - 1.001, height - 1.001))

@@ -46,6 +46,14 @@ upright templates find dials foreshortened to about 0.8."""
 _STARTS, _KEPT = 60, (12, 4)
 """Number of starts of the fit, and how many poses go on after each stage but the last. Choices."""
 
+_FIRST, _SECOND, _FOLLOWED = PlaneStage(rounds=1), PlaneStage(), 24
+"""At the coarsest resolution all starts get one round, and so many of them the usual rounds. A choice: after
+one round the right pose is among the best third."""
+
+_HOPELESS = 0.4
+"""Poses with a ZNCC below this fraction of the best are dropped. A choice: where the best is an object in
+plain view, the others are clutter; beside a poor one, all go on."""
+
 _SAME_PLACE = 0.08
 """Poses whose corners are all closer than this fraction of the object's size are the same. A choice."""
 
@@ -198,13 +206,19 @@ class PlaneSearch:
             crowd: factor by which more poses than usual are followed, for scenes with many objects.
         """
         poses, ended = self.starts(scene, _STARTS * crowd), []
+        first = fit_planes(scene, self.stages[0], self.motion(0), _FIRST, poses)
+        poses = self._hopeful(first, _FOLLOWED * crowd).poses
         for number, motif in enumerate(self.stages):
-            fits = fit_planes(scene, motif, self.motion(number), PlaneStage(), poses)
-            fits = fits[self.distinct(fits)]
-            ended.append(fits)
-            if number < len(self.stages) - 1:
-                poses = fits.poses[: _KEPT[number] * crowd]
+            fits = fit_planes(scene, motif, self.motion(number), _SECOND, poses)
+            last = number == len(self.stages) - 1
+            ended.append(self._hopeful(fits, None if last else _KEPT[number] * crowd))
+            poses = ended[-1].poses
         return ended
+
+    def _hopeful(self, fits: PlaneFits, count: int | None) -> PlaneFits:
+        """The best `count` poses that differ, None: all, without those that are far worse than the best."""
+        chosen = self.distinct(fits, count)
+        return fits[chosen[fits.zncc[chosen] >= _HOPELESS * fits.zncc[chosen].max(initial=0.0)]]
 
     def distinct(self, fits: PlaneFits, count: int | None = None) -> NDArray[np.int64]:
         """The indices of poses that differ, the best first; poses without a fit are left out.

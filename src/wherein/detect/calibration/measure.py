@@ -137,13 +137,11 @@ def _measured(
     threshold = choose_threshold(empty, present)
 
     def is_found(degrees: float, scale: float) -> bool:
-        """Whether it is found at rest in the middle of two backgrounds."""
+        """Whether it is found at rest in the middle of two backgrounds, by its body if it has one."""
         middle = ((size[0] - 1) / 2, (size[1] - 1) / 2)
         where = matrices(template.parts, placed(degrees, scale, middle, template.centre), {})
         pictures = [render(scenes(k), template, where) for k in range(2)]
-        return all(
-            workers.map(lambda picture: _best_score(search, picture, threshold) >= threshold, pictures)
-        )
+        return all(workers.map(lambda picture: _best_score(search, picture, 0.0) >= threshold, pictures))
 
     return Calibration(
         fingerprint=fingerprint,

@@ -35,6 +35,7 @@ from wherein.detect.search_range import Effort, Range
 from wherein.motion.models import Motion, motion_named
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
 from wherein.planes.plane_search import PlaneSearch
+from wherein.planes.turns import rate_turns
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
 from wherein.template.pose import rotations
@@ -47,8 +48,11 @@ _MAX_HYPOTHESES = 12
 """How many root hypotheses from limbs are followed down the tree. A choice."""
 
 _MIN_BODY_EVIDENCE, _MAX_UNLIKELY = 1.3, 2
-"""Weighted evidence of a body whose limbs are searched for, and how many are followed that have less.
+"""Weighted evidence of a body whose limbs are searched for, and how many are followed where none has it.
 Choices: clutter reaches 1 at the best of all places."""
+
+_MAX_ROOTS = 4
+"""How many of the root hypotheses from limbs are fitted, after a rating of all their limbs. A choice."""
 
 _MAX_FOLLOWED = 2
 """How many poses of each followed object go on from one resolution to the next. A choice."""
@@ -123,10 +127,11 @@ class Finder:
         assert self.body_search is not None, "a template with a body"
         found = self.body_search(scene, effort.crowd)[-1]
         # Placing all limbs costs far more than the fit of the body, so only likely poses go on: those that
-        # fit better than clutter does, and the best two in any case.
+        # fit better than clutter does, or else the best two.
         weight = self.weights.get(self.pieces.tree.root, 1.0)
         likely = weight * information(found.zncc) >= _MIN_BODY_EVIDENCE
-        likely[:_MAX_UNLIKELY] = True
+        if not likely.any():
+            likely[:_MAX_UNLIKELY] = True
         return self._from_body_poses(scene, found[np.flatnonzero(likely)])
 
     def _from_body_poses(self, scene: ScenePyramid, found: PlaneFits) -> Hypotheses:
@@ -171,6 +176,7 @@ class Finder:
         found, and the limbs are placed once more about those.
         """
         limbs, root = self.pieces.root_limbs, self.pieces.tree.root
+        roots = roots[self._promising(scene, roots)[: max(1, _MAX_ROOTS * count // _MAX_HYPOTHESES)]]
         # Loose, since the roots are guesses and their joints are off.
         placement = self.with_limbs(scene, Placement({root: roots}, {}), LOOSE)
         trust = {piece.name: information(placement.zncc[piece.name]) for piece in limbs}
@@ -182,6 +188,16 @@ class Finder:
         if self.pieces.body is not None:
             placement = self._with_body(scene, placement)
         return self.scored(scene, self.with_limbs(scene, placement))
+
+    def _promising(self, scene: ScenePyramid, roots: Poses) -> NDArray[np.int64]:
+        """The indices of root frames, those first about which the limbs can be placed best."""
+        total = np.zeros(len(roots))
+        for piece in self.pieces.root_limbs:
+            model = self.models[piece.name]
+            turns = (model.group_starts if model.group else model.starts) @ model.to_canvas
+            ratings = rate_turns(scene, model.stages[0], roots, turns)
+            total += self.weights[piece.name] * information(ratings.max(1))
+        return np.argsort(-total, kind="stable")
 
     def _root_scales(
         self, scene: ScenePyramid, placement: Placement, trust: Mapping[str, NDArray[np.float64]]

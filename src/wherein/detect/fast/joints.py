@@ -28,6 +28,7 @@ from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import TURN_TOLERANCE, Joint, Piece
 from wherein.detect.score import MIN_EVIDENCE, information
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
+from wherein.planes.turns import rate_turns
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.pose import rotations
 from wherein.template.tree import Point
@@ -40,11 +41,11 @@ JOINT_TOLERANCE = 4.0
 """The same for limbs that were each fitted on their own: how far the distance of two joints may be off. A
 choice, between the two."""
 
-_MAX_STARTS, _MAX_FOLLOWED = 6, 3
+_MAX_STARTS, _MAX_FOLLOWED = 4, 2
 """Maximum number of turns of a piece from which fits start, and that go on to the next finer resolution.
 Choices."""
 
-_EVALUATE, _FIT = PlaneStage(rounds=1, steps=0), PlaneStage()
+_FIT = PlaneStage()
 
 
 def place(
@@ -69,10 +70,12 @@ def place(
     parents = placement.frames[(group or piece).parent]
     if not len(parents):
         return placement.with_piece(piece.name, parents, np.zeros(0))
-    starts = parents[:, None] @ (model.group_starts if group else model.starts) @ model.to_canvas
-    # Rank all starts before fitting a few: one evaluation costs a fraction of a fit.
-    found = fit_planes(scene, model.stages[0], EUCLIDEAN, _EVALUATE, starts.reshape(-1, 3, 3))
-    found = best_of_each(found, len(parents), _MAX_STARTS)
+    starts = (model.group_starts if group else model.starts) @ model.to_canvas
+    # Rank all turns before fitting a few: one rating costs a fraction of a fit.
+    ratings = rate_turns(scene, model.stages[0], parents, starts)
+    chosen = np.argsort(-ratings, axis=1, kind="stable")[:, :_MAX_STARTS]
+    poses = (parents[:, None] @ starts[chosen]).reshape(-1, 3, 3)
+    found = PlaneFits(poses, np.take_along_axis(ratings, chosen, 1).ravel(), np.ones(len(poses)))
     for motif in model.stages:
         last = motif is model.stages[-1]
         found = fit_planes(scene, motif, EUCLIDEAN, _FIT, found.poses)
