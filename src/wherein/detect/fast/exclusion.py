@@ -113,7 +113,7 @@ def exclusive(
 def _in_the_same_place(finder: "Finder", hypotheses: Hypotheses, first: int) -> NDArray[np.bool_]:
     """Which hypotheses have the corners of the canvas near those of `first`, itself among them, (H,)."""
     width, height = finder.template.size
-    corners = np.array(((0, width, width, 0), (0, 0, height, height), (1, 1, 1, 1)))
+    corners = np.array(((0, width, width, 0), (0, 0, height, height), (1, 1, 1, 1.0)))
     ends = mapped(hypotheses.placement.frames[finder.pieces.tree.root], corners)
     diagonal = np.linalg.norm(ends[first, :, 2] - ends[first, :, 0])
     return np.asarray(np.linalg.norm(ends - ends[first], axis=1).max(-1) <= _SAME_PLACE * diagonal)
