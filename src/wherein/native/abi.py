@@ -234,6 +234,7 @@ class PlaneRules(_Struct):
         ("rounds", _I32),
         ("steps", _I32),
         ("levels", _I32),
+        ("unchecked", _I32),
     )
 
 
