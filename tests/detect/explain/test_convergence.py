@@ -9,6 +9,7 @@ import torch
 from detecting import painted, ready, walker
 from wherein.detect import Detection, Detections, Detector, PartFound
 from wherein.detect.explain.fit_trace import FitTrace
+from wherein.detect.fast.polish import POLISH
 from wherein.detect.score import MAX_ZNCC
 from wherein.planes.plane_fit import PlaneStage
 from wherein.template.pose import placed
@@ -42,7 +43,7 @@ def test_a_trace_ends_at_the_score(found: Detections, traces: dict[str, FitTrace
     for name, trace in traces.items():
         assert trace.from_search
         assert found[0].parts[name].score < MAX_ZNCC
-        assert trace.zncc == pytest.approx(found[0].parts[name].score, abs=2e-3)
+        assert trace.zncc == pytest.approx(found[0].parts[name].score, abs=5e-3)
 
 
 def test_a_hidden_part_has_no_trace(found: Detections, traces: dict[str, FitTrace]) -> None:
@@ -58,7 +59,8 @@ def test_from_coarse_to_fine_and_better_in_the_end(detector: Detector, traces: d
         assert len(scales) == len(models[name].stages)
         assert scales == sorted(scales, reverse=True)
         for stage in trace.stages:
-            assert len(stage.zncc) == PlaneStage().rounds + 1
+            last = stage is trace.stages[-1]
+            assert len(stage.zncc) == 1 + PlaneStage().rounds + (len(POLISH) if last else 0)
             assert stage.zncc[-1] > stage.zncc[0] - 0.01
     start, *_, end = traces["trunk"].stages[0].zncc
     assert end > start + 0.02  # a start is off by up to a basin

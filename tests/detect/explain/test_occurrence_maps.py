@@ -47,7 +47,7 @@ def test_without_a_body_each_limb_has_a_map() -> None:
 def test_the_map_of_a_scene_that_is_too_small_is_empty() -> None:
     maps = detector(toy()).occurrence(torch.full((3, 1, 2), 0.5))
     assert maps["body"].shape == (1, 2)
-    assert (maps["body"] == -1).all()
+    assert (maps["body"] == 0).all()
 
 
 def test_heat_keeps_the_highest_and_the_proportions() -> None:

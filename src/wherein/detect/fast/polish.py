@@ -6,11 +6,13 @@ from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import TIGHT, keeps_joint
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.motion.models import Motion
-from wherein.planes.plane_fit import PlaneStage, fit_planes
+from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
 from wherein.pyramid.levels import ScenePyramid
 
-_CONVERGE = PlaneStage(rounds=2, steps=6, tolerance=0.005)
-_SETTLE = PlaneStage(rounds=4, steps=1, tolerance=0.005, unchecked=True)
+POLISH = (
+    PlaneStage(rounds=2, steps=6, tolerance=0.005),
+    PlaneStage(rounds=4, steps=1, tolerance=0.005, unchecked=True),
+)
 """A fit to convergence. The numbers are choices; few poses need all of the rounds."""
 
 _MAX_LOSS = 0.02
@@ -29,8 +31,9 @@ def polish_piece(scene: ScenePyramid, placement: Placement, model: PieceModel, m
     piece, before = model.piece, placement.frames[model.piece.name]
     zncc, limb = placement.zncc[piece.name], piece.parent != piece.name
     moves = EUCLIDEAN if limb else motion
-    found = fit_planes(scene, model.stages[-1], moves, _CONVERGE, before @ model.to_canvas)
-    found = fit_planes(scene, model.stages[-1], moves, _SETTLE, found.poses)
+    found = PlaneFits(before @ model.to_canvas, zncc, np.zeros(0))
+    for stage in POLISH:
+        found = fit_planes(scene, model.stages[-1], moves, stage, found.poses)
     frames = found.poses @ model.from_canvas
     frames = frames / frames[:, 2:, 2:]
     good = (found.zncc >= zncc - _MAX_LOSS) & (zncc > 0)
