@@ -121,7 +121,8 @@ def by_paper(
 
 def by_default(settings: Fig3Settings, subject: Subject, seed: int) -> Json:
     """The default detector, which searches all rotations, on scenes of all rotations."""
-    detector = Detector(subject.template, threads=1)
+    # The scenes of the paper have one size and no tilt.
+    detector = Detector(subject.template, scale=1, tilt=0, threads=1)
     angles = np.arange(0.0, 360.0, settings.every) - 180.0
     scenes = (
         (sweep, scene(settings, subject, seed, sweep, angle)) for sweep in settings.sweeps for angle in angles
