@@ -59,9 +59,9 @@ _MIN_THINNING = 1.3
 
 _BORDER, _BORDER_SHARE = 4, 8
 """Pixels at the border of a picture without an outline that are not compared, and how many times smaller they
-are at least than the picture. Choices: the channels there depend on what lies beyond, which is not known. With
-one pixel, a crop was found in its own photograph 1.2 % too large and 0.8 px aside; with four, 0.2 % and 0.1
-px."""
+are at least than the picture. Choices: the channels there depend on what lies beyond, which is not known.
+With one pixel, a crop was found in its own photograph 1.2 % too large and 0.8 px aside; with four, 0.2 % and
+0.1 px."""
 
 _MIN_WEIGHT = 0.1
 """Weight of a pixel where the motif has no gradient, relative to where it has most. A choice: that nothing is
