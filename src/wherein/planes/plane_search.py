@@ -54,6 +54,10 @@ _FIRST_POINTS, _POINTS = 400, 2000
 """About how many points of the motif are compared in the first round, and afterwards. Choices: enough to tell
 poses apart; the pose that is reported is fitted with all of them."""
 
+_BEYOND, _BEYOND_SIZE = 15.0, 1.25
+"""Degrees of tilt, and factor of the size, by which a pose may lie out of the range on the way. Choices: the
+range of a coarse fit is not that of the exact one."""
+
 _HOPELESS = 0.4
 """Poses with a ZNCC below this fraction of the best are dropped. A choice: where the best is an object in
 plain view, the others are clutter; beside a poor one, all go on."""
@@ -225,9 +229,22 @@ class PlaneSearch:
         return ended
 
     def _hopeful(self, fits: PlaneFits, count: int | None) -> PlaneFits:
-        """The best `count` poses that differ, None: all, without those that are far worse than the best."""
+        """The best `count` poses that differ, None: all, without those that are far worse than the best or
+        far out of the range."""
+        fits = fits[np.flatnonzero(self._in_reach(fits.poses))]
         chosen = self.distinct(fits, count)
         return fits[chosen[fits.zncc[chosen] >= _HOPELESS * fits.zncc[chosen].max(initial=0.0)]]
+
+    def _in_reach(self, poses: Poses) -> NDArray[np.bool_]:
+        """Whether the size and tilt of each pose are in the range, or little beyond it, (B,)."""
+        # Clutter fits best where it may be distorted most. Such poses would take the places of others.
+        middle = np.array((*self.motif.centre, 1.0))
+        ends = poses @ middle
+        linear = poses[:, :2, :2] - (ends[:, :2] / ends[:, 2:])[:, :, None] * poses[:, 2, None, :2]
+        values = np.linalg.svd(np.nan_to_num(linear / ends[:, 2, None, None]), compute_uv=False)
+        (low, high), least = self.ranges.scale, math.cos(math.radians(min(85.0, self.ranges.tilt + _BEYOND)))
+        fits = (values[:, 0] > low / _BEYOND_SIZE) & (values[:, 1] < high * _BEYOND_SIZE)
+        return np.asarray(fits & (values[:, 1] >= least * values[:, 0]))
 
     def distinct(self, fits: PlaneFits, count: int | None = None) -> NDArray[np.int64]:
         """The indices of poses that differ, the best first; poses without a fit are left out.
