@@ -29,7 +29,8 @@ from wherein import ArgumentError, Detection, Detections, Detector, PictureError
 from wherein.detect.score import MAX_ZNCC
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
-from wherein.pyramid.levels import ScenePyramid, visible_fraction
+from wherein.pyramid.levels import ScenePyramid
+from wherein.pyramid.motif_levels import visible_fraction
 from wherein.template import Template
 from wherein.template.pose import placed
 

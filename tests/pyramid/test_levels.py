@@ -8,7 +8,8 @@ from detecting import noise, photo
 from wherein.images.motif import Motif
 from wherein.motion import motion_named
 from wherein.pyramid.descent import Stage, descend
-from wherein.pyramid.levels import MotifPyramid, ScenePyramid, visible_fraction
+from wherein.pyramid.levels import ScenePyramid
+from wherein.pyramid.motif_levels import MotifPyramid, visible_fraction
 from wherein.template.paint import paint
 from wherein.template.pose import placed
 

@@ -12,7 +12,8 @@ from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Hypotheses, Placement
 from wherein.detect.score import combined_score, information
 from wherein.detect.search_range import Range
-from wherein.pyramid.levels import ScenePyramid, visible_fraction
+from wherein.pyramid.levels import ScenePyramid
+from wherein.pyramid.motif_levels import visible_fraction
 from wherein.template.pose import frames, placed
 
 WALKER = walker()
