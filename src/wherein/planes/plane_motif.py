@@ -227,7 +227,7 @@ def _reduced(
     to_full: NDArray[np.float64],
     height: int,
     width: int,
-) -> Float[Tensor, "P h w"]:
+) -> Float[Tensor, "P H W"]:
     """The motif times its mask, its mask, and what is covered, at a resolution and with the margin.
 
     The mask includes what is covered; all are 0 outside.

@@ -27,7 +27,7 @@ TURNS = {"arm": 20.0, "wrist": -33.0, "leg": 12.0}
 @pytest.fixture(scope="module")
 def detector() -> Detector:
     made = walker()
-    return Detector(made, calibration=made_up(made), threads=1)
+    return ready(made)
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,9 @@ from torch import Tensor
 
 from detecting import Array, group, leaf, noise, off, painted, template, walker
 from wherein.detect.fast.finder import Finder
+from wherein.detect.fast.geometry import scales
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.joints import TIGHT, joint_error, scales
+from wherein.detect.fast.joints import TIGHT, joint_error
 from wherein.detect.search_range import Range
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template import Template
