@@ -6,7 +6,6 @@ from functools import cached_property
 import numpy as np
 import torch
 from jaxtyping import Float
-from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.formulations.correlation import CorrelationObjective
@@ -14,7 +13,7 @@ from wherein.formulations.motif_side import MotifSide, motif_side
 from wherein.formulations.objective import Tally, Variables
 from wherein.images.motif import Motif
 from wherein.motion.models import Motion
-from wherein.pyramid.levels import Poses, ScenePyramid, enlarge, reduce
+from wherein.pyramid.levels import Poses, enlarge, reduce
 from wherein.warp import Surface
 
 _SMALL = 32
@@ -41,12 +40,6 @@ class MotifPyramid:
     def support(self) -> int:
         """The number of pixels inside the motif's mask."""
         return int((self.motif.mask > 0.5).sum())
-
-    @cached_property
-    def sparse_points(self) -> NDArray[np.float64]:
-        """(3, N): every seventh pixel inside the mask as (x, y, 1); enough to estimate a fraction of it."""
-        rows, columns = np.nonzero(self.motif.mask.numpy() > 0.5)
-        return np.stack((columns, rows, np.ones_like(rows))).astype(np.float64)[:, ::7]
 
     def reduced(self, scale: int) -> Motif:
         """The motif, reduced by a power of 2."""
@@ -123,11 +116,3 @@ class Level:
         """The centre of the compared points, in full-size pixels from the first pixel of the scale."""
         x, y = self.side.centre.tolist()
         return self.motif_scale * x, self.motif_scale * y
-
-
-def visible_fraction(scene: ScenePyramid, motif: MotifPyramid, poses: Poses) -> NDArray[np.float64]:
-    """The fraction of the motif that lies inside the scene, for each pose (affine ones only)."""
-    x, y, _ = (poses @ motif.sparse_points).transpose(1, 0, 2)
-    width, height = scene.size
-    inside: NDArray[np.bool_] = (x >= 0) & (y >= 0) & (x <= width - 1) & (y <= height - 1)
-    return inside.mean(1)
