@@ -5,9 +5,9 @@
 int wherein_channels(const Planes *picture, const ChannelRules *rules, float *out)
 {
     ChannelBuffers buffers;
-    if (make_channel_buffers(&buffers, picture->height, picture->width, rules) != DONE)
+    if (make_channel_buffers(&buffers, picture->width, rules) != DONE)
         return NO_MEMORY;
-    channels_of(picture, rules, &buffers, out);
+    channels_of(picture, rules, &buffers, keep_channels, out);
     free_channel_buffers(&buffers);
     return DONE;
 }

@@ -1,5 +1,8 @@
 /* Oriented gradient channels of a picture: images/channels.py in C. The channels of a pixel lie side by side, so that
  * one vector holds them all.
+ *
+ * A picture passes through row by row: only as many rows as the window and the smoothing reach over are kept, which
+ * stay in the cache whatever the size of the picture.
  */
 #pragma once
 #include <math.h>
@@ -29,84 +32,88 @@ static inline int clamped(int i, int count)
     return i < 0 ? 0 : i < count ? i : count - 1;
 }
 
-/* Buffers for pictures of up to so many pixels, reused for all poses of a descent. */
+/* The rows that are kept of a picture, reused for all pictures of up to the same width. */
 typedef struct {
-    float *gx, *gy, *magnitude, *scale, *rows, *line;
+    float *gx, *gy, *magnitude; /* of `window` rows */
+    float *smooth;              /* channels, smoothed along the row, of `count` rows */
+    float *line, *scale;
 } ChannelBuffers;
+
+/* Where the channels of row y go; `row` is valid during the call only. */
+typedef void ChannelSink(void *to, int y, const float *row, int width);
 
 static inline void free_channel_buffers(ChannelBuffers *b)
 {
-    free(b->gx), free(b->gy), free(b->magnitude), free(b->scale), free(b->rows), free(b->line);
+    free(b->gx), free(b->gy), free(b->magnitude), free(b->smooth), free(b->line), free(b->scale);
 }
 
-static inline int make_channel_buffers(ChannelBuffers *b, int height, int width, const ChannelRules *rules)
+static inline int make_channel_buffers(ChannelBuffers *b, int width, const ChannelRules *rules)
 {
-    const int64_t pixels = (int64_t)height * width, reach = rules->window + rules->count;
-    b->gx = malloc(pixels * sizeof(float)), b->gy = malloc(pixels * sizeof(float));
-    b->magnitude = malloc(pixels * sizeof(float)), b->scale = malloc(pixels * sizeof(float));
-    b->rows = malloc(pixels * sizeof(Octet)), b->line = malloc((width + 2 * reach + 4) * sizeof(Octet));
-    if (b->gx && b->gy && b->magnitude && b->scale && b->rows && b->line)
+    const int64_t rows = (int64_t)rules->window * width, reach = rules->window + rules->count;
+    b->gx = malloc(rows * sizeof(float)), b->gy = malloc(rows * sizeof(float));
+    b->magnitude = malloc(rows * sizeof(float));
+    b->smooth = malloc((rules->count + 1) * (int64_t)width * sizeof(Octet)); /* and the row that is told */
+    b->line = malloc((width + 2 * reach + 4) * sizeof(Octet)), b->scale = malloc(width * sizeof(float));
+    if (b->gx && b->gy && b->magnitude && b->smooth && b->line && b->scale)
         return DONE;
     free_channel_buffers(b);
     return NO_MEMORY;
 }
 
-/* Of each pixel the gradient of the channel that changes most; central differences, smoothed across by (1, 2, 1)/4. */
-static inline void strongest_gradient(const Planes *p, ChannelBuffers *b)
+/* Of each pixel of row y the gradient of the colour that changes most; central differences, smoothed across by
+ * (1, 2, 1)/4.
+ */
+static inline void gradient_row(const Planes *p, int y, float *line, float *restrict gx, float *restrict gy,
+                                float *restrict magnitude)
 {
     const int height = p->height, width = p->width;
-    float *along = b->line + 1, *across = b->line + width + 3; /* a column smoothed, and its difference */
-    for (int y = 0; y < height; y++) {
-        float *gx = b->gx + (int64_t)y * width, *gy = b->gy + (int64_t)y * width;
-        for (int c = 0; c < p->channels; c++) {
-            const float *plane = p->pixels + c * p->plane_stride, *here = plane + y * p->row_stride;
-            const float *above = plane + clamped(y - 1, height) * p->row_stride;
-            const float *below = plane + clamped(y + 1, height) * p->row_stride;
-            for (int x = 0; x < width; x++) {
-                along[x] = (above[x] + 2 * here[x] + below[x]) * 0.25f;
-                across[x] = (below[x] - above[x]) * 0.5f;
-            }
-            along[-1] = along[0], along[width] = along[width - 1];
-            across[-1] = across[0], across[width] = across[width - 1];
-            for (int x = 0; x < width; x++) {
-                const float u = (along[x + 1] - along[x - 1]) * 0.5f;
-                const float v = (across[x - 1] + 2 * across[x] + across[x + 1]) * 0.25f;
-                const int stronger = c == 0 || u * u + v * v > gx[x] * gx[x] + gy[x] * gy[x];
-                gx[x] = stronger ? u : gx[x];
-                gy[x] = stronger ? v : gy[x];
-            }
+    float *restrict along = line + 1, *restrict across = line + width + 3; /* a column smoothed, and its difference */
+    memset(gx, 0, width * sizeof *gx), memset(gy, 0, width * sizeof *gy);
+    for (int c = 0; c < p->channels; c++) {
+        const float *plane = p->pixels + c * p->plane_stride, *here = plane + y * p->row_stride;
+        const float *above = plane + clamped(y - 1, height) * p->row_stride;
+        const float *below = plane + clamped(y + 1, height) * p->row_stride;
+        for (int x = 0; x < width; x++) {
+            along[x] = (above[x] + 2 * here[x] + below[x]) * 0.25f;
+            across[x] = (below[x] - above[x]) * 0.5f;
+        }
+        along[-1] = along[0], along[width] = along[width - 1];
+        across[-1] = across[0], across[width] = across[width - 1];
+        for (int x = 0; x < width; x++) {
+            const float u = (along[x + 1] - along[x - 1]) * 0.5f;
+            const float v = (across[x - 1] + 2 * across[x] + across[x + 1]) * 0.25f;
+            const float most = gx[x] * gx[x] + gy[x] * gy[x], own = u * u + v * v;
+            gx[x] = own > most ? u : gx[x];
+            gy[x] = own > most ? v : gy[x];
         }
     }
+    for (int x = 0; x < width; x++)
+        magnitude[x] = sqrtf(gx[x] * gx[x] + gy[x] * gy[x]);
 }
 
-/* 1 / ((|g|² + noise²)^¾ (mean |g| + floor)^½), the mean over a window around each pixel. */
-static inline void local_scale(int height, int width, const ChannelRules *rules, ChannelBuffers *b)
+/* 1 / ((|g|² + noise²)^¾ (mean |g| + floor)^½) for row y, the mean over a window around each pixel. */
+static inline void scale_row(int y, int height, int width, const ChannelRules *rules, const ChannelBuffers *b)
 {
-    const int reach = rules->window / 2;
-    const float share = 1.0f / ((float)rules->window * rules->window), noise = rules->noise * rules->noise;
-    for (int64_t i = 0; i < (int64_t)height * width; i++)
-        b->magnitude[i] = sqrtf(b->gx[i] * b->gx[i] + b->gy[i] * b->gy[i]);
-    float *column = b->line + reach;
-    for (int y = 0; y < height; y++) {
-        float *out = b->scale + (int64_t)y * width;
-        const float *gx = b->gx + (int64_t)y * width, *gy = b->gy + (int64_t)y * width;
-        /* Summed anew for every row: running sums would carry rounding errors from row to row. */
-        memset(column, 0, width * sizeof *column);
-        for (int j = -reach; j <= reach; j++) {
-            const float *row = b->magnitude + (int64_t)clamped(y + j, height) * width;
-            for (int x = 0; x < width; x++)
-                column[x] += row[x];
-        }
-        for (int j = 1; j <= reach; j++)
-            column[-j] = column[0], column[width - 1 + j] = column[width - 1];
-        memset(out, 0, width * sizeof *out);
-        for (int j = -reach; j <= reach; j++)
-            for (int x = 0; x < width; x++)
-                out[x] += column[x + j];
-        for (int x = 0; x < width; x++) {
-            const float size = sqrtf(gx[x] * gx[x] + gy[x] * gy[x] + noise);
-            out[x] = 1 / (size * sqrtf(size) * sqrtf(out[x] * share + rules->floor));
-        }
+    const int window = rules->window, reach = window / 2;
+    const float share = 1.0f / ((float)window * window), noise = rules->noise * rules->noise;
+    const float *restrict gx = b->gx + (int64_t)(y % window) * width, *restrict gy = b->gy + (int64_t)(y % window) * width;
+    float *restrict column = b->line + reach, *restrict out = b->scale;
+    /* Summed anew for every row: running sums would carry rounding errors from row to row. */
+    memset(column, 0, width * sizeof *column);
+    for (int j = -reach; j <= reach; j++) {
+        const float *restrict row = b->magnitude + (int64_t)(clamped(y + j, height) % window) * width;
+        for (int x = 0; x < width; x++)
+            column[x] += row[x];
+    }
+    for (int j = 1; j <= reach; j++)
+        column[-j] = column[0], column[width - 1 + j] = column[width - 1];
+    memset(out, 0, width * sizeof *out);
+    for (int j = -reach; j <= reach; j++)
+        for (int x = 0; x < width; x++)
+            out[x] += column[x + j];
+    for (int x = 0; x < width; x++) {
+        const float size = sqrtf(gx[x] * gx[x] + gy[x] * gy[x] + noise);
+        out[x] = 1 / (size * sqrtf(size) * sqrtf(out[x] * share + rules->floor));
     }
 }
 
@@ -120,36 +127,70 @@ static inline Octet split(float gx, float gy, float scale)
     return along * along * scale;
 }
 
-/* The channels of a picture, (height, width, DIRECTIONS); buffers made for its size or a larger one. */
-static inline void channels_of(const Planes *p, const ChannelRules *rules, ChannelBuffers *b, float *out)
+/* The channels of row y, smoothed along it. */
+static inline void smooth_row(int y, int width, const ChannelRules *rules, const ChannelBuffers *b, float *restrict out)
 {
-    const int height = p->height, width = p->width, reach = rules->count / 2;
+    const int reach = rules->count / 2, kept = y % rules->window;
     const float *taps = rules->taps + reach;
-    strongest_gradient(p, b);
-    local_scale(height, width, rules, b);
-    float *line = b->line + DIRECTIONS * reach;
-    for (int y = 0; y < height; y++) {
-        const int64_t first = (int64_t)y * width;
-        for (int x = 0; x < width; x++)
-            put_octet(line + DIRECTIONS * x, split(b->gx[first + x], b->gy[first + x], b->scale[first + x]));
-        for (int j = 1; j <= reach; j++) {
-            put_octet(line - DIRECTIONS * j, octet(line));
-            put_octet(line + DIRECTIONS * (width - 1 + j), octet(line + DIRECTIONS * (width - 1)));
+    const float *gx = b->gx + (int64_t)kept * width, *gy = b->gy + (int64_t)kept * width;
+    float *restrict line = b->line + DIRECTIONS * reach;
+    for (int x = 0; x < width; x++)
+        put_octet(line + DIRECTIONS * x, split(gx[x], gy[x], b->scale[x]));
+    for (int j = 1; j <= reach; j++) {
+        put_octet(line - DIRECTIONS * j, octet(line));
+        put_octet(line + DIRECTIONS * (width - 1 + j), octet(line + DIRECTIONS * (width - 1)));
+    }
+    for (int x = 0; x < width; x++) {
+        const float *at = line + DIRECTIONS * x;
+        Octet sum = taps[0] * octet(at);
+        for (int j = 1; j <= reach; j++)
+            sum += taps[j] * (octet(at - DIRECTIONS * j) + octet(at + DIRECTIONS * j));
+        put_octet(out + DIRECTIONS * x, sum);
+    }
+}
+
+/* The smoothed rows about row y, smoothed across. */
+static inline void smooth_across(int y, int height, int width, const ChannelRules *rules, const ChannelBuffers *b,
+                                 float *restrict out)
+{
+    const int reach = rules->count / 2;
+    const int64_t row = (int64_t)DIRECTIONS * width;
+    const float *taps = rules->taps + reach, *restrict here = b->smooth + y % rules->count * row;
+    for (int64_t i = 0; i < row; i += DIRECTIONS)
+        put_octet(out + i, taps[0] * octet(here + i));
+    for (int j = 1; j <= reach; j++) {
+        const float *restrict above = b->smooth + clamped(y - j, height) % rules->count * row;
+        const float *restrict below = b->smooth + clamped(y + j, height) % rules->count * row;
+        for (int64_t i = 0; i < row; i += DIRECTIONS)
+            put_octet(out + i, octet(out + i) + taps[j] * (octet(above + i) + octet(below + i)));
+    }
+}
+
+/* The channels of a picture, row by row to `sink`; buffers made for its width or a larger one. */
+static inline void channels_of(const Planes *p, const ChannelRules *rules, ChannelBuffers *b, ChannelSink *sink, void *to)
+{
+    const int height = p->height, width = p->width, window = rules->window, reach = rules->count / 2;
+    const int64_t row = (int64_t)DIRECTIONS * width;
+    float *out = b->smooth + rules->count * row;
+    int known = 0; /* rows with a gradient */
+    for (int y = 0; y < height + reach; y++) {
+        for (; known < height && known <= y + window / 2; known++) {
+            const int64_t kept = (int64_t)(known % window) * width;
+            gradient_row(p, known, b->line, b->gx + kept, b->gy + kept, b->magnitude + kept);
         }
-        for (int x = 0; x < width; x++) {
-            const float *at = line + DIRECTIONS * x;
-            Octet sum = taps[0] * octet(at);
-            for (int j = 1; j <= reach; j++)
-                sum += taps[j] * (octet(at - DIRECTIONS * j) + octet(at + DIRECTIONS * j));
-            put_octet(b->rows + DIRECTIONS * (first + x), sum);
+        if (y < height) {
+            scale_row(y, height, width, rules, b);
+            smooth_row(y, width, rules, b, b->smooth + y % rules->count * row);
+        }
+        if (y >= reach) {
+            smooth_across(y - reach, height, width, rules, b, out);
+            sink(to, y - reach, out, width);
         }
     }
-    for (int y = 0; y < height; y++)
-        for (int x = 0; x < width; x++) {
-            Octet sum = taps[0] * octet(b->rows + DIRECTIONS * ((int64_t)y * width + x));
-            for (int j = 1; j <= reach; j++)
-                sum += taps[j] * (octet(b->rows + DIRECTIONS * ((int64_t)clamped(y - j, height) * width + x)) +
-                                  octet(b->rows + DIRECTIONS * ((int64_t)clamped(y + j, height) * width + x)));
-            put_octet(out + DIRECTIONS * ((int64_t)y * width + x), sum);
-        }
+}
+
+/* A sink that keeps all rows: `to` is (height, width, DIRECTIONS), contiguous. */
+static inline void keep_channels(void *to, int y, const float *row, int width)
+{
+    memcpy((float *)to + (int64_t)y * width * DIRECTIONS, row, (int64_t)width * sizeof(Octet));
 }

@@ -60,6 +60,34 @@ static void put_row(const uint8_t *spread, int y, int width, const FeatureMaps *
         }
 }
 
+/* The rows of responses before they are spread to their neighbours above and below. */
+typedef struct {
+    const FeatureMaps *maps;
+    float gain;
+    uint8_t *rows, *line; /* the last three, and room for two more */
+    int height;
+} Spreading;
+
+static void put_spread(const Spreading *s, int y, int width)
+{
+    const int64_t row = (int64_t)DIRECTIONS * width;
+    uint8_t *spread = s->line + row + 2 * DIRECTIONS;
+    largest(s->rows + clamped(y - 1, s->height) % 3 * row, s->rows + y % 3 * row,
+            s->rows + clamped(y + 1, s->height) % 3 * row, row, spread);
+    put_row(spread, y, width, s->maps);
+}
+
+/* A sink of channels: a row is complete when the next is known. */
+static void spread_channels(void *to, int y, const float *channels, int width)
+{
+    const Spreading *s = to;
+    spread_row(channels, width, s->gain, s->line, s->rows + (int64_t)(y % 3) * DIRECTIONS * width);
+    if (y > 0)
+        put_spread(s, y - 1, width);
+    if (y == s->height - 1)
+        put_spread(s, y, width);
+}
+
 /* Responses of a picture: its channels in `LEVELS` levels, each spread to its neighbours (the largest of 3 × 3), so
  * that a feature that is off by a pixel still counts in full.
  *
@@ -69,25 +97,16 @@ static void put_row(const uint8_t *spread, int y, int width, const FeatureMaps *
  */
 int wherein_features(const Planes *picture, const ChannelRules *rules, float gain, const FeatureMaps *maps)
 {
-    const int height = picture->height, width = picture->width;
-    const int64_t row = (int64_t)DIRECTIONS * width;
+    const int64_t row = (int64_t)DIRECTIONS * picture->width;
     ChannelBuffers buffers;
-    if (make_channel_buffers(&buffers, height, width, rules) != DONE)
+    if (make_channel_buffers(&buffers, picture->width, rules) != DONE)
         return NO_MEMORY;
-    float *channels = malloc(height * row * sizeof *channels);
-    uint8_t *rows = malloc(height * row), *line = malloc(2 * (row + 2 * DIRECTIONS));
-    const int result = channels && rows && line ? DONE : NO_MEMORY;
-    if (result == DONE) {
-        channels_of(picture, rules, &buffers, channels);
-        for (int y = 0; y < height; y++)
-            spread_row(channels + y * row, width, gain, line, rows + y * row);
-        uint8_t *spread = line + row + 2 * DIRECTIONS;
-        for (int y = 0; y < height; y++) {
-            largest(rows + clamped(y - 1, height) * row, rows + y * row, rows + clamped(y + 1, height) * row, row, spread);
-            put_row(spread, y, width, maps);
-        }
-    }
-    free(channels), free(rows), free(line);
+    Spreading spreading = {.maps = maps, .gain = gain, .rows = malloc(3 * row),
+                           .line = malloc(2 * (row + 2 * DIRECTIONS)), .height = picture->height};
+    const int result = spreading.rows && spreading.line ? DONE : NO_MEMORY;
+    if (result == DONE)
+        channels_of(picture, rules, &buffers, spread_channels, &spreading);
+    free(spreading.rows), free(spreading.line);
     free_channel_buffers(&buffers);
     return result;
 }

@@ -221,13 +221,17 @@ static double scale_of(const PlaneMotifArrays *m, const double F[9])
     return depth > 0 && area > 0 && isfinite(area) ? sqrt(area) / depth : 0;
 }
 
+enum { SPAN = 64 }; /* pixels of a row at a time */
+
 /* A picture of `height` × `width` pixels whose pixel u shows the scene at M u, linearly interpolated and continued by
  * its border. Returns whether all of it lies in the scene.
  */
 static int rectify(const Planes *s, const double M[9], int height, int width, float *out, uint8_t *inside)
 {
     const float right = s->width - 1, bottom = s->height - 1;
-    const int64_t step = s->width > 1, down = s->height > 1 ? s->row_stride : 0, plane = (int64_t)height * width;
+    const int step = s->width > 1, stride = s->row_stride, down = s->height > 1 ? stride : 0;
+    const int last_column = s->width > 1 ? s->width - 2 : 0, last_row = s->height > 1 ? s->height - 2 : 0;
+    const int64_t plane = (int64_t)height * width;
     /* About a whole pixel near the middle, so that rounding coordinates to float32 costs nothing in a large scene. */
     const double depth = M[6] * width / 2 + M[7] * height / 2 + M[8];
     const double mx = (M[0] * width / 2 + M[1] * height / 2 + M[2]) / depth;
@@ -238,21 +242,35 @@ static int rectify(const Planes *s, const double M[9], int height, int width, fl
         f[j] = M[j] - x0 * M[6 + j], f[3 + j] = M[3 + j] - y0 * M[6 + j], f[6 + j] = M[6 + j];
     int all = 1;
     for (int r = 0; r < height; r++)
-        for (int c = 0; c < width; c++, out++, inside++) {
-            const float scale = 1 / (f[6] * c + f[7] * r + f[8]);
-            float x = (f[0] * c + f[1] * r + f[2]) * scale + x0, y = (f[3] * c + f[4] * r + f[5]) * scale + y0;
-            *inside = x >= -0.5f && y >= -0.5f && x <= right + 0.5f && y <= bottom + 0.5f && scale > 0;
-            all &= *inside;
-            x = x > 0 ? x : 0, y = y > 0 ? y : 0;
-            x = x < right ? x : right, y = y < bottom ? y : bottom;
-            int column = (int)x, row = (int)y;
-            column = column < s->width - 2 ? column : s->width > 1 ? s->width - 2 : 0;
-            row = row < s->height - 2 ? row : s->height > 1 ? s->height - 2 : 0;
-            const float a = x - column, b = y - row, *from = s->pixels + row * s->row_stride + column;
-            for (int k = 0; k < s->channels; k++, from += s->plane_stride) {
-                const float upper = from[0] + a * (from[step] - from[0]);
-                const float lower = from[down] + a * (from[down + step] - from[down]);
-                out[k * plane] = upper + b * (lower - upper);
+        for (int first = 0; first < width; first += SPAN) {
+            const int count = first + SPAN < width ? SPAN : width - first;
+            int32_t at[SPAN];
+            float a[SPAN], b[SPAN];
+            uint8_t *const seen = inside + (int64_t)r * width + first;
+            /* Places first, then colours: two loops that the compiler makes vectors of. */
+            for (int i = 0; i < count; i++) {
+                const int c = first + i;
+                const float scale = 1 / (f[6] * c + f[7] * r + f[8]);
+                float x = (f[0] * c + f[1] * r + f[2]) * scale + x0, y = (f[3] * c + f[4] * r + f[5]) * scale + y0;
+                seen[i] = (x >= -0.5f) & (y >= -0.5f) & (x <= right + 0.5f) & (y <= bottom + 0.5f) & (scale > 0);
+                x = x > 0 ? x : 0, y = y > 0 ? y : 0; /* 0 also where it is not a number */
+                x = x < right ? x : right, y = y < bottom ? y : bottom;
+                int column = (int)x, row = (int)y;
+                column = column < last_column ? column : last_column;
+                row = row < last_row ? row : last_row;
+                a[i] = x - column, b[i] = y - row, at[i] = row * stride + column;
+            }
+            for (int i = 0; i < count; i++)
+                all &= seen[i];
+            for (int k = 0; k < s->channels; k++) {
+                const float *restrict from = s->pixels + k * s->plane_stride;
+                float *restrict to = out + k * plane + (int64_t)r * width + first;
+                for (int i = 0; i < count; i++) {
+                    const float *p = from + at[i];
+                    const float upper = p[0] + a[i] * (p[step] - p[0]);
+                    const float lower = p[down] + a[i] * (p[down + step] - p[down]);
+                    to[i] = upper + b[i] * (lower - upper);
+                }
             }
         }
     return all;
@@ -279,7 +297,7 @@ static int take_patch(Patch *p, const double F[9])
     p->complete = rectify(scene, M, p->height, p->width, p->picture, p->inside);
     const Planes picture = {.pixels = p->picture, .plane_stride = (int64_t)p->height * p->width, .row_stride = p->width,
                             .channels = scene->channels, .height = p->height, .width = p->width};
-    channels_of(&picture, &p->rules->channels, &p->buffers, p->channels);
+    channels_of(&picture, &p->rules->channels, &p->buffers, keep_channels, p->channels);
     return 1;
 }
 
@@ -354,7 +372,7 @@ int wherein_fit_planes(const Planes *levels, const PlaneMotifArrays *motif, cons
     Patch p = {.levels = levels, .motif = motif, .rules = rules, .height = motif->height + 2 * motif->margin,
                .width = motif->width + 2 * motif->margin};
     const int64_t pixels = (int64_t)p.height * p.width;
-    if (make_channel_buffers(&p.buffers, p.height, p.width, &rules->channels) != DONE)
+    if (make_channel_buffers(&p.buffers, p.width, &rules->channels) != DONE)
         return NO_MEMORY;
     p.picture = malloc(levels->channels * pixels * sizeof *p.picture);
     p.channels = malloc(DIRECTIONS * pixels * sizeof *p.channels);

@@ -12,7 +12,7 @@ ones of an affine motion, and the two of perspective. A motion with fewer parame
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -53,6 +53,9 @@ channels."""
 _MIN_COVER, _AROUND_COVER = 0.05, 2
 """Fraction of a pixel from which it counts as covered, and pixels around it that are not compared either.
 Choices: the gradient reaches one pixel, and the smoothing mostly one more."""
+
+_MIN_THINNING = 1.3
+"""A motif is not thinned for less than this factor. A choice: it would not save much."""
 
 _MIN_WEIGHT = 0.1
 """Weight of a pixel where the motif has no gradient, relative to where it has most. A choice: that nothing is
@@ -120,6 +123,26 @@ class PlaneMotif:
         unsigned = torch.ones_like(outline) if any_polarity else outline
         found = torch.where(unsigned, (found + opposite(found)) / 2, found)
         return _linearised(found, where, unsigned, settings, np.linalg.inv(to_full), (width, height))
+
+    def thinned(self, count: int) -> "PlaneMotif":
+        """The same motif with at most about `count` of its points: for fits that need not be exact."""
+        stride = len(self.points) / count
+        if stride < _MIN_THINNING:
+            return self
+        # In a fixed random order: points at a regular stride lie on lines across the motif.
+        order = np.random.default_rng(0).permutation(len(self.points))[:count]
+        own = torch.from_numpy(np.sort(order))
+        weights, target = self.weights[own].double(), self.target[own].double()
+        target = target - (weights[:, None] * target).sum() / (weights.sum() * DIRECTIONS)
+        norm = (weights[:, None] * target.square()).sum().sqrt().clamp_min(1e-9)
+        return replace(
+            self,
+            points=self.points[own],
+            weights=self.weights[own],
+            unsigned=self.unsigned[own],
+            target=(target / norm).float(),
+            derivatives=(self.derivatives[:, own].double() / norm).float(),
+        )
 
     @cached_property
     def hessian(self) -> NDArray[np.float64]:

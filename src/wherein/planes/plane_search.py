@@ -44,12 +44,16 @@ _MAX_RATIO, _TILT_AXES = 0.72, 4
 """Factor between neighbouring foreshortenings of the first look, and number of axes of the first. Choices:
 upright templates find dials foreshortened to about 0.8."""
 
-_STARTS, _KEPT = 60, (12, 4)
+_STARTS, _KEPT = 120, (12, 4)
 """Number of starts of the fit, and how many poses go on after each stage but the last. Choices."""
 
 _FIRST, _SECOND, _FOLLOWED = PlaneStage(rounds=1), PlaneStage(), 24
 """At the coarsest resolution all starts get one round, and so many of them the usual rounds. A choice: after
 one round the right pose is among the best third."""
+
+_FIRST_POINTS, _POINTS = 400, 2000
+"""About how many points of the motif are compared in the first round, and afterwards. Choices: enough to tell
+poses apart; the pose that is reported is fitted with all of them."""
 
 _HOPELESS = 0.4
 """Poses with a ZNCC below this fraction of the best are dropped. A choice: where the best is an object in
@@ -173,6 +177,11 @@ class PlaneSearch:
         """The motif from coarse to fine."""
         return motif_stages(self.motif, self.any_polarity, self.covered)
 
+    @cached_property
+    def _thinned(self) -> tuple[PlaneMotif, ...]:
+        """The motif of the first round, and of every stage."""
+        return self.stages[0].thinned(_FIRST_POINTS), *(motif.thinned(_POINTS) for motif in self.stages)
+
     def motion(self, stage: int) -> Motion:
         """How poses may move at a stage: what a finer resolution can tell comes later."""
         return MOTIONS["affine"] if stage == 0 and self.ranges.tilt > 0 else self.ranges.motion
@@ -214,9 +223,9 @@ class PlaneSearch:
             crowd: factor by which more poses than usual are followed, for scenes with many objects.
         """
         poses, ended = self.starts(scene, _STARTS * crowd), []
-        first = fit_planes(scene, self.stages[0], self.motion(0), _FIRST, poses)
+        first = fit_planes(scene, self._thinned[0], self.motion(0), _FIRST, poses)
         poses = self._hopeful(first, _FOLLOWED * crowd).poses
-        for number, motif in enumerate(self.stages):
+        for number, motif in enumerate(self._thinned[1:]):
             fits = fit_planes(scene, motif, self.motion(number), _SECOND, poses)
             last = number == len(self.stages) - 1
             ended.append(self._hopeful(fits, None if last else _KEPT[number] * crowd))

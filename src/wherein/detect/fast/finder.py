@@ -52,6 +52,10 @@ Choices: clutter reaches 1 at the best of all places."""
 _MAX_ROOTS = 4
 """How many of the root hypotheses from limbs are fitted, after a rating of all their limbs. A choice."""
 
+_PLAIN_VIEW, _MIN_LIMBS_SCORE = 0.9, 0.5
+"""ZNCC of limbs in plain view, and the score that they must then reach together for an object to be found
+without its body. Choices: what little limbs reach, clutter reaches too."""
+
 _MAX_FOLLOWED = 2
 """How many poses of each followed object go on from one resolution to the next. A choice."""
 
@@ -111,6 +115,16 @@ class Finder:
         limbs = sorted(self.pieces.root_limbs, key=lambda piece: piece.texture, reverse=True)
         return tuple(limbs[:_MAX_LEADING_LIMBS])
 
+    @cached_property
+    def limbs_suffice(self) -> bool:
+        """Whether an object whose body is hidden can be told from clutter by its limbs."""
+        limbs = [piece.name for piece in self.pieces.limbs]
+        shown = {name: np.array([_PLAIN_VIEW * (name in limbs)]) for name in self.weights}
+        evidence = {name: information(zncc) for name, zncc in shown.items()}
+        score = combined_score(evidence, dict.fromkeys(self.weights, np.ones(1)), self.weights)
+        # With fewer than two limbs there is no pair to tell where the body is.
+        return len(self.leading_limbs) > 1 and bool(score[0] >= _MIN_LIMBS_SCORE)
+
     def _search(self, piece: Piece, ranges: Range, further: float = 0.0) -> PlaneSearch:
         return PlaneSearch(piece.motif, ranges.of_plane(further), ranges.any_polarity, piece.covered)
 
@@ -118,10 +132,9 @@ class Finder:
         """Hypotheses from the body, if there is one, and from the limbs if those do not reach
         `stop_score`."""
         from_body = self.from_body(scene, effort) if self.body_search is not None else None
-        # The search for limbs over all of the scene costs more than that for the body. With fewer than two
-        # limbs there is no pair to tell where a hidden body is.
+        # The search for limbs over all of the scene costs more than that for the body.
         if from_body is not None and (
-            len(self.leading_limbs) < 2 or from_body.scores.max(initial=0.0) >= effort.stop_score
+            not self.limbs_suffice or from_body.scores.max(initial=0.0) >= effort.stop_score
         ):
             return from_body
         from_limbs = self.from_limbs(scene, effort)
