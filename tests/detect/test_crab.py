@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks import objects, photographs
-from detecting import made_up, off, painted
+from detecting import off, painted, ready
 from wherein import Detector
 from wherein.template import Template
 from wherein.template.pose import placed
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.shared
 @pytest.fixture(scope="module")
 def crab(shared: Path) -> Detector:
     made = Template.load(shared / "crab")
-    return Detector(made, calibration=made_up(made, chance=0.3), threads=1)
+    return ready(made)
 
 
 def beach(seed: int = 0) -> torch.Tensor:

@@ -1,5 +1,7 @@
 """The whole detector compared with the truth, on photographs."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,7 @@ from detecting import (
     off,
     painted,
     photo,
+    ready,
     template,
     toy,
     walker,
@@ -29,7 +32,6 @@ from wherein import ArgumentError, Detection, Detections, Detector, PictureError
 from wherein.detect.score import MAX_ZNCC
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
-from wherein.pyramid.levels import ScenePyramid, visible_fraction
 from wherein.template import Template
 from wherein.template.pose import placed
 
@@ -40,13 +42,13 @@ ROBOT = Path(__file__).resolve().parents[2] / "src" / "wherein" / "demo" / "robo
 @pytest.fixture(scope="module")
 def robot() -> Detector:
     made = Template.load(ROBOT)
-    return Detector(made, calibration=made_up(made), threads=1)
+    return ready(made)
 
 
 @pytest.fixture(scope="module")
 def small() -> Detector:
     made = walker()
-    return Detector(made, calibration=made_up(made), threads=1)
+    return ready(made)
 
 
 def match(detector: Detector, found: Detections, instance: objects.Instance) -> Detection:
@@ -88,12 +90,10 @@ def test_half_outside(robot: Detector) -> None:
     scene = objects.scene(robot.template, "outside", 0)
     (instance,) = scene.instances
     item = match(robot, robot(scene.picture), instance)
-    levels, finder = ScenePyramid(load_picture(scene.picture).pixels), robot.search.octaves.finder
+    height, width = load_picture(scene.picture).pixels.shape[-2:]
     fractions = [
-        visible_fraction(
-            levels, finder.models[piece.name].pyramid, instance.parts[piece.fitted_leaf.name][None]
-        )
-        for piece in finder.pieces.pieces
+        model.footprint.visible(instance.parts[model.piece.fitted_leaf.name][None], (width, height))
+        for model in robot.search.finder.models.values()
     ]
     highest = np.sqrt(1 - (1 - MAX_ZNCC**2) ** np.mean(fractions))
     assert np.mean(fractions) < 0.8
@@ -113,11 +113,10 @@ def test_a_part_outside_the_scene_is_not_found(small: Detector) -> None:
 
 def test_limb_searches_are_not_prepared_if_the_body_is_enough() -> None:
     made = walker()
-    detector = Detector(made, calibration=made_up(made), threads=1)
+    detector = ready(made)
     scene, _ = painted(made, placed(75.0, 1.0, (160.0, 120.0), made.centre))
     assert len(detector(scene)) == 1
-    (octave,) = detector.search.octaves.octaves
-    assert "limb_searches" not in vars(octave.finder)
+    assert "limb_searches" not in vars(detector.search.finder)
 
 
 def test_a_part_that_is_not_there_is_not_found(small: Detector) -> None:
@@ -143,7 +142,7 @@ def test_a_chain_of_three_levels_at_any_rotation(small: Detector, turn: float) -
 def test_without_its_body_it_is_found_from_its_limbs(small: Detector) -> None:
     root = placed(20.0, 1.0, (150.0, 120.0), small.template.centre)
     scene, where = painted(small.template, root, {"arm": 10.0}, ("trunk",))
-    detector = Detector(small.template, calibration=small.calibration, threads=1, threshold=0.35)
+    detector = ready(small.template, threshold=0.35)
     item = detector(scene)[0]
     assert not item.parts["trunk"].found
     assert np.less(off(small.template, "walker", item.matrix, where["walker"]), (4, 5)).all()
@@ -161,7 +160,7 @@ def test_results_do_not_depend_on_run_threads_or_type_of_scene(small: Detector, 
     Image.fromarray(array).save(tmp_path / "scene.png")
     found = small(array)
     assert len(found) == 1
-    again = Detector(small.template, calibration=small.calibration, threads=2)
+    again = ready(small.template, threads=2)
     assert same(found, small(array))
     assert same(found, again(array))
     for source in (levels, tmp_path / "scene.png", str(tmp_path / "scene.png"), Image.fromarray(array)):
@@ -186,7 +185,7 @@ def test_max_instances_and_threshold() -> None:
         on, _ = painted(patch, placed(x, 1.0, (x, 80.0), patch.centre), on=on)
 
     def count(**more: object) -> int:
-        return len(Detector(patch, calibration=made_up(patch), threads=1, **more)(on))
+        return len(ready(patch, **more)(on))
 
     assert count(threshold=0.9) == 3
     assert count(threshold=0.9, max_instances=2) == 2
@@ -208,7 +207,7 @@ def test_the_best_candidate_is_reported_if_nothing_was_found() -> None:
 
 
 def test_repr() -> None:
-    made = Detector(walker(), 30, (0.8, 1.25), calibration=made_up(walker(), 30, (0.8, 1.25)), threads=1)
+    made = ready(walker(), 30, (0.8, 1.25))
     assert repr(made) == "Detector('walker', rotation ±30°, scale 0.8 to 1.25, threshold 0.500, fast)"
 
 
@@ -248,7 +247,7 @@ def test_templates_of_every_shape() -> None:
         scene, where = painted(made, root)
         for chance in (0.3, 0.7):
             calibration = made_up(made, chance=chance)
-            item = Detector(made, calibration=calibration, threads=1)(scene)[0]
+            item = ready(made, calibration=calibration)(scene)[0]
             leaves = [name for name in made.parts.leaves if name != "dot"]
             for name in leaves:
                 assert np.less(off(made, name, item.parts[name].matrix, where[name]), 1).all()
@@ -256,7 +255,7 @@ def test_templates_of_every_shape() -> None:
 
 def test_objects_far_outside_the_range_of_rotations_are_not_found() -> None:
     made = walker()
-    detector = Detector(made, rotation=10, calibration=made_up(made, rotation=10.0), threads=1)
+    detector = ready(made, rotation=10.0)
     for turn, there in ((-8.0, 1), (170.0, 0)):
         scene, _ = painted(made, placed(turn, 1.0, (160.0, 120.0), made.centre))
         found = [d for d in detector(scene) if d.score > 0.6]
@@ -270,7 +269,10 @@ def test_objects_far_outside_the_range_of_rotations_are_not_found() -> None:
         ({"rotation": -1.0}, "rotation must be 0 to 180 degrees, searched to either side, but is -1.0"),
         ({"rotation": 200.0}, "rotation must be .* but is 200"),
         ({"rotation": float("nan")}, "rotation must be .* but is nan"),
-        ({"scale": (2.0, 1.0)}, r"scale must be \(low, high\) with 0 < low ≤ high, but is \(2.0, 1.0\)"),
+        (
+            {"scale": (2.0, 1.0)},
+            r"scale must be a number above 0, or \(low, high\) with 0 < low ≤ high, but is \(2.0, 1.0\)",
+        ),
         ({"scale": (0.0, 1.0)}, "0 < low ≤ high"),
         ({"scale": (1.0, float("inf"))}, "scale must be"),
         (
@@ -317,3 +319,32 @@ def test_detections_in_a_file_carry_its_name(tmp_path: Path) -> None:
     assert search(path).name == str(path)
     assert search(str(path)).to_coco()["images"][0]["file_name"] == str(path)
     assert search(empty()).to_coco()["images"][0]["file_name"] == "scene.png"
+
+
+WRONG = {
+    "rotation='90'": "rotation must be 0 to 180 degrees, searched to either side, but is '90'",
+    "rotation=None": "rotation must be 0 to 180 degrees, searched to either side, but is None",
+    "scale='12'": "scale must be a number above 0, or (low, high) with 0 < low ≤ high, but is '12'",
+    "max_instances=1.5": "max_instances must be a positive integer, or None for all, but is 1.5",
+    "threads=0.5": "threads must be a positive integer, or None for the setting of torch, but is 0.5",
+    "threshold='high'": "threshold must be between 0 and 1, or None for the calibrated one, but is 'high'",
+}
+
+
+def test_arguments_of_the_wrong_type_are_refused_with_a_message() -> None:
+    """In a process of its own: here jaxtyping checks the types before the detector does."""
+    lines = [
+        "import torch, wherein",
+        "from wherein.images.motif import Motif",
+        "made = wherein.Template.rigid('x', Motif.whole(torch.rand(3, 30, 40)))",
+        "def show(make):",
+        "    try: make()",
+        "    except wherein.ArgumentError as error: print(error)",
+        *(f"show(lambda: wherein.Detector(made, {wrong}))" for wrong in WRONG),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(WRONG)
+    assert all(line.startswith(words) for line, words in zip(lines, WRONG.values(), strict=True)), lines

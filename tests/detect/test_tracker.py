@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from detecting import made_up, off, photo, walker
+from detecting import off, photo, ready, walker
 from walkers import TILTED, gauge, tilted
 from wherein.detect import Detections, Detector, Tracker
 from wherein.errors import ArgumentError
@@ -27,7 +27,7 @@ def made() -> Template:
 
 @pytest.fixture(scope="module")
 def detector(made: Template) -> Detector:
-    return Detector(made, calibration=made_up(made), threads=1)
+    return ready(made)
 
 
 def frame(
@@ -102,7 +102,7 @@ def test_two_objects_keep_their_numbers_and_new_ones_are_found(made: Template, d
 
 
 def test_no_full_search_while_all_instances_are_tracked(made: Template) -> None:
-    detector = Detector(made, max_instances=1, calibration=made_up(made), threads=1)
+    detector = ready(made, max_instances=1)
     tracker = Tracker(detector, every=2)
     assert [tracker(frame(made, path(k))[0]).searched for k in range(5)] == [True] + 4 * [False]
 
@@ -116,8 +116,8 @@ def test_a_hidden_body_does_not_lose_the_object(made: Template, detector: Detect
     assert found[0].parts["hand"].found
 
 
-def test_following_over_octaves(made: Template) -> None:
-    detector = Detector(made, scale=(0.4, 1.0), calibration=made_up(made, scale=(0.4, 1.0)), threads=1)
+def test_following_at_other_sizes(made: Template) -> None:
+    detector = ready(made, scale=(0.4, 1.0))
     for scale in (0.5, 0.95):
         root = placed(20.0, scale, (150.0, 120.0), made.centre)
         near = placed(24.0, scale * 1.02, (154.0, 117.0), made.centre)

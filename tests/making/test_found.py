@@ -13,8 +13,8 @@ from PIL import Image, ImageDraw
 from typer.testing import CliRunner
 
 from benchmarks import photographs
-from detecting import angle, between, made_up
-from wherein import Detector, Template, making
+from detecting import angle, between, ready
+from wherein import Template, making
 from wherein.cli.main import app
 from wherein.template.pose import placed, rotation
 
@@ -91,7 +91,7 @@ def test_a_jointed_toy_from_labelme(tmp_path: Path) -> None:
     assert made.stdout.startswith("toy: 3 parts, 2 joints, ")
     template = Template.load(tmp_path / "toy")
     assert template.parts["hand"].parent == "arm_group"
-    detector = Detector(template, calibration=made_up(template), threads=1)
+    detector = ready(template)
 
     root = placed(-130.0, 1.0, (260.0, 170.0), (220.0, 150.0))
     arm = root @ rotation(-27.0, (SHOULDER[0] - 0.5, SHOULDER[1] - 0.5))
@@ -120,7 +120,7 @@ def test_a_rigid_motif_from_a_photograph(degrees: float) -> None:
     face: Corners = [(66, 60), (110, 30), (220, 30), (272, 70), (270, 170), (210, 226), (150, 230), (84, 180)]
     template = making.cut(photographs.load("chelsea"), [making.Outline("face", face)], "face")
     assert making.findings(template) == []
-    detector = Detector(template, calibration=made_up(template), threads=1)
+    detector = ready(template)
     at, middle = np.array((210.0, 190.0)), np.array(template.centre)
     truth = placed(degrees, 1.0, (210.0, 190.0), template.centre)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from torch import Tensor
 
-from detecting import made_up, off
+from detecting import off, ready
 from wherein.detect import Detector
 from wherein.images.eight_bit import to_image
 from wherein.template import Template
@@ -21,7 +21,7 @@ FrameOf = Callable[[int], tuple[Tensor, dict[str, np.ndarray]]]
 
 @pytest.fixture
 def detector(template: Template) -> Detector:
-    return Detector(template, calibration=made_up(template), threads=1)
+    return ready(template)
 
 
 def test_an_object_is_tracked(

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from wherein.images.channels import ChannelSettings
 from wherein.images.motif import Motif
-from wherein.motion.models import Motion, motion_named
+from wherein.motion.homography import mapped
+from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.features import SCALE_STEP, FeatureTemplates, factor_of, look
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes, scene_levels
 from wherein.planes.plane_motif import PlaneMotif, extent
@@ -89,6 +90,13 @@ class PlaneRange:
         turns = [_rotation(-self.rotation + between * k) for k in range(count)]
         return np.stack([turn @ tilt for tilts in self.tilts for tilt in tilts for turn in turns])
 
+    @property
+    def motion(self) -> Motion:
+        """How a pose may move within it."""
+        if self.tilt > 0:
+            return MOTIONS["homography"]
+        return MOTIONS["euclidean" if self.scale[0] == self.scale[1] else "similarity"]
+
     @cached_property
     def tilts(self) -> list[list[NDArray[np.float64]]]:
         """For each foreshortening, none first, its directions: by factors of `_MAX_RATIO`, along axes that
@@ -133,6 +141,8 @@ class PlaneSearch:
         covered: Float[Tensor, "h w"] | None = None,
     ) -> None:
         self.motif, self.ranges, self.any_polarity, self.covered = motif, ranges, any_polarity, covered
+        right, bottom = motif.width - 1, motif.height - 1
+        self._corners = np.array(((0, 0), (right, 0), (right, bottom), (0, bottom)), dtype=np.float64)
 
     @cached_property
     def looks(self) -> tuple[tuple[FeatureTemplates, int], ...]:
@@ -178,9 +188,7 @@ class PlaneSearch:
 
     def motion(self, stage: int) -> Motion:
         """How poses may move at a stage: what a finer resolution can tell comes later."""
-        if self.ranges.tilt > 0:
-            return motion_named("affine" if stage == 0 else "homography")
-        return motion_named("euclidean" if self.ranges.scale[0] == self.ranges.scale[1] else "similarity")
+        return MOTIONS["affine"] if stage == 0 and self.ranges.tilt > 0 else self.ranges.motion
 
     def _scale(self, templates: FeatureTemplates, level: int) -> float:
         """The size of the object in a look, or the nearest that is searched for."""
@@ -253,12 +261,9 @@ class PlaneSearch:
             fits: the poses.
             count: maximum number of them.
         """
-        width, height = self.motif.width - 1, self.motif.height - 1
-        corners = np.array(((0, width, width, 0), (0, 0, height, height), (1, 1, 1, 1)), dtype=np.float64)
-        ends = fits.poses @ corners
-        ends = ends[:, :2] / ends[:, 2:]
+        ends = mapped(fits.poses, self._corners)
         possible = (fits.zncc > -1) & np.isfinite(ends).all((1, 2))
-        sizes = np.linalg.norm(ends[:, :, 0] - ends[:, :, 2], axis=1)
+        sizes = np.linalg.norm(ends[:, 0] - ends[:, 2], axis=1)
         order, kept = np.argsort(-fits.zncc, kind="stable"), list[int]()
         order = order[possible[order]]
         while len(order) and len(kept) != count:

@@ -1,4 +1,4 @@
-"""What calibration measures: clutter, basins, similar parts."""
+"""What calibration measures: clutter, objects, similar parts."""
 
 import sys
 
@@ -6,19 +6,17 @@ import numpy as np
 import pytest
 import torch
 
-from detecting import angle, group, leaf, noise, template, walker
-from wherein.detect.calibration import basins, reach
-from wherein.detect.calibration.backgrounds import clutter
-from wherein.detect.calibration.basins import Basin, basin_of
+from detecting import angle, group, leaf, noise, painted, photo, ready, template, walker
+from wherein.detect.calibration import reach
+from wherein.detect.calibration.backgrounds import Backgrounds, clutter
 from wherein.detect.calibration.lookalikes import similar_parts
-from wherein.detect.calibration.measure import calibrate
+from wherein.detect.calibration.measure import _test_size, calibrate
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.fast.finder import Finder
-from wherein.detect.fast.piece_model import PieceModel
-from wherein.detect.fast.pieces import Pieces
 from wherein.detect.search_range import Range
 from wherein.images.motif import Motif
 from wherein.template import Template
+from wherein.template.pose import placed
 
 
 def test_clutter_is_the_same_for_the_same_seed() -> None:
@@ -34,19 +32,6 @@ def test_clutter_is_the_same_for_the_same_seed() -> None:
 @pytest.mark.parametrize("size", [(13, 12), (40, 300)])
 def test_clutter_of_any_size(size: tuple[int, int]) -> None:
     assert clutter(*size, 0).shape == (3, size[1], size[0])
-
-
-@pytest.mark.usefixtures("few")
-def test_basins_of_coarse_motifs_are_wider() -> None:
-    def measured(pixels: torch.Tensor) -> Basin:
-        (piece,) = Pieces.of(Template.rigid("x", Motif.whole(pixels))).pieces
-        return basin_of(PieceModel.of(piece), clutter(200, 150, 1), np.random.default_rng(0))
-
-    smooth = torch.nn.functional.interpolate(noise(12, 12, 1)[None], scale_factor=5, mode="bicubic")[0]
-    wide, narrow = measured(smooth.clamp(0, 1)), measured(torch.rand(3, 60, 60))
-    assert wide.turn > narrow.turn
-    assert wide.ratio >= narrow.ratio > 1
-    assert wide == measured(smooth.clamp(0, 1))
 
 
 def test_parts_that_look_alike_are_reported() -> None:
@@ -66,12 +51,6 @@ def test_parts_that_look_alike_are_reported() -> None:
 
 
 @pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few starts for each measurement of a basin."""
-    monkeypatch.setattr(basins, "_TRIES", 4)
-
-
-@pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A calibration on a few small scenes."""
     calibrating = sys.modules["wherein.detect.calibration.measure"]
@@ -81,7 +60,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reach, "_TRIES", 2)
 
 
-@pytest.mark.usefixtures("few", "quick")
+@pytest.mark.usefixtures("quick")
 def test_a_calibration_separates_and_is_the_same_again() -> None:
     patch = Template.rigid("patch", Motif.whole(noise(40, 50, 3)))
     shares: list[float] = []
@@ -98,7 +77,7 @@ def test_a_calibration_separates_and_is_the_same_again() -> None:
     assert first.false_alarms(first.threshold) < first.false_alarms(first.clutter[-1])
 
 
-@pytest.mark.usefixtures("few", "quick")
+@pytest.mark.usefixtures("quick")
 def test_backgrounds_of_the_user_are_used() -> None:
     patch = Template.rigid("patch", Motif.whole(noise(30, 30, 3)))
     flat = calibrate(patch, Range(0.0), [torch.full((3, 130, 170), 0.5)])
@@ -106,7 +85,7 @@ def test_backgrounds_of_the_user_are_used() -> None:
     assert flat.chance["patch"] < busy.chance["patch"]
 
 
-@pytest.mark.usefixtures("few", "quick")
+@pytest.mark.usefixtures("quick")
 def test_a_background_that_shows_the_object_is_named() -> None:
     patch = Template.rigid("patch", Motif.whole(noise(30, 30, 3)))
     pictures = [clutter(170, 130, seed) for seed in range(4)]
@@ -147,3 +126,31 @@ def test_test_scenes_turn_every_joint_and_leave_out_any_limb(monkeypatch: pytest
         turns = np.array([angle(where[name]) for where, _ in rendered])
         assert np.abs(turns).max() <= limit
         assert turns.max() > 0.8 * limit and turns.min() < -0.8 * limit
+
+
+def test_test_scenes_have_room_for_the_template() -> None:
+    assert _test_size(walker(), Range()) == (1, (512, 384))
+    large = Template.rigid("large", Motif.whole(torch.rand(3, 700, 900)))
+    factor, size = _test_size(large, Range(scale=(0.5, 2.0)))
+    assert factor == 4
+    assert size == (585, 455)
+
+
+def test_small_backgrounds_are_continued_by_their_mirror_images() -> None:
+    small = photo("gravel", 100, 80)
+    made = Backgrounds([small], 0, (250, 130))(0)
+    assert made.shape == (3, 130, 250)
+    torch.testing.assert_close(made[:, :80, :100], small)
+    torch.testing.assert_close(made[:, :80, 100:200], small.flip(2))
+
+
+def test_a_large_template_is_calibrated_and_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, count in (("_CHANCE_SCENES", 1), ("_EMPTY_SCENES", 3), ("_PRESENT_SCENES", 3)):
+        monkeypatch.setattr(sys.modules["wherein.detect.calibration.measure"], name, count)
+    made = template(group("r"), leaf("a", "r", noise(500, 640, 2), static=True), size=(640, 500))
+    known = calibrate(made, Range(0.0))
+    assert known.fingerprint == made.fingerprint
+    assert known.present[0] > 0.85
+    assert known.megapixels == pytest.approx(4 * 512 * 384 / 1e6)
+    scene, _ = painted(made, placed(0.0, 1.0, (420.0, 310.0), made.centre), on=photo("coffee", 600, 400))
+    assert len(ready(made, rotation=0.0, calibration=known)(scene)) == 1

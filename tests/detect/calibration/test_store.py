@@ -24,7 +24,9 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Calibration]:
     all_made: list[Calibration] = []
 
     def calibrate(template: Template, ranges: Range, progress: object = None) -> Calibration:
-        all_made.append(made_up(template, ranges.rotation, ranges.scale))
+        all_made.append(
+            made_up(template, ranges.rotation, ranges.scale, tilt=ranges.tilt, polarity=ranges.polarity)
+        )
         return all_made[-1]
 
     monkeypatch.setattr(measure, "calibrate", calibrate)
@@ -47,12 +49,17 @@ def test_beside_the_template(made: list[Calibration], folder: Path, tmp_path: Pa
 
 
 def test_calibrations_for_several_ranges_share_a_file(made: list[Calibration], folder: Path) -> None:
-    ranges = [Range(), Range(30.0), Range(30.0, (0.5, 2.0))]
+    ranges = [
+        Range(),
+        Range(30.0),
+        Range(30.0, (0.5, 2.0)),
+        Range(30.0, (0.5, 2.0), 40.0),
+        Range(30.0, (0.5, 2.0), 40.0, "any"),
+    ]
     for each in (*ranges, *ranges):
-        found = measure.calibration_for(Template.load(folder), each)
-        assert (found.rotation, found.scale) == (each.rotation, each.scale)
-    assert len(made) == 3
-    assert len(json.loads((folder / "calibration.json").read_text())) == 3
+        assert measure.calibration_for(Template.load(folder), each).range == each
+    assert len(made) == len(ranges)
+    assert len(json.loads((folder / "calibration.json").read_text())) == len(ranges)
 
 
 def test_the_calibration_of_a_zip_is_beside_it(made: list[Calibration], tmp_path: Path) -> None:
@@ -127,8 +134,7 @@ NAMES = ("walker", "arm", "wrist", "leg")
         {"chance": {"walker": 0.3}},
         {"chance": dict.fromkeys(NAMES, float("nan"))},
         {"basins": {}},
-        {"basins": {key: {"turn": 0.0, "ratio": 1.1} for key in NAMES}},
-        {"basins": {key: {"turn": 8.0, "ratio": 1.0} for key in NAMES}},
+        {"tilt": float("nan")},
         {"threshold": float("nan")},
         {"threshold": 2.0},
         {"threshold": 0.0},

@@ -15,7 +15,8 @@ from wherein.detect.fast.pieces import Pieces
 from wherein.detect.fast.polish import FULL
 from wherein.detect.score import MAX_ZNCC
 from wherein.pyramid.descent import Stage
-from wherein.pyramid.levels import Level, ScenePyramid
+from wherein.pyramid.levels import ScenePyramid
+from wherein.pyramid.motif_levels import Level
 from wherein.solve import Damping, gauss_newton
 from wherein.template.pose import placed, rotation
 
@@ -26,7 +27,7 @@ TURNS = {"arm": 20.0, "wrist": -33.0, "leg": 12.0}
 @pytest.fixture(scope="module")
 def detector() -> Detector:
     made = walker()
-    return Detector(made, calibration=made_up(made), threads=1)
+    return ready(made)
 
 
 @pytest.fixture(scope="module")

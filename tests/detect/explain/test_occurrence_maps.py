@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from detecting import detector, empty, made_up, scene, toy, upright
-from wherein.detect import Detector
+from detecting import detector, empty, ready, scene, toy, upright
 from wherein.drawing.heat import heat
 from wherein.drawing.palette import colors
 from wherein.template import Template, Tree
@@ -43,7 +42,7 @@ def test_without_a_body_each_limb_has_a_map() -> None:
     whole = toy()
     parts = {**whole.parts, "body": replace(whole.parts["body"], static=False, turn=10.0)}
     template = Template(whole.name, whole.canvas, Tree(parts), whole.paint_order)
-    finder = Detector(template, rotation=0, calibration=upright(template), threads=1)
+    finder = ready(template, rotation=0.0, calibration=upright(template))
     assert set(finder.occurrence(scene(template))) == {"body", "arm"}
 
 

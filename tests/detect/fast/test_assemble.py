@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from detecting import group, leaf, made_up, noise, painted, photo, template
+from detecting import group, leaf, noise, painted, photo, ready, template
 from wherein.detect import Detector
 from wherein.template import Template
 from wherein.template.pose import placed
@@ -27,7 +27,7 @@ def badged() -> Template:
 @pytest.fixture(scope="module")
 def detector() -> Detector:
     made = badged()
-    return Detector(made, calibration=made_up(made), threads=1)
+    return ready(made)
 
 
 def root(degrees: float, scale: float = 1.0) -> np.ndarray:
@@ -79,13 +79,7 @@ def test_in_a_scene_of_its_size_there_is_no_other_place(detector: Detector) -> N
 def test_also_where_it_is_small_or_large(size: float) -> None:
     """Where the search reduces the template or the scene, static leaves are scored there too."""
     made = badged()
-    found = Detector(
-        made,
-        0.0,
-        (size / 1.1, size * 1.1),
-        calibration=made_up(made, 0.0, (size / 1.1, size * 1.1)),
-        threads=1,
-    )
+    found = ready(made, 0.0, (size / 1.1, size * 1.1))
     for hidden in ((), ("badge",)):
         scene, _ = painted(made, root(0.0, size), hidden=hidden)
         (item,) = found(scene)

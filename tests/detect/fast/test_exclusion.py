@@ -6,13 +6,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from detecting import photo, walker
+from detecting import walker
 from wherein.detect.fast.exclusion import exclusive
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Hypotheses, Placement
 from wherein.detect.score import combined_score, information
 from wherein.detect.search_range import Range
-from wherein.pyramid.levels import ScenePyramid, visible_fraction
+from wherein.motion.homography import mapped
 from wherein.template.pose import frames, placed
 
 WALKER = walker()
@@ -27,13 +27,10 @@ def hypotheses(*roots: np.ndarray, fits: tuple[float, ...] = ()) -> tuple[Finder
     every = [frames(WALKER.parts, root, {}) for root in roots]
     zncc = np.array(fits or (0.9,) * len(roots))
     placed_ = Placement({h: np.stack([f[h] for f in every]) for h in NAMES}, {h: zncc.copy() for h in NAMES})
-    levels = ScenePyramid(photo("coffee", 420, 260))
     evidence = {name: information(zncc) for name in NAMES}
     visible = {
-        piece.name: visible_fraction(
-            levels, finder.models[piece.name].pyramid, placed_.frames[piece.name] @ piece.fitted_leaf.rest
-        )
-        for piece in finder.pieces.pieces
+        name: model.footprint.visible(placed_.frames[name] @ model.to_canvas, (420, 260))
+        for name, model in finder.models.items()
     }
     scores = combined_score(evidence, visible, finder.weights)
     return finder, Hypotheses(placed_, evidence, visible, scores)
@@ -109,9 +106,9 @@ def one_by_one(
         kept.append(first)
         for name, other, k in product(NAMES, NAMES, range(len(scores))):
             if left[name][first] > 0 and k not in kept:
-                points = all_of.placement.frames[other][k] @ rest[other] @ footprints[other].points
+                points = mapped(all_of.placement.frames[other][k] @ rest[other], footprints[other].points)
                 covered = footprints[name].covers(all_of.placement.frames[name][first] @ rest[name], points)
-                left[other][k] = 0.0 if covered.mean() > 0.3 else left[other][k]
+                left[other][k] = 0.0 if covered.mean() > 0.5 else left[other][k]
 
 
 def test_many_hypotheses_are_excluded_as_by_the_definition() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from detecting import angle, between, group, leaf, made_up, noise, off, painted, photo, template
+from detecting import angle, between, group, leaf, noise, off, painted, photo, ready, template
 from wherein.detect import Detector
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import group_frames, place_group
@@ -33,7 +33,7 @@ def faced(body: bool = True) -> Template:
 @pytest.fixture(scope="module")
 def detector() -> Detector:
     made = faced()
-    return Detector(made, calibration=made_up(made), threads=1)
+    return ready(made)
 
 
 ROOT = placed(25.0, 1.0, (160.0, 122.0), faced().centre)
@@ -73,7 +73,7 @@ def test_without_a_body(pair: float) -> None:
     """The joints of the arm and of an eye determine the root, at any turn of the pair."""
     made = faced(body=False)
     check(
-        Detector(made, calibration=made_up(made), threads=1),
+        ready(made),
         {"pair": pair, "trunk": 8.0, "left": 15.0},
         near=4.0,
     )
@@ -85,7 +85,7 @@ def test_a_group_whose_turn_is_undetermined_is_at_rest(hidden: tuple[str, ...]) 
     made = faced(body=False)
     turns = {"trunk": -11.0, "left": 14.0, "right": -9.0}
     scene, _ = painted(made, ROOT, turns, hidden, on=photo("coffee", 321, 243))
-    (item,) = Detector(made, calibration=made_up(made), threads=1)(scene)
+    (item,) = ready(made)(scene)
     assert between(item.angle, angle(ROOT)) < 2
     assert np.linalg.norm((item.matrix - ROOT[:2]) @ (*made.centre, 1.0)) < 2
     assert between(item.parts["pair"].angle, item.angle) < 1e-6
@@ -112,12 +112,12 @@ def nested(inner_eye: bool) -> Template:
 def test_a_group_in_a_group(outer: float, pair: float) -> None:
     made = nested(True)
     turns = {"outer": outer, "pair": pair, "left": 9.0, "third": -14.0}
-    check(Detector(made, calibration=made_up(made), threads=1), turns, near=3.0)
+    check(ready(made), turns, near=3.0)
 
 
 def test_a_group_without_pieces_of_its_own_is_at_rest() -> None:
     made = nested(False)
-    check(Detector(made, calibration=made_up(made), threads=1), {"pair": 18.0, "right": -9.0}, near=2.0)
+    check(ready(made), {"pair": 18.0, "right": -9.0}, near=2.0)
 
 
 @pytest.mark.parametrize("degrees", [-30.0, 4.0, 25.0])
@@ -154,7 +154,7 @@ def test_an_eye_that_disagrees_is_searched_for_again() -> None:
     scene[:, y - 4 : y + 9, x - 4 : x + 9] = 0.5  # an occluder on the true one
     other, _ = painted(made, ROOT, {"pair": 28.0, "right": -5.0}, ("trunk", "left"), on=scene)
     pieces = Pieces.of(made)
-    models = [PieceModel.of(piece, pieces.groups[0]) for piece in pieces.limbs]
+    models = [PieceModel(piece, pieces.groups[0]) for piece in pieces.limbs]
     weights = {"left": 8.0, "right": 4.0}
     before = Placement({"toy": ROOT[None]}, {"toy": np.ones(1)})
     found = place_group(ScenePyramid(other), before, pieces.groups[0], models, weights)

@@ -23,7 +23,7 @@ def limbs(turns: dict[str, float], hidden: tuple[str, ...] = ()) -> tuple[Placem
     scene, where = painted(made, ROOT, turns, hidden)
     levels, found = ScenePyramid(scene), Placement({"walker": ROOT[None]}, {"walker": np.ones(1)})
     for piece in Pieces.of(made).limbs:
-        found = place(levels, found, PieceModel.of(piece))
+        found = place(levels, found, PieceModel(piece))
     return found, where
 
 
@@ -40,7 +40,7 @@ def test_a_chain_is_placed_link_by_link(arm: float, wrist: float, leg: float) ->
 
 def test_nothing_of_a_piece_outlives_it() -> None:
     piece = next(iter(Pieces.of(walker()).limbs))
-    model, left = PieceModel.of(piece), weakref.ref(piece)
+    model, left = PieceModel(piece), weakref.ref(piece)
     place(ScenePyramid(noise(60, 80)), Placement({"walker": ROOT[None]}, {}), model)
     assert model.starts is model.starts  # cached, as long as the piece exists
     del piece, model
@@ -82,7 +82,7 @@ def test_no_hypotheses_no_pieces() -> None:
     made = walker()
     piece = Pieces.of(made).limbs[0]
     none = Placement({"walker": np.zeros((0, 3, 3))}, {})
-    found = place(ScenePyramid(noise(60, 60)), none, PieceModel.of(piece))
+    found = place(ScenePyramid(noise(60, 60)), none, PieceModel(piece))
     assert found.frames[piece.name].shape == (0, 3, 3)
     assert len(found) == 0
 

@@ -4,17 +4,12 @@ import numpy as np
 import torch
 
 from detecting import group, leaf, noise, template
-from wherein.detect.fast.piece_model import Footprint, PieceModel, coarsest_distinctive_scale
+from wherein.detect.fast.exclusion import Footprint
+from wherein.detect.fast.piece_model import BASIN, PieceModel
 from wherein.detect.fast.pieces import Pieces
 from wherein.images.motif import Motif
+from wherein.motion.homography import mapped
 from wherein.template.pose import placed
-
-
-def test_the_coarsest_scale_leaves_enough_pixels() -> None:
-    assert coarsest_distinctive_scale(Motif.whole(noise(100, 100))) == 8
-    assert coarsest_distinctive_scale(Motif.whole(noise(100, 100)), largest=4) == 4
-    assert coarsest_distinctive_scale(Motif.whole(noise(5, 5))) == 1
-    assert coarsest_distinctive_scale(Motif.whole(noise(4, 400))) == 1  # a stroke
 
 
 def test_a_footprint_covers_its_mask_and_nothing_else() -> None:
@@ -22,29 +17,38 @@ def test_a_footprint_covers_its_mask_and_nothing_else() -> None:
     mask[:, :15] = 1
     footprint = Footprint(Motif(torch.rand(3, 20, 30), mask))
     pose = placed(90.0, 2.0, (100.0, 100.0), (0.0, 0.0))
-    points = np.stack((pose @ (7, 10, 1), pose @ (22, 10, 1), (1e6, -1e6, 1)), 1)
+    points = np.concatenate((mapped(pose, [(7, 10), (22, 10)]), [(1e6, -1e6)]))
     assert footprint.covers(pose, points).tolist() == [True, False, False]
-    assert footprint.mask[footprint.points[1].astype(int), footprint.points[0].astype(int)].all()
+    assert footprint.mask[tuple(footprint.points[:, ::-1].T.astype(int))].all()
 
 
-def test_duplicates_are_closer_than_a_fraction_of_the_diagonal() -> None:
+def test_the_visible_fraction_is_what_lies_inside_the_scene() -> None:
+    footprint = Footprint(Motif.whole(noise(20, 30)))
+    poses = np.stack([placed(0.0, 1.0, at, (0.0, 0.0)) for at in ((5.0, 5.0), (85.0, 5.0), (-40.0, 5.0))])
+    np.testing.assert_allclose(footprint.visible(poses, (100, 60)), (1.0, 0.5, 0.0), atol=0.05)
+    tilted = np.array(((1, 0, 85.0), (0, 1, 5.0), (0.02, 0, 1.0)))  # foreshortened, more of it is inside
+    assert footprint.visible(tilted[None], (100, 60))[0] > 0.8
+
+
+def test_a_step_moves_no_point_further_than_its_basin() -> None:
     made = template(group("r"), leaf("a", "r", noise(60, 80), (3.0, 4.0), (2.0, 2.0)), size=(90, 90))
     (piece,) = Pieces.of(made).pieces
-    assert PieceModel.of(piece).duplicate_distance == 3.0
-    assert PieceModel.of(piece).centre == (39.5, 29.5)
+    model = PieceModel(piece)
+    corner = np.array(((79.0, 59.0, 1.0), (0.0, 0.0, 1.0))).T
+    ends = model.starts @ model.to_canvas @ corner
+    steps = np.linalg.norm(np.diff(ends[:, :2], axis=0), axis=1) * model.stages[0].from_full[0, 0]
+    assert len(model.starts) > 2
+    assert 0.5 * BASIN < steps.max() <= 2 * BASIN + 1e-6
 
 
-def test_every_point_is_in_one_cell_and_a_small_piece_has_none() -> None:
-    sizes = {"large": noise(60, 80), "small": noise(8, 9)}
+def test_stages_go_from_coarse_to_fine_and_a_small_piece_has_one() -> None:
+    sizes = {"large": noise(120, 160), "small": noise(8, 9)}
     parts = [leaf(name, "r", pixels, (3.0, 4.0), (2.0, 2.0)) for name, pixels in sizes.items()]
-    large, small = Pieces.of(template(group("r"), *parts, size=(90, 90))).pieces
-    cells = PieceModel.of(large).cells
-    assert cells is not None
-    assert cells.points.shape == (600, 2)
-    assert cells.values.shape == (600, 3)
-    np.testing.assert_array_equal(cells.member.sum(1), 1)
-    assert (cells.member.sum(0) > 0).sum() == 36
-    assert PieceModel.of(small).cells is None
+    large, small = Pieces.of(template(group("r"), *parts, size=(170, 130))).pieces
+    widths = [stage.size[0] for stage in PieceModel(large).stages]
+    assert len(widths) > 1
+    assert widths == sorted(set(widths))
+    assert [stage.size for stage in PieceModel(small).stages] == [(9, 8)]
 
 
 def test_starts_combine_the_turns_of_a_piece_and_of_its_group() -> None:
@@ -56,7 +60,7 @@ def test_starts_combine_the_turns_of_a_piece_and_of_its_group() -> None:
     )
     pieces = Pieces.of(made)
     (piece,), (pair,) = pieces.pieces, pieces.groups
-    model = PieceModel.of(piece, pair)
+    model = PieceModel(piece, pair)
     degrees = np.degrees(np.arctan2(model.group_starts[:, 1, 0], model.group_starts[:, 0, 0]))
     assert len(model.group_starts) % len(model.starts) == 0
     assert np.isclose((degrees.min(), degrees.max()), (-50.0, 50.0)).all()

@@ -3,29 +3,32 @@
 import numpy as np
 import pytest
 
-from detecting import made_up, off, painted, photo, walker
-from wherein.detect import Detector
+from detecting import off, painted, photo, ready, walker
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import place, place_behind_hidden, turn_towards
-from wherein.detect.fast.piece_model import PieceModel
+from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Pieces
-from wherein.detect.fast.polish import _summit, polish_limb
+from wherein.detect.fast.polish import polish_piece
 from wherein.images.gaussian import blur
+from wherein.motion.homography import rotations
 from wherein.pyramid.levels import ScenePyramid
-from wherein.template.pose import frames, placed, rotation, rotations
+from wherein.template.pose import frames, placed, rotation
 
 ROOT = placed(40.0, 1.0, (160.0, 120.0), walker().centre)
 TURNS = {"arm": 20.0, "wrist": -33.0, "leg": 12.0}
 
 
-def test_the_summit_of_a_parabola_is_exact() -> None:
-    at = np.array((-1.0, 0.0, 1.0))
-    tops = np.array((-0.7, 0.0, 0.31, 1.2))
-    np.testing.assert_allclose(_summit(5 - 2 * (at - tops[:, None]) ** 2), tops, atol=1e-12)
+BEFORE = 0.1
+"""ZNCC of a limb before it is polished."""
 
 
-def test_without_a_summit_the_best_of_the_three_is_taken() -> None:
-    np.testing.assert_array_equal(_summit(np.array([[1.0, 2.0, 4.0], [3.0, 1.0, 2.0]])), [1.0, -1.0])
+def polished(scene: ScenePyramid, model: PieceModel, parent: np.ndarray, frame: np.ndarray) -> Placement:
+    """One hypothesis with a limb, refined."""
+    piece = model.piece
+    before = Placement(
+        {piece.parent: parent[None], piece.name: frame[None]}, {piece.name: np.array([BEFORE])}
+    )
+    return polish_piece(scene, before, model, EUCLIDEAN)
 
 
 def test_many_rotations_are_each_a_rotation() -> None:
@@ -41,11 +44,11 @@ def test_a_blurred_limb_keeps_to_its_joint(sigma: float) -> None:
     made = walker()
     scene, where = painted(made, ROOT, TURNS)
     piece = next(p for p in Pieces.of(made).limbs if p.name == "wrist")
-    model, true = PieceModel.of(piece), frames(made.parts, ROOT, TURNS)
+    model, true = PieceModel(piece), frames(made.parts, ROOT, TURNS)
     near = (true["wrist"] @ rotation(2.5, piece.joint))[None]
     near[:, :2, 2] += 0.8
-    found = polish_limb(ScenePyramid(blur(scene, sigma)), model, true["arm"][None], near @ model.to_canvas)
-    pixels, degrees = off(made, "hand", found.poses[0], where["hand"])
+    found = polished(ScenePyramid(blur(scene, sigma)), model, true["arm"], near[0])
+    pixels, degrees = off(made, "hand", found.frames["wrist"][0] @ model.to_canvas, where["hand"])
     assert pixels < 0.25
     assert degrees < 0.4
 
@@ -55,12 +58,36 @@ def test_a_joint_that_is_wrong_does_not_bind() -> None:
     made = walker()
     scene, where = painted(made, ROOT, TURNS)
     piece = next(p for p in Pieces.of(made).limbs if p.name == "wrist")
-    model, true = PieceModel.of(piece), frames(made.parts, ROOT, TURNS)
-    parents = true["arm"][None].copy()
-    parents[:, :2, 2] += (2.0, -1.5)
+    model, true = PieceModel(piece), frames(made.parts, ROOT, TURNS)
+    parent = true["arm"].copy()
+    parent[:2, 2] += (1.8, -1.4)
     noisy = (scene + 0.12 * (photo("gravel", 320, 240) - 0.5)).clamp(0, 1)
-    found = polish_limb(ScenePyramid(noisy), model, parents, (true["wrist"] @ model.to_canvas)[None])
-    assert off(made, "hand", found.poses[0], where["hand"])[0] < 0.3
+    found = polished(ScenePyramid(noisy), model, parent, true["wrist"] @ rotation(1.0, piece.joint))
+    assert off(made, "hand", found.frames["wrist"][0] @ model.to_canvas, where["hand"])[0] < 0.3
+
+
+def test_a_limb_is_not_drawn_away_from_its_joint() -> None:
+    """Where its picture lies too far from the joint, the limb stays where it was."""
+    made = walker()
+    scene, _ = painted(made, ROOT, TURNS)
+    piece = next(p for p in Pieces.of(made).limbs if p.name == "wrist")
+    model, true = PieceModel(piece), frames(made.parts, ROOT, TURNS)
+    away = np.array(((1, 0, 3.5), (0, 1, -2.5), (0, 0, 1.0)))
+    found = polished(ScenePyramid(scene), model, away @ true["arm"], away @ true["wrist"])
+    np.testing.assert_array_equal(found.frames["wrist"][0], away @ true["wrist"])
+    assert found.zncc["wrist"][0] == BEFORE
+
+
+def test_what_was_not_found_is_not_polished() -> None:
+    made = walker()
+    scene, _ = painted(made, ROOT, TURNS)
+    piece = next(p for p in Pieces.of(made).limbs if p.name == "wrist")
+    true = frames(made.parts, ROOT, TURNS)
+    beside = true["wrist"] @ rotation(2.0, piece.joint)
+    before = Placement({"arm": true["arm"][None], "wrist": beside[None]}, {"wrist": np.array([-1.0])})
+    found = polish_piece(ScenePyramid(scene), before, PieceModel(piece), EUCLIDEAN)
+    np.testing.assert_array_equal(found.frames["wrist"][0], beside)
+    assert found.zncc["wrist"][0] == -1
 
 
 def test_a_turn_towards_a_point_brings_it_there() -> None:
@@ -76,7 +103,7 @@ def test_a_turn_towards_a_point_brings_it_there() -> None:
 def test_a_hand_is_found_beyond_a_hidden_arm(arm: float) -> None:
     made, turns = walker(), {**TURNS, "arm": arm}
     scene, where = painted(made, ROOT, turns, hidden=("upper",))
-    found = Detector(made, calibration=made_up(made), threads=1)(scene)
+    found = ready(made)(scene)
     assert len(found) == 1
     assert not found[0].parts["upper"].found
     assert found[0].parts["hand"].found
@@ -88,7 +115,7 @@ def test_a_hand_is_found_beyond_a_hidden_arm(arm: float) -> None:
 def test_a_missing_hand_is_not_found_beyond_a_hidden_arm() -> None:
     made = walker()
     scene, _ = painted(made, ROOT, TURNS, hidden=("upper", "hand"))
-    models = {piece.name: PieceModel.of(piece) for piece in Pieces.of(made).limbs}
+    models = {piece.name: PieceModel(piece) for piece in Pieces.of(made).limbs}
     before = Placement({"walker": ROOT[None]}, {"walker": np.ones(1)})
     before = place(ScenePyramid(scene), place(ScenePyramid(scene), before, models["arm"]), models["wrist"])
     after = place_behind_hidden(ScenePyramid(scene), before, models["wrist"], models["arm"])

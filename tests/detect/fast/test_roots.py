@@ -8,7 +8,7 @@ import pytest
 from detecting import group, leaf, noise, template
 from wherein.detect.fast.pieces import Piece, Pieces
 from wherein.detect.fast.roots import roots_from_pairs, roots_from_singles
-from wherein.pyramid.descent import Fits
+from wherein.planes.plane_fit import PlaneFits
 from wherein.template.pose import placed, rotation
 
 ROOT = placed(-130.0, 1.0, (150.0, 90.0), (60.0, 40.0))
@@ -21,18 +21,23 @@ def limbs(count: int = 3) -> tuple[Piece, ...]:
     return Pieces.of(template(group("root"), *parts, size=(120, 100))).pieces
 
 
+def fits_of(poses: np.ndarray, zncc: np.ndarray) -> PlaneFits:
+    """Poses that are all inside the scene."""
+    return PlaneFits(poses, zncc, np.ones(len(zncc)))
+
+
 def turned(piece: Piece, degrees: float, root: np.ndarray = ROOT) -> np.ndarray:
     return root @ rotation(degrees, piece.joint)
 
 
-def found_at(pieces: tuple[Piece, ...], turns: tuple[float, ...], zncc: float = 0.9) -> dict[str, Fits]:
+def found_at(pieces: tuple[Piece, ...], turns: tuple[float, ...], zncc: float = 0.9) -> dict[str, PlaneFits]:
     """Each limb in its true pose, followed by two poses of clutter."""
     rng, found = np.random.default_rng(0), {}
     for piece, degrees in zip(pieces, turns, strict=True):
         spots = rng.uniform(0, 300, (2, 2)).tolist()
         clutter = [placed(rng.uniform(-180, 180), 1.0, (x, y), (0.0, 0.0)) for x, y in spots]
         poses = np.stack([turned(piece, degrees), *clutter])
-        found[piece.name] = Fits(poses, np.array((zncc, 0.6, 0.5)))
+        found[piece.name] = fits_of(poses, np.array((zncc, 0.6, 0.5)))
     return found
 
 
@@ -41,7 +46,7 @@ def test_pairs_give_the_exact_root(scale: float) -> None:
     pieces = limbs()
     root = ROOT @ placed(0.0, scale, (0.0, 0.0), (0.0, 0.0))
     turns = zip(pieces, (0, 25, -30), strict=True)
-    found = {p.name: Fits(turned(p, turn, root)[None], np.ones(1)) for p, turn in turns}
+    found = {p.name: fits_of(turned(p, turn, root)[None], np.ones(1)) for p, turn in turns}
     roots = roots_from_pairs(found, pieces, dict.fromkeys(found, 1.0), (0.8, 1.5), 12)
     assert len(roots) == 1  # all pairs agree, and duplicates are dropped
     np.testing.assert_allclose(roots[0], root, atol=1e-9)
@@ -71,7 +76,7 @@ def test_each_of_two_objects_gets_a_hypothesis() -> None:
     )
     pieces = Pieces.of(made)
     other = placed(70.0, 1.0, (420.0, 260.0), (60.0, 40.0))
-    found = {piece.name: Fits(np.stack((ROOT, other)), np.array((0.95, 0.9))) for piece in pieces.pieces}
+    found = {piece.name: fits_of(np.stack((ROOT, other)), np.array((0.95, 0.9))) for piece in pieces.pieces}
     groups = {piece.name: pieces.groups_above(piece) for piece in pieces.pieces}
     roots = roots_from_pairs(found, pieces.pieces, dict.fromkeys(found, 1.0), (1.0, 1.0), 12, groups=groups)
     for truth in (ROOT, other):
@@ -85,7 +90,7 @@ def test_the_right_pair_among_thousands_in_little_memory() -> None:
         spots, angles = rng.uniform(0, 4000, (2000, 2)), rng.uniform(-180, 180, 2000)
         poses = [placed(t, 1.0, (x, y), (0.0, 0.0)) for t, (x, y) in zip(angles, spots, strict=True)]
         fits = np.append(rng.uniform(0.3, 0.6, 2000), 0.9)
-        found[piece.name] = Fits(np.stack([*poses, turned(piece, degrees)]), fits)
+        found[piece.name] = fits_of(np.stack([*poses, turned(piece, degrees)]), fits)
     tracemalloc.start()
     try:
         roots = roots_from_pairs(found, pieces, dict.fromkeys(found, 1.0), (0.9, 1.1), 12)

@@ -1,43 +1,20 @@
-"""Scales by octaves."""
-
-from itertools import pairwise
+"""How many objects are found in a scene, how large, how much of them is covered, and which are reported."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from torch import Tensor
 
-from detecting import made_up, noise, painted, photo
+from detecting import group, leaf, made_up, noise, painted, photo, ready, template, walker
 from wherein import Detector
-from wherein.detect.fast.scene_search import octave_ranges
 from wherein.images.motif import Motif
 from wherein.template import Template
 from wherein.template.pose import placed
 
 
-@given(st.floats(0.05, 8), st.floats(1, 32))
-def test_octaves_cover_the_range_without_gaps(low: float, span: float) -> None:
-    octaves = octave_ranges(low, low * span)
-    assert octaves[0][1][0] == low
-    assert octaves[-1][1][1] == low * span
-    for (octave, (_, high)), (following, (begin, _)) in pairwise(octaves):
-        assert following == octave + 1
-        assert begin == pytest.approx(high, rel=1e-12)
-    for octave, scales in octaves:
-        assert all(0.5 * (1 - 1e-9) <= scale / 2**octave <= 2 * (1 + 1e-9) for scale in scales)
-
-
-def test_one_scale_is_one_octave() -> None:
-    assert octave_ranges(1.0, 1.0) == [(0, (1.0, 1.0))]
-    assert octave_ranges(3.0, 3.0) == [(2, (3.0, 3.0))]
-    assert octave_ranges(0.3, 0.3) == [(-2, (0.3, 0.3))]
-
-
 @pytest.fixture(scope="module")
 def anywhere() -> Detector:
     motif = Template.rigid("patch", Motif.whole(noise(64, 80, 9)))
-    calibration = made_up(motif, rotation=40.0, scale=(0.25, 4.0))
-    return Detector(motif, 40, (0.25, 4), calibration=calibration, threads=1, threshold=0.9)
+    return ready(motif, 40.0, (0.25, 4.0))
 
 
 @pytest.mark.parametrize("scale", [0.3, 0.71, 1.0, 1.42, 3.0])
@@ -55,7 +32,70 @@ def test_small_and_large_objects_are_found(anywhere: Detector, scale: float) -> 
 def test_nothing_shrinks_to_a_speck() -> None:
     """A motif of a few pixels fits on the shading between two; it must not be found at a scale of 1/16."""
     tiny = Template.rigid("tiny", Motif.whole(noise(9, 9, 1)))
-    calibration = made_up(tiny, scale=(0.5, 2.0))
-    detector = Detector(tiny, scale=(0.5, 2), calibration=calibration, threads=1, threshold=0.3)
+    detector = ready(tiny, scale=(0.5, 2.0), threshold=0.3)
     for item in detector(photo("chelsea", 120, 90)):
         assert 0.5 / 1.5 <= item.scale <= 2 * 1.5
+
+
+RIGID = Template.rigid("patch", Motif.whole(noise(90, 120, 8)))
+POSE = placed(33.0, 1.0, (150.0, 110.0), RIGID.centre)
+
+
+def shown(cover: float = 0.0, turn: float = 33.0) -> Tensor:
+    """The motif on gravel, a fraction of it under a patch of strong contrast."""
+    root = placed(turn, 1.0, (150.0, 110.0), RIGID.centre)
+    scene, _ = painted(RIGID, root, on=photo("gravel", 300, 220))
+    if cover:
+        width, height = (np.sqrt(cover) * np.array(RIGID.size)).astype(int)
+        scene = scene.clone()
+        scene[:, 90 : 90 + height, 120 : 120 + width] = noise(height, width, 5) * 2 - 0.5
+    return scene.clamp(0, 1)
+
+
+@pytest.mark.parametrize("cover", [0.0, 0.1, 0.2])
+def test_a_rigid_object_is_found_under_an_occluder(cover: float) -> None:
+    found = ready(RIGID)(shown(cover))
+    assert len(found) == 1
+    corner = np.array((*RIGID.size, 1.0))
+    assert np.linalg.norm(found[0].matrix @ corner - (POSE @ corner)[:2]) < 1
+
+
+@pytest.mark.parametrize(("turn", "count"), [(0.0, 1), (12.0, 1), (24.0, 0), (-40.0, 0)])
+def test_only_rotations_in_the_range_are_reported(turn: float, count: int) -> None:
+    detector = ready(RIGID, rotation=10.0)
+    assert len(detector(shown(turn=turn))) == count
+
+
+def test_all_of_many_objects_are_found() -> None:
+    icon = Template.rigid("icon", Motif.whole(noise(24, 24, 3)))
+    scene = photo("coffee", 512, 384).clone()
+    places = [(x, y) for x in range(8, 480, 52) for y in range(8, 350, 58)]
+    for x, y in places:
+        scene[:, y : y + 24, x : x + 24] = noise(24, 24, 3)
+    detector = ready(icon, rotation=0.0, threshold=0.9)
+    found = detector(scene)
+    assert len(places) > 50
+    assert len(found) == len(places)
+    corners = {(round(item.matrix[0, 2]), round(item.matrix[1, 2])) for item in found}
+    assert corners == set(places)
+    few = ready(icon, rotation=0.0, threshold=0.9, max_instances=7)
+    assert len(few(scene)) == 7
+
+
+def test_a_lower_threshold_loses_nothing() -> None:
+    """A weak hypothesis from the body must not end the search from the limbs."""
+    made = walker()
+    root = placed(25.0, 1.0, (160.0, 120.0), made.centre)
+    scene, _ = painted(made, root, {"arm": 20.0}, hidden=("trunk",))
+    for threshold in (None, 0.3, 0.1, 0.05):
+        found = ready(made, calibration=made_up(made, threshold=0.4), threshold=threshold)(scene)
+        assert any(np.abs(item.parts["hand"].angle - 45.0) < 1 for item in found), threshold
+
+
+def test_the_only_part_is_taken_to_be_at_rest() -> None:
+    """A template with one part that was not marked as static: its turn cannot be told from the root's."""
+    made = template(group("r"), leaf("a", "r", noise(60, 80, 2)), size=(80, 60))
+    scene, _ = painted(made, placed(50.0, 1.0, (160.0, 120.0), made.centre))
+    found = ready(made)(scene)
+    assert found[0].angle == pytest.approx(50, abs=0.5)
+    assert found[0].parts["a"].angle == pytest.approx(50, abs=0.5)

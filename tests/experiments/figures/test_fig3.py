@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from detecting import made_up
+from detecting import ready
 from wherein.detect import Detector
 from wherein.experiments import Name
 from wherein.experiments.figures import fig3
@@ -66,7 +66,7 @@ def test_what_is_not_there_is_not_found(subject: Subject) -> None:
 
 def calibrated(template: Template, threads: int) -> Detector:
     """For which nobody had to wait."""
-    return Detector(template, calibration=made_up(template, rotation=180.0), threads=threads)
+    return ready(template, threads=threads)
 
 
 def test_a_run_that_was_stopped_gives_what_one_that_was_not_gives(
