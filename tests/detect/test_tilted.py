@@ -1,13 +1,15 @@
-"""A flat object that is tilted: its detection is a start for a homography."""
+"""Flat objects that are tilted out of the picture plane."""
 
 import numpy as np
 import pytest
 import torch
 
 import wherein
-from detecting import made_up, photo
+from detecting import off, painted, photo, ready, walker
 from wherein.images.motif import Motif
 from wherein.template import Template
+from wherein.template.pose import placed
+from wherein.template.pose import tilted as tilt_of
 from wherein.warp import warp
 
 LEFT, TOP, WIDTH, HEIGHT = 190, 90, 250, 220
@@ -31,18 +33,44 @@ def corners(matrix: np.ndarray) -> np.ndarray:
     return ends[:2] / ends[2]
 
 
-@pytest.mark.parametrize(("degrees", "found", "wrong"), [(20.0, True, 0.05), (40.0, False, 0.15)])
-def test_the_detection_of_a_tilted_object_is_near_enough_for_register(
-    degrees: float, found: bool, wrong: float
-) -> None:
+@pytest.mark.parametrize("degrees", [20.0, 40.0])
+def test_a_tilted_object_is_found_in_perspective(degrees: float) -> None:
     coffee = photo("coffee", 600, 400)
     motif = coffee[:, TOP : TOP + HEIGHT, LEFT : LEFT + WIDTH].contiguous()
     cup = Template.rigid("cup", Motif.whole(motif))
     scene, there = tilted(coffee, degrees)
     truth = corners(there @ np.array(((1, 0, LEFT), (0, 1, TOP), (0, 0, 1))))
-    detections = wherein.Detector(cup, calibration=made_up(cup, threshold=0.8), threads=1)(scene)
-    assert bool(detections) == found
-    nearest = (*detections, *detections.candidates)[0]
-    assert np.abs(corners(nearest.matrix) - truth).max() > wrong * WIDTH  # no similarity is right
-    result = wherein.register(scene, motif, "homography", start=nearest.matrix)
+    (found,) = ready(cup, scale=(0.8, 1.25), tilt=40.0)(scene)
+    assert found.matrix.shape == (3, 3)
+    assert np.abs(corners(found.matrix) - truth).max() < 2
+    assert found.tilt == pytest.approx(degrees, abs=2)
+    assert found.angle == pytest.approx(0, abs=1)
+    part = found.parts["cup"]
+    assert part.tilt == pytest.approx(found.tilt)
+    result = wherein.register(scene, motif, "homography", start=found.matrix)
     assert np.abs(corners(result.matrix) - truth).max() < 0.1
+
+
+def test_a_limb_of_a_tilted_object_turns_in_its_plane() -> None:
+    made = walker()
+    plane = placed(25.0, 1.0, (200.0, 150.0), made.centre) @ tilt_of(35.0, 60.0, 600.0, made.centre)
+    turns = {"arm": 20.0, "wrist": -30.0, "leg": 15.0}
+    scene, where = painted(made, plane, turns, on=photo("coffee", 400, 300))
+    (item,) = ready(made, scale=(0.8, 1.25), tilt=40.0)(scene)
+    assert item.tilt == pytest.approx(35, abs=4)
+    for name in ("trunk", "upper", "hand", "leg"):
+        assert item.parts[name].found, name
+        pixels, degrees = off(made, name, item.parts[name].matrix, where[name])
+        assert pixels < 1, name
+        assert degrees < 2, name
+    assert item.parts["arm"].turn == pytest.approx(20, abs=3)
+    assert item.parts["leg"].turn == pytest.approx(15, abs=3)
+
+
+def test_without_tilt_matrices_have_two_rows() -> None:
+    made = walker()
+    scene, _ = painted(made, placed(25.0, 1.0, (160.0, 120.0), made.centre))
+    (item,) = ready(made)(scene)
+    assert item.matrix.shape == (2, 3)
+    assert {part.matrix.shape for part in item.parts.values()} == {(2, 3)}
+    assert item.tilt == pytest.approx(0, abs=1e-3)

@@ -44,6 +44,7 @@ static const Fact facts[] = {
     FIELD(PlaneRules, tighten), FIELD(PlaneRules, tolerance), FIELD(PlaneRules, max_step),
     FIELD(PlaneRules, min_visible), FIELD(PlaneRules, min_variance), FIELD(PlaneRules, parameters),
     FIELD(PlaneRules, rounds), FIELD(PlaneRules, steps), FIELD(PlaneRules, levels),
+    FIELD(PlaneRules, unchecked),
     SIZE(PlaneFits), FIELD(PlaneFits, poses), FIELD(PlaneFits, zncc), FIELD(PlaneFits, visible),
     FIELD(PlaneFits, count),
     SIZE(FeatureMaps), FIELD(FeatureMaps, responses), FIELD(FeatureMaps, height), FIELD(FeatureMaps, width),

@@ -120,6 +120,7 @@ typedef struct {
     double min_variance; /* of the scene's channels: with less there is no texture */
     int32_t parameters;  /* of the motion: 2 translation, 3 euclidean, 4 similarity, 6 affine, 8 homography */
     int32_t rounds, steps, levels; /* rounds, steps in each of them, and levels of the scene: each half of the last */
+    int32_t unchecked;   /* steps are taken even where ZNCC falls */
 } PlaneRules;
 
 /* `count` poses and what became of them. */

@@ -219,6 +219,7 @@ class PlaneRules(ctypes.Structure):
         ("rounds", _I32),
         ("steps", _I32),
         ("levels", _I32),
+        ("unchecked", _I32),
     )
 
 

@@ -321,7 +321,7 @@ static PlaneEvaluation descend_patch(const Patch *p, double best[9])
         product(best, M, at);
         normalise(at);
         evaluate(p, at, &there);
-        const int better = there.zncc > here.zncc;
+        const int better = there.zncc > here.zncc || (rules->unchecked && there.zncc > -1);
         if (better) {
             memcpy(best, at, sizeof at);
             here = there;

@@ -58,11 +58,15 @@ class PlaneStage:
         steps: maximum number of Gauss–Newton steps in each; 0 with one round evaluates only.
         tolerance: a pose has converged when a step moves it by less than this, in pixels of the motif's
             resolution.
+        unchecked: take steps even where ZNCC falls, for the last rounds of a pose that is almost right. At
+            the start of a round no pixel is interpolated, elsewhere all are, which lowers ZNCC by more than
+            the last tenth of a pixel raises it: a step that is checked would not be taken.
     """
 
     rounds: int = 2
     steps: int = 3
     tolerance: float = 0.05
+    unchecked: bool = False
 
 
 @dataclass(frozen=True)
@@ -167,6 +171,7 @@ def plane_rules(
         rounds=stage.rounds,
         steps=stage.steps,
         levels=levels,
+        unchecked=int(stage.unchecked),
     )
 
 
@@ -273,7 +278,7 @@ def _descend_patch(
         at = best @ np.linalg.inv(_motion(step, parameters))
         at = at / at[2, 2]
         there = _evaluate(motif, patch, at)
-        better = there.zncc > here.zncc
+        better = there.zncc > here.zncc or (stage.unchecked and there.zncc > -1)
         if better:
             best, here = at, there
         mu = min(max(mu * (_EASE if better else _TIGHTEN), 1e-6), 1e6)

@@ -57,6 +57,12 @@ Choices: the gradient reaches one pixel, and the smoothing mostly one more."""
 _MIN_THINNING = 1.3
 """A motif is not thinned for less than this factor. A choice: it would not save much."""
 
+_BORDER, _BORDER_SHARE = 4, 8
+"""Pixels at the border of a picture without an outline that are not compared, and how many times smaller they
+are at least than the picture. Choices: the channels there depend on what lies beyond, which is not known. With
+one pixel, a crop was found in its own photograph 1.2 % too large and 0.8 px aside; with four, 0.2 % and 0.1
+px."""
+
 _MIN_WEIGHT = 0.1
 """Weight of a pixel where the motif has no gradient, relative to where it has most. A choice: that nothing is
 there is worth knowing, but where an object is flat a scene shows noise, which local normalisation makes as
@@ -288,7 +294,8 @@ def _with_backdrops(
     if bool(inside[MARGIN:-MARGIN, MARGIN:-MARGIN].all()):
         edge = slice(MARGIN, -MARGIN)
         whole = F.pad(own[None, :, edge, edge], (MARGIN,) * 4, mode="replicate")[0]
-        return channels(whole, settings), _eroded(inside, 1) & free, torch.zeros_like(inside)
+        border = max(1, min(_BORDER, (min(inside.shape) - 2 * MARGIN) // _BORDER_SHARE))
+        return channels(whole, settings), _eroded(inside, border) & free, torch.zeros_like(inside)
     colours = own.new_tensor(_BACKDROPS)[:, : len(own), None, None]
     pictures = own + (1 - mask) * (colours if len(own) == 3 else colours.mean(1, keepdim=True))
     mean = torch.stack([channels(picture.contiguous(), settings) for picture in pictures]).mean(0)

@@ -68,7 +68,7 @@ def test_scores_leave_out_claimed_pixels_and_are_sorted() -> None:
     """A hypothesis that shares its trunk keeps its limbs, and has the score of those alone."""
     sharing = placed(190.0, 1.0, (86.0, 78.0), WALKER.centre)
     finder, three = hypotheses(FIRST, sharing, SECOND, fits=(0.95, 0.94, 0.7))
-    kept = exclusive(finder, three, 0.3, None)
+    kept = exclusive(finder, three, 0.3, None, overlap=0.3)
     assert (np.diff(kept.scores) <= 0).all()
     claimed = [[h for h in NAMES if kept.evidence[h][k] == 0] for k in range(len(kept.scores))]
     assert any(claimed), "a case in which nothing is shared tests nothing"
@@ -125,3 +125,11 @@ def test_many_hypotheses_are_excluded_as_by_the_definition() -> None:
         np.testing.assert_array_equal(kept.placement.frames[name], before.placement.frames[name][wanted])
         np.testing.assert_array_equal(kept.evidence[name], left[name][wanted])
     assert any((left[name][wanted] == 0).any() for name in NAMES)
+
+
+@pytest.mark.parametrize(("overlap", "count"), [(0.2, 1), (0.8, 2)])
+def test_how_much_two_objects_may_share_is_the_users_choice(overlap: float, count: int) -> None:
+    """The second lies half on the first: each of its pieces shares more than a fifth of its pixels."""
+    beside = placed(10.0, 1.0, (110.0 + 38.0, 90.0 + 7.0), WALKER.centre)
+    kept = exclusive(*hypotheses(FIRST, beside), 0.8, None, overlap=overlap)
+    assert len(kept.scores) == count

@@ -35,7 +35,7 @@ def test_a_chain_is_placed_link_by_link(arm: float, wrist: float, leg: float) ->
         pixels, degrees = off(made, name, found.frames[piece][0] @ made.parts[name].rest, where[name])
         assert pixels < 0.5
         assert degrees < 1
-        assert found.zncc[piece][0] > 0.9
+        assert found.zncc[piece][0] > 0.85
 
 
 def test_nothing_of_a_piece_outlives_it() -> None:
@@ -51,7 +51,7 @@ def test_nothing_of_a_piece_outlives_it() -> None:
 def test_a_piece_that_is_not_there_is_not_found() -> None:
     there, _ = limbs({"leg": 10.0})
     missing, _ = limbs({"leg": 10.0}, ("leg",))
-    assert there.zncc["leg"][0] > 0.95
+    assert there.zncc["leg"][0] > 0.85
     assert missing.zncc["leg"][0] < 0.6
     np.testing.assert_array_equal(there.frames["arm"], missing.frames["arm"])
 
@@ -99,10 +99,10 @@ def test_frames_nest() -> None:
 def test_joints_of_large_templates_have_a_larger_tolerance(
     size: tuple[int, int],
 ) -> None:
-    """In canvas pixels: a hundredth of the diagonal, but not less than the accuracy of a fit."""
+    """In canvas pixels: a fiftieth of the diagonal, but not less than the accuracy of a fit."""
     made = template(group("r"), leaf("a", "r", noise(9, 9), (3.0, 4.0), (2.0, 2.0), turn=20.0), size=size)
     (piece,) = Pieces.of(made).pieces
-    allowed = max(2.5, 0.01 * float(np.hypot(*size)))
+    allowed = max(2.5, 0.02 * float(np.hypot(*size)))
     moved = np.repeat(np.eye(3)[None], 2, axis=0)
     moved[:, 0, 2] = (allowed - 0.1, allowed + 0.1)
     assert keeps_joint(piece, np.repeat(np.eye(3)[None], 2, axis=0), moved, 2.5).tolist() == [True, False]

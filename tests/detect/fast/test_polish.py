@@ -72,7 +72,7 @@ def test_a_limb_is_not_drawn_away_from_its_joint() -> None:
     scene, _ = painted(made, ROOT, TURNS)
     piece = next(p for p in Pieces.of(made).limbs if p.name == "wrist")
     model, true = PieceModel(piece), frames(made.parts, ROOT, TURNS)
-    away = np.array(((1, 0, 3.5), (0, 1, -2.5), (0, 0, 1.0)))
+    away = np.array(((1, 0, 4.5), (0, 1, -3.5), (0, 0, 1.0)))
     found = polished(ScenePyramid(scene), model, away @ true["arm"], away @ true["wrist"])
     np.testing.assert_array_equal(found.frames["wrist"][0], away @ true["wrist"])
     assert found.zncc["wrist"][0] == BEFORE

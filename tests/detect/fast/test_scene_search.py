@@ -72,13 +72,13 @@ def test_all_of_many_objects_are_found() -> None:
     places = [(x, y) for x in range(8, 480, 52) for y in range(8, 350, 58)]
     for x, y in places:
         scene[:, y : y + 24, x : x + 24] = noise(24, 24, 3)
-    detector = ready(icon, rotation=0.0, threshold=0.9)
+    detector = ready(icon, rotation=0.0, threshold=0.8)
     found = detector(scene)
     assert len(places) > 50
     assert len(found) == len(places)
     corners = {(round(item.matrix[0, 2]), round(item.matrix[1, 2])) for item in found}
     assert corners == set(places)
-    few = ready(icon, rotation=0.0, threshold=0.9, max_instances=7)
+    few = ready(icon, rotation=0.0, threshold=0.8, max_instances=7)
     assert len(few(scene)) == 7
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from wherein.detect.explain.fit_trace import FitTrace, FitTraces, TraceStage
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
+from wherein.detect.fast.polish import POLISH
 from wherein.detect.result import Detection
 from wherein.motion.homography import mapped, square
 from wherein.motion.models import Motion
@@ -93,6 +94,11 @@ def _trace(
             values.append(float(fits.zncc[0]))
         assert isinstance(fits, PlaneFits)
         here = fits.poses
+        if motif is model.stages[-1]:
+            for stage in POLISH:
+                fits = fit_planes(scene, motif, motion, stage, here)
+                values.append(float(fits.zncc[0]))
+                here = fits.poses
         reduction = round(1 / float(np.sqrt(motif.from_full[0, 0] * motif.from_full[1, 1])), 2)
         stages.append(TraceStage(reduction, tuple(values)))
     return FitTrace(tuple(stages), stages[-1].zncc[-1], from_search)

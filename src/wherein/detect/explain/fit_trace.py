@@ -10,7 +10,8 @@ class TraceStage:
 
     Attributes:
         scale: by which the motif is reduced; 1 is full size.
-        zncc: of the channels, before the first round and after each.
+        zncc: of the channels, before the first round and after each; at the finest resolution also after the
+            fit to convergence.
     """
 
     scale: float

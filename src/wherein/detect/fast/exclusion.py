@@ -3,6 +3,7 @@
 The footprint of a piece says which pixels it covers, and how much of it lies inside the scene.
 """
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,9 @@ _FOOTPRINT_POINTS = 100
 """Points of a piece that are tested for overlap. A choice: about 100 give the shared fraction to a few
 percent."""
 
+_GOLDEN = (math.sqrt(5) - 1) / 2
+"""Multiples of it, without their whole part, are spread evenly."""
+
 
 class Footprint:
     """The pixels that a motif covers.
@@ -45,7 +49,9 @@ class Footprint:
         self.mask: NDArray[np.bool_] = motif.mask.numpy() > 0.5
         rows, columns = np.nonzero(self.mask)
         points = np.stack((columns, rows), 1).astype(np.float64)
-        self.points = points[:: max(1, len(rows) // _FOOTPRINT_POINTS)]
+        # By the golden ratio and not every n-th: that would be a few columns only, if n divides the width.
+        count = min(len(rows), _FOOTPRINT_POINTS)
+        self.points = points[np.unique((np.arange(count) * _GOLDEN % 1 * len(rows)).astype(np.int64))]
         # To the outer edges of the pixels, not to their centres.
         (left, top), (right, bottom) = points.min(0) - 0.5, points.max(0) + 0.5
         self.corners = np.array(((left, top), (right, top), (right, bottom), (left, bottom)))

@@ -59,6 +59,10 @@ without its body. Choices: what little limbs reach, clutter reaches too."""
 _MAX_FOLLOWED = 2
 """How many poses of each followed object go on from one resolution to the next. A choice."""
 
+_NEAR_SHIFTS, _NEAR_TURNS, _MAX_NEAR = 3, 2, 4
+"""How many steps of a shift and of a turn to either side of where an object was are rated, and how many
+starts are fitted. Choices: an object may move by about half the extent of its body from frame to frame."""
+
 _SIMILARITY = MOTIONS["similarity"]
 
 
@@ -325,9 +329,12 @@ class Finder:
         return hypotheses.joined(self.from_roots(scene, roots, len(roots)))
 
     def _body_near(self, scene: ScenePyramid, roots: Poses) -> PlaneFits:
-        """The best pose of the body near each root, from shifts and turns about it that lie a basin apart."""
+        """The best pose of the body near each root, from the shifts and turns about it that rate best."""
         model = self.models[self.pieces.tree.root]
-        starts = roots[:, None] @ self._offsets(model) @ model.to_canvas
+        offsets = self._offsets(model) @ model.to_canvas
+        ratings = rate_turns(scene, model.stages[0], roots, offsets)
+        chosen = np.argsort(-ratings, axis=1, kind="stable")[:, :_MAX_NEAR]
+        starts = roots[:, None] @ offsets[chosen]
         found = PlaneFits(starts.reshape(-1, 3, 3), np.zeros(0), np.zeros(0))
         for motif in model.stages:
             found = fit_planes(scene, motif, self.motion, PlaneStage(), found.poses)
@@ -335,15 +342,19 @@ class Finder:
         return found
 
     def _offsets(self, model: PieceModel) -> Poses:
-        """Motions of the canvas from which to start: none, a shift in each of eight directions, a turn either
-        way.
+        """Motions of the canvas about where an object was, none first: shifts with turns either way.
 
-        Each moves the canvas by twice the radius of a basin, so that the basins of neighbouring starts touch.
+        Each step moves the canvas by twice the radius of a basin, so that the basins of neighbours touch.
         """
         distance = 2 * BASIN / math.sqrt(abs(np.linalg.det(model.stages[0].from_full)))
         turn = math.degrees(math.atan2(distance, math.hypot(*self.corners[2]) / 2))
-        turns = rotations(np.array((0.0, -turn, turn)), self.middle)
-        steps = np.array([(x, y) for x in (0, -1, 1) for y in (0, -1, 1)][1:], dtype=np.float64)
-        shifts = np.repeat(np.eye(3)[None], len(steps), axis=0)
-        shifts[:, :2, 2] = distance * steps
-        return np.concatenate((turns, shifts))
+        turns = rotations(turn * _around_zero(_NEAR_TURNS), self.middle)
+        steps = distance * _around_zero(_NEAR_SHIFTS)
+        shifts = np.repeat(np.eye(3)[None], len(steps) ** 2, axis=0)
+        shifts[:, 0, 2], shifts[:, 1, 2] = np.repeat(steps, len(steps)), np.tile(steps, len(steps))
+        return (shifts[:, None] @ turns).reshape(-1, 3, 3)
+
+
+def _around_zero(count: int) -> NDArray[np.float64]:
+    """0, −1, 1, −2, 2, … to either side."""
+    return np.array([0.0, *(sign * k for k in range(1, count + 1) for sign in (-1.0, 1.0))])

@@ -17,15 +17,21 @@ from wherein.detect.fast.pieces import Joint, Piece, Pieces
 from wherein.detect.score import MIN_EVIDENCE, information
 from wherein.motion.homography import mapped, scales
 from wherein.motion.models import Motion
-from wherein.planes.plane_fit import PlaneStage, fit_planes
+from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
 from wherein.pyramid.levels import Poses, ScenePyramid
 
-_CONVERGE = PlaneStage(rounds=4, steps=6, tolerance=0.005)
+POLISH = (
+    PlaneStage(rounds=2, steps=6, tolerance=0.005),
+    PlaneStage(rounds=4, steps=1, tolerance=0.005, unchecked=True),
+)
 """A fit to convergence. The numbers are choices; few poses need all of the rounds."""
+
+_MAX_LOSS = 0.02
+"""ZNCC by which a pose may seem worse after the last rounds. A choice: what interpolation costs."""
 
 
 def polish_piece(scene: ScenePyramid, placement: Placement, model: PieceModel, motion: Motion) -> Placement:
-    """The placement with one piece refined, in the hypotheses where that is no worse.
+    """The placement with one piece refined, in the hypotheses where that is not worse.
 
     Arguments:
         scene: where the piece is.
@@ -36,10 +42,12 @@ def polish_piece(scene: ScenePyramid, placement: Placement, model: PieceModel, m
     piece, before = model.piece, placement.frames[model.piece.name]
     zncc, limb = placement.zncc[piece.name], piece.parent != piece.name
     moves = EUCLIDEAN if limb else motion
-    found = fit_planes(scene, model.stages[-1], moves, _CONVERGE, before @ model.to_canvas)
+    found = PlaneFits(before @ model.to_canvas, zncc, np.zeros(0))
+    for stage in POLISH:
+        found = fit_planes(scene, model.stages[-1], moves, stage, found.poses)
     frames = found.poses @ model.from_canvas
     frames = frames / frames[:, 2:, 2:]
-    good = (found.zncc >= zncc) & (zncc > 0)
+    good = (found.zncc >= zncc - _MAX_LOSS) & (zncc > 0)
     if limb:
         # The fit is free to shift the limb: one that has left its joint fits something else.
         good &= keeps_joint(piece, placement.frames[piece.parent], frames, TIGHT)

@@ -1,0 +1,112 @@
+"""Turns of a flat motif in a plane, rated on one picture of the plane."""
+
+import numpy as np
+import pytest
+import torch
+
+from detecting import noise
+from wherein.images.motif import Motif
+from wherein.motion.models import motion_named
+from wherein.native import bindings
+from wherein.planes.plane_fit import PlaneStage, fit_planes
+from wherein.planes.plane_motif import PlaneMotif
+from wherein.planes.turns import _steering, rate_turns
+from wherein.pyramid.levels import Poses, ScenePyramid
+from wherein.template.paint import paint
+from wherein.template.pose import placed, rotations, tilted
+
+compiled = pytest.mark.skipif(not bindings.available(), reason=f"no native library: {bindings.reason()}")
+
+JOINT, TURN = (10.0, 22.0), 24.0
+AT_REST = placed(0.0, 1.0, (30.0, 40.0), JOINT)
+"""Motif pixels → plane, with the joint at (30, 40)."""
+
+PLANE = placed(15.0, 1.1, (70.0, 90.0), (30.0, 40.0))
+TILTED = PLANE @ tilted(30.0, 50.0, 400.0, (30.0, 40.0))
+
+
+def limb(channels: int = 3) -> Motif:
+    return Motif.whole(noise(44, 70, 4, channels))
+
+
+def turns(step: float = 6.0, reach: float = 60.0) -> Poses:
+    degrees = np.arange(-reach, reach + 1e-6, step)
+    return rotations(degrees, (30.0, 40.0)) @ AT_REST
+
+
+def scene(plane: np.ndarray = PLANE, channels: int = 3) -> ScenePyramid:
+    """The limb, turned in the plane by `TURN`."""
+    pose = plane @ rotations(np.array(TURN), (30.0, 40.0)) @ AT_REST
+    ground = noise(200, 240, 9, channels)
+    return ScenePyramid(paint(ground, limb(channels), torch.from_numpy(pose)))
+
+
+def planes() -> Poses:
+    """The right one, one beside it, one that is partly outside of the scene, and a tilted one."""
+    shift = np.repeat(np.eye(3)[None], 3, axis=0)
+    shift[1, :2, 2], shift[2, :2, 2] = (6.0, -9.0), (-75.0, 0.0)
+    return np.concatenate((shift @ PLANE, TILTED[None]))
+
+
+@compiled
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("any_polarity", [False, True])
+def test_ratings_in_c_are_those_in_torch(
+    channels: int, any_polarity: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    motif = PlaneMotif.of(limb(channels), 20, any_polarity=any_polarity)
+    problem = scene(channels=channels), motif, planes(), turns(20.0)
+    in_c = rate_turns(*problem)
+    monkeypatch.setattr(bindings, "accepts", lambda *_: False)
+    np.testing.assert_allclose(in_c, rate_turns(*problem), atol=2e-3)
+    assert in_c.shape == (4, 7)
+    assert in_c.std() > 0.1
+
+
+@pytest.mark.parametrize("plane", [PLANE, TILTED], ids=["upright", "tilted"])
+def test_ratings_rank_turns_as_fits_do(plane: np.ndarray) -> None:
+    """They approximate what a rectification for each turn would give."""
+    picture, motif = scene(plane), PlaneMotif.of(limb(), 20)
+    rated = rate_turns(picture, motif, plane[None], turns())[0]
+    exact = fit_planes(
+        picture, motif, motion_named("euclidean"), PlaneStage(rounds=1, steps=0), plane @ turns()
+    )
+    assert np.corrcoef(rated, exact.zncc)[0, 1] > 0.9
+    assert rated.argmax() == exact.zncc.argmax() == (TURN + 60) / 6
+    assert rated.max() > 0.8
+
+
+def test_a_turn_out_of_the_scene_is_rated_minus_one() -> None:
+    picture, motif = scene(), PlaneMotif.of(limb(), 20)
+    away = placed(15.0, 1.1, (900.0, 90.0), (30.0, 40.0))
+    edge = placed(0.0, 1.0, (12.0, 90.0), (30.0, 40.0))
+    all_around = rotations(np.array((0.0, 180.0)), (30.0, 40.0)) @ AT_REST
+    rated = rate_turns(picture, motif, np.stack((away, edge)), all_around)
+    assert rated[0].tolist() == [-1, -1]
+    assert rated[1, 0] > -1, "to the right there is room"
+    assert rated[1, 1] == -1, "to the left there is none"
+
+
+def test_a_mirrored_plane_and_one_behind_the_camera_have_no_rating() -> None:
+    picture, motif = scene(), PlaneMotif.of(limb(), 20)
+    mirrored, behind = PLANE.copy(), PLANE.copy()
+    mirrored[:, 0] *= -1
+    behind[2] *= -1
+    assert (rate_turns(picture, motif, np.stack((mirrored, behind)), turns(60.0)) == -1).all()
+
+
+def test_planes_and_turns_are_each_rated_on_their_own() -> None:
+    picture, motif, every = scene(), PlaneMotif.of(limb(), 20), turns(30.0)
+    together = rate_turns(picture, motif, planes(), every)
+    for row, plane in zip(together, planes(), strict=True):
+        np.testing.assert_array_equal(rate_turns(picture, motif, plane[None], every)[0], row)
+    assert rate_turns(picture, motif, np.zeros((0, 3, 3)), every).shape == (0, len(every))
+
+
+def test_channels_are_turned_as_a_smooth_function_of_the_direction() -> None:
+    steered = torch.eye(8, dtype=torch.float64) @ _steering(3.0)
+    torch.testing.assert_close(steered, torch.eye(8, dtype=torch.float64).roll(-3, 1), atol=1e-9, rtol=0)
+    direction = torch.arange(8, dtype=torch.float64) * (torch.pi / 4)
+    smooth = (2 + direction.cos() + 0.5 * (2 * direction).sin()) @ _steering(0.4)
+    at = direction + 0.4 * torch.pi / 4
+    torch.testing.assert_close(smooth, 2 + at.cos() + 0.5 * (2 * at).sin(), atol=1e-9, rtol=0)
