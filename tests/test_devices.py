@@ -14,7 +14,7 @@ from wherein.images.motif import Motif
 from wherein.motion import MOTIONS, Euclidean
 from wherein.motion.field import shift_matrix
 from wherein.native import bindings
-from wherein.pyramid.levels import Level
+from wherein.pyramid.motif_levels import Level
 from wherein.solve import gauss_newton
 
 

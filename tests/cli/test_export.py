@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from detecting import detector, scene, toy, write_picture
+from detecting import scene, toy, write_picture
 from wherein import files
 from wherein.cli.main import app
+from wherein.detect import Detector
 from wherein.template import Template
 
 runner = CliRunner()
@@ -34,7 +35,7 @@ def test_coco_of_all_scenes(folder: Path) -> None:
     assert [(a["id"], a["image_id"], a["category_id"]) for a in made["annotations"]] == [
         *((1, 1, 1), (2, 1, 2), (3, 1, 3)),
     ]
-    found = detector(Template.load(folder / "toy"))(folder / "scenes" / "a.png")
+    found = Detector(Template.load(folder / "toy"), rotation=0)(folder / "scenes" / "a.png")
     assert made["annotations"] == found.to_coco()["annotations"]
 
 

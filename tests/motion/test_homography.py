@@ -5,7 +5,21 @@ import pytest
 import torch
 
 from wherein.motion.field import transform
-from wherein.motion.homography import angle_at, local_map, mapped, rounded, scale_at, square, tilt_at
+from wherein.motion.homography import (
+    angle_at,
+    angles,
+    local_map,
+    mapped,
+    relative,
+    rotations,
+    rounded,
+    scale_at,
+    scales,
+    square,
+    tilt_at,
+    tilts,
+    turn_between,
+)
 from wherein.template.pose import placed
 
 POINTS = np.array([(0.0, 0.0), (40.0, 3.0), (-7.5, 22.0)])
@@ -55,6 +69,27 @@ def test_the_tilt_of_a_plane_far_away(tilt: float) -> None:
     matrix = tilted(tilt)
     assert tilt_at(matrix, (20, 10)) == pytest.approx(tilt, abs=0.01)
     assert scale_at(matrix, (20, 10)) == pytest.approx(np.cos(np.radians(tilt)) ** 0.5, rel=1e-3)
+
+
+def test_a_stack_of_matrices_is_each_of_them() -> None:
+    each = [TURNED, tilted(40, distance=300, focal=300), tilted(70, 130, distance=500, focal=500)]
+    stack, at = np.stack(each), (20.0, 10.0)
+    np.testing.assert_allclose(mapped(stack, POINTS), [mapped(matrix, POINTS) for matrix in each])
+    np.testing.assert_allclose(mapped(stack, at), [mapped(matrix, at) for matrix in each])
+    own = POINTS + np.arange(3.0)[:, None, None]  # other points for each matrix
+    np.testing.assert_allclose(mapped(stack, own), list(map(mapped, each, own)))
+    np.testing.assert_allclose(mapped(stack[:1, :2], own[0]), [mapped(TURNED, own[0])])
+    np.testing.assert_allclose(local_map(stack, at), [local_map(matrix, at) for matrix in each])
+    np.testing.assert_allclose(angles(stack, at), [angle_at(matrix, at) for matrix in each])
+    np.testing.assert_allclose(scales(stack, at), [scale_at(matrix, at) for matrix in each])
+    np.testing.assert_allclose(tilts(stack, at), [tilt_at(matrix, at) for matrix in each])
+    np.testing.assert_array_equal(tilts(stack[:, :2], at), np.zeros(3))
+
+
+def test_a_turn_in_the_plane_is_known_whatever_its_tilt() -> None:
+    turns, plane = rotations(np.array((-60.0, 0.0, 20.0)), (7.0, 3.0)), tilted(40, distance=300, focal=300)
+    np.testing.assert_allclose(relative(plane, plane @ turns * -2.0), turns, atol=1e-9)
+    assert [turn_between(plane, plane @ turn) for turn in turns] == pytest.approx([-60.0, 0.0, 20.0])
 
 
 def test_a_multiple_of_a_homography_is_the_same() -> None:

@@ -1,13 +1,19 @@
 """C and Python agree on every number that crosses between them, and a library that does not is refused."""
 
+import ast
 import ctypes
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import wherein
 from wherein.formulations.motif_side import MOTION_KINDS
 from wherein.motion import MOTIONS
 from wherein.native import abi, bindings
 from wherein.solve.solution import Status
+
+SOURCE = Path(wherein.__file__).parent
 
 compiled = pytest.mark.skipif(not bindings.available(), reason=f"no native library: {bindings.reason()}")
 
@@ -60,12 +66,33 @@ def test_another_library_is_refused() -> None:
         abi.check(ctypes.CDLL(None))
 
 
-def test_a_struct_needs_all_of_its_fields_and_no_others() -> None:
-    assert abi.ScreenMaps(best=1, which=2).which == 2
-    with pytest.raises(TypeError, match="ScreenMaps needs each of its fields once; see which"):
-        abi.ScreenMaps(best=1)
-    with pytest.raises(TypeError, match="see worst"):
-        abi.ScreenMaps(best=1, which=2, worst=3)
+def test_structs_are_made_with_the_names_of_all_their_fields() -> None:
+    made = [call for path in sorted(SOURCE.rglob("*.py")) for call in structs_made(path.read_text())]
+    assert {name for name, _ in made} >= {struct.__name__ for struct in abi._STRUCTS}
+    for name, given in made:
+        assert given == [field for field, *_ in getattr(abi, name)._fields_], name
+
+
+@pytest.mark.parametrize(
+    ("call", "given"),
+    [
+        ("abi.ScreenMaps(best=1, which=2)", ["best", "which"]),
+        ("abi.ScreenMaps(best=1)", ["best"]),
+        ("abi.ScreenMaps(1, which=2)", ["positional", "which"]),
+        ("abi.ScreenMaps(best=1, **more)", ["best", None]),
+    ],
+)
+def test_a_field_that_is_missing_or_without_a_name_would_be_seen(call: str, given: list[str | None]) -> None:
+    assert list(structs_made(call)) == [("ScreenMaps", given)]
+
+
+def structs_made(source: str) -> Iterator[tuple[str, list[str | None]]]:
+    """The name of every struct of `abi` that a source makes, and the names of the fields that it gives."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            name, of = node.func.attr, node.func.value
+            if isinstance(of, ast.Name) and of.id == "abi" and name in {s.__name__ for s in abi._STRUCTS}:
+                yield name, ["positional" for _ in node.args] + [word.arg for word in node.keywords]
 
 
 def test_every_motion_and_status_has_its_like_in_c() -> None:

@@ -18,7 +18,7 @@ from wherein.images.pool import pool
 from wherein.motion import MOTIONS, Affine, motion_named
 from wherein.native import bindings
 from wherein.pyramid import descent
-from wherein.pyramid.levels import Level
+from wherein.pyramid.motif_levels import Level
 from wherein.solve import Damping, Status, gauss_newton
 from wherein.warp import Surface
 

@@ -8,7 +8,8 @@ from detecting import noise, photo
 from wherein.images.motif import Motif
 from wherein.motion import motion_named
 from wherein.pyramid.descent import Stage, descend
-from wherein.pyramid.levels import MotifPyramid, ScenePyramid, visible_fraction
+from wherein.pyramid.levels import ScenePyramid
+from wherein.pyramid.motif_levels import MotifPyramid
 from wherein.template.paint import paint
 from wherein.template.pose import placed
 
@@ -98,13 +99,6 @@ def test_what_is_covered_pulls_a_robust_descent_less() -> None:
         errors.append(np.abs((ended.poses[0] - truth) @ (*MIDDLE, 1)).max())
     assert errors[1] < 0.1
     assert errors[1] < errors[0]
-
-
-def test_the_share_that_is_seen() -> None:
-    scene, motif, _ = known()
-    at = [(90.0, 60.0), (0.0, 60.0), (0.0, 0.0), (-100.0, 0.0)]
-    shares = visible_fraction(scene, motif, np.stack([placed(0.0, 1.0, spot, MIDDLE) for spot in at]))
-    np.testing.assert_allclose(shares, (1, 0.5, 0.25, 0), atol=0.03)
 
 
 def test_levels_are_made_once_and_hold_their_centres() -> None:

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from detecting import detector, empty, scene, toy, upright
+from detecting import detector, empty, ready, scene, toy, upright
 from pages import HOSTILE, ParsedPage, parsed
-from wherein.detect import Detector
 from wherein.detect.score import rounded_down
 from wherein.images.motif import Motif
 from wherein.report.page import page
@@ -115,7 +114,7 @@ def test_a_template_of_one_part(tmp_path: Path) -> None:
     motif = toy().parts["body"].motif
     assert motif is not None
     template = Template.rigid("card", Motif.whole(motif.pixels))
-    finder = Detector(template, rotation=0, calibration=upright(template), threads=1)
+    finder = ready(template, rotation=0.0, calibration=upright(template))
     picture = empty()
     picture[:, 20:68, 50:98] = motif.pixels
     with page(tmp_path / "a.html", template) as report:
@@ -157,7 +156,7 @@ def _umask() -> int:
 def test_the_best_candidate_is_listed_where_nothing_was_found(tmp_path: Path) -> None:
     picture, finder = scene(toy()), detector(toy())
     (best,) = finder(picture)
-    strict = Detector(toy(), rotation=0, calibration=upright(toy()), threshold=best.score + 0.005, threads=1)
+    strict = ready(toy(), rotation=0.0, calibration=upright(toy()), threshold=best.score + 0.005)
     with page(tmp_path / "a.html", toy()) as report:
         report.add("near.png", strict(picture), strict)
         report.add("empty.png", strict(empty()), strict)

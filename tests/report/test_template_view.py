@@ -1,6 +1,6 @@
 """What the page says about the template and its scores."""
 
-from detecting import detector, group, leaf, noise, template, toy, upright
+from detecting import detector, group, leaf, noise, ready, template, toy, upright
 from pages import ParsedPage, fragment
 from wherein.detect import Detector
 from wherein.detect.calibration.store import StoredCalibration
@@ -14,7 +14,7 @@ def section(of: Detector) -> ParsedPage:
 
 def test_a_threshold_of_the_users_own_is_marked_as_such() -> None:
     assert "Score threshold 0.600 False alarms" in section(detector(toy())).text
-    given = Detector(toy(), rotation=0, calibration=upright(toy()), threshold=0.7, threads=1)
+    given = ready(toy(), rotation=0.0, calibration=upright(toy()), threshold=0.7)
     assert "Score threshold 0.700, set by the user; calibrated: 0.600 False alarms" in section(given).text
 
 
@@ -28,7 +28,7 @@ def test_what_calibration_measured_is_listed() -> None:
 
 def test_warnings_are_shown() -> None:
     known = upright(toy()).model_copy(update={"confused": [("a", "<b>", 0.9)]})
-    page = section(Detector(toy(), rotation=0, calibration=known, threads=1))
+    page = section(ready(toy(), rotation=0.0, calibration=known))
     assert "Warning: a and <b> look alike (ZNCC 0.90)." in page.text
 
 

@@ -89,6 +89,7 @@ def to_record(result: CalibrateResult) -> dict[str, Any]:
         "template": result.template.name,
         "rotation": known.rotation,
         "scale": list(known.scale),
+        "tilt": known.tilt,
         "threshold": known.threshold,
         "separates": known.separates,
         "false_alarms_per_megapixel": {
@@ -109,7 +110,8 @@ def describe(result: CalibrateResult) -> Iterator[str]:
     known, limits = result.calibration, result.calibration.limits
     low, high = known.scale
     scales = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-    yield f"{result.template.name}: calibrated for rotation ±{known.rotation:g}°, scale {scales}"
+    tilt = f"tilt up to {known.tilt:g}°" if known.tilt else "no tilt"
+    yield f"{result.template.name}: calibrated for rotation ±{known.rotation:g}°, scale {scales}, {tilt}"
     yield f"threshold: {known.threshold:.3f}"
     yield f"scores without the object: up to {known.clutter[-1]:.3f} ({len(known.clutter)} test scenes)"
     yield f"scores with the object: {known.present[0]:.3f} or more ({len(known.present)} test scenes)"

@@ -91,7 +91,8 @@ class PartFound(Placed):
     def value(self) -> float | None:
         """What it reads at its turn; None if the template has no reading for it, or it was not found."""
         # Where a part was not found its turn is a guess, and a guess must not pass for a measurement.
-        return self.reading(self.turn) if self.reading is not None and self.found else None
+        # Rounded far below what can be known of it: else 0 would be written as 7e-15.
+        return self.reading(round(self.turn, 6)) if self.reading is not None and self.found else None
 
     @property
     def unit(self) -> str | None:

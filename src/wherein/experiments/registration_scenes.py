@@ -17,7 +17,7 @@ from wherein.formulations.motif_side import motif_side
 from wherein.images.motif import Motif
 from wherein.motion.models import Translation
 from wherein.pyramid.descent import align
-from wherein.pyramid.levels import Level
+from wherein.pyramid.motif_levels import Level
 from wherein.template.pose import matrices, rotation
 from wherein.template.render import render
 from wherein.template.tree import Matrix

@@ -19,6 +19,7 @@ Related: descriptor fields (Crivellaro and Lepetit 2014), feature-based Lucas–
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 import torch.nn.functional as F
@@ -51,11 +52,22 @@ class ChannelSettings:
 
     def taps(self, like: Tensor) -> Float[Tensor, " K"]:
         """The smoothing along each axis."""
-        return gaussian_1d(self.sigma, radius_of(self.sigma, _REACH), like)
+        if isinstance(self.sigma, Tensor):
+            return gaussian_1d(self.sigma, radius_of(self.sigma, _REACH), like)
+        return _taps(self.sigma, like.dtype, like.device)
 
 
 _REACH = 2.5
 """Radius of the smoothing filter in units of sigma. A choice: beyond it are 1.2 % of the weight."""
+
+
+@cache
+def _taps(sigma: float, dtype: torch.dtype, device: torch.device) -> Float[Tensor, " K"]:
+    # Kept: a search makes channels hundreds of times. Not an inference tensor, which could not be used where
+    # gradients are wanted later.
+    with torch.inference_mode(False):
+        like = torch.empty(0, dtype=dtype, device=device)
+        return gaussian_1d(sigma, radius_of(sigma, _REACH), like)
 
 
 def channels(

@@ -1,12 +1,11 @@
-"""Matrices of results applied to points: 2×3, or 3×3 with perspective, in numpy.
+"""Matrices of the plane, and what they do to points: 2×3, or 3×3 with perspective, in numpy.
 
-Results have one of the two forms, and everything that comes after a search (drawings, exports, reports) takes
-both. Where there is perspective, rotation, size and tilt differ from point to point; those of an object are
-taken from its local linear map at the middle of its picture. `motion.field.transform` is the same for tensors
-that a solver differentiates.
+A search works on stacks of 3×3 matrices. Results have one of the two forms, and everything that comes after a
+search (drawings, exports, reports) takes both. Where there is perspective, rotation, size and tilt differ
+from point to point; those of an object are taken from its local linear map at the middle of its picture.
+`motion.field.transform` is the same for tensors that a solver differentiates.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,8 +40,28 @@ def shift(x: float, y: float) -> Matrix:
     return np.array(((1.0, 0.0, x), (0.0, 1.0, y), (0.0, 0.0, 1.0)))
 
 
+def relative(parents: Matrix, frames: Matrix) -> Matrix:
+    """The motion that takes a parent's matrix to a frame: parent⁻¹ · frame, 3×3 or stacks of them."""
+    moved = np.linalg.inv(parents) @ frames
+    return np.asarray(moved / moved[..., 2:, 2:])
+
+
+def rotations(degrees: NDArray[np.float64], about: Numbers) -> Matrix:
+    """The matrices of rotations about a point, (…, 3, 3) for angles of shape (…)."""
+    c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    x, y = about
+    matrices = np.zeros((*np.shape(degrees), 3, 3))
+    matrices[..., 0, 0] = matrices[..., 1, 1] = c
+    matrices[..., 1, 0], matrices[..., 0, 1] = s, -s
+    matrices[..., 0, 2], matrices[..., 1, 2] = x - c * x + s * y, y - s * x - c * y
+    matrices[..., 2, 2] = 1.0
+    return matrices
+
+
 def mapped(matrix: Matrix, points: Numbers) -> NDArray[np.float64]:
     """Points (…, 2) where a matrix, 2×3 or 3×3, puts them.
+
+    With a stack of B matrices, one point gives (B, 2), and N points, or N for each matrix, give (B, N, 2).
 
     Example:
         >>> mapped(np.array([[2.0, 0, 5], [0, 2, 7], [0.5, 0, 1]]), [(0, 0), (2, 1)])
@@ -50,40 +69,58 @@ def mapped(matrix: Matrix, points: Numbers) -> NDArray[np.float64]:
                [4.5, 4.5]])
     """
     places = np.asarray(points, dtype=np.float64)
-    moved = places @ matrix[:2, :2].T + matrix[:2, 2]
-    return moved if len(matrix) == 2 else moved / (places @ matrix[2, :2] + matrix[2, 2])[..., None]
+    last = matrix[..., 2] if places.ndim == 1 else matrix[..., None, :, 2]
+    moved = places @ np.swapaxes(matrix[..., :2], -1, -2) + last
+    return moved if matrix.shape[-2] == 2 else moved[..., :2] / moved[..., 2:]
 
 
 def local_map(matrix: Matrix, at: Numbers) -> NDArray[np.float64]:
-    """The 2×2 linear map that a matrix is close to a point: the derivative of `mapped` there."""
-    linear = matrix[:2, :2]
-    if len(matrix) == 2:
+    """The 2×2 linear map that a matrix, or each of a stack, is close to a point: `mapped`'s derivative."""
+    linear = matrix[..., :2, :2]
+    if matrix.shape[-2] == 2:
         return linear
-    depth = matrix[2, :2] @ np.asarray(at, dtype=np.float64) + matrix[2, 2]
-    return (linear - np.outer(mapped(matrix, at), matrix[2, :2])) / depth
+    depth = np.asarray(matrix[..., 2, :2] @ np.asarray(at, dtype=np.float64) + matrix[..., 2, 2])
+    moved = mapped(matrix, at)[..., :, None] * matrix[..., 2, None, :2]
+    return np.asarray((linear - moved) / depth[..., None, None])
 
 
-def angle_at(matrix: Matrix, at: Numbers) -> float:
+def angles(matrices: Matrix, at: Numbers) -> NDArray[np.float64]:
     """The direction of the x axis in the scene at a point, in degrees; positive from x towards y."""
-    linear = local_map(matrix, at)
-    return math.degrees(math.atan2(linear[1, 0], linear[0, 0]))
+    linear = local_map(matrices, at)
+    return np.asarray(np.degrees(np.arctan2(linear[..., 1, 0], linear[..., 0, 0])))
 
 
-def scale_at(matrix: Matrix, at: Numbers) -> float:
+def scales(matrices: Matrix, at: Numbers) -> NDArray[np.float64]:
     """The size in the scene relative to the picture at a point: √|det| of the local map."""
-    return float(abs(np.linalg.det(local_map(matrix, at))) ** 0.5)
+    return np.asarray(np.sqrt(np.abs(np.linalg.det(local_map(matrices, at)))))
 
 
-def tilt_at(matrix: Matrix, at: Numbers) -> float:
-    """Degrees out of the picture plane at a point; 0 for a 2×3 matrix, which has no perspective.
+def tilts(matrices: Matrix, at: Numbers) -> NDArray[np.float64]:
+    """Degrees out of the picture plane at a point; 0 for 2×3 matrices, which have no perspective.
 
     A surface that is tilted by t is foreshortened to cos t in one direction, and so the ratio of the singular
     values of the local map is cos t. This is exact where the surface is far away for its size.
     """
-    if len(matrix) == 2:
-        return 0.0
-    large, small = np.linalg.svd(local_map(matrix, at), compute_uv=False)
-    return math.degrees(math.acos(min(1.0, small / large)))
+    if matrices.shape[-2] == 2:
+        return np.zeros(matrices.shape[:-2])
+    values = np.linalg.svd(local_map(matrices, at), compute_uv=False)
+    shortened = values[..., 1] / np.maximum(values[..., 0], 1e-12)
+    return np.asarray(np.degrees(np.arccos(np.clip(shortened, 0.0, 1.0))))
+
+
+def angle_at(matrix: Matrix, at: Numbers) -> float:
+    """`angles` of one matrix."""
+    return float(angles(matrix, at))
+
+
+def scale_at(matrix: Matrix, at: Numbers) -> float:
+    """`scales` of one matrix."""
+    return float(scales(matrix, at))
+
+
+def tilt_at(matrix: Matrix, at: Numbers) -> float:
+    """`tilts` of one matrix."""
+    return float(tilts(matrix, at))
 
 
 def rounded(matrix: Matrix) -> Matrix:
@@ -102,6 +139,5 @@ def turn_between(parent: Matrix, own: Matrix) -> float:
 
     A tilt of the plane does not change it.
     """
-    relative = np.linalg.solve(parent, own)
-    relative = relative / relative[2, 2]  # a negative multiple would be turned by 180°
-    return float(np.degrees(np.arctan2(relative[1, 0] - relative[0, 1], relative[0, 0] + relative[1, 1])))
+    moved = relative(parent, own)
+    return float(np.degrees(np.arctan2(moved[1, 0] - moved[0, 1], moved[0, 0] + moved[1, 1])))

@@ -2,12 +2,16 @@
 
 `check` compares all of it with what a library says of itself, so that a library of another version is refused
 instead of reading the wrong numbers. Only the standard library is imported: the build of a wheel uses it too.
+
+Structs are made with the names of all their fields. `ctypes` takes any other name too, and leaves what is
+missing at 0. A search makes a thousand structs for a scene, so nothing checks them here: a test reads the
+sources instead.
 """
 
 import ctypes
 from collections.abc import Iterator
 from enum import IntEnum
-from typing import Any, ClassVar
+from typing import Any
 
 ABI = 1
 """Raised with a change that neither names nor sizes show, say of a unit."""
@@ -70,26 +74,7 @@ _I32, _I64, _F32, _F64, _POINTER = (
 )
 
 
-class _Struct(ctypes.Structure):
-    """A struct that is made with the names of all its fields, or not at all.
-
-    `ctypes.Structure` takes any keyword and leaves what is missing at 0.
-    """
-
-    _names: ClassVar[frozenset[str]]
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        cls._names = frozenset(field[0] for field in cls._fields_)
-
-    def __init__(self, **values: Any) -> None:
-        if values.keys() != self._names:
-            wrong = ", ".join(sorted(values.keys() ^ self._names))
-            raise TypeError(f"{type(self).__name__} needs each of its fields once; see {wrong}")
-        super().__init__(**values)
-
-
-class Planes(_Struct):
+class Planes(ctypes.Structure):
     """A picture in float32; strides are counted in floats."""
 
     _fields_ = (
@@ -102,7 +87,7 @@ class Planes(_Struct):
     )
 
 
-class SideArrays(_Struct):
+class SideArrays(ctypes.Structure):
     """The motif's side: `MotifSide`, with one row of `count` floats for each coordinate and column."""
 
     _fields_ = (
@@ -116,7 +101,7 @@ class SideArrays(_Struct):
     )
 
 
-class SideRules(_Struct):
+class SideRules(ctypes.Structure):
     """What decides which pixels of a motif are compared."""
 
     _fields_ = (
@@ -129,7 +114,7 @@ class SideRules(_Struct):
     )
 
 
-class SolverRules(_Struct):
+class SolverRules(ctypes.Structure):
     """What decides about a descent."""
 
     _fields_ = (
@@ -151,7 +136,7 @@ class SolverRules(_Struct):
     )
 
 
-class FitArrays(_Struct):
+class FitArrays(ctypes.Structure):
     """`count` poses to start from, and what became of them."""
 
     _fields_ = (
@@ -164,7 +149,7 @@ class FitArrays(_Struct):
     )
 
 
-class ScreenKernels(_Struct):
+class ScreenKernels(ctypes.Structure):
     """Correlation kernels as lists of points, one kernel after the other."""
 
     _fields_ = (
@@ -176,13 +161,13 @@ class ScreenKernels(_Struct):
     )
 
 
-class ScreenMaps(_Struct):
+class ScreenMaps(ctypes.Structure):
     """The best ZNCC so far at every place, and the number of the kernel that has it."""
 
     _fields_ = (("best", _POINTER), ("which", _POINTER))
 
 
-class ChannelRules(_Struct):
+class ChannelRules(ctypes.Structure):
     """How a picture becomes channels of oriented gradients."""
 
     _fields_ = (
@@ -194,7 +179,7 @@ class ChannelRules(_Struct):
     )
 
 
-class PlaneMotifArrays(_Struct):
+class PlaneMotifArrays(ctypes.Structure):
     """A flat motif at one resolution: `PlaneMotif`."""
 
     _fields_ = (
@@ -218,7 +203,7 @@ class PlaneMotifArrays(_Struct):
     )
 
 
-class PlaneRules(_Struct):
+class PlaneRules(ctypes.Structure):
     """What decides about the fit of a flat motif."""
 
     _fields_ = (
@@ -238,7 +223,7 @@ class PlaneRules(_Struct):
     )
 
 
-class PlaneFits(_Struct):
+class PlaneFits(ctypes.Structure):
     """`count` poses to start from, and what became of them."""
 
     _fields_ = (
@@ -249,7 +234,7 @@ class PlaneFits(_Struct):
     )
 
 
-class FeatureMaps(_Struct):
+class FeatureMaps(ctypes.Structure):
     """Responses of a scene, for each direction and phase."""
 
     _fields_ = (
@@ -260,7 +245,7 @@ class FeatureMaps(_Struct):
     )
 
 
-class LookPlaces(_Struct):
+class LookPlaces(ctypes.Structure):
     """The places of a first look."""
 
     _fields_ = (

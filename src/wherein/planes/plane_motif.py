@@ -205,19 +205,21 @@ class PlaneMotif:
     @cached_property
     def in_c(self) -> abi.PlaneMotifArrays:
         """The same for C; it points into this object, which must outlive it."""
-        self._kept.extend(
-            (
-                self.points.contiguous(),
-                self.weights.contiguous(),
-                self.unsigned.int().contiguous(),
-                self.target.contiguous(),
-                *(part.contiguous() for part in self.derivatives),
-            )
+        points, weights, target, dx, dy = kept = (
+            self.points.contiguous(),
+            self.weights.contiguous(),
+            self.target.contiguous(),
+            *(part.contiguous() for part in self.derivatives),
         )
-        pointers = [kept.data_ptr() for kept in self._kept]
-        names = ("points", "weights", "unsigned_points", "target", "dx", "dy")
+        unsigned = self.unsigned.int().contiguous()
+        self._kept.extend((*kept, unsigned))
         return abi.PlaneMotifArrays(
-            **dict(zip(names, pointers, strict=True)),
+            points=points.data_ptr(),
+            weights=weights.data_ptr(),
+            unsigned_points=unsigned.data_ptr(),
+            target=target.data_ptr(),
+            dx=dx.data_ptr(),
+            dy=dy.data_ptr(),
             hessian=self.hessian.ctypes.data,
             with_1=self.with_1.ctypes.data,
             with_t=self.with_t.ctypes.data,

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from wherein.images.channels import ChannelSettings
 from wherein.images.motif import Motif
-from wherein.motion.models import Motion, motion_named
+from wherein.motion.homography import mapped
+from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.features import SCALE_STEP, FeatureTemplates, factor_of, look
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes, scene_levels
 from wherein.planes.plane_motif import PlaneMotif, extent
@@ -54,6 +55,10 @@ _FIRST_POINTS, _POINTS = 400, 2000
 """About how many points of the motif are compared in the first round, and afterwards. Choices: enough to tell
 poses apart; the pose that is reported is fitted with all of them."""
 
+_BEYOND, _BEYOND_SIZE = 15.0, 1.25
+"""Degrees of tilt, and factor of the size, by which a pose may lie out of the range on the way. Choices: the
+range of a coarse fit is not that of the exact one."""
+
 _HOPELESS = 0.4
 """Poses with a ZNCC below this fraction of the best are dropped. A choice: where the best is an object in
 plain view, the others are clutter; beside a poor one, all go on."""
@@ -84,6 +89,13 @@ class PlaneRange:
         between = 2 * self.rotation / max(1, count if full else count - 1)
         turns = [_rotation(-self.rotation + between * k) for k in range(count)]
         return np.stack([turn @ tilt for tilts in self.tilts for tilt in tilts for turn in turns])
+
+    @property
+    def motion(self) -> Motion:
+        """How a pose may move within it."""
+        if self.tilt > 0:
+            return MOTIONS["homography"]
+        return MOTIONS["euclidean" if self.scale[0] == self.scale[1] else "similarity"]
 
     @cached_property
     def tilts(self) -> list[list[NDArray[np.float64]]]:
@@ -129,6 +141,8 @@ class PlaneSearch:
         covered: Float[Tensor, "h w"] | None = None,
     ) -> None:
         self.motif, self.ranges, self.any_polarity, self.covered = motif, ranges, any_polarity, covered
+        right, bottom = motif.width - 1, motif.height - 1
+        self._corners = np.array(((0, 0), (right, 0), (right, bottom), (0, bottom)), dtype=np.float64)
 
     @cached_property
     def looks(self) -> tuple[tuple[FeatureTemplates, int], ...]:
@@ -174,9 +188,7 @@ class PlaneSearch:
 
     def motion(self, stage: int) -> Motion:
         """How poses may move at a stage: what a finer resolution can tell comes later."""
-        if self.ranges.tilt > 0:
-            return motion_named("affine" if stage == 0 else "homography")
-        return motion_named("euclidean" if self.ranges.scale[0] == self.ranges.scale[1] else "similarity")
+        return MOTIONS["affine"] if stage == 0 and self.ranges.tilt > 0 else self.ranges.motion
 
     def _scale(self, templates: FeatureTemplates, level: int) -> float:
         """The size of the object in a look, or the nearest that is searched for."""
@@ -225,9 +237,22 @@ class PlaneSearch:
         return ended
 
     def _hopeful(self, fits: PlaneFits, count: int | None) -> PlaneFits:
-        """The best `count` poses that differ, None: all, without those that are far worse than the best."""
+        """The best `count` poses that differ, None: all, without those that are far worse than the best or
+        far out of the range."""
+        fits = fits[np.flatnonzero(self._in_reach(fits.poses))]
         chosen = self.distinct(fits, count)
         return fits[chosen[fits.zncc[chosen] >= _HOPELESS * fits.zncc[chosen].max(initial=0.0)]]
+
+    def _in_reach(self, poses: Poses) -> NDArray[np.bool_]:
+        """Whether the size and tilt of each pose are in the range, or little beyond it, (B,)."""
+        # Clutter fits best where it may be distorted most. Such poses would take the places of others.
+        middle = np.array((*self.motif.centre, 1.0))
+        ends = poses @ middle
+        linear = poses[:, :2, :2] - (ends[:, :2] / ends[:, 2:])[:, :, None] * poses[:, 2, None, :2]
+        values = np.linalg.svd(np.nan_to_num(linear / ends[:, 2, None, None]), compute_uv=False)
+        (low, high), least = self.ranges.scale, math.cos(math.radians(min(85.0, self.ranges.tilt + _BEYOND)))
+        fits = (values[:, 0] > low / _BEYOND_SIZE) & (values[:, 1] < high * _BEYOND_SIZE)
+        return np.asarray(fits & (values[:, 1] >= least * values[:, 0]))
 
     def distinct(self, fits: PlaneFits, count: int | None = None) -> NDArray[np.int64]:
         """The indices of poses that differ, the best first; poses without a fit are left out.
@@ -236,12 +261,9 @@ class PlaneSearch:
             fits: the poses.
             count: maximum number of them.
         """
-        width, height = self.motif.width - 1, self.motif.height - 1
-        corners = np.array(((0, width, width, 0), (0, 0, height, height), (1, 1, 1, 1)), dtype=np.float64)
-        ends = fits.poses @ corners
-        ends = ends[:, :2] / ends[:, 2:]
+        ends = mapped(fits.poses, self._corners)
         possible = (fits.zncc > -1) & np.isfinite(ends).all((1, 2))
-        sizes = np.linalg.norm(ends[:, :, 0] - ends[:, :, 2], axis=1)
+        sizes = np.linalg.norm(ends[:, 0] - ends[:, 2], axis=1)
         order, kept = np.argsort(-fits.zncc, kind="stable"), list[int]()
         order = order[possible[order]]
         while len(order) and len(kept) != count:

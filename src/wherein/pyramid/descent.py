@@ -18,7 +18,8 @@ from wherein.formulations.motif_side import MOTION_KINDS
 from wherein.formulations.objective import Variables
 from wherein.motion.models import Motion
 from wherein.native import abi, bindings
-from wherein.pyramid.levels import Level, MotifPyramid, Poses, ScenePyramid
+from wherein.pyramid.levels import Poses, ScenePyramid
+from wherein.pyramid.motif_levels import Level, MotifPyramid
 from wherein.solve.gauss_newton import Damping, gauss_newton
 from wherein.solve.solution import Solution, Status, statuses
 

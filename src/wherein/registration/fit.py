@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.pyramid.descent import Stage, solve_stage
-from wherein.pyramid.levels import Level, Poses
+from wherein.pyramid.levels import Poses
+from wherein.pyramid.motif_levels import Level
 from wherein.registration.plan import Plan
 from wherein.registration.problem import Problem
 from wherein.registration.starts import anywhere, around

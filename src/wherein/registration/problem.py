@@ -14,7 +14,8 @@ from wherein.formulations.objective import Tally
 from wherein.images.motif import Motif
 from wherein.motion.models import Motion
 from wherein.pyramid.descent import MAX_PIXELS, Stage
-from wherein.pyramid.levels import Box, Level, MotifPyramid, Poses, ScenePyramid, interval
+from wherein.pyramid.levels import Box, Poses, ScenePyramid, interval
+from wherein.pyramid.motif_levels import Level, MotifPyramid
 
 _ROUNDING = 1e-3
 """A point counts as inside the scene up to this many pixels outside of it. A choice: more than the rounding

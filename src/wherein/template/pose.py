@@ -12,27 +12,15 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wherein.errors import require
+from wherein.motion.homography import rotations
 from wherein.template.tree import Matrix, Point, Tree
 
 
 def rotation(degrees: float, about: Point = (0.0, 0.0)) -> Matrix:
     """The matrix of a rotation about a point; positive angles turn x towards y."""
     return rotations(np.array(float(degrees)), about)
-
-
-def rotations(degrees: NDArray[np.float64], about: Point) -> NDArray[np.float64]:
-    """The matrices of rotations about a point, (…, 3, 3) for angles of shape (…)."""
-    c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
-    x, y = about
-    matrices = np.zeros((*np.shape(degrees), 3, 3))
-    matrices[..., 0, 0] = matrices[..., 1, 1] = c
-    matrices[..., 1, 0], matrices[..., 0, 1] = s, -s
-    matrices[..., 0, 2], matrices[..., 1, 2] = x - c * x + s * y, y - s * x - c * y
-    matrices[..., 2, 2] = 1.0
-    return matrices
 
 
 def placed(degrees: float, scale: float, at: Point, centre: Point) -> Matrix:

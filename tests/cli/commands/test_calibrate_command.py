@@ -28,7 +28,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[list[Tensor]]:
 
     def calibrate(template: Template, ranges: Range, backgrounds: Sequence[Tensor], **_: Any) -> Calibration:
         every.append([*backgrounds])
-        known = made_up(template, ranges.rotation, ranges.scale, chance=0.3, threshold=0.45)
+        known = made_up(template, ranges.rotation, ranges.scale, chance=0.3, threshold=0.45, tilt=ranges.tilt)
         return known.model_copy(update={"confused": [("arm", "body", 0.71)]})
 
     monkeypatch.setattr(calibrate_run, "calibrate", calibrate)
@@ -52,12 +52,12 @@ def test_what_is_kept_is_told_in_words(folder: Path, made: list[Any]) -> None:
     result = calibrate(folder, "--rotation", "0")
     assert (result.exit_code, result.stderr, made) == (0, "", [])
     assert result.stdout == (
-        "toy: calibrated for rotation ±0°, scale 1\n"
+        "toy: calibrated for rotation ±0°, scale 0.5 to 2, tilt up to 40°\n"
         "threshold: 0.600\n"
         "scores without the object: up to 0.300 (4 test scenes)\n"
         "scores with the object: 0.850 or more (3 test scenes)\n"
         "false alarms at score 0.60: less than once in 10⁹ megapixels (extrapolated from 0.8 megapixels)\n"
-        "detection limits, joints at rest: rotation ±0°, scale 1.00 to 1.00\n"
+        "detection limits, joints at rest: rotation ±0°, scale 0.50 to 2.00\n"
         "no two parts look alike\n"
         f"stored in {folder / 'toy' / 'calibration.json'}; use --overwrite to calibrate again\n"
     )
@@ -75,6 +75,7 @@ def test_a_new_range_is_calibrated_and_kept_beside_the_other(folder: Path, made:
         "template": "toy",
         "rotation": 30.0,
         "scale": [0.8, 1.25],
+        "tilt": 40.0,
         "threshold": 0.45,
         "separates": True,
         "clutter": [0.2, 0.3],
@@ -88,8 +89,13 @@ def test_a_new_range_is_calibrated_and_kept_beside_the_other(folder: Path, made:
     assert list(chances) == ["0.3", "0.4", "0.45", "0.5", "0.6", "0.7", "0.8", "0.9"]
     assert sorted(chances.values(), reverse=True) == list(chances.values())
     kept = json.loads((folder / "toy" / "calibration.json").read_text())
-    assert [record["rotation"] for record in kept] == [0.0, 30.0]
+    assert [(record["rotation"], record["tilt"]) for record in kept] == [
+        (0.0, 0.0),
+        (0.0, 40.0),
+        (30.0, 40.0),
+    ]
     words = calibrate(folder, "--rotation", "30", "--scale", "0.8", "1.25").stdout
+    assert "calibrated for rotation ±30°, scale 0.8 to 1.25, tilt up to 40°" in words
     assert "warning: arm and body look alike (ZNCC 0.71)" in words
     assert "no two" not in words
 
@@ -141,7 +147,9 @@ def test_nothing_is_made_anew_unless_it_may(folder: Path, backgrounds: Path, mad
     assert "use --overwrite to calibrate again" in result.stderr
     assert calibrate(folder, *arguments, "--overwrite").exit_code == 0
     kept = json.loads((folder / "toy" / "calibration.json").read_text())
-    assert [(record["rotation"], record["threshold"]) for record in kept] == [(0.0, 0.45)]
+    assert [(record["tilt"], record["threshold"]) for record in kept] == [(0.0, 0.6), (40.0, 0.45)]
+    words = calibrate(folder, "--rotation", "0", "--scale", "1", "1", "--tilt", "0").stdout
+    assert words.startswith("toy: calibrated for rotation ±0°, scale 1, no tilt\nthreshold: 0.600\n")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Hypotheses, Placement
 from wherein.detect.score import combined_score, information
 from wherein.detect.search_range import Range
+from wherein.motion.homography import mapped
 from wherein.template.pose import frames, placed
 
 WALKER = walker()
@@ -105,7 +106,7 @@ def one_by_one(
         kept.append(first)
         for name, other, k in product(NAMES, NAMES, range(len(scores))):
             if left[name][first] > 0 and k not in kept:
-                points = (all_of.placement.frames[other][k] @ rest[other] @ footprints[other].points)[:2]
+                points = mapped(all_of.placement.frames[other][k] @ rest[other], footprints[other].points)
                 covered = footprints[name].covers(all_of.placement.frames[name][first] @ rest[name], points)
                 left[other][k] = 0.0 if covered.mean() > 0.5 else left[other][k]
 

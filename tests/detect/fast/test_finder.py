@@ -6,10 +6,10 @@ from torch import Tensor
 
 from detecting import Array, group, leaf, noise, off, painted, template, walker
 from wherein.detect.fast.finder import Finder
-from wherein.detect.fast.geometry import scales
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import TIGHT, joint_error
 from wherein.detect.search_range import Range
+from wherein.motion.homography import scales
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template import Template
 from wherein.template.pose import frames, placed
@@ -101,7 +101,7 @@ def test_without_a_body_the_scale_is_that_of_the_limbs(scale: float) -> None:
     search = Search(LIMBS, scene, (0.6, 1.5))
     guess = placed(20.0, scale * (1.08 if scale < 1 else 0.92), MIDDLE, LIMBS.centre)
     found = search.finder.from_roots(search.scene, guess[None]).placement
-    assert scales(found.frames["root"])[0] == pytest.approx(scale, rel=0.015)
+    assert scales(found.frames["root"], (0.0, 0.0))[0] == pytest.approx(scale, rel=0.015)
 
 
 def test_evidence_counts_by_the_visible_fraction() -> None:

@@ -4,9 +4,11 @@ import numpy as np
 import torch
 
 from detecting import group, leaf, noise, template
-from wherein.detect.fast.piece_model import BASIN, Footprint, PieceModel
+from wherein.detect.fast.exclusion import Footprint
+from wherein.detect.fast.piece_model import BASIN, PieceModel
 from wherein.detect.fast.pieces import Pieces
 from wherein.images.motif import Motif
+from wherein.motion.homography import mapped
 from wherein.template.pose import placed
 
 
@@ -15,9 +17,9 @@ def test_a_footprint_covers_its_mask_and_nothing_else() -> None:
     mask[:, :15] = 1
     footprint = Footprint(Motif(torch.rand(3, 20, 30), mask))
     pose = placed(90.0, 2.0, (100.0, 100.0), (0.0, 0.0))
-    points = np.stack((pose @ (7, 10, 1), pose @ (22, 10, 1), (1e6, -1e6, 1)), 1)[:2]
+    points = np.concatenate((mapped(pose, [(7, 10), (22, 10)]), [(1e6, -1e6)]))
     assert footprint.covers(pose, points).tolist() == [True, False, False]
-    assert footprint.mask[footprint.points[1].astype(int), footprint.points[0].astype(int)].all()
+    assert footprint.mask[tuple(footprint.points[:, ::-1].T.astype(int))].all()
 
 
 def test_the_visible_fraction_is_what_lies_inside_the_scene() -> None:

@@ -10,8 +10,9 @@ from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.fast.polish import polish_piece
 from wherein.images.gaussian import blur
+from wherein.motion.homography import rotations
 from wherein.pyramid.levels import ScenePyramid
-from wherein.template.pose import frames, placed, rotation, rotations
+from wherein.template.pose import frames, placed, rotation
 
 ROOT = placed(40.0, 1.0, (160.0, 120.0), walker().centre)
 TURNS = {"arm": 20.0, "wrist": -33.0, "leg": 12.0}

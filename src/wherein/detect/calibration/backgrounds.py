@@ -1,18 +1,21 @@
-"""Backgrounds for calibration: the user's pictures, or synthetic clutter.
+"""Backgrounds for calibration: the user's pictures, or photographs and synthetic clutter in turn.
 
-Clutter stands in for photographs. Those look alike at every scale, and have edges of objects that cover
-each other, flat and busy regions, thin lines and repeated patterns. So clutter is dead leaves (discs and
-boxes whose sizes follow a power law, each covering those before it, each with its own colour, shading and
-texture), and a few strokes on top.
+The photographs come with the package. They are few, so clutter stands in for others. Photographs look alike
+at every scale, and have edges of objects that cover each other, flat and busy regions, thin lines and
+repeated patterns. So clutter is dead leaves (discs and boxes whose sizes follow a power law, each covering
+those before it, each with its own colour, shading and texture), and a few strokes on top.
 """
 
 from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
+from PIL import Image as Pillow
 from torch import Tensor
 
 Image = NDArray[np.float32]
@@ -106,13 +109,25 @@ def _stroke(canvas: Image, rng: np.random.Generator, x: Image, y: Image) -> None
     canvas[rows, columns] = canvas[rows, columns] * (1 - cover) + colour * cover
 
 
+@cache
+def photographs() -> tuple[Float[Tensor, "3 H W"], ...]:
+    """The photographs that come with the package; photographs/README.md says where they are from."""
+    folder = files(__package__).joinpath("photographs")
+    found = []
+    for name in sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".jpg")):
+        with folder.joinpath(name).open("rb") as file:
+            pixels = np.asarray(Pillow.open(file).convert("RGB"), dtype=np.float32) / 255
+        found.append(torch.from_numpy(pixels).movedim(-1, 0).contiguous())
+    return tuple(found)
+
+
 class Backgrounds:
-    """Backgrounds of one size by number: the user's pictures in turn, or clutter.
+    """Backgrounds of one size by number: the user's pictures, or photographs and clutter in turn.
 
     Large pictures are cropped, small ones continued by their mirror images. Each background is made once.
 
     Arguments:
-        pictures: without the template; where there are none, clutter is made.
+        pictures: without the template; where there are none, photographs and clutter are used.
         seed: of the crops, and of the clutter.
         size: width and height.
     """
@@ -129,13 +144,24 @@ class Backgrounds:
 
     def _make(self, index: int) -> Float[Tensor, "3 H W"]:
         across, down = self.size
-        if not self.pictures:
-            return clutter(across, down, seed=self.seed + index)
-        picture = self.pictures[index % len(self.pictures)]
-        height, width = picture.shape[-2:]
         rng = np.random.default_rng((self.seed, index))
+        if self.pictures:
+            picture = self.pictures[index % len(self.pictures)]
+        elif index % 2:
+            known = photographs()
+            # The same photograph comes back: in another orientation it is as good as another one.
+            picture = _oriented(known[index // 2 % len(known)], int(rng.integers(8)))
+        else:
+            return clutter(across, down, seed=self.seed + index)
+        height, width = picture.shape[-2:]
         # A crop and not a reduced picture: textures keep their scale.
         left, top = rng.integers(max(1, width - across + 1)), rng.integers(max(1, height - down + 1))
         cut = picture[:, top : top + down, left : left + across].numpy()
         missing = ((0, 0), (0, down - cut.shape[1]), (0, across - cut.shape[2]))
         return torch.from_numpy(np.pad(cut, missing, "symmetric"))
+
+
+def _oriented(picture: Float[Tensor, "3 H W"], number: int) -> Float[Tensor, "3 _ _"]:
+    """One of the eight orientations of a picture."""
+    turned = torch.rot90(picture, number % 4, (-2, -1))
+    return turned.flip(-1) if number >= 4 else turned

@@ -7,20 +7,25 @@ import numpy as np
 
 from wherein.detect.score import information
 
-_MAX_FALSE_ALARMS = 1e-4
-"""False alarms in a scene without the template that the threshold allows. A choice: one in ten thousand
-scenes."""
+_FEWEST_ALARMS, _MOST_ALARMS = 1e-4, 3e-3
+"""False alarms in a scene without the template: one in ten thousand scenes where the object scores well above
+that, up to one in three hundred where it does not. Choices."""
+
+_WELL_ABOVE, _HARD_SHARE = 0.9, 6
+"""An object scores well above a threshold that is at most this share of what it reaches in all but one of so
+many test scenes. Choices: a sixth of them may be too hard."""
 
 _OWN_SHARE = 0.95
-"""The threshold is at most this share of what the object reaches in half of the test scenes. A choice: no
-template ends with a threshold that its own picture does not pass."""
+"""The threshold is at most this share of what the object reaches in the best quarter of the test scenes. A
+choice: no template ends with a threshold that its own picture does not pass."""
 
 _LOW_SHARE = 20
 """The score that the object reaches in all but one of so many scenes counts as its lowest. A choice: 5 % of
 the test scenes may be too hard."""
 
-_EULER_GAMMA = 0.5772
-"""The mean of the standard Gumbel distribution."""
+_GUMBEL_MEDIAN, _GUMBEL_UPPER = 0.3665, 1.5453
+"""Median of the standard Gumbel distribution, −ln ln 2, and the mean of what lies above it,
+2 ∫ −ln(−ln u) du over (½, 1)."""
 
 _MAX_MEGAPIXELS_PER_ALARM = 1e9
 """Rarer false alarms are reported as "less than once in" this many megapixels. A choice: nobody searches
@@ -66,10 +71,10 @@ def low_score(present: Sequence[float]) -> float:
     return present[len(present) // _LOW_SHARE]
 
 
-def rare_clutter_score(empty: Sequence[float]) -> float:
-    """The score that clutter reaches in one of 1 / `_MAX_FALSE_ALARMS` scenes, extrapolated."""
+def rare_clutter_score(empty: Sequence[float], rate: float = _FEWEST_ALARMS) -> float:
+    """The score that clutter reaches in one of 1 / `rate` scenes, extrapolated."""
     location, spread = _gumbel(empty)
-    return math.sqrt(-math.expm1(-(location - spread * math.log(_MAX_FALSE_ALARMS))))
+    return math.sqrt(-math.expm1(-(location - spread * math.log(rate))))
 
 
 def suspect_scenes(empty: Sequence[float], present: Sequence[float]) -> list[int]:
@@ -98,14 +103,21 @@ def choose_threshold(empty: Sequence[float], present: Sequence[float]) -> float:
         empty: scores of scenes without the object.
         present: scores of scenes with the object, sorted.
     """
-    return min(rare_clutter_score(empty), _OWN_SHARE * present[len(present) // 2])
+    strict, loose = (rare_clutter_score(empty, rate) for rate in (_FEWEST_ALARMS, _MOST_ALARMS))
+    reached = _WELL_ABOVE * present[len(present) // _HARD_SHARE]
+    return min(max(loose, min(strict, reached)), _OWN_SHARE * present[3 * len(present) // 4])
 
 
 def _gumbel(scores: Sequence[float]) -> tuple[float, float]:
-    """Location and scale of the Gumbel distribution of the scores' information, by moments."""
+    """Location and scale of the Gumbel distribution of the scores' information.
+
+    By the median and the mean of what lies above it: only the upper tail is asked for, and a scene with
+    nothing in it at all would spoil the moments.
+    """
     # Of the information and not of the score, which is bounded: its tail is exponential, as Gumbel's law
     # needs.
-    values = information(np.array(scores))
+    values = np.sort(information(np.array(scores)))
+    middle, upper = float(np.median(values)), float(values[len(values) // 2 :].mean())
     # At least 1e-3: on flat backgrounds all scores are the same.
-    spread = max(float(values.std()) * math.sqrt(6) / math.pi, 1e-3)
-    return float(values.mean()) - _EULER_GAMMA * spread, spread
+    spread = max((upper - middle) / (_GUMBEL_UPPER - _GUMBEL_MEDIAN), 1e-3)
+    return middle - _GUMBEL_MEDIAN * spread, spread

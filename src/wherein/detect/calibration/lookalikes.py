@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from wherein.detect.fast.piece_model import EUCLIDEAN
 from wherein.images.motif import Motif
 from wherein.pyramid.descent import Fits, Stage, descend
-from wherein.pyramid.levels import MotifPyramid, Poses, ScenePyramid
+from wherein.pyramid.levels import Poses, ScenePyramid
+from wherein.pyramid.motif_levels import MotifPyramid
 from wherein.template.bundle import Template
 from wherein.template.paint import paint
 from wherein.template.pose import placed

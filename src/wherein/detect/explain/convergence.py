@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from wherein.detect.explain.fit_trace import FitTrace, FitTraces, TraceStage
 from wherein.detect.fast.finder import Finder
-from wherein.detect.fast.geometry import mapped
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.polish import POLISH
 from wherein.detect.result import Detection
-from wherein.motion.homography import square
+from wherein.motion.homography import mapped, square
 from wherein.motion.models import Motion
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -109,5 +108,5 @@ def _distance(model: PieceModel, poses: Poses, pose: NDArray[np.float64]) -> NDA
     """The largest distance of the motif's corners from a pose, in units of its diagonal, (N,)."""
     corners = model.footprint.corners
     there = mapped(pose, corners)
-    size = max(float(np.linalg.norm(there[:, 0] - there[:, 2])), 1e-9)
-    return np.asarray(np.linalg.norm(mapped(poses, corners) - there, axis=1).max(-1) / size)
+    size = max(float(np.linalg.norm(there[0] - there[2])), 1e-9)
+    return np.asarray(np.linalg.norm(mapped(poses, corners) - there, axis=2).max(1) / size)

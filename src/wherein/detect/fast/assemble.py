@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.geometry import mapped
+from wherein.detect.fast.exclusion import Footprint
 from wherein.detect.fast.hypotheses import Hypotheses
-from wherein.detect.fast.piece_model import EUCLIDEAN, Footprint
+from wherein.detect.fast.piece_model import EUCLIDEAN
 from wherein.detect.fast.pieces import cover_at_rest, uncovered_motif
 from wherein.detect.result import Detection, PartFound
 from wherein.detect.score import MIN_EVIDENCE, equivalent_zncc, information
-from wherein.motion import homography
+from wherein.motion.homography import mapped, turn_between
 from wherein.planes.plane_fit import MIN_VISIBLE, PlaneStage, fit_planes
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.plane_search import motif_stages
@@ -77,12 +77,12 @@ class StaticLeaf:
     def _other_places(self, scene: ScenePyramid, pose: Matrix) -> Poses:
         """The pose with its centre on a grid over the scene, without places where it would overlap itself."""
         size, corners = np.array(scene.size), mapped(pose, self.footprint.corners)
-        extent = corners.max(1) - corners.min(1)
+        extent = corners.max(0) - corners.min(0)
         # Inside the scene, so that every place has as many pixels to compare.
         margin = np.minimum(extent, size) / 2
         x, y = np.linspace(margin, size - 1 - margin, _OTHER_PLACES, axis=1)
         spots = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
-        shifts = spots - corners.mean(1)
+        shifts = spots - corners.mean(0)
         moves = np.repeat(np.eye(3)[None], len(shifts), axis=0)
         moves[:, :2, 2] = shifts
         return (moves @ pose)[(np.abs(shifts) > extent).any(1)]
@@ -206,10 +206,10 @@ class Assembler:
         parts = {}
         for part in self._parts:
             matrix = self._matrix(frames[part.frame] @ part.rest)
-            polygon = homography.mapped(matrix, part.outline)
+            polygon = mapped(matrix, part.outline)
             mean = float(np.mean([leaves[leaf][0] for leaf in part.leaves]))
             found = any(leaves[leaf][1] for leaf in part.leaves)
-            turn = homography.turn_between(frames[part.above], frames[part.frame])
+            turn = turn_between(frames[part.above], frames[part.frame])
             parts[part.name] = PartFound(
                 matrix, mean, found, polygon, part.leaf, part.middle, turn, reading=part.reading
             )

@@ -1,14 +1,20 @@
-"""Mutual exclusion of hypotheses: each pixel of a scene is evidence for one object only."""
+"""Mutual exclusion of hypotheses: each pixel of a scene is evidence for one object only.
 
+The footprint of a piece says which pixels it covers, and how much of it lies inside the scene.
+"""
+
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.geometry import mapped
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.score import combined_score
+from wherein.images.motif import Motif
+from wherein.motion.homography import mapped
+from wherein.pyramid.levels import Poses
 
 if TYPE_CHECKING:
     from wherein.detect.fast.finder import Finder
@@ -20,6 +26,49 @@ evidence. Half, since objects that lie on each other are still two."""
 _SAME_PLACE = 0.15
 """Fraction of the object's diagonal. A choice: two hypotheses whose corners are all closer than this are
 the same object. There are two where an occluder has pulled the pieces of one object apart."""
+
+
+_FOOTPRINT_POINTS = 100
+"""Points of a piece that are tested for overlap. A choice: about 100 give the shared fraction to a few
+percent."""
+
+_GOLDEN = (math.sqrt(5) - 1) / 2
+"""Multiples of it, without their whole part, are spread evenly."""
+
+
+class Footprint:
+    """The pixels that a motif covers.
+
+    Attributes:
+        mask: which pixels of the motif belong to it.
+        points: some of them as (x, y), (N, 2).
+        corners: of their bounding box as (x, y), (4, 2).
+    """
+
+    def __init__(self, motif: Motif) -> None:
+        self.mask: NDArray[np.bool_] = motif.mask.numpy() > 0.5
+        rows, columns = np.nonzero(self.mask)
+        points = np.stack((columns, rows), 1).astype(np.float64)
+        # By the golden ratio and not every n-th: that would be a few columns only, if n divides the width.
+        count = min(len(rows), _FOOTPRINT_POINTS)
+        self.points = points[np.unique((np.arange(count) * _GOLDEN % 1 * len(rows)).astype(np.int64))]
+        # To the outer edges of the pixels, not to their centres.
+        (left, top), (right, bottom) = points.min(0) - 0.5, points.max(0) + 0.5
+        self.corners = np.array(((left, top), (right, top), (right, bottom), (left, bottom)))
+
+    def covers(self, pose: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which points (…, N, 2) of the scene lie under the motif at a pose."""
+        there = mapped(np.linalg.inv(pose).astype(np.float64), points)
+        x, y = np.moveaxis(np.round(there.clip(-1e6, 1e6)).astype(np.int64), -1, 0)
+        height, width = self.mask.shape
+        inside = (x >= 0) & (y >= 0) & (x < width) & (y < height)
+        return inside & self.mask[y.clip(0, height - 1), x.clip(0, width - 1)]
+
+    def visible(self, poses: Poses, size: tuple[int, int]) -> NDArray[np.float64]:
+        """The fraction of the motif that lies inside a scene of some width and height, for each pose."""
+        x, y = np.moveaxis(mapped(poses, self.points), -1, 0)
+        inside = (x >= -0.5) & (y >= -0.5) & (x <= size[0] - 0.5) & (y <= size[1] - 0.5)
+        return np.asarray(inside.mean(-1))
 
 
 class Claims:
@@ -41,8 +90,8 @@ class Claims:
             name: placement.frames[name] @ model.to_canvas for name, model in finder.models.items()
         }
         corners = {name: mapped(poses, self._footprints[name].corners) for name, poses in self._poses.items()}
-        self._low = {name: ends.min(2) for name, ends in corners.items()}
-        self._high = {name: ends.max(2) for name, ends in corners.items()}
+        self._low = {name: ends.min(1) for name, ends in corners.items()}
+        self._high = {name: ends.max(1) for name, ends in corners.items()}
         self._free = np.ones(len(placement), dtype=np.bool_)
 
     def claim(self, first: int, overlap: float) -> None:
@@ -112,8 +161,6 @@ def exclusive(
 
 def _in_the_same_place(finder: "Finder", hypotheses: Hypotheses, first: int) -> NDArray[np.bool_]:
     """Which hypotheses have the corners of the canvas near those of `first`, itself among them, (H,)."""
-    width, height = finder.template.size
-    corners = np.array(((0, width, width, 0), (0, 0, height, height), (1, 1, 1, 1.0)))
-    ends = mapped(hypotheses.placement.frames[finder.pieces.tree.root], corners)
-    diagonal = np.linalg.norm(ends[first, :, 2] - ends[first, :, 0])
-    return np.asarray(np.linalg.norm(ends - ends[first], axis=1).max(-1) <= _SAME_PLACE * diagonal)
+    ends = mapped(hypotheses.placement.frames[finder.pieces.tree.root], finder.corners)
+    diagonal = np.linalg.norm(ends[first, 2] - ends[first, 0])
+    return np.asarray(np.linalg.norm(ends - ends[first], axis=2).max(1) <= _SAME_PLACE * diagonal)

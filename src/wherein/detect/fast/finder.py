@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.geometry import scales
 from wherein.detect.fast.hypotheses import Hypotheses, Placement
 from wherein.detect.fast.joints import (
     LOOSE,
@@ -27,18 +26,17 @@ from wherein.detect.fast.joints import (
 )
 from wherein.detect.fast.piece_model import BASIN, PieceModel
 from wherein.detect.fast.pieces import Piece, Pieces
-from wherein.detect.fast.polish import polish_piece
-from wherein.detect.fast.root_fit import root_from_joints, settle_roots
+from wherein.detect.fast.polish import polish_piece, root_from_joints, settle_roots
 from wherein.detect.fast.roots import STRONG_EVIDENCE, roots_from_pairs, roots_from_singles
 from wherein.detect.score import MIN_EVIDENCE, combined_score, information
 from wherein.detect.search_range import Effort, Range
-from wherein.motion.models import Motion, motion_named
+from wherein.motion.homography import rotations, scales
+from wherein.motion.models import MOTIONS
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
 from wherein.planes.plane_search import PlaneSearch
 from wherein.planes.turns import rate_turns
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
-from wherein.template.pose import rotations
 
 _MAX_LEADING_LIMBS = 4
 """How many limbs are searched for over the whole scene, where there is no body or it is hidden. A choice:
@@ -65,7 +63,7 @@ _NEAR_SHIFTS, _NEAR_TURNS, _MAX_NEAR = 3, 2, 4
 """How many steps of a shift and of a turn to either side of where an object was are rated, and how many
 starts are fitted. Choices: an object may move by about half the extent of its body from frame to frame."""
 
-_SIMILARITY = motion_named("similarity")
+_SIMILARITY = MOTIONS["similarity"]
 
 
 class Finder:
@@ -76,6 +74,10 @@ class Finder:
         ranges: in which poses.
         weights: of the evidence of a piece, by name.
         min_pair_evidence: weighted evidence that two limbs must have together to be followed.
+
+    Attributes:
+        middle, corners: of the canvas, (x, y) and (4, 2).
+        motion: how the body may move in the end.
     """
 
     def __init__(
@@ -87,7 +89,10 @@ class Finder:
     ) -> None:
         self.template, self.ranges, self.weights = template, ranges, weights
         self.min_pair_evidence = min_pair_evidence
-        self.pieces = Pieces.of(template)
+        self.pieces, self.motion = Pieces.of(template), ranges.of_plane().motion
+        width, height = template.size
+        self.middle = template.centre
+        self.corners = np.array(((0.0, 0.0), (width, 0.0), (width, height), (0.0, height)))
         groups = {group.name: group for group in self.pieces.groups}
         self.models = {
             p.name: PieceModel(p, groups.get(p.parent), ranges.any_polarity) for p in self.pieces.pieces
@@ -229,9 +234,9 @@ class Finder:
             poses = placement.frames[piece.name] @ model.to_canvas
             ended = fit_planes(scene, model.stages[-1], _SIMILARITY, PlaneStage(), poses)
             weight = trust[piece.name] * piece.texture  # more texture determines the scale better
-            total += weight * np.log(np.maximum(scales(ended.poses), 1e-9))
+            total += weight * np.log(np.maximum(scales(ended.poses, (0.0, 0.0)), 1e-9))
             weights += weight
-        means = np.where(weights > 1e-6, np.exp(total / weights), scales(roots))
+        means = np.where(weights > 1e-6, np.exp(total / weights), scales(roots, (0.0, 0.0)))
         return np.clip(means, *self.ranges.scale)
 
     def _with_body(self, scene: ScenePyramid, placement: Placement) -> Placement:
@@ -246,13 +251,6 @@ class Finder:
         visible = self.weights[body.name] * information(found.zncc) >= MIN_EVIDENCE
         frames = np.where(visible[:, None, None], found.poses @ model.from_canvas, placement.frames[root])
         return Placement({root: frames}, {root: np.where(visible, found.zncc, -1.0)})
-
-    @cached_property
-    def motion(self) -> Motion:
-        """How the body may move in the end."""
-        if self.ranges.tilt > 0:
-            return motion_named("homography")
-        return motion_named("euclidean" if self.ranges.fixed_scale else "similarity")
 
     def with_limbs(self, scene: ScenePyramid, placement: Placement, tolerance: float = TIGHT) -> Placement:
         """The placement with every limb, each about the joint of its parent.
@@ -348,10 +346,9 @@ class Finder:
 
         Each step moves the canvas by twice the radius of a basin, so that the basins of neighbours touch.
         """
-        width, height = self.template.size
         distance = 2 * BASIN / math.sqrt(abs(np.linalg.det(model.stages[0].from_full)))
-        turn = math.degrees(math.atan2(distance, math.hypot(width, height) / 2))
-        turns = rotations(turn * _around_zero(_NEAR_TURNS), self.template.centre)
+        turn = math.degrees(math.atan2(distance, math.hypot(*self.corners[2]) / 2))
+        turns = rotations(turn * _around_zero(_NEAR_TURNS), self.middle)
         steps = distance * _around_zero(_NEAR_SHIFTS)
         shifts = np.repeat(np.eye(3)[None], len(steps) ** 2, axis=0)
         shifts[:, 0, 2], shifts[:, 1, 2] = np.repeat(steps, len(steps)), np.tile(steps, len(steps))

@@ -22,15 +22,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.geometry import mapped, relative
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import TURN_TOLERANCE, Joint, Piece
 from wherein.detect.score import MIN_EVIDENCE, information
+from wherein.motion.homography import mapped, relative, rotations
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
 from wherein.planes.turns import rate_turns
 from wherein.pyramid.levels import Poses, ScenePyramid
-from wherein.template.pose import rotations
 from wherein.template.tree import Point
 
 LOOSE, TIGHT = 6.0, 2.5
@@ -122,7 +121,7 @@ def group_frames(
     weights = [trust[piece.name] if trust else np.ones(len(parents)) for piece in pieces]
     for piece, weight in zip(pieces, weights, strict=True):
         rest = complex(piece.joint[0] - group.joint[0], piece.joint[1] - group.joint[1])
-        x, y = mapped(inverse @ frames[piece.name], np.array((*piece.joint, 1.0))).T
+        x, y = mapped(inverse @ frames[piece.name], piece.joint).T
         pull += weight * rest.conjugate() * (x - group.joint[0] + 1j * (y - group.joint[1]))
     degrees = np.degrees(np.angle(pull))
     for piece, weight in zip(pieces, weights, strict=True):
@@ -147,7 +146,7 @@ def keeps_joint(piece: Joint, parents: Poses, frames: Poses, tolerance: float) -
 
 def joint_error(piece: Joint, parents: Poses, frames: Poses) -> NDArray[np.float64]:
     """The distance between where a piece and where its parent has the joint, in canvas pixels, (H,)."""
-    moved = mapped(relative(parents, frames), np.array((*piece.joint, 1.0)))
+    moved = mapped(relative(parents, frames), piece.joint)
     return np.asarray(np.linalg.norm(moved - np.array(piece.joint), axis=1))
 
 
@@ -166,9 +165,8 @@ def turn_towards(piece: Joint, parents: Poses, frames: Poses, point: Point) -> N
         frames: canvas → scene, (H, 3, 3): where they map the point is where it was found.
         point: on the canvas.
     """
-    joint, target = np.array((*piece.joint, 1.0)), np.array((*point, 1.0))
-    arm = mapped(relative(parents, frames), target) - joint[:2]
-    rest = (target - joint)[:2]
+    arm = mapped(relative(parents, frames), point) - np.array(piece.joint)
+    rest = np.array(point) - np.array(piece.joint)
     return np.degrees(np.arctan2(arm[:, 1], arm[:, 0]) - np.arctan2(rest[1], rest[0])) % 360.0
 
 

@@ -7,10 +7,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.geometry import mapped
+from wherein.detect.fast.exclusion import Footprint
 from wherein.detect.fast.pieces import Joint, Piece
-from wherein.images.motif import Motif
-from wherein.motion.models import motion_named
+from wherein.motion.models import MOTIONS
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.plane_search import motif_stages
 from wherein.pyramid.levels import Poses
@@ -20,52 +19,8 @@ BASIN = 2.0
 """Radius of the basin of attraction of one point of a motif, in pixels of its resolution. A choice: about the
 width of an edge in the channels."""
 
-_FOOTPRINT_POINTS = 100
-"""Points of a piece that are tested for overlap. A choice: about 100 give the shared fraction to a few
-percent."""
-
-_GOLDEN = (math.sqrt(5) - 1) / 2
-"""Multiples of it, without their whole part, are spread evenly."""
-
-EUCLIDEAN = motion_named("euclidean")
-
-
-class Footprint:
-    """The pixels that a motif covers.
-
-    Attributes:
-        mask: which pixels of the motif belong to it.
-        points: some of them as (x, y, 1), (3, N).
-        corners: of their bounding box as (x, y, 1), (3, 4).
-    """
-
-    def __init__(self, motif: Motif) -> None:
-        self.mask: NDArray[np.bool_] = motif.mask.numpy() > 0.5
-        rows, columns = np.nonzero(self.mask)
-        points = np.stack((columns, rows, np.ones_like(rows))).astype(np.float64)
-        # By the golden ratio and not every n-th: that would be a few columns only, if n divides the width.
-        count = min(len(rows), _FOOTPRINT_POINTS)
-        self.points = points[:, np.unique((np.arange(count) * _GOLDEN % 1 * len(rows)).astype(np.int64))]
-        # To the outer edges of the pixels, not to their centres.
-        (left, top), (right, bottom) = points[:2].min(1) - 0.5, points[:2].max(1) + 0.5
-        self.corners = np.array(
-            ((left, right, right, left), (top, top, bottom, bottom), (1.0, 1.0, 1.0, 1.0))
-        )
-
-    def covers(self, pose: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which points (…, 2, N) of the scene lie under the motif at a pose."""
-        ones = np.ones_like(points[..., :1, :])
-        there = mapped(np.linalg.inv(pose).astype(np.float64), np.concatenate((points, ones), -2))
-        x, y = np.moveaxis(np.round(there.clip(-1e6, 1e6)).astype(np.int64), -2, 0)
-        height, width = self.mask.shape
-        inside = (x >= 0) & (y >= 0) & (x < width) & (y < height)
-        return inside & self.mask[y.clip(0, height - 1), x.clip(0, width - 1)]
-
-    def visible(self, poses: Poses, size: tuple[int, int]) -> NDArray[np.float64]:
-        """The fraction of the motif that lies inside a scene of some width and height, for each pose."""
-        x, y = np.moveaxis(mapped(poses, self.points), -2, 0)
-        inside = (x >= -0.5) & (y >= -0.5) & (x <= size[0] - 0.5) & (y <= size[1] - 0.5)
-        return np.asarray(inside.mean(-1))
+EUCLIDEAN = MOTIONS["euclidean"]
+"""How a limb moves in the plane of its parent."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,9 +18,9 @@ from torch import Tensor
 
 from wherein.images.motif import Motif
 from wherein.motion.field import lattice, transform
+from wherein.motion.homography import rotations
 from wherein.template.bundle import Template
 from wherein.template.paint import paint
-from wherein.template.pose import rotations
 from wherein.template.tree import Matrix, Part, Point, Tree
 from wherein.warp import warp
 

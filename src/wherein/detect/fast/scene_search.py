@@ -18,10 +18,10 @@ from wherein.detect.fast.assemble import (
 )
 from wherein.detect.fast.exclusion import OVERLAP, exclusive
 from wherein.detect.fast.finder import Finder
-from wherein.detect.fast.geometry import local_linear, scales, tilts
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.result import Detection, MethodResult
 from wherein.detect.search_range import Effort
+from wherein.motion.homography import angles, scales, tilts
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 LIKELY = 0.7
@@ -135,14 +135,13 @@ class SceneSearch:
     def _in_range(self, found: Hypotheses) -> Hypotheses:
         """The hypotheses whose rotation, scale and tilt are in the range, or nearly."""
         roots, ranges = found.placement.frames[self.finder.pieces.tree.root], self.finder.ranges
-        middle = self.finder.template.centre
-        (low, high), sizes, linear = ranges.scale, scales(roots, middle), local_linear(roots, middle)
-        turned = np.abs(np.degrees(np.arctan2(linear[:, 1, 0], linear[:, 0, 0])))
+        (low, high), middle = ranges.scale, self.finder.middle
+        sizes, tilted = scales(roots, middle), tilts(roots, middle)
         # A tilted object is as large as it would be upright along the axis of its tilt.
-        upright = sizes / np.sqrt(np.maximum(np.cos(np.radians(tilts(roots, middle))), 1e-3))
+        upright = sizes / np.sqrt(np.maximum(np.cos(np.radians(tilted)), 1e-3))
         fits = (upright > low / _MAX_SCALE_EXCESS) & (sizes < high * _MAX_SCALE_EXCESS)
-        fits &= turned <= ranges.rotation + _MAX_ROTATION_EXCESS
-        fits &= (tilts(roots, middle) <= ranges.tilt + _MAX_TILT_EXCESS) | (ranges.tilt == 0)
+        fits &= np.abs(angles(roots, middle)) <= ranges.rotation + _MAX_ROTATION_EXCESS
+        fits &= (tilted <= ranges.tilt + _MAX_TILT_EXCESS) | (ranges.tilt == 0)
         return found[np.flatnonzero(fits)]
 
     def _result(self, scene: ScenePyramid, found: Hypotheses, count: int | None) -> MethodResult:
