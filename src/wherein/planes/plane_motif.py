@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -137,7 +137,14 @@ class PlaneMotif:
             return self
         # In a fixed random order: points at a regular stride lie on lines across the motif.
         order = np.random.default_rng(0).permutation(len(self.points))[:count]
-        own = torch.from_numpy(np.sort(order))
+        return self._with_points(torch.from_numpy(np.sort(order)))
+
+    def without(self, covered: Bool[Tensor, " N"]) -> "PlaneMotif":
+        """The same motif without some of its points."""
+        return self._with_points(torch.nonzero(~covered)[:, 0])
+
+    def _with_points(self, own: Int[Tensor, " n"]) -> "PlaneMotif":
+        """The same motif with some of its points."""
         weights, target = self.weights[own].double(), self.target[own].double()
         target = target - (weights[:, None] * target).sum() / (weights.sum() * DIRECTIONS)
         norm = (weights[:, None] * target.square()).sum().sqrt().clamp_min(1e-9)
