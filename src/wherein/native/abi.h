@@ -163,8 +163,8 @@ int wherein_separable(const Planes *picture, const float *taps, int32_t count, f
 int wherein_channels(const Planes *picture, const ChannelRules *rules, float *out);
 int wherein_fit_planes(const Planes *levels, const PlaneMotifArrays *motif, const PlaneRules *rules,
                        const PlaneFits *fits);
-int wherein_rate_turns(const float *channels, const uint8_t *inside, int32_t height, int32_t width,
-                       const PlaneMotifArrays *motif, const PlaneRules *rules, int32_t stride, const PlaneFits *fits);
+int wherein_rate_poses(const float *channels, const uint8_t *inside, int32_t height, int32_t width,
+                       const PlaneMotifArrays *motif, const PlaneRules *rules, const PlaneFits *fits);
 int wherein_rectify(const Planes *scene, const double *M, int32_t height, int32_t width, float *out, uint8_t *inside);
 int wherein_features(const Planes *picture, const ChannelRules *rules, float gain, const FeatureMaps *maps);
 int wherein_look(const uint8_t *first, const LookPlaces *places, const int32_t *offsets, int32_t templates,

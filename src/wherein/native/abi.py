@@ -299,7 +299,7 @@ _FUNCTIONS: dict[str, tuple[tuple[Any, ...], Any]] = {
         (_pointer(Planes), _pointer(PlaneMotifArrays), _pointer(PlaneRules), _pointer(PlaneFits)),
         ctypes.c_int,
     ),
-    "wherein_rate_turns": (
+    "wherein_rate_poses": (
         (
             _POINTER,
             _POINTER,
@@ -307,7 +307,6 @@ _FUNCTIONS: dict[str, tuple[tuple[Any, ...], Any]] = {
             _I32,
             _pointer(PlaneMotifArrays),
             _pointer(PlaneRules),
-            _I32,
             _pointer(PlaneFits),
         ),
         ctypes.c_int,

@@ -236,38 +236,27 @@ def fit_planes(
     return found, zncc, visible
 
 
-def rate_turns(
+def rate_poses(
     channels: Float[Tensor, "H W 8"],
-    inside: Bool[Tensor, "H W"],
+    inside: Bool[Tensor, "H W"] | None,
     motif: abi.PlaneMotifArrays,
     rules: abi.PlaneRules,
-    stride: int,
     poses: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """`wherein.planes.turns.rate_turns` on one patch: the ZNCC of each pose.
+    """`wherein.planes.rating` on one picture: the ZNCC of each pose.
 
     Arguments:
-        channels: of the patch, contiguous.
-        inside: which of its pixels lie in the scene, contiguous.
+        channels: of the picture, contiguous.
+        inside: which of its pixels lie in the scene, contiguous; None: all.
         motif, rules: as C wants them.
-        stride: every so many of the motif's points are compared.
-        poses: pixels of the motif at its resolution → pixels of the patch, affine, (B, 3, 3).
+        poses: pixels of the motif at its resolution → pixels of the picture, affine, (B, 3, 3).
     """
     poses = np.ascontiguousarray(poses, dtype=np.float64)
     zncc = np.empty(len(poses))
     fits = abi.PlaneFits(poses=poses.ctypes.data, zncc=zncc.ctypes.data, visible=None, count=len(poses))
-    height, width = inside.shape
-    _call(
-        "wherein_rate_turns",
-        channels.data_ptr(),
-        inside.data_ptr(),
-        height,
-        width,
-        motif,
-        rules,
-        stride,
-        fits,
-    )
+    height, width = channels.shape[:2]
+    known = None if inside is None else inside.data_ptr()
+    _call("wherein_rate_poses", channels.data_ptr(), known, height, width, motif, rules, fits)
     return zncc
 
 
@@ -331,7 +320,7 @@ def look(
     return best[:, :width].int(), which[:, :width].int()
 
 
-def _call(name: str, *arguments: "ctypes.Structure | ctypes.Array[Any] | float") -> None:
+def _call(name: str, *arguments: "ctypes.Structure | ctypes.Array[Any] | float | None") -> None:
     loaded = library()
     assert loaded is not None, "ask accepts() first"
     values = (ctypes.byref(a) if isinstance(a, ctypes.Structure) else a for a in arguments)

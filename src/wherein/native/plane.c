@@ -62,7 +62,7 @@ static inline Octet channels_at(const Patch *p, float x, float y, int *inside)
     const int64_t at = (int64_t)row * p->width + column;
     const float *from = p->channels + DIRECTIONS * at, *next = from + DIRECTIONS * p->width;
     /* Of the nearest pixel: of the one before, it would depend on the last bit of x. */
-    *inside = p->inside[(int64_t)(int)(y + 0.5f) * p->width + (int)(x + 0.5f)];
+    *inside = !p->inside || p->inside[(int64_t)(int)(y + 0.5f) * p->width + (int)(x + 0.5f)];
     const Octet left = octet(from) + b * (octet(next) - octet(from));
     const Octet right = octet(from + DIRECTIONS) + b * (octet(next + DIRECTIONS) - octet(from + DIRECTIONS));
     return left + a * (right - left);
@@ -405,8 +405,8 @@ static void steering_taps(double turn, Octet taps[DIRECTIONS])
         }
 }
 
-/* ZNCC of the motif at the pose F, motif pixels → pixels of the patch, with every `stride`-th of its points. */
-static double steered_zncc(const Patch *p, const double F[9], int stride)
+/* ZNCC of the motif at the pose F, motif pixels → pixels of the patch, with channels that are turned as F turns. */
+static double steered_zncc(const Patch *p, const double F[9])
 {
     const PlaneMotifArrays *m = p->motif;
     const float r = m->radius, x0 = F[0] * m->centre_x + F[1] * m->centre_y + F[2];
@@ -416,12 +416,13 @@ static double steered_zncc(const Patch *p, const double F[9], int stride)
     Octet taps[DIRECTIONS], t = zero, y = zero, tt = zero, yy = zero, ty = zero;
     double weight = 0, all = 0;
     steering_taps(atan2(F[3] - F[1], F[0] + F[4]) * DIRECTIONS / (2 * M_PI), taps);
-    for (int i = stride / 2; i < m->count; i += stride) {
+    for (int i = 0; i < m->count; i++) {
         const float u = m->points[2 * i], v = m->points[2 * i + 1], w = m->weights[i];
+        const float at_x = ux * u + vx * v + x0, at_y = uy * u + vy * v + y0;
         int inside;
-        const Octet raw = channels_at(p, ux * u + vx * v + x0, uy * u + vy * v + y0, &inside);
+        const Octet raw = channels_at(p, at_x, at_y, &inside);
         all += w;
-        if (!inside)
+        if (!inside || !(at_x >= -0.5f && at_y >= -0.5f && at_x <= p->width - 0.5f && at_y <= p->height - 0.5f))
             continue;
         Octet scene = zero;
         for (int j = 0; j < DIRECTIONS; j++)
@@ -442,12 +443,13 @@ static double steered_zncc(const Patch *p, const double F[9], int stride)
            sqrt(fmax(own, 1e-12) * fmax(power, p->rules->min_variance * total));
 }
 
-int wherein_rate_turns(const float *channels, const uint8_t *inside, int32_t height, int32_t width,
-                       const PlaneMotifArrays *motif, const PlaneRules *rules, int32_t stride, const PlaneFits *fits)
+/* `inside` says which pixels of the picture lie in the scene; NULL: all. */
+int wherein_rate_poses(const float *channels, const uint8_t *inside, int32_t height, int32_t width,
+                       const PlaneMotifArrays *motif, const PlaneRules *rules, const PlaneFits *fits)
 {
     const Patch p = {.motif = motif, .rules = rules, .channels = (float *)channels, .inside = (uint8_t *)inside,
                      .height = height, .width = width};
     for (int i = 0; i < fits->count; i++)
-        fits->zncc[i] = steered_zncc(&p, fits->poses + 9 * (int64_t)i, stride);
+        fits->zncc[i] = steered_zncc(&p, fits->poses + 9 * (int64_t)i);
     return DONE;
 }

@@ -12,8 +12,9 @@ from torch import Tensor
 
 from wherein.images.channels import DIRECTIONS, opposite
 from wherein.motion.models import Motion
-from wherein.planes.plane_fit import Patch, PlaneFits, PlaneStage, fit_planes, patch_of, scene_levels
+from wherein.planes.plane_fit import Patch, PlaneFits, PlaneStage, fit_planes, patch_of
 from wherein.planes.plane_motif import MARGIN, PlaneMotif
+from wherein.planes.rectify import scene_levels
 from wherein.pyramid.levels import ScenePyramid
 
 _CELL = 6

@@ -26,10 +26,9 @@ from wherein.images.channels import DIRECTIONS, ChannelSettings, channels
 from wherein.images.motif import Motif
 from wherein.native import bindings
 from wherein.native.abi import LOOK_SPAN
-from wherein.planes.plane_fit import scene_levels
 from wherein.planes.plane_motif import MARGIN, PlaneMotif
-from wherein.planes.rectify import rectify
-from wherein.pyramid.levels import Poses, ScenePyramid, reduce
+from wherein.planes.rectify import resized
+from wherein.pyramid.levels import Poses, ScenePyramid
 
 LOOK = ChannelSettings(sigma=0.8)
 """Channels of the first look. Less smooth than those of a fit: spreading gives the tolerance here."""
@@ -251,19 +250,6 @@ def _rated(
     best, which = _best_sums(responses, templates)
     quiet = responses.mean_energy(templates.window) + _QUIET
     return best.float() / quiet.sqrt(), which, responses.to_full
-
-
-def resized(scene: ScenePyramid, factor: float) -> tuple[Float[Tensor, "C h w"], NDArray[np.float64]]:
-    """The scene reduced by any factor, and the matrix from its pixels to those at full size."""
-    levels = scene_levels(scene)
-    level = int(np.clip(round(math.log2(factor)), 0, len(levels) - 1))
-    (width, height), reduced = scene.size, levels[level]
-    w, h = max(2, round(width / factor)), max(2, round(height / factor))
-    across, down = width / w, height / h
-    to_full = np.array(((across, 0, (across - 1) / 2), (0, down, (down - 1) / 2), (0, 0, 1)))
-    if factor == 1.0:
-        return reduced, to_full
-    return rectify(reduced, reduce(2**level) @ to_full, h, w)[0], to_full
 
 
 def _responses(

@@ -22,7 +22,7 @@ from wherein.images.channels import DIRECTIONS, channels, opposite
 from wherein.motion.models import Affine, Euclidean, Homography, Motion, Similarity, Translation
 from wherein.native import abi, bindings
 from wherein.planes.plane_motif import MARGIN, PARAMETERS, PlaneMotif
-from wherein.planes.rectify import rectify
+from wherein.planes.rectify import rectify, scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid, reduce
 
 _MOTIONS: dict[type[Motion], int] = {Translation: 2, Euclidean: 3, Similarity: 4, Affine: 6, Homography: 8}
@@ -40,10 +40,6 @@ well."""
 
 MIN_VARIANCE = 1e-6
 """Variance of the scene's channels below which there is no texture. A choice: channels are of size 1."""
-
-_MIN_LEVEL = 8
-"""Minimum width and height of a reduced scene in pixels. A choice."""
-
 
 _SHARES = 4
 """Shares of the poses for each thread. A choice: some poses take longer than others."""
@@ -97,14 +93,6 @@ class PlaneFits:
             np.concatenate([part.zncc for part in parts]),
             np.concatenate([part.visible for part in parts]),
         )
-
-
-def scene_levels(scene: ScenePyramid) -> list[Float[Tensor, "C _ _"]]:
-    """The scene at full size, at half, at a quarter, and so on."""
-    count, shortest = 1, min(scene.size)
-    while shortest >> count >= _MIN_LEVEL:
-        count += 1
-    return [scene.reduced(2**level) for level in range(count)]
 
 
 def fit_planes(
@@ -298,7 +286,7 @@ def _evaluate(motif: PlaneMotif, patch: Patch, pose: NDArray[np.float64]) -> _Ev
     u = np.concatenate((motif.points.double().numpy(), np.ones((len(motif.points), 1))), 1) @ pose.T
     spots = torch.from_numpy(u[:, :2] / u[:, 2:]) * motif.radius
     spots = spots + spots.new_tensor(motif.centre) + MARGIN
-    scene, inside = sampled(patch, spots)
+    scene, inside = sampled(patch.channels, patch.inside, spots)
     y = torch.where(motif.unsigned[:, None], (scene + opposite(scene.mT[..., None])[..., 0].mT) / 2, scene)
     y, t = y.double(), motif.target.double()
     w = torch.where(inside, motif.weights.double(), 0.0)[:, None]
@@ -314,16 +302,17 @@ def _evaluate(motif: PlaneMotif, patch: Patch, pose: NDArray[np.float64]) -> _Ev
     return _Evaluation(zncc, visible, np.einsum("nc,ncp->p", residual.numpy(), motif._jacobian))
 
 
-def sampled(patch: Patch, spots: Float[Tensor, "N 2"]) -> tuple[Float[Tensor, "N 8"], Bool[Tensor, " N"]]:
-    """The patch's channels at some places, linearly interpolated, and which of these lie in the scene."""
-    height, width = patch.inside.shape
+def sampled(
+    found: Float[Tensor, "8 h w"], inside: Bool[Tensor, "h w"], spots: Float[Tensor, "N 2"]
+) -> tuple[Float[Tensor, "N 8"], Bool[Tensor, " N"]]:
+    """Channels at some places, linearly interpolated, and which of these lie in the scene."""
+    height, width = inside.shape
     limits = spots.new_tensor((width - 1.001, height - 1.001))
     spots = spots.nan_to_num().clamp_min(0).minimum(limits)
     column, row = spots.long().unbind(1)
-    a, b = (spots - spots.floor()).to(patch.channels).unbind(1)
-    found = patch.channels
+    a, b = (spots - spots.floor()).to(found).unbind(1)
     left = found[:, row, column] * (1 - b) + found[:, row + 1, column] * b
     right = found[:, row, column + 1] * (1 - b) + found[:, row + 1, column + 1] * b
     # Of the nearest pixel: of the one before, it would depend on the last bit of a place.
     across, down = (spots + 0.5).long().unbind(1)
-    return (left * (1 - a) + right * a).mT, patch.inside[down, across]
+    return (left * (1 - a) + right * a).mT, inside[down, across]

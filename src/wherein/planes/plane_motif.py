@@ -54,6 +54,10 @@ _MIN_COVER, _AROUND_COVER = 0.05, 2
 """Fraction of a pixel from which it counts as covered, and pixels around it that are not compared either.
 Choices: the gradient reaches one pixel, and the smoothing mostly one more."""
 
+_ROUGH_POINTS = 256
+"""About how many points are compared where poses are only rated. A choice: more do not change which are
+best."""
+
 _MIN_THINNING = 1.3
 """A motif is not thinned for less than this factor. A choice: it would not save much."""
 
@@ -138,6 +142,11 @@ class PlaneMotif:
         # In a fixed random order: points at a regular stride lie on lines across the motif.
         order = np.random.default_rng(0).permutation(len(self.points))[:count]
         return self._with_points(torch.from_numpy(np.sort(order)))
+
+    @cached_property
+    def rough(self) -> "PlaneMotif":
+        """The same motif with few points, to rate many poses by."""
+        return self.thinned(_ROUGH_POINTS)
 
     def without(self, covered: Bool[Tensor, " N"]) -> "PlaneMotif":
         """The same motif without some of its points."""

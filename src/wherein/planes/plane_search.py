@@ -16,8 +16,10 @@ from wherein.images.motif import Motif
 from wherein.motion.homography import mapped
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.features import SCALE_STEP, FeatureTemplates, factor_of, look
-from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes, scene_levels
+from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
 from wherein.planes.plane_motif import PlaneMotif, extent
+from wherein.planes.rating import rate_poses
+from wherein.planes.rectify import scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 _LOOK_RADIUS = 25.0
@@ -44,12 +46,14 @@ _MAX_RATIO, _TILT_AXES = 0.72, 4
 """Factor between neighbouring foreshortenings of the first look, and number of axes of the first. Choices:
 upright templates find dials foreshortened to about 0.8."""
 
-_STARTS, _KEPT = 120, (12, 4)
-"""Number of starts of the fit, and how many poses go on after each stage but the last. Choices."""
+_PLACES, _STARTS, _KEPT = 1000, (60, 60), (12, 4)
+"""Number of places of the first look that are rated; of fits that start from the best by their rating, and
+from the best of the first look; and of poses that go on after each stage but the last. Choices: in the first
+look an object in a busy scene may rank some hundredth, where by its rating it is among the first; a tilted
+one, between two tilts that are looked for, rates lower than it fits."""
 
 _FIRST, _SECOND, _FOLLOWED = PlaneStage(rounds=1), PlaneStage(), 24
-"""At the coarsest resolution all starts get one round, and so many of them the usual rounds. A choice: after
-one round the right pose is among the best third."""
+"""At the coarsest resolution all starts get one round, and so many of them the usual rounds. Choices."""
 
 _FIRST_POINTS, _POINTS = 400, 2000
 """About how many points of the motif are compared in the first round, and afterwards. Choices: enough to tell
@@ -195,7 +199,7 @@ class PlaneSearch:
         low, high = self.ranges.scale
         return float(np.clip(factor_of(level) / templates.reduction, low, high))
 
-    def starts(self, scene: ScenePyramid, count: int = _STARTS, tilt: int | None = None) -> Poses:
+    def starts(self, scene: ScenePyramid, count: int, tilt: int | None = None) -> Poses:
         """The best places of the first look, over all sizes.
 
         Arguments:
@@ -226,7 +230,8 @@ class PlaneSearch:
             scene: the scene to search.
             crowd: factor by which more poses than usual are followed, for scenes with many objects.
         """
-        poses, ended = self.starts(scene, _STARTS * crowd), []
+        ended: list[PlaneFits] = []
+        poses = self.best_starts(scene, crowd)
         first = fit_planes(scene, self._thinned[0], self.motion(0), _FIRST, poses)
         poses = self._hopeful(first, _FOLLOWED * crowd).poses
         for number, motif in enumerate(self._thinned[1:]):
@@ -235,6 +240,14 @@ class PlaneSearch:
             ended.append(self._hopeful(fits, None if last else _KEPT[number] * crowd))
             poses = ended[-1].poses
         return ended
+
+    def best_starts(self, scene: ScenePyramid, crowd: int = 1) -> Poses:
+        """The poses from which fits start: the best of the first look, and of its places by their rating."""
+        poses = self.starts(scene, _PLACES * crowd)
+        order = np.argsort(-rate_poses(scene, self.stages[0], poses), kind="stable")
+        by_rating, by_look = _STARTS
+        chosen = np.concatenate((order[: by_rating * crowd], np.arange(min(by_look * crowd, len(poses)))))
+        return poses[np.unique(chosen)]
 
     def _hopeful(self, fits: PlaneFits, count: int | None) -> PlaneFits:
         """The best `count` poses that differ, None: all, without those that are far worse than the best or

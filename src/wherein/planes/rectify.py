@@ -1,4 +1,6 @@
-"""A scene seen through a pose: the picture that brings a flat motif upright."""
+"""A scene seen through a pose, the picture that brings a flat motif upright; and the scene at any size."""
+
+import math
 
 import numpy as np
 import torch
@@ -9,6 +11,10 @@ from torch import Tensor
 
 from wherein.motion.field import lattice, transform
 from wherein.native import bindings
+from wherein.pyramid.levels import ScenePyramid, reduce
+
+_MIN_LEVEL = 8
+"""Minimum width and height of a reduced scene in pixels. A choice."""
 
 
 def rectify(
@@ -36,3 +42,24 @@ def rectify(
     grid = (2 * places / limits.clamp_min(1) - 1).nan_to_num().to(scene.dtype)
     found = F.grid_sample(scene[None], grid[None], padding_mode="border", align_corners=True)[0]
     return found, inside
+
+
+def scene_levels(scene: ScenePyramid) -> list[Float[Tensor, "C _ _"]]:
+    """The scene at full size, at half, at a quarter, and so on."""
+    count, shortest = 1, min(scene.size)
+    while shortest >> count >= _MIN_LEVEL:
+        count += 1
+    return [scene.reduced(2**level) for level in range(count)]
+
+
+def resized(scene: ScenePyramid, factor: float) -> tuple[Float[Tensor, "C h w"], NDArray[np.float64]]:
+    """The scene reduced by any factor, and the matrix from its pixels to those at full size."""
+    levels = scene_levels(scene)
+    level = int(np.clip(round(math.log2(factor)), 0, len(levels) - 1))
+    (width, height), reduced = scene.size, levels[level]
+    w, h = max(2, round(width / factor)), max(2, round(height / factor))
+    across, down = width / w, height / h
+    to_full = np.array(((across, 0, (across - 1) / 2), (0, down, (down - 1) / 2), (0, 0, 1)))
+    if factor == 1.0:
+        return reduced, to_full
+    return rectify(reduced, reduce(2**level) @ to_full, h, w)[0], to_full

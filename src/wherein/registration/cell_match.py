@@ -34,9 +34,10 @@ from torch import Tensor
 
 from wherein.images.channels import DIRECTIONS, ChannelSettings, channels
 from wherein.images.motif import Motif
-from wherein.planes.features import peaks, resized
-from wherein.planes.plane_fit import Patch, patch_of, scene_levels
+from wherein.planes.features import peaks
+from wherein.planes.plane_fit import Patch, patch_of
 from wherein.planes.plane_motif import MARGIN, PlaneMotif
+from wherein.planes.rectify import resized, scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 _RADIUS, _SETTINGS = 16.0, ChannelSettings(sigma=1.0)

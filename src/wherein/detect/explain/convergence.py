@@ -37,7 +37,7 @@ def fit_traces(finder: Finder, scene: ScenePyramid, found: Sequence[Detection]) 
         found: the detections.
     """
     body = finder.body_search
-    starts = body.starts(scene) if body is not None and found else np.zeros((0, 3, 3))
+    starts = body.best_starts(scene) if body is not None and found else np.zeros((0, 3, 3))
     return tuple(_traces(finder, scene, _frames(finder.pieces.tree, item), item, starts) for item in found)
 
 

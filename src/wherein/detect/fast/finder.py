@@ -34,7 +34,7 @@ from wherein.motion.homography import rotations, scales
 from wherein.motion.models import MOTIONS
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
 from wherein.planes.plane_search import PlaneSearch
-from wherein.planes.turns import rate_turns
+from wherein.planes.rating import rate_turns
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
 

@@ -10,7 +10,7 @@ from wherein.motion.models import motion_named
 from wherein.native import bindings
 from wherein.planes.plane_fit import PlaneStage, fit_planes
 from wherein.planes.plane_motif import PlaneMotif
-from wherein.planes.turns import _steering, rate_turns
+from wherein.planes.rating import _steering, rate_turns
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.paint import paint
 from wherein.template.pose import placed, rotations, tilted
