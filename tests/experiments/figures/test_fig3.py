@@ -64,9 +64,9 @@ def test_what_is_not_there_is_not_found(subject: Subject) -> None:
     assert summary["paper"]["bent"]["perfect_to"] is None and summary["paper"]["bent"]["scenes"] == 1
 
 
-def calibrated(template: Template, threads: int) -> Detector:
+def calibrated(template: Template, scale: float, tilt: float, threads: int) -> Detector:
     """For which nobody had to wait."""
-    return ready(template, threads=threads)
+    return ready(template, scale=(scale, scale), tilt=tilt, threads=threads)
 
 
 def test_a_run_that_was_stopped_gives_what_one_that_was_not_gives(

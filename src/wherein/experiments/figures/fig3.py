@@ -120,8 +120,11 @@ def by_paper(
 
 
 def by_default(settings: Fig3Settings, subject: Subject, seed: int) -> Json:
-    """The default detector, which searches all rotations, on scenes of all rotations."""
-    detector = Detector(subject.template, threads=1)
+    """The default detector, which searches all rotations, on scenes of all rotations.
+
+    As the paper's it searches at one scale and without tilt: both are told the same.
+    """
+    detector = Detector(subject.template, scale=1, tilt=0, threads=1)
     angles = np.arange(0.0, 360.0, settings.every) - 180.0
     scenes = (
         (sweep, scene(settings, subject, seed, sweep, angle)) for sweep in settings.sweeps for angle in angles
