@@ -26,6 +26,7 @@ COLUMNS = (
     ("found", "found", "text"),
 )
 COMMAND = [sys.executable, "-c", "from wherein.cli.main import main; main()"]
+RANGE = ["--scale", "1", "1", "--tilt", "0"]  # what the calibration is for
 START, CALIBRATION, MEMORY = 4.0, 60.0, 1000.0  # s, s, MB
 
 
@@ -62,7 +63,7 @@ def _detect(work: Workload, folder: Path) -> dict[str, Any]:
     before = kept.read_bytes()
     scene = folder / "scene.png"
     Image.fromarray(levels(work.scene(template, "plain", 0, FIXED).picture)).save(scene)
-    ran = launched([*COMMAND, "detect", str(place), str(scene)])
+    ran = launched([*COMMAND, "detect", str(place), str(scene), *RANGE])
     if ran["status"] != 0 or kept.read_bytes() != before:
         raise RuntimeError(f"wherein detect did not run as expected: {ran['errors'] or 'it calibrated'}")
     return {**ran, "found": len(json.loads(ran["output"])["detections"])}

@@ -92,7 +92,7 @@ def _row(work: Workload, case: Case) -> dict[str, Any]:
     of_pieces = pruned(work.calibrations.of(source, FIXED), case.template)
     calibration = of_pieces.model_copy(update={"rotation": case.rotation, "scale": scale})
     detector = Detector(
-        case.template, case.rotation, scale, calibration=calibration, threads=work.settings.threads
+        case.template, case.rotation, scale, tilt=0, calibration=calibration, threads=work.settings.threads
     )
     empty, scene = pictures(case.template, case.size, work.settings.seed)
     found, present = _median(detector, scene, work.counts.repeats)
@@ -103,11 +103,8 @@ def _row(work: Workload, case: Case) -> dict[str, Any]:
 def pruned(calibration: Calibration, template: Template) -> Calibration:
     """The calibration restricted to the pieces of the template."""
     names = {piece.name for piece in Pieces.of(template).pieces}
-    kept = {
-        name: {name: value for name, value in getattr(calibration, name).items() if name in names}
-        for name in ("basins", "chance")
-    }
-    return calibration.model_copy(update=kept | {"fingerprint": template.fingerprint})
+    chance = {name: value for name, value in calibration.chance.items() if name in names}
+    return calibration.model_copy(update={"chance": chance, "fingerprint": template.fingerprint})
 
 
 def pictures(

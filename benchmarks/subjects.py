@@ -100,7 +100,7 @@ class Calibrations:
         calibration = self.of(template, scale).model_copy(
             update={"scale": scale}
         )  # if quick, that of one scale
-        return Detector(template, 180.0, scale, calibration=calibration, threads=threads)
+        return Detector(template, 180.0, scale, tilt=0, calibration=calibration, threads=threads)
 
 
 def describe_scales(scale: tuple[float, float]) -> str:

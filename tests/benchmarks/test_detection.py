@@ -15,7 +15,6 @@ from benchmarks.registration import Settings
 from benchmarks.subjects import FIXED, SCALES, Calibrations, robot
 from benchmarks.workload import Counts, Workload, aim, section
 from wherein.detect import Calibration, Detector
-from wherein.detect.calibration.basins import Basin
 from wherein.detect.calibration.reach import Reach
 from wherein.detect.fast.pieces import Pieces
 
@@ -31,7 +30,6 @@ def guessed(template):
         fingerprint=template.fingerprint,
         rotation=180.0,
         scale=FIXED,
-        basins={name: Basin(turn=15.0, ratio=1.2) for name in homes},
         chance=dict.fromkeys(homes, 0.35),
         threshold=0.5,
         clutter=[0.3, 0.35],
@@ -206,7 +204,7 @@ def test_growth_takes_parts_out_pair_by_pair():
         pieces = Pieces.of(template)
         assert (len(pieces.limbs), pieces.body is not None) == (2 * pairs, True)
         kept = growth.pruned(guessed(robot()), template)
-        assert set(kept.basins) == set(kept.chance) == {piece.name for piece in pieces.pieces}
+        assert set(kept.chance) == {piece.name for piece in pieces.pieces}
     assert len(list(growth.cases())) == 4 + 5 + 4 + 5
 
 

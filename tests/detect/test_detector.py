@@ -292,7 +292,7 @@ def test_objects_far_outside_the_range_of_rotations_are_not_found() -> None:
             "measured for another template",
         ),
         ({"rotation": 20.0}, "measured for .*rotation=180.* but .*rotation=20.* is requested"),
-        ({"scale": (0.5, 1.0)}, r"but .*scale=\(0.5, 1.0\).* is requested. Calibrate again"),
+        ({"scale": (0.5, 1.0)}, r"but .*scale=\(0.5, 1\).* is requested. Calibrate again"),
         ({"tilt": 30.0}, "measured for .*tilt=0.* but .*tilt=30.* is requested"),
         ({"polarity": "any"}, "measured for .*polarity='same'.* but .*polarity='any'.* is requested"),
         ({"tilt": -1.0}, "tilt must be 0 to 70 degrees, but is -1.0"),
@@ -329,6 +329,8 @@ WRONG = {
     "rotation=None": "rotation must be 0 to 180 degrees, searched to either side, but is None",
     "scale='12'": "scale must be a number above 0, or (low, high) with 0 < low ≤ high, but is '12'",
     "max_instances=1.5": "max_instances must be a positive integer, or None for all, but is 1.5",
+    "overlap='half'": "overlap must be a fraction between 0 and 1, but is 'half'",
+    "tilt=None": "tilt must be 0 to 70 degrees, but is None",
     "threads=0.5": "threads must be a positive integer, or None for the setting of torch, but is 0.5",
     "threshold='high'": "threshold must be between 0 and 1, or None for the calibrated one, but is 'high'",
 }

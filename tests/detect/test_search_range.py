@@ -19,6 +19,10 @@ def test_a_piece_that_may_turn_is_searched_for_further_but_no_further_than_all_a
     assert Range(170.0).of_plane(25.0).rotation == 180.0
 
 
+def test_a_range_in_words_is_what_a_caller_would_write() -> None:
+    assert str(Range(30, (0.5, 2), 40, "any")) == "rotation=30, scale=(0.5, 2), tilt=40, polarity='any'"
+
+
 def test_ranges_compare_by_value() -> None:
     assert Range(30.0, (0.5, 2.0)) == Range(30.0, (0.5, 2.0), 0.0, "same")
     assert Range(30.0, tilt=10.0) != Range(30.0)

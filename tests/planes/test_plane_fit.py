@@ -87,6 +87,29 @@ def test_fits_in_c_are_those_in_torch(motion, channels, monkeypatch):
         assert _corner_error(one[None], other) < 0.02
 
 
+@compiled
+def test_unchecked_steps_in_c_are_those_in_torch(monkeypatch):
+    scene, plane = ScenePyramid(_scene()), PlaneMotif.of(_motif(), 25)
+    stage = PlaneStage(3, 1, 0.0, unchecked=True)
+    in_c, in_torch = _in_both(
+        monkeypatch, scene, plane, motion_named("homography"), stage, _beside(4, reach=0.5)
+    )
+    np.testing.assert_allclose(in_c.zncc, in_torch.zncc, atol=2e-4)
+    for one, other in zip(in_c.poses, in_torch.poses, strict=True):
+        assert _corner_error(one[None], other) < 0.02
+
+
+def test_unchecked_steps_end_at_one_pose_from_all_starts():
+    """Checked ones end where interpolation costs more than the step gains, wherever that is."""
+    scene, plane = ScenePyramid(_scene()), PlaneMotif.of(_motif(), 100)
+    motion = motion_named("homography")
+    checked = fit_planes(scene, plane, motion, PlaneStage(2, 6, 5e-3), _beside(6))
+    settled = fit_planes(scene, plane, motion, PlaneStage(4, 1, 5e-3, unchecked=True), checked.poses)
+    apart = [_corner_error(found.poses, found.poses[0]).max() for found in (checked, settled)]
+    assert apart[1] < 0.05
+    assert apart[1] < 0.5 * apart[0]
+
+
 def test_a_pose_beside_the_truth_is_brought_to_it():
     scene, plane = ScenePyramid(_scene()), PlaneMotif.of(_motif(), 100)
     found = fit_planes(scene, plane, motion_named("homography"), PlaneStage(6, 6, 1e-3), _beside())

@@ -76,3 +76,23 @@ def test_derivatives_are_those_of_a_moving_motif():
     own = plane.derivatives[0] / plane.weights[:, None] / plane.radius
     scale = float((own * moved).sum() / (moved * moved).sum())
     torch.testing.assert_close(own, scale * moved, rtol=1e-3, atol=1e-5)
+
+
+def test_the_border_of_a_whole_picture_is_not_compared():
+    plane = PlaneMotif.of(_texture(60, 70), 300)
+    spots = (plane.points * plane.radius + torch.tensor(plane.centre)).round()
+    assert spots.amin(0).tolist() == [4, 4]
+    assert spots.amax(0).tolist() == [65, 55]
+    small = PlaneMotif.of(_texture(12, 12), 300)
+    assert len(small.points) == 100, "of a small picture most remains"
+
+
+def test_a_thinned_motif_is_normalised_and_compares_alike():
+    plane = PlaneMotif.of(_texture(90, 100), 300)
+    thin = plane.thinned(500)
+    assert len(thin.points) == 500 < len(plane.points)
+    w, t = thin.weights.double()[:, None], thin.target.double()
+    assert float((w * t).sum()) == pytest.approx(0, abs=1e-4)
+    assert float((w * t * t).sum()) == pytest.approx(1, abs=1e-5)
+    np.testing.assert_allclose(np.diag(thin.hessian), np.diag(plane.hessian), rtol=0.25)
+    assert plane.thinned(10**6) is plane

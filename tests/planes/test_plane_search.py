@@ -6,6 +6,7 @@ import torch
 
 from wherein.images.motif import Motif
 from wherein.native import bindings
+from wherein.planes.plane_fit import PlaneFits
 from wherein.planes.plane_search import PlaneRange, PlaneSearch
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.paint import paint
@@ -88,3 +89,70 @@ def test_it_is_the_same_again():
     first, second = _found(search, truth), _found(search, truth)
     assert np.array_equal(first.poses, second.poses)
     assert np.array_equal(first.zncc, second.zncc)
+
+
+def _fits(poses, zncc):
+    return PlaneFits(np.stack(poses), np.array(zncc), np.ones(len(zncc)))
+
+
+def test_of_poses_in_one_place_the_best_is_kept():
+    search = PlaneSearch(_motif(), PlaneRange(180, (1, 1), 0))
+    here, near, turned, there = (
+        _pose(10, 1, (100, 100)),
+        _pose(12, 1, (103, 99)),
+        _pose(100, 1, (100, 100)),
+        _pose(10, 1, (160, 100)),
+    )
+    fits = _fits([here, near, turned, there], [0.7, 0.9, 0.5, 0.6])
+    assert search.distinct(fits).tolist() == [1, 3, 2]
+    assert search.distinct(fits, 2).tolist() == [1, 3]
+
+
+def test_poses_without_a_fit_are_left_out():
+    search = PlaneSearch(_motif(), PlaneRange(180, (1, 1), 0))
+    beyond = _pose(0, 1, (50, 50))
+    beyond[2] = (0, 0, 0)  # on the horizon
+    fits = _fits([_pose(0, 1, (100, 100)), _pose(0, 1, (200, 100)), beyond], [-1, 0.3, 0.8])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        assert search.distinct(fits).tolist() == [1]
+    assert search.distinct(fits[np.zeros(0, dtype=np.int64)]).tolist() == []
+
+
+def test_poses_far_worse_than_the_best_are_dropped_and_beside_a_poor_one_all_go_on():
+    search = PlaneSearch(_motif(), PlaneRange(180, (1, 1), 0))
+    poses = [_pose(0, 1, (60 * k, 100)) for k in range(1, 5)]
+    assert search._hopeful(_fits(poses, [0.2, 0.9, 0.3, 0.5]), None).zncc.tolist() == [0.9, 0.5]
+    assert search._hopeful(_fits(poses, [0.2, 0.4, 0.3, 0.25]), None).zncc.tolist() == [0.4, 0.3, 0.25, 0.2]
+    assert search._hopeful(_fits(poses, [0.2, 0.4, 0.3, 0.25]), 2).zncc.tolist() == [0.4, 0.3]
+
+
+def test_what_is_hopeless_beside_an_object_in_plain_view_is_not_returned():
+    search = PlaneSearch(_motif(), PlaneRange(180, (1, 1), 0))
+    found = _found(search, _pose(20, 1, (190, 150)))
+    assert found.zncc[0] > 0.8
+    assert (found.zncc >= 0.4 * found.zncc[0]).all()
+
+
+def test_a_crop_is_found_in_its_picture_at_its_own_size():
+    """What lies beyond its border is not what its channels were made with."""
+    picture = _texture(300, 400, 5, 11)
+    search = PlaneSearch(Motif.whole(picture[:, 90:180, 120:220].contiguous()), PlaneRange(30, (0.7, 1.4), 0))
+    truth = np.array(((1, 0, 120), (0, 1, 90), (0, 0, 1.0)))
+    assert _corner_error(search(ScenePyramid(picture))[-1].poses[0], truth) < 0.3
+
+
+def test_more_poses_are_followed_in_a_crowd():
+    search = PlaneSearch(_motif(), PlaneRange(180, (1, 1), 0))
+    scene = ScenePyramid(_texture(300, 400, 8, 11))
+    assert len(search(scene, crowd=4)[-1]) > len(search(scene)[-1])
+
+
+def test_with_any_polarity_an_object_is_found_light_on_dark_too():
+    truth = _pose(40, 1, (190, 150))
+    scene = paint(_texture(300, 400, 5, 11), _motif(), torch.from_numpy(truth))
+    negative = ScenePyramid(1 - scene)
+    ranges = PlaneRange(180, (1, 1), 0)
+    assert PlaneSearch(_motif(), ranges)(negative)[-1].zncc.max(initial=0) < 0.6
+    found = PlaneSearch(_motif(), ranges, any_polarity=True)(negative)[-1]
+    assert _corner_error(found.poses[0], truth) < 1
+    assert found.zncc[0] > 0.75

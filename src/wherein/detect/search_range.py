@@ -21,6 +21,13 @@ class Range:
     tilt: float = 0.0
     polarity: str = "same"
 
+    def __str__(self) -> str:
+        low, high = self.scale
+        return (
+            f"rotation={self.rotation:g}, scale=({low:g}, {high:g}), tilt={self.tilt:g}, "
+            f"polarity={self.polarity!r}"
+        )
+
     @property
     def fixed_scale(self) -> bool:
         """Whether there is one scale only."""

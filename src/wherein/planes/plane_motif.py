@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -59,9 +59,9 @@ _MIN_THINNING = 1.3
 
 _BORDER, _BORDER_SHARE = 4, 8
 """Pixels at the border of a picture without an outline that are not compared, and how many times smaller they
-are at least than the picture. Choices: the channels there depend on what lies beyond, which is not known. With
-one pixel, a crop was found in its own photograph 1.2 % too large and 0.8 px aside; with four, 0.2 % and 0.1
-px."""
+are at least than the picture. Choices: the channels there depend on what lies beyond, which is not known.
+With one pixel, a crop was found in its own photograph 1.2 % too large and 0.8 px aside; with four, 0.2 % and
+0.1 px."""
 
 _MIN_WEIGHT = 0.1
 """Weight of a pixel where the motif has no gradient, relative to where it has most. A choice: that nothing is
@@ -137,7 +137,14 @@ class PlaneMotif:
             return self
         # In a fixed random order: points at a regular stride lie on lines across the motif.
         order = np.random.default_rng(0).permutation(len(self.points))[:count]
-        own = torch.from_numpy(np.sort(order))
+        return self._with_points(torch.from_numpy(np.sort(order)))
+
+    def without(self, covered: Bool[Tensor, " N"]) -> "PlaneMotif":
+        """The same motif without some of its points."""
+        return self._with_points(torch.nonzero(~covered)[:, 0])
+
+    def _with_points(self, own: Int[Tensor, " n"]) -> "PlaneMotif":
+        """The same motif with some of its points."""
         weights, target = self.weights[own].double(), self.target[own].double()
         target = target - (weights[:, None] * target).sum() / (weights.sum() * DIRECTIONS)
         norm = (weights[:, None] * target.square()).sum().sqrt().clamp_min(1e-9)

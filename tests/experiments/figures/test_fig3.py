@@ -66,7 +66,8 @@ def test_what_is_not_there_is_not_found(subject: Subject) -> None:
 
 def calibrated(template: Template, scale: float, tilt: float, threads: int) -> Detector:
     """For which nobody had to wait."""
-    return ready(template, scale=(scale, scale), tilt=tilt, threads=threads)
+    assert (scale, tilt) == (1, 0)
+    return ready(template, threads=threads)
 
 
 def test_a_run_that_was_stopped_gives_what_one_that_was_not_gives(

@@ -9,6 +9,7 @@ pieces attached to it.
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -205,20 +206,31 @@ def uncovered_mask(template: Template, name: str) -> Float[Tensor, "h w"]:
 
 def cover_at_rest(template: Template, name: str) -> Float[Tensor, "h w"]:
     """The fraction of each pixel of a leaf that parts painted after it cover at rest."""
-    leaf = template.parts[name]
-    assert leaf.motif is not None, "a leaf"
+    if template not in _COVERS:
+        _COVERS[template] = _covers(template)
+    return _COVERS[template][name]
+
+
+_COVERS: WeakKeyDictionary[Template, dict[str, Tensor]] = WeakKeyDictionary()
+"""What is covered at rest. Kept as long as the template: each detector asks for it several times, and it
+takes a tenth of a second for a template of a dozen parts."""
+
+
+def _covers(template: Template) -> dict[str, Tensor]:
+    """What parts painted after it cover at rest of each leaf, by name."""
     width, height = template.size
-    cover = torch.zeros(1, height, width)
-    for other in template.paint_order[template.paint_order.index(name) + 1 :]:
-        above = template.parts[other]
-        if above.motif is not None:
-            stencil = Motif(torch.ones(1, *above.motif.mask.shape), above.motif.mask)
-            cover = paint(cover, stencil, torch.from_numpy(above.rest))
-    # Painted on the canvas and sampled back: leaves may lie at fractions of a pixel.
-    back = transform(
-        torch.from_numpy(leaf.rest), lattice(leaf.motif.height, leaf.motif.width, torch.zeros(1).double())
-    )
-    return warp(cover, back.float())[0].clamp(0, 1)
+    cover, covers = torch.zeros(1, height, width), dict[str, Tensor]()
+    # From the last that is painted to the first: each adds itself to what lies above the others.
+    for name in reversed(template.paint_order):
+        leaf = template.parts[name]
+        assert leaf.motif is not None, "a leaf"
+        # Painted on the canvas and sampled back: leaves may lie at fractions of a pixel.
+        grid = lattice(leaf.motif.height, leaf.motif.width, torch.zeros(1).double())
+        back = transform(torch.from_numpy(leaf.rest), grid)
+        covers[name] = warp(cover, back.float())[0].clamp(0, 1)
+        stencil = Motif(torch.ones(1, *leaf.motif.mask.shape), leaf.motif.mask)
+        cover = paint(cover, stencil, torch.from_numpy(leaf.rest))
+    return covers
 
 
 def _texture(leaf: Part) -> float:

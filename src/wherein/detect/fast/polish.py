@@ -17,6 +17,7 @@ from wherein.detect.fast.pieces import Joint, Piece, Pieces
 from wherein.detect.score import MIN_EVIDENCE, information
 from wherein.motion.homography import mapped, scales
 from wherein.motion.models import Motion
+from wherein.planes.cover import fit_uncovered
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
 from wherein.pyramid.levels import Poses, ScenePyramid
 
@@ -45,6 +46,7 @@ def polish_piece(scene: ScenePyramid, placement: Placement, model: PieceModel, m
     found = PlaneFits(before @ model.to_canvas, zncc, np.zeros(0))
     for stage in POLISH:
         found = fit_planes(scene, model.stages[-1], moves, stage, found.poses)
+    found = fit_uncovered(scene, model.stages[-1], moves, found)
     frames = found.poses @ model.from_canvas
     frames = frames / frames[:, 2:, 2:]
     good = (found.zncc >= zncc - _MAX_LOSS) & (zncc > 0)

@@ -120,10 +120,8 @@ def by_paper(
 
 
 def by_default(settings: Fig3Settings, subject: Subject, seed: int) -> Json:
-    """The default detector, which searches all rotations, on scenes of all rotations.
-
-    As the paper's it searches at one scale and without tilt: both are told the same.
-    """
+    """The default detector, which searches all rotations, on scenes of all rotations."""
+    # The scenes of the paper have one size and no tilt.
     detector = Detector(subject.template, scale=1, tilt=0, threads=1)
     angles = np.arange(0.0, 360.0, settings.every) - 180.0
     scenes = (

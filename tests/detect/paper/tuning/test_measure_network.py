@@ -84,7 +84,7 @@ def test_what_a_caller_chooses_wins(
         raise AssertionError("calibrated, though all was given")
 
     monkeypatch.setattr("wherein.detect.methods.paper_calibration_for", never)
-    known = Detector(badge, 12.0, method="paper", calibration=calibrated, threshold=0.3)
+    known = Detector(badge, 12.0, 1, 0, method="paper", calibration=calibrated, threshold=0.3)
     strides = [node.stride for node in reversed(known.search.detector.network.nodes)]
     assert strides == [node.stride for node in calibrated.nodes.values()]
     assert known.threshold == 0.3 and known.calibration is calibrated
@@ -95,9 +95,15 @@ def test_calibrations_and_methods_that_do_not_belong_together(
 ) -> None:
     with pytest.raises(ArgumentError, match='is a PaperCalibration, but method="fast" needs a Calibration'):
         Detector(badge, rotation=12.0, calibration=calibrated)
-    with pytest.raises(ArgumentError, match="measured for rotation=12 and scale="):
-        Detector(badge, method="paper", calibration=calibrated)
+    with pytest.raises(ArgumentError, match="measured for rotation=12, scale="):
+        Detector(badge, scale=1, tilt=0, method="paper", calibration=calibrated)
     with pytest.raises(ArgumentError, match="measured for another template"):
-        Detector(walker(), 12.0, method="paper", calibration=calibrated)
+        Detector(walker(), 12.0, 1, 0, method="paper", calibration=calibrated)
     with pytest.raises(ArgumentError, match=r"scale is \(1.0, 2.0\)"):
         Detector(badge, scale=(1.0, 2.0), method="paper")
+    with pytest.raises(
+        ArgumentError, match='tilt is 40, but method="paper" knows no perspective: use tilt=0'
+    ):
+        Detector(badge, scale=1, method="paper")
+    with pytest.raises(ArgumentError, match='polarity is "any", but method="paper" compares colours'):
+        Detector(badge, scale=1, tilt=0, polarity="any", method="paper")

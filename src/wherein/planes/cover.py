@@ -1,0 +1,103 @@
+"""What covers an object: the parts of a motif that do not show in the scene, and a fit without them.
+
+Something that lies in front of an object pulls its fit aside, since it is compared as well. At a pose that is
+nearly right, the cover shows: small cells of the motif that agree far less with the scene than most of them
+do. They are left out, and the rest is fitted again. A reflection is a cover like any other.
+"""
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from wherein.images.channels import DIRECTIONS, opposite
+from wherein.motion.models import Motion
+from wherein.planes.plane_fit import Patch, PlaneFits, PlaneStage, fit_planes, patch_of, scene_levels
+from wherein.planes.plane_motif import MARGIN, PlaneMotif
+from wherein.pyramid.levels import ScenePyramid
+
+_CELL = 6
+"""Width of a cell in pixels of the motif's resolution. A choice: a few times the smoothing of the
+channels."""
+
+_AGREES = 0.85
+"""A cell is covered if its correlation is below this fraction of the median of all cells. A choice."""
+
+_MIN_COVER, _MAX_COVER = 0.1, 0.6
+"""Fraction of the motif that must be covered for a fit without it, and at most. Choices: a few cells differ
+by chance, and with most of it covered it is not known which part is the cover."""
+
+_ROUNDS = 4
+"""How often the cover is told and the rest fitted, at most. A choice: the first time the pose is still
+off."""
+
+_FIT = PlaneStage(rounds=1, steps=4, tolerance=0.01)
+"""The fit of the rest. A choice: what is covered is told anew after it."""
+
+_PLAIN_VIEW = 0.92
+"""ZNCC from which nothing of the object is covered. A choice."""
+
+_POINTS = 4000
+"""About how many points of the motif are compared. A choice: some for each cell of a large motif."""
+
+
+def fit_uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, found: PlaneFits) -> PlaneFits:
+    """The poses fitted without what is covered, and as they were where nothing is.
+
+    Their ZNCC remains that of the whole motif: what is hidden is no evidence.
+
+    Arguments:
+        scene: where the motif is.
+        motif: at one resolution.
+        motion: how the poses may move.
+        found: poses that are nearly right.
+    """
+    poses, levels, thin = found.poses.copy(), scene_levels(scene), motif.thinned(_POINTS)
+    for index in np.flatnonzero(found.zncc < _PLAIN_VIEW):
+        pose, known = found.poses[index], None
+        for _ in range(_ROUNDS):
+            patch = patch_of(levels, thin, poses[index] @ np.linalg.inv(motif.from_full))
+            covered = None if patch is None else covered_points(thin, patch)
+            if covered is None or (known is not None and torch.equal(known, covered)):
+                break
+            known = covered
+            rest = fit_planes(scene, thin.without(covered), motion, _FIT, poses[index][None])
+            poses[index] = rest.poses[0] if rest.zncc[0] > -1 else pose
+    moved = np.flatnonzero((poses != found.poses).any((1, 2)))
+    whole = fit_planes(scene, motif, motion, PlaneStage(rounds=1, steps=0), poses[moved])
+    zncc, visible = found.zncc.copy(), found.visible.copy()
+    zncc[moved], visible[moved] = whole.zncc, whole.visible
+    return PlaneFits(poses, zncc, visible)
+
+
+def covered_points(motif: PlaneMotif, patch: Patch) -> Bool[Tensor, " N"] | None:
+    """Which points of a motif are covered in a patch of the scene at its pose; None: none, or too many."""
+    places = motif.points.double() * motif.radius + motif.points.new_tensor(motif.centre).double()
+    columns, rows = (places.round().long() + MARGIN).unbind(1)
+    scene = patch.channels[:, rows, columns].mT
+    both = (scene + opposite(scene.mT[..., None])[..., 0].mT) / 2
+    y, t = torch.where(motif.unsigned[:, None], both, scene).double(), motif.target.double()
+    w = torch.where(patch.inside[rows, columns], motif.weights.double(), 0.0)
+    if not float(w.sum()) > 0:
+        return None
+    y = y - (w[:, None] * y).sum() / (DIRECTIONS * w.sum())
+    cell = _cells(rows, columns)
+    sums = torch.zeros(int(cell.max()) + 1, 3, dtype=torch.float64)
+    sums.index_add_(0, cell, torch.stack([(w[:, None] * a).sum(1) for a in (t * y, t * t, y * y)], 1))
+    ty, tt, yy = sums.unbind(1)
+    agreement = ty / (tt * yy).sqrt().clamp_min(1e-12)
+    covered = agreement < _AGREES * _weighted_median(agreement, tt)
+    share = float(tt[covered].sum() / tt.sum())
+    return covered[cell] if _MIN_COVER <= share <= _MAX_COVER else None
+
+
+def _cells(rows: Tensor, columns: Tensor) -> Tensor:
+    """The number of the cell of each point."""
+    across = int(columns.max()) // _CELL + 1
+    return torch.unique(rows // _CELL * across + columns // _CELL, return_inverse=True)[1]
+
+
+def _weighted_median(values: Float[Tensor, " K"], weights: Float[Tensor, " K"]) -> float:
+    order = values.argsort()
+    share = weights[order].cumsum(0)
+    return float(values[order][int((share < share[-1] / 2).sum())])

@@ -1,0 +1,126 @@
+"""What a user can ask of a search: a region, overlap, polarity, candidates, and the defaults."""
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+
+from detecting import detector, empty, made_up, noise, off, painted, photo, ready, scene, toy, walker
+from wherein import ArgumentError, Detector
+from wherein.images.motif import Motif
+from wherein.template import Template
+from wherein.template.pose import placed
+
+PATCH = Template.rigid("patch", Motif.whole(noise(40, 50, 3)))
+
+
+@pytest.fixture(scope="module")
+def two() -> torch.Tensor:
+    """Two patches on a photograph, at (60, 70) and (200, 90)."""
+    on = photo("coffee", 260, 160)
+    for x, y in ((60.0, 70.0), (200.0, 90.0)):
+        on, _ = painted(PATCH, placed(0.0, 1.0, (x, y), PATCH.centre), on=on)
+    return on
+
+
+@pytest.fixture(scope="module")
+def patches() -> Detector:
+    return ready(PATCH, rotation=20.0)
+
+
+def places(found: object) -> list[tuple[int, int]]:
+    return sorted((round(item.center[0]), round(item.center[1])) for item in found)  # type: ignore[attr-defined]
+
+
+def test_only_the_region_is_searched_and_places_are_those_of_the_scene(
+    patches: Detector, two: torch.Tensor
+) -> None:
+    assert places(patches(two)) == [(60, 70), (200, 90)]
+    assert places(patches(two, region=(130, 20, 130, 140))) == [(200, 90)]
+    assert places(patches(two, region=(0, 0, 120, 160))) == [(60, 70)]
+    (whole,), (cut,) = patches(two)[:1], patches(two, region=(20.5, 30.5, 240, 130))[:1]
+    assert cut.score == pytest.approx(whole.score, abs=0.02)
+    np.testing.assert_allclose(cut.matrix, whole.matrix, atol=0.1)
+    np.testing.assert_allclose(cut.parts["patch"].polygon, whole.parts["patch"].polygon, atol=0.2)
+
+
+def test_a_region_is_cut_to_the_scene(patches: Detector, two: torch.Tensor) -> None:
+    found = patches(two, region=(-50, -50, 1000, 1000))
+    assert found.to_dict()["detections"] == patches(two).to_dict()["detections"]
+    assert found.size == (260, 160), "of the whole scene"
+
+
+@pytest.mark.parametrize(
+    "region",
+    [(300, 0, 50, 50), (0, 0, 0, 50), (0, 0, -5, 50), (float("nan"), 0, 50, 50)],
+    ids=str,
+)
+def test_a_region_outside_of_the_scene_is_refused(
+    patches: Detector, two: torch.Tensor, region: object
+) -> None:
+    with pytest.raises(
+        ArgumentError, match=r"region must be \(x, y, width, height\) within the scene of 260"
+    ):
+        Detector.__call__.__wrapped__(patches, two, region)  # without the type check of the tests
+
+
+def test_a_followed_object_is_found_in_a_region(patches: Detector, two: torch.Tensor) -> None:
+    near = placed(3.0, 1.0, (196.0, 93.0), PATCH.centre)
+    (found,) = patches.follow(two, near[None], region=(120, 20, 140, 140))
+    assert places([found]) == [(200, 90)]
+
+
+@pytest.mark.parametrize(("overlap", "count"), [(0.1, 1), (0.9, 2)])
+def test_how_much_one_object_may_cover_another(overlap: float, count: int) -> None:
+    """The second covers a third of the first."""
+    on = photo("coffee", 260, 160)
+    for x in (100.0, 133.0):
+        on, _ = painted(PATCH, placed(0.0, 1.0, (x, 80.0), PATCH.centre), on=on)
+    known = made_up(PATCH, rotation=20.0, threshold=0.4)
+    assert len(ready(PATCH, rotation=20.0, calibration=known, overlap=overlap)(on)) == count
+
+
+def test_an_object_in_other_polarity_is_found_only_if_asked_for() -> None:
+    made = walker()
+    picture, where = painted(made, placed(20.0, 1.0, (160.0, 120.0), made.centre), {"arm": 20.0})
+    negative = 1 - picture
+    assert len(ready(made)(negative)) == 0
+    either = ready(made, polarity="any")
+    for shown in (picture, negative):
+        (item,) = either(shown)
+        for name in ("trunk", "upper", "hand", "leg"):
+            assert item.parts[name].found, name
+            assert np.less(off(made, name, item.parts[name].matrix, where[name]), 1).all(), name
+
+
+def test_candidates_are_reported_beside_detections() -> None:
+    """A walker in plain view, and one of which little is left."""
+    made = walker()
+    on = photo("coffee", 420, 260)
+    on, _ = painted(made, placed(0.0, 1.0, (110.0, 120.0), made.centre), on=on)
+    on, _ = painted(
+        made, placed(0.0, 1.0, (310.0, 120.0), made.centre), hidden=("upper", "hand", "leg"), on=on
+    )
+    strict = ready(made, rotation=20.0, threshold=0.85)
+    found = strict(on)
+    assert [round(item.center[0]) for item in found] == [110]
+    assert [round(item.center[0]) for item in found.candidates] == [310]
+    assert 0.7 * 0.85 <= found.candidates[0].score < 0.85
+    assert found.candidates[0].parts["trunk"].found
+    assert len(found.to_dict()["candidates"]) == 1
+    assert strict(empty()).candidates == ()
+
+
+def test_the_defaults_are_for_a_photograph_about_which_nothing_is_known() -> None:
+    defaults = {name: parameter.default for name, parameter in inspect.signature(Detector).parameters.items()}
+    assert defaults["rotation"] == 180
+    assert defaults["scale"] == (0.5, 2.0)
+    assert defaults["tilt"] == 40
+    assert defaults["polarity"] == "same"
+
+
+def test_one_number_is_one_scale() -> None:
+    one = Detector(toy(), 0, 1, 0, calibration=detector(toy()).calibration, threads=1)
+    assert one.ranges.scale == (1.0, 1.0)
+    assert len(one(scene(toy()))) == 1
