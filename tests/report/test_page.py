@@ -81,7 +81,7 @@ def test_what_it_says(tmp_path: Path) -> None:
     assert "nothing found" in text
     assert "turns ±20°" in text
     assert "Score threshold 0.600" in text
-    assert "False alarms at the threshold less than once in" in text
+    assert "False alarms at the threshold once in 240,000,000 megapixels" in text
     assert "False alarms with at least this score: less than once in" in text
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from wherein.images.channels import ChannelSettings
 from wherein.images.motif import Motif
-from wherein.motion.homography import mapped
+from wherein.motion.homography import local_map, mapped
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.features import SCALE_STEP, FeatureTemplates, factor_of, look
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
@@ -145,7 +145,7 @@ class PlaneSearch:
         covered: Float[Tensor, "h w"] | None = None,
     ) -> None:
         self.motif, self.ranges, self.any_polarity, self.covered = motif, ranges, any_polarity, covered
-        right, bottom = motif.width - 1, motif.height - 1
+        self._middle, right, bottom = motif.centre, motif.width - 1, motif.height - 1
         self._corners = np.array(((0, 0), (right, 0), (right, bottom), (0, bottom)), dtype=np.float64)
 
     @cached_property
@@ -259,10 +259,7 @@ class PlaneSearch:
     def _in_reach(self, poses: Poses) -> NDArray[np.bool_]:
         """Whether the size and tilt of each pose are in the range, or little beyond it, (B,)."""
         # Clutter fits best where it may be distorted most. Such poses would take the places of others.
-        middle = np.array((*self.motif.centre, 1.0))
-        ends = poses @ middle
-        linear = poses[:, :2, :2] - (ends[:, :2] / ends[:, 2:])[:, :, None] * poses[:, 2, None, :2]
-        values = np.linalg.svd(np.nan_to_num(linear / ends[:, 2, None, None]), compute_uv=False)
+        values = np.linalg.svd(np.nan_to_num(local_map(poses, self._middle)), compute_uv=False)
         (low, high), least = self.ranges.scale, math.cos(math.radians(min(85.0, self.ranges.tilt + _BEYOND)))
         fits = (values[:, 0] > low / _BEYOND_SIZE) & (values[:, 1] < high * _BEYOND_SIZE)
         return np.asarray(fits & (values[:, 1] >= least * values[:, 0]))
