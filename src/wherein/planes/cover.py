@@ -35,9 +35,6 @@ off."""
 _FIT = PlaneStage(rounds=1, steps=4, tolerance=0.01)
 """The fit of the rest. A choice: what is covered is told anew after it."""
 
-_PLAIN_VIEW = 0.92
-"""ZNCC from which nothing of the object is covered. A choice."""
-
 _POINTS = 4000
 """About how many points of the motif are compared. A choice: some for each cell of a large motif."""
 
@@ -54,8 +51,8 @@ def fit_uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, found:
         found: poses that are nearly right.
     """
     poses, levels, thin = found.poses.copy(), scene_levels(scene), motif.thinned(_POINTS)
-    for index in np.flatnonzero(found.zncc < _PLAIN_VIEW):
-        pose, known = found.poses[index], None
+    for index, pose in enumerate(found.poses):
+        known = None
         for _ in range(_ROUNDS):
             patch = patch_of(levels, thin, poses[index] @ np.linalg.inv(motif.from_full))
             covered = None if patch is None else covered_points(thin, patch)
@@ -66,9 +63,7 @@ def fit_uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, found:
             poses[index] = rest.poses[0] if rest.zncc[0] > -1 else pose
     moved = np.flatnonzero((poses != found.poses).any((1, 2)))
     whole = fit_planes(scene, motif, motion, PlaneStage(rounds=1, steps=0), poses[moved])
-    zncc, visible = found.zncc.copy(), found.visible.copy()
-    zncc[moved], visible[moved] = whole.zncc, whole.visible
-    return PlaneFits(poses, zncc, visible)
+    return found.replaced(moved, whole)
 
 
 def covered_points(motif: PlaneMotif, patch: Patch) -> Bool[Tensor, " N"] | None:

@@ -85,6 +85,12 @@ class PlaneFits:
     def __len__(self) -> int:
         return len(self.zncc)
 
+    def replaced(self, chosen: NDArray[np.int64], others: "PlaneFits") -> "PlaneFits":
+        """These with some of them replaced by others."""
+        poses, zncc, visible = self.poses.copy(), self.zncc.copy(), self.visible.copy()
+        poses[chosen], zncc[chosen], visible[chosen] = others.poses, others.zncc, others.visible
+        return PlaneFits(poses, zncc, visible)
+
     def joined(self, *others: "PlaneFits") -> "PlaneFits":
         """These and others, in this order."""
         parts = (self, *others)

@@ -70,6 +70,11 @@ plain view, the others are clutter; beside a poor one, all go on."""
 _SAME_PLACE = 0.08
 """Poses whose corners are all closer than this fraction of the object's size are the same. A choice."""
 
+_SAME_MIDDLE, _WORSE = 0.15, 0.8
+"""A pose is another fit of the same object if its middle is closer to that of a better pose than this
+fraction of the object's size, and its ZNCC below this share. Choices: fits that got stuck in another tilt or
+size lie within the object, and are far worse."""
+
 
 @dataclass(frozen=True)
 class PlaneRange:
@@ -254,7 +259,8 @@ class PlaneSearch:
         far out of the range."""
         fits = fits[np.flatnonzero(self._in_reach(fits.poses))]
         chosen = self.distinct(fits, count)
-        return fits[chosen[fits.zncc[chosen] >= _HOPELESS * fits.zncc[chosen].max(initial=0.0)]]
+        fits = fits[chosen[fits.zncc[chosen] >= _HOPELESS * fits.zncc[chosen].max(initial=0.0)]]
+        return fits if count is not None else fits[self._objects(fits)]
 
     def _in_reach(self, poses: Poses) -> NDArray[np.bool_]:
         """Whether the size and tilt of each pose are in the range, or little beyond it, (B,)."""
@@ -263,6 +269,18 @@ class PlaneSearch:
         (low, high), least = self.ranges.scale, math.cos(math.radians(min(85.0, self.ranges.tilt + _BEYOND)))
         fits = (values[:, 0] > low / _BEYOND_SIZE) & (values[:, 1] < high * _BEYOND_SIZE)
         return np.asarray(fits & (values[:, 1] >= least * values[:, 0]))
+
+    def _objects(self, fits: PlaneFits) -> NDArray[np.int64]:
+        """The indices of poses, the best first, without those that are worse fits of the same object."""
+        ends = mapped(fits.poses, self._corners)
+        middles, sizes = ends.mean(1), np.linalg.norm(ends[:, 0] - ends[:, 2], axis=1)
+        kept = list[int]()
+        for index in range(len(fits)):
+            off = np.linalg.norm(middles[kept] - middles[index], axis=1)
+            worse = fits.zncc[index] < _WORSE * fits.zncc[kept]
+            if not (worse & (off < _SAME_MIDDLE * sizes[kept])).any():
+                kept.append(index)
+        return np.array(kept, dtype=np.int64)
 
     def distinct(self, fits: PlaneFits, count: int | None = None) -> NDArray[np.int64]:
         """The indices of poses that differ, the best first; poses without a fit are left out.
@@ -278,6 +296,6 @@ class PlaneSearch:
         order = order[possible[order]]
         while len(order) and len(kept) != count:
             kept.append(int(order[0]))
-            apart = np.abs(ends[order] - ends[order[0]]).max((1, 2))
-            order = order[apart > _SAME_PLACE * sizes[order]]
+            off = np.abs(ends[order] - ends[order[0]]).max((1, 2))
+            order = order[off > _SAME_PLACE * sizes[order]]
         return np.array(kept, dtype=np.int64)

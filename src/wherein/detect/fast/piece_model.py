@@ -73,6 +73,11 @@ class PieceModel:
         return both.reshape(-1, 3, 3)
 
     @cached_property
+    def middle(self) -> tuple[float, float]:
+        """The middle of the fitted leaf's picture, in its pixels."""
+        return self.piece.motif.centre
+
+    @cached_property
     def to_canvas(self) -> NDArray[np.float64]:
         """The matrix from pixels of the fitted leaf to the canvas."""
         return self.piece.fitted_leaf.rest

@@ -15,8 +15,8 @@ from wherein.detect.fast.joints import JOINT_TOLERANCE, TIGHT, as_complex, keeps
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Joint, Piece, Pieces
 from wherein.detect.score import MIN_EVIDENCE, information
-from wherein.motion.homography import mapped, scales
-from wherein.motion.models import Motion
+from wherein.motion.homography import local_map, mapped, scales, tilts
+from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.cover import fit_uncovered
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -29,6 +29,15 @@ POLISH = (
 
 _MAX_LOSS = 0.02
 """ZNCC by which a pose may seem worse after the last rounds. A choice: what interpolation costs."""
+
+_PRESENT, _PLAIN_VIEW = 0.35, 0.8
+"""ZNCC from which there is an object at all, and from which hardly anything of it is covered. Choices."""
+
+_MAX_UPRIGHT_TILT, _TILT_GAIN = 15.0, 0.01
+"""Degrees up to which a tilt may be none, and ZNCC that a tilt must gain. Choices: a tilt of 15° shortens an
+object by 3 %, which costs an upright pose more than that."""
+
+_SIMILARITY, _HOMOGRAPHY = MOTIONS["similarity"], MOTIONS["homography"]
 
 
 def polish_piece(scene: ScenePyramid, placement: Placement, model: PieceModel, motion: Motion) -> Placement:
@@ -43,10 +52,12 @@ def polish_piece(scene: ScenePyramid, placement: Placement, model: PieceModel, m
     piece, before = model.piece, placement.frames[model.piece.name]
     zncc, limb = placement.zncc[piece.name], piece.parent != piece.name
     moves = EUCLIDEAN if limb else motion
-    found = PlaneFits(before @ model.to_canvas, zncc, np.zeros(0))
-    for stage in POLISH:
-        found = fit_planes(scene, model.stages[-1], moves, stage, found.poses)
-    found = fit_uncovered(scene, model.stages[-1], moves, found)
+    found = _converged(scene, model, moves, before @ model.to_canvas)
+    if not limb and moves is _HOMOGRAPHY:
+        found = _upright(scene, model, found)
+    partly = np.flatnonzero((found.zncc >= _PRESENT) & (found.zncc < _PLAIN_VIEW))
+    if len(partly):
+        found = found.replaced(partly, fit_uncovered(scene, model.stages[-1], moves, found[partly]))
     frames = found.poses @ model.from_canvas
     frames = frames / frames[:, 2:, 2:]
     good = (found.zncc >= zncc - _MAX_LOSS) & (zncc > 0)
@@ -55,6 +66,31 @@ def polish_piece(scene: ScenePyramid, placement: Placement, model: PieceModel, m
         good &= keeps_joint(piece, placement.frames[piece.parent], frames, TIGHT)
     frames = np.where(good[:, None, None], frames, before)
     return placement.with_piece(piece.name, frames, np.where(good, found.zncc, zncc))
+
+
+def _converged(scene: ScenePyramid, model: PieceModel, motion: Motion, poses: Poses) -> PlaneFits:
+    """The poses of a piece, fitted to convergence at its finest resolution."""
+    found = PlaneFits(poses, np.zeros(0), np.zeros(0))
+    for stage in POLISH:
+        found = fit_planes(scene, model.stages[-1], motion, stage, found.poses)
+    return found
+
+
+def _upright(scene: ScenePyramid, model: PieceModel, found: PlaneFits) -> PlaneFits:
+    """The poses without tilt, where that fits as well.
+
+    The four further parameters of a homography fit noise where there is no tilt, and the smaller the object
+    the more of it: they are used where they are needed.
+    """
+    middle = model.middle
+    close = np.flatnonzero(tilts(found.poses, middle) < _MAX_UPRIGHT_TILT)
+    linear = local_map(found.poses[close], middle)
+    spots = mapped(found.poses[close], [middle])[:, 0]
+    turned = (linear[:, 0, 0] + linear[:, 1, 1]) / 2 + 1j * (linear[:, 1, 0] - linear[:, 0, 1]) / 2
+    starts = similarities(turned, as_complex(spots), np.array(middle))
+    upright = _converged(scene, model, _SIMILARITY, starts)
+    better = upright.zncc >= found.zncc[close] - _TILT_GAIN
+    return found.replaced(close[better], upright[np.flatnonzero(better)])
 
 
 def root_from_joints(
