@@ -45,9 +45,8 @@ class Search:
 
     def polished(self, chosen: dict[str, Array]) -> Placement:
         """The hypothesis refined at full size, after a bad fit."""
-        return self.finder.polish(
-            self.scene, self.finder.scored(self.scene, self.placement(chosen, 0.3))
-        ).placement
+        found = self.finder.scored(self.scene, self.placement(chosen, 0.3))
+        return self.finder.uncover(self.scene, self.finder.polish(self.scene, found)).placement
 
     def off(self, piece: str, found: Placement, truth: dict[str, Array]) -> tuple[float, float]:
         """Pixels and degrees by which a piece is off."""

@@ -26,7 +26,7 @@ from wherein.detect.fast.joints import (
 )
 from wherein.detect.fast.piece_model import BASIN, PieceModel
 from wherein.detect.fast.pieces import Piece, Pieces
-from wherein.detect.fast.polish import polish_piece, root_from_joints, settle_roots
+from wherein.detect.fast.polish import polish_piece, root_from_joints, settle_roots, uncover_piece
 from wherein.detect.fast.roots import STRONG_EVIDENCE, roots_from_pairs, roots_from_singles
 from wherein.detect.score import MIN_EVIDENCE, combined_score, information
 from wherein.detect.search_range import Effort, Range
@@ -309,6 +309,13 @@ class Finder:
             if group is not None:
                 placement, _ = turn_group(placement, group, pieces, self.weights)
         return self.scored(scene, settle_roots(placement, self.pieces, self.weights))
+
+    def uncover(self, scene: ScenePyramid, hypotheses: Hypotheses) -> Hypotheses:
+        """The same hypotheses with pieces that are partly covered fitted by the rest; their scores remain."""
+        placement = hypotheses.placement
+        for model in self.models.values():
+            placement = uncover_piece(scene, placement, model, self.motion)
+        return replace(hypotheses, placement=placement)
 
     def follow(self, scene: ScenePyramid, roots: Poses, stop_score: float) -> Hypotheses:
         """Hypotheses near known places: from the body, and from the limbs if those do not all reach

@@ -30,7 +30,7 @@ POLISH = (
 _MAX_LOSS = 0.02
 """ZNCC by which a pose may seem worse after the last rounds. A choice: what interpolation costs."""
 
-_PRESENT, _PLAIN_VIEW = 0.35, 0.8
+_PRESENT, _PLAIN_VIEW = 0.35, 0.9
 """ZNCC from which there is an object at all, and from which hardly anything of it is covered. Choices."""
 
 _MAX_UPRIGHT_TILT, _TILT_GAIN = 15.0, 0.01
@@ -55,17 +55,34 @@ def polish_piece(scene: ScenePyramid, placement: Placement, model: PieceModel, m
     found = _converged(scene, model, moves, before @ model.to_canvas)
     if not limb and moves is _HOMOGRAPHY:
         found = _upright(scene, model, found)
-    partly = np.flatnonzero((found.zncc >= _PRESENT) & (found.zncc < _PLAIN_VIEW))
-    if len(partly):
-        found = found.replaced(partly, fit_uncovered(scene, model.stages[-1], moves, found[partly]))
+    return _refined(placement, model, found, (found.zncc >= zncc - _MAX_LOSS) & (zncc > 0))
+
+
+def uncover_piece(scene: ScenePyramid, placement: Placement, model: PieceModel, motion: Motion) -> Placement:
+    """The placement with one piece fitted without what covers it, in the hypotheses where it may be covered.
+
+    Arguments as of `polish_piece`, of a placement that is polished.
+    """
+    piece, zncc = model.piece, placement.zncc[model.piece.name]
+    partly = np.flatnonzero((zncc >= _PRESENT) & (zncc < _PLAIN_VIEW))
+    if not len(partly):
+        return placement
+    moves = EUCLIDEAN if piece.parent != piece.name else motion
+    found = PlaneFits(placement.frames[piece.name] @ model.to_canvas, zncc, np.ones(len(zncc)))
+    found = found.replaced(partly, fit_uncovered(scene, model.stages[-1], moves, found[partly]))
+    return _refined(placement, model, found, found.zncc > 0)
+
+
+def _refined(placement: Placement, model: PieceModel, found: PlaneFits, good: NDArray[np.bool_]) -> Placement:
+    """The placement with new poses of a piece where they are good and keep its joint."""
+    piece, before = model.piece, placement.frames[model.piece.name]
     frames = found.poses @ model.from_canvas
     frames = frames / frames[:, 2:, 2:]
-    good = (found.zncc >= zncc - _MAX_LOSS) & (zncc > 0)
-    if limb:
+    if piece.parent != piece.name:
         # The fit is free to shift the limb: one that has left its joint fits something else.
-        good &= keeps_joint(piece, placement.frames[piece.parent], frames, TIGHT)
+        good = good & keeps_joint(piece, placement.frames[piece.parent], frames, TIGHT)
     frames = np.where(good[:, None, None], frames, before)
-    return placement.with_piece(piece.name, frames, np.where(good, found.zncc, zncc))
+    return placement.with_piece(piece.name, frames, np.where(good, found.zncc, placement.zncc[piece.name]))
 
 
 def _converged(scene: ScenePyramid, model: PieceModel, motion: Motion, poses: Poses) -> PlaneFits:

@@ -148,7 +148,7 @@ class SceneSearch:
         # Candidates have to be exclusive too: a pixel is evidence for one of them only.
         kept = exclusive(self.finder, found, _CANDIDATE * self.threshold, None, self._overlap)
         sure = int((kept.scores >= self.threshold).sum())
-        items = self._assembled(scene, kept[np.arange(sure)[:count]])
+        items = self._assembled(scene, self.finder.uncover(scene, kept[np.arange(sure)[:count]]))
         return MethodResult(items, self._assembled(scene, kept[np.arange(sure, len(kept.scores))]))
 
     def _assembled(self, scene: ScenePyramid, hypotheses: Hypotheses) -> tuple[Detection, ...]:

@@ -1,0 +1,68 @@
+"""What covers an object, and fits without it."""
+
+import numpy as np
+import torch
+
+from detecting import noise
+from wherein.images.motif import Motif
+from wherein.motion.models import MOTIONS
+from wherein.planes.cover import covered_points, fit_uncovered
+from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes, patch_of
+from wherein.planes.plane_motif import PlaneMotif
+from wherein.planes.rectify import scene_levels
+from wherein.pyramid.levels import ScenePyramid
+from wherein.template.paint import paint
+from wherein.template.pose import placed
+
+POSE = placed(20.0, 1.0, (110.0, 90.0), (34.5, 29.5))
+MOTIF = Motif.whole(noise(60, 70, 4))
+
+
+def scene(covered: float) -> ScenePyramid:
+    """The motif with so much of it, on the left in its own picture, under something else."""
+    picture = paint(noise(180, 220, 9), MOTIF, torch.from_numpy(POSE))
+    width = round(70 * covered)
+    if width:
+        picture = paint(picture, Motif.whole(noise(60, width, 5)), torch.from_numpy(POSE))
+    return ScenePyramid(picture)
+
+
+def covered_in(problem: ScenePyramid, motif: PlaneMotif) -> torch.Tensor | None:
+    patch = patch_of(scene_levels(problem), motif, POSE @ np.linalg.inv(motif.from_full))
+    assert patch is not None
+    return covered_points(motif, patch)
+
+
+def test_what_is_covered_is_told_by_where_it_lies() -> None:
+    motif = PlaneMotif.of(MOTIF, 100.0)
+    found = covered_in(scene(0.35), motif)
+    assert found is not None
+    left = motif.points[:, 0] * motif.radius + motif.centre[0] < 0.35 * motif.size[0]
+    assert (found == left).float().mean() > 0.85
+
+
+def test_in_plain_view_nothing_is_covered() -> None:
+    assert covered_in(scene(0.0), PlaneMotif.of(MOTIF, 100.0)) is None
+
+
+def test_with_most_of_it_covered_there_is_no_fit_of_the_rest() -> None:
+    motif = PlaneMotif.of(MOTIF, 100.0)
+    found = covered_in(scene(0.9), motif)
+    assert found is None or float(motif.weights[found].sum() / motif.weights.sum()) < 0.7
+
+
+def test_the_rest_is_fitted_and_zncc_is_that_of_the_whole() -> None:
+    motif, motion = PlaneMotif.of(MOTIF, 100.0), MOTIONS["similarity"]
+    problem = scene(0.35)
+    beside = placed(0.0, 1.0, (0.8, -0.6), (0.0, 0.0)) @ POSE
+    before = fit_planes(problem, motif, motion, PlaneStage(rounds=1, steps=0), beside[None])
+    found = fit_uncovered(problem, motif, motion, before)
+    assert np.abs(found.poses[0] - POSE)[:2, 2].max() < 0.35
+    whole = fit_planes(problem, motif, motion, PlaneStage(rounds=1, steps=0), found.poses)
+    np.testing.assert_allclose(found.zncc, whole.zncc)
+
+
+def test_poses_in_plain_view_stay() -> None:
+    motif, motion = PlaneMotif.of(MOTIF, 100.0), MOTIONS["similarity"]
+    before = PlaneFits(POSE[None], np.array([0.9]), np.ones(1))
+    np.testing.assert_array_equal(fit_uncovered(scene(0.0), motif, motion, before).poses, before.poses)
