@@ -110,6 +110,7 @@ class PlaneMotif:
         settings: ChannelSettings = ChannelSettings(),
         any_polarity: bool = False,
         covered: Float[Tensor, "h w"] | None = None,
+        pivot: tuple[float, float] | None = None,
     ) -> "PlaneMotif":
         """The motif reduced so that its `extent` is `radius`; at full size if it is smaller than that.
 
@@ -121,6 +122,8 @@ class PlaneMotif:
                 light.
             covered: where something else lies in front of it in its picture, which may be elsewhere in a
                 scene: not compared there, and no outline.
+            pivot: the point about which it turns, (x, y) in its pixels at full size: its pixels are weighed
+                by what they say about the turn. A round hub looks the same at every turn.
         """
         factor = max(1.0, extent(motif) / radius)
         width, height = (max(2, math.ceil(side / factor - 1e-9)) for side in (motif.width, motif.height))
@@ -132,7 +135,9 @@ class PlaneMotif:
         found, where, outline = _with_backdrops(planes, settings)
         unsigned = torch.ones_like(outline) if any_polarity else outline
         found = torch.where(unsigned, (found + opposite(found)) / 2, found)
-        return _linearised(found, where, unsigned, settings, np.linalg.inv(to_full), (width, height))
+        from_full = np.linalg.inv(to_full)
+        about = None if pivot is None else (from_full @ (*pivot, 1.0))[:2]
+        return _linearised(found, where, unsigned, settings, from_full, (width, height), about)
 
     def thinned(self, count: int) -> "PlaneMotif":
         """The same motif with at most about `count` of its points: for fits that need not be exact."""
@@ -335,22 +340,23 @@ def _linearised(
     settings: ChannelSettings,
     from_full: NDArray[np.float64],
     size: tuple[int, int],
+    pivot: NDArray[np.float64] | None,
 ) -> PlaneMotif:
     rows, columns = torch.nonzero(where, as_tuple=True)
     places = torch.stack((columns, rows), 1).double() - MARGIN
     centre = places.mean(0)
     radius = max(1.0, float((places - centre).square().sum(1).mean().sqrt()))
     picked = found[:, rows, columns].mT.double()
-    strength = picked.norm(dim=1)
-    weights = _MIN_WEIGHT + (1 - _MIN_WEIGHT) * (strength / strength.quantile(0.9).clamp_min(1e-9)).clamp_max(
-        1
-    )
-    mean = (weights[:, None] * picked).sum() / (weights.sum() * DIRECTIONS)
-    target = picked - mean
-    norm = (weights[:, None] * target.square()).sum().sqrt().clamp_min(1e-9)
     padded = F.pad(found, (1, 1, 1, 1))
     gx = (padded[:, 1:-1, 2:] - padded[:, 1:-1, :-2])[:, rows, columns].mT / 2
     gy = (padded[:, 2:, 1:-1] - padded[:, :-2, 1:-1])[:, rows, columns].mT / 2
+    weights = _emphasis(picked.norm(dim=1))
+    if pivot is not None:
+        x, y = (places - torch.from_numpy(pivot)).unbind(1)
+        weights = weights * _emphasis((x[:, None] * gy - y[:, None] * gx).norm(dim=1))
+    mean = (weights[:, None] * picked).sum() / (weights.sum() * DIRECTIONS)
+    target = picked - mean
+    norm = (weights[:, None] * target.square()).sum().sqrt().clamp_min(1e-9)
     derivatives = torch.stack((gx, gy)).double() * (radius / norm) * weights[:, None]
     return PlaneMotif(
         settings,
@@ -365,3 +371,9 @@ def _linearised(
         derivatives.float(),
         found,
     )
+
+
+def _emphasis(strength: Float[Tensor, " N"]) -> Float[Tensor, " N"]:
+    """Weights in proportion to a strength, from `_MIN_WEIGHT` to 1 for the strongest tenth."""
+    share = (strength / strength.quantile(0.9).clamp_min(1e-9)).clamp_max(1)
+    return _MIN_WEIGHT + (1 - _MIN_WEIGHT) * share

@@ -124,12 +124,15 @@ def _rotation(degrees: float) -> NDArray[np.float64]:
 
 
 def motif_stages(
-    motif: Motif, any_polarity: bool = False, covered: Float[Tensor, "h w"] | None = None
+    motif: Motif,
+    any_polarity: bool = False,
+    covered: Float[Tensor, "h w"] | None = None,
+    pivot: tuple[float, float] | None = None,
 ) -> tuple[PlaneMotif, ...]:
     """The resolutions at which a motif is fitted, from coarse to fine; arguments as of `PlaneMotif.of`."""
     largest = extent(motif)
     radii = [radius for radius in _RADII if radius < _MIN_GAIN * largest] or [largest]
-    return tuple(PlaneMotif.of(motif, radius, CHANNELS, any_polarity, covered) for radius in radii)
+    return tuple(PlaneMotif.of(motif, radius, CHANNELS, any_polarity, covered, pivot) for radius in radii)
 
 
 class PlaneSearch:

@@ -101,13 +101,21 @@ def static_leaves(finder: "Finder") -> tuple[StaticLeaf, ...]:
     return tuple(found)
 
 
-def fitted_leaf_scores(finder: "Finder", hypotheses: Hypotheses, index: int) -> dict[str, LeafScore]:
-    """The scores of the fitted leaves under one hypothesis, by name."""
+def fitted_leaf_scores(
+    finder: "Finder", hypotheses: Hypotheses, index: int, spreads: Mapping[str, float]
+) -> dict[str, LeafScore]:
+    """The scores of the fitted leaves under one hypothesis, by name.
+
+    One that fits nearly as well at another turn (`spreads`, ± degrees by name) was not found: what was found
+    may be something else.
+    """
     scores = {}
     for piece in finder.pieces.pieces:
         evidence, visible = hypotheses.evidence[piece.name][index], hypotheses.visible[piece.name][index]
         weight = finder.weights[piece.name]
-        scores[piece.fitted_leaf.name] = _leaf_score(float(evidence), float(visible), weight)
+        name = piece.fitted_leaf.name
+        score, found = _leaf_score(float(evidence), float(visible), weight)
+        scores[name] = score, found and spreads.get(name, 0.0) <= finder.models[piece.name].max_spread
     return scores
 
 
@@ -194,7 +202,11 @@ class Assembler:
         )
 
     def __call__(
-        self, frames: Mapping[str, Matrix], leaves: Mapping[str, LeafScore], score: float
+        self,
+        frames: Mapping[str, Matrix],
+        leaves: Mapping[str, LeafScore],
+        score: float,
+        spreads: Mapping[str, float] | None = None,
     ) -> Detection:
         """A detection.
 
@@ -202,6 +214,7 @@ class Assembler:
             frames: canvas → scene of every moving part, by name.
             leaves: the score of every leaf, and whether it was found, by name.
             score: of the detection.
+            spreads: ± degrees within which the turn of a part is known, by name, where that was measured.
         """
         parts = {}
         for part in self._parts:
@@ -210,8 +223,9 @@ class Assembler:
             mean = float(np.mean([leaves[leaf][0] for leaf in part.leaves]))
             found = any(leaves[leaf][1] for leaf in part.leaves)
             turn = turn_between(frames[part.above], frames[part.frame])
+            spread = (spreads or {}).get(part.name)
             parts[part.name] = PartFound(
-                matrix, mean, found, polygon, part.leaf, part.middle, turn, reading=part.reading
+                matrix, mean, found, polygon, part.leaf, part.middle, turn, spread, part.reading
             )
         return Detection(score, self._matrix(frames[self._root]), parts, self._centre, self._name)
 

@@ -23,6 +23,7 @@ from wherein.detect.fast.joints import (
     place_behind_hidden,
     place_group,
     turn_group,
+    turn_spreads,
 )
 from wherein.detect.fast.piece_model import BASIN, PieceModel
 from wherein.detect.fast.pieces import Piece, Pieces
@@ -316,6 +317,14 @@ class Finder:
         for model in self.models.values():
             placement = uncover_piece(scene, placement, model, self.motion)
         return replace(hypotheses, placement=placement)
+
+    def turn_spreads(self, scene: ScenePyramid, hypotheses: Hypotheses) -> dict[str, NDArray[np.float64]]:
+        """± degrees within which the turn of each limb is known, (H,) by name of its fitted leaf."""
+        return {
+            piece.fitted_leaf.name: turn_spreads(scene, hypotheses.placement, self.models[piece.name])
+            for piece in self.pieces.limbs
+            if piece.turn > 0
+        }
 
     def follow(self, scene: ScenePyramid, roots: Poses, stop_score: float) -> Hypotheses:
         """Hypotheses near known places: from the body, and from the limbs if those do not all reach

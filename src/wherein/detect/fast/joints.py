@@ -46,6 +46,9 @@ Choices."""
 
 _FIT = PlaneStage()
 
+_NEARLY = 0.93
+"""A turn explains the picture nearly as well if its rating is this share of the best. A choice."""
+
 
 def place(
     scene: ScenePyramid,
@@ -89,6 +92,31 @@ def place(
     # A piece that was not found is at rest, so that those attached to it have a frame.
     frames = np.where((found.zncc > 0)[:, None, None], found.poses @ model.from_canvas, parents)
     return placement.with_piece(piece.name, frames, found.zncc)
+
+
+def turn_spreads(scene: ScenePyramid, placement: Placement, model: PieceModel) -> NDArray[np.float64]:
+    """± degrees within which other turns of a piece explain the picture nearly as well, (H,).
+
+    Rated over all turns within its limits. A piece whose turn can be told has a few degrees: those within
+    its own basin.
+
+    Arguments:
+        scene: where the piece is.
+        placement: with the piece and its parent.
+        model: the piece.
+    """
+    piece = model.piece
+    parents, frames = placement.frames[piece.parent], placement.frames[piece.name]
+    own = turns(parents, frames)
+    degrees = np.arange(-piece.turn, piece.turn + 1e-9, model.turn_step / 2)
+    spreads = np.zeros(len(own))
+    for index, turn in enumerate(own):
+        tried = np.concatenate(((turn,), degrees))
+        poses = rotations(tried, piece.joint) @ model.to_canvas
+        first, *others = rate_turns(scene, model.stages[-1], parents[index][None], poses)[0]
+        rivals = degrees[np.array(others) >= _NEARLY * first]
+        spreads[index] = np.abs(_wrapped(rivals - turn)).max(initial=0.0)
+    return spreads
 
 
 def best_of_each(found: PlaneFits, groups: int, count: int = 1) -> PlaneFits:

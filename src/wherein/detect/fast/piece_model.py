@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from wherein.detect.fast.exclusion import Footprint
 from wherein.detect.fast.pieces import Joint, Piece
+from wherein.motion.homography import mapped
 from wherein.motion.models import MOTIONS
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.plane_search import motif_stages
@@ -21,6 +22,10 @@ width of an edge in the channels."""
 
 EUCLIDEAN = MOTIONS["euclidean"]
 """How a limb moves in the plane of its parent."""
+
+_MAX_SPREAD, _MAX_SPREAD_STEPS = 15.0, 1.5
+"""± degrees, and steps between starts, within which a turn must be known. Choices: neighbouring turns always
+fit nearly as well, of a small or short piece those of many degrees."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +45,15 @@ class PieceModel:
     @cached_property
     def stages(self) -> tuple[PlaneMotif, ...]:
         """The fitted leaf at each resolution, from coarse to fine; the fit is scored at the last."""
-        return motif_stages(self.piece.motif, self.any_polarity, self.piece.covered)
+        return motif_stages(self.piece.motif, self.any_polarity, self.piece.covered, self._pivot)
+
+    @property
+    def _pivot(self) -> tuple[float, float] | None:
+        """Where the joint of a limb lies in the fitted leaf's pixels."""
+        if self.piece.parent == self.piece.name:
+            return None
+        x, y = mapped(self.from_canvas, self.piece.joint)
+        return float(x), float(y)
 
     @cached_property
     def turn_step(self) -> float:
@@ -55,6 +68,11 @@ class PieceModel:
         """Degrees of a turn that moves a point at a distance by the width of a basin, at the coarsest."""
         pixel = 1 / math.sqrt(self.stages[0].from_full[0, 0] * self.stages[0].from_full[1, 1])
         return 2 * math.degrees(math.atan2(BASIN * pixel, max(reach, 1e-9)))
+
+    @property
+    def max_spread(self) -> float:
+        """± degrees within which the turn must be known for the piece to count as found."""
+        return max(_MAX_SPREAD, _MAX_SPREAD_STEPS * self.turn_step)
 
     @cached_property
     def starts(self) -> Matrix:

@@ -152,8 +152,14 @@ class SceneSearch:
         return MethodResult(items, self._assembled(scene, kept[np.arange(sure, len(kept.scores))]))
 
     def _assembled(self, scene: ScenePyramid, hypotheses: Hypotheses) -> tuple[Detection, ...]:
+        spreads = self.finder.turn_spreads(scene, hypotheses)
         return tuple(
-            self._detection(hypotheses, k, static_leaf_scores(self._static_leaves, scene, hypotheses, k))
+            self._detection(
+                hypotheses,
+                k,
+                static_leaf_scores(self._static_leaves, scene, hypotheses, k),
+                {name: float(values[k]) for name, values in spreads.items()},
+            )
             for k in range(len(hypotheses.scores))
         )
 
@@ -162,8 +168,21 @@ class SceneSearch:
         """The leaves that are not fitted themselves."""
         return static_leaves(self.finder)
 
-    def _detection(self, hypotheses: Hypotheses, index: int, static: Mapping[str, LeafScore]) -> Detection:
-        """The detection that one hypothesis stands for, with the scores of its static leaves."""
+    def _detection(
+        self,
+        hypotheses: Hypotheses,
+        index: int,
+        static: Mapping[str, LeafScore],
+        spreads: Mapping[str, float],
+    ) -> Detection:
+        """The detection that one hypothesis stands for.
+
+        Arguments:
+            hypotheses: those that are reported.
+            index: of the one.
+            static: the scores of its static leaves, by name.
+            spreads: ± degrees within which the turns of its fitted leaves are known, by name.
+        """
         frames = {name: poses[index] for name, poses in hypotheses.placement.frames.items()}
-        leaves = {**fitted_leaf_scores(self.finder, hypotheses, index), **static}
-        return self._assembler(frames, leaves, float(hypotheses.scores[index]))
+        leaves = {**fitted_leaf_scores(self.finder, hypotheses, index, spreads), **static}
+        return self._assembler(frames, leaves, float(hypotheses.scores[index]), spreads)
