@@ -11,7 +11,7 @@ from wherein.detect.fast.exclusion import Footprint
 from wherein.detect.fast.pieces import Joint, Piece
 from wherein.motion.models import MOTIONS
 from wherein.planes.plane_motif import PlaneMotif
-from wherein.planes.plane_search import motif_stages
+from wherein.planes.plane_search import SHARP, motif_stages
 from wherein.pyramid.levels import Poses
 from wherein.template.tree import Matrix
 
@@ -41,6 +41,11 @@ class PieceModel:
     def stages(self) -> tuple[PlaneMotif, ...]:
         """The fitted leaf at each resolution, from coarse to fine; the fit is scored at the last."""
         return motif_stages(self.piece.motif, self.any_polarity, self.piece.covered)
+
+    @cached_property
+    def sharp(self) -> PlaneMotif:
+        """The fitted leaf at the finest resolution with less smoothing, for the last steps of a fit."""
+        return motif_stages(self.piece.motif, self.any_polarity, self.piece.covered, SHARP)[-1]
 
     @cached_property
     def turn_step(self) -> float:
