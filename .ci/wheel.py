@@ -18,10 +18,19 @@ from tempfile import TemporaryDirectory
 STARTED = time.perf_counter()
 CHECKOUT = Path(__file__).resolve().parents[1]
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif")
+PICTURE_FOLDERS = (
+    "wherein/demo/robot/",
+    "wherein/demo/gauge/",
+    "wherein/detect/calibration/photographs/",
+)
+"""The only folders with pictures in the wheel."""
 NEEDED = (
     "py.typed",
     "demo/robot/template.json",
     "demo/robot/torso.png",
+    "demo/gauge/template.json",
+    "demo/gauge/dial.png",
+    "detect/calibration/photographs/brick.jpg",
     "native/align.c",
     "native/abi.h",
     "report/templates/page.css",
@@ -93,7 +102,7 @@ def check_wheel(wheel: Path) -> None:
     check_equal(names, package | facts | {f"wherein/native/{name}" for name in kernels()}, wheel)
     check_equal({f"wherein/{name}" for name in NEEDED} - names, set(), wheel)
     pictures = {name for name in names if name.lower().endswith(PICTURES)}
-    check_equal({name for name in pictures if not name.startswith("wherein/demo/robot/")}, set(), wheel)
+    check_equal({name for name in pictures if not name.startswith(PICTURE_FOLDERS)}, set(), wheel)
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     check_equal(tag_of(wheel), f"py3-none-{platform if kernels() else 'any'}", wheel)
 
