@@ -46,6 +46,15 @@ def test_a_dial_without_a_needle_has_no_value(detector: Detector) -> None:
     assert item.parts["dial"].found
 
 
+def test_a_needle_above_the_plate_is_shifted_but_not_turned() -> None:
+    flat, floating, facing = (
+        gauge_scene(TEMPLATE, 0, tilt=tilt, needle_height=height).pixels
+        for tilt, height in ((30.0, 0.0), (30.0, 10.0), (0.0, 10.0))
+    )
+    assert (flat - floating).abs().max() > 0.3
+    assert torch.allclose(facing, gauge_scene(TEMPLATE, 0, tilt=0.0).pixels, atol=1e-5)
+
+
 def test_a_seed_is_a_scene() -> None:
     first, same, other = (gauge_scene(TEMPLATE, seed) for seed in (0, 0, 1))
     assert torch.equal(first.pixels, same.pixels)

@@ -1,5 +1,6 @@
 """The second scene of the demonstration: a tilted pressure gauge on a brick wall, with glare and shadows."""
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,29 +56,47 @@ class GaugeScene:
     value: float
 
 
-def gauge_scene(template: Template, seed: int, hidden: Collection[str] = ()) -> GaugeScene:
+def gauge_scene(
+    template: Template,
+    seed: int,
+    hidden: Collection[str] = (),
+    tilt: float = TILT,
+    needle_height: float = 0.0,
+) -> GaugeScene:
     """Paint the gauge on a wall, tilted, and then the light of a window and a shadow over both.
 
     Arguments:
         template: the gauge.
         seed: of pose, value, light and noise. The same seed gives the same scene.
         hidden: parts to leave out.
+        tilt: out of the picture plane, in degrees.
+        needle_height: of the needle above the plate, in pixels of the canvas. Seen at an angle, it is shifted
+            against the plate (parallax).
     """
     rng = np.random.default_rng((seed, 0x6A06E))  # the second number keeps it apart from other uses of a seed
     wall = _wall()
     height, width = wall.shape[-2:]
     at = width / 2 + rng.uniform(-20, 20), height / 2 + rng.uniform(-15, 15)
     upright = placed(rng.uniform(-12, 12), rng.uniform(*_SCALE), at, template.centre)
-    root = upright @ tilted(TILT, rng.uniform(0, 360), _DISTANCE * template.size[0], template.centre)
+    axis = float(rng.uniform(0, 360))
+    root = upright @ tilted(tilt, axis, _DISTANCE * template.size[0], template.centre)
     needle, lever = (template.parts[name] for name in (NEEDLE, "lever"))
     assert needle.reading is not None  # the template of the package
     (low, _), (high, _) = needle.reading.at[0], needle.reading.at[-1]
     turn = float(rng.uniform(low, high))
     turns = {NEEDLE: turn, "lever": float(rng.uniform(-lever.turn, lever.turn))}
-    painted = render(_cast(wall, template, root), template, matrices(template.parts, root, turns), hidden)
+    poses = matrices(template.parts, root, turns)
+    poses[NEEDLE] = root @ _parallax(needle_height, tilt, axis) @ np.linalg.inv(root) @ poses[NEEDLE]
+    painted = render(_cast(wall, template, root), template, poses, hidden)
     x, y = needle.joint
     to_dial = np.array(((1, 0, -x), (0, 1, -y), (0, 0, _RADIUS))) @ np.linalg.inv(root)
     return GaugeScene(_lit(painted, to_dial, rng), root, needle.reading(turn))
+
+
+def _parallax(height: float, tilt: float, axis: float) -> Matrix:
+    """The shift, on the plate, of what lies `height` above it, seen at the angle `tilt` from a side."""
+    away, towards = height * math.tan(math.radians(tilt)), math.radians(axis)
+    return np.array(((1, 0, away * math.cos(towards)), (0, 1, away * math.sin(towards)), (0, 0, 1.0)))
 
 
 def _wall() -> Float[Tensor, "3 H W"]:
