@@ -188,9 +188,14 @@ class Installation:
         """The demo runs without a compiler, and without photographs, which it says how to get."""
         output = self.wherein("demo", "--out", "demo", compiler=False)
         check_contains(output, "3 of 3 robots found")
+        check_contains(output, "gauge: 5.4")
         check_contains(output, "pip install 'wherein[photos]'")
         written = {path.name for path in (self.here / "demo").iterdir()}
-        check_equal(written, {"scene.png", "robot.png", "report.html"}, "demo")
+        robots, gauge = (
+            {"scene.png", "robot.png", "report.html"},
+            {"gauge_scene.png", "gauge.png", "gauge.html"},
+        )
+        check_equal(written, robots | gauge, "demo")
 
     def check_own_template(self) -> None:
         """A template that is cut out of a picture is found where it was, by either kernel."""
