@@ -60,6 +60,7 @@ def test_it_finds_the_robots_and_says_where_everything_is(tmp_path: Path) -> Non
             assert picture.width > 400
     gauge = (tmp_path / "demo" / "gauge.html").read_text(encoding="utf-8")
     assert "occurrence map of dial" in gauge
+    assert "scale 0.5 to 2, tilt up to 40°" in gauge
     assert re.search(rf"{value:.1f}\d* bar", gauge)
     page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
     assert "occurrence map of torso" in page
