@@ -199,7 +199,8 @@ def _with_reading(plan: Plan, dial: Dial) -> tuple[Detector, tuple[str, ...]]:
                 turns[value] = found[0].parts["needle"].turn
                 images.append(truth["image"])
                 break
-    dial.add_reading(turns)
+    if len(turns) == len(MARKS):  # else nothing is read in °C, and the rows say so
+        dial.add_reading(turns)
     template = Template.load(dial.path)
     # The same calibration: a reading changes nothing that it was measured for.
     threads, calibration = plan.settings.threads, plain.calibration
