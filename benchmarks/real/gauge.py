@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 
 from benchmarks.geometry import Array, apply
 from benchmarks.real import opencv, without
-from benchmarks.real.common import OURS, Picture, Plan, folder, interleaved, lost, median, rgb, script
+from benchmarks.real.common import OURS, Plan, folder, interleaved, lost, median, rgb, script
 from benchmarks.workload import Share, aim, section
 from wherein.detect import Detector
 from wherein.template import Template
@@ -54,17 +54,39 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
+class Place:
+    """How far off a detected dial is: its pivot in R, and the IoU of its rim."""
+
+    pivot: float
+    rim: float
+
+    @property
+    def right(self) -> bool:
+        """Whether it counts as found."""
+        return self.pivot < 0.05 and self.rim >= 0.8
+
+
+@dataclass(frozen=True)
 class Judged:
     """What a method made of one photograph."""
 
     image: str
     ratio: float
     celsius: float
-    detected: bool
-    dial: bool
+    place: Place | None  # of the detection; None: there is none
     seconds: float
     tip: float | None = None  # distance from the marked tip in R, where the dial and the needle were found
     value: float | None = None  # °C
+
+    @property
+    def detected(self) -> bool:
+        """Whether there is a detection."""
+        return self.place is not None
+
+    @property
+    def dial(self) -> bool:
+        """Whether it is the dial."""
+        return self.place is not None and self.place.right
 
     @property
     def read(self) -> bool:
@@ -119,26 +141,26 @@ class Dial:
         ImageDraw.Draw(mask).polygon([(float(x), float(y)) for x, y in self.rim], fill=255)
         return opencv.Features.of(picture, np.asarray(mask))
 
-    def located(self, truth: Mapping[str, Any], matrix: Array) -> bool:
-        """Whether a matrix, photograph of the template → scene, puts the dial where it is."""
+    def place(self, truth: Mapping[str, Any], matrix: Array) -> Place:
+        """Where a matrix, photograph of the template → scene, puts the dial, compared with where it is."""
         pivot, rim = apply(matrix, self._photographed("pivot")[None])[0], apply(matrix, self.rim)
-        near = np.linalg.norm(pivot - truth["pivot"]) < 0.05 * radius(truth)
-        return bool(near and self.script.iou(rim, self.script.ellipse(truth["dial"])) >= 0.8)
+        off = float(np.linalg.norm(pivot - truth["pivot"]) / radius(truth))
+        return Place(off, float(self.script.iou(rim, self.script.ellipse(truth["dial"]))))
 
     def judged(self, truth: Mapping[str, Any], found: Any, seconds: float) -> Judged:
         """The best detection of wherein in a photograph."""
         if not len(found):
-            return _judged(truth, False, False, seconds)
+            return _judged(truth, None, seconds)
         needle = found[0].parts["needle"]
-        good = self.located(truth, np.asarray(found[0].matrix) @ _shift(-self.offset))
+        place = self.place(truth, np.asarray(found[0].matrix) @ _shift(-self.offset))
         tip = None
-        if good and needle.found:
+        if place.right and needle.found:
             point = apply(
                 np.asarray(needle.matrix), (self._photographed("tip") - self.offset - self.at)[None]
             )[0]
             tip = float(np.linalg.norm(point - truth["tip"]) / radius(truth))
-        value = needle.value if good else None
-        return _judged(truth, True, good, seconds, tip=tip, value=value)
+        value = needle.value if place.right else None
+        return _judged(truth, place, seconds, tip=tip, value=value)
 
 
 def _shift(by: Array) -> Array:
@@ -150,8 +172,8 @@ def radius(truth: Mapping[str, Any]) -> float:
     return max(truth["dial"]["rx"], truth["dial"]["ry"])
 
 
-def _judged(truth: Mapping[str, Any], detected: bool, dial: bool, seconds: float, **more: Any) -> Judged:
-    return Judged(truth["image"], truth["ratio"], truth["celsius"], detected, dial, seconds, **more)
+def _judged(truth: Mapping[str, Any], place: Place | None, seconds: float, **more: Any) -> Judged:
+    return Judged(truth["image"], truth["ratio"], truth["celsius"], place, seconds, **more)
 
 
 def measure(plan: Plan, share: Share) -> dict[str, Any]:
@@ -172,8 +194,8 @@ def measure(plan: Plan, share: Share) -> dict[str, Any]:
         answers = interleaved(calls, plan.counts.repeats)
         judged[OURS].append(dial.judged(truth, answers[OURS].value, answers[OURS].seconds))
         matrix = answers[SIFT].value
-        good = matrix is not None and dial.located(truth, matrix)
-        judged[SIFT].append(_judged(truth, matrix is not None, good, answers[SIFT].seconds))
+        place = None if matrix is None else dial.place(truth, matrix)
+        judged[SIFT].append(_judged(truth, place, answers[SIFT].seconds))
     rows = [row for method, some in judged.items() for row in stratified(method, some)]
     rows += celsius([one for one in judged[OURS] if one.image not in marks])
     alarms = _false_alarms(plan, detector, features, lambda part: share(0.6 + 0.4 * part))
@@ -265,13 +287,15 @@ def _false_alarms(
 ) -> list[dict[str, Any]]:
     """A row for each method: photographs without the dial in which it finds one."""
     alarms: dict[str, list[tuple[bool, float]]] = {OURS: [], SIFT: []}
-    pictures: list[Picture] = without.pictures(plan.counts.without, plan.rng("gauge", "without"))
-    for done, scene in enumerate(pictures):
+    names: dict[str, list[str]] = {OURS: [], SIFT: []}
+    pictures = without.pictures(plan.counts.without, plan.rng("gauge", "without"))
+    for done, (name, scene) in enumerate(pictures):
         share(done / len(pictures))
         calls = {OURS: partial(detector, scene), SIFT: partial(opencv.sift, features, scene)}
         for method, answer in interleaved(calls, 1).items():
             seen = len(answer.value) > 0 if method == OURS else answer.value is not None
             alarms[method].append((seen, answer.seconds))
+            names[method] += [name] if seen else []
     return [
         {
             "method": method,
@@ -279,6 +303,7 @@ def _false_alarms(
             "wrong": sum(seen for seen, _ in some),
             "total": len(some),
             "seconds": median([seconds for _, seconds in some]),
+            "alarms": names[method],
         }
         for method, some in alarms.items()
     ]
@@ -298,11 +323,17 @@ def _losses(judged: Mapping[str, Sequence[Judged]], alarms: Sequence[Mapping[str
     counts = {method: sum(one.dial for one in some) for method, some in judged.items()}
     losses = lost("gauge: dials found", counts[OURS], {SIFT: counts[SIFT]})
     for one in judged[OURS]:
-        what = "wrong place" if one.detected and not one.dial else "not found" if not one.dial else ""
-        if one.dial and not one.read:
-            what = "needle not found" if one.tip is None else f"tip {one.tip:.2f} R off"
-        if what:
+        if what := _failure(one):
             losses.append(f"gauge: {one.image} (ratio {one.ratio:g}, {one.celsius:g} °C): {what}")
-    if alarms[0]["wrong"]:
-        losses.append(f"gauge: false alarms in {alarms[0]['wrong']} of {alarms[0]['total']} photographs")
-    return losses
+    return losses + [f"gauge: false alarm in {name}" for name in alarms[0]["alarms"]]
+
+
+def _failure(one: Judged) -> str | None:
+    """What went wrong in a photograph; None: nothing."""
+    if one.place is None:
+        return "not found"
+    if not one.dial:
+        return f"pivot {one.place.pivot:.3f} R off, IoU of the rim {one.place.rim:.2f}"
+    if one.tip is None:
+        return "needle not found"
+    return None if one.read else f"tip {one.tip:.2f} R off"

@@ -13,21 +13,22 @@ MAX_SIDE = 1024  # px: larger photographs are reduced to it
 FROM_PAIRS = 80  # frames of videos at most; the rest are crops
 
 
-def pictures(count: int, rng: np.random.Generator) -> list[Picture]:
-    """So many photographs: each as it is, then frames of videos, then random crops, half of them mirrored."""
+def pictures(count: int, rng: np.random.Generator) -> list[tuple[str, Picture]]:
+    """So many photographs with names: each as it is, frames of videos, then crops, half of them mirrored."""
     whole = list(_whole())
-    frames = [rgb(path) for path in spread(_files("pairs", "*.jpg"), min(FROM_PAIRS, count))]
+    frames = [(path.name, rgb(path)) for path in spread(_files("pairs", "*.jpg"), min(FROM_PAIRS, count))]
     made = spread(whole + frames, count)
     while len(made) < count:
-        made.append(_crop(whole[len(made) % len(whole)], rng))
+        name, picture = whole[len(made) % len(whole)]
+        made.append((f"{name}, crop {len(made)}", _crop(picture, rng)))
     return made
 
 
-def _whole() -> Iterator[Picture]:
+def _whole() -> Iterator[tuple[str, Picture]]:
     for name in photographs.names():
-        yield _reduced(photographs.load(name))
+        yield name, _reduced(photographs.load(name))
     for path in (*_files("oxford", "*/img*"), *_files("industrial", "scene*")):
-        yield _reduced(rgb(path))
+        yield path.relative_to(REAL).as_posix(), _reduced(rgb(path))
 
 
 def _files(folder: str, pattern: str) -> list[Path]:

@@ -195,10 +195,11 @@ class Found(list):
 
 
 def test_the_reading_is_compared_at_each_position():
+    right, wrong = gauge.Place(0.01, 0.95), gauge.Place(0.2, 0.95)
     judged = [
-        gauge.Judged("a", 1.0, 5.0, True, True, 0.1, tip=0.02, value=5.5),
-        gauge.Judged("b", 0.9, 5.0, True, True, 0.1, tip=0.3, value=9.0),
-        gauge.Judged("c", 0.7, 15.0, True, False, 0.1),
+        gauge.Judged("a", 1.0, 5.0, right, 0.1, tip=0.02, value=5.5),
+        gauge.Judged("b", 0.9, 5.0, right, 0.1, tip=0.3, value=9.0),
+        gauge.Judged("c", 0.7, 15.0, wrong, 0.1),
     ]
     rows = {row["kind"]: row for row in gauge.celsius(judged)}
     assert rows["at 5 °C"]["worst"] == 4
@@ -212,6 +213,11 @@ def test_the_reading_is_compared_at_each_position():
         "steep": 0,
     }
     assert (strata["all"]["read"], strata["steep"]["wrong"]) == (1, 1)
+    assert [gauge._failure(one) for one in judged] == [
+        None,
+        "tip 0.30 R off",
+        "pivot 0.200 R off, IoU of the rim 0.95",
+    ]
 
 
 def test_angles_wrap():
@@ -310,8 +316,8 @@ def test_the_dial_of_the_template_is_where_it_is(shared, tmp_path):
     module.template(tmp_path / "gauge")
     dial = gauge.Dial(module, tmp_path / "gauge")
     (truth,) = (row for row in module.ROWS if row["image"] == dial.photograph.name)
-    assert dial.located(truth, np.eye(3))
-    assert not dial.located(truth, shift(30, 0))
+    assert dial.place(truth, np.eye(3)).right
+    assert not dial.place(truth, shift(30, 0)).right
 
 
 def test_pairs(plan, shared):
