@@ -13,6 +13,7 @@ from benchmarks.workload import Share, section
 
 SIDE, FINE = 120, 4  # px of a shape, and how much finer it is drawn
 COLOUR = (40, 60, 130)
+EDGE = 2  # px that are transparent: a square without them would be a picture without an outline
 SCALES = (0.6, 1.8)
 BACKGROUNDS = {"light": (225, 222, 215), "dark": (18, 18, 22), "photograph": None}
 LIGHT = (235, 235, 225)  # of an inverted shape
@@ -105,11 +106,12 @@ def mask(name: str) -> np.ndarray:
 
 
 def painted(name: str, colour: tuple[int, int, int]) -> Picture:
-    """The shape in one colour, with alpha, cropped to what is visible."""
+    """The shape in one colour, with alpha, cropped to what is visible and a border of EDGE."""
     alpha = mask(name)
     picture = np.dstack([np.full((*alpha.shape, 3), colour, np.uint8), alpha])
     rows, columns = np.nonzero(alpha.any(axis=1))[0], np.nonzero(alpha.any(axis=0))[0]
-    return picture[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    tight = picture[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    return np.pad(tight, ((EDGE, EDGE), (EDGE, EDGE), (0, 0)))
 
 
 def on_white(cutout: Picture) -> Picture:

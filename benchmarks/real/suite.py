@@ -1,5 +1,6 @@
 """The sections of the suite "real", and how they are run: all of them, or some by name."""
 
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -40,7 +41,7 @@ def run(
 ) -> dict[str, Any]:
     """Measure the named sections; `step` is called with the progress.
 
-    A section whose pictures are not there is left out, and the report says why.
+    A section whose pictures are not there, or which fails, is left out, and the report says why.
     """
     set_threads(settings.threads)
     at = machine(settings.threads)  # first, so that the load is the one before the run
@@ -53,6 +54,9 @@ def run(
             made.append(section.measure(plan, progress))
         except MissingDataError as reason:
             missing.append(f"{name}: {reason}")
+        except Exception as error:  # the other sections, which take long, are measured all the same
+            traceback.print_exc()
+            missing.append(f"{name}: failed with {type(error).__name__}: {error}")
         done += section.weight
     return {
         "format": FORMAT,

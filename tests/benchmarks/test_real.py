@@ -87,6 +87,18 @@ def stub(plan, share):
     return section("dials", "About dials.", columns, rows=rows, losses=["dials: one missed"])
 
 
+def failing(plan, share):
+    raise ValueError("no places")
+
+
+def test_a_section_that_fails_does_not_stop_the_others(monkeypatch, threads):
+    made = {"first": suite.Section(failing, 1.0), "second": suite.Section(stub, 1.0)}
+    monkeypatch.setattr(suite, "SECTIONS", made)
+    report = suite.run(Settings(), names=["first", "second"])
+    assert report["data"]["missing"] == ["first: failed with ValueError: no places"]
+    assert [part["name"] for part in report["sections"]] == ["dials"]
+
+
 def absent(plan, share):
     raise MissingDataError("no pictures")
 
