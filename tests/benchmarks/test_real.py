@@ -413,7 +413,8 @@ def test_an_inverted_silhouette_is_judged_by_the_picture_with_its_border(plan, m
 
 def test_needles(plan):
     (row,) = needles.measure(plan, silent)["rows"]
-    assert row["right"] + row["wrong"] + row["unseen"] == len(needles.CENTRES) * row["found"]
+    assert row["right"] + row["wrong"] + row["unseen"] in (0, len(needles.CENTRES))
+    assert row["right"] > 0 or not row["found"]
 
 
 def test_the_plate_is_wholly_inside_the_scene(plan):
