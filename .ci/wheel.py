@@ -18,10 +18,19 @@ from tempfile import TemporaryDirectory
 STARTED = time.perf_counter()
 CHECKOUT = Path(__file__).resolve().parents[1]
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif")
+PICTURE_FOLDERS = (
+    "wherein/demo/robot/",
+    "wherein/demo/gauge/",
+    "wherein/detect/calibration/photographs/",
+)
+"""The only folders with pictures in the wheel."""
 NEEDED = (
     "py.typed",
     "demo/robot/template.json",
     "demo/robot/torso.png",
+    "demo/gauge/template.json",
+    "demo/gauge/dial.png",
+    "detect/calibration/photographs/brick.jpg",
     "native/align.c",
     "native/abi.h",
     "report/templates/page.css",
@@ -93,7 +102,7 @@ def check_wheel(wheel: Path) -> None:
     check_equal(names, package | facts | {f"wherein/native/{name}" for name in kernels()}, wheel)
     check_equal({f"wherein/{name}" for name in NEEDED} - names, set(), wheel)
     pictures = {name for name in names if name.lower().endswith(PICTURES)}
-    check_equal({name for name in pictures if not name.startswith("wherein/demo/robot/")}, set(), wheel)
+    check_equal({name for name in pictures if not name.startswith(PICTURE_FOLDERS)}, set(), wheel)
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     check_equal(tag_of(wheel), f"py3-none-{platform if kernels() else 'any'}", wheel)
 
@@ -179,9 +188,14 @@ class Installation:
         """The demo runs without a compiler, and without photographs, which it says how to get."""
         output = self.wherein("demo", "--out", "demo", compiler=False)
         check_contains(output, "3 of 3 robots found")
+        check_contains(output, "gauge: 5.4")
         check_contains(output, "pip install 'wherein[photos]'")
         written = {path.name for path in (self.here / "demo").iterdir()}
-        check_equal(written, {"scene.png", "robot.png", "report.html"}, "demo")
+        robots, gauge = (
+            {"scene.png", "robot.png", "report.html"},
+            {"gauge_scene.png", "gauge.png", "gauge.html"},
+        )
+        check_equal(written, robots | gauge, "demo")
 
     def check_own_template(self) -> None:
         """A template that is cut out of a picture is found where it was, by either kernel."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks [SUITE …] [--quick] [--out results]`.
+"""`python -m benchmarks [SUITE …] [--quick] [--sections a,b] [--out results]`.
 
 Tables go to standard output, progress to standard error, JSON and Markdown to the folder.
 """
@@ -13,11 +13,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from benchmarks import detection, registration, sections
+from benchmarks.real import suite as real
 from benchmarks.registration import Settings
 from benchmarks.report import write
 
-SUITES = {"registration": registration.run, "detection": detection.run}
-WRITERS = {"detection": partial(write, text=sections.markdown, table=sections.terminal)}
+SUITES = {"registration": registration.run, "detection": detection.run, "real": real.run}
+_in_sections = partial(write, text=sections.markdown, table=sections.terminal)
+WRITERS = {"detection": _in_sections, "real": _in_sections}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -26,21 +28,26 @@ def main(arguments: list[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
     if unknown := [suite for suite in asked.suites if suite not in SUITES]:
         parser.error(f"unknown suite {', '.join(unknown)}: the suites are {', '.join(SUITES)}")
+    if unknown := [name for name in asked.sections or () if name not in real.SECTIONS]:
+        parser.error(f"unknown section {', '.join(unknown)}: the sections are {', '.join(real.SECTIONS)}")
+    if asked.sections and asked.suites != ["real"]:
+        parser.error("--sections is for the suite real: python -m benchmarks real --sections gauge,pairs")
     settings = Settings(seed=asked.seed, quick=asked.quick, threads=asked.threads)
     messages = Console(stderr=True)
     for suite in asked.suites or SUITES:
-        report = _measured(suite, settings, messages)
+        some = {"names": asked.sections} if asked.sections else {}
+        report = _measured(suite, settings, messages, some)
         for file in WRITERS.get(suite, write)(report, asked.out, _wide(Console())):
             messages.print(f"wrote {file}")
 
 
-def _measured(suite: str, settings: Settings, messages: Console) -> dict[str, Any]:
+def _measured(suite: str, settings: Settings, messages: Console, some: dict[str, Any]) -> dict[str, Any]:
     """The report of one suite; shows a progress bar while it runs."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
     with Progress(*columns, console=messages) as progress:
         bar = progress.add_task(suite, total=1.0)
         report = SUITES[suite](
-            settings, lambda name, done: progress.update(bar, description=name, completed=done)
+            settings, lambda name, done: progress.update(bar, description=name, completed=done), **some
         )
         progress.update(bar, description=suite, completed=1.0)
     return report
@@ -58,6 +65,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("suites", nargs="*", metavar="suite", help=f"{', '.join(SUITES)}; default: all")
     parser.add_argument(
         "--quick", action="store_true", help="only a few problems of each kind, in under a minute"
+    )
+    parser.add_argument(
+        "--sections",
+        type=lambda text: text.split(","),
+        help=f"only these of the suite real, separated by commas: {', '.join(real.SECTIONS)}",
     )
     parser.add_argument("--out", type=Path, default=Path("results"), help="folder for JSON and Markdown")
     parser.add_argument("--seed", type=int, default=0)

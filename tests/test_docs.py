@@ -7,6 +7,7 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +18,10 @@ from typer.testing import CliRunner
 
 import wherein
 from detecting import made_up, photo
+from tools.doc_pictures import overexposed
 from wherein.cli.main import app
-from wherein.demo import ROBOT
+from wherein.demo import GAUGE, ROBOT
+from wherein.demo.gauge_scene import gauge_scene
 from wherein.detect.calibration import measure
 from wherein.images.eight_bit import to_image
 from wherein.images.motif import Motif
@@ -52,6 +55,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _robot(folder)
     _toy(folder)
     _motif(folder)
+    _gauge(folder)
     return folder
 
 
@@ -89,6 +93,19 @@ def _motif(folder: Path) -> None:
     Image.fromarray(picture[30:70, 40:90]).save(folder / "motif.png")
 
 
+def _gauge(folder: Path) -> None:
+    """One photograph of the drawn gauge, facing it, and two in which it is tilted: one has a white glare."""
+    template = Template.load(GAUGE)
+    wall = photo("gravel", 448, 420) * 0.4
+    root = placed(0.0, 1.0, (215.5, 207.5), template.centre)
+    facing = matrices(template.parts, root, {"needle": -27.0})
+    to_image(render(wall, template, facing)).save(folder / "dial.png")
+    (folder / "gauges").mkdir()
+    shown = gauge_scene(template, 0)
+    to_image(shown.pixels).save(folder / "gauges" / "a.png")
+    to_image(overexposed(shown, template)).save(folder / "gauges" / "glare.png")
+
+
 @pytest.fixture
 def here(pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of one's own, in which no calibration takes time."""
@@ -97,7 +114,7 @@ def here(pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     monkeypatch.setattr(
         measure,
         "calibrate",
-        lambda template, ranges, *_, **__: made_up(template, ranges.rotation, ranges.scale),
+        lambda template, ranges, *_, **__: made_up(template, ranges.rotation, ranges.scale, tilt=ranges.tilt),
     )
     return tmp_path
 
@@ -175,3 +192,22 @@ def test_the_five_lines_print_what_is_there(here: Path, capsys: pytest.CaptureFi
     score, angle = map(float, capsys.readouterr().out.split()[:2])
     assert score > 0.9
     assert angle == pytest.approx(30, abs=0.2)
+
+
+def test_the_dial_is_read_as_its_page_says(here: Path) -> None:
+    names: dict[str, Any] = {}
+    for language, text in blocks(ROOT / "docs/howto/dial.md"):
+        if language == "python":
+            exec(compile(text, "dial.md", "exec"), names)
+        elif language == "json":
+            written = json.loads(text)
+    needle = names["gauge"].parts["needle"]
+    assert needle.reading(0) == pytest.approx(4, abs=0.02)
+    for turn, value in written["at"]:
+        assert needle.reading(turn) == pytest.approx(value, abs=0.02)
+    (item,) = names["detector"]("gauges/a.png")
+    shown = gauge_scene(Template.load(GAUGE), 0)
+    assert item.parts["needle"].value == pytest.approx(shown.value, abs=0.2)
+    assert item.tilt == pytest.approx(30, abs=3)
+    assert names["part"].value is None  # of the last block: the needle under glare
+    assert names["item"].parts["dial"].found

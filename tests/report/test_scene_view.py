@@ -11,7 +11,7 @@ from wherein.report.template_view import ScoreView, part_entries
 
 
 def view(some: Detections) -> SceneView:
-    scores = ScoreView(0.5, 180.0, (1.0, 1.0), None, lambda _: None)
+    scores = ScoreView(0.5, 180.0, (1.0, 1.0), 0.0, None, lambda _: None)
     return SceneViewer(gauge(), part_entries(gauge()), scores)("s0", "a.png", some, {}, [{} for _ in some])
 
 

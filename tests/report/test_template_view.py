@@ -20,7 +20,8 @@ def test_a_threshold_of_the_users_own_is_marked_as_such() -> None:
 
 def test_what_calibration_measured_is_listed() -> None:
     page = section(detector(toy()))
-    assert "Search range rotation ±0°, scale 1 Detection limits rotation ±0°, scale 1.00 to 1.00" in page.text
+    assert "Search range rotation ±0°, scale 1, no tilt Detection limits rotation ±0°" in page.text
+    assert "scale 1.00 to 1.00 (joints at rest)" in page.text
     assert "4 scenes, highest score 0.300" in page.text
     assert "3 scenes, lowest score 0.850" in page.text
     assert [circle["class"] for circle in page.all("circle")] == 4 * ["clutter"] + 3 * ["present"]

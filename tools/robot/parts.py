@@ -6,6 +6,7 @@ Everything is placed in canvas pixels. Left and right are those of the picture.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,7 @@ class Group:
 class Piece:
     """A part with a picture: `draw` paints it into a `window` (left, top, right, bottom) of the canvas.
 
-    Without a `pivot` it is static.
+    Without a `pivot` it is static. `reading` is what its turn means, as in template.json.
     """
 
     name: str
@@ -76,6 +77,18 @@ class Piece:
     window: tuple[int, int, int, int]
     pivot: Point | None = None
     turn: float | None = None
+    reading: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """All that a template is drawn from: its name, the size of its canvas, and its parts in painting order,
+    the later covering the earlier."""
+
+    name: str
+    size: tuple[int, int]
+    groups: tuple[Group, ...]
+    pieces: tuple[Piece, ...]
 
 
 def torso(sheet: Sheet) -> None:
@@ -348,3 +361,5 @@ PIECES = (
     ),
 )
 """In the order of painting: the later cover the earlier."""
+
+ROBOT = Figure("robot", SIZE, GROUPS, PIECES)

@@ -7,13 +7,12 @@ from typing import Any
 
 from PIL import Image
 
-from tools.robot.parts import GROUPS, PIECES, SIZE, Group, Piece
+from tools.robot.parts import ROBOT, Figure, Group, Piece
 from tools.robot.shapes import Point
 from tools.robot.sheet import Sheet
 
-NAME = "robot"
 SEED = 7
-"""Of the wear and tear. A choice: the pictures in src/wherein/demo/robot were drawn with it."""
+"""Of the wear and tear. A choice: the pictures in src/wherein/demo were drawn with it."""
 
 MARGIN = 1
 """Transparent pixels around each picture. One is enough for its edges to stay soft when it is rotated."""
@@ -41,27 +40,27 @@ def draw_piece(piece: Piece, seed: int) -> Drawn:
     return Drawn(piece, image.crop(cut), (left + cut[0], top + cut[1]))
 
 
-def draw_pieces(seed: int = SEED) -> list[Drawn]:
+def draw_pieces(seed: int = SEED, figure: Figure = ROBOT) -> list[Drawn]:
     """All parts in painting order; their wear and tear depends on `seed` and differs from part to part."""
-    return [draw_piece(piece, seed * 1000 + 10 * number) for number, piece in enumerate(PIECES)]
+    return [draw_piece(piece, seed * 1000 + 10 * number) for number, piece in enumerate(figure.pieces)]
 
 
-def assemble(pieces: list[Drawn]) -> Image.Image:
+def assemble(pieces: list[Drawn], size: tuple[int, int]) -> Image.Image:
     """The canvas: all parts in rest position, painted in order."""
-    canvas = Image.new("RGBA", SIZE)
+    canvas = Image.new("RGBA", size)
     for drawn in pieces:
         canvas.alpha_composite(drawn.image, drawn.at)
     return canvas
 
 
-def describe(pieces: list[Drawn]) -> dict[str, Any]:
+def describe(pieces: list[Drawn], figure: Figure) -> dict[str, Any]:
     """The content of template.json."""
-    parts = {group.name: describe_group(group) for group in GROUPS}
+    parts = {group.name: describe_group(group) for group in figure.groups}
     parts |= {drawn.piece.name: describe_piece(drawn) for drawn in pieces}
     return {
         "format": "wherein-template/1",
-        "name": NAME,
-        "canvas": f"{NAME}.png",
+        "name": figure.name,
+        "canvas": f"{figure.name}.png",
         "paint_order": [drawn.piece.name for drawn in pieces],
         "parts": parts,
     }
@@ -76,7 +75,8 @@ def describe_piece(drawn: Drawn) -> dict[str, Any]:
     """A leaf's entry; its coordinates are those of its picture."""
     piece = drawn.piece
     entry = {"parent": piece.parent, "image": f"{piece.name}.png", "at": list(drawn.at)}
-    return entry | (describe_joint(piece.pivot, piece.turn, drawn.at) or {"static": True})
+    joint = describe_joint(piece.pivot, piece.turn, drawn.at) or {"static": True}
+    return entry | joint | ({"reading": piece.reading} if piece.reading else {})
 
 
 def describe_joint(pivot: Point | None, turn: float | None, at: tuple[int, int]) -> dict[str, Any]:
@@ -94,11 +94,11 @@ def to_text(template: dict[str, Any]) -> str:
     return "{\n  " + ",\n  ".join([*rest, f'"parts": {{\n    {listed}\n  }}']) + "\n}\n"
 
 
-def write(folder: Path, seed: int = SEED) -> None:
+def write(folder: Path, seed: int = SEED, figure: Figure = ROBOT) -> None:
     """Write template.json and the pictures into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    pieces = draw_pieces(seed)
+    pieces = draw_pieces(seed, figure)
     for drawn in pieces:
         drawn.image.save(folder / f"{drawn.piece.name}.png", optimize=True)
-    assemble(pieces).save(folder / f"{NAME}.png", optimize=True)
-    (folder / "template.json").write_text(to_text(describe(pieces)))
+    assemble(pieces, figure.size).save(folder / f"{figure.name}.png", optimize=True)
+    (folder / "template.json").write_text(to_text(describe(pieces, figure)))

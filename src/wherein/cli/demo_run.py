@@ -1,4 +1,4 @@
-"""The work of `wherein demo`: find robots in a photograph, register a cat's face, draw and report both."""
+"""The work of `wherein demo`: find robots in a photograph, read a gauge, register a cat's face; report it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from wherein.cli.console import Console
 from wherein.cli.output_files import check_folder, save, write_errors
-from wherein.demo import ROBOT
+from wherein.demo import GAUGE, ROBOT
+from wherein.demo.gauge_scene import NEEDLE, GaugeScene, gauge_scene
 from wherein.demo.pose_errors import closest_truth, pose_errors
 from wherein.demo.robot_scene import SCALE, DemoScene, Truth, demo_scene, photograph
 from wherein.detect.detector import Detector
@@ -32,6 +33,9 @@ FILES = {
     "scene": "scene.png",
     "detections": "robot.png",
     "report": "report.html",
+    "gauge scene": "gauge_scene.png",
+    "gauge detection": "gauge.png",
+    "gauge report": "gauge.html",
     "registration": "register.png",
 }
 """The files that the demo writes, by what they show."""
@@ -75,11 +79,46 @@ def run_demo(out: Path, seed: int, console: Console) -> Iterator[str]:
     save(found.draw(), written["detections"])
     with write_errors(written["report"]), page(written["report"], template) as report:
         report.add("scene.png", found, detector, maps=True)
+    yield read_gauge(written, seed, console)
     if real:
         yield register_cat(written["registration"], seed)
     else:
         del written["registration"]
     yield from (f"{what}: {path}" for what, path in written.items())
+
+
+def read_gauge(written: dict[str, Path], seed: int, console: Console) -> str:
+    """Find the gauge in its scene, with the default arguments of a detector, and read it.
+
+    Arguments:
+        written: the files of the demo, by what they show.
+        seed: seed of pose, value, lighting and noise.
+        console: shows the progress of a calibration.
+
+    Returns a line about the value.
+    """
+    template = replace(Template.load(GAUGE), source=None)
+    shown = gauge_scene(template, seed)
+    with console.progress("Calibrating (first use of this template)") as progress:
+        detector = Detector(template, progress=progress)
+    found = detector(shown.pixels)
+    save(to_image(shown.pixels), written["gauge scene"])
+    save(found.draw(), written["gauge detection"])
+    with write_errors(written["gauge report"]), page(written["gauge report"], template) as report:
+        report.add(FILES["gauge scene"], found, detector, maps=True)
+    return f"gauge: {describe_gauge(found, shown)}"
+
+
+def describe_gauge(found: Detections, shown: GaugeScene) -> str:
+    """The value that the gauge shows and the true one; or what was not found."""
+    if not found:
+        return "not found"
+    item = found[0]
+    needle = item.parts[NEEDLE]
+    pose = f"score {item.score:.2f}, scale {item.scale:.2f}, tilt {item.tilt:.0f}°"
+    if needle.value is None:
+        return f"needle not found ({pose})"
+    return f"{needle.value:.2f} {needle.unit} (true value {shown.value:.2f} {needle.unit}; {pose})"
 
 
 def compare(found: Detections, shown: DemoScene, template: Template) -> Iterator[str]:

@@ -71,7 +71,7 @@ class Detector:
         >>> scene = torch.full((3, 120, 160), 0.5)
         >>> scene[:, 30:70, 60:110] = motif
         >>> found = detector(scene)
-        >>> len(found), found[0].matrix[:, 2].round(2).tolist()
+        >>> len(found), found[0].matrix[:, 2].round(1).tolist()
         (1, [60.0, 30.0])
     """
 

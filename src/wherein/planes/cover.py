@@ -8,14 +8,16 @@ do. They are left out, and the rest is fitted again. A reflection is a cover lik
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
+from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.images.channels import DIRECTIONS, opposite
+from wherein.motion.homography import mapped
 from wherein.motion.models import Motion
 from wherein.planes.plane_fit import Patch, PlaneFits, PlaneStage, fit_planes, patch_of
 from wherein.planes.plane_motif import MARGIN, PlaneMotif
 from wherein.planes.rectify import scene_levels
-from wherein.pyramid.levels import ScenePyramid
+from wherein.pyramid.levels import Poses, ScenePyramid
 
 _CELL = 6
 """Width of a cell in pixels of the motif's resolution. A choice: a few times the smoothing of the
@@ -34,6 +36,9 @@ off."""
 
 _FIT = PlaneStage(rounds=1, steps=4, tolerance=0.01)
 """The fit of the rest. A choice: what is covered is told anew after it."""
+
+_MAX_MOVE = 0.1
+"""How far the corners may move, as a fraction of the object's size. A choice: the pose was nearly right."""
 
 _POINTS = 4000
 """About how many points of the motif are compared. A choice: some for each cell of a large motif."""
@@ -61,9 +66,19 @@ def fit_uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, found:
             known = covered
             rest = fit_planes(scene, thin.without(covered), motion, _FIT, poses[index][None])
             poses[index] = rest.poses[0] if rest.zncc[0] > -1 else pose
-    moved = np.flatnonzero((poses != found.poses).any((1, 2)))
+    moved = np.flatnonzero((poses != found.poses).any((1, 2)) & _close(motif, poses, found.poses))
     whole = fit_planes(scene, motif, motion, PlaneStage(rounds=1, steps=0), poses[moved])
     return found.replaced(moved, whole)
+
+
+def _close(motif: PlaneMotif, poses: Poses, others: Poses) -> NDArray[np.bool_]:
+    """Whether poses lie close to others: one that has gone elsewhere fits something else, (B,)."""
+    right, bottom = motif.size[0] - 1, motif.size[1] - 1
+    to_full = np.linalg.inv(motif.from_full).astype(np.float64)
+    corners = mapped(to_full, [(0, 0), (right, 0), (right, bottom), (0, bottom)])
+    here, there = mapped(poses, corners), mapped(others, corners)
+    sizes = np.linalg.norm(there[:, 0] - there[:, 2], axis=1)
+    return np.asarray(np.abs(here - there).max((1, 2)) <= _MAX_MOVE * sizes)
 
 
 def covered_points(motif: PlaneMotif, patch: Patch) -> Bool[Tensor, " N"] | None:

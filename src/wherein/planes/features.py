@@ -22,6 +22,7 @@ from jaxtyping import Float, Int, UInt8
 from numpy.typing import NDArray
 from torch import Tensor
 
+from wherein.errors import TemplateError
 from wherein.images.channels import DIRECTIONS, ChannelSettings, channels
 from wherein.images.motif import Motif
 from wherein.native import bindings
@@ -95,6 +96,11 @@ class FeatureTemplates:
         """
         plane = PlaneMotif.of(motif, radius, LOOK, any_polarity, covered)
         at, direction, unsigned = _strongest(plane)
+        if not len(at):
+            raise TemplateError(
+                "the picture has neither texture nor an outline, so nothing can be found by it: use one "
+                "with edges in it, or one that is transparent around the object"
+            )
         centred = at - np.array(plane.centre)
         places = np.round(np.einsum("tij,nj->tni", linear, centred)).astype(np.int64)
         # A gradient is a covector: under a linear map A it turns by A⁻ᵀ.

@@ -95,6 +95,7 @@ class ScoreView:
         threshold: of the detector.
         rotation: ± degrees that were searched.
         scale: lowest and highest scale that were searched.
+        tilt: degrees out of the picture plane that were searched.
         calibration: None where clutter was not measured.
         false_alarms: how often clutter reaches a score, as text; None where clutter was not measured.
     """
@@ -102,6 +103,7 @@ class ScoreView:
     threshold: float
     rotation: float
     scale: tuple[float, float]
+    tilt: float
     calibration: CalibrationView | None
     false_alarms: Callable[[float], str | None]
 
@@ -111,7 +113,7 @@ def score_view(detector: "Detector") -> ScoreView:
     threshold, ranges, known = detector.threshold, detector.ranges, detector.calibration
     # The only place of the report that depends on the method: "paper" measures no clutter.
     if not isinstance(known, Calibration):
-        return ScoreView(threshold, ranges.rotation, ranges.scale, None, lambda _: None)
+        return ScoreView(threshold, ranges.rotation, ranges.scale, ranges.tilt, None, lambda _: None)
     view = CalibrationView(
         known.threshold,
         known.clutter,
@@ -121,7 +123,7 @@ def score_view(detector: "Detector") -> ScoreView:
         known.describe_false_alarms(threshold),
         known.warnings,
     )
-    return ScoreView(threshold, ranges.rotation, ranges.scale, view, known.describe_false_alarms)
+    return ScoreView(threshold, ranges.rotation, ranges.scale, ranges.tilt, view, known.describe_false_alarms)
 
 
 def part_entries(template: Template) -> tuple[PartEntry, ...]:

@@ -1,4 +1,4 @@
-"""`wherein demo`: robots found in a photograph, and without one."""
+"""`wherein demo`: robots found in a photograph, and without one; a gauge that is read."""
 
 import re
 import sys
@@ -10,26 +10,32 @@ import torch
 from PIL import Image
 from typer.testing import CliRunner
 
-from detecting import made_up
+from detecting import made_up, ready
 from golden import check_golden, transcript
 from wherein.cli import demo_run
-from wherein.cli.demo_run import compare
+from wherein.cli.demo_run import compare, describe_gauge
 from wherein.cli.main import app
-from wherein.demo import ROBOT
-from wherein.demo.robot_scene import SCALE, demo_scene, photograph
-from wherein.detect import Detections, methods
+from wherein.demo import GAUGE, ROBOT
+from wherein.demo.gauge_scene import gauge_scene
+from wherein.demo.robot_scene import demo_scene, photograph
+from wherein.detect import Calibration, Detections, methods
+from wherein.detect.search_range import Range
 from wherein.images.load import Picture
 from wherein.template import Template
 
 runner = CliRunner()
 
+GAUGE_FILES = ("gauge_scene.png", "gauge.png", "gauge.html")
+
 
 @pytest.fixture(autouse=True)
 def _calibrated(monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, and nothing is kept beside the template."""
-    monkeypatch.setattr(
-        methods, "calibration_for", lambda template, *_: made_up(template, 180.0, SCALE, threshold=0.5)
-    )
+
+    def calibration_for(template: Template, ranges: Range, *_: object) -> Calibration:
+        return made_up(template, ranges.rotation, ranges.scale, tilt=ranges.tilt)
+
+    monkeypatch.setattr(methods, "calibration_for", calibration_for)
 
 
 def test_it_finds_the_robots_and_says_where_everything_is(tmp_path: Path) -> None:
@@ -43,13 +49,19 @@ def test_it_finds_the_robots_and_says_where_everything_is(tmp_path: Path) -> Non
     assert "10 of 11 parts found, hidden: " in result.stdout
     assert ", wrong: " not in result.stdout
     assert "converged" in result.stdout
-    written = {"scene.png", "robot.png", "report.html", "register.png"}
+    value, true = map(float, re.findall(r"gauge: ([\d.]+) bar \(true value ([\d.]+) bar", result.stdout)[0])
+    assert value == pytest.approx(true, abs=0.02 * 10)  # 2 % of its scale
+    written = {"scene.png", "robot.png", "report.html", *GAUGE_FILES, "register.png"}
     assert {path.name for path in (tmp_path / "demo").iterdir()} == written
     for name in written:
         assert str(tmp_path / "demo" / name) in result.stdout
-    for name in ("scene.png", "robot.png", "register.png"):
+    for name in written - {"report.html", "gauge.html"}:
         with Image.open(tmp_path / "demo" / name) as picture:
-            assert picture.width > 600
+            assert picture.width > 400
+    gauge = (tmp_path / "demo" / "gauge.html").read_text(encoding="utf-8")
+    assert "occurrence map of dial" in gauge
+    assert "scale 0.5 to 2, tilt up to 40°" in gauge
+    assert re.search(rf"{value:.1f}\d* bar", gauge)
     page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
     assert "occurrence map of torso" in page
     assert page.count("<polygon") == 3 * 14
@@ -74,7 +86,13 @@ def test_without_photographs_it_says_so_and_makes_do(tmp_path: Path, monkeypatch
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("scikit-image is not installed")
     assert "3 of 3 robots found" in result.stdout
-    assert {path.name for path in tmp_path.iterdir()} == {"scene.png", "robot.png", "report.html"}
+    assert "\ngauge: " in result.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "scene.png",
+        "robot.png",
+        "report.html",
+        *GAUGE_FILES,
+    }
 
 
 def test_a_seed_is_a_scene() -> None:
@@ -92,3 +110,13 @@ def test_what_is_missed_is_not_counted() -> None:
     shown = demo_scene(template, background, 0)
     nothing = Detections((), "robot", Picture(shown.pixels, None), 0.1)
     assert next(compare(nothing, shown, template)).startswith("0 of 3 robots found")
+
+
+def test_a_gauge_that_is_missed_or_has_lost_its_needle() -> None:
+    template = Template.load(GAUGE)
+    shown = gauge_scene(template, 0)
+    nothing = Detections((), "gauge", Picture(shown.pixels, None), 0.1)
+    assert describe_gauge(nothing, shown) == "not found"
+    without = gauge_scene(template, 0, hidden=("needle",))
+    found = ready(template, 180.0, (0.5, 2.0), tilt=40.0)(without.pixels)
+    assert describe_gauge(found, without).startswith("needle not found (score ")

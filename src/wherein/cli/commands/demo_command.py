@@ -15,9 +15,9 @@ def demo(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find three robots in a photograph.
+    """Find three robots in a photograph, and read a pressure gauge.
 
-    Prints how accurate the poses are, and writes pictures and a report.
+    Prints how accurate the poses and the reading are, and writes pictures and reports.
 
     Example: wherein demo --out demo
     """

@@ -97,8 +97,8 @@ def place(
 def turn_spreads(scene: ScenePyramid, placement: Placement, model: PieceModel) -> NDArray[np.float64]:
     """± degrees within which other turns of a piece explain the picture nearly as well, (H,).
 
-    Rated over all turns within its limits. A piece whose turn can be told has a few degrees: those within
-    its own basin.
+    All turns within its limits are rated. A piece whose turn can be told has a few degrees: those within its
+    own basin.
 
     Arguments:
         scene: where the piece is.
@@ -106,16 +106,16 @@ def turn_spreads(scene: ScenePyramid, placement: Placement, model: PieceModel) -
         model: the piece.
     """
     piece = model.piece
-    parents, frames = placement.frames[piece.parent], placement.frames[piece.name]
-    own = turns(parents, frames)
-    degrees = np.arange(-piece.turn, piece.turn + 1e-9, model.turn_step / 2)
+    parents = placement.frames[piece.parent]
+    # From the pose as it was found and not about the exact joint: the joint may have some play.
+    moved, own = relative(parents, placement.frames[piece.name]), turns(parents, placement.frames[piece.name])
+    limits = np.arange(-piece.turn, piece.turn + 1e-9, model.turn_step / 2)
     spreads = np.zeros(len(own))
     for index, turn in enumerate(own):
-        tried = np.concatenate(((turn,), degrees))
-        poses = rotations(tried, piece.joint) @ model.to_canvas
-        first, *others = rate_turns(scene, model.stages[-1], parents[index][None], poses)[0]
-        rivals = degrees[np.array(others) >= _NEARLY * first]
-        spreads[index] = np.abs(_wrapped(rivals - turn)).max(initial=0.0)
+        further = _wrapped(np.concatenate(((turn,), limits)) - turn)
+        poses = moved[index] @ rotations(further, piece.joint) @ model.to_canvas
+        rated = rate_turns(scene, model.stages[-1], parents[index][None], poses)[0]
+        spreads[index] = np.abs(further[rated >= _NEARLY * rated[0]]).max(initial=0.0)
     return spreads
 
 

@@ -12,7 +12,7 @@ from wherein.detect.fast.pieces import Joint, Piece
 from wherein.motion.homography import mapped
 from wherein.motion.models import MOTIONS
 from wherein.planes.plane_motif import PlaneMotif
-from wherein.planes.plane_search import motif_stages
+from wherein.planes.plane_search import SHARP, motif_stages
 from wherein.pyramid.levels import Poses
 from wherein.template.tree import Matrix
 
@@ -54,6 +54,11 @@ class PieceModel:
             return None
         x, y = mapped(self.from_canvas, self.piece.joint)
         return float(x), float(y)
+
+    @cached_property
+    def sharp(self) -> PlaneMotif:
+        """The fitted leaf at the finest resolution with less smoothing, for the last steps of a fit."""
+        return motif_stages(self.piece.motif, self.any_polarity, self.piece.covered, self._pivot, SHARP)[-1]
 
     @cached_property
     def turn_step(self) -> float:

@@ -27,6 +27,11 @@ POLISH = (
 )
 """A fit to convergence. The numbers are choices; few poses need all of the rounds."""
 
+_EVALUATE = PlaneStage(rounds=1, steps=0)
+
+_CLEAR = 0.75
+"""ZNCC with little smoothing from which a pose is fitted so. A choice: half of what is there agrees."""
+
 _MAX_LOSS = 0.02
 """ZNCC by which a pose may seem worse after the last rounds. A choice: what interpolation costs."""
 
@@ -87,10 +92,14 @@ def _refined(placement: Placement, model: PieceModel, found: PlaneFits, good: ND
 
 def _converged(scene: ScenePyramid, model: PieceModel, motion: Motion, poses: Poses) -> PlaneFits:
     """The poses of a piece, fitted to convergence at its finest resolution."""
-    found = PlaneFits(poses, np.zeros(0), np.zeros(0))
-    for stage in POLISH:
-        found = fit_planes(scene, model.stages[-1], motion, stage, found.poses)
-    return found
+    rough, fine = POLISH
+    found = fit_planes(scene, model.stages[-1], motion, rough, poses)
+    sharp = fit_planes(scene, model.sharp, motion, fine, found.poses)
+    smooth = fit_planes(scene, model.stages[-1], motion, fine, found.poses)
+    # In a scene that is blurred, channels with little smoothing differ from the motif's.
+    clear = np.flatnonzero(sharp.zncc >= _CLEAR)
+    ended = fit_planes(scene, model.stages[-1], motion, _EVALUATE, sharp.poses[clear])
+    return smooth.replaced(clear, ended)
 
 
 def _upright(scene: ScenePyramid, model: PieceModel, found: PlaneFits) -> PlaneFits:

@@ -39,9 +39,10 @@ _MAX_ROTATION_EXCESS, _MAX_SCALE_EXCESS, _MAX_TILT_EXCESS = 8.0, 1.15, 12.0
 """Degrees, factor and degrees by which a refined pose may lie outside the range. Choices: a pose that has
 drifted further is another object or none; tilt is the least certain of the three."""
 
-_CROWD, _CROWD_STEP, _MAX_CROWD = 6, 4, 64
-"""With more detections than this there may be others that were not followed, and the search is repeated
-with four times as many poses, up to 64 times as many as usual. Choices."""
+_CROWD, _CROWD_STEP, _MAX_CROWD = 3, 4, 64
+"""With so many detections there may be others that were not followed (`plane_search` follows four poses to
+the end), and the search is repeated with four times as many poses, up to 64 times as many as usual.
+Choices."""
 
 
 class SceneSearch:
@@ -81,7 +82,7 @@ class SceneSearch:
         levels = self.levels(scene)
         found = self._result(levels, self._everywhere(levels), count)
         crowd, wanted = 1, math.inf if count is None else count
-        while _CROWD * crowd < len(found.items) < wanted and crowd < _MAX_CROWD:
+        while _CROWD * crowd <= len(found.items) < wanted and crowd < _MAX_CROWD:
             crowd *= _CROWD_STEP
             more = self._result(levels, self._everywhere(levels, crowd), count)
             if len(more.items) <= len(found.items):

@@ -1,0 +1,203 @@
+"""Makes the pictures of docs/photographs.md and docs/howto/dial.md: `python -m tools.doc_pictures docs`.
+
+Photographs are those of scikit-image that are in the public domain (brick, camera, coffee, gravel); what is
+painted over them is drawn by code. Nothing is chosen by its result: each picture has one seed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+import typer
+from jaxtyping import Float
+from PIL import Image, ImageDraw
+from skimage import data
+from torch import Tensor
+
+from tools.robot.shapes import ellipse, polygon, ring
+from tools.robot.sheet import Sheet
+from wherein import Calibration, Detections, Detector, Template
+from wherein.demo import GAUGE
+from wherein.demo.gauge_scene import NEEDLE, GaugeScene, gauge_scene
+from wherein.images.eight_bit import to_image
+from wherein.images.load import load_picture
+from wherein.images.motif import Motif
+from wherein.motion.field import lattice, transform
+from wherein.motion.homography import mapped
+from wherein.template.paint import paint
+from wherein.template.pose import placed, tilted
+from wherein.template.tree import Matrix
+
+Pixels = Float[Tensor, "3 H W"]
+
+Box = tuple[int, int, int, int]
+"""Left, top, right and bottom, in pixels of a scene."""
+
+NEAR_GAUGE: Box = (70, 90, 370, 310)
+
+HEIGHT = 400
+"""Of each panel, in pixels. A choice: each picture has less than 60 kB."""
+
+MISSED = (255, 60, 60)
+"""The colour of the true outline of an object that was missed."""
+
+
+def gauge() -> Template:
+    """The gauge of the demonstration; its calibration goes to the cache."""
+    return replace(Template.load(GAUGE), source=None)
+
+
+def overexposed(shown: GaugeScene, template: Template) -> Pixels:
+    """The scene with a reflection of the sun over the needle: white there, with a halo."""
+    needle = template.parts[NEEDLE]
+    assert needle.reading is not None
+    turns, values = zip(*needle.reading.at, strict=True)
+    angle = np.radians(np.interp(shown.value, values, turns))
+    x, y = needle.joint
+    ahead = np.array((np.sin(angle), -np.cos(angle)))
+    middle = np.array((x, y)) + 25 * ahead
+    along = np.array(((ahead[0], ahead[1]), (-ahead[1], ahead[0])))
+    to_spot = np.eye(3)
+    to_spot[:2, :2], to_spot[:2, 2] = along, -along @ middle
+    back = torch.from_numpy(to_spot @ np.linalg.inv(shown.root))
+    height, width = shown.pixels.shape[-2:]
+    u, v = transform(back, lattice(height, width, back)).unbind(-1)
+    spot = torch.sigmoid((1.0 - torch.hypot(u / 75, v / 42)) * 9)
+    return (shown.pixels + 1.6 * spot.float()).clamp(0, 1)
+
+
+def glass() -> Motif:
+    """A drinking glass: colourless and see-through, with a rim, a bottom and two streaks of light."""
+    sheet = Sheet(0, 0, 130, 190, seed=0)
+    u, v = sheet.frame(65, 95)
+    wall = polygon(u, v, [(-55, -75), (55, -75), (40, 75), (-40, 75)])
+    sheet.paint(wall, (0.85, 0.9, 0.92), 0.12)
+    sheet.paint(ring(wall, 2.5), (0.95, 0.97, 1.0), 0.35)
+    sheet.paint(ring(ellipse(u, v + 75, 55, 12), 2.5), (0.95, 0.97, 1.0), 0.4)
+    sheet.paint(ellipse(u, v - 70, 38, 9), (0.2, 0.25, 0.28), 0.25)
+    sheet.paint(polygon(u, v, [(-40, -55), (-33, -55), (-26, 50), (-31, 50)]), (1.0, 1.0, 1.0), 0.4)
+    picture = load_picture(sheet.image())
+    assert picture.mask is not None
+    return Motif(picture.pixels, picture.mask)
+
+
+def filled(motif: Motif, backdrop: float) -> Template:
+    """The template of a see-through motif, cut out of a photograph in front of an even wall."""
+    wall = torch.full((3, motif.height, motif.width), backdrop)
+    seen = paint(wall, motif, torch.eye(3))
+    return Template.rigid("glass", Motif(seen, (motif.mask > 0).float()))
+
+
+def print_on_a_desk() -> tuple[Template, Pixels]:
+    """A cup, cut out of a photograph; and a print of the photograph, tilted, half in shadow, on another."""
+    coffee = load_picture(np.asarray(data.coffee())).pixels
+    cup = Template.rigid("cup", Motif.whole(coffee[:, 90:310, 190:440].contiguous()))
+    desk = load_picture(np.asarray(data.camera())).pixels[:, :448]
+    middle = ((coffee.shape[2] - 1) / 2, (coffee.shape[1] - 1) / 2)
+    root = placed(14, 0.72, (256, 224), middle) @ tilted(35, 200, 2000, middle)
+    scene = paint(desk, Motif.whole(coffee), torch.from_numpy(root))
+    height, width = scene.shape[-2:]
+    y, x = torch.meshgrid(torch.arange(height) / height, torch.arange(width) / width, indexing="ij")
+    shadow = torch.sigmoid((x + 0.5 * y - 0.8) * 40)
+    glare = torch.sigmoid((0.1 - torch.hypot(x - 0.44, (y - 0.42) * 1.5)) * 60)
+    lit = scene * (1 - 0.6 * shadow) * torch.tensor((1.0, 0.85, 0.65))[:, None, None] + 0.45 * glare
+    noise = torch.randn(scene.shape, generator=torch.Generator().manual_seed(0))
+    return cup, (lit + 0.02 * noise).clamp(0, 1)
+
+
+def glass_scenes() -> tuple[list[Pixels], Matrix]:
+    """The glass in front of an even wall, and in front of gravel; and its pose, the same in both."""
+    motif = glass()
+    root = placed(8, 1.2, (224, 210), motif.centre)
+    gravel = load_picture(np.asarray(data.gravel())).pixels[:, :420, :448]
+    noise = torch.randn(gravel.shape, generator=torch.Generator().manual_seed(1))
+    walls = (torch.full_like(gravel, 0.42), gravel)
+    return [(paint(w, motif, torch.from_numpy(root)) + 0.015 * noise).clamp(0, 1) for w in walls], root
+
+
+def panel(found: Detections, around: Box | None = None) -> Image.Image:
+    """The drawing of detections: all of it, or a box of the scene with the legend below."""
+    drawn = found.draw().convert("RGB")
+    if around is None:
+        return drawn
+    enlarged = drawn.width / found.size[0]
+    left, top, right, bottom = (round(edge * enlarged) for edge in around)
+    end = round(found.size[1] * enlarged)
+    cut = Image.new("RGB", (right - left, bottom - top + drawn.height - end), "white")
+    cut.paste(drawn.crop((left, top, right, bottom)), (0, 0))
+    cut.paste(drawn.crop((0, end, right - left, drawn.height)), (0, bottom - top))
+    return cut
+
+
+def missed(found: Detections, outline: np.ndarray, words: str) -> Image.Image:
+    """The scene with the outline of what should have been found, and a line that says so."""
+    picture = to_image(found.scene.pixels).resize([2 * side for side in found.size])
+    pen = ImageDraw.Draw(picture)
+    points = [(2 * float(x) + 0.5, 2 * float(y) + 0.5) for x, y in outline]
+    pen.line([*points, points[0]], fill=MISSED, width=3)
+    pen.rectangle((0, picture.height - 42, picture.width, picture.height), fill="white")
+    pen.text((12, picture.height - 36), words, fill="black", font_size=24)
+    return picture
+
+
+def save(panels: Sequence[Image.Image], path: Path) -> None:
+    """Panels side by side as a JPEG."""
+    shown = [p.convert("RGB").resize((round(p.width * HEIGHT / p.height), HEIGHT)) for p in panels]
+    sheet = Image.new("RGB", (sum(p.width for p in shown) + 8 * (len(shown) - 1), HEIGHT), "white")
+    left = 0
+    for one in shown:
+        sheet.paste(one, (left, 0))
+        left += one.width + 8
+    sheet.save(path, quality=75, optimize=True)
+    typer.echo(f"wrote {path}: {path.stat().st_size // 1000} kB")
+
+
+def needles(folder: Path) -> None:
+    """The gauge as the demo reads it, and with its needle under glare."""
+    template = gauge()
+    detector, shown = Detector(template), gauge_scene(template, 0)
+    save([panel(detector(shown.pixels), NEAR_GAUGE)], folder / "gauge.jpg")
+    hidden = detector(overexposed(shown, template))
+    typer.echo(f"needle under glare: {[(item.parts[NEEDLE].found, item.score) for item in hidden]}")
+    save([panel(hidden, NEAR_GAUGE)], folder / "glare.jpg")
+
+
+def prints(folder: Path) -> None:
+    """The cup in a print that is tilted and lit unevenly."""
+    cup, scene = print_on_a_desk()
+    found = Detector(cup)(scene)
+    typer.echo(f"print: {[(item.score, item.tilt, item.scale) for item in found]}")
+    canvas = to_image(cup.canvas.pixels)
+    save([canvas, panel(found)], folder / "print.jpg")
+
+
+def glasses(folder: Path) -> None:
+    """The glass, found in front of an even wall and missed in front of gravel."""
+    template = filled(glass(), 0.42)
+    detector, panels = Detector(template), []
+    scenes, root = glass_scenes()
+    for scene in scenes:
+        found = detector(scene)
+        typer.echo(f"glass: {[item.score for item in found]}, {len(found.candidates)} candidates")
+        outline = mapped(root, template.outlines[template.parts.leaves[0]])
+        words = f"not found (threshold {detector.threshold:.2f})"
+        panels.append(panel(found) if found else missed(found, outline, words))
+    known = detector.calibration
+    assert isinstance(known, Calibration)  # of the default method
+    for item in Detector(template, threshold=0.4)(scenes[1]):
+        rate = known.describe_false_alarms(item.score)
+        typer.echo(f"glass on gravel, threshold 0.4: {item.score:.2f} at {item.center}: {rate}")
+    save(panels, folder / "glass.jpg")
+
+
+def main(out_folder: Path) -> None:
+    """Write the pictures into OUT_FOLDER. Calibrates three templates, which takes a minute or two."""
+    needles(out_folder)
+    prints(out_folder)
+    glasses(out_folder)
+
+
+if __name__ == "__main__":
+    typer.run(main)
