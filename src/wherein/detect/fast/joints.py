@@ -46,8 +46,9 @@ Choices."""
 
 _FIT = PlaneStage()
 
-_NEARLY = 0.93
-"""A turn explains the picture nearly as well if its rating is this share of the best. A choice."""
+_NEARLY, _MAX_RIVALS = 0.93, 3
+"""A turn explains the picture nearly as well if its ZNCC is this share of the best, and how many other turns
+are fitted to see that. Choices."""
 
 
 def place(
@@ -114,8 +115,16 @@ def turn_spreads(scene: ScenePyramid, placement: Placement, model: PieceModel) -
     for index, turn in enumerate(own):
         further = _wrapped(np.concatenate(((turn,), limits)) - turn)
         poses = moved[index] @ rotations(further, piece.joint) @ model.to_canvas
-        rated = rate_turns(scene, model.stages[-1], parents[index][None], poses)[0]
-        spreads[index] = np.abs(further[rated >= _NEARLY * rated[0]]).max(initial=0.0)
+        rated = rate_turns(scene, model.turning, parents[index][None], poses)[0]
+        near = np.abs(further) <= model.max_spread
+        close = np.abs(further[near & (rated >= _NEARLY * rated[near].max())]).max(initial=0.0)
+        # Ratings are approximate: the best of the others are fitted before they count.
+        others = np.flatnonzero(~near)[np.argsort(-rated[~near], kind="stable")[:_MAX_RIVALS]]
+        tried = parents[index] @ poses[np.concatenate(((0,), others))]
+        fits = fit_planes(scene, model.turning, EUCLIDEAN, _FIT, tried)
+        away = np.abs(_wrapped(turns(parents[index][None], fits.poses @ model.from_canvas) - turn))
+        rivals = away[1:][fits.zncc[1:] >= _NEARLY * fits.zncc[0]]
+        spreads[index] = np.append(rivals, close).max()
     return spreads
 
 

@@ -45,20 +45,20 @@ class PieceModel:
     @cached_property
     def stages(self) -> tuple[PlaneMotif, ...]:
         """The fitted leaf at each resolution, from coarse to fine; the fit is scored at the last."""
-        return motif_stages(self.piece.motif, self.any_polarity, self.piece.covered, self._pivot)
+        return motif_stages(self.piece.motif, self.any_polarity, self.piece.covered)
 
-    @property
-    def _pivot(self) -> tuple[float, float] | None:
-        """Where the joint of a limb lies in the fitted leaf's pixels."""
-        if self.piece.parent == self.piece.name:
-            return None
+    @cached_property
+    def turning(self) -> PlaneMotif:
+        """The fitted leaf of a limb at the finest resolution, weighed by what its pixels say about its
+        turn."""
         x, y = mapped(self.from_canvas, self.piece.joint)
-        return float(x), float(y)
+        pivot = float(x), float(y)
+        return motif_stages(self.piece.motif, self.any_polarity, self.piece.covered, pivot)[-1]
 
     @cached_property
     def sharp(self) -> PlaneMotif:
         """The fitted leaf at the finest resolution with less smoothing, for the last steps of a fit."""
-        return motif_stages(self.piece.motif, self.any_polarity, self.piece.covered, self._pivot, SHARP)[-1]
+        return motif_stages(self.piece.motif, self.any_polarity, self.piece.covered, settings=SHARP)[-1]
 
     @cached_property
     def turn_step(self) -> float:
