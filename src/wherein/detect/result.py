@@ -116,6 +116,8 @@ class PartFound(Placed):
             "polygon": np.round(self.polygon, 2).tolist(),
             "turn": round(self.turn, 4) + 0.0,  # never −0
         }
+        if self.turn_spread is not None:
+            record["turn_spread"] = round(self.turn_spread, 2)
         if self.reading is not None:
             record |= {"value": rounded_value(self.value), "unit": self.unit}
         return record

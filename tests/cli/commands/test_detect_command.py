@@ -54,7 +54,8 @@ def test_a_line_a_scene(folder: Path) -> None:
     assert np.shape(found["matrix"]) == (3, 3)  # with perspective: the object may be tilted
     np.testing.assert_allclose(there, np.array(corners) + np.array((40.5, 36.5)), atol=0.3)
     assert list(found["parts"]) == ["body", "arm"]
-    assert list(found["parts"]["arm"]) == ["found", "score", "matrix", "angle", "polygon", "turn"]
+    keys = ["found", "score", "matrix", "angle", "polygon", "turn", "turn_spread"]
+    assert list(found["parts"]["arm"]) == keys
     assert found["parts"]["arm"]["angle"] == pytest.approx(10, abs=0.5)
     assert found["parts"]["arm"]["turn"] == pytest.approx(10, abs=0.5)
     assert second["detections"] == []
