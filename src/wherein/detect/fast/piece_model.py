@@ -74,7 +74,7 @@ class PieceModel:
         pixel = 1 / math.sqrt(self.stages[0].from_full[0, 0] * self.stages[0].from_full[1, 1])
         return 2 * math.degrees(math.atan2(BASIN * pixel, max(reach, 1e-9)))
 
-    @property
+    @cached_property
     def max_spread(self) -> float:
         """± degrees within which the turn must be known for the piece to count as found."""
         return max(_MAX_SPREAD, _MAX_SPREAD_STEPS * self.turn_step)
