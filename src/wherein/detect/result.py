@@ -190,6 +190,9 @@ class MethodResult:
     items: tuple[Detection, ...]
     candidates: tuple[Detection, ...] = ()
 
+    def __len__(self) -> int:
+        return len(self.items) + len(self.candidates)
+
     def moved(self, x: float, y: float) -> "MethodResult":
         """The same in a scene that begins (x, y) pixels earlier."""
         return MethodResult(

@@ -260,12 +260,12 @@ class PlaneSearch:
         return poses[np.unique(chosen)]
 
     def _hopeful(self, fits: PlaneFits, count: int | None) -> PlaneFits:
-        """The best `count` poses that differ, None: all, without those that are far worse than the best or
-        far out of the range."""
+        """The best `count` poses that differ, None: all, without those that are far worse than the best, far
+        out of the range, or worse fits of the same object."""
         fits = fits[np.flatnonzero(self._in_reach(fits.poses))]
-        chosen = self.distinct(fits, count)
-        fits = fits[chosen[fits.zncc[chosen] >= _HOPELESS * fits.zncc[chosen].max(initial=0.0)]]
-        return fits if count is not None else fits[self._objects(fits)]
+        fits = fits[self.distinct(fits)]
+        fits = fits[np.flatnonzero(fits.zncc >= _HOPELESS * fits.zncc.max(initial=0.0))]
+        return fits[self._objects(fits)[:count]]
 
     def _in_reach(self, poses: Poses) -> NDArray[np.bool_]:
         """Whether the size and tilt of each pose are in the range, or little beyond it, (B,)."""

@@ -149,6 +149,8 @@ class Finder:
         """Hypotheses from the body: its pose fixes the root's frame."""
         assert self.body_search is not None, "a template with a body"
         found = self.body_search(scene, effort.crowd)[-1]
+        if not self.pieces.limbs:
+            return self._from_body_poses(scene, found)
         # Placing all limbs costs far more than the fit of the body, so only likely poses go on: those that
         # fit better than clutter does, or else the best two.
         weight = self.weights.get(self.pieces.tree.root, 1.0)

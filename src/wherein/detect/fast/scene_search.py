@@ -40,9 +40,9 @@ _MAX_ROTATION_EXCESS, _MAX_SCALE_EXCESS, _MAX_TILT_EXCESS = 8.0, 1.15, 12.0
 drifted further is another object or none; tilt is the least certain of the three."""
 
 _CROWD, _CROWD_STEP, _MAX_CROWD = 3, 4, 64
-"""With so many detections there may be others that were not followed (`plane_search` follows four poses to
-the end), and the search is repeated with four times as many poses, up to 64 times as many as usual.
-Choices."""
+"""With so many detections and candidates there may be others that were not followed (`plane_search` follows
+four poses to the end), and the search is repeated with four times as many poses, up to 64 times as many as
+usual. Choices."""
 
 
 class SceneSearch:
@@ -82,10 +82,10 @@ class SceneSearch:
         levels = self.levels(scene)
         found = self._result(levels, self._everywhere(levels), count)
         crowd, wanted = 1, math.inf if count is None else count
-        while _CROWD * crowd <= len(found.items) < wanted and crowd < _MAX_CROWD:
+        while _CROWD * crowd <= len(found) and len(found.items) < wanted and crowd < _MAX_CROWD:
             crowd *= _CROWD_STEP
             more = self._result(levels, self._everywhere(levels, crowd), count)
-            if len(more.items) <= len(found.items):
+            if len(more) <= len(found):
                 break
             found = more
         return found
