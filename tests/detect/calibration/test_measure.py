@@ -8,7 +8,7 @@ import torch
 
 from detecting import angle, group, leaf, noise, painted, photo, ready, template, walker
 from wherein.detect.calibration import reach
-from wherein.detect.calibration.backgrounds import Backgrounds, clutter
+from wherein.detect.calibration.backgrounds import Backgrounds, clutter, photographs
 from wherein.detect.calibration.lookalikes import similar_parts
 from wherein.detect.calibration.measure import _test_size, calibrate
 from wherein.detect.calibration.model import Calibration
@@ -94,6 +94,16 @@ def test_a_background_that_shows_the_object_is_named() -> None:
     known = calibrate(patch, Range(0.0), pictures)
     assert known.suspects == (2,)
     assert any("some backgrounds (numbers 3 of those used)" in warning for warning in known.warnings)
+
+
+def test_a_template_cut_from_a_photograph_of_the_package_has_an_ordinary_threshold() -> None:
+    """It is in that photograph, which is no clutter then."""
+    coffee = photographs()[4]
+    cup = Template.rigid("cup", Motif.whole(coffee[:, 140:300, 200:380].contiguous()))
+    found = calibrate(cup, Range(rotation=180.0))
+    assert found.clutter[-1] < 0.5
+    assert found.threshold < 0.6
+    assert not found.suspects
 
 
 def test_test_scenes_turn_every_joint_and_leave_out_any_limb(monkeypatch: pytest.MonkeyPatch) -> None:

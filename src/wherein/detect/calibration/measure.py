@@ -131,8 +131,14 @@ def _measured(
     for score in workers.map(lambda scene: _best_score(search, scene, rare), painted):
         present.append(score)
         progress(0.7 + 0.3 * len(present) / _PRESENT_SCENES, "searching scenes with the object")
-    # Scenes use the given backgrounds in turn.
-    suspects = {index % len(backgrounds) for index in suspect_scenes(empty, present)} if backgrounds else ()
+    suspects = suspect_scenes(empty, present)
+    if backgrounds:
+        # Scenes use them in turn.
+        suspects = sorted({index % len(backgrounds) for index in suspects})
+    else:
+        # A photograph of the package may be the one that the template was cut from: it is no clutter then,
+        # and there is nobody to warn.
+        empty, suspects = [score for index, score in enumerate(empty) if index not in suspects], []
     empty, present = sorted(empty), sorted(present)
     threshold = choose_threshold(empty, present)
 
@@ -156,7 +162,7 @@ def _measured(
         confused=similar_parts(template),
         limits=measure_reach(ranges, is_found),
         megapixels=math.prod(size) * factor**2 / 1e6,
-        suspects=tuple(sorted(suspects)),
+        suspects=tuple(suspects),
     )
 
 

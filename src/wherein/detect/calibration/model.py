@@ -12,7 +12,7 @@ from wherein.detect.score import evidence_weight
 from wherein.detect.search_range import Range
 from wherein.template.bundle import Template
 
-VERSION = 5
+VERSION = 6
 """Of the measurement: raise it when old calibrations are no longer right."""
 
 _Scores = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
