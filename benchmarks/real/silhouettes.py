@@ -73,7 +73,7 @@ ABOUT = (
     "dark plain background and on photographs, in other light, with blur, noise and JPEG; default arguments. "
     "Inverted: the template is a dark shape on white, without alpha, the scene a light shape on dark, and "
     "polarity is 'any'. Found: as for the stamps; disc, square and S by the IoU of outlines. False: "
-    "detections elsewhere, and in as many scenes without it."
+    "detections elsewhere, and scenes with a detection among as many without it."
 )
 COLUMNS = (
     ("shape", "shape", "text"),
@@ -148,8 +148,13 @@ def _row(
             full = None if truth is None else np.vstack([truth, [0, 0, 1]]) @ inset
             verdict = placing.judge(answer.value, full, detector.template, SHAPES[name][1])
             seconds.append(answer.seconds)
-            found, false = found + verdict.found, false + (0 if there else verdict.false)
+            found, false = found + verdict.found, false + (not there and verdict.false > 0)
             beside += verdict.false if there else 0
+            if not there and verdict.false:
+                losses.append(
+                    f"silhouettes: {name}, {on}, scene {index} without it: score {verdict.scored:.2f}, "
+                    f"threshold {detector.threshold:.2f}"
+                )
             if there and not verdict.found:
                 losses.append(f"silhouettes: {name}, {on}, scene {index}: {_words(verdict)}")
     counts = {"found": found, "total": count, "beside": beside, "false": false}

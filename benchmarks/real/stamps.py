@@ -30,7 +30,8 @@ ABOUT = (
     f"Stamps of Debian's tuxpaint-stamps-default, reduced to {LONGEST} px, in scenes of 640 × 480 px on "
     "photographs that no calibration uses: scale 0.5 to 2, every rotation, gain, white balance, uneven "
     "light, shadow, blur, noise, JPEG. Default arguments. Found: corners within 5 % of the diagonal (RMS); "
-    "round things: IoU of the outlines ≥ 0.8. False: detections elsewhere, and in as many scenes without it."
+    "round things: IoU of the outlines ≥ 0.8. False: detections elsewhere, and scenes "
+    "with a detection among as many without it."
 )
 COLUMNS = (
     ("stamp", "stamp", "text"),
@@ -82,7 +83,7 @@ def stamped(plan: Plan, name: str, cutout: Picture) -> tuple[dict[str, Any], lis
                 verdicts.append(verdict)
                 losses += [] if verdict.found else [_missed(name, index, truth, verdict)]
             else:
-                without += verdict.false
+                without += verdict.false > 0
                 losses += [f"stamps: {name}, scene {index} without it: false alarm"] if verdict.false else []
     row = {
         "stamp": name,
