@@ -124,7 +124,7 @@ class FastSearch(SceneSearch, Search):
         overlap: float = OVERLAP,
     ) -> None:
         super().__init__(
-            Finder(template, ranges, calibration.weights),
+            Finder(template, ranges, calibration.weights, calibration.tilt_cost),
             threshold or calibration.threshold,
             calibration.threshold,
             threads or torch.get_num_threads(),

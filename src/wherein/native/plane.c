@@ -395,14 +395,17 @@ int wherein_rectify(const Planes *scene, const double *M, int32_t height, int32_
 /* Channels that are turned by `turn` directions: out[c] = Σ_j taps[j][c] in[j], trigonometric interpolation. */
 static void steering_taps(double turn, Octet taps[DIRECTIONS])
 {
+    float of[DIRECTIONS]; /* by the difference of the directions */
+    for (int n = 0; n < DIRECTIONS; n++) {
+        const double at = 2 * M_PI / DIRECTIONS * (n - turn);
+        double sum = 1 + cos(at * DIRECTIONS / 2);
+        for (int k = 1; k < DIRECTIONS / 2; k++)
+            sum += 2 * cos(k * at);
+        of[n] = sum / DIRECTIONS;
+    }
     for (int j = 0; j < DIRECTIONS; j++)
-        for (int c = 0; c < DIRECTIONS; c++) {
-            const double at = 2 * M_PI / DIRECTIONS * (j - c - turn);
-            double sum = 1 + cos(at * DIRECTIONS / 2);
-            for (int k = 1; k < DIRECTIONS / 2; k++)
-                sum += 2 * cos(k * at);
-            taps[j][c] = sum / DIRECTIONS;
-        }
+        for (int c = 0; c < DIRECTIONS; c++)
+            taps[j][c] = of[(j - c + DIRECTIONS) % DIRECTIONS];
 }
 
 /* ZNCC of the motif at the pose F, motif pixels → pixels of the patch, with channels that are turned as F turns. */

@@ -8,6 +8,7 @@ channels of the turned picture, but close enough to choose where fits start.
 """
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -70,7 +71,7 @@ def rate_poses(scene: ScenePyramid, motif: PlaneMotif, poses: Poses) -> NDArray[
 
     Arguments:
         scene: the scene to search.
-        motif: at one resolution.
+        motif: at one resolution; a few of its points are enough.
         poses: motif pixels → scene pixels at full size, affine, (B, 3, 3).
     """
     own = poses @ np.linalg.inv(motif.from_full)
@@ -78,11 +79,16 @@ def rate_poses(scene: ScenePyramid, motif: PlaneMotif, poses: Poses) -> NDArray[
     levels = np.log(np.sqrt(np.abs(np.linalg.det(own[:, :2, :2])))) / math.log(_LEVEL_STEP)
     numbers = np.maximum(np.round(levels), 0).astype(np.int64)
     rated = np.full(len(poses), -1.0)
-    for number in np.unique(numbers):
+
+    def rate(number: int) -> None:
         chosen = np.flatnonzero(numbers == number)
-        found, to_full = _scene_channels(scene, motif, int(number))
+        found, to_full = _scene_channels(scene, motif, number)
         in_picture = np.linalg.inv(to_full).astype(np.float64) @ own[chosen]
-        rated[chosen] = _rated(motif.rough, found, None, in_picture)
+        rated[chosen] = _rated(motif, found, None, in_picture)
+
+    _ = motif.in_c  # made before the threads start
+    with ThreadPoolExecutor(scene.threads) as pool:
+        list(pool.map(rate, np.unique(numbers).tolist()))
     return rated
 
 
@@ -94,7 +100,8 @@ def _scene_channels(
     if known is not None:
         return known  # type: ignore[return-value]
     picture, to_full = resized(scene, _LEVEL_STEP**number)
-    made = channels(picture, motif.settings), to_full
+    # The channels of a pixel lie side by side in memory: poses read all of them at once.
+    made = channels(picture, motif.settings).movedim(0, -1).contiguous().movedim(-1, 0), to_full
     if picture[0].numel() <= _MAX_KEPT:
         scene.kept["channels", motif.settings, number] = made
     return made

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -26,13 +27,13 @@ from wherein.detect.calibration.store import Progress, no_progress
 from wherein.detect.fast.exclusion import exclusive
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.joints import best_of_each
-from wherein.detect.fast.piece_model import EUCLIDEAN
+from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.scene_search import SceneSearch
-from wherein.detect.score import evidence_weight
+from wherein.detect.score import evidence_weight, information
 from wherein.detect.search_range import Effort, Range
 from wherein.images.pool import pool
 from wherein.planes.plane_fit import PlaneStage, fit_planes
-from wherein.pyramid.levels import ScenePyramid
+from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
 from wherein.template.pose import matrices, placed, tilted
 from wherein.template.reduced import reduced_template
@@ -114,10 +115,11 @@ def _measured(
         template, backgrounds = reduced_template(template, factor), [pool(one, factor) for one in backgrounds]
     scenes = Backgrounds(backgrounds, seed, size)
     rng = np.random.default_rng((seed, 1))
-    chance = _chances(Finder(template, ranges, {}), scenes, rng, progress)
+    chance, tilt_cost = _chances(Finder(template, ranges, {}), scenes, rng, progress)
     weights = {name: evidence_weight(q) for name, q in chance.items()}
     # Every pair of limbs is followed, however weak: it is the scores of clutter that are to be known.
-    search = SceneSearch(Finder(template, ranges, weights, min_pair_evidence=0.0), 0.5, 0.5, threads=1)
+    finder = Finder(template, ranges, weights, tilt_cost, min_pair_evidence=0.0)
+    search = SceneSearch(finder, 0.5, 0.5, threads=1)
     progress(0.3, "searching scenes without the object")
     empty, present = [], []
     # No score reaches 0.99, so nothing is skipped: the highest score of clutter is wanted, however it is
@@ -156,6 +158,7 @@ def _measured(
         tilt=ranges.tilt,
         polarity=ranges.polarity,
         chance=chance,
+        tilt_cost=tilt_cost,
         threshold=threshold,
         clutter=empty,
         present=present,
@@ -193,33 +196,43 @@ def _test_size(template: Template, ranges: Range) -> tuple[int, tuple[int, int]]
 
 def _chances(
     finder: Finder, scenes: Backgrounds, rng: np.random.Generator, progress: Progress
-) -> dict[str, float]:
-    """The best ZNCC of each piece in clutter, by name: the median over scenes.
+) -> tuple[dict[str, float], float]:
+    """The best ZNCC of each piece in clutter, by name, the median over scenes; and the cost of a tilt.
 
     The body is searched for everywhere, limbs from some 200 starts. Their joints are not enforced: that a
     piece was found where its joint allows is evidence in itself.
     """
     reached: dict[str, list[float]] = {piece.name: [] for piece in finder.pieces.pieces}
-    root = finder.pieces.tree.root
+    root, tilted = finder.pieces.tree.root, list[float]()
+    # The cost of a tilt is taken off, so that the body's chance is the one without any.
+    upright = Finder(finder.template, replace(finder.ranges, tilt=0.0), {})
     for k in range(_CHANCE_SCENES):
         progress(0.3 * k / _CHANCE_SCENES, "measuring chance matches in clutter")
         scene = ScenePyramid(scenes(k))
-        if finder.body_search is not None:
-            reached[root].append(float(finder.body_search(scene)[-1].zncc.max(initial=0.0)))
+        if finder.body_search is not None and upright.body_search is not None:
+            reached[root].append(float(upright.body_search(scene)[-1].zncc.max(initial=0.0)))
+            if finder.ranges.tilt > 0:
+                tilted.append(float(finder.body_search(scene)[-1].zncc.max(initial=0.0)))
         roots = np.stack(
             [_random_root(finder.template, finder.ranges, scenes.size, rng) for _ in range(_CHANCE_ROOTS)]
         )
         for piece in finder.pieces.limbs:
-            model = finder.models[piece.name]
-            starts = (roots[:, None] @ model.starts @ model.to_canvas).reshape(-1, 3, 3)
-            starts = starts[:: max(1, len(starts) // _MAX_CHANCE_STARTS)]
-            near = fit_planes(scene, model.stages[0], EUCLIDEAN, PlaneStage(1, 0), starts)
-            near = best_of_each(near, 1, _CHANCE_KEPT)
-            for motif in model.stages:
-                near = fit_planes(scene, motif, EUCLIDEAN, PlaneStage(), near.poses)
-            reached[piece.name].append(float(near.zncc.max(initial=0.0)))
+            reached[piece.name].append(_limb_chance(finder.models[piece.name], scene, roots))
     # Clipped, so that no piece has all of the weight, or none.
-    return {name: float(np.clip(np.median(zncc), 0.1, 0.9)) for name, zncc in reached.items()}
+    chance = {name: float(np.clip(np.median(zncc), 0.1, 0.9)) for name, zncc in reached.items()}
+    gained = information(np.array(tilted)) - information(np.array(reached[root])) if tilted else np.zeros(1)
+    return chance, max(0.0, float(np.median(gained)))
+
+
+def _limb_chance(model: PieceModel, scene: ScenePyramid, roots: Poses) -> float:
+    """The best ZNCC of a limb about random roots."""
+    starts = (roots[:, None] @ model.starts @ model.to_canvas).reshape(-1, 3, 3)
+    starts = starts[:: max(1, len(starts) // _MAX_CHANCE_STARTS)]
+    near = fit_planes(scene, model.stages[0], EUCLIDEAN, PlaneStage(1, 0), starts)
+    near = best_of_each(near, 1, _CHANCE_KEPT)
+    for motif in model.stages:
+        near = fit_planes(scene, motif, EUCLIDEAN, PlaneStage(), near.poses)
+    return float(near.zncc.max(initial=0.0))
 
 
 @torch.no_grad()  # the setting belongs to a thread, and this runs in workers

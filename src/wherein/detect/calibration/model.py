@@ -12,7 +12,7 @@ from wherein.detect.score import evidence_weight
 from wherein.detect.search_range import Range
 from wherein.template.bundle import Template
 
-VERSION = 6
+VERSION = 7
 """Of the measurement: raise it when old calibrations are no longer right."""
 
 _Scores = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
@@ -23,6 +23,7 @@ class Calibration(StoredCalibration):
 
     Attributes:
         chance: the ZNCC that clutter reaches where a piece is searched for, by name.
+        tilt_cost: the information that clutter gains where the body may be tilted.
         threshold: the lowest score of a detection.
         clutter: scores of scenes without the template, sorted.
         present: scores of scenes with the template, sorted.
@@ -36,6 +37,7 @@ class Calibration(StoredCalibration):
     format: Literal["wherein-calibration/1"] = "wherein-calibration/1"
     version: int = VERSION
     chance: dict[str, float]
+    tilt_cost: Annotated[float, Field(ge=0)]
     threshold: Annotated[float, Field(gt=0, le=1)]
     clutter: _Scores
     present: _Scores

@@ -63,31 +63,29 @@ def _traces(
         model, body = finder.models[piece.name], finder.body_search
         pose = frames[piece.name] @ model.to_canvas
         if piece is finder.pieces.body and body is not None:
-            traces[leaf] = _trace(
-                scene, model, [body.motion(k) for k in range(len(model.stages))], starts, pose
-            )
+            traces[leaf] = _trace(scene, model, body.ranges.motion, starts, pose)
         else:
             parent = frames[piece.parent] if piece.parent in frames else frames[finder.pieces.tree.root]
             turned = parent @ model.starts @ model.to_canvas
-            traces[leaf] = _trace(scene, model, [EUCLIDEAN] * len(model.stages), turned, pose)
+            traces[leaf] = _trace(scene, model, EUCLIDEAN, turned, pose)
     return traces
 
 
 def _trace(
     scene: ScenePyramid,
     model: PieceModel,
-    motions: Sequence[Motion],
+    motion: Motion,
     starts: Poses,
     pose: NDArray[np.float64],
 ) -> FitTrace:
     """The trace from that start whose fit comes nearest to the detected pose."""
     first = model.stages[0]
-    ended = fit_planes(scene, first, motions[0], PlaneStage(), starts)
+    ended = fit_planes(scene, first, motion, PlaneStage(), starts)
     off = _distance(model, ended.poses, pose)
     from_search = bool(len(off) and off.min() <= 4 * _SAME_END)
     here = starts[[int(off.argmin())]] if from_search else pose[None]
     stages = []
-    for motif, motion in zip(model.stages, motions, strict=True):
+    for motif in model.stages:
         values, fits = [float(fit_planes(scene, motif, motion, PlaneStage(1, 0), here).zncc[0])], None
         for rounds in range(1, _ROUNDS + 1):
             fits = fit_planes(scene, motif, motion, PlaneStage(rounds), here)

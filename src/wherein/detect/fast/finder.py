@@ -29,9 +29,9 @@ from wherein.detect.fast.piece_model import BASIN, PieceModel
 from wherein.detect.fast.pieces import Piece, Pieces
 from wherein.detect.fast.polish import polish_piece, root_from_joints, settle_roots, uncover_piece
 from wherein.detect.fast.roots import STRONG_EVIDENCE, roots_from_pairs, roots_from_singles
-from wherein.detect.score import MIN_EVIDENCE, combined_score, information
+from wherein.detect.score import MIN_EVIDENCE, combined_score, information, tilt_share
 from wherein.detect.search_range import Effort, Range
-from wherein.motion.homography import rotations, scales
+from wherein.motion.homography import rotations, scales, tilts
 from wherein.motion.models import MOTIONS
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
 from wherein.planes.plane_search import PlaneSearch
@@ -74,6 +74,7 @@ class Finder:
         template: what to search for.
         ranges: in which poses.
         weights: of the evidence of a piece, by name.
+        tilt_cost: information that clutter gains where the body may be tilted.
         min_pair_evidence: weighted evidence that two limbs must have together to be followed.
 
     Attributes:
@@ -86,10 +87,11 @@ class Finder:
         template: Template,
         ranges: Range,
         weights: Mapping[str, float],
+        tilt_cost: float = 0.0,
         min_pair_evidence: float = STRONG_EVIDENCE,
     ) -> None:
         self.template, self.ranges, self.weights = template, ranges, weights
-        self.min_pair_evidence = min_pair_evidence
+        self.tilt_cost, self.min_pair_evidence = tilt_cost, min_pair_evidence
         self.pieces, self.motion = Pieces.of(template), ranges.of_plane().motion
         width, height = template.size
         self.middle = template.centre
@@ -295,6 +297,10 @@ class Finder:
             poses = placement.frames[name] @ model.to_canvas
             visible[name] = model.footprint.visible(poses, scene.size)
             evidence[name] = information(placement.zncc[name])
+        root = self.pieces.tree.root
+        if self.tilt_cost > 0 and root in evidence:
+            cost = self.tilt_cost * tilt_share(tilts(placement.frames[root], self.middle))
+            evidence[root] = np.maximum(evidence[root] - cost, 0.0)
         scores = combined_score(evidence, visible, self.weights)
         # Best first: later stages cut the list off.
         order = np.argsort(-scores, kind="stable")
@@ -308,7 +314,9 @@ class Finder:
                 # Its parent has been refined before it. The pieces need a frame of the group to keep to.
                 placement = carry_group(hypotheses.placement, placement, group)
             for piece in pieces:
-                placement = polish_piece(scene, placement, self.models[piece.name], self.motion)
+                placement = polish_piece(
+                    scene, placement, self.models[piece.name], self.motion, self.tilt_cost
+                )
             if group is not None:
                 placement, _ = turn_group(placement, group, pieces, self.weights)
         return self.scored(scene, settle_roots(placement, self.pieces, self.weights))

@@ -14,7 +14,7 @@ from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import JOINT_TOLERANCE, TIGHT, as_complex, keeps_joint, similarities
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Joint, Piece, Pieces
-from wherein.detect.score import MIN_EVIDENCE, information
+from wherein.detect.score import MIN_EVIDENCE, information, tilt_share
 from wherein.motion.homography import local_map, mapped, scales, tilts
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.cover import fit_uncovered
@@ -38,14 +38,16 @@ _MAX_LOSS = 0.02
 _PRESENT, _PLAIN_VIEW = 0.35, 0.9
 """ZNCC from which there is an object at all, and from which hardly anything of it is covered. Choices."""
 
-_MAX_UPRIGHT_TILT, _TILT_GAIN = 15.0, 0.01
-"""Degrees up to which a tilt may be none, and ZNCC that a tilt must gain. Choices: a tilt of 15° shortens an
-object by 3 %, which costs an upright pose more than that."""
+_MAX_UPRIGHT_TILT, _TILT_GAIN = 30.0, 0.01
+"""Degrees up to which a tilt may be none, and ZNCC that a tilt must gain, besides what it costs. Choices: a
+tilt of 15° shortens an object by 3 %, which costs an upright pose more than that."""
 
 _SIMILARITY, _HOMOGRAPHY = MOTIONS["similarity"], MOTIONS["homography"]
 
 
-def polish_piece(scene: ScenePyramid, placement: Placement, model: PieceModel, motion: Motion) -> Placement:
+def polish_piece(
+    scene: ScenePyramid, placement: Placement, model: PieceModel, motion: Motion, tilt_cost: float = 0.0
+) -> Placement:
     """The placement with one piece refined, in the hypotheses where that is not worse.
 
     Arguments:
@@ -53,13 +55,14 @@ def polish_piece(scene: ScenePyramid, placement: Placement, model: PieceModel, m
         placement: with the piece and its parent.
         model: the piece.
         motion: how the body may move; a limb moves in the plane of its parent.
+        tilt_cost: as of `Finder`.
     """
     piece, before = model.piece, placement.frames[model.piece.name]
     zncc, limb = placement.zncc[piece.name], piece.parent != piece.name
     moves = EUCLIDEAN if limb else motion
     found = _converged(scene, model, moves, before @ model.to_canvas)
     if not limb and moves is _HOMOGRAPHY:
-        found = _upright(scene, model, found)
+        found = _upright(scene, model, found, tilt_cost)
     return _refined(placement, model, found, (found.zncc >= zncc - _MAX_LOSS) & (zncc > 0))
 
 
@@ -102,20 +105,21 @@ def _converged(scene: ScenePyramid, model: PieceModel, motion: Motion, poses: Po
     return smooth.replaced(clear, ended)
 
 
-def _upright(scene: ScenePyramid, model: PieceModel, found: PlaneFits) -> PlaneFits:
+def _upright(scene: ScenePyramid, model: PieceModel, found: PlaneFits, tilt_cost: float) -> PlaneFits:
     """The poses without tilt, where that fits as well.
 
     The four further parameters of a homography fit noise where there is no tilt, and the smaller the object
     the more of it: they are used where they are needed.
     """
-    middle = model.middle
-    close = np.flatnonzero(tilts(found.poses, middle) < _MAX_UPRIGHT_TILT)
+    middle, tilt = model.middle, tilts(found.poses, model.middle)
+    close = np.flatnonzero(tilt < _MAX_UPRIGHT_TILT)
     linear = local_map(found.poses[close], middle)
     spots = mapped(found.poses[close], [middle])[:, 0]
     turned = (linear[:, 0, 0] + linear[:, 1, 1]) / 2 + 1j * (linear[:, 1, 0] - linear[:, 0, 1]) / 2
     starts = similarities(turned, as_complex(spots), np.array(middle))
     upright = _converged(scene, model, _SIMILARITY, starts)
-    better = upright.zncc >= found.zncc[close] - _TILT_GAIN
+    needed = information(found.zncc[close] - _TILT_GAIN) - tilt_cost * tilt_share(tilt[close])
+    better = information(upright.zncc) >= needed
     return found.replaced(close[better], upright[np.flatnonzero(better)])
 
 
