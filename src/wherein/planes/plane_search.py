@@ -7,13 +7,14 @@ from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
+import torch.nn.functional as F
 from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.images.channels import ChannelSettings
 from wherein.images.motif import Motif
-from wherein.motion.homography import local_map, mapped
+from wherein.motion.homography import local_map, mapped, rotations
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.features import SCALE_STEP, FeatureTemplates, factor_of, look
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
@@ -73,6 +74,10 @@ distorted starts. Choices: a tilted object is found at its place, and its fit en
 _DISTORTIONS = (0.88, 0.2)
 """The foreshortening of such a start, and its perspective: by how much the side that is nearer is larger than
 the middle. Choices: half of a large one."""
+
+_LIKE_STEP, _ALIKE, _MAX_TURNS = 5.0, 0.3, 5
+"""Degrees between the turns at which a motif is compared with itself, ZNCC from which a turn may be mistaken
+for another, and maximum number of such turns. Choices: a plate with four dials that is upside down."""
 
 _SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
@@ -263,7 +268,7 @@ class PlaneSearch:
         poses = self._hopeful(first, _FOLLOWED * crowd).poses
         for number, motif in enumerate(self._thinned[1:]):
             fits = fit_planes(scene, motif, self.ranges.motion, _SECOND, poses)
-            if number == _RESTART_STAGE and fits.zncc.max(initial=0.0) < _UNSURE:
+            if number == min(_RESTART_STAGE, len(self.stages) - 1):
                 fits = fits.joined(self._restarted(scene, motif, fits, _RESTARTED * crowd))
             last = number == len(self.stages) - 1
             ended.append(self._hopeful(fits, None if last else _KEPT[number] * crowd))
@@ -271,10 +276,30 @@ class PlaneSearch:
         return ended
 
     def _restarted(self, scene: ScenePyramid, motif: PlaneMotif, fits: PlaneFits, count: int) -> PlaneFits:
-        """Fits of the best `count` poses from distorted starts; none where there is no tilt."""
-        best = self._hopeful(fits, count).poses if self.ranges.tilt > 0 else fits.poses[:0]
-        starts = (best[:, None] @ self._distortions).reshape(-1, 3, 3)
+        """Fits of the best `count` poses from other turns that look alike, and if none is sure from distorted
+        starts."""
+        changes = [self.similar_turns]
+        if self.ranges.tilt > 0 and fits.zncc.max(initial=0.0) < _UNSURE:
+            changes.append(self._distortions)
+        best = self._hopeful(fits, count).poses
+        starts = (best[:, None] @ np.concatenate(changes)).reshape(-1, 3, 3)
         return fit_planes(scene, motif, self.ranges.motion, _SECOND, starts)
+
+    @cached_property
+    def similar_turns(self) -> Poses:
+        """Turns of the motif about its middle after which it looks much like itself, (T, 3, 3)."""
+        # On a background of its own mean colour, with room for its corners.
+        room, mask = math.ceil(math.hypot(self.motif.width, self.motif.height) / 4), self.motif.mask
+        mean = (self.motif.pixels * mask).sum((1, 2)) / mask.sum()
+        level = mean[:, None, None]
+        own = F.pad((self.motif.pixels - level) * mask, (room, room, room, room)) + level
+        at = np.arange(0.0, 360.0, _LIKE_STEP)
+        turns = rotations(at, self._middle)
+        shift = np.array(((1.0, 0, room), (0, 1, room), (0, 0, 1)))
+        rated = rate_poses(ScenePyramid(own), self.stages[0].rough, shift @ turns)
+        rated[np.minimum(at, 360 - at) < 4 * _LIKE_STEP] = -1.0  # nearly the same pose
+        peaks = (rated >= _ALIKE) & (rated >= np.roll(rated, 1)) & (rated > np.roll(rated, -1))
+        return turns[np.flatnonzero(peaks)[np.argsort(-rated[peaks], kind="stable")][:_MAX_TURNS]]
 
     @cached_property
     def _distortions(self) -> Poses:
