@@ -86,8 +86,8 @@ _BEYOND, _BEYOND_SIZE = 15.0, 1.25
 range of a coarse fit is not that of the exact one."""
 
 _HOPELESS = 0.4
-"""Poses with a ZNCC below this fraction of the best are dropped. A choice: where the best is an object in
-plain view, the others are clutter; beside a poor one, all go on."""
+"""Poses with a ZNCC below this fraction of the best are dropped, unless there is a crowd. A choice: where the
+best is an object in plain view, the others are clutter; beside a poor one, all go on."""
 
 _SAME_PLACE = 0.08
 """Poses whose corners are all closer than this fraction of the object's size are the same. A choice."""
@@ -263,15 +263,16 @@ class PlaneSearch:
             crowd: factor by which more poses than usual are followed, for scenes with many objects.
         """
         ended: list[PlaneFits] = []
+        least = _HOPELESS if crowd == 1 else 0.0  # others may be alike, and yet not the same
         poses = self.best_starts(scene, crowd)
         first = fit_planes(scene, self._thinned[0], self.ranges.motion, _FIRST, poses)
-        poses = self._hopeful(first, _FOLLOWED * crowd).poses
+        poses = self._hopeful(first, _FOLLOWED * crowd, least).poses
         for number, motif in enumerate(self._thinned[1:]):
             fits = fit_planes(scene, motif, self.ranges.motion, _SECOND, poses)
             if number == min(_RESTART_STAGE, len(self.stages) - 1):
                 fits = fits.joined(self._restarted(scene, motif, fits, _RESTARTED * crowd))
             last = number == len(self.stages) - 1
-            ended.append(self._hopeful(fits, None if last else _KEPT[number] * crowd))
+            ended.append(self._hopeful(fits, None if last else _KEPT[number] * crowd, least))
             poses = ended[-1].poses
         return ended
 
@@ -324,12 +325,12 @@ class PlaneSearch:
         chosen = np.concatenate((order, np.arange(min(by_look * crowd, len(poses)))))
         return poses[np.unique(chosen)]
 
-    def _hopeful(self, fits: PlaneFits, count: int | None) -> PlaneFits:
-        """The best `count` poses that differ, None: all, without those that are far worse than the best, far
-        out of the range, or worse fits of the same object."""
+    def _hopeful(self, fits: PlaneFits, count: int | None, least: float = _HOPELESS) -> PlaneFits:
+        """The best `count` poses that differ, None: all, without those that are far worse than the best, by
+        the fraction `least`, far out of the range, or worse fits of the same object."""
         fits = fits[np.flatnonzero(self._in_reach(fits.poses))]
         fits = fits[self.distinct(fits)]
-        fits = fits[np.flatnonzero(fits.zncc >= _HOPELESS * fits.zncc.max(initial=0.0))]
+        fits = fits[np.flatnonzero(fits.zncc >= least * fits.zncc.max(initial=0.0))]
         return fits[self._objects(fits)[:count]]
 
     def _in_reach(self, poses: Poses) -> NDArray[np.bool_]:

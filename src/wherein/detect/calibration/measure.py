@@ -119,7 +119,7 @@ def _measured(
     weights = {name: evidence_weight(q) for name, q in chance.items()}
     # Every pair of limbs is followed, however weak: it is the scores of clutter that are to be known.
     finder = Finder(template, ranges, weights, tilt_cost, min_pair_evidence=0.0)
-    search = SceneSearch(finder, 0.5, 0.5, threads=1)
+    search = SceneSearch(finder, 0.5, 0.5, 0.5, threads=1)
     progress(0.3, "searching scenes without the object")
     empty, present = [], []
     # No score reaches 0.99, so nothing is skipped: the highest score of clutter is wanted, however it is

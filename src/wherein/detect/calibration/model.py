@@ -37,7 +37,7 @@ class Calibration(StoredCalibration):
     format: Literal["wherein-calibration/1"] = "wherein-calibration/1"
     version: int = VERSION
     chance: dict[str, float]
-    tilt_cost: Annotated[float, Field(ge=0)]
+    tilt_cost: Annotated[float, Field(ge=0)] = 0.0
     threshold: Annotated[float, Field(gt=0, le=1)]
     clutter: _Scores
     present: _Scores

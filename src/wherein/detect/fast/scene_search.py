@@ -25,11 +25,12 @@ from wherein.motion.homography import angles, scales, tilts
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 LIKELY = 0.7
-"""Fraction of the threshold from which a hypothesis is refined at full size. A choice: refinement can raise a
-score, and the time that it takes is wasted on hypotheses far below the threshold."""
+"""Fraction of the threshold from which a hypothesis is refined at full size, and then reported as a
+candidate. A choice: refinement can raise a score, and the time that it takes is wasted on hypotheses far
+below the threshold."""
 
-_CANDIDATE = 0.7
-"""Fraction of the threshold from which what was found is reported as a candidate. A choice."""
+_IN_CROWD = 0.6
+"""The same fraction in a crowd, where more is to be expected. A choice."""
 
 _MAX_FALLBACK, _MIN_FALLBACK = 2, 0.55
 """Where no hypothesis is likely, so many are refined at full size all the same, if their scores reach this
@@ -40,9 +41,9 @@ _MAX_ROTATION_EXCESS, _MAX_SCALE_EXCESS, _MAX_TILT_EXCESS = 8.0, 1.15, 12.0
 drifted further is another object or none; tilt is the least certain of the three."""
 
 _CROWD, _CROWD_STEP, _MAX_CROWD = 3, 4, 64
-"""With so many detections and candidates there may be others that were not followed (`plane_search` follows
-four poses to the end), and the search is repeated with four times as many poses, up to 64 times as many as
-usual. Choices."""
+"""With so many detections, and candidates that score as clutter hardly does, there may be others that were
+not followed (`plane_search` follows four poses to the end), and the search is repeated with four times as
+many poses, up to 64 times as many as usual. Choices."""
 
 
 class SceneSearch:
@@ -52,6 +53,7 @@ class SceneSearch:
         finder: makes the hypotheses.
         threshold: the lowest score of a detection.
         calibrated_threshold: the one that was measured.
+        highest_clutter: the highest score that clutter was seen to reach.
         threads: number of threads.
         overlap: fraction of a piece that may lie on pixels of another object.
     """
@@ -61,12 +63,13 @@ class SceneSearch:
         finder: Finder,
         threshold: float,
         calibrated_threshold: float,
+        highest_clutter: float,
         threads: int,
         overlap: float = OVERLAP,
     ) -> None:
         self._overlap = overlap
         self.finder, self.threshold, self.threads = finder, threshold, threads
-        self._calibrated_threshold = calibrated_threshold
+        self._calibrated_threshold, self._highest_clutter = calibrated_threshold, highest_clutter
         pieces = finder.pieces
         moving = {pieces.tree.root, *(joint.name for joint in (*pieces.pieces, *pieces.groups))}
         self._assembler = Assembler(finder.template, moving, finder.ranges.tilt > 0)
@@ -82,13 +85,19 @@ class SceneSearch:
         levels = self.levels(scene)
         found = self._result(levels, self._everywhere(levels), count)
         crowd, wanted = 1, math.inf if count is None else count
-        while _CROWD * crowd <= len(found) and len(found.items) < wanted and crowd < _MAX_CROWD:
+        while (
+            _CROWD * crowd <= self._standing_out(found) and len(found.items) < wanted and crowd < _MAX_CROWD
+        ):
             crowd *= _CROWD_STEP
-            more = self._result(levels, self._everywhere(levels, crowd), count)
+            more = self._result(levels, self._everywhere(levels, crowd), count, _IN_CROWD)
             if len(more) <= len(found):
                 break
             found = more
         return found
+
+    def _standing_out(self, found: MethodResult) -> int:
+        """The number of detections, and of candidates that score higher than clutter was seen to."""
+        return len(found.items) + sum(one.score > self._highest_clutter for one in found.candidates)
 
     def follow(
         self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
@@ -112,8 +121,8 @@ class SceneSearch:
         return ScenePyramid(scene, threads=self.threads)
 
     def _everywhere(self, scene: ScenePyramid, crowd: int = 1) -> Hypotheses:
-        effort = Effort(self.stop_score, crowd)
-        return self.polished(scene, self.finder(scene, effort))
+        least = (LIKELY if crowd == 1 else _IN_CROWD) * self.threshold
+        return self.polished(scene, self.finder(scene, Effort(self.stop_score, crowd)), least)
 
     def polished(
         self, scene: ScenePyramid, found: Hypotheses, min_score: float | None = None, count: int | None = None
@@ -145,9 +154,12 @@ class SceneSearch:
         fits &= (tilted <= ranges.tilt + _MAX_TILT_EXCESS) | (ranges.tilt == 0)
         return found[np.flatnonzero(fits)]
 
-    def _result(self, scene: ScenePyramid, found: Hypotheses, count: int | None) -> MethodResult:
+    def _result(
+        self, scene: ScenePyramid, found: Hypotheses, count: int | None, candidates: float = LIKELY
+    ) -> MethodResult:
+        """Detections, and candidates from this fraction of the threshold."""
         # Candidates have to be exclusive too: a pixel is evidence for one of them only.
-        kept = exclusive(self.finder, found, _CANDIDATE * self.threshold, None, self._overlap)
+        kept = exclusive(self.finder, found, candidates * self.threshold, None, self._overlap)
         sure = int((kept.scores >= self.threshold).sum())
         items = self._assembled(scene, self.finder.uncover(scene, kept[np.arange(sure)[:count]]))
         return MethodResult(items, self._assembled(scene, kept[np.arange(sure, len(kept.scores))]))
