@@ -348,7 +348,10 @@ class Finder:
         if self.body_search is None:
             return self.from_roots(scene, roots, len(roots))
         hypotheses = self._from_body_poses(scene, self._body_near(scene, roots))
-        if hypotheses.scores.min(initial=1.0) >= stop_score or not self.pieces.root_limbs:
+        # Without its body an object may score well by a limb alone, about a root that is a guess.
+        seen = self._found(hypotheses.placement, self.pieces.tree.root)
+        good = (hypotheses.scores >= stop_score) & seen
+        if good.all() or not self.pieces.root_limbs:
             return hypotheses
         # The body of some object is hidden. Which of them is not known, so the limbs are searched for at all
         # places.
