@@ -161,29 +161,51 @@ def _strongest(plane: PlaneMotif) -> tuple[NDArray[np.float64], NDArray[np.int64
     return at, k, signless.numpy()[y, x]
 
 
-def look(
-    scene: ScenePyramid, templates: FeatureTemplates, level: int, scale: float, count: int
-) -> tuple[Poses, NDArray[np.float64]]:
-    """The best places for a motif of one size in a scene: poses at full size, and their ratings.
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Places for a motif of one size in a scene.
+
+    Attributes:
+        ratings: of each, the highest first, (N,).
+        templates: of the motif.
+    """
+
+    ratings: NDArray[np.float64]
+    templates: FeatureTemplates
+    _spots: NDArray[np.float64]
+    _which: NDArray[np.int64]
+
+    def poses(self, count: int, scale: float) -> Poses:
+        """The poses at full size of the first `count` places.
+
+        Arguments:
+            count: how many.
+            scale: the size of the motif in the scene. All poses have exactly this one: the reduced scene is
+                off by up to half a pixel.
+        """
+        linear = scale * self.templates.linear[self._which[:count]]
+        poses = np.zeros((len(linear), 3, 3))
+        poses[:, :2, :2], poses[:, 2, 2] = linear, 1.0
+        middle = (np.linalg.inv(self.templates.from_full) @ (*self.templates.centre, 1.0))[:2]
+        poses[:, :2, 2] = self._spots[:count] - linear @ middle
+        return poses
+
+
+def look(scene: ScenePyramid, templates: FeatureTemplates, level: int, count: int) -> Places:
+    """The best places for a motif of one size in a scene.
 
     Arguments:
         scene: the scene to search.
         templates: of the motif.
         level: the scene is reduced by `factor_of(level)`, which sets the size of the motif in it.
-        scale: that size, relative to the motif at full size; the poses have exactly this one.
         count: maximum number of places.
     """
     rating, which, to_full = _rated(scene, templates, level)
     rows, columns, values = peaks(rating, count)
-    # Exactly of the given size: the reduced scene is off by up to half a pixel.
-    linear = scale * templates.linear[which[rows, columns].numpy()]
     places = _STRIDE * torch.stack((columns, rows), 1).numpy()
     spots = places * to_full[(0, 1), (0, 1)] + to_full[:2, 2]
-    poses = np.zeros((len(values), 3, 3))
-    poses[:, :2, :2], poses[:, 2, 2] = linear, 1.0
-    middle = (np.linalg.inv(templates.from_full) @ (*templates.centre, 1.0))[:2]
-    poses[:, :2, 2] = spots - linear @ middle
-    return poses, values.double().numpy() / templates.places.shape[1]
+    values = values.double().numpy() / templates.places.shape[1]
+    return Places(values, templates, spots, which[rows, columns].numpy())
 
 
 def ratings(scene: ScenePyramid, templates: FeatureTemplates, level: int) -> Float[Tensor, "H W"]:
@@ -221,8 +243,9 @@ class Responses:
         """Sum of the squares over the directions, summed from the corner: the sum of any box is four of
         these."""
         m, (height, width) = self.margin, self.size
-        own = self.maps[:DIRECTIONS, 0, m : m + height, m : m + width].int().square().sum(0)
-        return F.pad(own.cumsum(0).cumsum(1), (1, 0, 1, 0))
+        # As floats, which are exact up to 2²⁴ and faster; the sums over the scene are larger.
+        own = self.maps[:DIRECTIONS, 0, m : m + height, m : m + width].float().square().sum(0)
+        return F.pad(own.int().cumsum(0).cumsum(1), (1, 0, 1, 0))
 
     def mean_energy(self, window: int) -> Float[Tensor, "H W"]:
         """Mean of the squares over a window around each place; at the border over what is inside."""

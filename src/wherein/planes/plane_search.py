@@ -55,15 +55,15 @@ _PLACES, _RATED, _RATED_POINTS = 4000, 400, 64
 that are rated by more. Choices: in the first look a slender object in a busy scene may rank some two
 thousandth, where by its rating it is among the first."""
 
-_STARTS, _KEPT = (60, 60), (14, 8, 4)
+_STARTS, _KEPT = (40, 40), (10, 6, 4)
 """Number of fits that start from the best by their rating, and from the best of the first look; and of poses
 that go on after each stage but the last. Choices: a tilted object, between two tilts that are looked for,
 rates lower than it fits."""
 
-_FIRST, _SECOND, _FOLLOWED = PlaneStage(rounds=1), PlaneStage(), 24
+_FIRST, _SECOND, _FOLLOWED = PlaneStage(rounds=1), PlaneStage(), 16
 """At the coarsest resolution all starts get one round, and so many of them the usual rounds. Choices."""
 
-_FIRST_POINTS, _POINTS = 400, 2000
+_FIRST_POINTS, _POINTS = 400, 1000
 """About how many points of the motif are compared in the first round, and afterwards. Choices: enough to tell
 poses apart; the pose that is reported is fitted with all of them."""
 
@@ -242,10 +242,16 @@ class PlaneSearch:
         scene_levels(scene)  # made once, before the threads start: else each of them would
         looks = [(self._tilted(templates, tilt), level) for templates, level in self.looks]
         with ThreadPoolExecutor(scene.threads) as pool:
-            found = list(pool.map(lambda one: look(scene, one[0], one[1], self._scale(*one), count), looks))
-        ratings = np.concatenate([ratings for _, ratings in found])
+            found = list(pool.map(lambda one: look(scene, *one, count), looks))
+        ratings = np.concatenate([places.ratings for places in found])
         order = np.argsort(-ratings, kind="stable")[:count]
-        return np.concatenate([poses for poses, _ in found])[order]
+        # Poses are made of those alone that are among the best of all sizes: the first of each size.
+        own = np.repeat(np.arange(len(found)), [len(places.ratings) for places in found])[order]
+        poses = np.empty((len(order), 3, 3))
+        for number, (places, one) in enumerate(zip(found, looks, strict=True)):
+            chosen = own == number
+            poses[chosen] = places.poses(int(chosen.sum()), self._scale(*one))
+        return poses
 
     def _tilted(self, templates: FeatureTemplates, tilt: int | None) -> FeatureTemplates:
         """The templates of one foreshortening, as `PlaneRange.linear` has them in order."""
