@@ -168,12 +168,14 @@ class Places:
     Attributes:
         ratings: of each, the highest first, (N,).
         templates: of the motif.
+        spots: where its centre lies at full size, (N, 2).
+        which: the number of the template that fits best, (N,).
     """
 
     ratings: NDArray[np.float64]
     templates: FeatureTemplates
-    _spots: NDArray[np.float64]
-    _which: NDArray[np.int64]
+    spots: NDArray[np.float64]
+    which: NDArray[np.int32]
 
     def poses(self, count: int, scale: float) -> Poses:
         """The poses at full size of the first `count` places.
@@ -183,11 +185,11 @@ class Places:
             scale: the size of the motif in the scene. All poses have exactly this one: the reduced scene is
                 off by up to half a pixel.
         """
-        linear = scale * self.templates.linear[self._which[:count]]
+        linear = scale * self.templates.linear[self.which[:count]]
         poses = np.zeros((len(linear), 3, 3))
         poses[:, :2, :2], poses[:, 2, 2] = linear, 1.0
         middle = (np.linalg.inv(self.templates.from_full) @ (*self.templates.centre, 1.0))[:2]
-        poses[:, :2, 2] = self._spots[:count] - linear @ middle
+        poses[:, :2, 2] = self.spots[:count] - linear @ middle
         return poses
 
 

@@ -323,8 +323,21 @@ class PlaneSearch:
         return middle @ made @ np.linalg.inv(middle)
 
     def best_starts(self, scene: ScenePyramid, crowd: int = 1) -> Poses:
-        """The poses from which fits start: the best of the first look, and of its places by their rating."""
-        poses, by_rating, by_look = self.starts(scene, _PLACES * crowd), *_STARTS
+        """The poses from which fits start; arguments as of the search."""
+        return self.rated_starts(scene, *_STARTS, crowd)
+
+    def rated_starts(
+        self, scene: ScenePyramid, by_rating: int, by_look: int, crowd: int = 1, tilt: int | None = None
+    ) -> Poses:
+        """The poses from which fits start: the best of the first look, and of its places by their rating.
+
+        Arguments:
+            scene: the scene to search.
+            by_rating, by_look: how many of each.
+            crowd: factor by which more of each are taken.
+            tilt: as of `starts`.
+        """
+        poses = self.starts(scene, _PLACES * crowd, tilt)
         order = np.arange(len(poses))
         for motif, count in ((self._few_points, _RATED), (self.stages[0].rough, by_rating)):
             order = order[np.argsort(-rate_poses(scene, motif, poses[order]), kind="stable")[: count * crowd]]

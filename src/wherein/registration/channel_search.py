@@ -76,7 +76,9 @@ class ChannelSearch:
     @cached_property
     def _stages(self) -> tuple[PlaneMotif, ...]:
         """The motif from coarse to fine: as the detector has it, then at full size if that is not large."""
-        coarse, size = self._search.stages, extent(self.motif)
+        # Every other one of the detector's: few poses are fitted here, with as many steps as they need.
+        (first, *others), size = self._search.stages, extent(self.motif)
+        coarse = (first, *others[1:]) if len(others) > 1 else (first, *others)
         finer = math.sqrt(len(coarse[-1].points)) * _FINER < math.sqrt(self.motif.height * self.motif.width)
         return (*coarse, PlaneMotif.of(self.motif, size)) if finer and size <= _MAX_FULL else coarse
 
