@@ -12,6 +12,7 @@ from wherein.detect.score import (
     evidence_weight,
     information,
     score_with_rate,
+    tilt_share,
 )
 
 share = st.floats(0, 1)
@@ -79,3 +80,8 @@ def test_a_score_by_its_rate_of_false_alarms() -> None:
     assert score_with_rate(rate, rate(0.61)) == pytest.approx(0.61)
     assert score_with_rate(rate, 2.0) == pytest.approx(0, abs=1e-6), "any score will do"
     assert score_with_rate(rate, 1e-30) == MAX_ZNCC, "none is so rare"
+
+
+def test_the_cost_of_a_tilt_is_full_at_the_limit_of_the_range() -> None:
+    assert tilt_share(np.array([0.0, 20.0, 40.0]), 40.0).tolist() == [0.0, 0.25, 1.0]
+    assert tilt_share(np.zeros(1), 0.0).tolist() == [0.0]  # no tilt at all

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from wherein.images.motif import Motif
+from wherein.motion.homography import angles, rotations
 from wherein.native import bindings
 from wherein.planes.plane_fit import PlaneFits
 from wherein.planes.plane_search import PlaneRange, PlaneSearch
@@ -156,3 +157,48 @@ def test_with_any_polarity_an_object_is_found_light_on_dark_too():
     found = PlaneSearch(_motif(), ranges, any_polarity=True)(negative)[-1]
     assert _corner_error(found.poses[0], truth) < 1
     assert found.zncc[0] > 0.75
+
+
+def _plate():
+    """Four dark dots on a light plate, and a smaller mark: much the same upside down."""
+    y, x = np.mgrid[0:70, 0:110]
+    light = np.full((70, 110), 0.8)
+    for at_x, at_y, radius in ((25, 18, 9), (85, 18, 9), (25, 52, 9), (85, 52, 9), (55, 14, 4)):
+        light = np.where(np.hypot(x - at_x, y - at_y) < radius, 0.2, light)
+    return Motif.whole(torch.from_numpy(light).float().expand(3, -1, -1).contiguous())
+
+
+def test_turns_that_look_alike():
+    plate = PlaneSearch(_plate(), PlaneRange())
+    turns = angles(plate.similar_turns, (54.5, 34.5))
+    assert np.abs(turns).max() == pytest.approx(180, abs=6)
+    assert (np.abs(turns) >= 20).all()  # not the pose itself
+    assert len(PlaneSearch(_motif(), PlaneRange()).similar_turns) == 0
+
+
+def test_a_plate_upside_down_is_turned_round():
+    search, middle = PlaneSearch(_plate(), PlaneRange(180, (0.7, 1.4), 0)), (54.5, 34.5)
+    for degrees in (0, 180, 70):
+        there = rotations(np.array([float(degrees)]), middle)[0]
+        there[:2, 2] += (140, 110)
+        scene = paint(_texture(300, 400, 5, 11), _plate(), torch.from_numpy(there))
+        found = search(ScenePyramid(scene))[-1]
+        off = (angles(found.poses[:1], middle)[0] - degrees + 180) % 360 - 180
+        assert abs(off) < 2
+
+
+def test_restarts_keep_to_the_rotations_of_the_range():
+    search, middle = PlaneSearch(_plate(), PlaneRange(20, (0.7, 1.4), 0)), (54.5, 34.5)
+    upside_down = rotations(np.array([180.0]), middle)[0]
+    upside_down[:2, 2] += (140, 110)
+    scene = paint(_texture(300, 400, 5, 11), _plate(), torch.from_numpy(upside_down))
+    for fits in search(ScenePyramid(scene)):
+        assert (np.abs(angles(fits.poses, middle)) < 60).all()
+
+
+def test_threads_do_not_change_the_poses():
+    search, truth = PlaneSearch(_motif(), PlaneRange()), _pose(33, 1, (190, 150), 38)
+    scene = paint(_texture(300, 400, 5, 11), _motif(), torch.from_numpy(truth))
+    one, two = (search(ScenePyramid(scene, threads=threads))[-1] for threads in (1, 2))
+    assert np.array_equal(one.poses, two.poses)
+    assert np.array_equal(one.zncc, two.zncc)

@@ -127,7 +127,7 @@ class FastSearch(SceneSearch, Search):
             Finder(template, ranges, calibration.weights, calibration.tilt_cost),
             threshold or calibration.threshold,
             calibration.threshold,
-            calibration.clutter[-1],
+            calibration.usual_clutter,
             threads or torch.get_num_threads(),
             overlap,
         )

@@ -15,8 +15,9 @@ the ZNCC that every piece would need for the same total evidence. Pieces outside
 
 A pose that may be tilted is free in four more ways, and clutter makes use of them: it reaches more
 information where poses are tilted than where they are not. By how much is measured, and taken off the body's
-information where its pose is tilted. For a picture with much in it that is next to nothing. A bare outline,
-which can be tilted to fit the edges of anything, has to fit better where it is tilted.
+information where its pose is tilted, in proportion to the square of the tilt. For a picture with much in it
+that is next to nothing. A bare outline, which can be tilted to fit the edges of anything, has to fit better
+where it is tilted.
 """
 
 import math
@@ -31,10 +32,6 @@ detections are therefore at most 0.98."""
 
 MIN_EVIDENCE = 2.0
 """A choice: a piece counts as found if its weighted evidence is at least twice what clutter reaches."""
-
-_FULL_TILT = 40.0
-"""Degrees at which a tilt costs what was measured; others by the square of the tilt. A choice: clutter is
-fitted best by larger tilts; what is upright may seem tilted by some degrees."""
 
 _BISECTIONS = 30
 """Of the interval of scores: to 1e-9, far below what is printed."""
@@ -68,9 +65,13 @@ def information(zncc: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(-np.log1p(-explained))
 
 
-def tilt_share(tilt: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The share of the cost of a tilt that poses with these tilts have, in degrees."""
-    return np.asarray((tilt / _FULL_TILT) ** 2)
+def tilt_share(tilt: NDArray[np.float64], limit: float) -> NDArray[np.float64]:
+    """How much of the measured cost each tilt has: all of it at the limit of the range, both in degrees.
+
+    By the square, a choice: clutter is fitted best by the largest tilts, and what is upright may seem to be
+    tilted by some degrees.
+    """
+    return np.asarray((tilt / max(limit, 1e-9)) ** 2)
 
 
 def evidence_weight(chance: float) -> float:

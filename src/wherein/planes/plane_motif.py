@@ -233,7 +233,9 @@ class PlaneMotif:
             *(part.contiguous() for part in self.derivatives),
         )
         unsigned = self.unsigned.int().contiguous()
-        self._kept.extend((*kept, unsigned))
+        hessian, with_1, with_t = self.hessian, self.with_1, self.with_t
+        # Two threads may come here at the same time, and make each of these twice: none of them may go.
+        self._kept.extend((*kept, unsigned, hessian, with_1, with_t))
         return abi.PlaneMotifArrays(
             points=points.data_ptr(),
             weights=weights.data_ptr(),
@@ -241,9 +243,9 @@ class PlaneMotif:
             target=target.data_ptr(),
             dx=dx.data_ptr(),
             dy=dy.data_ptr(),
-            hessian=self.hessian.ctypes.data,
-            with_1=self.with_1.ctypes.data,
-            with_t=self.with_t.ctypes.data,
+            hessian=hessian.ctypes.data,
+            with_1=with_1.ctypes.data,
+            with_t=with_t.ctypes.data,
             weight=self.weight,
             centre_x=self.centre[0],
             centre_y=self.centre[1],
@@ -255,7 +257,7 @@ class PlaneMotif:
         )
 
     @cached_property
-    def _kept(self) -> list[Tensor]:
+    def _kept(self) -> list[Tensor | NDArray[np.float64]]:
         return []
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from wherein.images.channels import ChannelSettings
 from wherein.images.motif import Motif
-from wherein.motion.homography import local_map, mapped, rotations
+from wherein.motion.homography import angles, local_map, mapped, rotations
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.features import SCALE_STEP, FeatureTemplates, factor_of, look
 from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
@@ -25,8 +25,8 @@ from wherein.pyramid.levels import Poses, ScenePyramid
 
 _LOOK_RADIUS = 30.0
 """Extent of the motif in the first look, in pixels. A choice, by measurement with five photographs of
-../shared/real/gauge as templates: of 396 searches 394 succeed with 30 px, 381 with 25 px and fits as below;
-with 18 px clutter outranks a steep dial."""
+../shared/real/gauge as templates: of 396 searches by the body alone 394 succeeded with 30 px, 381 with 25 px
+and the same fits; with 18 px clutter outranks a steep dial."""
 
 _RADII = (30.0, 42.0, 60.0, 100.0)
 """Extent of the motif at the stages of the fit, in pixels; a smaller motif ends at its full size. A choice:
@@ -52,8 +52,8 @@ upright templates find dials foreshortened to about 0.8."""
 
 _PLACES, _RATED, _RATED_POINTS = 4000, 400, 64
 """Number of places of the first look that are rated by so many points of the motif, and of the best of them
-that are rated by more. Choices: in the first look a slender object in a busy scene may rank some two
-thousandth, where by its rating it is among the first."""
+that are rated by more. Choices: in the first look a slender object in a busy scene may be about the 2000th,
+where by its rating it is among the first."""
 
 _STARTS, _KEPT = (40, 40), (10, 6, 4)
 """Number of fits that start from the best by their rating, and from the best of the first look; and of poses
@@ -71,13 +71,13 @@ _UNSURE, _RESTARTED, _RESTART_STAGE = 0.7, 2, 1
 """Where no pose reaches this ZNCC after the stage of this number, so many of the best are fitted again from
 distorted starts. Choices: a tilted object is found at its place, and its fit ends in a wrong tilt."""
 
-_DISTORTIONS = (0.88, 0.2)
-"""The foreshortening of such a start, and its perspective: by how much the side that is nearer is larger than
-the middle. Choices: half of a large one."""
+_DISTORTIONS = (0.82, 0.2)
+"""The foreshortening of such a start, that of a tilt by 35°, and its perspective: by which share the distance
+changes from the middle to the side. Choices."""
 
 _LIKE_STEP, _ALIKE, _MAX_TURNS = 5.0, 0.3, 5
 """Degrees between the turns at which a motif is compared with itself, ZNCC from which a turn may be mistaken
-for another, and maximum number of such turns. Choices: a plate with four dials that is upside down."""
+for another, and maximum number of such turns. Choices: a plate with four dials reaches more upside down."""
 
 _SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
@@ -242,7 +242,7 @@ class PlaneSearch:
         scene_levels(scene)  # made once, before the threads start: else each of them would
         looks = [(self._tilted(templates, tilt), level) for templates, level in self.looks]
         with ThreadPoolExecutor(scene.threads) as pool:
-            found = list(pool.map(lambda one: look(scene, *one, count), looks))
+            found = list(pool.map(lambda one: look(scene, one[0], one[1], count), looks))
         ratings = np.concatenate([places.ratings for places in found])
         order = np.argsort(-ratings, kind="stable")[:count]
         # Poses are made of those alone that are among the best of all sizes: the first of each size.
@@ -285,18 +285,21 @@ class PlaneSearch:
     def _restarted(self, scene: ScenePyramid, motif: PlaneMotif, fits: PlaneFits, count: int) -> PlaneFits:
         """Fits of the best `count` poses from other turns that look alike, and if none is sure from distorted
         starts."""
-        changes = [self.similar_turns]
-        if self.ranges.tilt > 0 and fits.zncc.max(initial=0.0) < _UNSURE:
-            changes.append(self._distortions)
-        best = self._hopeful(fits, count).poses
-        starts = (best[:, None] @ np.concatenate(changes)).reshape(-1, 3, 3)
+        best = self._hopeful(fits, count)
+        turned = (best.poses[:, None] @ self.similar_turns).reshape(-1, 3, 3)
+        possible = np.abs(angles(turned, self._middle)) <= self.ranges.rotation + _TURN_STEP
+        starts = turned[np.flatnonzero(possible)]
+        if self.ranges.tilt > 0 and best.zncc.max(initial=0.0) < _UNSURE:
+            distorted = (best.poses[:, None] @ self._distortions).reshape(-1, 3, 3)
+            starts = np.concatenate((starts, distorted))
         return fit_planes(scene, motif, self.ranges.motion, _SECOND, starts)
 
     @cached_property
     def similar_turns(self) -> Poses:
         """Turns of the motif about its middle after which it looks much like itself, (T, 3, 3)."""
         # On a background of its own mean colour, with room for its corners.
-        room, mask = math.ceil(math.hypot(self.motif.width, self.motif.height) / 4), self.motif.mask
+        width, height = self.motif.width, self.motif.height
+        room, mask = math.ceil((math.hypot(width, height) - min(width, height)) / 2) + 1, self.motif.mask
         mean = (self.motif.pixels * mask).sum((1, 2)) / mask.sum()
         level = mean[:, None, None]
         own = F.pad((self.motif.pixels - level) * mask, (room, room, room, room)) + level
@@ -304,16 +307,16 @@ class PlaneSearch:
         turns = rotations(at, self._middle)
         shift = np.array(((1.0, 0, room), (0, 1, room), (0, 0, 1)))
         rated = rate_poses(ScenePyramid(own), self.stages[0].rough, shift @ turns)
-        rated[np.minimum(at, 360 - at) < 4 * _LIKE_STEP] = -1.0  # nearly the same pose
         peaks = (rated >= _ALIKE) & (rated >= np.roll(rated, 1)) & (rated > np.roll(rated, -1))
+        peaks &= np.minimum(at, 360 - at) >= 4 * _LIKE_STEP  # closer, it is nearly the same pose
         return turns[np.flatnonzero(peaks)[np.argsort(-rated[peaks], kind="stable")][:_MAX_TURNS]]
 
     @cached_property
     def _distortions(self) -> Poses:
         """Small distortions of the motif about its middle: foreshortened along four axes, and nearer on each
         of four sides."""
-        shorter, nearer = _DISTORTIONS
-        foreshortened = [_rotation(45 * k) @ np.diag((shorter, shorter**-0.5)) for k in range(4)]
+        shorter, nearer = math.sqrt(_DISTORTIONS[0]), _DISTORTIONS[1]
+        foreshortened = [_rotation(45 * k) @ np.diag((shorter, 1 / shorter)) for k in range(4)]
         linear = [axis @ _rotation(-45 * k) for k, axis in enumerate(foreshortened)]
         away = nearer / (max(self.motif.width, self.motif.height) / 2) * np.array(_SIDES)
         middle = np.eye(3)
@@ -323,21 +326,11 @@ class PlaneSearch:
         return middle @ made @ np.linalg.inv(middle)
 
     def best_starts(self, scene: ScenePyramid, crowd: int = 1) -> Poses:
-        """The poses from which fits start; arguments as of the search."""
-        return self.rated_starts(scene, *_STARTS, crowd)
-
-    def rated_starts(
-        self, scene: ScenePyramid, by_rating: int, by_look: int, crowd: int = 1, tilt: int | None = None
-    ) -> Poses:
         """The poses from which fits start: the best of the first look, and of its places by their rating.
 
-        Arguments:
-            scene: the scene to search.
-            by_rating, by_look: how many of each.
-            crowd: factor by which more of each are taken.
-            tilt: as of `starts`.
+        Arguments as of the search.
         """
-        poses = self.starts(scene, _PLACES * crowd, tilt)
+        poses, by_rating, by_look = self.starts(scene, _PLACES * crowd), *_STARTS
         order = np.arange(len(poses))
         for motif, count in ((self._few_points, _RATED), (self.stages[0].rough, by_rating)):
             order = order[np.argsort(-rate_poses(scene, motif, poses[order]), kind="stable")[: count * crowd]]

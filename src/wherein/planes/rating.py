@@ -86,7 +86,7 @@ def rate_poses(scene: ScenePyramid, motif: PlaneMotif, poses: Poses) -> NDArray[
         in_picture = np.linalg.inv(to_full).astype(np.float64) @ own[chosen]
         rated[chosen] = _rated(motif, found, None, in_picture)
 
-    _ = motif.in_c  # made before the threads start
+    _ = scene_levels(scene), motif.in_c  # made before the threads start
     with ThreadPoolExecutor(scene.threads) as pool:
         list(pool.map(rate, np.unique(numbers).tolist()))
     return rated

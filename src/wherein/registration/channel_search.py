@@ -46,6 +46,10 @@ _MAX_FULL, _FINER = 140.0, 1.2
 """Maximum extent in pixels of a motif that is fitted at full size too, and by how much finer that must be. A
 choice: up to a tenth of a second."""
 
+_MIN_TELLING = 42.0
+"""Extent in pixels from which on a good fit of the channels is no chance. A choice: clutter fits a smaller
+motif too well to be sure."""
+
 _MILD, _CLEAR = 2, 0.7
 """How many foreshortenings are looked for first, and the ZNCC at the coarsest stage from which on the steeper
 ones are left out. Choices: the first two cover tilts of up to 50°; clutter reaches 0.5 at that stage."""
@@ -75,17 +79,18 @@ class ChannelSearch:
 
     @cached_property
     def _stages(self) -> tuple[PlaneMotif, ...]:
-        """The motif from coarse to fine: as the detector has it, then at full size if that is not large."""
-        # Every other one of the detector's: few poses are fitted here, with as many steps as they need.
+        """The motif from coarse to fine: as the detector has it but without its second stage, then at full
+        size if that is not large."""
+        # Few poses are fitted here, with as many steps as they need: they do not lose their way.
         (first, *others), size = self._search.stages, extent(self.motif)
         coarse = (first, *others[1:]) if len(others) > 1 else (first, *others)
         finer = math.sqrt(len(coarse[-1].points)) * _FINER < math.sqrt(self.motif.height * self.motif.width)
         return (*coarse, PlaneMotif.of(self.motif, size)) if finer and size <= _MAX_FULL else coarse
 
     @property
-    def stages(self) -> int:
-        """The number of resolutions, from coarse to fine."""
-        return len(self._search.stages)
+    def telling(self) -> bool:
+        """Whether the motif is so large that a good fit of its channels is no chance."""
+        return extent(self.motif) >= _MIN_TELLING
 
     def starts(self, tilts: Sequence[int], count: int) -> Poses:
         """The best places of the first look, over all sizes, for each of some foreshortenings."""

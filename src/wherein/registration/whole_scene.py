@@ -80,9 +80,8 @@ class WholeScene:
     @property
     def sure(self) -> Poses | None:
         """The pose that the channels find, (1, 3, 3), if it fits so well that it must be right."""
-        # A small motif has one resolution only, at which clutter fits too well to be sure.
-        fits, fine = self._fits, self._search.stages > 1
-        return fits.poses[:1] if fine and len(fits) and fits.zncc[0] >= _SURE else None
+        fits = self._fits
+        return fits.poses[:1] if self._search.telling and len(fits) and fits.zncc[0] >= _SURE else None
 
     def best(self, others: Poses) -> Poses:
         """The best of some poses and of those that the channels and the cells find, (1, 3, 3)."""

@@ -1,9 +1,9 @@
 """Calibration without a person: from a template and backgrounds to weights and a threshold.
 
-What clutter reaches by chance is measured by searching for the template where it is not: the threshold is the
-score that clutter reaches in one of ten thousand scenes. What an object reaches is measured by painting it
-into the same backgrounds, in other poses, under the conditions of photographs, and with limbs missing: that
-says how surely it is found, and does not move the threshold.
+What clutter reaches by chance is measured by searching for the template where it is not: the threshold is a
+score that clutter reaches in one of a hundred to ten thousand scenes. What an object reaches is measured by
+painting it into the same backgrounds, in other poses, under the conditions of photographs, and with limbs
+missing: that says how surely it is found, and which of these rates is meant.
 """
 
 import math
@@ -119,7 +119,7 @@ def _measured(
     weights = {name: evidence_weight(q) for name, q in chance.items()}
     # Every pair of limbs is followed, however weak: it is the scores of clutter that are to be known.
     finder = Finder(template, ranges, weights, tilt_cost, min_pair_evidence=0.0)
-    search = SceneSearch(finder, 0.5, 0.5, 0.5, threads=1)
+    search = SceneSearch(finder, threshold=0.5, calibrated_threshold=0.5, usual_clutter=0.5, threads=1)
     progress(0.3, "searching scenes without the object")
     empty, present = [], []
     # No score reaches 0.99, so nothing is skipped: the highest score of clutter is wanted, however it is
@@ -203,7 +203,7 @@ def _chances(
     piece was found where its joint allows is evidence in itself.
     """
     reached: dict[str, list[float]] = {piece.name: [] for piece in finder.pieces.pieces}
-    root, tilted = finder.pieces.tree.root, list[float]()
+    root, with_tilt = finder.pieces.tree.root, list[float]()
     # The cost of a tilt is taken off, so that the body's chance is the one without any.
     upright = Finder(finder.template, replace(finder.ranges, tilt=0.0), {})
     for k in range(_CHANCE_SCENES):
@@ -212,7 +212,7 @@ def _chances(
         if finder.body_search is not None and upright.body_search is not None:
             reached[root].append(float(upright.body_search(scene)[-1].zncc.max(initial=0.0)))
             if finder.ranges.tilt > 0:
-                tilted.append(float(finder.body_search(scene)[-1].zncc.max(initial=0.0)))
+                with_tilt.append(float(finder.body_search(scene)[-1].zncc.max(initial=0.0)))
         roots = np.stack(
             [_random_root(finder.template, finder.ranges, scenes.size, rng) for _ in range(_CHANCE_ROOTS)]
         )
@@ -220,7 +220,9 @@ def _chances(
             reached[piece.name].append(_limb_chance(finder.models[piece.name], scene, roots))
     # Clipped, so that no piece has all of the weight, or none.
     chance = {name: float(np.clip(np.median(zncc), 0.1, 0.9)) for name, zncc in reached.items()}
-    gained = information(np.array(tilted)) - information(np.array(reached[root])) if tilted else np.zeros(1)
+    if not with_tilt:
+        return chance, 0.0
+    gained = information(np.array(with_tilt)) - information(np.array(reached[root]))
     return chance, max(0.0, float(np.median(gained)))
 
 

@@ -82,6 +82,11 @@ class Calibration(StoredCalibration):
         """Whether there is a threshold that clutter stays below and the object above."""
         return self.threshold < low_score(self.present)
 
+    @property
+    def usual_clutter(self) -> float:
+        """The score that clutter exceeded in one of ten scenes."""
+        return self.clutter[9 * len(self.clutter) // 10]
+
     def false_alarms(self, score: float) -> float:
         """The expected number of detections of at least this score per megapixel without the template."""
         return false_alarm_rate(score, self.clutter, self.megapixels)

@@ -26,7 +26,7 @@ class FitTrace:
         stages: from the coarsest resolution to the finest, at which the fit is scored.
         zncc: in the end.
         from_search: whether one of the search's own starts leads to the detected pose. If none does, because
-            other pieces led to it, the trace starts at the detected pose.
+            other pieces or another turn led to it, the trace starts at the detected pose.
     """
 
     stages: tuple[TraceStage, ...]

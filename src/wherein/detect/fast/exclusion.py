@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.fast.hypotheses import Hypotheses
-from wherein.detect.score import combined_score
 from wherein.images.motif import Motif
 from wherein.motion.homography import mapped
 from wherein.pyramid.levels import Poses
@@ -154,7 +153,7 @@ def exclusive(
         claims.claim(first, overlap)
         # Needed as well: an occluder may have pulled pieces off the claimed pixels.
         free &= ~_in_the_same_place(finder, hypotheses, first)
-        scores = np.where(free, combined_score(claims.evidence, hypotheses.visible, finder.weights), -1.0)
+        scores = np.where(free, finder.score(hypotheses.placement, claims.evidence, hypotheses.visible), -1.0)
     left = replace(hypotheses, evidence=claims.evidence)
     return replace(left[np.array(kept, dtype=np.int64)], scores=np.array(final, dtype=np.float64))
 

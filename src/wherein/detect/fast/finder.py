@@ -156,7 +156,8 @@ class Finder:
         # Placing all limbs costs far more than the fit of the body, so only likely poses go on: those that
         # fit better than clutter does, or else the best two.
         weight = self.weights.get(self.pieces.tree.root, 1.0)
-        likely = weight * information(found.zncc) >= _MIN_BODY_EVIDENCE
+        frames = found.poses @ self.models[self.pieces.tree.root].from_canvas
+        likely = weight * self._body_information(found.zncc, frames) >= _MIN_BODY_EVIDENCE
         if not likely.any():
             likely[:_MAX_UNLIKELY] = True
         return self._from_body_poses(scene, found[np.flatnonzero(likely)])
@@ -253,8 +254,9 @@ class Finder:
         for motif in model.stages:
             found = fit_planes(scene, motif, self.motion, PlaneStage(), found.poses)
         # A hidden body fits whatever covers it, and must not pull the limbs aside.
-        visible = self.weights[body.name] * information(found.zncc) >= MIN_EVIDENCE
-        frames = np.where(visible[:, None, None], found.poses @ model.from_canvas, placement.frames[root])
+        fitted = found.poses @ model.from_canvas
+        visible = self.weights[body.name] * self._body_information(found.zncc, fitted) >= MIN_EVIDENCE
+        frames = np.where(visible[:, None, None], fitted, placement.frames[root])
         return Placement({root: frames}, {root: np.where(visible, found.zncc, -1.0)})
 
     def with_limbs(self, scene: ScenePyramid, placement: Placement, tolerance: float = TIGHT) -> Placement:
@@ -288,7 +290,32 @@ class Finder:
 
     def _found(self, placement: Placement, name: str) -> NDArray[np.bool_]:
         """In which hypotheses a piece was found, (H,)."""
-        return self.weights[name] * information(placement.zncc[name]) >= MIN_EVIDENCE
+        zncc, body = placement.zncc[name], name == self.pieces.tree.root
+        known = self._body_information(zncc, placement.frames[name]) if body else information(zncc)
+        return np.asarray(self.weights[name] * known >= MIN_EVIDENCE)
+
+    def _body_information(self, zncc: NDArray[np.float64], frames: Poses) -> NDArray[np.float64]:
+        """The information of the body's fit, without what a tilt gives to clutter, (H,)."""
+        return np.maximum(information(zncc) - self._tilt_costs(frames), 0.0)
+
+    def _tilt_costs(self, frames: Poses) -> NDArray[np.float64]:
+        """What the tilt of each root frame costs, (H,)."""
+        if not self.tilt_cost:
+            return np.zeros(len(frames))
+        return self.tilt_cost * tilt_share(tilts(frames, self.middle), self.ranges.tilt)
+
+    def score(
+        self,
+        placement: Placement,
+        evidence: Mapping[str, NDArray[np.float64]],
+        visible: Mapping[str, NDArray[np.float64]],
+    ) -> NDArray[np.float64]:
+        """The scores of hypotheses, (H,); arguments as of `Hypotheses`."""
+        root = self.pieces.tree.root
+        if root in evidence:
+            known = np.maximum(evidence[root] - self._tilt_costs(placement.frames[root]), 0.0)
+            evidence = {**evidence, root: known}
+        return combined_score(evidence, visible, self.weights)
 
     def scored(self, scene: ScenePyramid, placement: Placement) -> Hypotheses:
         """The hypotheses with their scores, the highest first."""
@@ -297,11 +324,7 @@ class Finder:
             poses = placement.frames[name] @ model.to_canvas
             visible[name] = model.footprint.visible(poses, scene.size)
             evidence[name] = information(placement.zncc[name])
-        root = self.pieces.tree.root
-        if self.tilt_cost > 0 and root in evidence:
-            cost = self.tilt_cost * tilt_share(tilts(placement.frames[root], self.middle))
-            evidence[root] = np.maximum(evidence[root] - cost, 0.0)
-        scores = combined_score(evidence, visible, self.weights)
+        scores = self.score(placement, evidence, visible)
         # Best first: later stages cut the list off.
         order = np.argsort(-scores, kind="stable")
         return Hypotheses(placement, evidence, visible, scores)[order]
@@ -315,7 +338,7 @@ class Finder:
                 placement = carry_group(hypotheses.placement, placement, group)
             for piece in pieces:
                 placement = polish_piece(
-                    scene, placement, self.models[piece.name], self.motion, self.tilt_cost
+                    scene, placement, self.models[piece.name], self.motion, self._tilt_costs
                 )
             if group is not None:
                 placement, _ = turn_group(placement, group, pieces, self.weights)
@@ -338,7 +361,7 @@ class Finder:
 
     def follow(self, scene: ScenePyramid, roots: Poses, stop_score: float) -> Hypotheses:
         """Hypotheses near known places: from the body, and from the limbs if those do not all reach
-        `stop_score`.
+        `stop_score`, or the body of one was not found.
 
         Arguments:
             scene: the scene to search.
@@ -349,8 +372,8 @@ class Finder:
             return self.from_roots(scene, roots, len(roots))
         hypotheses = self._from_body_poses(scene, self._body_near(scene, roots))
         # Without its body an object may score well by a limb alone, about a root that is a guess.
-        seen = self._found(hypotheses.placement, self.pieces.tree.root)
-        good = (hypotheses.scores >= stop_score) & seen
+        body_found = self._found(hypotheses.placement, self.pieces.tree.root)
+        good = (hypotheses.scores >= stop_score) & body_found
         if good.all() or not self.pieces.root_limbs:
             return hypotheses
         # The body of some object is hidden. Which of them is not known, so the limbs are searched for at all

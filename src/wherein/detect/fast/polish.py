@@ -4,7 +4,7 @@ A piece keeps to its joint. The root's frame is that of the body; where there is
 joints of the limbs determine it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import JOINT_TOLERANCE, TIGHT, as_complex, keeps_joint, similarities
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Joint, Piece, Pieces
-from wherein.detect.score import MIN_EVIDENCE, information, tilt_share
+from wherein.detect.score import MIN_EVIDENCE, information
 from wherein.motion.homography import local_map, mapped, scales, tilts
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.cover import fit_uncovered
@@ -39,14 +39,26 @@ _PRESENT, _PLAIN_VIEW = 0.35, 0.9
 """ZNCC from which there is an object at all, and from which hardly anything of it is covered. Choices."""
 
 _MAX_UPRIGHT_TILT, _TILT_GAIN = 30.0, 0.01
-"""Degrees up to which a tilt may be none, and ZNCC that a tilt must gain, besides what it costs. Choices: a
-tilt of 15° shortens an object by 3 %, which costs an upright pose more than that."""
+"""Degrees up to which a tilt may be none, and ZNCC that it must gain, or what it costs if that is more.
+Choices: a true tilt of 15° shortens an object by 3 %, which costs an upright pose more than that; a bare
+outline may seem to be tilted by up to 30°."""
+
+TiltCosts = Callable[[Poses], NDArray[np.float64]]
+
+
+def _no_costs(frames: Poses) -> NDArray[np.float64]:
+    return np.zeros(len(frames))
+
 
 _SIMILARITY, _HOMOGRAPHY = MOTIONS["similarity"], MOTIONS["homography"]
 
 
 def polish_piece(
-    scene: ScenePyramid, placement: Placement, model: PieceModel, motion: Motion, tilt_cost: float = 0.0
+    scene: ScenePyramid,
+    placement: Placement,
+    model: PieceModel,
+    motion: Motion,
+    tilt_costs: TiltCosts = _no_costs,
 ) -> Placement:
     """The placement with one piece refined, in the hypotheses where that is not worse.
 
@@ -55,15 +67,16 @@ def polish_piece(
         placement: with the piece and its parent.
         model: the piece.
         motion: how the body may move; a limb moves in the plane of its parent.
-        tilt_cost: as of `Finder`.
+        tilt_costs: what the tilt of root frames costs.
     """
     piece, before = model.piece, placement.frames[model.piece.name]
     zncc, limb = placement.zncc[piece.name], piece.parent != piece.name
     moves = EUCLIDEAN if limb else motion
     found = _converged(scene, model, moves, before @ model.to_canvas)
+    good = (found.zncc >= zncc - _MAX_LOSS) & (zncc > 0)
     if not limb and moves is _HOMOGRAPHY:
-        found = _upright(scene, model, found, tilt_cost)
-    return _refined(placement, model, found, (found.zncc >= zncc - _MAX_LOSS) & (zncc > 0))
+        found = _upright(scene, model, found, tilt_costs)
+    return _refined(placement, model, found, good)
 
 
 def uncover_piece(scene: ScenePyramid, placement: Placement, model: PieceModel, motion: Motion) -> Placement:
@@ -105,21 +118,23 @@ def _converged(scene: ScenePyramid, model: PieceModel, motion: Motion, poses: Po
     return smooth.replaced(clear, ended)
 
 
-def _upright(scene: ScenePyramid, model: PieceModel, found: PlaneFits, tilt_cost: float) -> PlaneFits:
+def _upright(scene: ScenePyramid, model: PieceModel, found: PlaneFits, tilt_costs: TiltCosts) -> PlaneFits:
     """The poses without tilt, where that fits as well.
 
     The four further parameters of a homography fit noise where there is no tilt, and the smaller the object
     the more of it: they are used where they are needed.
     """
-    middle, tilt = model.middle, tilts(found.poses, model.middle)
-    close = np.flatnonzero(tilt < _MAX_UPRIGHT_TILT)
+    middle = model.middle
+    close = np.flatnonzero(tilts(found.poses, middle) < _MAX_UPRIGHT_TILT)
     linear = local_map(found.poses[close], middle)
     spots = mapped(found.poses[close], [middle])[:, 0]
     turned = (linear[:, 0, 0] + linear[:, 1, 1]) / 2 + 1j * (linear[:, 1, 0] - linear[:, 0, 1]) / 2
     starts = similarities(turned, as_complex(spots), np.array(middle))
     upright = _converged(scene, model, _SIMILARITY, starts)
-    needed = information(found.zncc[close] - _TILT_GAIN) - tilt_cost * tilt_share(tilt[close])
-    better = information(upright.zncc) >= needed
+    before = found[close]
+    better = upright.zncc >= before.zncc - _TILT_GAIN
+    gained = information(before.zncc) - information(upright.zncc)
+    better |= (upright.zncc >= _PRESENT) & (gained < tilt_costs(before.poses @ model.from_canvas))
     return found.replaced(close[better], upright[np.flatnonzero(better)])
 
 

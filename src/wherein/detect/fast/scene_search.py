@@ -41,9 +41,9 @@ _MAX_ROTATION_EXCESS, _MAX_SCALE_EXCESS, _MAX_TILT_EXCESS = 8.0, 1.15, 12.0
 drifted further is another object or none; tilt is the least certain of the three."""
 
 _CROWD, _CROWD_STEP, _MAX_CROWD = 3, 4, 64
-"""With so many detections, and candidates that score as clutter hardly does, there may be others that were
-not followed (`plane_search` follows four poses to the end), and the search is repeated with four times as
-many poses, up to 64 times as many as usual. Choices."""
+"""With so many detections and candidates that score higher than clutter usually does, there may be others
+that were not followed (`plane_search` follows four poses to the end), and the search is repeated with four
+times as many poses, up to 64 times as many as usual. Choices."""
 
 
 class SceneSearch:
@@ -53,7 +53,7 @@ class SceneSearch:
         finder: makes the hypotheses.
         threshold: the lowest score of a detection.
         calibrated_threshold: the one that was measured.
-        highest_clutter: the highest score that clutter was seen to reach.
+        usual_clutter: the score that clutter exceeds in one of ten scenes.
         threads: number of threads.
         overlap: fraction of a piece that may lie on pixels of another object.
     """
@@ -63,13 +63,13 @@ class SceneSearch:
         finder: Finder,
         threshold: float,
         calibrated_threshold: float,
-        highest_clutter: float,
+        usual_clutter: float,
         threads: int,
         overlap: float = OVERLAP,
     ) -> None:
         self._overlap = overlap
         self.finder, self.threshold, self.threads = finder, threshold, threads
-        self._calibrated_threshold, self._highest_clutter = calibrated_threshold, highest_clutter
+        self._calibrated_threshold, self._usual_clutter = calibrated_threshold, usual_clutter
         pieces = finder.pieces
         moving = {pieces.tree.root, *(joint.name for joint in (*pieces.pieces, *pieces.groups))}
         self._assembler = Assembler(finder.template, moving, finder.ranges.tilt > 0)
@@ -84,20 +84,22 @@ class SceneSearch:
         """The best `count` detections in a scene; None: all."""
         levels = self.levels(scene)
         found = self._result(levels, self._everywhere(levels), count)
+        if self._standing_out(found) < _CROWD:
+            return found
         crowd, wanted = 1, math.inf if count is None else count
-        while (
-            _CROWD * crowd <= self._standing_out(found) and len(found.items) < wanted and crowd < _MAX_CROWD
-        ):
+        while _CROWD * crowd <= len(found) and len(found.items) < wanted and crowd < _MAX_CROWD:
             crowd *= _CROWD_STEP
             more = self._result(levels, self._everywhere(levels, crowd), count, _IN_CROWD)
-            if len(more) <= len(found):
+            # The first has candidates down to a lower score than the search before it.
+            grown = crowd == _CROWD_STEP or len(more) > len(found)
+            found = more if len(more.items) >= len(found.items) else found
+            if not grown:
                 break
-            found = more
         return found
 
     def _standing_out(self, found: MethodResult) -> int:
-        """The number of detections, and of candidates that score higher than clutter was seen to."""
-        return len(found.items) + sum(one.score > self._highest_clutter for one in found.candidates)
+        """The number of detections and candidates with higher scores than clutter usually reaches."""
+        return sum(one.score > self._usual_clutter for one in (*found.items, *found.candidates))
 
     def follow(
         self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
