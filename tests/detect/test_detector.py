@@ -324,6 +324,20 @@ def test_detections_in_a_file_carry_its_name(tmp_path: Path) -> None:
     assert search(empty()).to_coco()["images"][0]["file_name"] == "scene.png"
 
 
+def test_a_threshold_may_be_a_rate_of_false_alarms() -> None:
+    known = made_up(walker())
+    strict, loose = (
+        Detector(walker(), scale=1, tilt=0, calibration=known, threshold=rate)
+        for rate in ("1e-6/MP", "0.5 / mp")
+    )
+    assert known.false_alarms(strict.threshold) == pytest.approx(1e-6, rel=1e-3)
+    assert known.false_alarms(loose.threshold) == pytest.approx(0.5, rel=1e-3)
+    with pytest.raises(
+        ArgumentError, match="threshold: 2 is not allowed: use a score between 0 and 1, or a rate"
+    ):
+        Detector(walker(), scale=1, tilt=0, calibration=known, threshold="2")
+
+
 WRONG = {
     "rotation='90'": "rotation must be 0 to 180 degrees, searched to either side, but is '90'",
     "rotation=None": "rotation must be 0 to 180 degrees, searched to either side, but is None",
@@ -332,7 +346,8 @@ WRONG = {
     "overlap='half'": "overlap must be a fraction between 0 and 1, but is 'half'",
     "tilt=None": "tilt must be 0 to 70 degrees, but is None",
     "threads=0.5": "threads must be a positive integer, or None for the setting of torch, but is 0.5",
-    "threshold='high'": "threshold must be between 0 and 1, or None for the calibrated one, but is 'high'",
+    "threshold='high'": "threshold: high is not allowed: use a score between 0 and 1, or a rate of false "
+    "alarms such as 0.01/MP.",
 }
 
 

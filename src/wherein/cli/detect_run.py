@@ -10,15 +10,15 @@ from typing import Any
 
 from wherein.cli.console import NONE_FOUND, SOME_UNREADABLE, UNREADABLE, Console, UnreadableError
 from wherein.cli.input_files import SceneFile, read_picture
-from wherein.cli.options import Box, MinScore
+from wherein.cli.options import Box
 from wherein.cli.output_files import OutputFiles, write_errors
 from wherein.cli.output_writers import SceneWriters, open_writers
-from wherein.detect.calibration.model import Calibration
 from wherein.detect.detector import Detector
-from wherein.detect.score import rounded_down, score_with_rate
+from wherein.detect.score import rounded_down
 from wherein.errors import MissingError, PictureError
 from wherein.report.stopwatch import SEARCH, Stopwatch
 from wherein.template.bundle import Template
+from wherein.thresholds import MinScore
 from wherein.video.source import Video, camera_index, open_video
 
 
@@ -90,7 +90,7 @@ class DetectRun:
         region: Box | None = None,
     ) -> None:
         self.template, self.options, self.outputs, self.console = template, options, outputs, console
-        self.threshold, self.region = threshold or MinScore(), region
+        self.threshold, self.region = threshold, region
         self.totals = Totals()
 
     def __call__(self, scenes: Sequence[SceneFile]) -> Totals:
@@ -110,14 +110,9 @@ class DetectRun:
         misspelled file name should be reported before that.
         """
         with self.console.progress("Calibrating (first use of this template)") as progress:
-            made = Detector(
-                self.template, threshold=self.threshold.score, progress=progress, **self.options.given()
+            return Detector(
+                self.template, threshold=self.threshold, progress=progress, **self.options.given()
             )
-        if self.threshold.per_megapixel is not None:
-            known = made.calibration
-            assert isinstance(known, Calibration), "the command has the default method only"
-            made.search.threshold = score_with_rate(known.false_alarms, self.threshold.per_megapixel)
-        return made
 
     def _search(self, scene: SceneFile, writers: SceneWriters) -> None:
         try:

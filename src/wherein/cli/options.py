@@ -1,15 +1,15 @@
 """Arguments and options that several commands have, and the checks of their values."""
 
 import math
-import re
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from wherein.errors import ArgumentError
 from wherein.formats.registry import BY_EXTENSION, FORMATS
+from wherein.thresholds import MinScore
 
 TemplatePath = Annotated[
     str, typer.Argument(metavar="TEMPLATE", help="Template: a folder with template.json, or a .zip of one.")
@@ -73,30 +73,11 @@ def _region(region: Box | None) -> Box | None:
     return region
 
 
-@dataclass(frozen=True)
-class MinScore:
-    """A threshold as it was given: a score, or a rate of false alarms."""
-
-    score: float | None = None
-    per_megapixel: float | None = None
-
-
-_RATE = re.compile(r"(?P<rate>.+?)\s*/\s*(?:mp|megapixels?)", re.IGNORECASE)
-
-
 def _threshold(text: str) -> MinScore:
-    rate = _RATE.fullmatch(text.strip())
     try:
-        number = float(text if rate is None else rate["rate"])
-    except ValueError:
-        number = math.nan
-    if rate is not None and 0 < number < math.inf:
-        return MinScore(per_megapixel=number)
-    if rate is None and 0 < number < 1:
-        return MinScore(score=number)
-    raise typer.BadParameter(
-        f"{text} is not allowed: use a score between 0 and 1, or a rate of false alarms such as 0.01/MP."
-    )
+        return MinScore.of(text)
+    except ArgumentError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 # The detector checks these numbers too. Checking them here as well reports a slip before torch is loaded.

@@ -11,18 +11,21 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from wherein.detect.calibration.model import Calibration
 from wherein.detect.calibration.store import Progress, StoredCalibration
 from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map
 from wherein.detect.fast.exclusion import OVERLAP
 from wherein.detect.methods import METHODS, Search
 from wherein.detect.result import SCENE, Detections, MethodResult
+from wherein.detect.score import score_with_rate
 from wherein.detect.search_range import Range
-from wherein.errors import require
+from wherein.errors import ArgumentError, require
 from wherein.images.load import Source, load_picture
 from wherein.motion.homography import shift, square
 from wherein.template.bundle import Template
 from wherein.threads import one_thread
+from wherein.thresholds import MinScore
 
 _MAX_OBJECT_SIZE = 100_000
 """Maximum length of an object in a scene, in pixels. A choice: no scene is larger."""
@@ -52,7 +55,8 @@ class Detector:
         polarity: "same", or "any" for objects that may be light on dark as well as dark on light.
         calibration: by default the stored one, which is measured on first use. For the method "paper" a
             `PaperCalibration`.
-        threshold: the lowest score of a detection, in place of the calibrated one.
+        threshold: the lowest score of a detection, in place of the calibrated one; or the rate of false
+            alarms that is allowed, as in "0.01/MP": one in a hundred megapixels without the template.
         threads: number of threads of the first search; torch's number by default. The result does not depend
             on it.
         progress: called during a calibration with the fraction that is done, and what is being done.
@@ -81,7 +85,7 @@ class Detector:
         rotation: float = 180.0,
         scale: tuple[float, float] | float = (0.5, 2.0),
         tilt: float = 40.0,
-        threshold: float | None = None,
+        threshold: float | str | MinScore | None = None,
         max_instances: int | None = None,
         overlap: float = OVERLAP,
         polarity: str = "same",
@@ -105,16 +109,18 @@ class Detector:
             threads is None or _is_count(threads),
             f"threads must be a positive integer, or None for the setting of torch, but is {threads!r}",
         )
-        require(
-            threshold is None or (_is_number(threshold) and 0 < threshold < 1),
-            f"threshold must be between 0 and 1, or None for the calibrated one, but is {threshold!r}",
-        )
+        least = _least_score(threshold)
         require(method in METHODS, f"method must be one of {', '.join(METHODS)}, but is {method!r}")
         self.max_instances = max_instances
         with torch.no_grad():
             self.search: Search = METHODS[method].prepare(
-                self.template, self.ranges, calibration, threshold, threads, progress, overlap
+                self.template, self.ranges, calibration, least.score, threads, progress, overlap
             )
+        if least.per_megapixel is not None:
+            known = self.calibration
+            if not isinstance(known, Calibration):
+                raise ArgumentError(f"threshold must be a score for the method {method}, which has no rate")
+            self.search.threshold = score_with_rate(known.false_alarms, least.per_megapixel)
 
     def __repr__(self) -> str:
         (low, high), turn = self.ranges.scale, self.ranges.rotation
@@ -296,6 +302,23 @@ def checked_range(
 def _is_count(value: object) -> bool:
     """Whether a value is a whole number above 0."""
     return isinstance(value, Integral) and int(value) > 0
+
+
+def _least_score(threshold: float | str | MinScore | None) -> MinScore:
+    """The threshold that a user gave; a text is a score or a rate."""
+    if isinstance(threshold, MinScore):
+        return threshold
+    if isinstance(threshold, str):
+        try:
+            return MinScore.of(threshold)
+        except ArgumentError as error:
+            raise ArgumentError(f"threshold: {error}") from error
+    require(
+        threshold is None or (_is_number(threshold) and 0 < threshold < 1),
+        'threshold must be between 0 and 1, a rate of false alarms such as "0.01/MP", or None for the '
+        f"calibrated one, but is {threshold!r}",
+    )
+    return MinScore(score=threshold)
 
 
 def _is_number(value: object) -> bool:
