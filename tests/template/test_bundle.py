@@ -241,11 +241,27 @@ def test_a_description_that_is_none(spec: Spec, write: Write, text: str, words: 
         Template.load(folder)
 
 
+def test_a_picture_is_a_template_of_one_motif(tmp_path: Path) -> None:
+    levels = np.full((6, 9, 4), 255, dtype=np.uint8)
+    levels[:, :4, :3], levels[:2, :, 3] = 100, 0
+    Image.fromarray(levels).save(tmp_path / "logo.png")
+    made = Template.load(tmp_path / "logo.png")
+    assert (made.name, made.size, made.source) == ("logo", (9, 6), None)
+    (leaf,) = made.parts.leaves
+    assert made.parts[leaf].motif is not None
+    assert made.parts[leaf].motif.mask.sum(1).tolist() == [0, 0, 9, 9, 9, 9]
+    Image.fromarray(levels[..., :3]).save(tmp_path / "whole.jpg")
+    assert bool((Template.load(tmp_path / "whole.jpg").parts["whole"].motif.mask == 1).all())
+    Image.fromarray(np.zeros_like(levels)).save(tmp_path / "empty.png")
+    with pytest.raises(TemplateError, match="is transparent everywhere: use a picture that shows"):
+        Template.load(tmp_path / "empty.png")
+
+
 def test_no_template_there(tmp_path: Path) -> None:
     with pytest.raises(TemplateError, match="does not exist: use a folder"):
         Template.load(tmp_path / "none")
     (tmp_path / "text").write_text("hello", encoding="utf-8")
-    with pytest.raises(TemplateError, match=r"is neither a folder nor a \.zip"):
+    with pytest.raises(TemplateError, match=r"text: .*\. A template is a folder with template\.json"):
         Template.load(tmp_path / "text")
     with pytest.raises(TemplateError, match=r"has no template\.json: use a folder that has one"):
         Template.load(tmp_path)

@@ -12,7 +12,10 @@ from wherein.formats.registry import BY_EXTENSION, FORMATS
 from wherein.thresholds import MinScore
 
 TemplatePath = Annotated[
-    str, typer.Argument(metavar="TEMPLATE", help="Template: a folder with template.json, or a .zip of one.")
+    str,
+    typer.Argument(
+        metavar="TEMPLATE", help="Template: a folder with template.json, a .zip of one, or a picture."
+    ),
 ]
 
 Quiet = Annotated[

@@ -46,7 +46,7 @@ class Detector:
     """Finds every instance of a template in a scene, and the pose of every part.
 
     Arguments:
-        template: a `Template`, or the folder or .zip that holds one.
+        template: a `Template`; the folder or .zip that holds one; or a picture file, of a single motif.
         rotation: ± degrees that are searched; 180 is every rotation.
         scale: lowest and highest scale, or one number.
         tilt: out of the picture plane, up to so many degrees, 0 to 70; 0: objects are parallel to it.

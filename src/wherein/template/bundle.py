@@ -132,10 +132,11 @@ class Template:
 
     @staticmethod
     def load(source: str | os.PathLike[str], max_pixels: int = 400_000_000) -> "Template":
-        """Load a template from a folder or a .zip.
+        """Load a template from a folder or a .zip, or make one of a picture.
 
         Arguments:
-            source: the folder or the .zip.
+            source: the folder or the .zip; or a picture: a single motif without moving parts, which has the
+                picture's alpha channel as its mask, or fills it.
             max_pixels: maximum number of pixels of all its pictures together.
 
         Raises:
@@ -146,8 +147,12 @@ class Template:
             return replace(_from_folder(path, path, max_pixels), source=path)
         if path.is_file() and zipfile.is_zipfile(path):
             return _from_zip(path, max_pixels)
-        kind = "is neither a folder nor a .zip" if path.exists() else "does not exist"
-        raise TemplateError(f"the template {path} {kind}: use a folder with {DESCRIPTION}, or a .zip of one")
+        if path.is_file():
+            return _from_picture(path, max_pixels)
+        kind = "is no file and no folder" if path.exists() else "does not exist"
+        raise TemplateError(
+            f"the template {path} {kind}: use a folder with {DESCRIPTION}, a .zip of one, or a picture"
+        )
 
     def save(self, target: str | os.PathLike[str], overwrite: bool = False) -> Path:
         """Write the template to a folder, or to a .zip if the name ends in .zip. Returns the path.
@@ -206,6 +211,22 @@ def _describe(part: Part, image: str | None) -> dict[str, Any]:
 def _with_alpha(pixels: Float[Tensor, "3 H W"], mask: Float[Tensor, "H W"] | None) -> Image.Image:
     """The picture as RGBA, even if it is opaque: then the mask can be edited in any image editor."""
     return to_image(pixels, torch.ones_like(pixels[0]) if mask is None else mask)
+
+
+def _from_picture(path: Path, max_pixels: int) -> Template:
+    """A template of a single motif."""
+    try:
+        picture = load_picture(path, max_pixels=max_pixels)
+    except PictureError as error:
+        raise TemplateError(
+            f"the template {error}. A template is a folder with {DESCRIPTION}, a .zip of one, or a picture"
+        ) from error
+    mask = torch.ones_like(picture.pixels[0]) if picture.mask is None else picture.mask
+    if not bool((mask > 0).any()):
+        raise TemplateError(
+            f"the template {path} is transparent everywhere: use a picture that shows the object"
+        )
+    return Template.rigid(path.stem, Motif(picture.pixels, mask))
 
 
 def _from_zip(path: Path, max_pixels: int) -> Template:

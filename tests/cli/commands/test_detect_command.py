@@ -135,7 +135,7 @@ def test_nothing_found(folder: Path) -> None:
     [
         ("missing", "does not exist"),
         ("nothing", "template.json"),
-        ("broken.png", "is neither a folder nor a .zip"),
+        ("broken.png", "A template is a folder with template.json, a .zip of one, or a picture"),
     ],
 )
 def test_a_template_that_cannot_be_read(folder: Path, template: str, words: str) -> None:
