@@ -29,6 +29,7 @@ from detecting import (
     write_picture,
 )
 from wherein import ArgumentError, Detection, Detections, Detector, PictureError, TemplateError
+from wherein.detect.fast.scene_search import SceneSearch
 from wherein.detect.score import MAX_ZNCC
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
@@ -322,6 +323,17 @@ def test_detections_in_a_file_carry_its_name(tmp_path: Path) -> None:
     assert search(path).name == str(path)
     assert search(str(path)).to_coco()["images"][0]["file_name"] == str(path)
     assert search(empty()).to_coco()["images"][0]["file_name"] == "scene.png"
+
+
+def test_a_grey_scene_is_searched_in_one_plane() -> None:
+    search = ready(walker()).search
+    assert isinstance(search, SceneSearch)
+    grey, colours = noise(40, 60)[:1].expand(3, -1, -1), noise(40, 60)
+    assert len(search.levels(grey).scene) == 1
+    assert len(search.levels(colours).scene) == 3
+    nearly = grey.clone()
+    nearly[2, 39, 59] += 0.1  # a single coloured pixel
+    assert len(search.levels(nearly).scene) == 3
 
 
 def test_a_threshold_may_be_a_rate_of_false_alarms() -> None:

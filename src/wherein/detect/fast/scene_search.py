@@ -46,6 +46,10 @@ that were not followed (`plane_search` follows four poses to the end), and the s
 times as many poses, up to 64 times as many as usual. Choices."""
 
 
+_SAMPLE = 16
+"""Every so many pixels along each axis are compared first, to see whether a scene has colours. A choice."""
+
+
 class SceneSearch:
     """Searches scenes for a template.
 
@@ -119,8 +123,11 @@ class SceneSearch:
         return self._result(levels, found, count)
 
     def levels(self, scene: Float[Tensor, "3 H W"]) -> ScenePyramid:
-        """The scene as the search wants it."""
-        return ScenePyramid(scene, threads=self.threads)
+        """The scene as the search wants it: a grey one with a single plane."""
+        # Gradients are those of the plane that changes most, so that equal planes say the same as one.
+        thin = scene[:, ::_SAMPLE, ::_SAMPLE]
+        grey = bool((thin == thin[:1]).all()) and bool((scene[1:] == scene[:1]).all())
+        return ScenePyramid(scene[:1] if grey else scene, threads=self.threads)
 
     def _everywhere(self, scene: ScenePyramid, crowd: int = 1) -> Hypotheses:
         least = (LIKELY if crowd == 1 else _IN_CROWD) * self.threshold
