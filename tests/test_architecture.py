@@ -17,6 +17,7 @@ ORDER = [
     "extras",
     "files",
     "threads",
+    "thresholds",
     "native",
     "images",
     "motion",

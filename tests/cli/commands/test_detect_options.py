@@ -12,6 +12,7 @@ from wherein.cli import detect_run
 from wherein.cli.main import app
 from wherein.detect import Detections, Detector
 from wherein.images.load import Picture
+from wherein.thresholds import MinScore
 
 DEFAULTS = {"rotation": 180.0, "scale": (0.5, 2.0), "tilt": 40.0, "threshold": None}
 ASKED: list[dict[str, Any]] = []
@@ -27,7 +28,7 @@ class _Recorder(Detector):
         )
 
     def __call__(self, scene: Picture, color: str = "rgb", region: object = None) -> Detections:
-        ASKED.append({**self.options, "region": region, "used": self.threshold})
+        ASKED.append({**self.options, "region": region})
         return Detections((), "toy", scene, 0.1)
 
 
@@ -45,7 +46,7 @@ def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
         ("--max-instances 3 --overlap 0.25", {"max_instances": 3, "overlap": 0.25}),
         ("--polarity any", {"polarity": "any"}),
         ("--region 5 6 70 80", {"region": (5, 6, 70, 80)}),
-        ("--threshold 0.7", {"threshold": 0.7}),
+        ("--threshold 0.7", {"threshold": MinScore(score=0.7)}),
     ],
 )
 def test_the_detector_gets_them(folder: Path, arguments: str, changes: dict[str, Any]) -> None:
@@ -53,7 +54,7 @@ def test_the_detector_gets_them(folder: Path, arguments: str, changes: dict[str,
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["detections"] == []
-    assert [{**DEFAULTS, "region": None, "used": 0.6, **changes}] == ASKED
+    assert [{**DEFAULTS, "region": None, **changes}] == ASKED
 
 
 @pytest.mark.parametrize("rate", ["0.001/MP", "1e-3 / megapixel"])
@@ -61,5 +62,4 @@ def test_a_threshold_by_its_rate_of_false_alarms(folder: Path, rate: str) -> Non
     command = ["detect", str(folder / "toy"), str(folder / "scenes" / "a.png"), "--threshold", rate]
     assert CliRunner().invoke(app, command).exit_code == 0
     (asked,) = ASKED
-    assert asked["threshold"] is None
-    assert upright(toy()).false_alarms(asked["used"]) == pytest.approx(1e-3, rel=1e-3)
+    assert asked["threshold"] == MinScore(per_megapixel=1e-3)

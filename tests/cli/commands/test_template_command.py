@@ -265,7 +265,7 @@ def test_check_finds_what_is_wrong_and_still_ends_well(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("missing", "does not exist"), ("broken.png", "neither a folder")]
+    ("name", "words"), [("missing", "does not exist"), ("broken.png", "A template is a folder")]
 )
 def test_check_of_what_is_no_template(folder: Path, name: str, words: str) -> None:
     result = template("check", folder / name)
