@@ -1,10 +1,15 @@
-"""Limit torch to one thread for a while."""
+"""Limit torch to one thread for a while; share work out among threads of our own."""
 
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import TypeVar
 
 import torch
+
+_Item, _Result = TypeVar("_Item"), TypeVar("_Result")
 
 
 class _Calls:
@@ -38,3 +43,57 @@ def one_thread() -> Iterator[None]:
         with _calls.lock:
             _calls.inside -= 1
             torch.set_num_threads(_calls.before)
+
+
+class _Pools:
+    """The threads that work is shared out among, by their number; kept, since starting them costs more than
+    many a piece of work."""
+
+    def __init__(self) -> None:
+        self.lock, self.by_count = threading.Lock(), dict[int, ThreadPoolExecutor]()
+
+    def of(self, count: int) -> ThreadPoolExecutor:
+        with self.lock:
+            if count not in self.by_count:
+                self.by_count[count] = ThreadPoolExecutor(count, "wherein")
+            return self.by_count[count]
+
+
+_pools = _Pools()
+# A forked process has none of its parent's threads: work that is given to them would never be done.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pools.__init__)  # type: ignore[misc]
+
+
+def shared_out(work: Callable[[_Item], _Result], items: Sequence[_Item], threads: int) -> list[_Result]:
+    """The results of `work` for every item, in their order.
+
+    The calling thread does its share. `work` must not share out work of its own: it could wait for threads
+    that wait for it.
+
+    Arguments:
+        work: called for each item, by any of the threads.
+        items: what is to be done; the largest first, if they differ much.
+        threads: number of threads; with 1, nothing but the calling one is used.
+    """
+    threads = min(threads, len(items))
+    if threads <= 1:
+        return [work(item) for item in items]
+    results: list[_Result | None] = [None] * len(items)
+    numbers = iter(range(len(items)))
+
+    def take() -> None:
+        # Each thread takes the next item; the iterator of a range is safe to share under the interpreter's
+        # lock.
+        for number in numbers:
+            results[number] = work(items[number])
+
+    pool = _pools.of(threads - 1)
+    others = [pool.submit(take) for _ in range(threads - 1)]
+    try:
+        take()
+    finally:
+        for other in others:
+            if not other.cancel():
+                other.result()
+    return results  # type: ignore[return-value]

@@ -7,7 +7,8 @@ from detecting import noise
 from wherein.images.motif import Motif
 from wherein.motion.models import MOTIONS
 from wherein.planes.cover import covered_points, fit_uncovered
-from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes, patch_of
+from wherein.planes.plane_descent import PlaneStage
+from wherein.planes.plane_fit import PlaneFits, fit_planes, patch_of
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.rectify import scene_levels
 from wherein.pyramid.levels import ScenePyramid

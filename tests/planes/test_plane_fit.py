@@ -7,7 +7,8 @@ import torch
 from wherein.images.motif import Motif
 from wherein.motion.models import MOTIONS, motion_named
 from wherein.native import bindings
-from wherein.planes.plane_fit import PlaneStage, fit_planes
+from wherein.planes.plane_descent import PlaneStage
+from wherein.planes.plane_fit import fit_planes
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.paint import paint

@@ -8,9 +8,10 @@ from detecting import noise
 from wherein.images.motif import Motif
 from wherein.motion.models import motion_named
 from wherein.native import bindings
-from wherein.planes.plane_fit import PlaneStage, fit_planes
+from wherein.planes.plane_descent import PlaneStage, steering
+from wherein.planes.plane_fit import fit_planes
 from wherein.planes.plane_motif import PlaneMotif
-from wherein.planes.rating import _steering, rate_turns
+from wherein.planes.rating import rate_turns
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.paint import paint
 from wherein.template.pose import placed, rotations, tilted
@@ -104,9 +105,9 @@ def test_planes_and_turns_are_each_rated_on_their_own() -> None:
 
 
 def test_channels_are_turned_as_a_smooth_function_of_the_direction() -> None:
-    steered = torch.eye(8, dtype=torch.float64) @ _steering(3.0)
+    steered = torch.eye(8, dtype=torch.float64) @ steering(3.0)
     torch.testing.assert_close(steered, torch.eye(8, dtype=torch.float64).roll(-3, 1), atol=1e-9, rtol=0)
     direction = torch.arange(8, dtype=torch.float64) * (torch.pi / 4)
-    smooth = (2 + direction.cos() + 0.5 * (2 * direction).sin()) @ _steering(0.4)
+    smooth = (2 + direction.cos() + 0.5 * (2 * direction).sin()) @ steering(0.4)
     at = direction + 0.4 * torch.pi / 4
     torch.testing.assert_close(smooth, 2 + at.cos() + 0.5 * (2 * at).sin(), atol=1e-9, rtol=0)

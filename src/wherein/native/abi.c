@@ -12,7 +12,7 @@
 /* Offsets and not only sizes: two doubles that change places leave the size as it was. */
 static const Fact facts[] = {
     NUMBER(MAX_CHANNELS), NUMBER(MAX_PARAMETERS), NUMBER(SCREEN_SPAN), NUMBER(DIRECTIONS),
-    NUMBER(LOOK_SPAN),
+    NUMBER(LOOK_SPAN), NUMBER(STEERING),
     NUMBER(TRANSLATION), NUMBER(EUCLIDEAN), NUMBER(SIMILARITY), NUMBER(AFFINE), NUMBER(HOMOGRAPHY),
     NUMBER(CONVERGED), NUMBER(STEP_LIMIT), NUMBER(DIVERGED), NUMBER(OUTSIDE), NUMBER(FLAT),
     NUMBER(DONE), NUMBER(NO_MEMORY),
@@ -47,6 +47,8 @@ static const Fact facts[] = {
     FIELD(PlaneRules, unchecked),
     SIZE(PlaneFits), FIELD(PlaneFits, poses), FIELD(PlaneFits, zncc), FIELD(PlaneFits, visible),
     FIELD(PlaneFits, count),
+    SIZE(ChannelPicture), FIELD(ChannelPicture, channels), FIELD(ChannelPicture, inside),
+    FIELD(ChannelPicture, height), FIELD(ChannelPicture, width),
     SIZE(FeatureMaps), FIELD(FeatureMaps, responses), FIELD(FeatureMaps, height), FIELD(FeatureMaps, width),
     FIELD(FeatureMaps, margin),
     SIZE(LookPlaces), FIELD(LookPlaces, stride), FIELD(LookPlaces, height), FIELD(LookPlaces, width),

@@ -14,6 +14,7 @@ enum {
     MAX_PARAMETERS = 8, /* of a motion, likewise */
     DIRECTIONS = 8,     /* channels of oriented gradients */
     LOOK_SPAN = 32,     /* wherein_look may read this many bytes from a place on */
+    STEERING = 64,      /* steps of a full turn to which a pose is rounded when it is rated */
     SCREEN_SPAN = 32,   /* wherein_screen may read this many floats from a place on, in its row and the points' */
 };
 
@@ -130,6 +131,13 @@ typedef struct {
     int32_t count;
 } PlaneFits;
 
+/* The channels of a picture. */
+typedef struct {
+    const float *channels; /* (height, width, DIRECTIONS) */
+    const uint8_t *inside; /* (height, width): which pixels lie in the scene; NULL: all */
+    int32_t height, width;
+} ChannelPicture;
+
 /* Where the responses of a scene are kept: (DIRECTIONS * 3 / 2, 4, height, width) bytes, `margin` of them around the
  * scene.
  */
@@ -163,9 +171,15 @@ int wherein_separable(const Planes *picture, const float *taps, int32_t count, f
 int wherein_channels(const Planes *picture, const ChannelRules *rules, float *out);
 int wherein_fit_planes(const Planes *levels, const PlaneMotifArrays *motif, const PlaneRules *rules,
                        const PlaneFits *fits);
-int wherein_rate_poses(const float *channels, const uint8_t *inside, int32_t height, int32_t width,
-                       const PlaneMotifArrays *motif, const PlaneRules *rules, const PlaneFits *fits);
+int wherein_rate_poses(const ChannelPicture *picture, const PlaneMotifArrays *motif, const PlaneRules *rules,
+                       const PlaneFits *fits);
+int wherein_refine_poses(const ChannelPicture *picture, const PlaneMotifArrays *motif, const PlaneRules *rules,
+                         const PlaneFits *fits);
 int wherein_rectify(const Planes *scene, const double *M, int32_t height, int32_t width, float *out, uint8_t *inside);
 int wherein_features(const Planes *picture, const ChannelRules *rules, float gain, const FeatureMaps *maps);
 int wherein_look(const uint8_t *first, const LookPlaces *places, const int32_t *offsets, int32_t templates,
                  int32_t features, uint16_t *best, uint16_t *which);
+int wherein_energy(const FeatureMaps *maps, int32_t height, int32_t width, int64_t *table);
+int wherein_rate_places(const LookPlaces *places, const uint16_t *best, const int64_t *table, int32_t window,
+                        float quiet, float *ratings);
+int wherein_peaks(const float *ratings, int32_t height, int32_t width, int32_t *at, int32_t *count);

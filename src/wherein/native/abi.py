@@ -31,6 +31,9 @@ DIRECTIONS = 8
 LOOK_SPAN = 32
 """How many bytes `look` may read from a place on."""
 
+STEERING = 64
+"""Steps of a full turn to which a pose is rounded when it is rated: 6°, far less than a direction."""
+
 STATUSES = ("CONVERGED", "STEP_LIMIT", "DIVERGED", "OUTSIDE", "FLAT")
 """Names of how a fit ended, in the order of C's numbers: names of `wherein.solve.result.Status`."""
 
@@ -234,6 +237,17 @@ class PlaneFits(ctypes.Structure):
     )
 
 
+class ChannelPicture(ctypes.Structure):
+    """The channels of a picture, and which of its pixels lie in the scene."""
+
+    _fields_ = (
+        ("channels", _POINTER),
+        ("inside", _POINTER),
+        ("height", _I32),
+        ("width", _I32),
+    )
+
+
 class FeatureMaps(ctypes.Structure):
     """Responses of a scene, for each direction and phase."""
 
@@ -272,6 +286,7 @@ _STRUCTS = (
     PlaneMotifArrays,
     PlaneRules,
     PlaneFits,
+    ChannelPicture,
     FeatureMaps,
     LookPlaces,
 )
@@ -300,15 +315,11 @@ _FUNCTIONS: dict[str, tuple[tuple[Any, ...], Any]] = {
         ctypes.c_int,
     ),
     "wherein_rate_poses": (
-        (
-            _POINTER,
-            _POINTER,
-            _I32,
-            _I32,
-            _pointer(PlaneMotifArrays),
-            _pointer(PlaneRules),
-            _pointer(PlaneFits),
-        ),
+        (_pointer(ChannelPicture), _pointer(PlaneMotifArrays), _pointer(PlaneRules), _pointer(PlaneFits)),
+        ctypes.c_int,
+    ),
+    "wherein_refine_poses": (
+        (_pointer(ChannelPicture), _pointer(PlaneMotifArrays), _pointer(PlaneRules), _pointer(PlaneFits)),
         ctypes.c_int,
     ),
     "wherein_rectify": ((_pointer(Planes), _POINTER, _I32, _I32, _POINTER, _POINTER), ctypes.c_int),
@@ -320,6 +331,12 @@ _FUNCTIONS: dict[str, tuple[tuple[Any, ...], Any]] = {
         (_POINTER, _pointer(LookPlaces), _POINTER, _I32, _I32, _POINTER, _POINTER),
         ctypes.c_int,
     ),
+    "wherein_energy": ((_pointer(FeatureMaps), _I32, _I32, _POINTER), ctypes.c_int),
+    "wherein_rate_places": (
+        (_pointer(LookPlaces), _POINTER, _POINTER, _I32, _F32, _POINTER),
+        ctypes.c_int,
+    ),
+    "wherein_peaks": ((_POINTER, _I32, _I32, _POINTER, _POINTER), ctypes.c_int),
     "wherein_separable": ((_pointer(Planes), _POINTER, _I32, _POINTER), ctypes.c_int),
 }
 """Arguments and result of each function of abi.h."""
@@ -353,6 +370,7 @@ def expected_facts() -> dict[str, int]:
         "SCREEN_SPAN": SCREEN_SPAN,
         "DIRECTIONS": DIRECTIONS,
         "LOOK_SPAN": LOOK_SPAN,
+        "STEERING": STEERING,
         "DONE": DONE,
         "NO_MEMORY": NO_MEMORY,
         **{kind.name: kind.value for kind in MotionKind},

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int, UInt8
+from jaxtyping import Bool, Float, Int, UInt8, UInt16
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -254,10 +254,36 @@ def rate_poses(
     poses = np.ascontiguousarray(poses, dtype=np.float64)
     zncc = np.empty(len(poses))
     fits = abi.PlaneFits(poses=poses.ctypes.data, zncc=zncc.ctypes.data, visible=None, count=len(poses))
-    height, width = channels.shape[:2]
-    known = None if inside is None else inside.data_ptr()
-    _call("wherein_rate_poses", channels.data_ptr(), known, height, width, motif, rules, fits)
+    _call("wherein_rate_poses", _channel_picture(channels, inside), motif, rules, fits)
     return zncc
+
+
+def refine_poses(
+    channels: Float[Tensor, "H W 8"],
+    inside: Bool[Tensor, "H W"] | None,
+    motif: abi.PlaneMotifArrays,
+    rules: abi.PlaneRules,
+    poses: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """The same after a descent on that picture: poses, ZNCC and visible fractions; arguments likewise."""
+    found = np.ascontiguousarray(poses, dtype=np.float64).copy()
+    zncc, visible = np.empty(len(found)), np.empty(len(found))
+    fits = abi.PlaneFits(
+        poses=found.ctypes.data, zncc=zncc.ctypes.data, visible=visible.ctypes.data, count=len(found)
+    )
+    _call("wherein_refine_poses", _channel_picture(channels, inside), motif, rules, fits)
+    return found, zncc, visible
+
+
+def _channel_picture(
+    channels: Float[Tensor, "H W 8"], inside: Bool[Tensor, "H W"] | None
+) -> abi.ChannelPicture:
+    return abi.ChannelPicture(
+        channels=channels.data_ptr(),
+        inside=None if inside is None else inside.data_ptr(),
+        height=channels.shape[0],
+        width=channels.shape[1],
+    )
 
 
 def rectify(
@@ -300,8 +326,10 @@ def look(
     margin: int,
     size: tuple[int, int],
     offsets: Int[Tensor, "T N"],
-) -> tuple[Int[Tensor, "H W"], Int[Tensor, "H W"]]:
+) -> tuple[UInt16[Tensor, "H row"], UInt16[Tensor, "H row"]]:
     """For each place the highest sum of responses over all templates, and the number of that template.
+
+    Rows are filled up to a multiple of `abi.LOOK_SPAN`.
 
     Arguments:
         responses: of a scene, with enough margin for every offset.
@@ -317,7 +345,43 @@ def look(
     first = responses.data_ptr() + margin * responses.shape[3] + margin
     count, each = offsets.shape
     _call("wherein_look", first, places, offsets.data_ptr(), count, each, best.data_ptr(), which.data_ptr())
-    return best[:, :width].int(), which[:, :width].int()
+    return best, which
+
+
+def energy(responses: UInt8[Tensor, "12 4 h w"], margin: int, size: tuple[int, int]) -> Int[Tensor, "H W"]:
+    """The energy of `wherein.planes.features.Responses`, summed from the corner."""
+    maps = abi.FeatureMaps(
+        responses=responses.data_ptr(), height=responses.shape[2], width=responses.shape[3], margin=margin
+    )
+    table = torch.empty(size[0] + 1, size[1] + 1, dtype=torch.int64)
+    _call("wherein_energy", maps, *size, table.data_ptr())
+    return table
+
+
+def rate_places(
+    best: UInt16[Tensor, "H row"], width: int, table: Int[Tensor, "h w"], window: int, quiet: float
+) -> Float[Tensor, "H W"]:
+    """Sums of responses over the root of the mean energy around each place.
+
+    Arguments:
+        best: of `look`.
+        width: of the places.
+        table: of `energy`.
+        window: width of the square over which the energy is averaged.
+        quiet: is added to the mean.
+    """
+    ratings = torch.empty(len(best), width)
+    places = abi.LookPlaces(stride=0, height=len(best), width=width, row=best.shape[1])
+    _call("wherein_rate_places", places, best.data_ptr(), table.data_ptr(), window, quiet, ratings.data_ptr())
+    return ratings
+
+
+def peaks(ratings: Float[Tensor, "H W"]) -> NDArray[np.int32]:
+    """Indices of all places with a positive rating that no neighbour exceeds, (N,), in their order."""
+    height, width = ratings.shape
+    at, count = np.empty(height * width, dtype=np.int32), ctypes.c_int32(0)
+    _call("wherein_peaks", ratings.data_ptr(), height, width, at.ctypes.data, ctypes.addressof(count))
+    return at[: count.value]
 
 
 def _call(name: str, *arguments: "ctypes.Structure | ctypes.Array[Any] | float | None") -> None:

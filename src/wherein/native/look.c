@@ -141,6 +141,8 @@ static inline void keep_best(Words sums, uint16_t number, uint16_t *best, uint16
     memcpy(best, &known, sizeof known), memcpy(which, &owner, sizeof owner);
 }
 
+enum { ROWS = 8 }; /* of places at a time: what their features reach stays in the cache for all templates */
+
 /* For every place the highest sum over all templates, and which template has it; `best` and `which` have rows of
  * `places->row` words, a multiple of LOOK_SPAN.
  */
@@ -149,14 +151,93 @@ int wherein_look(const uint8_t *first, const LookPlaces *places, const int32_t *
 {
     memset(best, 0, (int64_t)places->height * places->row * sizeof *best);
     memset(which, 0, (int64_t)places->height * places->row * sizeof *which);
-    for (int t = 0; t < templates; t++, offsets += features)
-        for (int y = 0; y < places->height; y++)
-            for (int x = 0; x < places->width; x += LOOK_SPAN) {
-                Words sums[2];
-                const int64_t to = (int64_t)y * places->row + x;
-                sum_features(first + y * places->stride + x, offsets, features, sums);
-                keep_best(sums[0], t, best + to, which + to);
-                keep_best(sums[1], t, best + to + LOOK_SPAN / 2, which + to + LOOK_SPAN / 2);
-            }
+    for (int top = 0; top < places->height; top += ROWS) {
+        const int bottom = top + ROWS < places->height ? top + ROWS : places->height;
+        for (int t = 0; t < templates; t++)
+            for (int y = top; y < bottom; y++)
+                for (int x = 0; x < places->width; x += LOOK_SPAN) {
+                    Words sums[2];
+                    const int64_t to = (int64_t)y * places->row + x;
+                    sum_features(first + y * places->stride + x, offsets + (int64_t)t * features, features, sums);
+                    keep_best(sums[0], t, best + to, which + to);
+                    keep_best(sums[1], t, best + to + LOOK_SPAN / 2, which + to + LOOK_SPAN / 2);
+                }
+    }
+    return DONE;
+}
+
+/* Squares of the responses, summed over the directions and from the corner: `table` has a row and a column of zeros
+ * before those of the height × width places.
+ */
+int wherein_energy(const FeatureMaps *maps, int32_t height, int32_t width, int64_t *table)
+{
+    const int64_t plane = (int64_t)maps->height * maps->width;
+    int32_t *line = malloc(width * sizeof *line);
+    if (!line)
+        return NO_MEMORY;
+    memset(table, 0, (width + 1) * sizeof *table);
+    for (int y = 0; y < height; y++) {
+        const uint8_t *row = maps->responses + (int64_t)(maps->margin + y) * maps->width + maps->margin;
+        memset(line, 0, width * sizeof *line);
+        for (int k = 0; k < DIRECTIONS; k++)
+            for (int x = 0; x < width; x++)
+                line[x] += row[4 * k * plane + x] * row[4 * k * plane + x];
+        const int64_t *above = table + (int64_t)y * (width + 1);
+        int64_t *to = table + (int64_t)(y + 1) * (width + 1), sum = 0;
+        to[0] = 0;
+        for (int x = 0; x < width; x++)
+            to[x + 1] = above[x + 1] + (sum += line[x]);
+    }
+    free(line);
+    return DONE;
+}
+
+/* best / √(mean energy + quiet), the mean over a window around each place; at the border over what is inside. */
+int wherein_rate_places(const LookPlaces *places, const uint16_t *best, const int64_t *table, int32_t window,
+                        float quiet, float *ratings)
+{
+    const int height = places->height, width = places->width, reach = window / 2;
+    for (int y = 0; y < height; y++) {
+        const int top = y > reach ? y - reach : 0, bottom = y + reach + 1 < height ? y + reach + 1 : height;
+        const int64_t *above = table + (int64_t)top * (width + 1), *below = table + (int64_t)bottom * (width + 1);
+        const uint16_t *from = best + (int64_t)y * places->row;
+        float *to = ratings + (int64_t)y * width;
+        for (int x = 0; x < width; x++) {
+            const int left = x > reach ? x - reach : 0, right = x + reach + 1 < width ? x + reach + 1 : width;
+            const float sum = (below[right] - below[left]) - (above[right] - above[left]);
+            to[x] = from[x] / sqrtf(sum / (float)((bottom - top) * (right - left)) + quiet);
+        }
+    }
+    return DONE;
+}
+
+static inline float highest(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+/* The indices of all places with a positive rating that none of their eight neighbours exceeds. */
+int wherein_peaks(const float *ratings, int32_t height, int32_t width, int32_t *at, int32_t *count)
+{
+    float *across = malloc(2 * (int64_t)width * sizeof *across); /* the highest above and below, then of three */
+    if (!across)
+        return NO_MEMORY;
+    float *column = across + width;
+    int found = 0;
+    for (int y = 0; y < height; y++) {
+        const float *here = ratings + (int64_t)y * width, *above = y ? here - width : here;
+        const float *below = y + 1 < height ? here + width : here;
+        for (int x = 0; x < width; x++)
+            column[x] = highest(highest(above[x], below[x]), here[x]);
+        across[0] = width > 1 ? highest(column[0], column[1]) : column[0];
+        across[width - 1] = width > 1 ? highest(column[width - 1], column[width - 2]) : column[0];
+        for (int x = 1; x < width - 1; x++)
+            across[x] = highest(highest(column[x - 1], column[x + 1]), column[x]);
+        for (int x = 0; x < width; x++)
+            if (here[x] > 0 && here[x] >= across[x])
+                at[found++] = y * width + x;
+    }
+    *count = found;
+    free(across);
     return DONE;
 }

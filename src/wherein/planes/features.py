@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, Int, Integer, UInt8
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -204,10 +204,9 @@ def look(scene: ScenePyramid, templates: FeatureTemplates, level: int, count: in
     """
     rating, which, to_full = _rated(scene, templates, level)
     rows, columns, values = peaks(rating, count)
-    places = _STRIDE * torch.stack((columns, rows), 1).numpy()
-    spots = places * to_full[(0, 1), (0, 1)] + to_full[:2, 2]
-    values = values.double().numpy() / templates.places.shape[1]
-    return Places(values, templates, spots, which[rows, columns].numpy())
+    spots = _STRIDE * torch.stack((columns, rows), 1).numpy() * to_full[(0, 1), (0, 1)] + to_full[:2, 2]
+    own = which.numpy()[rows.numpy(), columns.numpy()].astype(np.int32)
+    return Places(values.double().numpy() / templates.places.shape[1], templates, spots, own)
 
 
 def ratings(scene: ScenePyramid, templates: FeatureTemplates, level: int) -> Float[Tensor, "H W"]:
@@ -245,11 +244,13 @@ class Responses:
         """Sum of the squares over the directions, summed from the corner: the sum of any box is four of
         these."""
         m, (height, width) = self.margin, self.size
+        if bindings.accepts():
+            return bindings.energy(self.maps, m, self.size)
         # As floats, which are exact up to 2²⁴ and faster; the sums over the scene are larger.
         own = self.maps[:DIRECTIONS, 0, m : m + height, m : m + width].float().square().sum(0)
         return F.pad(own.int().cumsum(0).cumsum(1), (1, 0, 1, 0))
 
-    def mean_energy(self, window: int) -> Float[Tensor, "H W"]:
+    def _mean_energy(self, window: int) -> Float[Tensor, "H W"]:
         """Mean of the squares over a window around each place; at the border over what is inside."""
         (height, width), reach, table = self.size, window // 2, self.energy
         rows, columns = torch.arange(height), torch.arange(width)
@@ -257,7 +258,18 @@ class Responses:
         left, right = (columns - reach).clamp_min(0), (columns + reach + 1).clamp_max(width)
         band = table[bottom] - table[top]
         sums = band[:, right] - band[:, left]
-        return sums / ((bottom - top)[:, None] * (right - left))
+        return sums.float() / ((bottom - top)[:, None] * (right - left))
+
+    def rated(self, best: Integer[Tensor, "H row"], window: int) -> Float[Tensor, "H W"]:
+        """Sums of responses at all places, relative to the energy around each.
+
+        Arguments:
+            best: the sums; rows may be longer than those of the places.
+            window: width of the square over which the energy is averaged, in places.
+        """
+        if bindings.accepts():
+            return bindings.rate_places(best, self.size[1], self.energy, window, _QUIET)
+        return best.float() / (self._mean_energy(window) + _QUIET).sqrt()
 
 
 def responses_at(scene: ScenePyramid, level: int, margin: int) -> Responses:
@@ -274,13 +286,12 @@ def responses_at(scene: ScenePyramid, level: int, margin: int) -> Responses:
 
 def _rated(
     scene: ScenePyramid, templates: FeatureTemplates, level: int
-) -> tuple[Float[Tensor, "H W"], Int[Tensor, "H W"], NDArray[np.float64]]:
-    """Ratings of all places, the best template at each, and the matrix from pixels of the look to the
-    scene's."""
+) -> tuple[Float[Tensor, "H W"], Integer[Tensor, "H row"], NDArray[np.float64]]:
+    """Ratings of all places, the best template at each (in rows that may be longer), and the matrix from
+    pixels of the look to the scene's."""
     responses = responses_at(scene, level, templates.margin)
     best, which = _best_sums(responses, templates)
-    quiet = responses.mean_energy(templates.window) + _QUIET
-    return best.float() / quiet.sqrt(), which, responses.to_full
+    return responses.rated(best, templates.window), which, responses.to_full
 
 
 def _responses(
@@ -318,8 +329,9 @@ def _offsets(responses: UInt8[Tensor, "12 4 h w"], templates: FeatureTemplates) 
 
 def _best_sums(
     responses: Responses, templates: FeatureTemplates
-) -> tuple[Int[Tensor, "H W"], Int[Tensor, "H W"]]:
-    """For each place the highest sum of responses over all templates, and which template has it."""
+) -> tuple[Integer[Tensor, "H row"], Integer[Tensor, "H row"]]:
+    """For each place the highest sum of responses over all templates, and which template has it; rows may be
+    longer than those of the places."""
     maps, size, margin = responses.maps, responses.size, responses.margin
     offsets = _offsets(maps, templates)
     if bindings.accepts():
@@ -335,15 +347,26 @@ def _best_sums(
     return best, which
 
 
-def peaks(rating: Float[Tensor, "H W"], count: int) -> tuple[Tensor, Tensor, Float[Tensor, " N"]]:
-    """Rows, columns and values of the highest local maxima."""
+def peaks(
+    rating: Float[Tensor, "H W"], count: int
+) -> tuple[Int[Tensor, " N"], Int[Tensor, " N"], Float[Tensor, " N"]]:
+    """Rows, columns and values of the highest local maxima, the highest first."""
+    index = bindings.peaks(rating) if bindings.accepts(rating) else _all_peaks(rating)
+    values = rating.flatten().numpy()[index]
+    if len(index) > count:
+        # Only those that can be among the first are sorted; of equal values the first, so all of them.
+        likely = values >= np.partition(values, len(values) - count)[len(values) - count]
+        index, values = index[likely], values[likely]
+    order = np.argsort(-values, kind="stable")[:count]
+    best = torch.from_numpy(index[order].astype(np.int64))
+    return best // rating.shape[1], best % rating.shape[1], torch.from_numpy(values[order])
+
+
+def _all_peaks(rating: Float[Tensor, "H W"]) -> NDArray[np.int64]:
+    """Indices of all places with a positive rating that no neighbour exceeds."""
     padded = F.pad(rating, (1, 1, 1, 1), value=-1.0)
     height, width = rating.shape
     highest = rating > 0
     for dy, dx in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2)):
         highest &= rating >= padded[dy : dy + height, dx : dx + width]
-    index = torch.nonzero(highest.flatten())[:, 0]
-    values = rating.flatten()[index]
-    order = torch.from_numpy(np.argsort(-values.numpy(), kind="stable")[:count].copy())
-    index = index[order]
-    return index // width, index % width, values[order]
+    return torch.nonzero(highest.flatten())[:, 0].numpy()

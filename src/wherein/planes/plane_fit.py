@@ -8,61 +8,44 @@ tilt in the scene, and always at the same resolution, whatever the object's size
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import torch
 from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.images.channels import DIRECTIONS, channels, opposite
+from wherein.images.channels import channels
 from wherein.motion.models import Affine, Euclidean, Homography, Motion, Similarity, Translation
 from wherein.native import abi, bindings
-from wherein.planes.plane_motif import MARGIN, PARAMETERS, PlaneMotif
+from wherein.planes.plane_descent import (
+    DAMPING,
+    EASE,
+    MAX_STEP,
+    MIN_VARIANCE,
+    MIN_VISIBLE,
+    TIGHTEN,
+    PlaneStage,
+    Surface,
+    descend,
+)
+from wherein.planes.plane_motif import MARGIN, PlaneMotif
 from wherein.planes.rectify import rectify, scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid, reduce
+from wherein.threads import shared_out
 
-_MOTIONS: dict[type[Motion], int] = {Translation: 2, Euclidean: 3, Similarity: 4, Affine: 6, Homography: 8}
+PARAMETERS_OF: dict[type[Motion], int] = {
+    Translation: 2,
+    Euclidean: 3,
+    Similarity: 4,
+    Affine: 6,
+    Homography: 8,
+}
 """How many of a plane's parameters a motion has, in the order of `plane_motif`."""
-
-_DAMPING, _EASE, _TIGHTEN = 2e-3, 0.2, 10.0
-"""The first damping, and the factors by which it changes after a better and a worse step. Choices."""
-
-_MAX_STEP = 0.25
-"""Longest step in units of the motif's radius. A choice: beyond it the linearisation is not to be trusted."""
-
-MIN_VISIBLE = 0.35
-"""Minimum fraction of the motif that must lie in the scene. A choice: of less than a third, clutter fits too
-well."""
-
-MIN_VARIANCE = 1e-6
-"""Variance of the scene's channels below which there is no texture. A choice: channels are of size 1."""
 
 _SHARES = 4
 """Shares of the poses for each thread. A choice: some poses take longer than others."""
-
-
-@dataclass(frozen=True)
-class PlaneStage:
-    """One stage of a coarse-to-fine fit of a flat motif.
-
-    Attributes:
-        rounds: maximum number of rectifications.
-        steps: maximum number of Gauss–Newton steps in each; 0 with one round evaluates only.
-        tolerance: a pose has converged when a step moves it by less than this, in pixels of the motif's
-            resolution.
-        unchecked: take steps even where ZNCC falls, for the last rounds of a pose that is almost right. At
-            the start of a round no pixel is interpolated, elsewhere all are, which lowers ZNCC by more than
-            the last tenth of a pixel raises it: a step that is checked would not be taken.
-    """
-
-    rounds: int = 2
-    steps: int = 3
-    tolerance: float = 0.05
-    unchecked: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,7 +102,7 @@ def fit_planes(
     """
     if not len(poses):
         return PlaneFits(poses, np.zeros(0), np.zeros(0))
-    levels, parameters = scene_levels(scene), _MOTIONS[type(motion)]
+    levels, parameters = scene_levels(scene), PARAMETERS_OF[type(motion)]
     starts = poses @ np.linalg.inv(motif.from_full)
     threads = scene.threads
     shares = np.array_split(starts, min(len(starts), threads * _SHARES)) if threads > 1 else [starts]
@@ -128,8 +111,7 @@ def fit_planes(
         found = work(starts)
     else:
         _ = motif.in_c  # made before the threads start
-        with ThreadPoolExecutor(threads) as pool:
-            first, *others = pool.map(work, shares)
+        first, *others = shared_out(work, shares, threads)
         found = first.joined(*others)
     ended = found.poses @ motif.from_full
     return replace(found, poses=ended / ended[:, 2:, 2:])
@@ -154,11 +136,11 @@ def plane_rules(
     settings = motif.settings
     return abi.PlaneRules(
         channels=bindings.channel_rules(taps, settings.floor, settings.noise, settings.window),
-        damping=_DAMPING,
-        ease=_EASE,
-        tighten=_TIGHTEN,
+        damping=DAMPING,
+        ease=EASE,
+        tighten=TIGHTEN,
         tolerance=stage.tolerance,
-        max_step=_MAX_STEP,
+        max_step=MAX_STEP,
         min_visible=MIN_VISIBLE,
         min_variance=MIN_VARIANCE,
         parameters=parameters,
@@ -183,12 +165,13 @@ def _fit_one(
 ) -> tuple[NDArray[np.float64], float, float]:
     (x, y), r = motif.centre, motif.radius
     from_unit = np.array(((r, 0, x), (0, r, y), (0, 0, 1.0)))
+    in_patch = np.array(((r, 0, x + MARGIN), (0, r, y + MARGIN), (0, 0, 1.0)))
     zncc, visible = -1.0, 0.0
     for _ in range(stage.rounds):
         patch = patch_of(levels, motif, pose)
         if patch is None:
             return pose, -1.0, visible
-        best, found = _descend_patch(motif, patch, parameters, stage)
+        best, found = descend(motif, Surface(patch.channels, patch.inside), in_patch, parameters, stage)
         zncc, visible = found.zncc, found.visible
         pose = pose @ from_unit @ best @ np.linalg.inv(from_unit)
         pose = pose / pose[2, 2]
@@ -244,81 +227,3 @@ def _local_scale(pose: NDArray[np.float64], at: tuple[float, float]) -> float:
     linear = (pose[:2, :2] - np.outer((x / depth, y / depth), pose[2, :2])) / depth
     area = np.linalg.det(linear)
     return float(np.sqrt(area)) if area > 0 and np.isfinite(area) else 0.0
-
-
-@dataclass(frozen=True)
-class _Evaluation:
-    """ZNCC at a pose, the visible fraction, and the derivative of ZNCC on the motif's side, (8,)."""
-
-    zncc: float
-    visible: float
-    slope: NDArray[np.float64]
-
-
-def _descend_patch(
-    motif: PlaneMotif, patch: Patch, parameters: int, stage: PlaneStage
-) -> tuple[NDArray[np.float64], _Evaluation]:
-    best, mu = np.eye(3), _DAMPING
-    here = _evaluate(motif, patch, best)
-    hessian = motif.hessian[:parameters, :parameters]
-    unit = 1 / np.sqrt(np.maximum(np.diag(hessian), 1e-12))
-    for _ in range(stage.steps):
-        if here.zncc <= -1:
-            break
-        scaled = unit[:, None] * hessian * unit + (mu + 1e-9) * np.eye(parameters)
-        step = unit * np.linalg.solve(scaled, unit * here.slope[:parameters])
-        length = float(np.linalg.norm(step))
-        step = np.pad(step * min(1.0, _MAX_STEP / max(length, 1e-12)), (0, PARAMETERS - parameters))
-        at = best @ np.linalg.inv(_motion(step, parameters))
-        at = at / at[2, 2]
-        there = _evaluate(motif, patch, at)
-        better = there.zncc > here.zncc or (stage.unchecked and there.zncc > -1)
-        if better:
-            best, here = at, there
-        mu = min(max(mu * (_EASE if better else _TIGHTEN), 1e-6), 1e6)
-        if length * motif.radius < stage.tolerance:
-            break
-    return best, here
-
-
-def _motion(step: NDArray[np.float64], parameters: int) -> NDArray[np.float64]:
-    """The motion of a step: exact for rotations, so that a euclidean pose keeps its size."""
-    dx, dy, turn, grow, a, b, p, q = step
-    c, s = (np.cos(turn), np.sin(turn)) if parameters <= 3 else (1.0, turn)
-    return np.array(((c + grow + a, b - s, dx), (s + b, c + grow - a, dy), (p, q, 1.0)))
-
-
-def _evaluate(motif: PlaneMotif, patch: Patch, pose: NDArray[np.float64]) -> _Evaluation:
-    u = np.concatenate((motif.points.double().numpy(), np.ones((len(motif.points), 1))), 1) @ pose.T
-    spots = torch.from_numpy(u[:, :2] / u[:, 2:]) * motif.radius
-    spots = spots + spots.new_tensor(motif.centre) + MARGIN
-    scene, inside = sampled(patch.channels, patch.inside, spots)
-    y = torch.where(motif.unsigned[:, None], (scene + opposite(scene.mT[..., None])[..., 0].mT) / 2, scene)
-    y, t = y.double(), motif.target.double()
-    w = torch.where(inside, motif.weights.double(), 0.0)[:, None]
-    total = DIRECTIONS * float(w.sum())
-    visible = total / motif.weight
-    if visible < MIN_VISIBLE:
-        return _Evaluation(-1.0, visible, np.zeros(PARAMETERS))
-    mean_t, mean_y = float((w * t).sum()) / total, float((w * y).sum()) / total
-    own = max(float((w * (t - mean_t).square()).sum()), 1e-12) ** 0.5
-    power = max(float((w * (y - mean_y).square()).sum()), MIN_VARIANCE * total) ** 0.5
-    zncc = float((w * (t - mean_t) * (y - mean_y)).sum()) / (own * power)
-    residual = w * ((y - mean_y) / power - zncc * (t - mean_t) / own) / own
-    return _Evaluation(zncc, visible, np.einsum("nc,ncp->p", residual.numpy(), motif._jacobian))
-
-
-def sampled(
-    found: Float[Tensor, "8 h w"], inside: Bool[Tensor, "h w"], spots: Float[Tensor, "N 2"]
-) -> tuple[Float[Tensor, "N 8"], Bool[Tensor, " N"]]:
-    """Channels at some places, linearly interpolated, and which of these lie in the scene."""
-    height, width = inside.shape
-    limits = spots.new_tensor((width - 1.001, height - 1.001))
-    spots = spots.nan_to_num().clamp_min(0).minimum(limits)
-    column, row = spots.long().unbind(1)
-    a, b = (spots - spots.floor()).to(found).unbind(1)
-    left = found[:, row, column] * (1 - b) + found[:, row + 1, column] * b
-    right = found[:, row, column + 1] * (1 - b) + found[:, row + 1, column + 1] * b
-    # Of the nearest pixel: of the one before, it would depend on the last bit of a place.
-    across, down = (spots + 0.5).long().unbind(1)
-    return (left * (1 - a) + right * a).mT, inside[down, across]

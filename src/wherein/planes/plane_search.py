@@ -1,7 +1,6 @@
 """The search for a flat motif in a whole scene: a first look at all places, then fits from coarse to fine."""
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -17,11 +16,13 @@ from wherein.images.motif import Motif
 from wherein.motion.homography import angles, local_map, mapped, rotations
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.features import SCALE_STEP, FeatureTemplates, factor_of, look
-from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
+from wherein.planes.plane_descent import PlaneStage
+from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.planes.plane_motif import PlaneMotif, extent
-from wherein.planes.rating import rate_poses
+from wherein.planes.rating import rate_poses, refine_poses
 from wherein.planes.rectify import scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid
+from wherein.threads import shared_out
 
 _LOOK_RADIUS = 30.0
 """Extent of the motif in the first look, in pixels. A choice, by measurement with several photographs of
@@ -50,22 +51,22 @@ _MAX_RATIO, _TILT_AXES = 0.72, 4
 """Factor between neighbouring foreshortenings of the first look, and number of axes of the first. Choices:
 upright templates find dials foreshortened to about 0.8."""
 
-_PLACES, _RATED, _RATED_POINTS = 4000, 400, 64
-"""Number of places of the first look that are rated by so many points of the motif, and of the best of them
-that are rated by more. Choices: in the first look a slender object in a busy scene may be about the 2000th,
-where by its rating it is among the first."""
+_PLACES, _RATED_POINTS = 4000, 64
+"""Number of places of the first look that are rated, and number of points of the motif by which they are.
+Choices: in the first look a slender object in a busy scene may be about the 2000th, where by its rating it is
+among the first."""
 
-_STARTS, _KEPT = (40, 40), (10, 6, 4)
-"""Number of fits that start from the best by their rating, and from the best of the first look; and of poses
-that go on after each stage but the last. Choices: a tilted object, between two tilts that are looked for,
-rates lower than it fits."""
+_STARTS, _KEPT = (200, 40), (10, 6, 4)
+"""Number of poses that are refined on the channels of the scene: of the best by their rating, and of the best
+of the first look; and of poses that go on after each stage but the last. Choices: a tilted object, between
+two tilts that are looked for, rates lower than it fits."""
 
-_FIRST, _SECOND, _FOLLOWED = PlaneStage(rounds=1), PlaneStage(), 16
-"""At the coarsest resolution all starts get one round, and so many of them the usual rounds. Choices."""
+_REFINE, _FIT, _FOLLOWED = PlaneStage(rounds=1, steps=4), PlaneStage(), 16
+"""All starts are refined on channels that were made once, and so many of them are fitted. Choices."""
 
-_FIRST_POINTS, _POINTS = 400, 1000
-"""About how many points of the motif are compared in the first round, and afterwards. Choices: enough to tell
-poses apart; the pose that is reported is fitted with all of them."""
+_POINTS = 1000
+"""About how many points of the motif are compared in a fit. A choice: enough to tell poses apart; the pose
+that is reported is fitted with all of them."""
 
 _UNSURE, _RESTARTED, _RESTART_STAGE = 0.7, 2, 1
 """Where no pose reaches this ZNCC after the stage of this number, so many of the best are fitted again from
@@ -218,8 +219,8 @@ class PlaneSearch:
 
     @cached_property
     def _thinned(self) -> tuple[PlaneMotif, ...]:
-        """The motif of the first round, and of every stage."""
-        return self.stages[0].thinned(_FIRST_POINTS), *(motif.thinned(_POINTS) for motif in self.stages)
+        """The motif of every stage."""
+        return tuple(motif.thinned(_POINTS) for motif in self.stages)
 
     @cached_property
     def _few_points(self) -> PlaneMotif:
@@ -241,8 +242,7 @@ class PlaneSearch:
         """
         scene_levels(scene)  # made once, before the threads start: else each of them would
         looks = [(self._tilted(templates, tilt), level) for templates, level in self.looks]
-        with ThreadPoolExecutor(scene.threads) as pool:
-            found = list(pool.map(lambda one: look(scene, one[0], one[1], count), looks))
+        found = shared_out(lambda one: look(scene, one[0], one[1], count), looks, scene.threads)
         ratings = np.concatenate([places.ratings for places in found])
         order = np.argsort(-ratings, kind="stable")[:count]
         # Poses are made of those alone that are among the best of all sizes: the first of each size.
@@ -270,11 +270,10 @@ class PlaneSearch:
         """
         ended: list[PlaneFits] = []
         least = _HOPELESS if crowd == 1 else 0.0  # others may be alike, and yet not the same
-        poses = self.best_starts(scene, crowd)
-        first = fit_planes(scene, self._thinned[0], self.ranges.motion, _FIRST, poses)
-        poses = self._hopeful(first, _FOLLOWED * crowd, least).poses
-        for number, motif in enumerate(self._thinned[1:]):
-            fits = fit_planes(scene, motif, self.ranges.motion, _SECOND, poses)
+        starts = self.best_starts(scene, crowd)
+        poses = self._hopeful(self.refined(scene, starts), _FOLLOWED * crowd, least).poses
+        for number, motif in enumerate(self._thinned):
+            fits = fit_planes(scene, motif, self.ranges.motion, _FIT, poses)
             if number == min(_RESTART_STAGE, len(self.stages) - 1):
                 fits = fits.joined(self._restarted(scene, motif, fits, _RESTARTED * crowd))
             last = number == len(self.stages) - 1
@@ -292,7 +291,7 @@ class PlaneSearch:
         if self.ranges.tilt > 0 and best.zncc.max(initial=0.0) < _UNSURE:
             distorted = (best.poses[:, None] @ self._distortions).reshape(-1, 3, 3)
             starts = np.concatenate((starts, distorted))
-        return fit_planes(scene, motif, self.ranges.motion, _SECOND, starts)
+        return fit_planes(scene, motif, self.ranges.motion, _FIT, starts)
 
     @cached_property
     def similar_turns(self) -> Poses:
@@ -326,16 +325,18 @@ class PlaneSearch:
         return middle @ made @ np.linalg.inv(middle)
 
     def best_starts(self, scene: ScenePyramid, crowd: int = 1) -> Poses:
-        """The poses from which fits start: the best of the first look, and of its places by their rating.
+        """The poses that are refined: the best of the first look, and of its places by their rating.
 
         Arguments as of the search.
         """
         poses, by_rating, by_look = self.starts(scene, _PLACES * crowd), *_STARTS
-        order = np.arange(len(poses))
-        for motif, count in ((self._few_points, _RATED), (self.stages[0].rough, by_rating)):
-            order = order[np.argsort(-rate_poses(scene, motif, poses[order]), kind="stable")[: count * crowd]]
-        chosen = np.concatenate((order, np.arange(min(by_look * crowd, len(poses)))))
+        rated = np.argsort(-rate_poses(scene, self._few_points, poses), kind="stable")
+        chosen = np.concatenate((rated[: by_rating * crowd], np.arange(min(by_look * crowd, len(poses)))))
         return poses[np.unique(chosen)]
+
+    def refined(self, scene: ScenePyramid, poses: Poses) -> PlaneFits:
+        """The poses after a descent on channels of the whole scene, at the coarsest resolution."""
+        return refine_poses(scene, self.stages[0].rough, self.ranges.motion, _REFINE, poses)
 
     def _hopeful(self, fits: PlaneFits, count: int | None, least: float = _HOPELESS) -> PlaneFits:
         """The best `count` poses that differ, None: all, without those that are far worse than the best, by

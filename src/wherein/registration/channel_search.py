@@ -14,7 +14,8 @@ import numpy as np
 
 from wherein.images.motif import Motif
 from wherein.motion.models import MOTIONS, Motion
-from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
+from wherein.planes.plane_descent import PlaneStage
+from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.planes.plane_motif import PlaneMotif, extent
 from wherein.planes.plane_search import PlaneRange, PlaneSearch
 from wherein.pyramid.levels import Poses, ScenePyramid

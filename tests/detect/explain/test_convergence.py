@@ -11,7 +11,7 @@ from wherein.detect import Detection, Detections, Detector, PartFound
 from wherein.detect.explain.fit_trace import FitTrace
 from wherein.detect.fast.polish import POLISH
 from wherein.detect.score import MAX_ZNCC
-from wherein.planes.plane_fit import PlaneStage
+from wherein.planes.plane_descent import PlaneStage
 from wherein.template.pose import placed
 
 ROOT = placed(40.0, 1.0, (160.0, 120.0), walker().centre)

@@ -32,7 +32,8 @@ from wherein.detect.fast.scene_search import SceneSearch
 from wherein.detect.score import evidence_weight, information
 from wherein.detect.search_range import Effort, Range
 from wherein.images.pool import pool
-from wherein.planes.plane_fit import PlaneStage, fit_planes
+from wherein.planes.plane_descent import PlaneStage
+from wherein.planes.plane_fit import fit_planes
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
 from wherein.template.pose import matrices, placed, tilted

@@ -18,7 +18,8 @@ from wherein.detect.fast.polish import POLISH
 from wherein.detect.result import Detection
 from wherein.motion.homography import mapped, square
 from wherein.motion.models import Motion
-from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
+from wherein.planes.plane_descent import PlaneStage
+from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.tree import Tree
 

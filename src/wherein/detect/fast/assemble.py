@@ -22,7 +22,8 @@ from wherein.detect.fast.pieces import cover_at_rest, uncovered_motif
 from wherein.detect.result import Detection, PartFound
 from wherein.detect.score import MIN_EVIDENCE, equivalent_zncc, information
 from wherein.motion.homography import mapped, turn_between
-from wherein.planes.plane_fit import MIN_VISIBLE, PlaneStage, fit_planes
+from wherein.planes.plane_descent import MIN_VISIBLE, PlaneStage
+from wherein.planes.plane_fit import fit_planes
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.plane_search import motif_stages
 from wherein.pyramid.levels import Poses, ScenePyramid

@@ -33,7 +33,8 @@ from wherein.detect.score import MIN_EVIDENCE, combined_score, information, tilt
 from wherein.detect.search_range import Effort, Range
 from wherein.motion.homography import rotations, scales, tilts
 from wherein.motion.models import MOTIONS
-from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
+from wherein.planes.plane_descent import PlaneStage
+from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.planes.plane_search import PlaneSearch
 from wherein.planes.rating import rate_turns
 from wherein.pyramid.levels import Poses, ScenePyramid

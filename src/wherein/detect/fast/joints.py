@@ -27,7 +27,8 @@ from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import TURN_TOLERANCE, Joint, Piece
 from wherein.detect.score import MIN_EVIDENCE, information
 from wherein.motion.homography import mapped, relative, rotations
-from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
+from wherein.planes.plane_descent import PlaneStage
+from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.planes.rating import rate_turns
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.tree import Point

@@ -18,7 +18,8 @@ from wherein.detect.score import MIN_EVIDENCE, information
 from wherein.motion.homography import local_map, mapped, scales, tilts
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.cover import fit_uncovered
-from wherein.planes.plane_fit import PlaneFits, PlaneStage, fit_planes
+from wherein.planes.plane_descent import PlaneStage
+from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 POLISH = (

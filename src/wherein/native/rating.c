@@ -1,0 +1,101 @@
+/* Many poses of a flat motif on channels that were made once: planes/rating.py in C. */
+#include "plane_descent.h"
+
+/* Targets turned by STEERING equal steps of a full turn, each made when it is first needed.
+ *
+ * To turn the target is as good as to turn the scene's channels the other way, and the target is the same for all
+ * poses of a rotation.
+ */
+typedef struct {
+    Octet *targets; /* (STEERING, count) */
+    uint8_t known[STEERING];
+} SteeredTargets;
+
+static const Octet *turned_target(SteeredTargets *table, const PlaneMotifArrays *m, const double F[9])
+{
+    const double turn = atan2(F[3] - F[1], F[0] + F[4]) / (2 * M_PI);
+    const int step = ((int)lrint(turn * STEERING) % STEERING + STEERING) % STEERING;
+    Octet *target = table->targets + (int64_t)step * m->count;
+    if (!table->known[step]) {
+        Octet taps[DIRECTIONS];
+        steering_taps(-(double)step * DIRECTIONS / STEERING, taps);
+        for (int i = 0; i < m->count; i++)
+            target[i] = m->weights[i] * steered(taps, octet(m->target + DIRECTIONS * i));
+        table->known[step] = 1;
+    }
+    return target;
+}
+
+/* ZNCC of the motif at the pose F, motif pixels → pixels of the surface. */
+static double steered_zncc(const Surface *s, const PlaneMotifArrays *m, const PlaneRules *rules, const double F[9],
+                           const Octet *target)
+{
+    const float r = m->radius, x0 = F[0] * m->centre_x + F[1] * m->centre_y + F[2];
+    const float y0 = F[3] * m->centre_x + F[4] * m->centre_y + F[5];
+    const float ux = r * F[0], vx = r * F[1], uy = r * F[3], vy = r * F[4];
+    const Octet zero = {0};
+    Octet t = zero, y = zero, tt = zero, yy = zero, ty = zero;
+    double weight = 0, all = 0;
+    for (int i = 0; i < m->count; i++) {
+        const float u = m->points[2 * i], v = m->points[2 * i + 1], w = m->weights[i];
+        const float at_x = ux * u + vx * v + x0, at_y = uy * u + vy * v + y0;
+        int inside;
+        Octet scene = channels_at(s, at_x, at_y, &inside);
+        all += w;
+        if (!inside || !on_surface(s, at_x, at_y))
+            continue;
+        if (m->unsigned_points[i])
+            scene = without_sign(scene);
+        const Octet own = octet(m->target + DIRECTIONS * i);
+        weight += w, t += w * own, tt += w * own * own;
+        y += w * scene, yy += w * scene * scene, ty += target[i] * scene;
+    }
+    if (weight < rules->min_visible * all || !(weight > 0))
+        return -1;
+    const double total = DIRECTIONS * weight, mean_t = sum_of(t) / total, mean_y = sum_of(y) / total;
+    const double own = sum_of(tt) - mean_t * sum_of(t), power = sum_of(yy) - mean_y * sum_of(y);
+    return (sum_of(ty) - mean_t * sum_of(y)) / sqrt(fmax(own, 1e-12) * fmax(power, rules->min_variance * total));
+}
+
+static Surface surface_of(const ChannelPicture *picture)
+{
+    return (Surface){.channels = picture->channels, .inside = picture->inside, .height = picture->height,
+                     .width = picture->width};
+}
+
+/* The ZNCC of each pose, affine; nothing moves. */
+int wherein_rate_poses(const ChannelPicture *picture, const PlaneMotifArrays *motif, const PlaneRules *rules,
+                       const PlaneFits *fits)
+{
+    const Surface s = surface_of(picture);
+    SteeredTargets table = {.targets = aligned_alloc(sizeof(Octet), sizeof(Octet) * STEERING * (int64_t)motif->count)};
+    if (!table.targets)
+        return NO_MEMORY;
+    for (int i = 0; i < fits->count; i++) {
+        const double *F = fits->poses + 9 * (int64_t)i;
+        fits->zncc[i] = steered_zncc(&s, motif, rules, F, turned_target(&table, motif, F));
+    }
+    free(table.targets);
+    return DONE;
+}
+
+/* Descends from each pose on the picture itself, whose channels are turned as the pose turns the motif. */
+int wherein_refine_poses(const ChannelPicture *picture, const PlaneMotifArrays *motif, const PlaneRules *rules,
+                         const PlaneFits *fits)
+{
+    const Surface s = surface_of(picture);
+    const PlaneMotifArrays *m = motif;
+    const double r = m->radius;
+    const double from_unit[9] = {r, 0, m->centre_x, 0, r, m->centre_y, 0, 0, 1};
+    const double to_unit[9] = {1 / r, 0, -m->centre_x / r, 0, 1 / r, -m->centre_y / r, 0, 0, 1};
+    for (int i = 0; i < fits->count; i++) {
+        double *F = fits->poses + 9 * (int64_t)i, from[9], best[9];
+        product(F, from_unit, from);
+        const PlaneEvaluation found = descend(&s, m, rules, from, 1, best);
+        product(from, best, F);
+        product(F, to_unit, F);
+        normalise(F);
+        fits->zncc[i] = found.zncc, fits->visible[i] = found.visible;
+    }
+    return DONE;
+}
