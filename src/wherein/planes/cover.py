@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.images.channels import DIRECTIONS, opposite
+from wherein.images.channels import DIRECTIONS
 from wherein.motion.homography import mapped
 from wherein.motion.models import Motion
 from wherein.planes.plane_descent import PlaneStage
@@ -41,9 +41,6 @@ _FIT = PlaneStage(rounds=1, steps=4, tolerance=0.01)
 _MAX_MOVE = 0.1
 """How far the corners may move, as a fraction of the object's size. A choice: the pose was nearly right."""
 
-_POINTS = 4000
-"""About how many points of the motif are compared. A choice: some for each cell of a large motif."""
-
 
 def fit_uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, found: PlaneFits) -> PlaneFits:
     """The poses fitted without what is covered, and as they were where nothing is.
@@ -56,7 +53,7 @@ def fit_uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, found:
         motion: how the poses may move.
         found: poses that are nearly right.
     """
-    poses, levels, thin = found.poses.copy(), scene_levels(scene), motif.thinned(_POINTS)
+    poses, levels, thin = found.poses.copy(), scene_levels(scene), motif.sparse
     for index, pose in enumerate(found.poses):
         known = None
         for _ in range(_ROUNDS):
@@ -86,17 +83,15 @@ def covered_points(motif: PlaneMotif, patch: Patch) -> Bool[Tensor, " N"] | None
     """Which points of a motif are covered in a patch of the scene at its pose; None: none, or too many."""
     places = motif.points.double() * motif.radius + motif.points.new_tensor(motif.centre).double()
     columns, rows = (places.round().long() + MARGIN).unbind(1)
-    scene = patch.channels[:, rows, columns].mT
-    both = (scene + opposite(scene.mT[..., None])[..., 0].mT) / 2
-    y, t = torch.where(motif.unsigned[:, None], both, scene).double(), motif.target.double()
-    w = torch.where(patch.inside[rows, columns], motif.weights.double(), 0.0)
+    scene = patch.channels.movedim(0, -1)[rows, columns]  # as they lie in memory
+    both = (scene + scene.roll(DIRECTIONS // 2, 1)) / 2
+    y, t = torch.where(motif.unsigned[:, None], both, scene), motif.target
+    w = torch.where(patch.inside[rows, columns], motif.weights, 0.0)
     if not float(w.sum()) > 0:
         return None
     y = y - (w[:, None] * y).sum() / (DIRECTIONS * w.sum())
     cell = _cells(rows, columns)
-    sums = torch.zeros(int(cell.max()) + 1, 3, dtype=torch.float64)
-    sums.index_add_(0, cell, torch.stack([(w[:, None] * a).sum(1) for a in (t * y, t * t, y * y)], 1))
-    ty, tt, yy = sums.unbind(1)
+    ty, tt, yy = (torch.bincount(cell, (w * (a * b).sum(1)).double()) for a, b in ((t, y), (t, t), (y, y)))
     agreement = ty / (tt * yy).sqrt().clamp_min(1e-12)
     covered = agreement < _AGREES * _weighted_median(agreement, tt)
     share = float(tt[covered].sum() / tt.sum())

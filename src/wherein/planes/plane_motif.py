@@ -58,6 +58,10 @@ _ROUGH_POINTS = 256
 """About how many points are compared where poses are only rated. A choice: more do not change which are
 best."""
 
+_SPARSE_POINTS = 2500
+"""About how many points are compared to tell what is covered. A choice: some for each cell of a large
+motif."""
+
 _MIN_THINNING = 1.3
 """A motif is not thinned for less than this factor. A choice: it would not save much."""
 
@@ -148,10 +152,24 @@ class PlaneMotif:
         order = np.random.default_rng(0).permutation(len(self.points))[:count]
         return self._with_points(torch.from_numpy(np.sort(order)))
 
+    def informative(self, count: int) -> "PlaneMotif":
+        """The same motif with at most `count` of its points: those that say most about its pose, by the
+        squares of their derivatives."""
+        if len(self.points) <= count:
+            return self
+        weight = self.weights.double().clamp_min(1e-9)
+        known = (self.derivatives.double().square().sum((0, 2)) / weight).numpy()
+        return self._with_points(torch.from_numpy(np.sort(np.argsort(-known, kind="stable")[:count])))
+
     @cached_property
     def rough(self) -> "PlaneMotif":
         """The same motif with few points, to rate many poses by."""
         return self.thinned(_ROUGH_POINTS)
+
+    @cached_property
+    def sparse(self) -> "PlaneMotif":
+        """The same motif with a few points for each of its cells, to tell what is covered."""
+        return self.thinned(_SPARSE_POINTS)
 
     def without(self, covered: Bool[Tensor, " N"]) -> "PlaneMotif":
         """The same motif without some of its points."""

@@ -72,6 +72,10 @@ _UNSURE, _RESTARTED, _RESTART_STAGE = 0.7, 2, 1
 """Where no pose reaches this ZNCC after the stage of this number, so many of the best are fitted again from
 distorted starts. Choices: a tilted object is found at its place, and its fit ends in a wrong tilt."""
 
+_RIVAL = 0.8
+"""Of these, such are fitted as reach this share of the best ZNCC when they are refined. A choice: refining is
+approximate."""
+
 _DISTORTIONS = (0.82, 0.2)
 """The foreshortening of such a start, that of a tilt by 35°, and its perspective: by which share the distance
 changes from the middle to the side. Choices."""
@@ -283,7 +287,7 @@ class PlaneSearch:
 
     def _restarted(self, scene: ScenePyramid, motif: PlaneMotif, fits: PlaneFits, count: int) -> PlaneFits:
         """Fits of the best `count` poses from other turns that look alike, and if none is sure from distorted
-        starts."""
+        starts; of those alone that may be better."""
         best = self._hopeful(fits, count)
         turned = (best.poses[:, None] @ self.similar_turns).reshape(-1, 3, 3)
         possible = np.abs(angles(turned, self._middle)) <= self.ranges.rotation + _TURN_STEP
@@ -291,7 +295,9 @@ class PlaneSearch:
         if self.ranges.tilt > 0 and best.zncc.max(initial=0.0) < _UNSURE:
             distorted = (best.poses[:, None] @ self._distortions).reshape(-1, 3, 3)
             starts = np.concatenate((starts, distorted))
-        return fit_planes(scene, motif, self.ranges.motion, _FIT, starts)
+        near = refine_poses(scene, motif.rough, self.ranges.motion, _REFINE, starts)
+        better = near[np.flatnonzero(near.zncc >= _RIVAL * best.zncc.max(initial=0.0))]
+        return fit_planes(scene, motif, self.ranges.motion, _FIT, self._hopeful(better, count).poses)
 
     @cached_property
     def similar_turns(self) -> Poses:
@@ -341,10 +347,9 @@ class PlaneSearch:
     def _hopeful(self, fits: PlaneFits, count: int | None, least: float = _HOPELESS) -> PlaneFits:
         """The best `count` poses that differ, None: all, without those that are far worse than the best, by
         the fraction `least`, far out of the range, or worse fits of the same object."""
-        fits = fits[np.flatnonzero(self._in_reach(fits.poses))]
-        fits = fits[self.distinct(fits)]
-        fits = fits[np.flatnonzero(fits.zncc >= least * fits.zncc.max(initial=0.0))]
-        return fits[self._objects(fits)[:count]]
+        likely = self._in_reach(fits.poses) & (fits.zncc >= least * fits.zncc.max(initial=0.0))
+        fits = fits[np.flatnonzero(likely)]
+        return fits[self.distinct(fits, count, _WORSE)]
 
     def _in_reach(self, poses: Poses) -> NDArray[np.bool_]:
         """Whether the size and tilt of each pose are in the range, or little beyond it, (B,)."""
@@ -354,32 +359,24 @@ class PlaneSearch:
         fits = (values[:, 0] > low / _BEYOND_SIZE) & (values[:, 1] < high * _BEYOND_SIZE)
         return np.asarray(fits & (values[:, 1] >= least * values[:, 0]))
 
-    def _objects(self, fits: PlaneFits) -> NDArray[np.int64]:
-        """The indices of poses, the best first, without those that are worse fits of the same object."""
-        ends = mapped(fits.poses, self._corners)
-        middles, sizes = ends.mean(1), np.linalg.norm(ends[:, 0] - ends[:, 2], axis=1)
-        kept = list[int]()
-        for index in range(len(fits)):
-            off = np.linalg.norm(middles[kept] - middles[index], axis=1)
-            worse = fits.zncc[index] < _WORSE * fits.zncc[kept]
-            if not (worse & (off < _SAME_MIDDLE * sizes[kept])).any():
-                kept.append(index)
-        return np.array(kept, dtype=np.int64)
-
-    def distinct(self, fits: PlaneFits, count: int | None = None) -> NDArray[np.int64]:
+    def distinct(self, fits: PlaneFits, count: int | None = None, worse: float = 0.0) -> NDArray[np.int64]:
         """The indices of poses that differ, the best first; poses without a fit are left out.
 
         Arguments:
             fits: the poses.
-            count: maximum number of them.
+            count: maximum number of them; None: all.
+            worse: a pose with less than this share of the ZNCC of a better one is left out too if it has the
+                same middle: it is a worse fit of the same object.
         """
         ends = mapped(fits.poses, self._corners)
         possible = (fits.zncc > -1) & np.isfinite(ends).all((1, 2))
-        sizes = np.linalg.norm(ends[:, 0] - ends[:, 2], axis=1)
+        middles, sizes = ends.mean(1), np.linalg.norm(ends[:, 0] - ends[:, 2], axis=1)
         order, kept = np.argsort(-fits.zncc, kind="stable"), list[int]()
         order = order[possible[order]]
         while len(order) and len(kept) != count:
-            kept.append(int(order[0]))
-            off = np.abs(ends[order] - ends[order[0]]).max((1, 2))
-            order = order[off > _SAME_PLACE * sizes[order]]
+            best = order[0]
+            kept.append(int(best))
+            same = np.abs(ends[order] - ends[best]).max((1, 2)) <= _SAME_PLACE * sizes[order]
+            near = np.abs(middles[order] - middles[best]).max(1) < _SAME_MIDDLE * sizes[best]
+            order = order[~(same | (near & (fits.zncc[order] < worse * fits.zncc[best])))]
         return np.array(kept, dtype=np.int64)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.images.channels import DIRECTIONS, channels, opposite
+from wherein.motion.homography import scales
 from wherein.motion.models import Motion
 from wherein.native import bindings
 from wherein.native.abi import STEERING
@@ -159,8 +160,10 @@ def refine_poses(
         motif: at one resolution; a few hundred of its points are enough.
         motion: how the poses may move.
         stage: number of steps and tolerance; there is one round.
-        poses: motif pixels → scene pixels at full size, affine, (B, 3, 3).
+        poses: motif pixels → scene pixels at full size, (B, 3, 3).
     """
+    if not len(poses):
+        return PlaneFits(poses, np.zeros(0), np.zeros(0))
     own, numbers = _at_levels(motif, poses)
     found = PlaneFits(poses.copy(), np.full(len(poses), -1.0), np.zeros(len(poses)))
     to_motif = motif.from_full
@@ -190,8 +193,8 @@ def _at_levels(motif: PlaneMotif, poses: Poses) -> tuple[Poses, NDArray[np.int64
     """Poses of the motif at its own resolution, and for each the level of the scene that comes closest."""
     own = poses @ np.linalg.inv(motif.from_full)
     # The scene is reduced to the motif's resolution, but not enlarged.
-    levels = np.log(np.sqrt(np.abs(np.linalg.det(own[:, :2, :2])))) / math.log(_LEVEL_STEP)
-    return own, np.maximum(np.round(levels), 0).astype(np.int64)
+    sizes = np.maximum(np.nan_to_num(scales(own, motif.centre)), 1.0)
+    return own, np.round(np.log(sizes) / math.log(_LEVEL_STEP)).astype(np.int64)
 
 
 def _scene_channels(

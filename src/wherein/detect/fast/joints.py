@@ -29,7 +29,7 @@ from wherein.detect.score import MIN_EVIDENCE, information
 from wherein.motion.homography import mapped, relative, rotations
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes
-from wherein.planes.rating import rate_turns
+from wherein.planes.rating import best_turns, rate_turns
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.tree import Point
 
@@ -41,11 +41,11 @@ JOINT_TOLERANCE = 4.0
 """The same for limbs that were each fitted on their own: how far the distance of two joints may be off. A
 choice, between the two."""
 
-_MAX_STARTS, _MAX_FOLLOWED = 4, 2
-"""Maximum number of turns of a piece from which fits start, and that go on to the next finer resolution.
+_MAX_STARTS, _MAX_FOLLOWED = 6, 2
+"""Maximum number of turns of a piece that are refined, and that go on to the next finer resolution.
 Choices."""
 
-_FIT = PlaneStage()
+_REFINE, _FIT = PlaneStage(rounds=1, steps=4), PlaneStage()
 
 _NEARLY, _MAX_RIVALS = 0.93, 3
 """A turn explains the picture nearly as well if its ZNCC is this share of the best, and how many other turns
@@ -75,25 +75,31 @@ def place(
     if not len(parents):
         return placement.with_piece(piece.name, parents, np.zeros(0))
     starts = (model.group_starts if group else model.starts) @ model.to_canvas
-    # Rank all turns before fitting a few: one rating costs a fraction of a fit.
-    ratings = rate_turns(scene, model.stages[0], parents, starts)
-    chosen = np.argsort(-ratings, axis=1, kind="stable")[:, :_MAX_STARTS]
-    poses = (parents[:, None] @ starts[chosen]).reshape(-1, 3, 3)
-    found = PlaneFits(poses, np.take_along_axis(ratings, chosen, 1).ravel(), np.ones(len(poses)))
+    # All turns are rated and the best refined before any is fitted: both cost a fraction of a fit.
+    found = best_turns(scene, model.stages[0], EUCLIDEAN, _REFINE, parents, starts, _MAX_STARTS)
+    found = _at_joint(model, group, parents, found, LOOSE, _MAX_FOLLOWED)
     for motif in model.stages:
         last = motif is model.stages[-1]
         found = fit_planes(scene, motif, EUCLIDEAN, _FIT, found.poses)
-        repeated = np.repeat(parents, len(found.poses) // len(parents), axis=0)
-        frames = found.poses @ model.from_canvas
-        if group:
-            repeated = group_frames(group, repeated, [piece], {piece.name: frames})
-        # The fit is free to shift the piece. One that has left its joint fits something else.
-        fits = keeps_joint(piece, repeated, frames, tolerance if last else LOOSE)
-        found = replace(found, zncc=np.where(fits, found.zncc, -1.0))
-        found = best_of_each(found, len(parents), 1 if last else _MAX_FOLLOWED)
+        found = _at_joint(
+            model, group, parents, found, tolerance if last else LOOSE, 1 if last else _MAX_FOLLOWED
+        )
     # A piece that was not found is at rest, so that those attached to it have a frame.
     frames = np.where((found.zncc > 0)[:, None, None], found.poses @ model.from_canvas, parents)
     return placement.with_piece(piece.name, frames, found.zncc)
+
+
+def _at_joint(
+    model: PieceModel, group: Joint | None, parents: Poses, found: PlaneFits, tolerance: float, count: int
+) -> PlaneFits:
+    """The best `count` poses about each parent, without those that have left their joint."""
+    frames = found.poses @ model.from_canvas
+    repeated = np.repeat(parents, len(found.poses) // len(parents), axis=0)
+    if group:
+        repeated = group_frames(group, repeated, [model.piece], {model.piece.name: frames})
+    # The fit is free to shift the piece. One that has left its joint fits something else.
+    fits = keeps_joint(model.piece, repeated, frames, tolerance)
+    return best_of_each(replace(found, zncc=np.where(fits, found.zncc, -1.0)), len(parents), count)
 
 
 def turn_spreads(scene: ScenePyramid, placement: Placement, model: PieceModel) -> NDArray[np.float64]:

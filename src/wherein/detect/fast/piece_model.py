@@ -23,6 +23,9 @@ width of an edge in the channels."""
 EUCLIDEAN = MOTIONS["euclidean"]
 """How a limb moves in the plane of its parent."""
 
+_POLISHED_POINTS = 6000
+"""Number of pixels by which a pose is fitted to convergence. A choice: see `PlaneMotif.informative`."""
+
 _MAX_SPREAD, _MAX_SPREAD_STEPS = 15.0, 1.5
 """± degrees, and steps between starts, within which a turn must be known. Choices: neighbouring turns always
 fit nearly as well, of a small or short piece those of many degrees."""
@@ -56,9 +59,15 @@ class PieceModel:
         return motif_stages(self.piece.motif, self.any_polarity, self.piece.covered, pivot)[-1]
 
     @cached_property
+    def informative(self) -> PlaneMotif:
+        """The fitted leaf at the finest resolution, by the pixels that say most about its pose."""
+        return self.stages[-1].informative(_POLISHED_POINTS)
+
+    @cached_property
     def sharp(self) -> PlaneMotif:
-        """The fitted leaf at the finest resolution with less smoothing, for the last steps of a fit."""
-        return motif_stages(self.piece.motif, self.any_polarity, self.piece.covered, settings=SHARP)[-1]
+        """The same with less smoothing, for the last steps of a fit."""
+        stages = motif_stages(self.piece.motif, self.any_polarity, self.piece.covered, settings=SHARP)
+        return stages[-1].informative(_POLISHED_POINTS)
 
     @cached_property
     def turn_step(self) -> float:

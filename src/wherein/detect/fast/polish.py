@@ -110,13 +110,12 @@ def _refined(placement: Placement, model: PieceModel, found: PlaneFits, good: ND
 def _converged(scene: ScenePyramid, model: PieceModel, motion: Motion, poses: Poses) -> PlaneFits:
     """The poses of a piece, fitted to convergence at its finest resolution."""
     rough, fine = POLISH
-    found = fit_planes(scene, model.stages[-1], motion, rough, poses)
+    found = fit_planes(scene, model.informative, motion, rough, poses)
     sharp = fit_planes(scene, model.sharp, motion, fine, found.poses)
-    smooth = fit_planes(scene, model.stages[-1], motion, fine, found.poses)
     # In a scene that is blurred, channels with little smoothing differ from the motif's.
-    clear = np.flatnonzero(sharp.zncc >= _CLEAR)
-    ended = fit_planes(scene, model.stages[-1], motion, _EVALUATE, sharp.poses[clear])
-    return smooth.replaced(clear, ended)
+    blurred = np.flatnonzero(sharp.zncc < _CLEAR)
+    smooth = fit_planes(scene, model.informative, motion, fine, found.poses[blurred])
+    return fit_planes(scene, model.stages[-1], motion, _EVALUATE, sharp.replaced(blurred, smooth).poses)
 
 
 def _upright(scene: ScenePyramid, model: PieceModel, found: PlaneFits, tilt_costs: TiltCosts) -> PlaneFits:
