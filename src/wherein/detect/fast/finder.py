@@ -192,7 +192,8 @@ class Finder:
 
     def _search_limbs(self, scene: ScenePyramid, effort: Effort) -> dict[str, PlaneFits]:
         """Likely frames of every leading limb, by name."""
-        ended = {name: search(scene, effort.crowd)[-1] for name, search in self.limb_searches.items()}
+        # None is fitted: two that agree are placed and fitted with all the others, and in clutter none do.
+        ended = {name: search.briefly(scene, effort.crowd) for name, search in self.limb_searches.items()}
         return {
             name: replace(fits, poses=fits.poses @ self.models[name].from_canvas)
             for name, fits in ended.items()
