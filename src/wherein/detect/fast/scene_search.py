@@ -130,10 +130,14 @@ class SceneSearch:
             everywhere: search the whole scene as well.
         """
         levels = self.levels(scene)
+        return self.reported(levels, self.near(levels, roots, everywhere), count)
+
+    def near(self, levels: ScenePyramid, roots: Poses, everywhere: bool) -> Hypotheses:
+        """The hypotheses near known places that stand after exclusion; arguments as of `follow`."""
         found = self.polished(levels, self.finder.follow(levels, roots, self.stop_score))
         if everywhere:
             found = found.joined(self._everywhere(levels))
-        return self.reported(levels, self._exclusive(found), count)
+        return self._exclusive(found)
 
     def levels(self, scene: Float[Tensor, "3 H W"]) -> ScenePyramid:
         """The scene as the search wants it: a grey one with a single plane."""
