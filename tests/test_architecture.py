@@ -37,6 +37,8 @@ ORDER = [
     "detect.paper",
     "detect.explain",
     "detect.methods",
+    "detect.library_search",
+    "detect.arguments",
     "detect.detector",
     "detect.tracker",
     "detect",

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wherein.cli.console import UnreadableError
-from wherein.errors import PictureError, TemplateError
+from wherein.errors import ArgumentError, PictureError, TemplateError
+from wherein.images.decode import PICTURES
 from wherein.images.load import Picture, load_picture
 from wherein.template.bundle import Template
+from wherein.template.template_library import Library
 from wherein.video.source import VIDEOS, is_video
-
-PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif")
-"""Extensions by which pictures are picked from a folder; a file that is named may have any."""
 
 
 @dataclass(frozen=True)
@@ -76,4 +75,12 @@ def load_template(path: str) -> Template:
     try:
         return Template.load(path)
     except TemplateError as error:
+        raise UnreadableError("template", Path(path), error) from error
+
+
+def load_library(path: str) -> Library:
+    """Load a template, or a folder of templates, or raise `UnreadableError`."""
+    try:
+        return Library.of(path)
+    except (ArgumentError, TemplateError) as error:
         raise UnreadableError("template", Path(path), error) from error

@@ -209,12 +209,13 @@ class Detections(Sequence[Detection]):
 
     Attributes:
         items: the detections.
-        template: the template's name.
+        template: the template's name; of several templates, the name of their folder, or their names.
         scene: the picture that was searched.
         seconds: how long the search took.
         name: of the scene's file, as it was given; for exports.
         candidates: below the threshold but close to it, the highest score first; also where others were
             found.
+        templates: the names of all templates that were searched for, if there were several; else empty.
     """
 
     items: tuple[Detection, ...]
@@ -223,6 +224,7 @@ class Detections(Sequence[Detection]):
     seconds: float
     name: str = SCENE
     candidates: tuple[Detection, ...] = ()
+    templates: tuple[str, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> Detection: ...
@@ -266,9 +268,9 @@ class Detections(Sequence[Detection]):
         }
 
     def _named(self, item: Detection) -> dict[str, Any]:
-        """The template of a detection, where that is not the one of the scene's record."""
+        """The template of a detection, if there are several."""
         name = self.template_of(item)
-        return {} if name == self.template else {"template": name}
+        return {"template": name} if self.templates or name != self.template else {}
 
     def to_json(self, indent: int | None = None) -> str:
         """`to_dict` as JSON text."""
@@ -284,7 +286,7 @@ class Detections(Sequence[Detection]):
         """
         from wherein.formats.coco import coco
 
-        return coco([(self.name if name is None else name, self)], self.template)
+        return coco([(self.name if name is None else name, self)], self.templates or self.template)
 
     def to_labelme(self, name: str | None = None) -> dict[str, Any]:
         """A labelme annotation: a polygon for each part that was found, a group for each object.
@@ -330,7 +332,7 @@ class Detections(Sequence[Detection]):
         """The scene with the outline of every part, and a legend below."""
         from wherein.drawing.detections import draw_detections
 
-        return draw_detections(self.scene, self.items)
+        return draw_detections(self.scene, self.items, named=bool(self.templates))
 
     def show(self) -> None:
         """Show the drawing in the picture viewer of the system, or in a notebook below its cell."""

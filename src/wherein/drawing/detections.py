@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from wherein.drawing.legend import with_legend
 from wherein.drawing.palette import INK, PAPER, Color, colors
-from wherein.drawing.text import Font
+from wherein.drawing.text import Font, legible
 from wherein.images.eight_bit import to_image
 from wherein.images.load import Picture
 from wherein.images.polygons import Polygon
@@ -32,30 +32,39 @@ Rectangle = tuple[float, float, float, float]
 """Left, top, right and bottom."""
 
 
-def draw_detections(scene: Picture, items: Sequence["Detection"]) -> Image.Image:
+def draw_detections(scene: Picture, items: Sequence["Detection"], named: bool = False) -> Image.Image:
     """The scene with the outlines of all parts, a number and a score for each detection, and a legend.
 
     The outline of a part that was found is a full line in the part's colour. That of a part that was not is a
     dashed grey line where the part would be.
+
+    Arguments:
+        scene: the picture.
+        items: the detections in it.
+        named: whether the name of its template stands beside each, as there are several.
     """
     zoom = min(_MAX_ZOOM, -(-_SMALL // max(scene.pixels.shape[-2:])))
     palette = _palette(items)
     image = _outlined(scene, items, palette, zoom)
     font = ImageFont.load_default(max(13, min(24, image.width // 80)))
-    _draw_labels(image, items, range(1, len(items) + 1), zoom, font)
-    return with_legend(image, items, palette, font)
+    _draw_labels(image, items, range(1, len(items) + 1), zoom, font, named)
+    return with_legend(image, items, palette, font, named)
 
 
-def draw_frame(scene: Picture, items: Sequence["Detection"], numbers: Sequence[int]) -> Image.Image:
+def draw_frame(
+    scene: Picture, items: Sequence["Detection"], numbers: Sequence[int], named: bool = False
+) -> Image.Image:
     """A frame of a video with its detections: of the same size, without a legend.
 
     Arguments:
         scene: the frame.
         items: the detections in it.
         numbers: the track of each.
+        named: as of `draw_detections`.
     """
     image = _outlined(scene, items, _palette(items), 1)
-    _draw_labels(image, items, numbers, 1, ImageFont.load_default(max(11, min(24, image.width // 60))))
+    font = ImageFont.load_default(max(11, min(24, image.width // 60)))
+    _draw_labels(image, items, numbers, 1, font, named)
     return image
 
 
@@ -123,7 +132,12 @@ def dashes(corners: Sequence[Corner], length: float) -> Iterator[tuple[Corner, C
 
 
 def _draw_labels(
-    image: Image.Image, items: Sequence["Detection"], numbers: Sequence[int], zoom: int, font: Font
+    image: Image.Image,
+    items: Sequence["Detection"],
+    numbers: Sequence[int],
+    zoom: int,
+    font: Font,
+    named: bool,
 ) -> None:
     """The number and score of each object above it, within the picture and not on another label."""
     pen = ImageDraw.Draw(image)
@@ -131,7 +145,7 @@ def _draw_labels(
     for number, item in zip(numbers, items, strict=True):
         polygons = [part.polygon for part in item.parts.values() if part.leaf]
         corners = _enlarged(np.concatenate(polygons), zoom)
-        text = f"{number}: {item.score:.2f}"
+        text = f"{number}: {f'{legible(item.template)} ' if named else ''}{item.score:.2f}"
         left, top, right, bottom = pen.textbbox((0, 0), text, font=font)
         width, height = right - left + 12, bottom - top + 10
         x = np.clip((corners[:, 0].min() + corners[:, 0].max() - width) / 2, 2, image.width - width - 2)

@@ -42,7 +42,7 @@ from wherein.images.polygons import CORNER_OFFSET
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
-    from wherein.template.bundle import Template
+    from wherein.template.template_library import Library
 
 _VERSION = "5.5.0"
 """The release of labelme whose fields these are; others read them too."""
@@ -57,7 +57,7 @@ _NO_GROUP = "none"
 
 
 @contextmanager
-def export(target: ExportTarget, template: "Template") -> Iterator[AddScene]:
+def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
     """A file for each scene, which names its picture relative to itself: so labelme looks for it."""
 
     def add(scene: Path, found: "Detections") -> None:
@@ -94,7 +94,10 @@ def _written_shapes(found: "Detections") -> list[dict[str, Any]]:
     for outline in detection_outlines(found):
         names = leaves(found[outline.instance - 1]) if outline.part is None else [outline.part]
         if len(names) == 1:
-            shapes.append(_written_shape(names[0], outline))
+            # Parts of two templates may have the same name.
+            several = bool(found.templates) and outline.part is not None
+            label = f"{outline.template}: {names[0]}" if several else names[0]
+            shapes.append(_written_shape(label, outline))
     return shapes
 
 

@@ -9,6 +9,7 @@ from wherein.cli.console import Console
 from wherein.cli.options import (
     Export,
     ExportFormat,
+    LibraryPath,
     MaxInstances,
     Overlap,
     Overwrite,
@@ -17,14 +18,13 @@ from wherein.cli.options import (
     Region,
     Rotation,
     Scale,
-    TemplatePath,
     Threshold,
     Tilt,
 )
 
 
 def detect(
-    template: TemplatePath,
+    template: LibraryPath,
     scenes: Annotated[
         list[str],
         typer.Argument(
@@ -61,14 +61,14 @@ def detect(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find a template in pictures and videos.
+    """Find a template, or each of a folder of templates, in pictures and videos.
 
     Prints one JSON object per line: a line for each picture, or for each frame of a video.
 
     Example: wherein detect robot photographs/ --report found.html
     """
     from wherein.cli.detect_run import DetectRun, SearchOptions
-    from wherein.cli.input_files import list_scenes, load_template
+    from wherein.cli.input_files import list_scenes, load_library
     from wherein.cli.output_files import OutputFiles
 
     outputs = OutputFiles(draw, report, maps, overwrite, export, export_format)
@@ -76,6 +76,6 @@ def detect(
     options = SearchOptions(
         rotation, scale, tilt, max_instances, overlap, None if polarity is None else str(polarity)
     )
-    run = DetectRun(load_template(template), options, outputs, Console(quiet), threshold, region)
+    run = DetectRun(load_library(template), options, outputs, Console(quiet), threshold, region)
     totals = run(list(list_scenes(scenes)))
     raise typer.Exit(totals.exit_status(fail_if_none))
