@@ -67,6 +67,9 @@ are at least than the picture. Choices: the channels there depend on what lies b
 With one pixel, a crop was found in its own photograph 1.2 % too large and 0.8 px aside; with four, 0.2 % and
 0.1 px."""
 
+_MIN_SEEN = 0.01
+"""Fraction of a pixel that a picture must cover to have a colour there. A choice: far less than any does."""
+
 _MIN_WEIGHT = 0.1
 """Weight of a pixel where the motif has no gradient, relative to where it has most. A choice: that nothing is
 there is worth knowing, but where an object is flat a scene shows noise, which local normalisation makes as
@@ -132,7 +135,8 @@ class PlaneMotif:
         (x, y), across, down = motif.centre, factor * (width - 1) / 2, factor * (height - 1) / 2
         to_full = np.array(((factor, 0, x - across), (0, factor, y - down), (0, 0, 1)))
         planes = _reduced(motif, covered, to_full, height, width)
-        found, where, outline = _with_backdrops(planes, settings)
+        fills = bool((motif.mask > 0.5).all())
+        found, where, outline = _with_backdrops(planes, settings, fills)
         unsigned = torch.ones_like(outline) if any_polarity else outline
         found = torch.where(unsigned, (found + opposite(found)) / 2, found)
         from_full = np.linalg.inv(to_full)
@@ -302,21 +306,29 @@ def _reduced(
 
 
 def _with_backdrops(
-    planes: Float[Tensor, "P h w"], settings: ChannelSettings
+    planes: Float[Tensor, "P h w"], settings: ChannelSettings, fills: bool
 ) -> tuple[Float[Tensor, "8 h w"], Bool[Tensor, "h w"], Bool[Tensor, "h w"]]:
     """Mean channels over the backdrops, which pixels are compared, and which of these belong to the outline.
 
     A motif that fills its rectangle has no outline: it is a part of a picture, and beyond it the picture went
     on. There the backdrop is the motif itself, continued.
+
+    Arguments:
+        planes: as of `_reduced`.
+        settings: of the channels.
+        fills: whether the motif fills its rectangle at full size. It need not at this resolution, where the
+            pixels at the border may lie half outside.
     """
     own, mask, cover = planes[:-2], planes[-2], planes[-1]
     inside = mask > min(0.5, 0.5 * float(mask.max()))  # less where it is thin: no pixel is half covered
     free = ~_dilated(cover > _MIN_COVER, _AROUND_COVER)
     if not bool((inside & free).any()):
         free = torch.ones_like(free)
-    if bool(inside[MARGIN:-MARGIN, MARGIN:-MARGIN].all()):
-        edge = slice(MARGIN, -MARGIN)
-        whole = F.pad(own[None, :, edge, edge], (MARGIN,) * 4, mode="replicate")[0]
+    edge = slice(MARGIN, -MARGIN)
+    if fills or bool(inside[edge, edge].all()):
+        inside[edge, edge] = True
+        seen = own / mask.clamp_min(_MIN_SEEN)  # without the black beyond its border
+        whole = F.pad(seen[None, :, edge, edge], (MARGIN,) * 4, mode="replicate")[0]
         border = max(1, min(_BORDER, (min(inside.shape) - 2 * MARGIN) // _BORDER_SHARE))
         return channels(whole, settings), _eroded(inside, border) & free, torch.zeros_like(inside)
     colours = own.new_tensor(_BACKDROPS)[:, : len(own), None, None]
