@@ -131,7 +131,7 @@ def register(
         first = _start(start, model, loaded, pixels)
         problem = Problem(pixels, loaded, model, threads)
         # ZNCC of a flat motif is 0/0 at every pose, and all searches would be in vain.
-        if float(problem.motif.side(1, model, MAX_PIXELS).known[..., -1].square().mean()) < LEAST_VARIANCE:
+        if float(problem.sample.known[..., -1].square().mean()) < LEAST_VARIANCE:
             return Registration(
                 _public(first, model), math.nan, problem.visible_fraction(first), math.nan, 0, Status.FLAT
             )
