@@ -97,6 +97,10 @@ _CROWD, _ON_THE_WAY = 3, 0.75
 """Number of poses at different places that make a crowd, and the share of the ZNCC of poses that stand out
 that they must have on the way. Choices: coarse fits score lower than those in the end."""
 
+_ALIKE_SHARE, _WORSE_IN_CROWD = 0.55, 0.95
+"""In a crowd poses are followed that reach this share of the third best ZNCC; and a pose with the same middle
+as a better one if it is nearly as good. Choices."""
+
 _HOPELESS = 0.4
 """Poses with a ZNCC below this fraction of the best are dropped, unless there is a crowd. A choice: where the
 best is an object in plain view, the others are clutter; beside a poor one, all go on."""
@@ -296,36 +300,41 @@ class PlaneSearch:
         return *_KEPT[: len(self.stages) - 1], None
 
     def _followed(self, fits: PlaneFits, count: int | None, standing_out: float) -> PlaneFits:
-        """The best `count` poses, and all that stand out if they are a crowd."""
-        if self._crowded(fits, standing_out):
-            # Not less than a share of the best: others may be alike, and yet not the same.
-            ranked = self._hopeful(fits, None, 0.0)
-            clear = int((ranked.zncc >= _ON_THE_WAY * standing_out).sum())
-            return ranked[np.arange(len(ranked))[: count and max(count, clear)]]
-        return self._hopeful(fits, count)
+        """The best `count` poses; or all that stand out, if they are a crowd."""
+        crowd = self._crowd(fits, standing_out)
+        return self._hopeful(fits, count) if crowd is None else crowd
 
-    def _crowded(self, fits: PlaneFits, standing_out: float) -> bool:
+    def _crowd(self, fits: PlaneFits, standing_out: float) -> PlaneFits | None:
+        """The poses that stand out, the best first, if there are several; else None."""
         clear = fits[np.flatnonzero(fits.zncc >= _ON_THE_WAY * standing_out)]
-        return len(clear) >= _CROWD and len(self.distinct(clear, _CROWD, 1.0)) >= _CROWD
+        clear = clear[np.flatnonzero(self._in_reach(clear.poses))]
+        if len(clear) < _CROWD:
+            return None
+        best = clear[self.distinct(clear, _CROWD, 1.0)]
+        if len(best) < _CROWD:
+            return None
+        # One of them may be the template itself, and the others less like it.
+        clear = clear[np.flatnonzero(clear.zncc >= _ALIKE_SHARE * best.zncc[-1])]
+        return clear[self.distinct(clear, None, _WORSE_IN_CROWD)]
 
     def _refined_starts(self, scene: ScenePyramid, standing_out: float) -> PlaneFits:
         """The starts, refined: the usual number, and in a crowd more, as long as others stand out."""
         poses, first, rest = self._ranked_starts(scene, 1.0)
         found = self.refined(scene, poses[first])
-        while len(rest) and self._crowded(found, standing_out):
-            clear = found[np.flatnonzero(found.zncc >= _ON_THE_WAY * standing_out)]
-            rest = rest[self._elsewhere(poses[rest], clear)]
+        crowd = self._crowd(found, standing_out)
+        while crowd is not None and len(rest):
+            rest, known = rest[self._elsewhere(poses[rest], crowd)], len(crowd)
             more = self.refined(scene, poses[rest[: len(found)]])
             rest, found = rest[len(found) :], found.joined(more)
-            if not (more.zncc >= _ON_THE_WAY * standing_out).any():
+            crowd = self._crowd(crowd.joined(more), standing_out)
+            if crowd is None or len(crowd) <= known:
                 break
-        return found
+        return found if crowd is None else crowd
 
     def _elsewhere(self, poses: Poses, found: PlaneFits) -> NDArray[np.bool_]:
         """Which poses have their middle at none of those that were found, (B,)."""
-        known = found[self.distinct(found, None, 1.0)]
-        middles, others = (mapped(some, [self._middle])[:, 0] for some in (poses, known.poses))
-        sizes = scales(known.poses, self._middle) * math.hypot(self.motif.width, self.motif.height)
+        middles, others = (mapped(some, [self._middle])[:, 0] for some in (poses, found.poses))
+        sizes = scales(found.poses, self._middle) * math.hypot(self.motif.width, self.motif.height)
         off = np.linalg.norm(middles[:, None] - others, axis=2)
         return np.asarray((off >= _SAME_MIDDLE * sizes).all(1))
 
