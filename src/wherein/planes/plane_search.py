@@ -97,9 +97,10 @@ _CROWD, _ON_THE_WAY = 3, 0.75
 """Number of poses at different places that make a crowd, and the share of the ZNCC of poses that stand out
 that they must have on the way. Choices: coarse fits score lower than those in the end."""
 
-_ALIKE_SHARE, _WORSE_IN_CROWD = 0.55, 0.95
-"""In a crowd poses are followed that reach this share of the third best ZNCC; and a pose with the same middle
-as a better one if it is nearly as good. Choices."""
+_LIKE_BEST, _LIKE_OTHERS = 0.45, 0.55
+"""Share of the best ZNCC that the third best must reach for a crowd, and share of the third best that poses
+must reach to be one of it. Choices: things of one kind, such as coins with other faces, are less alike than
+copies."""
 
 _HOPELESS = 0.4
 """Poses with a ZNCC below this fraction of the best are dropped, unless there is a crowd. A choice: where the
@@ -300,9 +301,9 @@ class PlaneSearch:
         return *_KEPT[: len(self.stages) - 1], None
 
     def _followed(self, fits: PlaneFits, count: int | None, standing_out: float) -> PlaneFits:
-        """The best `count` poses; or all that stand out, if they are a crowd."""
-        crowd = self._crowd(fits, standing_out)
-        return self._hopeful(fits, count) if crowd is None else crowd
+        """The best `count` poses, or all that stand out, if they are a crowd and more."""
+        usual, crowd = self._hopeful(fits, count), self._crowd(fits, standing_out)
+        return usual if crowd is None or len(crowd) < len(usual) else crowd
 
     def _crowd(self, fits: PlaneFits, standing_out: float) -> PlaneFits | None:
         """The poses that stand out, the best first, if there are several; else None."""
@@ -311,11 +312,11 @@ class PlaneSearch:
         if len(clear) < _CROWD:
             return None
         best = clear[self.distinct(clear, _CROWD, 1.0)]
-        if len(best) < _CROWD:
-            return None
         # One of them may be the template itself, and the others less like it.
-        clear = clear[np.flatnonzero(clear.zncc >= _ALIKE_SHARE * best.zncc[-1])]
-        return clear[self.distinct(clear, None, _WORSE_IN_CROWD)]
+        if len(best) < _CROWD or best.zncc[-1] < _LIKE_BEST * best.zncc[0]:
+            return None
+        clear = clear[np.flatnonzero(clear.zncc >= _LIKE_OTHERS * best.zncc[-1])]
+        return clear[self.distinct(clear, None, _WORSE)]
 
     def _refined_starts(self, scene: ScenePyramid, standing_out: float) -> PlaneFits:
         """The starts, refined: the usual number, and in a crowd more, as long as others stand out."""

@@ -41,9 +41,9 @@ JOINT_TOLERANCE = 4.0
 """The same for limbs that were each fitted on their own: how far the distance of two joints may be off. A
 choice, between the two."""
 
-_MAX_STARTS, _MAX_FOLLOWED = 6, 2
-"""Maximum number of turns of a piece that are refined, and that go on to the next finer resolution.
-Choices."""
+_MAX_REFINED, _MAX_STARTS, _MAX_FOLLOWED = 8, 4, 2
+"""Maximum number of turns of a piece that are refined, from which fits start, and that go on to the next finer
+resolution. Choices."""
 
 _REFINE, _FIT = PlaneStage(rounds=1, steps=4), PlaneStage()
 
@@ -76,8 +76,8 @@ def place(
         return placement.with_piece(piece.name, parents, np.zeros(0))
     starts = (model.group_starts if group else model.starts) @ model.to_canvas
     # All turns are rated and the best refined before any is fitted: both cost a fraction of a fit.
-    found = best_turns(scene, model.stages[0], EUCLIDEAN, _REFINE, parents, starts, _MAX_STARTS)
-    found = _at_joint(model, group, parents, found, LOOSE, _MAX_FOLLOWED)
+    found = best_turns(scene, model.stages[0], EUCLIDEAN, _REFINE, parents, starts, _MAX_REFINED)
+    found = _at_joint(model, group, parents, found, LOOSE, _MAX_STARTS)
     for motif in model.stages:
         last = motif is model.stages[-1]
         found = fit_planes(scene, motif, EUCLIDEAN, _FIT, found.poses)
