@@ -7,11 +7,10 @@ from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
 from wherein.images.load import Picture
-from wherein.images.polygons import box
+from wherein.images.polygons import Polygon, Rings, box
 from wherein.motion.homography import Matrix, angle_at, mapped, rounded, scale_at, shift, square, tilt_at
 from wherein.template.reading import Reading, rounded_value
 from wherein.template.tree import Point
@@ -64,7 +63,8 @@ class PartFound(Placed):
             evidence. For a part that is partly occluded, the ZNCC that carries as much information as its
             visible pixels; for a group, the mean over its leaves.
         found: whether it is visible there.
-        polygon: its outline in the scene, (N, 2), each row (x, y).
+        rings: its outlines in the scene, (N, 2) each, a row (x, y): of its largest component, of the others,
+            and of holes, which go round the other way. For a group, the convex hull of its parts.
         leaf: whether it has a picture of its own; a group has not.
         middle: of its picture, or of the canvas for a group, (x, y) in its pixels.
         turn: how far it is turned from its rest position, in degrees in the plane of the object.
@@ -75,7 +75,7 @@ class PartFound(Placed):
     matrix: Matrix
     score: float
     found: bool
-    polygon: NDArray[np.float64]
+    rings: tuple[Polygon, ...]
     leaf: bool = True
     middle: Point = (0.0, 0.0)
     turn: float = 0.0
@@ -83,9 +83,14 @@ class PartFound(Placed):
     reading: Reading | None = None
 
     @property
+    def polygon(self) -> Polygon:
+        """Its true outline in the scene, (N, 2), each row (x, y): that of its largest component."""
+        return self.rings[0]
+
+    @property
     def box(self) -> tuple[float, float, float, float]:
         """The box around its outline: x, y, width and height."""
-        return _box([self.polygon])
+        return _box(self.rings)
 
     @property
     def value(self) -> float | None:
@@ -123,7 +128,7 @@ class PartFound(Placed):
         return record
 
 
-def _box(polygons: Sequence[NDArray[np.float64]]) -> tuple[float, float, float, float]:
+def _box(polygons: Rings) -> tuple[float, float, float, float]:
     left, top, right, bottom = box(polygons)
     return left, top, right - left, bottom - top
 
@@ -150,7 +155,7 @@ class Detection(Placed):
     @property
     def box(self) -> tuple[float, float, float, float]:
         """The box around the outlines of all its parts, found or not: x, y, width and height."""
-        return _box([part.polygon for part in self.parts.values() if part.leaf])
+        return _box([ring for part in self.parts.values() if part.leaf for ring in part.rings])
 
     def to_candidate(self) -> dict[str, Any]:
         """Score and matrix for JSON: what is printed of a candidate."""
@@ -159,7 +164,11 @@ class Detection(Placed):
     def moved(self, x: float, y: float) -> "Detection":
         """The same in a scene that begins (x, y) pixels earlier."""
         parts = {
-            name: replace(part, matrix=_shifted(part.matrix, x, y), polygon=part.polygon + np.array((x, y)))
+            name: replace(
+                part,
+                matrix=_shifted(part.matrix, x, y),
+                rings=tuple(ring + np.array((x, y)) for ring in part.rings),
+            )
             for name, part in self.parts.items()
         }
         return replace(self, matrix=_shifted(self.matrix, x, y), parts=parts)

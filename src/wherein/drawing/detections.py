@@ -13,7 +13,7 @@ from wherein.drawing.palette import INK, PAPER, Color, colors
 from wherein.drawing.text import Font
 from wherein.images.eight_bit import to_image
 from wherein.images.load import Picture
-from wherein.images.polygons import Polygon
+from wherein.images.polygons import Polygon, Rings
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detection
@@ -72,13 +72,20 @@ def _outlined(
     if zoom > 1:
         image = image.resize((image.width * zoom, image.height * zoom), Image.Resampling.BICUBIC)
     for item in items:
-        outlines = {name: _enlarged(part.polygon, zoom) for name, part in item.parts.items() if part.leaf}
-        box = _pixel_box(outlines.values(), image.size)
+        outlines = {
+            name: [_enlarged(ring, zoom) for ring in part.rings]
+            for name, part in item.parts.items()
+            if part.leaf
+        }
+        box = _pixel_box([ring for rings in outlines.values() for ring in rings], image.size)
         if box is not None:  # only around the object: enlarging all of a large picture would take long
             near = image.crop(box)
             # Each pixel becomes four equal ones. Reduced again they are unchanged, except under the lines.
             large = near.resize((near.width * fine, near.height * fine), Image.Resampling.NEAREST)
-            corners = {name: (corners - box[:2] + 0.5) * fine - 0.5 for name, corners in outlines.items()}
+            corners = {
+                name: [(ring - box[:2] + 0.5) * fine - 0.5 for ring in rings]
+                for name, rings in outlines.items()
+            }
             _draw_outlines(ImageDraw.Draw(large), item, corners, palette, fine)
             image.paste(large.reduce(fine), box)
     return image
@@ -95,22 +102,28 @@ def _pixel_box(polygons: Iterable[Polygon], size: tuple[int, int]) -> tuple[int,
 def _draw_outlines(
     pen: ImageDraw.ImageDraw,
     item: "Detection",
-    outlines: Mapping[str, Polygon],
+    outlines: Mapping[str, Rings],
     palette: Mapping[str, Color],
     fine: int,
 ) -> None:
     """Parts that were not found come first, so that they hide nothing. Each line lies on a wider dark one, to
     be visible on any ground."""
     for name in sorted(outlines, key=lambda name: item.parts[name].found):
-        corners: list[Corner] = [(float(x), float(y)) for x, y in outlines[name]]
-        closed = [*corners, *corners[:2]]  # one corner more than closed, so that the last joint is round too
-        if item.parts[name].found:
-            pen.line(closed, fill=INK, width=5 * fine, joint="curve")
-            pen.line(closed, fill=palette[name], width=3 * fine, joint="curve")
-            continue
-        for dash in dashes(closed[:-1], 6.0 * fine):
-            pen.line(dash, fill=INK, width=4 * fine)
-            pen.line(dash, fill=_MISSING, width=2 * fine)
+        for ring in outlines[name]:
+            _draw_ring(pen, ring, palette[name] if item.parts[name].found else None, fine)
+
+
+def _draw_ring(pen: ImageDraw.ImageDraw, ring: Polygon, color: Color | None, fine: int) -> None:
+    """A full line in a colour; without one, a dashed grey line."""
+    corners: list[Corner] = [(float(x), float(y)) for x, y in ring]
+    closed = [*corners, *corners[:2]]  # one corner more than closed, so that the last joint is round too
+    if color is not None:
+        pen.line(closed, fill=INK, width=5 * fine, joint="curve")
+        pen.line(closed, fill=color, width=3 * fine, joint="curve")
+        return
+    for dash in dashes(closed[:-1], 6.0 * fine):
+        pen.line(dash, fill=INK, width=4 * fine)
+        pen.line(dash, fill=_MISSING, width=2 * fine)
 
 
 def dashes(corners: Sequence[Corner], length: float) -> Iterator[tuple[Corner, Corner]]:
@@ -129,8 +142,8 @@ def _draw_labels(
     pen = ImageDraw.Draw(image)
     taken: list[Rectangle] = []
     for number, item in zip(numbers, items, strict=True):
-        polygons = [part.polygon for part in item.parts.values() if part.leaf]
-        corners = _enlarged(np.concatenate(polygons), zoom)
+        rings = [ring for part in item.parts.values() if part.leaf for ring in part.rings]
+        corners = _enlarged(np.concatenate(rings), zoom)
         text = f"{number}: {item.score:.2f}"
         left, top, right, bottom = pen.textbbox((0, 0), text, font=font)
         width, height = right - left + 12, bottom - top + 10

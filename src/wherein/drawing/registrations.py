@@ -10,7 +10,6 @@ from torch import Tensor
 from wherein.drawing.palette import Color
 from wherein.images.eight_bit import to_image
 from wherein.images.motif import Motif
-from wherein.images.polygons import outline
 from wherein.motion.field import lattice, transform
 from wherein.motion.homography import Matrix, mapped, square
 from wherein.warp import warp
@@ -31,8 +30,9 @@ _AMPLIFIED = 4
 
 def draw_outline(image: Image.Image, motif: Motif, matrix: Matrix, color: Color, width: int = 3) -> None:
     """Draw the motif's outline, moved by `matrix`, onto the image."""
-    corners = [(float(x), float(y)) for x, y in mapped(matrix, outline(motif.mask))]
-    ImageDraw.Draw(image).line([*corners, *corners[:2]], fill=color, width=width, joint="curve")
+    for ring in motif.rings:
+        corners = [(float(x), float(y)) for x, y in mapped(matrix, ring)]
+        ImageDraw.Draw(image).line([*corners, *corners[:2]], fill=color, width=width, joint="curve")
 
 
 def rectified(scene: Float[Tensor, "3 H W"], motif: Motif, matrix: Matrix) -> Float[Tensor, "3 h w"]:

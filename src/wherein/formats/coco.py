@@ -1,7 +1,7 @@
 """COCO: detections written as a dataset, and annotations read from one.
 
 Written: a category for the object and one for each part. Annotations of one object in one image have the same
-`instance`.
+`instance`. A segmentation is polygons; compressed run lengths, where there is a hole.
 
 Read: each annotation of an image is a part, named by its category.
 
@@ -20,7 +20,6 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, FiniteFloat
 
 from wherein.errors import ArgumentError, TemplateError
@@ -37,8 +36,9 @@ from wherein.formats.annotation import (
 from wherein.formats.detection_outlines import DetectionOutline, detection_outlines, leaves
 from wherein.formats.export_target import AddScene, ExportTarget, json_text, text_file
 from wherein.formats.joint_spec import add_groups, from_values
+from wherein.formats.run_lengths import decode_run_lengths, encode_run_lengths
 from wherein.images.load import Picture
-from wherein.images.polygons import CORNER_OFFSET, box
+from wherein.images.polygons import CORNER_OFFSET
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
@@ -122,16 +122,14 @@ class Coco:
 
     def _annotation(self, outline: DetectionOutline) -> dict[str, Any]:
         self._annotations += 1
-        left, top, right, bottom = box(outline.polygons)
+        left, top, right, bottom = outline.box
         corner = left + CORNER_OFFSET, top + CORNER_OFFSET
         return {
             "id": self._annotations,
             "image_id": len(self.images),
             "category_id": self._category(outline.template, outline.part),
             "instance": outline.instance,
-            "segmentation": [
-                (polygon + CORNER_OFFSET).round(2).ravel().tolist() for polygon in outline.polygons
-            ],
+            "segmentation": _segmentation(outline),
             "bbox": [round(value, 2) for value in (*corner, right - left, bottom - top)],
             "area": round(outline.area, 2),
             "iscrowd": 0,
@@ -145,6 +143,14 @@ class Coco:
 
     def _category(self, template: str, part: str | None) -> int:
         return self._categories.setdefault((template, part), len(self._categories) + 1)
+
+
+def _segmentation(outline: DetectionOutline) -> list[list[float]] | dict[str, Any]:
+    """Polygons of all components, which may overlap; run lengths where there is a hole, which they lack."""
+    if outline.has_holes:
+        width, height = outline.size
+        return {"size": [height, width], "counts": encode_run_lengths(outline.mask)}
+    return [(ring + CORNER_OFFSET).round(2).ravel().tolist() for ring in outline.rings]
 
 
 def _category_name(template: str, part: str | None, names: Counter[str]) -> str:
@@ -288,57 +294,3 @@ def _shapes(annotation: _Annotation, picture: Picture, what: str) -> list[Shape]
     x, y, across, down = annotation.bbox
     rectangle = np.array(((x, y), (x + across, y), (x + across, y + down), (x, y + down)))
     return [Shape(rectangle - CORNER_OFFSET)]
-
-
-_FIRST_CHARACTER = ord("0")
-_VALUE_BITS, _SIGN_BIT, _MORE_BIT, _SHIFT = 0x1F, 0x10, 0x20, 5
-"""Compressed run lengths are numbers in base 32 as text, lowest digits first. A character has five bits and a
-sixth that says whether more follow; bit four of the last character is the sign."""
-
-
-def decode_run_lengths(counts: str | list[int], width: int, height: int, what: str) -> NDArray[np.float32]:
-    """The mask (H, W) of run lengths: how many zeros, ones, zeros, … follow each other, column by column.
-
-    Arguments:
-        counts: the run lengths, or the text that they are compressed to.
-        width, height: of the picture.
-        what: they belong to, for errors.
-
-    Raises:
-        TemplateError: they do not fill the picture, or are damaged.
-
-    >>> decode_run_lengths([1, 2, 3], 3, 2, "it")
-    array([[0., 1., 0.],
-           [1., 0., 0.]], dtype=float32)
-    """
-    runs = np.array(_decompressed(counts, what) if isinstance(counts, str) else counts, dtype=np.int64)
-    if (runs < 0).any() or runs.sum() != width * height:
-        raise TemplateError(
-            f"{what} has a run-length mask of {runs.sum()} pixels instead of {width} × {height}: it is "
-            "damaged, or belongs to another picture"
-        )
-    values = np.arange(len(runs)) % 2
-    return np.repeat(values, runs).reshape(width, height).T.astype(np.float32)
-
-
-def _decompressed(text: str, what: str) -> list[int]:
-    """The run lengths of a text, in which each from the fourth on is a difference to the last but one."""
-    runs: list[int] = []
-    number, shift = 0, 0
-    for character in text:
-        bits = ord(character) - _FIRST_CHARACTER
-        if not 0 <= bits < 2 * _MORE_BIT:
-            raise TemplateError(
-                f"{what} has the character {character!r} in its run-length mask, which COCO does not use"
-            )
-        number |= (bits & _VALUE_BITS) << shift
-        shift += _SHIFT
-        if bits & _MORE_BIT:
-            continue
-        if bits & _SIGN_BIT:
-            number -= 1 << shift
-        runs.append(number + (runs[-2] if len(runs) > 2 else 0))
-        number, shift = 0, 0
-    if shift:
-        raise TemplateError(f"{what} has an incomplete run-length mask")
-    return runs
