@@ -59,7 +59,7 @@ def drawn(name: str) -> list[Image.Image]:
     item = Detection(0.9, matrix, {name: part})
     scene = Picture(torch.full((3, 61, 83), 0.5), None)
     template = Template.rigid(name, Motif.whole(torch.rand(3, 20, 30, generator=torch.manual_seed(0))))
-    return [draw_detections(scene, [item]), sheet(template, [])]
+    return [draw_detections(scene, [item], legend=True), sheet(template, [])]
 
 
 def test_names_that_differ_look_different() -> None:

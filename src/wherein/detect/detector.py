@@ -25,7 +25,7 @@ from wherein.images.load import Source, load_picture
 from wherein.motion.homography import shift, square
 from wherein.template.bundle import Template
 from wherein.threads import one_thread
-from wherein.thresholds import MinScore
+from wherein.thresholds import MAX_SCALE, MIN_SCALE, MinScore
 
 _MAX_OBJECT_SIZE = 100_000
 """Maximum length of an object in a scene, in pixels. A choice: no scene is larger."""
@@ -287,6 +287,10 @@ def checked_range(
     require(
         not _is_text(scale) and 0 < low <= high < math.inf,
         f"scale must be a number above 0, or (low, high) with 0 < low ≤ high, but is {scale!r}",
+    )
+    require(
+        low >= MIN_SCALE and high <= MAX_SCALE,
+        f"scale must be a factor from {MIN_SCALE:g} to {MAX_SCALE:g}, as in (0.8, 1.25), but is {scale!r}",
     )
     longest = max(template.size)
     require(

@@ -335,11 +335,15 @@ class Detections(Sequence[Detection]):
 
         return supervision(self)
 
-    def draw(self) -> Image.Image:
-        """The scene with the outline of every part, and a legend below."""
+    def draw(self, legend: bool = False) -> Image.Image:
+        """The scene with the outline of every part, in the size of the scene.
+
+        Arguments:
+            legend: whether the names of parts and a line for each detection follow below.
+        """
         from wherein.drawing.detections import draw_detections
 
-        return draw_detections(self.scene, self.items)
+        return draw_detections(self.scene, self.items, legend)
 
     def show(self) -> None:
         """Show the drawing in the picture viewer of the system, or in a notebook below its cell."""

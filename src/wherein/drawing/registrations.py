@@ -86,16 +86,17 @@ def light_corrected(upright: Float[Tensor, "3 h w"], motif: Motif) -> Float[Tens
 def _page(
     picture: Image.Image, panels: Sequence[tuple[str, Image.Image]], lines: Sequence[str]
 ) -> Image.Image:
-    """The picture above, the panels in a row of its width below, then the lines."""
+    """The picture in the upper left corner, so that its pixels keep their coordinates; the panels in a row of
+    its width below; then the lines."""
     fit = (picture.width - _GAP * (len(panels) - 1)) / sum(image.width for _, image in panels)
     small = [
         (title, image.resize((int(image.width * fit), int(image.height * fit)))) for title, image in panels
     ]
     row = max(image.height for _, image in small) + _LINE
-    size = (picture.width + 2 * _GAP, picture.height + row + _LINE * len(lines) + 4 * _GAP)
+    size = (picture.width, picture.height + row + _LINE * len(lines) + 3 * _GAP)
     page = Image.new("RGB", size, _PAPER)
-    page.paste(picture, (_GAP, _GAP))
-    pen, x, y = ImageDraw.Draw(page), _GAP, picture.height + 2 * _GAP
+    page.paste(picture, (0, 0))
+    pen, x, y = ImageDraw.Draw(page), 0, picture.height + _GAP
     for title, image in small:
         pen.text((x, y), title, fill=_INK)
         page.paste(image, (x, y + _LINE))
