@@ -34,7 +34,6 @@ from PIL.TiffImagePlugin import TiffImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
 from wherein.errors import PictureError, WhereinError
-from wherein.extras import require_package
 
 Opened = io.BufferedReader | io.BytesIO
 """An open file, or its bytes."""
@@ -189,6 +188,8 @@ def _open(file: Opened, max_pixels: int) -> ImageFile.ImageFile:
 
 def _open_heic(file: Opened) -> ImageFile.ImageFile:
     """With pi-heif, which decodes only: the wheels of pillow-heif also have x265, under the GPL."""
+    from wherein.extras import require_package
+
     package = require_package("pi_heif", "a HEIC picture", "pip install 'wherein[heic]', or save it as JPEG")
     opened: ImageFile.ImageFile = package.HeifImageFile(file)
     return opened

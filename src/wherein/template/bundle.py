@@ -26,6 +26,7 @@ from wherein.images.motif import Motif
 from wherein.images.polygons import Polygon, hull
 from wherein.template.archive import pack, unpack
 from wherein.template.reading import Reading
+from wherein.template.shown_template import ShownTemplate
 from wherein.template.tree import DEFAULT_TURN, Part, Point, Tree
 
 FORMAT = "wherein-template/1"
@@ -55,7 +56,7 @@ class _TemplateSpec(_Spec):
 
 
 @dataclass(frozen=True, eq=False)
-class Template:
+class Template(ShownTemplate):
     """An object made of a tree of parts that turn about their joints.
 
     Attributes:

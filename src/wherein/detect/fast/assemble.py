@@ -18,7 +18,8 @@ from wherein.detect.fast.exclusion import Footprint
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.piece_model import EUCLIDEAN
 from wherein.detect.fast.pieces import cover_at_rest, uncovered_motif
-from wherein.detect.result import Detection, PartFound
+from wherein.detect.placed_part import PartFound
+from wherein.detect.result import Detection
 from wherein.detect.score import MIN_EVIDENCE, equivalent_zncc, information
 from wherein.images.polygons import Polygon, Rings, hull
 from wherein.motion.homography import mapped, turn_between
