@@ -17,8 +17,8 @@ from walkers import HEIGHT, LEAVES, WIDTH, found, logo, ring, ring_mask, tilted
 from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.formats.annotation import read
 from wherein.formats.coco import Coco, coco
-from wherein.formats.run_lengths import decode_run_lengths, encode_run_lengths
 from wherein.images.polygons import area, filled, signed_area
+from wherein.images.run_lengths import decode_run_lengths, encode_run_lengths
 from wherein.making import Outline, cut
 
 W, H = 31, 37
@@ -252,11 +252,12 @@ def test_coco_keeps_to_the_frame() -> None:
 def test_many_scenes_in_one_file_have_the_same_ids_whatever_is_found() -> None:
     nothing = replace(found(), items=())
     scenes = [("b.png", nothing), ("a.png", found()), ("c.png", found("leg"))]
-    made = coco(scenes, "walker", walker().parts.leaves)
+    joints = [name for name, part in walker().parts.items() if part.moves]
+    made = coco(scenes, "walker", walker().parts.leaves, joints)
     assert [(i["id"], i["file_name"]) for i in made["images"]] == [(1, "b.png"), (2, "a.png"), (3, "c.png")]
     assert [a["image_id"] for a in made["annotations"]] == [2] * 5 + [3] * 4
     assert [a["id"] for a in made["annotations"]] == list(range(1, 10))
-    only = coco(scenes[:1], "walker", walker().parts.leaves)
+    only = coco(scenes[:1], "walker", walker().parts.leaves, joints)
     assert only["categories"] == made["categories"]
     assert only["annotations"] == []
 
@@ -325,6 +326,26 @@ def test_run_lengths_that_are_written_are_read_again(seed: int) -> None:
 def test_run_lengths_are_compressed_as_by_coco() -> None:
     assert encode_run_lengths(drawn().astype(bool)) == COMPRESSED
     assert encode_run_lengths(np.ones((H, W), dtype=bool)) == "0kS1"
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # pycocotools' own
+def test_joints_are_keypoints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tools = pytest.importorskip("pycocotools.coco")
+    some = found("leg")
+    (tmp_path / "coco.json").write_text(json.dumps(some.to_coco("a.png")))
+    read = tools.COCO(str(tmp_path / "coco.json"))
+    (category,) = read.loadCats([1])
+    joints = [name for name, part in walker().parts.items() if part.moves]
+    assert (category["keypoints"], category["skeleton"]) == (joints, [])
+    assert "keypoints" not in read.loadCats([2])[0]
+    (whole,) = read.loadAnns(read.getAnnIds(catIds=[1]))
+    points = np.reshape(whole["keypoints"], (-1, 3))
+    assert whole["num_keypoints"] == len(joints)
+    for (x, y, visible), name in zip(points, joints, strict=True):
+        np.testing.assert_allclose((x - 0.5, y - 0.5), some[0].parts[name].joint, atol=0.006)
+        assert visible == (1 if name == "leg" else 2)
+    assert not any("keypoints" in one for one in read.loadAnns(read.getAnnIds(catIds=[2, 3])))
+    capsys.readouterr()  # they print
 
 
 def test_overlapping_parts_are_counted_once() -> None:

@@ -149,6 +149,12 @@ class OutputFiles:
                     folder.is_dir() or not folder.exists(), f"{option} {folder} is a file: choose a folder"
                 )
                 check_folder(folder)
+        if self._export_folder is not None:
+            named = self._export_folder.suffix.lower() in {entry.extension for entry in FORMATS.values()}
+            message = f"--export {self.export} is named like a file, but {self.format_name} writes a folder"
+            require(self._export_folder.is_dir() or not named, f"{message}: use a name without extension")
+        for path in self._more_files:
+            check_new(path, self.overwrite)
 
     @property
     def format(self) -> Format | None:
@@ -160,7 +166,7 @@ class OutputFiles:
         extension = self.export.suffix.lower()
         if extension not in BY_EXTENSION:
             files = ", ".join(f"{known} for {entry.name}" for known, entry in BY_EXTENSION.items())
-            folders = " or ".join(entry.name for entry in FORMATS.values() if entry.file_per_scene)
+            folders = ", ".join(entry.name for entry in FORMATS.values() if entry.file_per_scene)
             raise ArgumentError(
                 f"--export {self.export}: unknown file extension. Use {files}, or a folder with "
                 f"--format {folders}"
@@ -176,6 +182,12 @@ class OutputFiles:
     def _export_folder(self) -> Path | None:
         """The folder of the export, if its format has a file for each scene."""
         return self.export if self.format is not None and self.format.file_per_scene else None
+
+    @property
+    def _more_files(self) -> list[Path]:
+        """Files of the export besides those of the scenes."""
+        folder = self._export_folder
+        return [] if folder is None or self.format is None else [folder / n for n in self.format.more_files]
 
     def drawings(self, scenes: Sequence["SceneFile"]) -> dict[Path, Path]:
         """Return the picture or video to draw of each scene, by scene; empty without `--draw`."""

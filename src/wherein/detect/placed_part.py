@@ -69,6 +69,7 @@ class PartFound(Placed):
         turn: how far it is turned from its rest position, in degrees in the plane of the object.
         turn_spread: ± degrees within which other turns explain the picture nearly as well; None: unknown.
         reading: what its turn means, from the template; None: nothing.
+        pivot: the point that it turns about, in its pixels; None: it does not turn.
     """
 
     matrix: Matrix
@@ -80,6 +81,7 @@ class PartFound(Placed):
     turn: float = 0.0
     turn_spread: float | None = None
     reading: Reading | None = None
+    pivot: Point | None = None
 
     def __repr__(self) -> str:
         found = "" if self.found else "not found, "
@@ -90,6 +92,14 @@ class PartFound(Placed):
     def polygon(self) -> Polygon:
         """Its true outline in the scene, (N, 2), each row (x, y): that of its largest component."""
         return self.rings[0]
+
+    @property
+    def joint(self) -> Point | None:
+        """The point in the scene that it turns about, (x, y); None if it does not turn."""
+        if self.pivot is None:
+            return None
+        x, y = mapped(self.matrix, self.pivot).tolist()
+        return x, y
 
     @property
     def box(self) -> tuple[float, float, float, float]:

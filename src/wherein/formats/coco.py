@@ -1,7 +1,8 @@
 """COCO: detections written as a dataset, and annotations read from one.
 
 Written: a category for the object and one for each part. Annotations of one object in one image have the same
-`instance`. A segmentation is polygons; compressed run lengths, where there is a hole.
+`instance`. A segmentation is polygons; compressed run lengths, where there is a hole. The joints of an object
+are its keypoints.
 
 Read: each annotation of an image is a part, named by its category.
 
@@ -33,12 +34,18 @@ from wherein.formats.annotation import (
     picture_path,
     validated,
 )
-from wherein.formats.detection_outlines import DetectionOutline, detection_outlines, leaves
+from wherein.formats.detection_outlines import (
+    DetectionOutline,
+    detection_outlines,
+    keypoint_names,
+    keypoints,
+    leaves,
+)
 from wherein.formats.export_target import AddScene, ExportTarget, json_text, text_file
 from wherein.formats.joint_spec import add_groups, from_values
-from wherein.formats.run_lengths import decode_run_lengths, encode_run_lengths
 from wherein.images.load import Picture
 from wherein.images.polygons import CORNER_OFFSET
+from wherein.images.run_lengths import decode_run_lengths, encode_run_lengths
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
@@ -52,30 +59,35 @@ _LISTED = 12
 def export(target: ExportTarget, template: "Template") -> Iterator[AddScene]:
     """One file. Annotations are written as they come, so that many scenes need no more memory than one.
 
-    Images come last for that reason: they are known when all scenes are done.
+    Images and categories come last for that reason: they are known when all scenes are done.
     """
-    dataset, separators = Coco(template.name, template.parts.leaves), chain([""], repeat(","))
+    joints = [name for name, part in template.parts.items() if part.moves]
+    dataset, separators = Coco(template.name, template.parts.leaves, joints), chain([""], repeat(","))
     with text_file(target.path) as file:
-        file.write(f'{{"categories": {json_text(dataset.categories)}, "annotations": [')
+        file.write('{"annotations": [')
 
         def add(scene: Path, found: "Detections") -> None:
             for annotation in dataset.add(str(scene), found):
                 file.write(f"{next(separators)}\n{json_text(annotation)}")
 
         yield add
-        file.write(f'\n], "images": {json_text(dataset.images)}}}\n')
+        images, categories = json_text(dataset.images), json_text(dataset.categories)
+        file.write(f'\n], "images": {images}, "categories": {categories}}}\n')
 
 
 def coco(
-    scenes: Iterable[tuple[str, "Detections"]], template: str, parts: Sequence[str] = ()
+    scenes: Iterable[tuple[str, "Detections"]],
+    template: str,
+    parts: Sequence[str] = (),
+    joints: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The detections of several scenes as one COCO dataset.
 
     Arguments:
         scenes: the file name of each scene, and its detections.
-        template, parts: as of `Coco`.
+        template, parts, joints: as of `Coco`.
     """
-    dataset, annotations = Coco(template, parts), []
+    dataset, annotations = Coco(template, parts, joints), []
     for name, found in scenes:
         annotations += dataset.add(name, found)
     return {"images": dataset.images, "annotations": annotations, "categories": dataset.categories}
@@ -88,12 +100,15 @@ class Coco:
         template: the name of the objects, which is the first category.
         parts: the parts with a picture (`template.parts.leaves`). With them categories have the same ids in
             every file, whatever is found; without them parts are numbered as they are first found.
+        joints: the parts that turn, whose joints are keypoints; without them they are known when an object
+            is found.
     """
 
-    def __init__(self, template: str, parts: Sequence[str] = ()) -> None:
+    def __init__(self, template: str, parts: Sequence[str] = (), joints: Sequence[str] = ()) -> None:
         self.images: list[dict[str, Any]] = []
         self._categories: dict[tuple[str, str | None], int] = {}
         self._annotations = 0
+        self._keypoints: dict[str, list[str]] = {template: list(joints)}
         self._category(template, None)
         self._add_categories(template, parts)
 
@@ -109,16 +124,37 @@ class Coco:
         for item in found:
             self._category(found.template_of(item), None)
             self._add_categories(found.template_of(item), leaves(item))
-        return [self._annotation(outline) for outline in detection_outlines(found)]
+            self._keypoints[found.template_of(item)] = keypoint_names(item)
+        return [
+            self._annotation(outline) | self._pose(outline, found) for outline in detection_outlines(found)
+        ]
+
+    def _pose(self, outline: DetectionOutline, found: "Detections") -> dict[str, Any]:
+        """The joints of an object as keypoints, if it has any; parts have none of their own."""
+        if outline.part is not None or not self._keypoints[outline.template]:
+            return {}
+        points = keypoints(found[outline.instance - 1], outline.size)
+        shown = points[:, 2:] > 0
+        points[:, :2] = np.where(shown, points[:, :2] + CORNER_OFFSET, 0.0).round(2)
+        return {"keypoints": points.ravel().tolist(), "num_keypoints": int(shown.sum())}
 
     @property
     def categories(self) -> list[dict[str, Any]]:
         """All categories so far."""
         names = Counter(part or template for template, part in self._categories)
         return [
-            {"id": number, "name": _category_name(template, part, names), "supercategory": template}
+            {
+                "id": number,
+                "name": _category_name(template, part, names),
+                "supercategory": template,
+                **self._joints(template, part),
+            }
             for (template, part), number in self._categories.items()
         ]
+
+    def _joints(self, template: str, part: str | None) -> dict[str, Any]:
+        names = self._keypoints.get(template) if part is None else None
+        return {"keypoints": names, "skeleton": []} if names else {}
 
     def _annotation(self, outline: DetectionOutline) -> dict[str, Any]:
         self._annotations += 1

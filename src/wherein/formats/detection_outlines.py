@@ -1,6 +1,6 @@
 """The outlines of detections, as formats with polygons need them: each object, and each of its parts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from wherein.images.polygons import Polygon, area, box, clipped, filled, has_hol
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detection, Detections
+    from wherein.template.bundle import Template
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,3 +89,48 @@ def _visible_rings(item: "Detection", width: int, height: int) -> dict[str, list
         if rings:
             found[name] = rings
     return found
+
+
+def keypoint_names(item: "Detection") -> list[str]:
+    """The parts that turn: their joints are the keypoints of an object."""
+    return [name for name, part in item.parts.items() if part.joint is not None]
+
+
+def keypoints(item: "Detection", size: tuple[int, int]) -> NDArray[np.float64]:
+    """The joints of a detection, (K, 3): x, y in the scene, and how visible it is, 2, 1 or 0."""
+    rows = []
+    for name in keypoint_names(item):
+        part = item.parts[name]
+        assert part.joint is not None, "it turns"
+        x, y = part.joint
+        inside = -0.5 <= x <= size[0] - 0.5 and -0.5 <= y <= size[1] - 0.5
+        rows.append((x, y, (2.0 if part.found else 1.0) if inside else 0.0))
+    return np.array(rows, dtype=np.float64).reshape(-1, 3)
+
+
+class Classes:
+    """Numbers of objects and parts from 0, the same in every scene whatever is found.
+
+    Arguments:
+        templates: what is searched for. The object of each is a class, followed by its parts.
+        parts: whether parts are classes too.
+    """
+
+    def __init__(self, templates: Sequence["Template"], parts: bool = True) -> None:
+        self._known: list[tuple[str, str | None]] = []
+        for template in templates:
+            own = template.parts.leaves if parts and len(template.parts.leaves) > 1 else ()
+            self._known += [(template.name, None), *((template.name, part) for part in own)]
+
+    def number(self, template: str, part: str | None) -> int:
+        """Of an object, or of one of its parts."""
+        return self._known.index((template, part))
+
+    @property
+    def names(self) -> list[str]:
+        """The name of each class; that of a part has its template's before it where two would be equal."""
+        plain = [part or template for template, part in self._known]
+        return [
+            name if plain.count(name) == 1 or part is None else f"{template} {part}"
+            for name, (template, part) in zip(plain, self._known, strict=True)
+        ]

@@ -153,6 +153,7 @@ class _PartLayout:
         above: the name of the part whose frame its parent has.
         middle: of its picture, or of the canvas, in its pixels.
         reading: what its turn means.
+        pivot: the point that it turns about, in its pixels; None: it does not turn.
     """
 
     name: str
@@ -164,6 +165,7 @@ class _PartLayout:
     above: str
     middle: Point
     reading: Reading | None
+    pivot: Point | None
 
 
 class Assembler:
@@ -197,6 +199,7 @@ class Assembler:
                 frames[part.parent or tree.root],
                 template.centre if part.motif is None else part.motif.centre,
                 part.reading,
+                part.pivot if part.moves else None,
             )
             for name, part in tree.items()
             # The root is no part of its own, unless it is all there is: its matrix is the detection's.
@@ -232,7 +235,7 @@ class Assembler:
             turn = turn_between(frames[part.above], frames[part.frame])
             spread = (spreads or {}).get(part.name)
             parts[part.name] = PartFound(
-                matrix, mean, found, own, part.leaf, part.middle, turn, spread, part.reading
+                matrix, mean, found, own, part.leaf, part.middle, turn, spread, part.reading, part.pivot
             )
         return Detection(score, self._matrix(frames[self._root]), parts, self._centre, self._name)
 
