@@ -40,6 +40,8 @@ ORDER = [
     "detect.paper",
     "detect.explain",
     "detect.methods",
+    "detect.library_search",
+    "detect.arguments",
     "detect.detector",
     "detect.tracker",
     "detect",

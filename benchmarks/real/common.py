@@ -23,7 +23,7 @@ from benchmarks.geometry import Array
 from benchmarks.registration import Settings
 from benchmarks.subjects import FEWER
 from wherein.detect import Calibration, Detector
-from wherein.detect.detector import checked_range
+from wherein.detect.arguments import checked_range
 from wherein.detect.search_range import Range
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif

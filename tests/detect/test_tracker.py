@@ -13,7 +13,7 @@ from walkers import TILTED, gauge, tilted
 from wherein.detect import Detections, Detector, Tracker
 from wherein.errors import ArgumentError
 from wherein.motion.homography import mapped
-from wherein.template import Template
+from wherein.template import Library, Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
 
@@ -141,7 +141,7 @@ class _Scripted(Detector):
     """A detector that finds what it is told to, and keeps where it was asked to look."""
 
     def __init__(self, of: Template, frames: list[Detections]) -> None:
-        self.template, self.max_instances, self.frames = of, None, frames
+        self.library, self.max_instances, self.frames = Library.of(of), None, frames
         self.asked: list[np.ndarray] = []
 
     def __call__(self, scene: object, color: str = "rgb", region: object = None) -> Detections:
@@ -154,6 +154,7 @@ class _Scripted(Detector):
         color: str = "rgb",
         everywhere: bool = False,
         region: object = None,
+        templates: object = None,
     ) -> Detections:
         self.asked.append(np.asarray(before))
         return self.frames.pop(0)

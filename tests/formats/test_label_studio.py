@@ -13,11 +13,12 @@ from wherein.formats.export_target import ExportTarget
 from wherein.formats.label_studio import task
 from wherein.formats.registry import FORMATS
 from wherein.images.polygons import area
+from wherein.template import Library
 
 
 def test_a_task_for_each_scene(tmp_path: Path) -> None:
     out = tmp_path / "tasks.json"
-    with FORMATS["label-studio"].export(ExportTarget(out), walker()) as add:
+    with FORMATS["label-studio"].export(ExportTarget(out), Library.of(walker())) as add:
         add(Path("a.png"), found("hand", at=((110.0, 80.0), (120.0, 90.0))))
         add(Path("b.png"), replace(found(), items=()))
     first, second = json.loads(out.read_text(encoding="utf-8"))

@@ -15,6 +15,7 @@ from walkers import found
 from wherein.cli.main import app
 from wherein.formats.export_target import ExportTarget
 from wherein.formats.registry import BY_EXTENSION, FORMATS, Format
+from wherein.template import Library
 
 ENTRIES = list(FORMATS.values())
 
@@ -26,7 +27,7 @@ def module(entry: Format) -> Any:
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_every_module_has_the_functions_of_its_entry(entry: Format) -> None:
     function = getattr(module(entry), entry.function)
-    assert list(inspect.signature(function).parameters) == ["target", "template"]
+    assert list(inspect.signature(function).parameters) == ["target", "library"]
     if entry.keys:
         assert list(inspect.signature(module(entry).parse).parameters) == [
             *("record", "path", "image", "object_id"),
@@ -37,12 +38,12 @@ def test_every_module_has_the_functions_of_its_entry(entry: Format) -> None:
 def test_files_appear_when_they_are_complete_and_not_after_an_error(entry: Format, tmp_path: Path) -> None:
     scene, out = tmp_path / "a.png", tmp_path / f"out{entry.extension}"
     target = ExportTarget(tmp_path, {scene: out}) if entry.file_per_scene else ExportTarget(out)
-    with pytest.raises(KeyError, match="halfway"), entry.export(target, walker()) as add:
+    with pytest.raises(KeyError, match="halfway"), entry.export(target, Library.of(walker())) as add:
         if not entry.file_per_scene:
             add(scene, found())
         raise KeyError("halfway")
     assert list(tmp_path.iterdir()) == []
-    with entry.export(target, walker()) as add:
+    with entry.export(target, Library.of(walker())) as add:
         add(scene, found())
     assert sorted(tmp_path.iterdir()) == sorted((out, *(tmp_path / name for name in entry.more_files)))
 

@@ -15,7 +15,7 @@ from wherein.formats.registry import FORMATS
 from wherein.formats.yolo import oriented_box
 from wherein.images.motif import Motif
 from wherein.images.polygons import area, box, filled
-from wherein.template import Template
+from wherein.template import Library, Template
 
 SIZE = np.array((WIDTH, HEIGHT))
 
@@ -25,7 +25,7 @@ def exported(
 ) -> list[tuple[int, np.ndarray]]:
     """The class and the numbers of each line."""
     scene, out = folder / "a.png", folder / "a.txt"
-    with FORMATS[variant].export(ExportTarget(folder, {scene: out}), template) as add:
+    with FORMATS[variant].export(ExportTarget(folder, {scene: out}), Library.of(template)) as add:
         add(scene, some)
     rows = [line.split() for line in out.read_text().splitlines()]
     numbers = [(int(first), np.array(rest, dtype=float)) for first, *rest in rows]

@@ -8,11 +8,13 @@ from wherein.detect.result import Detections
 from wherein.report.html_format import render, svg_points
 from wherein.report.scene_view import SceneView, SceneViewer
 from wherein.report.template_view import ScoreView, part_entries
+from wherein.template import Library
 
 
 def view(some: Detections) -> SceneView:
     scores = ScoreView(0.5, 180.0, (1.0, 1.0), 0.0, None, lambda _: None)
-    return SceneViewer(gauge(), part_entries(gauge()), scores)("s0", "a.png", some, {}, [{} for _ in some])
+    viewer = SceneViewer(Library.of(gauge()), {"gauge": part_entries(gauge())}, {"gauge": scores})
+    return viewer("s0", "a.png", some, {}, [{} for _ in some])
 
 
 def test_outlines_and_centres_are_those_in_perspective() -> None:

@@ -20,7 +20,7 @@ from wherein.detect.result import Detections
 from wherein.detect.score import rounded_down
 from wherein.errors import MissingError, PictureError
 from wherein.report.stopwatch import SEARCH, Stopwatch
-from wherein.template.bundle import Template
+from wherein.template.template_library import Library
 from wherein.thresholds import MinScore
 from wherein.video.source import Video, camera_index, open_video
 
@@ -46,10 +46,10 @@ class _NothingReadError(Exception):
 
 
 class DetectRun:
-    """Searches scenes for a template.
+    """Searches scenes for a template, or several.
 
     Arguments:
-        template: what to search for.
+        library: what to search for.
         options: how to search.
         outputs: files to write besides the lines of JSON.
         console: where results and messages go.
@@ -59,14 +59,14 @@ class DetectRun:
 
     def __init__(
         self,
-        template: Template,
+        library: Library,
         options: SearchOptions,
         outputs: OutputFiles,
         console: Console,
         threshold: MinScore | None = None,
         region: Box | None = None,
     ) -> None:
-        self.template, self.options, self.outputs, self.console = template, options, outputs, console
+        self.library, self.options, self.outputs, self.console = library, options, outputs, console
         self.threshold, self.region = threshold, region
         self.totals, self._has_header = Totals(), False
         self.table = SceneTable(())
@@ -84,7 +84,7 @@ class DetectRun:
     def _search_all(self, scenes: Sequence[SceneFile]) -> None:
         with (
             self.console.scene_bar(len(scenes)),
-            open_writers(self.outputs, self.template, scenes) as writers,
+            open_writers(self.outputs, self.library, scenes) as writers,
         ):
             for scene in scenes:
                 self._search(scene, writers)
@@ -97,10 +97,9 @@ class DetectRun:
         """The detector, made when the first scene has been read: it may have to calibrate for a minute, and a
         misspelled file name should be reported before that.
         """
-        with self.console.progress("Calibrating (first use of this template)") as progress:
-            return Detector(
-                self.template, threshold=self.threshold, progress=progress, **self.options.given()
-            )
+        these = "these templates" if len(self.library) > 1 else "this template"
+        with self.console.progress(f"Calibrating (first use of {these})") as progress:
+            return Detector(self.library, threshold=self.threshold, progress=progress, **self.options.given())
 
     def _search(self, scene: SceneFile, writers: SceneWriters) -> None:
         try:
@@ -137,7 +136,7 @@ class DetectRun:
         writers.add(path, found, self.detector, stopwatch)
         if not found and found.candidates:
             best = found.candidates[0]
-            self.console.message(_nothing_found(path, best.score, self.detector.threshold))
+            self.console.message(_nothing_found(path, best.score, self.detector.thresholds[best.template]))
 
     def _search_video(self, path: Path, writers: SceneWriters) -> None:
         counts = FrameTotals()

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wherein.cli.console import UnreadableError
-from wherein.errors import PictureError, TemplateError
+from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.video.source import VIDEOS, is_animated, is_video
 
 if TYPE_CHECKING:
     from wherein.images.load import Picture
     from wherein.template.bundle import Template
+    from wherein.template.template_library import Library
 
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif")
 """Extensions by which pictures are picked from a folder; a file that is named may have any."""
@@ -194,4 +195,15 @@ def load_template(path: str) -> "Template":
     try:
         return Template.load(path)
     except TemplateError as error:
+        raise UnreadableError("template", Path(path), error) from error
+
+
+def load_library(path: str) -> "Library":
+    """Load a template, or a folder of templates, or raise `UnreadableError`."""
+    check_template_path(path)
+    from wherein.template.template_library import Library
+
+    try:
+        return Library.of(path)
+    except (ArgumentError, TemplateError) as error:
         raise UnreadableError("template", Path(path), error) from error

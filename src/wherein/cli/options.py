@@ -18,6 +18,15 @@ TemplatePath = Annotated[
     ),
 ]
 
+LibraryPath = Annotated[
+    str,
+    typer.Argument(
+        metavar="TEMPLATE",
+        help="Template: a folder with template.json, a .zip of one, or a picture. Or a folder of these: each "
+        "detection then says its template.",
+    ),
+]
+
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print only results and errors, no progress or messages.")
 ]

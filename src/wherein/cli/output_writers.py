@@ -13,7 +13,7 @@ from wherein.detect.result import Detections
 from wherein.formats.export_target import AddScene, ExportTarget
 from wherein.report.page import Page, page
 from wherein.report.stopwatch import Stopwatch
-from wherein.template.bundle import Template
+from wherein.template.template_library import Library
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ class SceneWriters:
 
 @contextmanager
 def open_writers(
-    outputs: OutputFiles, template: Template, scenes: Sequence[SceneFile]
+    outputs: OutputFiles, library: Library, scenes: Sequence[SceneFile]
 ) -> Iterator[SceneWriters]:
     """Open the report and the export; both are complete when the block ends, or not there at all.
 
@@ -71,22 +71,22 @@ def open_writers(
         ArgumentError: a file exists and must not be replaced, or is a scene; nothing has been written then.
     """
     drawings, files = outputs.drawings(scenes), outputs.files(scenes)
-    with _export(outputs, template, files) as exported, _report(outputs, template) as report:
+    with _export(outputs, library, files) as exported, _report(outputs, library) as report:
         yield SceneWriters(outputs, drawings, report, exported, files)
 
 
-def _report(outputs: OutputFiles, template: Template) -> AbstractContextManager[Page | None]:
+def _report(outputs: OutputFiles, library: Library) -> AbstractContextManager[Page | None]:
     path = outputs.report
-    return nullcontext() if path is None else _own_errors(path, page(path, template))
+    return nullcontext() if path is None else _own_errors(path, page(path, library))
 
 
 def _export(
-    outputs: OutputFiles, template: Template, files: Mapping[Path, Path]
+    outputs: OutputFiles, library: Library, files: Mapping[Path, Path]
 ) -> AbstractContextManager[AddScene | None]:
     path, chosen = outputs.export, outputs.format
     if path is None or chosen is None:
         return nullcontext()
-    return _own_errors(path, chosen.export(ExportTarget(path, files), template))
+    return _own_errors(path, chosen.export(ExportTarget(path, files), library))
 
 
 @contextmanager

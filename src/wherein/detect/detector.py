@@ -1,11 +1,9 @@
-"""`Detector`: finds a template in scenes, within a range of poses."""
+"""`Detector`: finds a template, or several, in scenes, within a range of poses."""
 
-import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from numbers import Integral, Real
 from typing import Literal, cast, overload
 
 import numpy as np
@@ -13,43 +11,34 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from wherein.detect.arguments import Region, checked_range, is_count, is_number, least_score, region_box
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.calibration.store import Progress, StoredCalibration
 from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map
 from wherein.detect.fast.exclusion import OVERLAP
-from wherein.detect.methods import METHODS, Search
+from wherein.detect.library_search import LibrarySearch
+from wherein.detect.methods import METHODS, FastSearch, Search
 from wherein.detect.result import SCENE, Detections, MethodResult
 from wherein.detect.score import score_with_rate
-from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError, require
 from wherein.images.load import Source, is_many, load_picture
 from wherein.motion.homography import shift, square
 from wherein.progress_line import ProgressLine, is_watched
+from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
+from wherein.template.template_library import Library, TemplateSource
 from wherein.threads import one_thread
-from wherein.thresholds import MAX_SCALE, MIN_SCALE, MinScore
-
-_MAX_OBJECT_SIZE = 100_000
-"""Maximum length of an object in a scene, in pixels. A choice: no scene is larger."""
-
-
-_MAX_TILT = 70
-"""Degrees. A choice: at 70° an object is foreshortened to a third, and little of it can be told."""
-
-
-POLARITIES = ("same", "any")
-"""Whether light and dark are as in the template, or may be exchanged."""
-
-Region = tuple[float, float, float, float]
-"""Left, top, width and height of a part of a scene, in pixels."""
+from wherein.thresholds import MinScore
 
 
 class Detector:
-    """Finds every instance of a template in a scene, and the pose of every part.
+    """Finds every instance of a template in a scene, and the pose of every part; or of several templates.
 
     Arguments:
-        template: a `Template`; the folder or .zip that holds one; or a picture file, of a single motif.
+        template: a `Template`; the folder or .zip that holds one; or a picture file, of a single motif. For
+            several templates a list of these, or a folder of them: each `Detection` then says of which
+            `template` it is, by its name.
         rotation: ± degrees that are searched; 180 is every rotation.
         scale: lowest and highest scale, or one number.
         tilt: out of the picture plane, up to so many degrees, 0 to 70; 0: objects are parallel to it.
@@ -57,9 +46,10 @@ class Detector:
         overlap: fraction of an object that another may cover or share before one of them is dropped.
         polarity: "same", or "any" for objects that may be light on dark as well as dark on light.
         calibration: by default the stored one, which is measured on first use. For the method "paper" a
-            `PaperCalibration`.
+            `PaperCalibration`. For several templates, calibrations by the name of the template.
         threshold: the lowest score of a detection, in place of the calibrated one; or the rate of false
-            alarms that is allowed, as in "0.01/MP": one in a hundred megapixels without the template.
+            alarms that is allowed, as in "0.01/MP": one in a hundred megapixels without the template. Of
+            several templates, all together have this rate.
         threads: number of threads of the first search; torch's number by default. The result does not depend
             on it.
         progress: called during a calibration with the fraction that is done, and what is being done. None:
@@ -85,7 +75,7 @@ class Detector:
 
     def __init__(
         self,
-        template: Template | str | os.PathLike[str],
+        template: Library | TemplateSource | Iterable[TemplateSource],
         rotation: float = 180.0,
         scale: tuple[float, float] | float = (0.5, 2.0),
         tilt: float = 40.0,
@@ -94,55 +84,124 @@ class Detector:
         overlap: float = OVERLAP,
         polarity: str = "same",
         *,
-        calibration: StoredCalibration | None = None,
+        calibration: StoredCalibration | Mapping[str, StoredCalibration] | None = None,
         threads: int | None = None,
         progress: Progress | Literal[False] | None = None,
         method: str = "fast",
     ) -> None:
-        self.template = template if isinstance(template, Template) else Template.load(template)
-        self.ranges = checked_range(rotation, scale, tilt, self.template, polarity)
+        self.library = Library.of(template)
+        for one in self.library.templates:
+            self.ranges = checked_range(rotation, scale, tilt, one, polarity)
         require(
-            _is_number(overlap) and 0 <= overlap <= 1,
+            is_number(overlap) and 0 <= overlap <= 1,
             f"overlap must be a fraction between 0 and 1, but is {overlap!r}",
         )
         require(
-            max_instances is None or _is_count(max_instances),
+            max_instances is None or is_count(max_instances),
             f"max_instances must be a positive integer, or None for all, but is {max_instances!r}",
         )
         require(
-            threads is None or _is_count(threads),
+            threads is None or is_count(threads),
             f"threads must be a positive integer, or None for the setting of torch, but is {threads!r}",
         )
-        least = _least_score(threshold)
+        least = least_score(threshold)
         require(method in METHODS, f"method must be one of {', '.join(METHODS)}, but is {method!r}")
+        require(
+            method == FastSearch.name or not self.library.several,
+            f'method="{method}" searches for one template only: use method="{FastSearch.name}" for several',
+        )
         self.max_instances = max_instances
-        with torch.no_grad(), calibration_progress(self.template.name, progress) as shown:
-            self.search: Search = METHODS[method].prepare(
-                self.template, self.ranges, calibration, least.score, threads, shown, overlap
-            )
+        known = self._given(calibration)
+        with torch.no_grad(), calibration_progress(self.library.name, progress) as shown:
+            self.searches: dict[str, Search] = {
+                one.name: METHODS[method].prepare(
+                    one,
+                    self.ranges,
+                    known.get(one.name),
+                    least.score,
+                    threads,
+                    self._progress(shown, number),
+                    overlap,
+                )
+                for number, one in enumerate(self.library.templates)
+            }
         if least.per_megapixel is not None:
-            known = self.calibration
+            self._set_rate(least.per_megapixel / len(self.library), method)
+        self.search: Search | LibrarySearch = next(iter(self.searches.values()))
+        if self.library.several:
+            fast = {name: one for name, one in self.searches.items() if isinstance(one, FastSearch)}
+            self.search = LibrarySearch(fast, overlap)
+
+    def _given(
+        self, calibration: StoredCalibration | Mapping[str, StoredCalibration] | None
+    ) -> Mapping[str, StoredCalibration]:
+        """The calibrations that were given, by the name of the template."""
+        if calibration is None:
+            return {}
+        if isinstance(calibration, Mapping):
+            unknown = [name for name in calibration if name not in self.library.by_name]
+            require(
+                not unknown,
+                f"calibration has {', '.join(unknown)}, but the templates are {self.library.listed}",
+            )
+            return calibration
+        require(
+            len(self.library) == 1,
+            f"calibration is that of one template, but there are {len(self.library)}: give calibrations by "
+            "the names of the templates",
+        )
+        return {self.library.templates[0].name: calibration}
+
+    def _progress(self, progress: Progress | None, number: int) -> Progress | None:
+        """Progress of one calibration as that of all."""
+        if progress is None or not self.library.several:
+            return progress
+        count, name = len(self.library), self.library.templates[number].name
+        return lambda done, step: progress((number + done) / count, f"{name}: {step}")
+
+    def _set_rate(self, per_megapixel: float, method: str) -> None:
+        """Set the threshold of each template by its rate of false alarms."""
+        for search in self.searches.values():
+            known = search.calibration
             if not isinstance(known, Calibration):
                 raise ArgumentError(f"threshold must be a score for the method {method}, which has no rate")
-            self.search.threshold = score_with_rate(known.false_alarms, least.per_megapixel)
+            search.threshold = score_with_rate(known.false_alarms, per_megapixel)
 
     def __repr__(self) -> str:
         (low, high), turn = self.ranges.scale, self.ranges.rotation
         scales = f"{low:g}" if self.ranges.fixed_scale else f"{low:g} to {high:g}"
+        lowest, highest = min(self.thresholds.values()), max(self.thresholds.values())
+        least = f"{lowest:.3f}" if lowest == highest else f"{lowest:.3f} to {highest:.3f}"
         return (
-            f"Detector({self.template.name!r}, rotation ±{turn:g}°, scale {scales}, "
-            f"threshold {self.threshold:.3f}, {self.search.name})"
+            f"Detector({self.library.name!r}, rotation ±{turn:g}°, scale {scales}, "
+            f"threshold {least}, {self.search.name})"
         )
 
     @property
+    def template(self) -> Template:
+        """The template; `ArgumentError` if there are several, which `library` has."""
+        return self.library.only
+
+    @property
     def threshold(self) -> float:
-        """The lowest score of a detection."""
-        return self.search.threshold
+        """The lowest score of a detection; `ArgumentError` if there are several templates."""
+        return self.thresholds[self.library.only.name]
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """The lowest score of a detection of each template, by its name."""
+        return {name: search.threshold for name, search in self.searches.items()}
 
     @property
     def calibration(self) -> StoredCalibration:
-        """The calibration in use, measured for this template, range and method."""
-        return self.search.calibration
+        """The calibration in use, measured for this template, range and method; `ArgumentError` if there are
+        several templates."""
+        return self.calibrations[self.library.only.name]
+
+    @property
+    def calibrations(self) -> dict[str, StoredCalibration]:
+        """The calibration of each template, by its name."""
+        return {name: search.calibration for name, search in self.searches.items()}
 
     @overload
     def __call__(  # type: ignore[overload-overlap]  # an array is also iterable, but is one scene
@@ -184,6 +243,7 @@ class Detector:
         color: str = "rgb",
         everywhere: bool = False,
         region: Region | None = None,
+        templates: Sequence[str] | None = None,
     ) -> Detections:
         """Detections near known or expected places: faster than a search of the whole scene.
 
@@ -191,9 +251,11 @@ class Detector:
             scene, color, region: as for a call.
             before: `matrix` of earlier detections, canvas → scene, (N, 2, 3) or (N, 3, 3), N > 0.
             everywhere: search the whole scene, or region, as well.
+            templates: the `template` of each of these detections; not needed if there is one only.
 
         Raises:
-            ArgumentError: `before` has another shape, or the detector's method is not "fast".
+            ArgumentError: `before` has another shape, the templates are not those of this detector, or its
+                method is not "fast".
         """
         matrices = np.asarray(before, dtype=np.float64)
         require(
@@ -201,15 +263,31 @@ class Detector:
             "before must be the matrices of earlier detections, of shape (N, 2, 3) or (N, 3, 3) with N > 0, "
             f"but has shape {matrices.shape}",
         )
-        roots = square(matrices)
-        return self._detect(
-            scene,
-            color,
-            region,
-            lambda pixels, corner: self.search.follow(
-                pixels, shift(-corner[0], -corner[1]) @ roots, self.max_instances, everywhere
-            ),
+        roots, names = square(matrices), self._template_names(templates, len(matrices))
+
+        def search(pixels: Tensor, corner: tuple[int, int]) -> MethodResult:
+            here = shift(-corner[0], -corner[1]) @ roots
+            if isinstance(self.search, LibrarySearch):
+                near: dict[str, Poses] = {name: here[[name == one for one in names]] for name in names}
+                return self.search.follow(pixels, near, self.max_instances, everywhere)
+            return self.search.follow(pixels, here, self.max_instances, everywhere)
+
+        return self._detect(scene, color, region, search)
+
+    def _template_names(self, given: Sequence[str] | None, count: int) -> list[str]:
+        """The template of each of `count` earlier detections."""
+        if given is None:
+            require(
+                len(self.library) == 1,
+                "templates must name the template of each matrix, as this detector searches for several",
+            )
+            given = [self.library.templates[0].name] * count
+        require(
+            len(given) == count and all(name in self.searches for name in given),
+            f"templates must have a name for each of {count} matrices, out of {self.library.listed}, but is "
+            f"{list(given)!r}",
         )
+        return list(given)
 
     def _detect(
         self,
@@ -221,7 +299,7 @@ class Detector:
         """Load a scene, search it and measure the time of the search."""
         picture = load_picture(scene, color=color, role="scene")
         pixels = picture.pixels.detach().float().cpu()
-        left, top, right, bottom = _box(region, pixels.shape[-1], pixels.shape[-2])
+        left, top, right, bottom = region_box(region, pixels.shape[-1], pixels.shape[-2])
         began = time.perf_counter()
         with torch.no_grad(), one_thread():
             found = search(pixels[:, top:bottom, left:right].contiguous(), (left, top))
@@ -229,7 +307,8 @@ class Detector:
             found = found.moved(left, top)
         name = os.fspath(scene) if isinstance(scene, str | os.PathLike) else SCENE
         seconds = time.perf_counter() - began
-        return Detections(found.items, self.template.name, picture, seconds, name, found.candidates)
+        several = tuple(self.searches) if self.library.several else ()
+        return Detections(found.items, self.library.name, picture, seconds, name, found.candidates, several)
 
     def occurrence(self, scene: Source, color: str = "rgb") -> dict[str, Map]:
         """Maps of where parts could be.
@@ -275,94 +354,3 @@ def calibration_progress(name: str, progress: Progress | Literal[False] | None) 
         yield line
     finally:
         line.close()
-
-
-def _box(region: Region | None, width: int, height: int) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom of a region in whole pixels, cut to the scene."""
-    if region is None:
-        return 0, 0, width, height
-    try:
-        x, y, across, down = map(float, region)
-    except (TypeError, ValueError):
-        x = y = across = down = math.nan
-    left, top = max(0.0, x), max(0.0, y)
-    right, bottom = min(float(width), x + across), min(float(height), y + down)
-    require(
-        all(map(math.isfinite, (x, y, across, down))) and right - left >= 1 and bottom - top >= 1,
-        f"region must be (x, y, width, height) within the scene of {width} × {height} pixels, but is "
-        f"{region!r}",
-    )
-    return math.floor(left), math.floor(top), math.ceil(right), math.ceil(bottom)
-
-
-def checked_range(
-    rotation: float,
-    scale: tuple[float, float] | float,
-    tilt: float,
-    template: Template,
-    polarity: str = "same",
-) -> Range:
-    """The range of poses for a template.
-
-    Raises:
-        ArgumentError: the rotation, the scale or the tilt is out of range.
-    """
-    require(
-        _is_number(rotation) and 0 <= rotation <= 180,
-        f"rotation must be 0 to 180 degrees, searched to either side, but is {rotation!r}",
-    )
-    require(
-        _is_number(tilt) and 0 <= tilt <= _MAX_TILT, f"tilt must be 0 to {_MAX_TILT} degrees, but is {tilt!r}"
-    )
-    try:
-        low, high = map(float, (scale, scale) if isinstance(scale, Real) else scale)  # type: ignore[arg-type]
-    except (TypeError, ValueError):  # not two, or not numbers
-        low = high = math.nan
-    # "12" is text that would pass as the scales 1 and 2.
-    require(
-        not _is_text(scale) and 0 < low <= high < math.inf,
-        f"scale must be a number above 0, or (low, high) with 0 < low ≤ high, but is {scale!r}",
-    )
-    require(
-        low >= MIN_SCALE and high <= MAX_SCALE,
-        f"scale must be a factor from {MIN_SCALE:g} to {MAX_SCALE:g}, as in (0.8, 1.25), but is {scale!r}",
-    )
-    longest = max(template.size)
-    require(
-        low * longest >= 1 and high * longest <= _MAX_OBJECT_SIZE,
-        f'with scale={scale!r} the template "{template.name}" ({longest} px) would be '
-        f"{low * longest:.2g} to {high * longest:.2g} px large in the scene: use scales at which it is 1 to "
-        f"{_MAX_OBJECT_SIZE} px large",
-    )
-    require(polarity in POLARITIES, f"polarity must be one of {', '.join(POLARITIES)}, but is {polarity!r}")
-    return Range(float(rotation), (low, high), float(tilt), polarity)
-
-
-def _is_count(value: object) -> bool:
-    """Whether a value is a whole number above 0."""
-    return isinstance(value, Integral) and int(value) > 0
-
-
-def _least_score(threshold: float | str | MinScore | None) -> MinScore:
-    """The threshold that a user gave; a text is a score or a rate."""
-    if isinstance(threshold, MinScore):
-        return threshold
-    if isinstance(threshold, str):
-        try:
-            return MinScore.of(threshold)
-        except ArgumentError as error:
-            raise ArgumentError(f"threshold: {error}") from error
-    require(
-        threshold is None or (_is_number(threshold) and 0 < threshold < 1),
-        'threshold must be between 0 and 1, a rate of false alarms such as "0.01/MP", or None for the '
-        f"calibrated one, but is {threshold!r}",
-    )
-    return MinScore(score=threshold)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)

@@ -26,7 +26,7 @@ class Exports:
         """
         from wherein.formats.coco import coco
 
-        return coco([(self.name if name is None else name, self._own)], self.template)
+        return coco([(self.name if name is None else name, self._own)], self._own.templates or self.template)
 
     def to_labelme(self, name: str | None = None) -> dict[str, Any]:
         """A labelme annotation: a polygon for each part that was found, a group for each object.

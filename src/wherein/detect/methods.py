@@ -124,7 +124,13 @@ class FastSearch(SceneSearch, Search):
         overlap: float = OVERLAP,
     ) -> None:
         super().__init__(
-            Finder(template, ranges, calibration.weights, calibration.tilt_cost),
+            Finder(
+                template,
+                ranges,
+                calibration.weights,
+                calibration.tilt_cost,
+                size_power=calibration.size_power,
+            ),
             threshold or calibration.threshold,
             calibration.threshold,
             calibration.usual_clutter,

@@ -141,12 +141,13 @@ class Detections(Exports, Shown, Sequence[Detection]):
 
     Attributes:
         items: the detections.
-        template: the template's name.
+        template: the template's name; of several templates, the name of their folder, or their names.
         scene: the picture that was searched.
         seconds: how long the search took.
         name: of the scene's file, as it was given; for exports.
         candidates: below the threshold but close to it, the highest score first; also where others were
             found.
+        templates: the names of all templates that were searched for, if there were several; else empty.
     """
 
     items: tuple[Detection, ...]
@@ -155,6 +156,7 @@ class Detections(Exports, Shown, Sequence[Detection]):
     seconds: float
     name: str = SCENE
     candidates: tuple[Detection, ...] = ()
+    templates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for field in ("items", "candidates"):  # each shows itself in its scene
@@ -203,9 +205,9 @@ class Detections(Exports, Shown, Sequence[Detection]):
         }
 
     def _named(self, item: Detection) -> dict[str, Any]:
-        """The template of a detection, where that is not the one of the scene's record."""
+        """The template of a detection, if there are several."""
         name = self.template_of(item)
-        return {} if name == self.template else {"template": name}
+        return {"template": name} if self.templates or name != self.template else {}
 
     def to_json(self, indent: int | None = None) -> str:
         """`to_dict` as JSON text."""
@@ -219,7 +221,7 @@ class Detections(Exports, Shown, Sequence[Detection]):
         """
         from wherein.drawing.detections import draw_detections
 
-        return draw_detections(self.scene, self.items, legend)
+        return draw_detections(self.scene, self.items, legend, named=bool(self.templates))
 
     def plot(self, ax: Any = None) -> Any:
         """The scene and the outlines on the axes of matplotlib, which are returned; None: new ones.

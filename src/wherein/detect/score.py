@@ -18,6 +18,12 @@ information where poses are tilted than where they are not. By how much is measu
 information where its pose is tilted, in proportion to the square of the tilt. For a picture with much in it
 that is next to nothing. A bare outline, which can be tilted to fit the edges of anything, has to fit better
 where it is tilted.
+
+A small object covers few pixels of the scene. Enlarged to the resolution of the motif they are smooth, and
+fewer of them are independent, so that clutter reaches more information at the smallest sizes of the range
+than at the largest (and there are more places for a small object). It falls with a power of the size, which
+is measured; information is multiplied by what makes clutter score the same at all sizes, and is unchanged at
+the template's own size.
 """
 
 import math
@@ -72,6 +78,17 @@ def tilt_share(tilt: NDArray[np.float64], limit: float) -> NDArray[np.float64]:
     tilted by some degrees.
     """
     return np.asarray((tilt / max(limit, 1e-9)) ** 2)
+
+
+def size_factor(sizes: NDArray[np.float64], power: float, usual: float) -> NDArray[np.float64]:
+    """By what information is multiplied for an object of some size in the scene.
+
+    Arguments:
+        sizes: scales of the object.
+        power: of the size, by which the information that clutter reaches falls.
+        usual: the scale at which information is unchanged.
+    """
+    return np.asarray((np.maximum(sizes, 1e-9) / usual) ** power)
 
 
 def evidence_weight(chance: float) -> float:

@@ -34,6 +34,11 @@ class Range:
         return self.scale[0] == self.scale[1]
 
     @property
+    def usual_scale(self) -> float:
+        """The template's own size, or the nearest that is searched."""
+        return min(max(1.0, self.scale[0]), self.scale[1])
+
+    @property
     def any_polarity(self) -> bool:
         """Whether light and dark may be exchanged."""
         return self.polarity == "any"

@@ -49,14 +49,14 @@ class Frame:
 
 
 class Tracker:
-    """Finds a template in one frame after the other.
+    """Finds a template, or several, in one frame after the other.
 
     The search starts where each object was, and where it would be at constant velocity. That takes a
     fraction of the time of a full search. The whole frame is searched if no object is known, if one was
     lost, and at regular intervals, for objects that have come into view.
 
     Arguments:
-        detector: searches for the template.
+        detector: searches for the template or templates.
         every: number of frames between two full searches; 1 searches every frame. There are none while as
             many objects are tracked as `detector.max_instances` allows.
         region: x, y, width and height of the part of each frame that a full search covers; None: all of it.
@@ -94,27 +94,32 @@ class Tracker:
         """
         picture = load_picture(frame, color=color, role="scene")
         began = time.perf_counter()
-        found = self.detector.follow(picture, self._expected()) if self.tracks else None
+        expected, names = self._expected() if self.tracks else (np.zeros((0, 3, 3)), ())
+        found = self.detector.follow(picture, expected, templates=names) if self.tracks else None
         searched = found is None or self._due(found)
         if not self.tracks:
             found = self.detector(picture, region=self.region)
         elif searched:
-            found = self.detector.follow(picture, self._expected(), everywhere=True, region=self.region)
+            found = self.detector.follow(
+                picture, expected, everywhere=True, region=self.region, templates=names
+            )
         assert found is not None
         self._since = 0 if searched else self._since + 1
         self.tracks = self._continued(found)
         found = replace(found, seconds=time.perf_counter() - began)
         return Frame(found, tuple(track.number for track in self.tracks), searched)
 
-    def _expected(self) -> Poses:
-        """Where each object was, and where it would be at constant velocity, (N, 3, 3)."""
+    def _expected(self) -> tuple[Poses, tuple[str, ...]]:
+        """Where each object was, and where it would be at constant velocity, (N, 3, 3), and its template."""
         last = np.stack([square(track.last.matrix) for track in self.tracks])
         velocity = np.stack([track.velocity for track in self.tracks])
         shift = np.repeat(np.eye(3)[None], len(last), axis=0)
         shift[:, :2, 2] = velocity
         # Within a pixel the two lie in one basin of attraction, and one of them is enough.
         moved = np.abs(velocity).max(1) > 1.0
-        return np.concatenate((last, (shift @ last)[moved]))
+        names = [track.last.template for track in self.tracks]
+        names += [name for name, far in zip(names, moved, strict=True) if far]
+        return np.concatenate((last, (shift @ last)[moved])), tuple(names)
 
     def _due(self, found: Detections) -> bool:
         """Whether the whole frame has to be searched, given the detections near known places."""
@@ -124,15 +129,15 @@ class Tracker:
         return self._since + 1 >= self.every and (limit is None or len(found) < limit)
 
     def _continued(self, found: Detections) -> tuple[Track, ...]:
-        """The track of each detection: the nearest known one if it is near enough, each once, else a new
-        one."""
-        centre = self.detector.template.centre
-        free = {track: mapped(track.last.matrix, centre) for track in self.tracks}
+        """The track of each detection: the nearest known one of the same template if it is near enough, each
+        once, else a new one."""
+        known = self.detector.library.by_name
+        free = {track: mapped(track.last.matrix, track.last.middle) for track in self.tracks}
         tracks = []
         for item in found:
-            here = mapped(item.matrix, centre)
-            reach = _MAX_STEP * item.scale * float(np.hypot(*self.detector.template.size))
-            steps = {track: here - before for track, before in free.items()}
+            here, template = mapped(item.matrix, item.middle), known[item.template]
+            reach = _MAX_STEP * item.scale * float(np.hypot(*template.size))
+            steps = {t: here - before for t, before in free.items() if t.last.template == item.template}
             near = min(steps, key=lambda track: float(np.linalg.norm(steps[track])), default=None)
             if near is not None and np.linalg.norm(steps[near]) <= reach:
                 del free[near]

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from wherein.drawing.legend import with_legend
 from wherein.drawing.palette import INK, PAPER, Color, colors
-from wherein.drawing.text import Font
+from wherein.drawing.text import Font, legible
 from wherein.images.eight_bit import to_image
 from wherein.images.load import Picture
 from wherein.images.polygons import Polygon, Rings
@@ -39,7 +39,9 @@ Rectangle = tuple[float, float, float, float]
 """Left, top, right and bottom."""
 
 
-def draw_detections(scene: Picture, items: Sequence["Detection"], legend: bool = False) -> Image.Image:
+def draw_detections(
+    scene: Picture, items: Sequence["Detection"], legend: bool = False, named: bool = False
+) -> Image.Image:
     """The scene with the outlines of all parts, and a number and a score for each detection.
 
     The outline of a part that was found is a full line in the part's colour. That of a part that was not is a
@@ -49,24 +51,29 @@ def draw_detections(scene: Picture, items: Sequence["Detection"], legend: bool =
         scene: the picture that was searched.
         items: the detections in it.
         legend: whether the names of parts, their colours and a line for each detection follow below.
+        named: whether the name of its template stands beside each, as there are several.
     """
-    image = draw_frame(scene, items, range(1, len(items) + 1))
+    image = draw_frame(scene, items, range(1, len(items) + 1), named)
     if not legend:
         return image
     font = ImageFont.load_default(max(13, min(24, image.width // 80)))
-    return with_legend(image, items, _palette(items), font)
+    return with_legend(image, items, _palette(items), font, named)
 
 
-def draw_frame(scene: Picture, items: Sequence["Detection"], numbers: Sequence[int]) -> Image.Image:
+def draw_frame(
+    scene: Picture, items: Sequence["Detection"], numbers: Sequence[int], named: bool = False
+) -> Image.Image:
     """A frame of a video with its detections, without a legend.
 
     Arguments:
         scene: the frame.
         items: the detections in it.
         numbers: the track of each.
+        named: as of `draw_detections`.
     """
     image = _outlined(scene, items, _palette(items))
-    _draw_labels(image, items, numbers, ImageFont.load_default(max(11, min(24, image.width // 60))))
+    font = ImageFont.load_default(max(11, min(24, image.width // 60)))
+    _draw_labels(image, items, numbers, font, named)
     return image
 
 
@@ -146,7 +153,7 @@ def dashes(corners: Sequence[Corner], length: float) -> Iterator[tuple[Corner, C
 
 
 def _draw_labels(
-    image: Image.Image, items: Sequence["Detection"], numbers: Sequence[int], font: Font
+    image: Image.Image, items: Sequence["Detection"], numbers: Sequence[int], font: Font, named: bool
 ) -> None:
     """The number and score of each object above it, within the picture and not on another label."""
     pen = ImageDraw.Draw(image)
@@ -154,7 +161,7 @@ def _draw_labels(
     for number, item in zip(numbers, items, strict=True):
         rings = [ring for part in item.parts.values() if part.leaf for ring in part.rings]
         corners = np.concatenate(rings)
-        text = f"{number}: {item.score:.2f}"
+        text = f"{number}: {f'{legible(item.template)} ' if named else ''}{item.score:.2f}"
         left, top, right, bottom = pen.textbbox((0, 0), text, font=font)
         width, height = right - left + 12, bottom - top + 10
         x = np.clip((corners[:, 0].min() + corners[:, 0].max() - width) / 2, 2, image.width - width - 2)

@@ -16,7 +16,11 @@ _MAX_LINES = 12
 
 
 def with_legend(
-    image: Image.Image, items: Sequence["Detection"], palette: Mapping[str, Color], font: Font
+    image: Image.Image,
+    items: Sequence["Detection"],
+    palette: Mapping[str, Color],
+    font: Font,
+    named: bool = False,
 ) -> Image.Image:
     """The picture with the legend below it.
 
@@ -25,8 +29,9 @@ def with_legend(
         items: the detections on it.
         palette: the colour of each part.
         font: of the legend.
+        named: whether the name of its template stands beside each.
     """
-    lines = [legible(text) for text in summaries(items)]
+    lines = [legible(text) for text in summaries(items, named)]
     line = int(1.5 * _extent("Ág", font)[1])
     columns, spacing = _columns(palette, image.width, font, line)
     rows = -(-len(palette) // columns)
@@ -43,7 +48,7 @@ def with_legend(
     return page
 
 
-def summaries(items: Sequence["Detection"]) -> list[str]:
+def summaries(items: Sequence["Detection"], named: bool = False) -> list[str]:
     """A line for each detection: its score, its pose, what it reads, and the parts that were not found."""
     if not items:
         return ["nothing found"]
@@ -51,12 +56,13 @@ def summaries(items: Sequence["Detection"]) -> list[str]:
     for number, item in enumerate(items[:_MAX_LINES], 1):
         leaves = {name: part.found for name, part in item.parts.items() if part.leaf}
         missing = [name for name, found in leaves.items() if not found]
+        of = f"{item.template}, " if named else ""
         angle = round(item.angle, 1) + 0.0  # never −0
         tilt = f", tilt {item.tilt:.1f}°" if len(item.matrix) == 3 else ""
         values = {name: part.value_text for name, part in item.parts.items()}
         counted = f", {sum(leaves.values())} of {len(leaves)} parts found" if len(leaves) > 1 else ""
         lines.append(
-            f"{number}: score {item.score:.2f}, angle {angle:.1f}°, scale {item.scale:.3f}{tilt}{counted}"
+            f"{number}: {of}score {item.score:.2f}, angle {angle:.1f}°, scale {item.scale:.3f}{tilt}{counted}"
             + (f", missing: {', '.join(missing)}" if 0 < len(missing) < 4 and counted else "")
             + "".join(f", {name}: {value}" for name, value in values.items() if value is not None)
         )

@@ -49,20 +49,22 @@ from wherein.images.run_lengths import decode_run_lengths, encode_run_lengths
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
-    from wherein.template.bundle import Template
+    from wherein.template.template_library import Library
 
 _LISTED = 12
 """Names that an error message lists. A choice: a line or two."""
 
 
 @contextmanager
-def export(target: ExportTarget, template: "Template") -> Iterator[AddScene]:
+def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
     """One file. Annotations are written as they come, so that many scenes need no more memory than one.
 
     Images and categories come last for that reason: they are known when all scenes are done.
     """
-    joints = [name for name, part in template.parts.items() if part.moves]
-    dataset, separators = Coco(template.name, template.parts.leaves, joints), chain([""], repeat(","))
+    dataset, separators = Coco(), chain([""], repeat(","))
+    for template in library.templates:
+        joints = [name for name, part in template.parts.items() if part.moves]
+        dataset.add_template(template.name, template.parts.leaves, joints)
     with text_file(target.path) as file:
         file.write('{"annotations": [')
 
@@ -77,7 +79,7 @@ def export(target: ExportTarget, template: "Template") -> Iterator[AddScene]:
 
 def coco(
     scenes: Iterable[tuple[str, "Detections"]],
-    template: str,
+    template: str | Sequence[str],
     parts: Sequence[str] = (),
     joints: Sequence[str] = (),
 ) -> dict[str, Any]:
@@ -85,9 +87,11 @@ def coco(
 
     Arguments:
         scenes: the file name of each scene, and its detections.
-        template, parts, joints: as of `Coco`.
+        template, parts, joints: as of `Coco.add_template`; or the names of several templates.
     """
-    dataset, annotations = Coco(template, parts, joints), []
+    dataset, annotations = Coco(), list[dict[str, Any]]()
+    for one in (template,) if isinstance(template, str) else template:
+        dataset.add_template(one, parts, joints)
     for name, found in scenes:
         annotations += dataset.add(name, found)
     return {"images": dataset.images, "annotations": annotations, "categories": dataset.categories}
@@ -97,20 +101,33 @@ class Coco:
     """A dataset to add scenes to; images and annotations are numbered from 1 as they come.
 
     Arguments:
-        template: the name of the objects, which is the first category.
-        parts: the parts with a picture (`template.parts.leaves`). With them categories have the same ids in
-            every file, whatever is found; without them parts are numbered as they are first found.
-        joints: the parts that turn, whose joints are keypoints; without them they are known when an object
-            is found.
+        template, parts: as of `add_template`; None: templates are added later.
     """
 
-    def __init__(self, template: str, parts: Sequence[str] = (), joints: Sequence[str] = ()) -> None:
+    def __init__(self, template: str | None = None, parts: Sequence[str] = ()) -> None:
         self.images: list[dict[str, Any]] = []
         self._categories: dict[tuple[str, str | None], int] = {}
         self._annotations = 0
-        self._keypoints: dict[str, list[str]] = {template: list(joints)}
+        self._keypoints: dict[str, list[str]] = {}
+        if template is not None:
+            self.add_template(template, parts)
+
+    def add_template(self, template: str, parts: Sequence[str] = (), joints: Sequence[str] = ()) -> None:
+        """Add the categories of a template, as far as they are not known.
+
+        Arguments:
+            template: the name of the objects, which is a category.
+            parts: the parts with a picture (`template.parts.leaves`). With them categories have the same ids
+                in every file, whatever is found; without them parts are numbered as they are first found.
+            joints: the parts that turn, whose joints are keypoints; without them they are known when an
+                object is found.
+        """
+        if joints:
+            self._keypoints[template] = list(joints)
         self._category(template, None)
-        self._add_categories(template, parts)
+        # A part that is alone is the object, and gets no category of its own.
+        for part in parts if len(parts) > 1 else ():
+            self._category(template, part)
 
     def add(self, name: str, found: "Detections") -> list[dict[str, Any]]:
         """Add a scene; returns its annotations.
@@ -122,16 +139,14 @@ class Coco:
         width, height = found.size
         self.images.append({"id": len(self.images) + 1, "file_name": name, "width": width, "height": height})
         for item in found:
-            self._category(found.template_of(item), None)
-            self._add_categories(found.template_of(item), leaves(item))
-            self._keypoints[found.template_of(item)] = keypoint_names(item)
+            self.add_template(found.template_of(item), leaves(item), keypoint_names(item))
         return [
             self._annotation(outline) | self._pose(outline, found) for outline in detection_outlines(found)
         ]
 
     def _pose(self, outline: DetectionOutline, found: "Detections") -> dict[str, Any]:
         """The joints of an object as keypoints, if it has any; parts have none of their own."""
-        if outline.part is not None or not self._keypoints[outline.template]:
+        if outline.part is not None or not self._keypoints.get(outline.template):
             return {}
         points = keypoints(found[outline.instance - 1], outline.size)
         shown = points[:, 2:] > 0
@@ -171,11 +186,6 @@ class Coco:
             "iscrowd": 0,
             "score": round(outline.score, 4),
         }
-
-    def _add_categories(self, template: str, parts: Sequence[str]) -> None:
-        """A part that is alone is the object, and gets no category of its own."""
-        for part in parts if len(parts) > 1 else ():
-            self._category(template, part)
 
     def _category(self, template: str, part: str | None) -> int:
         return self._categories.setdefault((template, part), len(self._categories) + 1)

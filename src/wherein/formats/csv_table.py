@@ -15,7 +15,7 @@ from wherein.template.reading import rounded_value
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
-    from wherein.template.bundle import Template
+    from wherein.template.template_library import Library
 
 COLUMNS = (
     *("scene", "template", "instance", "instance_score", "part", "found", "score", "angle"),
@@ -31,7 +31,7 @@ injection, and their full-width forms."""
 
 
 @contextmanager
-def export(target: ExportTarget, template: "Template") -> Iterator[AddScene]:
+def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
     """One file, with the rows of each scene as they come."""
     with text_file(target.path) as file:
         file.write(csv_text([COLUMNS]))

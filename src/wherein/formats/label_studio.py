@@ -23,11 +23,11 @@ from wherein.images.polygons import CORNER_OFFSET, Polygon, components, joined
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
-    from wherein.template.bundle import Template
+    from wherein.template.template_library import Library
 
 
 @contextmanager
-def export(target: ExportTarget, template: "Template") -> Iterator[AddScene]:
+def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
     """One file, with a task for each scene as it comes."""
     separators = chain([""], repeat(","))
     with text_file(target.path) as file:

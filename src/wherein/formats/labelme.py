@@ -43,7 +43,7 @@ from wherein.images.polygons import CORNER_OFFSET, Polygon, components, joined
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
-    from wherein.template.bundle import Template
+    from wherein.template.template_library import Library
 
 _VERSION = "5.5.0"
 """The release of labelme whose fields these are; others read them too."""
@@ -58,7 +58,7 @@ _NO_GROUP = "none"
 
 
 @contextmanager
-def export(target: ExportTarget, template: "Template") -> Iterator[AddScene]:
+def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
     """A file for each scene, which names its picture relative to itself: so labelme looks for it."""
 
     def add(scene: Path, found: "Detections") -> None:
@@ -96,8 +96,11 @@ def _written_shapes(found: "Detections") -> list[dict[str, Any]]:
     for outline in detection_outlines(found):
         names = leaves(found[outline.instance - 1]) if outline.part is None else [outline.part]
         if len(names) == 1:
+            # Parts of two templates may have the same name.
+            several = bool(found.templates) and outline.part is not None
+            label = f"{outline.template}: {names[0]}" if several else names[0]
             each = components(outline.shapes[0])
-            shapes += [_written_shape(names[0], outline, joined(rings)) for rings in each]
+            shapes += [_written_shape(label, outline, joined(rings)) for rings in each]
     return shapes
 
 

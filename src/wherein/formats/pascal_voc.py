@@ -15,11 +15,11 @@ from wherein.formats.export_target import AddScene, ExportTarget, text_file
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
-    from wherein.template.bundle import Template
+    from wherein.template.template_library import Library
 
 
 @contextmanager
-def export(target: ExportTarget, template: "Template") -> Iterator[AddScene]:
+def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
     """A file for each scene."""
 
     def add(scene: Path, found: "Detections") -> None:

@@ -2,7 +2,7 @@
 
 A new format is one module in this package and one line in `FORMATS`. The module defines
 
-    export(target, template)
+    export(target, library)
         (or another function that the entry names) a context manager. It gives a function that is called with
         each scene and its detections, as they come. What it writes must be atomic: use
         `export_target.text_file`.
@@ -24,7 +24,7 @@ from wherein.formats.export_target import AddScene, ExportTarget
 
 if TYPE_CHECKING:
     from wherein.formats.annotation import Annotation, AnyPath
-    from wherein.template.bundle import Template
+    from wherein.template.template_library import Library
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,15 @@ class Format:
     more_files: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
 
-    def export(self, target: ExportTarget, template: "Template") -> AbstractContextManager[AddScene]:
+    def export(self, target: ExportTarget, library: "Library") -> AbstractContextManager[AddScene]:
         """An export to add scenes to; its files are complete when the block ends.
 
         Arguments:
             target: where it goes.
-            template: what is searched for.
+            library: the templates that are searched for.
         """
         function = getattr(self._load(), self.function)
-        exported: AbstractContextManager[AddScene] = function(target, template)
+        exported: AbstractContextManager[AddScene] = function(target, library)
         return exported
 
     def parse(

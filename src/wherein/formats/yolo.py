@@ -20,7 +20,7 @@ from wherein.images.polygons import CORNER_OFFSET, Polygon, hull, joined
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
-    from wherein.template.bundle import Template
+    from wherein.template.template_library import Library
 
 DATA = "data.yaml"
 """The names of the classes; also the number of keypoints."""
@@ -78,26 +78,36 @@ def _fractions(points: Numbers, found: "Detections") -> Numbers:
     return np.asarray(((points + CORNER_OFFSET) / np.array(found.size)).clip(0, 1))
 
 
-def lines(found: "Detections", classes: Classes, write: Write) -> Iterator[str]:
-    """The lines of a scene."""
+def lines(found: "Detections", classes: Classes, write: Write, joints: int) -> Iterator[str]:
+    """The lines of a scene.
+
+    Arguments:
+        found: the detections in it.
+        classes: their numbers.
+        write: the numbers that follow.
+        joints: in a pose; of several templates the highest number, and those that others lack are 0.
+    """
     for outline in detection_outlines(found):
         if write is poses and outline.part is not None:
             continue  # a part has no joints of its own
         numbers = write(outline, found).round(6).tolist()
+        if write is poses:
+            numbers += [0.0] * (4 + 3 * joints - len(numbers))
         number = classes.number(outline.template, outline.part)
         yield " ".join((str(number), *(f"{value:.6g}" for value in numbers)))
 
 
-def _exporter(write: Write) -> Callable[[ExportTarget, "Template"], AbstractContextManager[AddScene]]:
+def _exporter(write: Write) -> Callable[[ExportTarget, "Library"], AbstractContextManager[AddScene]]:
     @contextmanager
-    def export(target: ExportTarget, template: "Template") -> Iterator[AddScene]:
+    def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
         """A file for each scene, and data.yaml after the last."""
-        classes = Classes([template], parts=write is not poses)
-        joints = [name for name, part in template.parts.items() if part.moves]
+        classes = Classes(library.templates, parts=write is not poses)
+        joints = [[name for name, part in one.parts.items() if part.moves] for one in library.templates]
+        count = max(map(len, joints))
 
         def add(scene: Path, found: "Detections") -> None:
             with text_file(target.scene_files[scene]) as file:
-                file.writelines(f"{line}\n" for line in lines(found, classes, write))
+                file.writelines(f"{line}\n" for line in lines(found, classes, write, count))
 
         yield add
         with text_file(target.path / DATA) as file:
@@ -106,13 +116,14 @@ def _exporter(write: Write) -> Callable[[ExportTarget, "Template"], AbstractCont
     return export
 
 
-def _data(classes: Classes, joints: list[str] | None) -> Iterator[str]:
+def _data(classes: Classes, joints: list[list[str]] | None) -> Iterator[str]:
     """The lines of data.yaml; JSON's strings are YAML's too."""
     yield "names:\n"
     yield from (f"  {number}: {json_text(name)}\n" for number, name in enumerate(classes.names))
     if joints is not None:
-        yield f"kpt_shape: [{len(joints)}, 3]\n"
-        yield f"kpt_names: {{0: {json_text(joints)}}}\n"
+        yield f"kpt_shape: [{max(map(len, joints))}, 3]\n"
+        yield "kpt_names:\n"
+        yield from (f"  {number}: {json_text(names)}\n" for number, names in enumerate(joints))
 
 
 export_boxes = _exporter(boxes)

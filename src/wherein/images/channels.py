@@ -43,12 +43,17 @@ class ChannelSettings:
         floor: ε, added to that mean: a gradient well below it counts as none. In units of the picture's range
             for each pixel.
         noise: ν, likewise for the gradient itself: below it, directions are those of noise.
+
+    Floor and noise are those of the noise and compression of ordinary photographs, some grey levels of 255:
+    below them, what is flat would be as strong as texture where it is divided by its own mean. With a fifth
+    of these values, a bare disc on a plain background had a ZNCC of 0.76 at its own place, and with these
+    0.94; with larger ones weakly lit edges fade.
     """
 
     sigma: Sigma = 1.3
     window: int = 9
-    floor: float = 0.004
-    noise: float = 0.002
+    floor: float = 0.02
+    noise: float = 0.01
 
     def taps(self, like: Tensor) -> Float[Tensor, " K"]:
         """The smoothing along each axis."""

@@ -40,6 +40,9 @@ Opened = io.BufferedReader | io.BytesIO
 
 FORMATS = "PNG, JPEG, WebP, AVIF, TIFF, BMP or GIF"
 
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif")
+"""Extensions by which pictures are picked from a folder; a file that is named may have any."""
+
 _READERS: tuple[tuple[bytes, type[ImageFile.ImageFile]], ...] = (  # by a pattern for the first bytes
     (rb"\x89PNG\r\n\x1a\n", PngImageFile),
     (rb"\xff\xd8\xff", JpegImageFile),

@@ -13,7 +13,7 @@ enum {
     MAX_CHANNELS = 4,   /* of a scene that is aligned with: the size of arrays on the stack */
     MAX_PARAMETERS = 8, /* of a motion, likewise */
     DIRECTIONS = 8,     /* channels of oriented gradients */
-    LOOK_SPAN = 32,     /* wherein_look may read this many bytes from a place on */
+    LOOK_SPAN = 64,     /* wherein_look may read this many bytes from a place on */
     STEERING = 64,      /* steps of a full turn to which a pose is rounded when it is rated */
     SCREEN_SPAN = 32,   /* wherein_screen may read this many floats from a place on, in its row and the points' */
 };

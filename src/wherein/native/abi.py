@@ -28,7 +28,7 @@ SCREEN_SPAN = 32
 DIRECTIONS = 8
 """Channels of oriented gradients."""
 
-LOOK_SPAN = 32
+LOOK_SPAN = 64
 """How many bytes `look` may read from a place on."""
 
 STEERING = 64

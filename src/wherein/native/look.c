@@ -1,14 +1,21 @@
 /* The first look over a scene: planes/features.py in C.
  *
  * A motif is a list of features, each a direction at a place. The scene is a map for each direction of how strongly it
- * occurs near each place, in bytes. The sum of those bytes over the features is then an addition for 32 places at once.
+ * occurs near each place, in bytes. The sum of those bytes over the features is then an addition for 32 places at once, or 64.
  */
 #include "channels.h"
 
-typedef uint8_t Bytes __attribute__((vector_size(LOOK_SPAN)));
-typedef uint16_t Words __attribute__((vector_size(LOOK_SPAN)));         /* half as many */
-typedef uint16_t AllWords __attribute__((vector_size(2 * LOOK_SPAN))); /* as many */
-typedef int16_t WordTruth __attribute__((vector_size(LOOK_SPAN)));
+/* Places at a time, as many as a register has bytes: a wider vector would be kept in memory. */
+#if defined(__AVX512BW__)
+#define AT_ONCE 64
+#else
+#define AT_ONCE 32
+#endif
+_Static_assert(LOOK_SPAN % AT_ONCE == 0, "rows are padded to whole vectors");
+
+typedef uint8_t Bytes __attribute__((vector_size(AT_ONCE)));
+typedef uint16_t Words __attribute__((vector_size(AT_ONCE)));         /* half as many */
+typedef uint16_t AllWords __attribute__((vector_size(2 * AT_ONCE))); /* as many */
 
 enum { LEVELS = 15, RUN = 255 / LEVELS }; /* of a response, and how many of them fit into a byte together */
 
@@ -111,7 +118,7 @@ int wherein_features(const Planes *picture, const ChannelRules *rules, float gai
     return result;
 }
 
-/* The sums of one template's responses at LOOK_SPAN places from `at` on. */
+/* The sums of one template's responses at AT_ONCE places from `at` on. */
 static inline void sum_features(const uint8_t *at, const int32_t *offsets, int count, Words sums[2])
 {
     sums[0] = sums[1] = (Words){0};
@@ -141,7 +148,7 @@ static inline void keep_best(Words sums, uint16_t number, uint16_t *best, uint16
     memcpy(best, &known, sizeof known), memcpy(which, &owner, sizeof owner);
 }
 
-enum { ROWS = 8 }; /* of places at a time: what their features reach stays in the cache for all templates */
+enum { ROWS = 32 }; /* of places at a time: what their features reach stays in the cache for all templates */
 
 /* For every place the highest sum over all templates, and which template has it; `best` and `which` have rows of
  * `places->row` words, a multiple of LOOK_SPAN.
@@ -155,12 +162,12 @@ int wherein_look(const uint8_t *first, const LookPlaces *places, const int32_t *
         const int bottom = top + ROWS < places->height ? top + ROWS : places->height;
         for (int t = 0; t < templates; t++)
             for (int y = top; y < bottom; y++)
-                for (int x = 0; x < places->width; x += LOOK_SPAN) {
+                for (int x = 0; x < places->width; x += AT_ONCE) {
                     Words sums[2];
                     const int64_t to = (int64_t)y * places->row + x;
                     sum_features(first + y * places->stride + x, offsets + (int64_t)t * features, features, sums);
                     keep_best(sums[0], t, best + to, which + to);
-                    keep_best(sums[1], t, best + to + LOOK_SPAN / 2, which + to + LOOK_SPAN / 2);
+                    keep_best(sums[1], t, best + to + AT_ONCE / 2, which + to + AT_ONCE / 2);
                 }
     }
     return DONE;

@@ -7,7 +7,8 @@ typedef struct {
     const float *channels; /* (height, width, DIRECTIONS) */
     const uint8_t *inside; /* (height, width): which pixels lie in the scene; NULL: all */
     int height, width;
-    int complete; /* all of them do */
+    int complete;            /* all of them do */
+    double reach_x, reach_y; /* how far the motif's points reach from their centre, where the channels are steered */
 } Surface;
 
 /* Sums over the motif's points for the derivative in each parameter of a motion. */
@@ -128,7 +129,7 @@ static inline __attribute__((always_inline)) void sum_points(const Surface *s, c
             if (!whole && !inside)
                 continue;
             /* A patch reaches beyond the motif, but a scene ends where it ends. */
-            if (taps && !(near > 0 && on_surface(s, at_x, at_y)))
+            if (taps && !whole && !(near > 0 && on_surface(s, at_x, at_y)))
                 continue;
             if (taps)
                 scene = steered(taps, scene);
@@ -166,6 +167,19 @@ static inline double directions_turned(const double P[9])
     return atan2(c - b, a + d) * DIRECTIONS / (2 * M_PI);
 }
 
+/* Whether all points of the motif lie on the surface at the pose P: its corners do, in front of the camera. */
+static inline int lies_on(const Surface *s, const double P[9])
+{
+    for (int k = 0; k < 4; k++) {
+        const double u = k & 1 ? s->reach_x : -s->reach_x, v = k & 2 ? s->reach_y : -s->reach_y;
+        const double depth = P[6] * u + P[7] * v + P[8];
+        const double x = (P[0] * u + P[1] * v + P[2]) / depth, y = (P[3] * u + P[4] * v + P[5]) / depth;
+        if (!(depth > 0 && x >= 0 && y >= 0 && x <= s->width - 1 && y <= s->height - 1))
+            return 0;
+    }
+    return 1;
+}
+
 /* ZNCC of the motif and a surface at the pose P, and its derivative on the motif's side.
  *
  * `steer`: the surface is in the frame of the scene, and its channels are turned into the motif's.
@@ -174,15 +188,19 @@ static inline void evaluate(const Surface *s, const PlaneMotifArrays *m, const P
                             int steer, PlaneEvaluation *out)
 {
     PlaneSums sums = {0};
+    const int whole = steer ? !s->inside && lies_on(s, P) : s->complete;
     if (steer) {
         Octet taps[DIRECTIONS];
         steering_taps(directions_turned(P), taps);
-        sum_points(s, m, P, 0, taps, &sums);
-    } else if (s->complete)
+        if (whole)
+            sum_points(s, m, P, 1, taps, &sums);
+        else
+            sum_points(s, m, P, 0, taps, &sums);
+    } else if (whole)
         sum_points(s, m, P, 1, NULL, &sums);
     else
         sum_points(s, m, P, 0, NULL, &sums);
-    if (s->complete && !steer) {
+    if (whole) {
         sums.weight = m->weight, sums.tt = 1; /* the target has mean 0 and norm 1 */
         memcpy(sums.with_1, m->with_1, sizeof sums.with_1), memcpy(sums.with_t, m->with_t, sizeof sums.with_t);
     }

@@ -83,9 +83,13 @@ int wherein_rate_poses(const ChannelPicture *picture, const PlaneMotifArrays *mo
 int wherein_refine_poses(const ChannelPicture *picture, const PlaneMotifArrays *motif, const PlaneRules *rules,
                          const PlaneFits *fits)
 {
-    const Surface s = surface_of(picture);
+    Surface s = surface_of(picture);
     const PlaneMotifArrays *m = motif;
     const double r = m->radius;
+    for (int i = 0; i < m->count; i++) {
+        s.reach_x = fmax(s.reach_x, fabsf(m->points[2 * i]));
+        s.reach_y = fmax(s.reach_y, fabsf(m->points[2 * i + 1]));
+    }
     const double from_unit[9] = {r, 0, m->centre_x, 0, r, m->centre_y, 0, 0, 1};
     const double to_unit[9] = {1 / r, 0, -m->centre_x / r, 0, 1 / r, -m->centre_y / r, 0, 0, 1};
     for (int i = 0; i < fits->count; i++) {

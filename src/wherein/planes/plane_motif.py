@@ -1,14 +1,9 @@
 """A flat motif at one resolution, as channels, linearised over all motions of a plane.
 
-**Its outline.** What lies around an object differs from scene to scene, and whether it is lighter or darker
-than the object. So the channels of a motif with a mask are the mean over several backdrops: inside, these
-agree; at the outline, every backdrop has an edge, whose direction is known but not its sign. There the
-motif and the scene are compared without sign: opposite directions are averaged in both. An object without any
-texture, a silhouette, is all outline, and is found by it.
-
-**Its derivatives** are those of the channels when the motif moves, as in `formulations.motif_side`: for the
-parameters of a homography about its centre, in the order shift x, shift y, rotation, scale, the two further
-ones of an affine motion, and the two of perspective. A motion with fewer parameters uses the first of them.
+What is compared, and how much each pixel counts, is in `planes.description`. The derivatives are those of the
+channels when the motif moves, as in `formulations.motif_side`: for the parameters of a homography about its
+centre, in the order shift x, shift y, rotation, scale, the two further ones of an affine motion, and the two
+of perspective. A motion with fewer parameters uses the first of them.
 """
 
 import math
@@ -22,37 +17,13 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.images.channels import DIRECTIONS, ChannelSettings, channels, opposite
+from wherein.images.channels import DIRECTIONS, ChannelSettings
 from wherein.images.motif import Motif
-from wherein.images.pool import pool
 from wherein.native import abi
-from wherein.planes.rectify import rectify
+from wherein.planes.description import MARGIN, Description, described, emphasis, point_weights
 
 PARAMETERS = 8
 """Of a homography; other motions use the first 2, 3, 4 or 6."""
-
-MARGIN = 8
-"""Pixels by which rectified pictures reach beyond the motif. A choice: the window and the smoothing of the
-channels, so that those of the motif do not see where the picture ends."""
-
-_BACKDROPS = (
-    (0.0, 0.0, 0.0),
-    (1.0, 1.0, 1.0),
-    (0.5, 0.5, 0.5),
-    (0.8, 0.3, 0.2),
-    (0.2, 0.3, 0.8),
-    (0.3, 0.7, 0.3),
-)
-"""Colours behind a motif with a mask. A choice: dark, light and in between, and one for each colour that an
-object may have, so that no outline vanishes on all of them."""
-
-_OUTLINE_INSIDE, _OUTLINE_OUTSIDE = 2, 1
-"""Pixels to either side of the outline that are compared without sign. Choices: the smoothing of the
-channels."""
-
-_MIN_COVER, _AROUND_COVER = 0.05, 2
-"""Fraction of a pixel from which it counts as covered, and pixels around it that are not compared either.
-Choices: the gradient reaches one pixel, and the smoothing mostly one more."""
 
 _ROUGH_POINTS = 256
 """About how many points are compared where poses are only rated. A choice: more do not change which are
@@ -64,17 +35,6 @@ motif."""
 
 _MIN_THINNING = 1.3
 """A motif is not thinned for less than this factor. A choice: it would not save much."""
-
-_BORDER, _BORDER_SHARE = 4, 8
-"""Pixels at the border of a picture without an outline that are not compared, and how many times smaller they
-are at least than the picture. Choices: the channels there depend on what lies beyond, which is not known.
-With one pixel, a crop was found in its own photograph 1.2 % too large and 0.8 px aside; with four, 0.2 % and
-0.1 px."""
-
-_MIN_WEIGHT = 0.1
-"""Weight of a pixel where the motif has no gradient, relative to where it has most. A choice: that nothing is
-there is worth knowing, but where an object is flat a scene shows noise, which local normalisation makes as
-strong as texture."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,13 +95,10 @@ class PlaneMotif:
         # one at full size.
         (x, y), across, down = motif.centre, factor * (width - 1) / 2, factor * (height - 1) / 2
         to_full = np.array(((factor, 0, x - across), (0, factor, y - down), (0, 0, 1)))
-        planes = _reduced(motif, covered, to_full, height, width)
-        found, where, outline = _with_backdrops(planes, settings)
-        unsigned = torch.ones_like(outline) if any_polarity else outline
-        found = torch.where(unsigned, (found + opposite(found)) / 2, found)
+        seen = described(motif, covered, to_full, (width, height), settings, any_polarity)
         from_full = np.linalg.inv(to_full)
         about = None if pivot is None else (from_full @ (*pivot, 1.0))[:2]
-        return _linearised(found, where, unsigned, settings, from_full, (width, height), about)
+        return _linearised(seen, settings, from_full, (width, height), about)
 
     def thinned(self, count: int) -> "PlaneMotif":
         """The same motif with at most about `count` of its points: for fits that need not be exact."""
@@ -291,78 +248,14 @@ def extent(motif: Motif) -> float:
     return math.sqrt(math.sqrt(spread * len(rows) / math.pi))
 
 
-def _reduced(
-    motif: Motif,
-    covered: Float[Tensor, "h w"] | None,
-    to_full: NDArray[np.float64],
-    height: int,
-    width: int,
-) -> Float[Tensor, "P H W"]:
-    """The motif times its mask, its mask, and what is covered, at a resolution and with the margin.
-
-    The mask includes what is covered; all are 0 outside.
-    """
-    cover = torch.zeros_like(motif.mask) if covered is None else covered
-    mask = torch.maximum(motif.mask, cover)
-    planes = torch.cat((motif.pixels * mask, mask[None], cover[None]))
-    factor = 2 ** max(0, round(math.log2(math.sqrt(to_full[0, 0] * to_full[1, 1]))))
-    factor = min(factor, 2 ** int(math.log2(max(1, min(planes.shape[-2:])))))
-    # Padded at full size by what reduces to whole pixels, so that nothing beyond the mask is continued.
-    edge = factor * math.ceil((MARGIN + 2) * max(to_full[0, 0], to_full[1, 1]) / factor)
-    rest = (edge, edge + -motif.width % factor, edge, edge + -motif.height % factor)
-    padded = pool(F.pad(planes, rest), factor)
-    shift = np.array(((1, 0, -MARGIN), (0, 1, -MARGIN), (0, 0, 1.0)))
-    middle = (factor - 1) / 2
-    to_pooled = np.array(
-        ((1 / factor, 0, (edge - middle) / factor), (0, 1 / factor, (edge - middle) / factor), (0, 0, 1))
-    )
-    return rectify(padded, to_pooled @ to_full @ shift, height + 2 * MARGIN, width + 2 * MARGIN)[0]
-
-
-def _with_backdrops(
-    planes: Float[Tensor, "P h w"], settings: ChannelSettings
-) -> tuple[Float[Tensor, "8 h w"], Bool[Tensor, "h w"], Bool[Tensor, "h w"]]:
-    """Mean channels over the backdrops, which pixels are compared, and which of these belong to the outline.
-
-    A motif that fills its rectangle has no outline: it is a part of a picture, and beyond it the picture went
-    on. There the backdrop is the motif itself, continued.
-    """
-    own, mask, cover = planes[:-2], planes[-2], planes[-1]
-    inside = mask > min(0.5, 0.5 * float(mask.max()))  # less where it is thin: no pixel is half covered
-    free = ~_dilated(cover > _MIN_COVER, _AROUND_COVER)
-    if not bool((inside & free).any()):
-        free = torch.ones_like(free)
-    if bool(inside[MARGIN:-MARGIN, MARGIN:-MARGIN].all()):
-        edge = slice(MARGIN, -MARGIN)
-        whole = F.pad(own[None, :, edge, edge], (MARGIN,) * 4, mode="replicate")[0]
-        border = max(1, min(_BORDER, (min(inside.shape) - 2 * MARGIN) // _BORDER_SHARE))
-        return channels(whole, settings), _eroded(inside, border) & free, torch.zeros_like(inside)
-    colours = own.new_tensor(_BACKDROPS)[:, : len(own), None, None]
-    pictures = own + (1 - mask) * (colours if len(own) == 3 else colours.mean(1, keepdim=True))
-    mean = torch.stack([channels(picture.contiguous(), settings) for picture in pictures]).mean(0)
-    around = _dilated(inside, _OUTLINE_OUTSIDE) & free
-    return mean, around, around & ~_eroded(inside, _OUTLINE_INSIDE)
-
-
-def _eroded(mask: Bool[Tensor, "h w"], radius: int) -> Bool[Tensor, "h w"]:
-    return ~_dilated(~mask, radius)
-
-
-def _dilated(mask: Bool[Tensor, "h w"], radius: int) -> Bool[Tensor, "h w"]:
-    size = 2 * radius + 1
-    return F.max_pool2d(mask[None].float(), size, 1, radius)[0] > 0
-
-
 def _linearised(
-    found: Float[Tensor, "8 h w"],
-    where: Bool[Tensor, "h w"],
-    unsigned: Bool[Tensor, "h w"],
+    seen: Description,
     settings: ChannelSettings,
     from_full: NDArray[np.float64],
     size: tuple[int, int],
     pivot: NDArray[np.float64] | None,
 ) -> PlaneMotif:
-    rows, columns = torch.nonzero(where, as_tuple=True)
+    found, (rows, columns) = seen.channels, torch.nonzero(seen.where, as_tuple=True)
     places = torch.stack((columns, rows), 1).double() - MARGIN
     centre = places.mean(0)
     radius = max(1.0, float((places - centre).square().sum(1).mean().sqrt()))
@@ -370,10 +263,10 @@ def _linearised(
     padded = F.pad(found, (1, 1, 1, 1))
     gx = (padded[:, 1:-1, 2:] - padded[:, 1:-1, :-2])[:, rows, columns].mT / 2
     gy = (padded[:, 2:, 1:-1] - padded[:, :-2, 1:-1])[:, rows, columns].mT / 2
-    weights = _emphasis(picked.norm(dim=1))
+    weights = point_weights(seen)
     if pivot is not None:
         x, y = (places - torch.from_numpy(pivot)).unbind(1)
-        weights = weights * _emphasis((x[:, None] * gy - y[:, None] * gx).norm(dim=1))
+        weights = weights * emphasis((x[:, None] * gy - y[:, None] * gx).norm(dim=1))
     mean = (weights[:, None] * picked).sum() / (weights.sum() * DIRECTIONS)
     target = picked - mean
     norm = (weights[:, None] * target.square()).sum().sqrt().clamp_min(1e-9)
@@ -386,14 +279,8 @@ def _linearised(
         radius,
         ((places - centre) / radius).float(),
         weights.float(),
-        unsigned[rows, columns],
+        seen.unsigned[rows, columns],
         (target / norm).float(),
         derivatives.float(),
         found,
     )
-
-
-def _emphasis(strength: Float[Tensor, " N"]) -> Float[Tensor, " N"]:
-    """Weights in proportion to a strength, from `_MIN_WEIGHT` to 1 for the strongest tenth."""
-    share = (strength / strength.quantile(0.9).clamp_min(1e-9)).clamp_max(1)
-    return _MIN_WEIGHT + (1 - _MIN_WEIGHT) * share

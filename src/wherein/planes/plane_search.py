@@ -41,7 +41,7 @@ CHANNELS, SHARP = ChannelSettings(), ChannelSettings(sigma=0.5)
 """Of the fits, and of their last steps: with less smoothing poses are more exact. On ../shared/scenes parts
 were 0.034 px off with 0.5, 0.041 with 0.7 and 0.045 with 1.3."""
 
-_TURN_STEP = 10.0
+_TURN_STEP = 12.0
 """Degrees between neighbouring rotations of the first look, at its usual radius. A choice."""
 
 _MAX_STEP_FACTOR = 1.6
@@ -61,8 +61,11 @@ _STARTS, _KEPT = (200, 40), (10, 6, 4)
 of the first look; and of poses that go on after each stage but the last. Choices: a tilted object, between
 two tilts that are looked for, rates lower than it fits."""
 
-_REFINE, _FIT, _FOLLOWED = PlaneStage(rounds=1, steps=4), PlaneStage(), 16
+_REFINE, _FIT, _FOLLOWED = PlaneStage(rounds=1, tolerance=0.2), PlaneStage(), 16
 """All starts are refined on channels that were made once, and so many of them are fitted. Choices."""
+
+_BRIEFLY = 0.25
+"""Share of the usual number of places and poses where a motif is only looked for briefly. A choice."""
 
 _POINTS = 1000
 """About how many points of the motif are compared in a fit. A choice: enough to tell poses apart; the pose
@@ -330,14 +333,26 @@ class PlaneSearch:
         made[: len(linear), :2, :2], made[len(linear) :, 2, :2] = linear, away
         return middle @ made @ np.linalg.inv(middle)
 
-    def best_starts(self, scene: ScenePyramid, crowd: int = 1) -> Poses:
-        """The poses that are refined: the best of the first look, and of its places by their rating.
+    def briefly(self, scene: ScenePyramid, crowd: int = 1) -> PlaneFits:
+        """Likely poses without any fit, the best first: for motifs that are one of several to be found.
 
         Arguments as of the search.
         """
-        poses, by_rating, by_look = self.starts(scene, _PLACES * crowd), *_STARTS
+        starts = self.best_starts(scene, crowd, _BRIEFLY)
+        return self._hopeful(self.refined(scene, starts), _FOLLOWED * crowd)
+
+    def best_starts(self, scene: ScenePyramid, crowd: int = 1, share: float = 1.0) -> Poses:
+        """The poses that are refined: the best of the first look, and of its places by their rating.
+
+        Arguments:
+            scene, crowd: as of the search.
+            share: of the usual number of places, and of poses.
+        """
+        factor = crowd * share
+        (by_rating, by_look), places = (round(factor * n) for n in _STARTS), round(factor * _PLACES)
+        poses = self.starts(scene, places)
         rated = np.argsort(-rate_poses(scene, self._few_points, poses), kind="stable")
-        chosen = np.concatenate((rated[: by_rating * crowd], np.arange(min(by_look * crowd, len(poses)))))
+        chosen = np.concatenate((rated[:by_rating], np.arange(min(by_look, len(poses)))))
         return poses[np.unique(chosen)]
 
     def refined(self, scene: ScenePyramid, poses: Poses) -> PlaneFits:

@@ -12,11 +12,14 @@ mean colours. A cell that fits in many places of the scene, such as a stretch of
 where it fits; one that fits in a single place says much. So both are counted in units of their standard
 deviation over the scene, from their mean:
 
-    s(pose) = Σ_k w_k [ (e_k − mean e_k) / std e_k + (c_k − mean c_k) / std c_k ].
+    s(pose) = Σ_k [ w_k (e_k − mean e_k) / std e_k + β v_k (c_k − mean c_k) / std c_k ].
 
-The middle of the motif counts more than its rim (a box around a thing has background in its corners), and
-cells with texture more than those without. A rigid thing loses nothing by this: its cells fit best unshifted.
-In other light no place has the colours of the motif, and then the channels decide.
+The middle of the motif counts more than its rim (a box around a thing has background in its corners), and by
+channels, cells with texture more than those without. A rigid thing loses nothing by this: its cells fit best
+unshifted. In other light no place has the colours of the motif, and then the channels decide.
+
+Channels and colours are averaged over small squares first, which makes the comparison of a whole scene ten
+times cheaper, and lets what is inside of a square move freely.
 
 Related: deformable part models (Felzenszwalb et al. 2010), best-buddies similarity (Dekel et al. 2015).
 """
@@ -28,35 +31,42 @@ from functools import cached_property
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.images.channels import DIRECTIONS, ChannelSettings, channels
 from wherein.images.motif import Motif
-from wherein.planes.features import peaks
-from wherein.planes.plane_fit import Patch, patch_of
+from wherein.planes.plane_fit import patch_of
 from wherein.planes.plane_motif import MARGIN, PlaneMotif
 from wherein.planes.rectify import resized, scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid
 
-_RADIUS, _SETTINGS = 16.0, ChannelSettings(sigma=1.0)
-"""Extent of the motif at the resolution of the comparison in pixels, and its channels. Choices, by AUC on
-../shared/real/pairs (pairs.py there)."""
+_RADIUS, _SETTINGS = 22.0, ChannelSettings(sigma=1.0)
+"""Extent of the motif at the resolution of the comparison in pixels, and its channels. Choices: from 20 to 24
+px, the AUC on ../shared/real/pairs changes by less than 0.004; with 16 px it is 0.02 lower."""
 
-_CELL, _STEP = 7, 3.5
-"""Width and height of a cell, and from one to the next, in pixels. Choices, likewise."""
+_SQUARE, _MIN_SQUARES = 3, 4
+"""Maximum width of the squares over which channels and colours are averaged, in pixels, and how many of them
+a motif has along its shorter side, where it is large enough. Choices."""
 
-_REACH, _STIFFNESS = 2, 0.1
-"""r, how far a cell may shift along each axis in pixels, and α, what it costs to shift by that."""
+_CELL = 2
+"""Width and height of a cell in squares; the next one begins one square further. A choice: with cells of
+three and four squares, things that deform were found less often."""
+
+_REACH, _STIFFNESS = 1, 0.1
+"""r, how far a cell may shift along each axis in squares, and α, what it costs to shift by that. Choices."""
 
 _QUIET = 0.02
-"""Energy for each pixel that is added to that of the scene: flat cells must not fit by their noise. A choice:
-that of the channels of a weak edge."""
+"""Energy for each square that is added to that of the scene: flat cells must not fit by their noise. A
+choice: that of the channels of a weak edge."""
 
 _COLOUR, _MIN_SPREAD = 0.1, 0.05
 """τ, in units of the range of a colour, and the minimum standard deviation over a scene: where no place, or
 every place, has the colours of a cell, they say nothing. Choices."""
+
+_COLOUR_WEIGHT = 1.5
+"""β. A choice: from 1 to 2.5, the AUC on ../shared/real/pairs changes by 0.01."""
 
 _NOWHERE = -9.0
 """A colour that nothing has: that of places outside of the scene."""
@@ -64,9 +74,13 @@ _NOWHERE = -9.0
 _MIN_VISIBLE = 0.6
 """Minimum fraction of the motif that must lie in the scene. A choice."""
 
-_MAX_PLACES = 300_000
-"""Maximum number of places of a scene at that resolution. A choice: half a second. In a larger scene the
-motif is so small that a first look by features has to do."""
+_MIN_ELSEWHERE = 4
+"""How many times as many places as the motif has squares must there be elsewhere, for the best to stand out.
+A choice."""
+
+_MAX_WORK = 12_000_000
+"""Maximum number of comparisons of a cell with a place. A choice: half a second. In a larger scene the motif
+is so small that a first look by features has to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,19 +89,26 @@ class _Cells:
 
     Attributes:
         plane: the motif at the resolution of the comparison.
-        corners: the first row and column of each cell, (K, 2).
-        kernels: its channels, with mean 0 and norm 1 inside the mask, (K, 8, c, c).
-        masks: which of its pixels are compared, (K, 1, c, c), or (1, 1, c, c) if all are.
+        square: width of the squares in pixels at that resolution.
+        begin: the first pixel of the first square, (x, y).
+        size: number of squares across and down.
+        rows, columns: the first square of each cell, (K,).
+        kernels: its channels, with mean 0 and norm 1 under the mask, (K, 8, c, c).
+        masks: the weights of its squares, (K, 1, c, c), or (1, 1, c, c) if all are 1.
         colours: mean lightness and opponent colours of each, (K, 3), or (K, 1) for a grey picture.
-        weights: (K,), of sum 1.
+        weights: w and β v, (2, K); the sum of w is 1, and that of v.
     """
 
     plane: PlaneMotif
-    corners: list[tuple[int, int]]
+    square: int
+    begin: tuple[int, int]
+    size: tuple[int, int]
+    rows: Int[Tensor, " K"]
+    columns: Int[Tensor, " K"]
     kernels: Float[Tensor, "K 8 c d"]
     masks: Float[Tensor, "_ 1 c d"]
     colours: Float[Tensor, "K O"]
-    weights: Float[Tensor, " K"]
+    weights: Float[Tensor, "2 K"]
 
 
 def _opponent(picture: Float[Tensor, "C H W"]) -> Float[Tensor, "O H W"]:
@@ -101,35 +122,56 @@ def _opponent(picture: Float[Tensor, "C H W"]) -> Float[Tensor, "O H W"]:
 def _cells(motif: Motif) -> _Cells | None:
     """The cells of a motif; None if no cell has enough pixels."""
     plane = PlaneMotif.of(motif, _RADIUS, _SETTINGS)
-    (width, height), inner = plane.size, slice(MARGIN, -MARGIN)
-    found, inside = plane.channels[:, inner, inner], _compared(plane)
-    across, down = min(_CELL, width), min(_CELL, height)
-    corners = [(y, x) for y in _spread(height - down) for x in _spread(width - across)]
-    windows = [(slice(None), slice(y, y + down), slice(x, x + across)) for y, x in corners]
-    kernels, masks = (
-        torch.stack([some[window] for window in windows]) for some in (found, inside[None].float())
+    inner, square = slice(MARGIN, -MARGIN), max(1, min(_SQUARE, min(plane.size) // _MIN_SQUARES))
+    (width, height), (left, top) = (
+        tuple(side // square for side in plane.size),
+        tuple(side % square // 2 for side in plane.size),
     )
+
+    def averaged(some: Tensor) -> Tensor:
+        return F.avg_pool2d(some[:, top : top + height * square, left : left + width * square], square)
+
+    inside = averaged(_compared(plane)[None].float())
+    # What is not compared has no part in the mean of a square.
+    found, painted = (
+        averaged(some * _compared(plane)) / inside.clamp_min(1e-6)
+        for some in (plane.channels[:, inner, inner], _opponent(_picture(motif, plane)))
+    )
+    across, down = min(_CELL, width), min(_CELL, height)
+    rows, columns = (
+        grid.flatten()
+        for grid in torch.meshgrid(
+            torch.arange(height - down + 1), torch.arange(width - across + 1), indexing="ij"
+        )
+    )
+
+    def in_cells(some: Float[Tensor, "P h w"]) -> Float[Tensor, "K P c d"]:
+        return some.unfold(1, down, 1).unfold(2, across, 1).flatten(1, 2).movedim(1, 0)
+
+    kernels, masks, colours = in_cells(found), in_cells(inside), in_cells(painted)
     count = masks.sum((1, 2, 3), keepdim=True)
-    mean = (masks * kernels).sum((1, 2, 3), keepdim=True) / (DIRECTIONS * count).clamp_min(1)
+    mean = (masks * kernels).sum((1, 2, 3), keepdim=True) / (DIRECTIONS * count).clamp_min(1e-6)
     kernels = masks * (kernels - mean)
     norm = kernels.square().sum((1, 2, 3), keepdim=True).sqrt()
     # The rim counts less: a box around a thing has its background in the corners.
-    middle = torch.tensor([(y + down / 2, x + across / 2) for y, x in corners])
-    away = ((middle / torch.tensor((height, width)) - 0.5) * 2).square().sum(1)
-    weights = (-away).exp() * norm.flatten() * (count.flatten() >= 0.5 * across * down)
-    if not bool(weights.sum() > 0):
+    middle = torch.stack(((rows + down / 2) / height, (columns + across / 2) / width), 1)
+    central = (-((middle - 0.5) * 2).square().sum(1)).exp() * (count.flatten() >= 0.5 * across * down)
+    textured = central * norm.flatten()
+    if not bool(textured.sum() > 0):
         return None
-    painted = torch.stack([_opponent(_picture(motif, plane))[window] for window in windows])
-    colours = (masks * painted).sum((2, 3)) / count[..., 0, 0].clamp_min(1)
-    # Cells outside of the mask, or without any texture, would be compared in vain.
-    used = torch.nonzero(weights > 0)[:, 0]
+    weights = torch.stack((textured / textured.sum(), _COLOUR_WEIGHT * central / central.sum()))
+    used = torch.nonzero(central > 0)[:, 0]  # cells outside of the mask would be compared in vain
     return _Cells(
         plane,
-        [corners[index] for index in used.tolist()],
-        (kernels / norm.clamp_min(1e-9))[used],
-        masks[:1] if bool(masks.all()) else masks[used],
-        colours[used],
-        (weights / weights.sum())[used],
+        square,
+        (left, top),
+        (width, height),
+        rows[used],
+        columns[used],
+        (kernels / norm.clamp_min(1e-9))[used].contiguous(),
+        masks[:1].contiguous() if bool((masks == 1).all()) else masks[used].contiguous(),
+        ((masks * colours).sum((2, 3)) / count[..., 0, 0].clamp_min(1e-6))[used],
+        weights[:, used],
     )
 
 
@@ -149,18 +191,9 @@ def _compared(plane: PlaneMotif) -> Bool[Tensor, "h w"]:
     kept = (columns >= 0) & (rows >= 0) & (columns < width) & (rows < height)
     inside[rows[kept], columns[kept]] = True
     # The border pixels of a picture without a mask, which a fit leaves out, are as good as the others here.
-    return torch.ones_like(inside) if not bool(plane.unsigned.any()) and _whole(plane) else inside
-
-
-def _whole(plane: PlaneMotif) -> bool:
-    width, height = plane.size
-    return len(plane.points) >= max(1, width - 2) * max(1, height - 2)
-
-
-def _spread(room: int) -> list[int]:
-    """Corners of cells along one axis, from 0 to `room`, about `_STEP` apart."""
-    count = max(1, math.ceil(room / _STEP) + 1)
-    return sorted({round(k) for k in np.linspace(0, room, count)})
+    border = height * width - (height - 2 * MARGIN) * (width - 2 * MARGIN)
+    whole = not bool(plane.unsigned.any()) and len(plane.points) >= height * width - border
+    return torch.ones_like(inside) if whole else inside
 
 
 class CellMatch:
@@ -181,115 +214,157 @@ class CellMatch:
         if own is None:
             return None
         reduced = own.plane.from_full[0, 0] * own.plane.from_full[1, 1] * math.prod(self.scene.size)
-        return own if reduced <= _MAX_PLACES else None
+        return own if len(own.rows) * reduced / own.square**2 <= _MAX_WORK else None
+
+    @cached_property
+    def _map(self) -> "_Map | None":
+        return None if self._own is None else _map(self._own, self.scene)
 
     def rate(self, poses: Poses) -> NDArray[np.float64]:
         """The score s of each pose; −∞ where the motif is not in the scene."""
-        own, scores = self._own, np.full(len(poses), -np.inf)
-        if own is None or self._usual is None:
+        own, found, scores = self._own, self._map, np.full(len(poses), -np.inf)
+        if own is None or found is None:
             return scores
-        levels = scene_levels(self.scene)
+        levels, (width, height), (left, top) = scene_levels(self.scene), own.size, own.begin
+        edge = own.square * _REACH
+        x, y = MARGIN + left - edge, MARGIN + top - edge
+        window = (
+            slice(None),
+            slice(y, y + height * own.square + 2 * edge),
+            slice(x, x + width * own.square + 2 * edge),
+        )
         for number, pose in enumerate(poses @ np.linalg.inv(own.plane.from_full)):
             patch = patch_of(levels, own.plane, pose)
-            if patch is not None and bool(patch.inside.any()):
-                scores[number] = float(self._usual.total(own.weights, *_at(own, patch)))
+            if patch is None or not bool(patch.inside.any()):
+                continue
+            seen = torch.where(patch.inside, patch.channels, 0.0)[window]
+            painted = torch.where(patch.inside, _opponent(patch.picture), _NOWHERE)[window]
+            fits, alike = _evidence(own, *(F.avg_pool2d(some, own.square) for some in (seen, painted)))
+            at = torch.arange(len(own.rows)), own.rows + _REACH, own.columns + _REACH
+            scores[number] = float(found.total(fits[at], alike[at]))
         return scores
 
     @cached_property
-    def _usual(self) -> "_Usual | None":
-        """What is usual in this scene, for the motif at its own size."""
-        own = self._own
-        return None if own is None else _usual(*self._at_own_size[:3])
-
-    @cached_property
-    def _at_own_size(self) -> "_Evidence":
-        assert self._own is not None
-        return self._evidence(self._own, 1.0)
-
-    def places(self, scale: float, count: int) -> tuple[Poses, NDArray[np.float64]]:
-        """The best places of the whole scene for the motif unrotated at one size, and their scores.
-
-        Arguments:
-            scale: size in the scene relative to the motif.
-            count: maximum number of places.
-        """
-        own = self._own
-        if own is None or self._usual is None:
-            return np.zeros((0, 3, 3)), np.zeros(0)
-        cells, colours, shown, to_full = self._at_own_size if scale == 1 else self._evidence(own, scale)
-        total = self._usual.total(own.weights, cells, colours)
-        # Above 0 everywhere, as maxima are: what is not in the scene has 0.
-        lowest = float(total.min()) - 1.0
-        rows, columns, values = peaks(torch.where(shown, total - lowest, 0.0), count)
-        width, height = own.plane.size
-        poses = np.tile(np.eye(3), (len(values), 1, 1))
-        poses[:, 0, 2], poses[:, 1, 2] = columns.numpy() - width, rows.numpy() - height
-        return to_full @ poses @ own.plane.from_full, values.double().numpy() + lowest
-
-    def _evidence(self, own: _Cells, scale: float) -> "_Evidence":
-        """Of each cell at every place by channels and by colour, which places count, and their matrix.
-
-        The first place is where the motif ends just outside of the scene.
-        """
-        to_own, (width, height) = own.plane.from_full, own.plane.size
-        picture, to_full = resized(self.scene, scale / math.sqrt(to_own[0, 0] * to_own[1, 1]))
-        rows, columns = picture.shape[1] + height + 1, picture.shape[2] + width + 1
-        edge = (width, width, height, height)
-        scores = _stretched(_scores(own, F.pad(channels(picture, _SETTINGS), edge)))
-        alike = _alike(own, F.pad(_opponent(picture), edge, value=_NOWHERE))
-        cells, colours = (
-            torch.stack(
-                [one[y : y + rows, x : x + columns] for one, (y, x) in zip(some, own.corners, strict=True)]
-            )
-            for some in (scores, alike)
+    def place(self) -> "Place | None":
+        """The best place of the whole scene for the motif unrotated and at its own size; None where it cannot
+        be compared."""
+        own, found = self._own, self._map
+        if own is None or found is None or not bool(found.shown.any()):
+            return None
+        # Above 0 everywhere: what is not in the scene has 0.
+        lowest = float(found.scores.min()) - 1.0
+        ratings = torch.where(found.shown, found.scores - lowest, 0.0)
+        row, column = divmod(int(ratings.argmax()), ratings.shape[1])
+        across, down = _vertex(ratings[row], column), _vertex(ratings[:, column], row)
+        pose = np.eye(3)
+        pose[:2, 2] = (
+            (column + across - found.edge[0]) * own.square - own.begin[0],
+            (row + down - found.edge[1]) * own.square - own.begin[1],
         )
-        shown = _overlap(picture.shape[1], height)[:, None] * _overlap(picture.shape[2], width)
-        return cells, colours, shown >= _MIN_VISIBLE, to_full
+        best = float(ratings[row, column])
+        (width, height), others = own.size, ratings.clone()
+        others[max(0, row - height // 2) : row + height // 2 + 1, :][
+            :, max(0, column - width // 2) : column + width // 2 + 1
+        ] = 0
+        elsewhere = int((others > 0).sum())
+        ahead = best - float(others.max()) if elsewhere >= _MIN_ELSEWHERE * width * height else 0.0
+        return Place(found.to_full @ pose @ own.plane.from_full, best + lowest, ahead)
 
 
-_Evidence = tuple[Float[Tensor, "K Y X"], Float[Tensor, "K Y X"], Bool[Tensor, "Y X"], NDArray[np.float64]]
-"""As `CellMatch._evidence` returns it."""
+@dataclass(frozen=True)
+class Place:
+    """A place in a scene.
+
+    Attributes:
+        pose: motif pixels → scene pixels, (3, 3).
+        score: s.
+        ahead: by how much that exceeds the scores of all places at least half a motif away; 0 if there are
+            too few of these to tell.
+    """
+
+    pose: NDArray[np.float64]
+    score: float
+    ahead: float
+
+
+def _vertex(values: Float[Tensor, " N"], at: int) -> float:
+    """Where the parabola through a maximum and its neighbours is highest, from the maximum."""
+    if not 0 < at < len(values) - 1 or not float(values[at - 1]) > 0 or not float(values[at + 1]) > 0:
+        return 0.0
+    before, here, after = values[at - 1 : at + 2].double().tolist()
+    bend = before - 2 * here + after
+    return 0.5 * (before - after) / bend if bend < 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class _Usual:
-    """Mean and inverse standard deviation over a scene of the evidence of each cell, each (K,)."""
+class _Map:
+    """The scores of a motif at every place of a scene, and what is usual there.
 
-    cells: tuple[Float[Tensor, " K"], Float[Tensor, " K"]]
-    colours: tuple[Float[Tensor, " K"], Float[Tensor, " K"]]
+    Attributes:
+        usual: mean and inverse standard deviation of the evidence of each cell, by channels and by colour,
+            each (2, K).
+        weights: of the cells, (2, K).
+        scores: s at every place.
+        shown: which places count.
+        edge: number of squares by which the first place lies outside of the scene, across and down.
+        to_full: pixels of the reduced scene → pixels at full size.
+    """
 
-    def total(
-        self, weights: Float[Tensor, " K"], cells: Float[Tensor, "K *S"], colours: Float[Tensor, "K *S"]
-    ) -> Float[Tensor, "*S"]:
-        """The weighted sum of the evidence, in units of the standard deviation, from the mean."""
-        found = torch.zeros_like(cells[0])
-        for some, (mean, unit) in ((cells, self.cells), (colours, self.colours)):
-            share = weights * unit
-            found += torch.tensordot(share, some, 1) - float((share * mean).sum())
-        return found
+    usual: tuple[Float[Tensor, "2 K"], Float[Tensor, "2 K"]]
+    weights: Float[Tensor, "2 K"]
+    scores: Float[Tensor, "Y X"]
+    shown: Bool[Tensor, "Y X"]
+    edge: tuple[int, int]
+    to_full: NDArray[np.float64]
+
+    def total(self, fits: Float[Tensor, " K"], alike: Float[Tensor, " K"]) -> float:
+        """The score of the evidence of all cells."""
+        mean, unit = self.usual
+        return float((self.weights * unit * (torch.stack((fits, alike)) - mean)).sum())
+
+
+def _map(own: _Cells, scene: ScenePyramid) -> _Map | None:
+    """The scores at every place where enough of the motif lies in the scene."""
+    to_own, (width, height) = own.plane.from_full, own.size
+    picture, to_full = resized(scene, 1 / math.sqrt(to_own[0, 0] * to_own[1, 1]))
+    if min(picture.shape[1:]) < own.square:
+        return None
+    seen, painted = (
+        F.avg_pool2d(some, own.square) for some in (channels(picture, _SETTINGS), _opponent(picture))
+    )
+    down, across = seen.shape[1:]
+    x, y = (math.ceil((1 - _MIN_VISIBLE) * side) for side in own.size)
+    fits, alike = _evidence(own, F.pad(seen, (x, x, y, y)), F.pad(painted, (x, x, y, y), value=_NOWHERE))
+    usual = _usual(fits[:, y : y + down, x : x + across], alike[:, y : y + down, x : x + across])
+    mean, unit = usual
+    share = own.weights * unit
+    # One map for each cell: what it says at each of its own places.
+    joint = fits.mul_(share[0, :, None, None]).addcmul_(alike, share[1, :, None, None])
+    rows, columns = down + 2 * y - height + 1, across + 2 * x - width + 1
+    if rows < 1 or columns < 1:
+        return None
+    scores = torch.full((rows, columns), -float((share * mean).sum()))
+    for one, row, column in zip(joint, own.rows.tolist(), own.columns.tolist(), strict=True):
+        scores += one[row : row + rows, column : column + columns]
+    shown = _overlap(down, height, y, rows)[:, None] * _overlap(across, width, x, columns)
+    return _Map(usual, own.weights, scores, shown >= _MIN_VISIBLE, (x, y), to_full)
 
 
 def _usual(
-    cells: Float[Tensor, "K Y X"], colours: Float[Tensor, "K Y X"], shown: Bool[Tensor, "Y X"]
-) -> _Usual | None:
-    if int(shown.sum()) < 2:
-        return None
-
-    def of(some: Tensor) -> tuple[Tensor, Tensor]:
-        values = some[:, shown]
-        return values.mean(1), 1 / values.std(1).clamp_min(_MIN_SPREAD)
-
-    return _Usual(of(cells), of(colours))
+    fits: Float[Tensor, "K Y X"], alike: Float[Tensor, "K Y X"]
+) -> tuple[Float[Tensor, "2 K"], Float[Tensor, "2 K"]]:
+    """Mean and inverse standard deviation over a scene of the evidence of each cell."""
+    mean = torch.stack([some.mean((1, 2)) for some in (fits, alike)])
+    # As sums of squares, which is several times faster than torch's own; all values are between 0 and 1.
+    square = torch.stack([some.square().mean((1, 2)) for some in (fits, alike)])
+    return mean, 1 / (square - mean.square()).clamp_min(_MIN_SPREAD**2).sqrt()
 
 
-def _at(own: _Cells, patch: Patch) -> tuple[Float[Tensor, " K"], Float[Tensor, " K"]]:
-    """The evidence of each cell in a patch of the scene, by channels and by colour."""
-    scores = _scores(own, torch.where(patch.inside, patch.channels, 0.0))
-    alike = _alike(own, torch.where(patch.inside, _opponent(patch.picture), _NOWHERE))
-    first, size = MARGIN - _REACH, 2 * _REACH + 1
-    near = [scores[k, y + first :, x + first :][:size, :size] for k, (y, x) in enumerate(own.corners)]
-    best = (torch.stack(near) - _penalty()).amax((1, 2))
-    return best, torch.stack([alike[k, y + MARGIN, x + MARGIN] for k, (y, x) in enumerate(own.corners)])
+def _evidence(
+    own: _Cells, seen: Float[Tensor, "8 Y X"], painted: Float[Tensor, "O Y X"]
+) -> tuple[Float[Tensor, "K _ _"], Float[Tensor, "K _ _"]]:
+    """How well each cell fits at each place, by its channels and by its colour."""
+    return _stretched(_scores(own, seen)), _alike(own, painted)
 
 
 def _alike(own: _Cells, colours: Float[Tensor, "O H W"]) -> Float[Tensor, "K _ _"]:
@@ -306,20 +381,15 @@ def _scores(own: _Cells, found: Float[Tensor, "8 H W"]) -> Float[Tensor, "K _ _"
     product = F.conv2d(found[None], own.kernels)[0]
     sums = F.conv2d(torch.stack((found.sum(0), found.square().sum(0)))[:, None], own.masks)
     count = own.masks.sum((1, 2, 3))[:, None, None]
-    energy = sums[1] - sums[0].square() / (DIRECTIONS * count).clamp_min(1)
-    return product.clamp_min_(0).div_((energy.clamp_min(0) + _QUIET * count).sqrt())
-
-
-def _penalty() -> Float[Tensor, "_ _"]:
-    square = torch.arange(-_REACH, _REACH + 1).square() * (_STIFFNESS / _REACH**2)
-    return square[:, None] + square
+    energy = sums[1] - sums[0].square() / (DIRECTIONS * count).clamp_min(1e-6)
+    return product.clamp_min_(0).mul_((energy.clamp_min(0) + _QUIET * count).rsqrt())
 
 
 def _stretched(scores: Float[Tensor, "K H W"]) -> Float[Tensor, "K H W"]:
     """The best score of each cell within its reach: along y, then along x, as the penalty is a sum."""
     for axis in (1, 2):
         best = scores.clone()
-        for shift in range(1, _REACH + 1):
+        for shift in range(1, min(_REACH, scores.shape[axis] - 1) + 1):
             cost, size = _STIFFNESS * shift**2 / _REACH**2, scores.shape[axis] - shift
             ahead, behind = scores.narrow(axis, shift, size), scores.narrow(axis, 0, size)
             first, last = best.narrow(axis, 0, size), best.narrow(axis, shift, size)
@@ -329,7 +399,7 @@ def _stretched(scores: Float[Tensor, "K H W"]) -> Float[Tensor, "K H W"]:
     return scores
 
 
-def _overlap(scene: int, motif: int) -> Float[Tensor, " _"]:
-    """How much of the motif lies in the scene along one axis, at each place of `_map`."""
-    begin = torch.arange(scene + motif + 1) - motif
+def _overlap(scene: int, motif: int, edge: int, count: int) -> Float[Tensor, " _"]:
+    """How much of the motif lies in the scene along one axis, at each of `count` places."""
+    begin = torch.arange(count) - edge
     return ((begin + motif).clamp_max(scene) - begin.clamp_min(0)).clamp_min(0) / motif

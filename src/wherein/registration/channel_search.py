@@ -8,9 +8,11 @@ to fine.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wherein.images.motif import Motif
 from wherein.motion.models import MOTIONS, Motion
@@ -18,7 +20,7 @@ from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.planes.plane_motif import PlaneMotif, extent
 from wherein.planes.plane_search import PlaneRange, PlaneSearch
-from wherein.pyramid.levels import Poses, ScenePyramid
+from wherein.pyramid.levels import Poses, ScenePyramid, enlarge, reduce
 
 _SCALES = (0.4, 2.5)
 """Sizes of the motif in the scene, where the motion has scale. A choice: smaller, and ordinary motifs have
@@ -42,6 +44,10 @@ _KEPT = (24, 6, 2)
 _FULL = PlaneStage(4, 4)
 """The fits of those that are left: of few poses, so that they may take as long as they need. A choice."""
 
+_RADII, _MIN_GAIN = (30.0, 60.0, 100.0), 1.2
+"""Extent of the motif at the stages in pixels, and by how much a smaller motif may be enlarged for one. As the
+detector has them but without its second stage: few poses are fitted here, with as many steps as they need, so
+that they do not lose their way."""
 
 _MAX_FULL, _FINER = 140.0, 1.2
 """Maximum extent in pixels of a motif that is fitted at full size too, and by how much finer that must be. A
@@ -51,9 +57,18 @@ _MIN_TELLING = 42.0
 """Extent in pixels from which on a good fit of the channels is no chance. A choice: clutter fits a smaller
 motif too well to be sure."""
 
-_MILD, _CLEAR = 2, 0.7
-"""How many foreshortenings are looked for first, and the ZNCC at the coarsest stage from which on the steeper
-ones are left out. Choices: the first two cover tilts of up to 50°; clutter reaches 0.5 at that stage."""
+_CLEAR = 0.7
+"""ZNCC at the coarsest stage from which on steeper foreshortenings are not looked for. A choice: clutter
+reaches 0.5 at that stage. The upright template is the cheapest to look for: it has one direction, the next
+foreshortening four, and so on."""
+
+_MILD = 2
+"""Number of the first foreshortening that counts as steep. A choice: the first two cover tilts of up to
+50°."""
+
+_POINTS = 8000
+"""About how many points of the motif are compared at the finest stages. A choice: with all of them, corners on
+../shared/real/oxford are less than 0.1 px elsewhere."""
 
 
 def range_of(motion: Motion) -> PlaneRange:
@@ -75,23 +90,42 @@ class ChannelSearch:
     """
 
     def __init__(self, scene: ScenePyramid, motif: Motif, motion: Motion) -> None:
-        self.scene, self.motif, self.motion = scene, motif, motion
-        self._search = PlaneSearch(motif, range_of(motion))
+        self.scene, self.motion = scene, motion
+        self._extent = extent(motif)
+        # No stage sees more of a large motif than its half or quarter, and all that is made of it then takes
+        # a fraction of the time.
+        halvings = max(0, math.floor(math.log2(self._extent / _RADII[-1])))
+        self._reduction = 2 ** min(halvings, int(math.log2(min(motif.height, motif.width) / 2)))
+        self.motif = motif.pooled(self._reduction) if self._reduction > 1 else motif
+        ranges = range_of(motion)
+        low, high = ranges.scale
+        ranges = replace(ranges, scale=(low * self._reduction, high * self._reduction))
+        self._search = PlaneSearch(self.motif, ranges)
+        self._made: dict[int, PlaneMotif] = {}
 
     @cached_property
-    def _stages(self) -> tuple[PlaneMotif, ...]:
-        """The motif from coarse to fine: as the detector has it but without its second stage, then at full
-        size if that is not large."""
-        # Few poses are fitted here, with as many steps as they need: they do not lose their way.
-        (first, *others), size = self._search.stages, extent(self.motif)
-        coarse = (first, *others[1:]) if len(others) > 1 else (first, *others)
-        finer = math.sqrt(len(coarse[-1].points)) * _FINER < math.sqrt(self.motif.height * self.motif.width)
-        return (*coarse, PlaneMotif.of(self.motif, size)) if finer and size <= _MAX_FULL else coarse
+    def _radii(self) -> tuple[float, ...]:
+        """Extents of the motif from coarse to fine; at full size last if that is not large."""
+        size = self._extent
+        radii = [radius for radius in _RADII if radius < _MIN_GAIN * size] or [size]
+        return (*radii, size) if radii[-1] * _FINER < size <= _MAX_FULL else tuple(radii)
+
+    def _stage(self, number: int) -> PlaneMotif:
+        """The motif at a stage, made when it is first needed."""
+        number %= len(self._radii)
+        if number not in self._made:
+            self._made[number] = PlaneMotif.of(self.motif, self._radii[number]).thinned(_POINTS)
+        return self._made[number]
 
     @property
     def telling(self) -> bool:
         """Whether the motif is so large that a good fit of its channels is no chance."""
-        return extent(self.motif) >= _MIN_TELLING
+        return self._extent >= _MIN_TELLING
+
+    @property
+    def large(self) -> bool:
+        """Whether the stages see the motif reduced, so that they are cheaper than a search at full size."""
+        return self._reduction > 1
 
     def starts(self, tilts: Sequence[int], count: int) -> Poses:
         """The best places of the first look, over all sizes, for each of some foreshortenings."""
@@ -103,13 +137,37 @@ class ChannelSearch:
 
     def __call__(self) -> PlaneFits:
         """The poses that are found, best first, with the ZNCC of the channels at the finest stage."""
-        mild, steep = np.split(np.arange(len(self._search.ranges.tilts)), [_MILD])
-        fits = self._first(mild.tolist(), _STARTS)
-        if not (len(fits) and fits.zncc[0] > _CLEAR):
-            fits = self._best(fits.joined(self._first(steep.tolist(), _STEEP_STARTS)), _KEPT[1])
-        for stage in range(len(self._stages)):
+        fits = PlaneFits(np.zeros((0, 3, 3)), np.zeros(0), np.zeros(0))
+        for tilts, count in self._rounds:
+            fits = self._best(fits.joined(self._first(tilts, count)), _KEPT[1])
+            if len(fits) and fits.zncc[0] > _CLEAR:
+                if self.telling:
+                    return self._followed(fits.poses[:1])
+                break
+        for stage in range(len(self._radii)):
             fits = self._fit(stage, self.motion, _FULL, fits.poses, _KEPT[min(stage + 1, 2)])
-        return fits
+        return self._at_full_size(fits)
+
+    @property
+    def _rounds(self) -> list[tuple[list[int], int]]:
+        """Which foreshortenings are looked for one after the other, and with how many starts for each."""
+        count = len(self._search.ranges.tilts)
+        mild, steep = range(min(count, _MILD)), list(range(_MILD, count))
+        return [([tilt], _STARTS) for tilt in mild] + ([(steep, _STEEP_STARTS)] if steep else [])
+
+    def follow(self, pose: Poses) -> PlaneFits:
+        """The fit from one pose that is nearly right, (1, 3, 3)."""
+        return self._followed(pose @ enlarge(self._reduction))
+
+    def _followed(self, poses: Poses) -> PlaneFits:
+        """Fits from the coarsest stage to the finest, without those in between."""
+        for stage in sorted({0, len(self._radii) - 1}):
+            poses = (fits := self._fit(stage, self.motion, _FULL, poses, 1)).poses
+        return self._at_full_size(fits)
+
+    def _at_full_size(self, fits: PlaneFits) -> PlaneFits:
+        poses = fits.poses @ reduce(self._reduction)
+        return replace(fits, poses=poses / poses[:, 2:, 2:])
 
     def _first(self, tilts: Sequence[int], count: int) -> PlaneFits:
         """The best poses at the coarsest stage, from a first look with these foreshortenings."""
@@ -119,14 +177,14 @@ class ChannelSearch:
         return self._fit(0, motion, PlaneStage(), fits.poses, _KEPT[1])
 
     def _fit(self, stage: int, motion: Motion, how: PlaneStage, poses: Poses, keep: int) -> PlaneFits:
-        motif = self._stages[stage]
-        return self._best(fit_planes(self.scene, motif, motion, how, poses), keep)
+        return self._best(fit_planes(self.scene, self._stage(stage), motion, how, poses), keep)
 
     def _best(self, fits: PlaneFits, keep: int) -> PlaneFits:
         """The best poses that differ, without those that are far behind the first."""
         fits = fits[self._search.distinct(fits, keep)]
         return fits[np.flatnonzero(fits.zncc >= _KEEP * fits.zncc[:1].sum())]
 
-    def zncc(self, poses: Poses) -> PlaneFits:
+    def zncc(self, poses: Poses) -> NDArray[np.float64]:
         """The ZNCC of the channels at given poses, at the finest stage."""
-        return fit_planes(self.scene, self._stages[-1], self.motion, PlaneStage(1, 0), poses)
+        poses = poses @ enlarge(self._reduction)
+        return fit_planes(self.scene, self._stage(-1), self.motion, PlaneStage(1, 0), poses).zncc

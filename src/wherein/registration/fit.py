@@ -11,7 +11,7 @@ from wherein.pyramid.motif_levels import Level
 from wherein.registration.plan import Plan
 from wherein.registration.problem import Problem
 from wherein.registration.starts import anywhere, around
-from wherein.registration.whole_scene import WholeScene
+from wherein.registration.whole_scene import Found, WholeScene
 from wherein.solve.solution import Status
 
 _GOOD = 0.05
@@ -112,9 +112,17 @@ class Descent:
 
     def zncc(self, poses: Poses) -> float:
         """ZNCC of the first pose, without robust weights; −∞ if it is not defined."""
-        level = self.problem.scoring_level(poses[:1])
+        return 1 - float(self._scored(poses[:1], robust=False))
+
+    def evaluated(self, found: Candidates) -> Candidates:
+        """The first candidate with its cost at full size."""
+        costs = np.array((self._scored(found.poses[:1], self.robust),), dtype=np.float32)
+        return Candidates(found.poses[:1], costs, found.steps[:1], found.statuses[:1])
+
+    def _scored(self, pose: Poses, robust: bool) -> float:
+        level = self.problem.scoring_level(pose, robust)
         self._count(level, evaluations=1)
-        return 1 - float(solve_stage(level, Stage(1, 0), poses[:1])[1].cost)
+        return float(solve_stage(level, Stage(1, 0), pose)[1].cost)
 
     def _count(self, level: Level, evaluations: int) -> None:
         share = evaluations * len(level.side.points) / self.problem.motif.support
@@ -142,8 +150,8 @@ def fit(
     for number, search in enumerate(plan.searches_for(problem.motion, everywhere)):
         if best.good:
             break
-        if whole is not None and number == _BEFORE_CHANNELS and whole.sure is not None:
-            return _refined(descend, whole, plan, whole.sure)
+        if whole is not None and number == (0 if whole.large else _BEFORE_CHANNELS) and whole.clear:
+            return _refined(descend, whole, plan, whole.clear)
         if search.anywhere:
             starts = anywhere(problem, search.thin[0].scale)
         else:
@@ -156,7 +164,7 @@ def fit(
     if whole is None or ended.good:
         return ended
     winner = whole.best(ended.poses)
-    return ended if np.array_equal(winner, ended.poses) else _refined(descend, whole, plan, winner)
+    return ended if np.array_equal(winner.pose, ended.poses) else _refined(descend, whole, plan, winner)
 
 
 def _finished(descend: Descent, plan: Plan, first: Candidates, best: Candidates) -> Candidates:
@@ -169,11 +177,10 @@ def _finished(descend: Descent, plan: Plan, first: Candidates, best: Candidates)
     return descend((every,), best)
 
 
-def _refined(descend: Descent, whole: WholeScene, plan: Plan, pose: Poses) -> Candidates:
-    """A pose that channels found, refined on colours at full size if that does not lead away from it."""
-    refined = descend((plan.finish[0], _ON_COLOURS), Candidates.at(pose))
-    known = replace(plan.finish[1], steps=0)
-    if refined.good or whole.as_good(refined.poses, pose):
-        return replace(descend((known,), refined), statuses=refined.statuses)
+def _refined(descend: Descent, whole: WholeScene, plan: Plan, found: Found) -> Candidates:
+    """A pose that channels or cells found, refined on colours at full size if that does not lead away."""
+    refined = descend((plan.finish[0], _ON_COLOURS), Candidates.at(found.pose))
+    if refined.good or whole.as_good(refined.poses, found, 1 - float(refined.costs[0])):
+        return replace(descend.evaluated(refined), statuses=refined.statuses)
     # Not a step was taken on colours; but the fit by channels ended at its maximum.
-    return replace(descend((known,), Candidates.at(pose)), statuses=(Status.CONVERGED,))
+    return replace(descend.evaluated(Candidates.at(found.pose)), statuses=(Status.CONVERGED,))

@@ -1,6 +1,7 @@
 """A registration problem: a scene, a motif and a motion, at every scale."""
 
 import math
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -12,10 +13,13 @@ from torch import Tensor
 from wherein.formulations.motif_side import MotifSide, motif_side
 from wherein.formulations.objective import Tally
 from wherein.images.motif import Motif
-from wherein.motion.models import Motion
+from wherein.motion.models import MOTIONS, Motion
 from wherein.pyramid.descent import MAX_PIXELS, Stage
 from wherein.pyramid.levels import Box, Poses, ScenePyramid, interval
 from wherein.pyramid.motif_levels import Level, MotifPyramid
+
+_SCORED = MOTIONS["translation"]
+"""The motion whose derivatives are made where poses are only scored."""
 
 _ROUNDING = 1e-3
 """A point counts as inside the scene up to this many pixels outside of it. A choice: more than the rounding
@@ -48,15 +52,18 @@ class Problem:
 
     @cached_property
     def sample(self) -> MotifSide:
-        """The pixels on which a pose is scored: all, or of a large motif about MAX_PIXELS, evenly spread."""
+        """The pixels on which a pose is scored: all, or of a large motif about MAX_PIXELS, evenly spread.
+
+        With the fewest derivatives: none of them is needed.
+        """
         motif, support = self.motif.motif, self.motif.support
         if support <= MAX_PIXELS:
-            return self.motif.side(1, self.motion, MAX_PIXELS)
+            return self.motif.side(1, _SCORED, MAX_PIXELS)
         # Evenly, not where the motif changes most: there the ZNCC is higher than that of the whole motif.
         chosen = torch.nonzero(motif.mask.flatten() > 0.5)[:: math.ceil(support / MAX_PIXELS), 0]
         mask = torch.zeros_like(motif.mask)
         mask.view(-1)[chosen] = 1
-        return motif_side(Motif(motif.pixels, mask), self.motion)
+        return motif_side(Motif(motif.pixels, mask), _SCORED)
 
     def visible_fraction(self, pose: Poses) -> float:
         """The fraction of the motif's support that lies inside the scene at a pose (3, 3)."""
@@ -80,9 +87,9 @@ class Problem:
         side = self.motif.side(stage.scale, self.motion, stage.pixels)
         return self._level(side, stage.scale, stage.scene_scale, poses, robust)
 
-    def scoring_level(self, poses: Poses) -> Level:
-        """The level at which poses are scored: the motif's `sample` at full size, without robust weights."""
-        return self._level(self.sample, 1, 1, poses, robust=False)
+    def scoring_level(self, poses: Poses, robust: bool = False) -> Level:
+        """The level at which poses are scored, not moved: the motif's `sample` at full size."""
+        return replace(self._level(self.sample, 1, 1, poses, robust), motion=_SCORED)
 
     def _level(
         self, side: MotifSide, motif_scale: int, scene_scale: int, poses: Poses, robust: bool

@@ -187,7 +187,7 @@ def register(
         first = _start(start, model, loaded, pixels)
         problem = Problem(pixels, loaded, model, threads)
         # ZNCC of a flat motif is 0/0 at every pose, and all searches would be in vain.
-        if float(problem.motif.side(1, model, MAX_PIXELS).known[..., -1].square().mean()) < LEAST_VARIANCE:
+        if float(problem.sample.known[..., -1].square().mean()) < LEAST_VARIANCE:
             visible = problem.visible_fraction(first)
             flat = Registration(_public(first, model), math.nan, visible, math.nan, 0, Status.FLAT)
             return replace(flat, scene=picture, motif=loaded)

@@ -21,9 +21,10 @@ from wherein.report.convergence_plot import MAX_SCORED_ZNCC
 from wherein.report.html_format import render, stream
 from wherein.report.scene_view import SceneViewer
 from wherein.report.stopwatch import SEARCH, Stopwatch
-from wherein.report.template_view import PartEntry, part_entries, score_view, template_view
+from wherein.report.template_view import PartEntry, ScoreView, part_entries, score_view, template_view
 from wherein.report.times import SceneTimes, laps_of, summarize
 from wherein.template.bundle import Template
+from wherein.template.template_library import Library
 
 if TYPE_CHECKING:
     from wherein.detect.detector import Detector
@@ -64,7 +65,7 @@ class Page:
     """A report that scenes can be added to.
 
     Attributes:
-        template: that is searched for.
+        library: the templates that are searched for.
         body: where the scenes are written.
         rows: the table of contents so far.
         times: of the scenes so far.
@@ -72,7 +73,7 @@ class Page:
         map_count: the largest number of occurrence maps of a scene.
     """
 
-    template: Template
+    library: Library
     body: IO[str]
     rows: list[ContentsRow] = field(default_factory=list)
     times: list[SceneTimes] = field(default_factory=list)
@@ -80,9 +81,12 @@ class Page:
     map_count: int = 0
 
     @cached_property
-    def entries(self) -> tuple[PartEntry, ...]:
-        """The parts of the template."""
-        return part_entries(self.template)
+    def entries(self) -> dict[str, tuple[PartEntry, ...]]:
+        """The parts of each template, by its name."""
+        made: dict[str, tuple[PartEntry, ...]] = {}
+        for template in self.library.templates:
+            made[template.name] = part_entries(template, sum(map(len, made.values())))
+        return made
 
     def add(
         self,
@@ -109,7 +113,7 @@ class Page:
         with watch("convergence plots"):
             traces = detector.fit_traces(found)
         with watch("page"):
-            viewer = SceneViewer(self.template, self.entries, score_view(detector))
+            viewer = SceneViewer(self.library, self.entries, _scores(detector))
             content = render("scene.html", scene=viewer(anchor, name, found, occurrence, traces))
         # The content first and the section around it after: its time bar includes the time for the content.
         self.body.write(render("scene_section.html", anchor=anchor, content=content, **_time_bar(watch)))
@@ -130,14 +134,15 @@ class Page:
         """The page, piece by piece, once all scenes were added."""
         return stream(
             "page.html",
-            template=template_view(self.template),
-            scores=score_view(self.detector) if self.detector is not None else None,
+            name=self.library.name,
+            templates=list(map(template_view, self.library.templates)),
+            all_scores={} if self.detector is None else _scores(self.detector),
             times=summarize(self.times),
             max_scored_zncc=MAX_SCORED_ZNCC,
             rows=self.rows,
             found_count=sum(row.count for row in self.rows),
             read_count=len(self.times),
-            part_count=len(self.entries),
+            part_count=sum(map(len, self.entries.values())),
             map_count=self.map_count,
             scenes=self._scenes(),
         )
@@ -150,16 +155,20 @@ class Page:
 
 
 @contextmanager
-def page(path: Path, template: Template) -> Iterator[Page]:
+def page(path: Path, library: Library | Template) -> Iterator[Page]:
     """A report to add scenes to. When the block ends it is at `path`; where the block fails, nothing is."""
     with (
         atomic_file(path) as target,
         tempfile.TemporaryFile("w+", encoding="utf-8", errors=_ERRORS, dir=path.parent) as body,
     ):
-        made = Page(template, body)
+        made = Page(Library.of(library), body)
         yield made
         with target.open("w", encoding="utf-8", errors=_ERRORS) as file:
             file.writelines(made.html())
+
+
+def _scores(detector: "Detector") -> dict[str, ScoreView]:
+    return {name: score_view(detector, name) for name in detector.thresholds}
 
 
 def _time_bar(watch: Stopwatch) -> dict[str, object]:

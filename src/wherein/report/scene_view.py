@@ -16,7 +16,7 @@ from wherein.motion.homography import Matrix, mapped
 from wherein.report.convergence_plot import Convergence, convergence
 from wherein.report.html_format import jpeg_uri, png_uri
 from wherein.report.template_view import PartEntry, ScoreView
-from wherein.template.bundle import Template
+from wherein.template.template_library import Library
 
 Point = tuple[float, ...]
 Rows = list[list[float]]
@@ -81,6 +81,7 @@ class DetectionView:
 
     Attributes:
         number: from 1.
+        template: its name; None if there is one only.
         score: its score.
         false_alarms: how often clutter reaches this score, as text; None where that is unknown.
         angle: degrees.
@@ -97,6 +98,7 @@ class DetectionView:
     """
 
     number: int
+    template: str | None
     score: float
     false_alarms: str | None
     angle: float
@@ -114,9 +116,16 @@ class DetectionView:
 
 @dataclass(frozen=True, eq=False)
 class CandidateView:
-    """The best hypothesis below the threshold: its score, never rounded up, and its centre in the scene."""
+    """The best hypothesis below the threshold.
+
+    Attributes:
+        score: never rounded up.
+        threshold: of its template.
+        centre: in the scene.
+    """
 
     score: float
+    threshold: float
     centre: Point
 
 
@@ -131,10 +140,9 @@ class SceneView:
         image: data URI.
         maps: occurrence maps to lay over the image.
         map_scale: the legend of these.
-        entries: all parts of the template.
+        entries: all parts of the template; of several, those of the ones that were found.
         detections: best first.
         candidate: where nothing was found, what came close to the threshold, if anything did.
-        threshold: of the detector.
     """
 
     name: str
@@ -146,7 +154,6 @@ class SceneView:
     entries: tuple[PartEntry, ...]
     detections: tuple[DetectionView, ...]
     candidate: CandidateView | None
-    threshold: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,14 +161,14 @@ class SceneViewer:
     """Prepares scenes for the page.
 
     Attributes:
-        template: that was searched for.
-        entries: its parts.
-        scores: what its scores mean.
+        library: the templates that were searched for.
+        entries: the parts of each, by its name.
+        scores: what its scores mean, by its name.
     """
 
-    template: Template
-    entries: tuple[PartEntry, ...]
-    scores: ScoreView
+    library: Library
+    entries: Mapping[str, tuple[PartEntry, ...]]
+    scores: Mapping[str, ScoreView]
 
     def __call__(
         self, anchor: str, name: str, found: Detections, maps: Maps, traces: Sequence[FitTraces]
@@ -176,7 +183,11 @@ class SceneViewer:
             traces: for each detection, how its fits converged.
         """
         close = () if found else found.candidates[:1]
-        candidates = [CandidateView(rounded_down(one.score), self._centre(one)) for one in close]
+        candidates = [
+            CandidateView(rounded_down(one.score), self.scores[one.template].threshold, self._centre(one))
+            for one in close
+        ]
+        shown = dict.fromkeys(item.template for item in found) if self.library.several else self.entries
         each = enumerate(zip(found, traces, strict=True), 1)
         return SceneView(
             name,
@@ -184,26 +195,27 @@ class SceneViewer:
             jpeg_uri(to_image(found.scene.pixels)),
             tuple(MapLayer(part, png_uri(heat(values))) for part, values in maps.items()),
             color_scale(),
-            self.entries,
+            tuple(entry for template in shown for entry in self.entries[template]),
             tuple(self._detection(f"{anchor}d{k}", k, item, own, found.size) for k, (item, own) in each),
             next(iter(candidates), None),
-            self.scores.threshold,
         )
 
     def _centre(self, item: Detection) -> Point:
-        return _place(item.matrix, self.template.centre)
+        return _place(item.matrix, item.middle)
 
     def _detection(
         self, anchor: str, number: int, item: Detection, traces: FitTraces, size: tuple[int, int]
     ) -> DetectionView:
-        parts = {entry.name: _part(anchor, entry, item.parts[entry.name]) for entry in self.entries}
+        entries = self.entries[item.template]
+        parts = {entry.name: _part(anchor, entry, item.parts[entry.name]) for entry in entries}
         leaves = [part for part in parts.values() if part.entry.leaf]
         # Leaves above groups and found parts above others, so that the mouse reaches them.
         drawn = sorted((parts[name] for name in item.parts), key=lambda part: (part.entry.leaf, part.found))
         return DetectionView(
             number,
+            item.template if self.library.several else None,
             item.score,
-            self.scores.false_alarms(item.score),
+            self.scores[item.template].false_alarms(item.score),
             item.angle,
             item.scale,
             item.tilt if len(item.matrix) == 3 else None,
@@ -214,7 +226,7 @@ class SceneViewer:
             tuple(parts.values()),
             tuple(drawn),
             _label(item, size),
-            convergence(self.entries, item, traces),
+            convergence(entries, item, traces),
         )
 
 

@@ -108,9 +108,11 @@ class ScoreView:
     false_alarms: Callable[[float], str | None]
 
 
-def score_view(detector: "Detector") -> ScoreView:
-    """The section about the scores of a detector."""
-    threshold, ranges, known = detector.threshold, detector.ranges, detector.calibration
+def score_view(detector: "Detector", template: str | None = None) -> ScoreView:
+    """The section about the scores of a template, by its name; None: the only one."""
+    template = detector.template.name if template is None else template
+    threshold, ranges = detector.thresholds[template], detector.ranges
+    known = detector.calibrations[template]
     # The only place of the report that depends on the method: "paper" measures no clutter.
     if not isinstance(known, Calibration):
         return ScoreView(threshold, ranges.rotation, ranges.scale, ranges.tilt, None, lambda _: None)
@@ -126,8 +128,8 @@ def score_view(detector: "Detector") -> ScoreView:
     return ScoreView(threshold, ranges.rotation, ranges.scale, ranges.tilt, view, known.describe_false_alarms)
 
 
-def part_entries(template: Template) -> tuple[PartEntry, ...]:
-    """The parts that a detection has, every group followed by its parts."""
+def part_entries(template: Template, first: int = 0) -> tuple[PartEntry, ...]:
+    """The parts that a detection has, numbered from `first`, every group followed by its parts."""
     tree = template.parts
     leaf_colors = {name: f"#{r:02x}{g:02x}{b:02x}" for name, (r, g, b) in colors(tree.leaves).items()}
     return tuple(
@@ -139,7 +141,7 @@ def part_entries(template: Template) -> tuple[PartEntry, ...]:
             max(tree.depth(name) - 1, 0),
             _box_centre(template.outlines[name]),
         )
-        for number, name in enumerate(_depth_first(tree))
+        for number, name in enumerate(_depth_first(tree), first)
     )
 
 

@@ -209,7 +209,7 @@ class Session:
                 )
             }
         detector = self._detectors[key]
-        detector.search.threshold = request.threshold or calibration.threshold
+        detector.searches[detector.template.name].threshold = request.threshold or calibration.threshold
         detector.max_instances = request.max_instances
         return detector, kind
 

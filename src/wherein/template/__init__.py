@@ -2,6 +2,7 @@
 
 from wherein.template.bundle import Template
 from wherein.template.reading import Reading
+from wherein.template.template_library import Library
 from wherein.template.tree import Part, Tree
 
-__all__ = ["Part", "Reading", "Template", "Tree"]
+__all__ = ["Library", "Part", "Reading", "Template", "Tree"]

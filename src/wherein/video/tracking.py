@@ -63,8 +63,9 @@ def track_frames(
         try:
             for index, pixels in enumerate(video):
                 frame = tracker(pixels)
+                found = frame.found
                 if add is not None:
-                    add(draw_frame(frame.found.scene, frame.found, frame.tracks))
+                    add(draw_frame(found.scene, found, frame.tracks, named=bool(found.templates)))
                 yield VideoFrame(index, index / video.rate, frame)
         # An exception would make `write_video` discard its file. Someone who stops early wants the frames so
         # far, so the block ends normally and the interrupt is raised after it.

@@ -11,11 +11,13 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
 
-from detecting import empty, scene, toy, write_picture
+from detecting import empty, noise, scene, toy, write_picture, write_template
 from wherein.cli.main import app
 from wherein.detect import Detector
 from wherein.detect.calibration import measure
+from wherein.images.motif import Motif
 from wherein.motion.homography import mapped
+from wherein.template import Template
 
 runner = CliRunner()
 
@@ -257,3 +259,30 @@ def test_a_name_that_is_no_proper_text(folder: Path) -> None:
     assert result.exit_code == 0, result.output
     assert records(result)[0]["scene"] == str(path)
     assert "caf\N{REPLACEMENT CHARACTER}.png" in html.unescape(out.read_text(encoding="utf-8"))
+
+
+def test_a_folder_of_templates_is_a_library(folder: Path) -> None:
+    write_template(folder / "things" / "toy", toy())
+    write_template(folder / "things" / "patch", Template.rigid("patch", Motif.whole(noise(40, 40, 7))))
+    arguments = ["detect", str(folder / "things"), str(folder / "scenes"), "--rotation", "0"]
+    files = ["--report", str(folder / "a.html"), "--export", str(folder / "a.json"), "--draw", str(folder)]
+    result = runner.invoke(app, [*arguments, *files])
+    assert result.exit_code == 0, result.stderr
+    first, second = records(result)
+    assert first["template"] == second["template"] == "things"
+    assert [item["template"] for item in first["detections"]] == ["toy"]
+    dataset = json.loads((folder / "a.json").read_text())
+    named = {one["id"]: one["name"] for one in dataset["categories"]}
+    assert list(named.values()) == ["patch", "toy", "body", "arm"]
+    assert [named[one["category_id"]] for one in dataset["annotations"]] == ["toy", "body", "arm"]
+    page = (folder / "a.html").read_text()
+    assert "Template patch" in page
+    assert "<b>1</b> toy · score" in page
+
+
+def test_two_templates_of_one_name_are_refused(folder: Path) -> None:
+    for name in ("one", "two"):
+        write_template(folder / "things" / name, toy())
+    result = runner.invoke(app, ["detect", str(folder / "things"), str(folder / "scenes")])
+    assert result.exit_code == 3
+    assert 'two templates are named "toy"' in result.stderr

@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from wherein.cli.console import USAGE, Console, stop
-from wherein.cli.options import Json, Quiet, Rotation, Scale, TemplatePath, Tilt
+from wherein.cli.options import Json, LibraryPath, Quiet, Rotation, Scale, Tilt
 
 
 def calibrate(
-    template: TemplatePath,
+    template: LibraryPath,
     backgrounds: Annotated[
         Path | None,
         typer.Option(
@@ -37,20 +37,24 @@ def calibrate(
     Example: wherein calibrate robot --backgrounds photographs/
     """
     from wherein.cli.calibrate_run import describe, run_calibration, to_record
-    from wherein.cli.input_files import load_template
-    from wherein.detect.detector import checked_range
+    from wherein.cli.input_files import load_library
+    from wherein.detect.arguments import checked_range
 
-    console, loaded = Console(quiet), load_template(template)
-    ranges = checked_range(rotation, scale, tilt, loaded)
-    result = run_calibration(loaded, ranges, backgrounds, overwrite, console)
-    if as_json:
-        console.result(to_record(result))
-    else:
-        for line in describe(result):
-            console.text(line)
-    if result.path is None:
-        stop(
-            "cannot store the calibration: neither the template's folder nor the cache folder is writable",
-            USAGE,
-        )
-    raise typer.Exit(result.exit_status)
+    console, library = Console(quiet), load_library(template)
+    ranges = [checked_range(rotation, scale, tilt, one) for one in library.templates]
+    status = 0
+    for one, wanted in zip(library.templates, ranges, strict=True):
+        result = run_calibration(one, wanted, backgrounds, overwrite, console)
+        if as_json:
+            console.result(to_record(result))
+        else:
+            for line in describe(result):
+                console.text(line)
+        if result.path is None:
+            stop(
+                "cannot store the calibration: neither the template's folder nor the cache folder is "
+                "writable",
+                USAGE,
+            )
+        status = max(status, result.exit_status)
+    raise typer.Exit(status)

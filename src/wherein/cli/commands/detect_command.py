@@ -11,6 +11,7 @@ from wherein.cli.options import (
     Export,
     ExportFormat,
     JsonLines,
+    LibraryPath,
     MaxInstances,
     Overlap,
     Overwrite,
@@ -19,7 +20,6 @@ from wherein.cli.options import (
     Region,
     Rotation,
     Scale,
-    TemplatePath,
     Threshold,
     Tilt,
 )
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def detect(
-    template: TemplatePath,
+    template: LibraryPath,
     scenes: Annotated[
         list[str],
         typer.Argument(
@@ -67,14 +67,14 @@ def detect(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find a template in pictures and videos.
+    """Find a template, or each of a folder of templates, in pictures and videos.
 
     Prints one JSON object per line: a line for each picture, or for each frame of a video. On a terminal it
     prints a table instead, unless --json is given.
 
     Example: wherein detect robot photographs/ --report found.html
     """
-    from wherein.cli.input_files import list_scenes, load_template
+    from wherein.cli.input_files import list_scenes, load_library
     from wherein.cli.output_files import OutputFiles
 
     outputs = OutputFiles(draw, report, maps, overwrite, export, export_format)
@@ -88,7 +88,7 @@ def detect(
     options = SearchOptions(
         rotation, scale, tilt, max_instances, overlap, None if polarity is None else str(polarity)
     )
-    run = DetectRun(load_template(template), options, outputs, console, threshold, region)
+    run = DetectRun(load_library(template), options, outputs, console, threshold, region)
     raise typer.Exit(run(listed).exit_status(fail_if_none))
 
 

@@ -2,8 +2,9 @@
 
 The photographs come with the package. They are few, so clutter stands in for others. Photographs look alike
 at every scale, and have edges of objects that cover each other, flat and busy regions, thin lines and
-repeated patterns. So clutter is dead leaves (discs and boxes whose sizes follow a power law, each covering
-those before it, each with its own colour, shading and texture), and a few strokes on top.
+repeated patterns. So clutter is dead leaves (blobs and polygons whose sizes follow a power law, each covering
+those before it, each with its own colour, shading and texture), and a few strokes on top. Leaves are
+irregular: a disc or a square would be no clutter for a template that is one.
 """
 
 from collections.abc import Sequence
@@ -42,7 +43,7 @@ def clutter(width: int, height: int, seed: int) -> Float[Tensor, "3 H W"]:
 
 
 def _leaf(canvas: Image, rng: np.random.Generator, x: Image, y: Image, palette: NDArray[np.float64]) -> None:
-    """Draw a disc, ellipse or box with a texture of its own."""
+    """Draw a blob or a polygon with a texture of its own."""
     height, width = x.shape
     # Radii with density ∝ r⁻³: the law under which dead leaves look alike at every scale.
     radius = _MIN_RADIUS / np.sqrt(rng.uniform((2 * _MIN_RADIUS / max(width, height)) ** 2, 1.0))
@@ -53,15 +54,30 @@ def _leaf(canvas: Image, rng: np.random.Generator, x: Image, y: Image, palette: 
     u, v = x[rows, columns] - cx, y[rows, columns] - cy
     if not u.size:
         return
-    turned = (
-        (u * np.cos(angle) + v * np.sin(angle)),
-        (v * np.cos(angle) - u * np.sin(angle)) * rng.uniform(1, 2),
-    )
-    far = np.maximum(*np.abs(turned)) if rng.random() < 0.5 else np.hypot(*turned)
+    along, across = u * np.cos(angle) + v * np.sin(angle), v * np.cos(angle) - u * np.sin(angle)
+    across = across * rng.uniform(1, 2)
+    far = (_polygon if rng.random() < 0.5 else _blob)(along, across, rng)
     cover = np.clip(radius - far + 0.5, 0, 1)[..., None]
     colour = palette[rng.integers(len(palette))] + rng.normal(0, 0.06, 3)
     paint = colour.astype(np.float32) + _texture(rng, u, v, radius)[..., None]
     canvas[rows, columns] = canvas[rows, columns] * (1 - cover) + paint * cover
+
+
+def _polygon(x: Image, y: Image, rng: np.random.Generator) -> Image:
+    """The distance from the middle in units in which an irregular polygon with 3 to 7 sides has radius 1."""
+    sides = int(rng.integers(3, 8))
+    angles = 2 * np.pi * (np.arange(sides) + rng.uniform(-0.3, 0.3, sides)) / sides
+    away = rng.uniform(0.55, 1.0, sides)
+    sloped = [(x * np.cos(a) + y * np.sin(a)) / d for a, d in zip(angles, away, strict=True)]
+    return np.max(sloped, axis=0).astype(np.float32)
+
+
+def _blob(x: Image, y: Image, rng: np.random.Generator) -> Image:
+    """The same for a round shape with bumps and dents."""
+    angle, radius = np.arctan2(y, x), np.ones_like(x)
+    for waves in (2, 3, 4):
+        radius = radius + rng.uniform(0.06, 0.2) * np.cos(waves * angle + rng.uniform(0, 2 * np.pi))
+    return np.asarray(np.hypot(x, y) / radius, dtype=np.float32)
 
 
 def _gradient(rng: np.random.Generator, x: Image, y: Image) -> Image:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -29,7 +29,7 @@ from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.joints import best_of_each
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.scene_search import SceneSearch
-from wherein.detect.score import evidence_weight, information
+from wherein.detect.score import equivalent_zncc, evidence_weight, information
 from wherein.detect.search_range import Effort, Range
 from wherein.images.pool import pool
 from wherein.planes.plane_descent import PlaneStage
@@ -63,6 +63,12 @@ MAX_BACKGROUNDS = max(_CHANCE_SCENES, _EMPTY_SCENES, _PRESENT_SCENES)
 _CHANCE_ROOTS, _MAX_CHANCE_STARTS, _CHANCE_KEPT = 16, 200, 16
 """Number of random roots about which limbs are searched for in clutter, of starts with all turns of a joint,
 and of poses that are then refined. Choices."""
+
+_MAX_SIZE_POWER = 1.0
+"""Of the size, by which the information that clutter reaches falls. A choice: an object has as many pixels as
+the square of its size, but only at sizes below the motif's resolution are there fewer independent ones; 0.2
+to 0.6 are usual.
+"""
 
 _CAMERA = 3.0
 """Distance of the camera from a tilted object, in units of its size. A choice: that of a hand-held phone."""
@@ -116,10 +122,10 @@ def _measured(
         template, backgrounds = reduced_template(template, factor), [pool(one, factor) for one in backgrounds]
     scenes = Backgrounds(backgrounds, seed, size)
     rng = np.random.default_rng((seed, 1))
-    chance, tilt_cost = _chances(Finder(template, ranges, {}), scenes, rng, progress)
+    chance, tilt_cost, size_power = _chances(Finder(template, ranges, {}), scenes, rng, progress)
     weights = {name: evidence_weight(q) for name, q in chance.items()}
     # Every pair of limbs is followed, however weak: it is the scores of clutter that are to be known.
-    finder = Finder(template, ranges, weights, tilt_cost, min_pair_evidence=0.0)
+    finder = Finder(template, ranges, weights, tilt_cost, min_pair_evidence=0.0, size_power=size_power)
     search = SceneSearch(finder, threshold=0.5, calibrated_threshold=0.5, usual_clutter=0.5, threads=1)
     progress(0.3, "searching scenes without the object")
     empty, present = [], []
@@ -160,6 +166,7 @@ def _measured(
         polarity=ranges.polarity,
         chance=chance,
         tilt_cost=tilt_cost,
+        size_power=size_power,
         threshold=threshold,
         clutter=empty,
         present=present,
@@ -197,34 +204,91 @@ def _test_size(template: Template, ranges: Range) -> tuple[int, tuple[int, int]]
 
 def _chances(
     finder: Finder, scenes: Backgrounds, rng: np.random.Generator, progress: Progress
-) -> tuple[dict[str, float], float]:
-    """The best ZNCC of each piece in clutter, by name, the median over scenes; and the cost of a tilt.
+) -> tuple[dict[str, float], float, float]:
+    """The best ZNCC of each piece in clutter, by name, the median over scenes; the cost of a tilt; and the
+    power of the size.
 
     The body is searched for everywhere, limbs from some 200 starts. Their joints are not enforced: that a
     piece was found where its joint allows is evidence in itself.
     """
-    reached: dict[str, list[float]] = {piece.name: [] for piece in finder.pieces.pieces}
-    root, with_tilt = finder.pieces.tree.root, list[float]()
-    # The cost of a tilt is taken off, so that the body's chance is the one without any.
-    upright = Finder(finder.template, replace(finder.ranges, tilt=0.0), {})
+    reached: dict[str, list[float]] = {piece.name: [] for piece in finder.pieces.limbs}
+    of_body = list[_BodyChance]()
+    searches = _BodySearches(finder)
     for k in range(_CHANCE_SCENES):
         progress(0.3 * k / _CHANCE_SCENES, "measuring chance matches in clutter")
         scene = ScenePyramid(scenes(k))
-        if finder.body_search is not None and upright.body_search is not None:
-            reached[root].append(float(upright.body_search(scene)[-1].zncc.max(initial=0.0)))
-            if finder.ranges.tilt > 0:
-                with_tilt.append(float(finder.body_search(scene)[-1].zncc.max(initial=0.0)))
+        if finder.body_search is not None:
+            of_body.append(searches(scene))
         roots = np.stack(
             [_random_root(finder.template, finder.ranges, scenes.size, rng) for _ in range(_CHANCE_ROOTS)]
         )
         for piece in finder.pieces.limbs:
             reached[piece.name].append(_limb_chance(finder.models[piece.name], scene, roots))
+    if of_body:
+        reached[finder.pieces.tree.root] = [max(one.small, one.large) for one in of_body]
     # Clipped, so that no piece has all of the weight, or none.
     chance = {name: float(np.clip(np.median(zncc), 0.1, 0.9)) for name, zncc in reached.items()}
-    if not with_tilt:
-        return chance, 0.0
-    gained = information(np.array(with_tilt)) - information(np.array(reached[root]))
-    return chance, max(0.0, float(np.median(gained)))
+    return chance, searches.tilt_cost(of_body), searches.size_power(of_body)
+
+
+@dataclass(frozen=True)
+class _BodyChance:
+    """The best ZNCC of the body in a scene: upright, in the smaller and the larger half of the sizes, and
+    with all tilts."""
+
+    small: float
+    large: float
+    tilted: float
+
+
+class _BodySearches:
+    """Searches for the body in clutter: upright in each half of its sizes, and as the finder does.
+
+    Arguments:
+        finder: of a template, for the whole range.
+    """
+
+    def __init__(self, finder: Finder) -> None:
+        ranges, self._finder = finder.ranges, finder
+        low, high = ranges.scale
+        middle = math.sqrt(low * high)
+        self._ratio = middle / low  # between the middles of the two halves
+        halves = ((low, middle), (middle, high)) if high > low else ((low, high),)
+        # The cost of a tilt is taken off, so that the body's chance is the one without any.
+        self._halves = [Finder(finder.template, replace(ranges, tilt=0.0, scale=half), {}) for half in halves]
+
+    def __call__(self, scene: ScenePyramid) -> _BodyChance:
+        """What the body reaches in a scene."""
+        small, *large = (_best_body(half, scene) for half in self._halves)
+        tilted = _best_body(self._finder, scene) if self._finder.ranges.tilt > 0 else 0.0
+        return _BodyChance(small, *(large or [small]), tilted)
+
+    def tilt_cost(self, reached: Sequence[_BodyChance]) -> float:
+        """The information that clutter gains by tilts, at least 0."""
+        if not reached or not self._finder.ranges.tilt:
+            return 0.0
+        upright = information(np.array([max(one.small, one.large) for one in reached]))
+        return max(0.0, float(np.median(information(np.array([one.tilted for one in reached])) - upright)))
+
+    def size_power(self, reached: Sequence[_BodyChance]) -> float:
+        """The power of the size by which the information that clutter reaches falls, from 0 to 1."""
+        if not reached or len(self._halves) == 1:
+            return 0.0
+        small, large = (
+            float(np.median(information(np.array(half))))
+            for half in zip(*((one.small, one.large) for one in reached), strict=True)
+        )
+        if not small > 0 or not large > 0:
+            return 0.0
+        return float(np.clip(math.log(small / large) / math.log(self._ratio), 0.0, _MAX_SIZE_POWER))
+
+
+def _best_body(finder: Finder, scene: ScenePyramid) -> float:
+    """The best ZNCC of the body in a scene, less where it lies partly outside, as in a score."""
+    assert finder.body_search is not None, "a template with a body"
+    found, footprint = finder.body_search(scene)[-1], finder.models[finder.pieces.tree.root].footprint
+    inside = footprint.visible(found.poses, scene.size)
+    return float(equivalent_zncc(information(found.zncc) * inside).max(initial=0.0))
 
 
 def _limb_chance(model: PieceModel, scene: ScenePyramid, roots: Poses) -> float:

@@ -12,8 +12,12 @@ from wherein.detect.score import evidence_weight
 from wherein.detect.search_range import Range
 from wherein.template.bundle import Template
 
-VERSION = 7
+VERSION = 8
 """Of the measurement: raise it when old calibrations are no longer right."""
+
+LITTLE_TEXTURE = 0.7
+"""Threshold from which a template is said to have little texture. A choice: that of silhouettes, where things
+with texture have 0.3 to 0.6."""
 
 _Scores = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
 
@@ -24,6 +28,7 @@ class Calibration(StoredCalibration):
     Attributes:
         chance: the ZNCC that clutter reaches where a piece is searched for, by name.
         tilt_cost: the information that clutter gains where the body may be tilted.
+        size_power: of the object's size, by which the information that clutter reaches falls.
         threshold: the lowest score of a detection.
         clutter: scores of scenes without the template, sorted.
         present: scores of scenes with the template, sorted.
@@ -38,6 +43,7 @@ class Calibration(StoredCalibration):
     version: int = VERSION
     chance: dict[str, float]
     tilt_cost: Annotated[float, Field(ge=0)] = 0.0
+    size_power: Annotated[float, Field(ge=0)] = 0.0
     threshold: Annotated[float, Field(gt=0, le=1)]
     clutter: _Scores
     present: _Scores
@@ -68,6 +74,11 @@ class Calibration(StoredCalibration):
             )
         elif missed := sum(score < self.threshold for score in self.present):
             found.append(f"the object was missed in {missed} of {len(self.present)} test scenes")
+        if self.threshold >= LITTLE_TEXTURE:
+            found.append(
+                f"little tells the object from clutter, which scores up to {self.clutter[-1]:.2f}: it has "
+                "little texture, or its outline is a common one"
+            )
         if self.suspects:
             listed = ", ".join(str(index + 1) for index in self.suspects)
             found.append(

@@ -29,7 +29,14 @@ from wherein.detect.fast.piece_model import BASIN, PieceModel
 from wherein.detect.fast.pieces import Piece, Pieces
 from wherein.detect.fast.polish import polish_piece, root_from_joints, settle_roots, uncover_piece
 from wherein.detect.fast.roots import STRONG_EVIDENCE, roots_from_pairs, roots_from_singles
-from wherein.detect.score import MIN_EVIDENCE, combined_score, information, tilt_share
+from wherein.detect.score import (
+    MAX_ZNCC,
+    MIN_EVIDENCE,
+    combined_score,
+    information,
+    size_factor,
+    tilt_share,
+)
 from wherein.detect.search_range import Effort, Range
 from wherein.motion.homography import rotations, scales, tilts
 from wherein.motion.models import MOTIONS
@@ -76,6 +83,7 @@ class Finder:
         ranges: in which poses.
         weights: of the evidence of a piece, by name.
         tilt_cost: information that clutter gains where the body may be tilted.
+        size_power: of the object's size, by which the information that clutter reaches falls.
         min_pair_evidence: weighted evidence that two limbs must have together to be followed.
 
     Attributes:
@@ -90,9 +98,10 @@ class Finder:
         weights: Mapping[str, float],
         tilt_cost: float = 0.0,
         min_pair_evidence: float = STRONG_EVIDENCE,
+        size_power: float = 0.0,
     ) -> None:
         self.template, self.ranges, self.weights = template, ranges, weights
-        self.tilt_cost, self.min_pair_evidence = tilt_cost, min_pair_evidence
+        self.tilt_cost, self.size_power, self.min_pair_evidence = tilt_cost, size_power, min_pair_evidence
         self.pieces, self.motion = Pieces.of(template), ranges.of_plane().motion
         width, height = template.size
         self.middle = template.centre
@@ -192,7 +201,8 @@ class Finder:
 
     def _search_limbs(self, scene: ScenePyramid, effort: Effort) -> dict[str, PlaneFits]:
         """Likely frames of every leading limb, by name."""
-        ended = {name: search(scene, effort.crowd)[-1] for name, search in self.limb_searches.items()}
+        # None is fitted: two that agree are placed and fitted with all the others, and in clutter none do.
+        ended = {name: search.briefly(scene, effort.crowd) for name, search in self.limb_searches.items()}
         return {
             name: replace(fits, poses=fits.poses @ self.models[name].from_canvas)
             for name, fits in ended.items()
@@ -316,6 +326,11 @@ class Finder:
         if root in evidence:
             known = np.maximum(evidence[root] - self._tilt_costs(placement.frames[root]), 0.0)
             evidence = {**evidence, root: known}
+        if self.size_power:
+            sizes = scales(placement.frames[root], self.middle)
+            factor = size_factor(sizes, self.size_power, self.ranges.usual_scale)
+            most = information(np.array(MAX_ZNCC))
+            evidence = {name: np.minimum(part * factor, most) for name, part in evidence.items()}
         return combined_score(evidence, visible, self.weights)
 
     def scored(self, scene: ScenePyramid, placement: Placement) -> Hypotheses:

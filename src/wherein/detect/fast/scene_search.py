@@ -87,23 +87,36 @@ class SceneSearch:
     def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> MethodResult:
         """The best `count` detections in a scene; None: all."""
         levels = self.levels(scene)
-        found = self._result(levels, self._everywhere(levels), count)
+        return self.reported(levels, self.kept(levels, count), count)
+
+    def kept(self, levels: ScenePyramid, count: int | None) -> Hypotheses:
+        """The hypotheses that stand after exclusion: those of detections, and of candidates.
+
+        Arguments:
+            levels: the scene to search.
+            count: how many detections are wanted at most; None: all.
+        """
+        found = self._exclusive(self._everywhere(levels))
         if self._standing_out(found) < _CROWD:
             return found
         crowd, wanted = 1, math.inf if count is None else count
-        while _CROWD * crowd <= len(found) and len(found.items) < wanted and crowd < _MAX_CROWD:
+        while _CROWD * crowd <= len(found.scores) and self._sure(found) < wanted and crowd < _MAX_CROWD:
             crowd *= _CROWD_STEP
-            more = self._result(levels, self._everywhere(levels, crowd), count, _IN_CROWD)
+            more = self._exclusive(self._everywhere(levels, crowd), _IN_CROWD)
             # The first has candidates down to a lower score than the search before it.
-            grown = crowd == _CROWD_STEP or len(more) > len(found)
-            found = more if len(more.items) >= len(found.items) else found
+            grown = crowd == _CROWD_STEP or len(more.scores) > len(found.scores)
+            found = more if self._sure(more) >= self._sure(found) else found
             if not grown:
                 break
         return found
 
-    def _standing_out(self, found: MethodResult) -> int:
+    def _standing_out(self, found: Hypotheses) -> int:
         """The number of detections and candidates with higher scores than clutter usually reaches."""
-        return sum(one.score > self._usual_clutter for one in (*found.items, *found.candidates))
+        return int((found.scores > self._usual_clutter).sum())
+
+    def _sure(self, found: Hypotheses) -> int:
+        """The number of detections among them."""
+        return int((found.scores >= self.threshold).sum())
 
     def follow(
         self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
@@ -117,10 +130,14 @@ class SceneSearch:
             everywhere: search the whole scene as well.
         """
         levels = self.levels(scene)
+        return self.reported(levels, self.near(levels, roots, everywhere), count)
+
+    def near(self, levels: ScenePyramid, roots: Poses, everywhere: bool) -> Hypotheses:
+        """The hypotheses near known places that stand after exclusion; arguments as of `follow`."""
         found = self.polished(levels, self.finder.follow(levels, roots, self.stop_score))
         if everywhere:
             found = found.joined(self._everywhere(levels))
-        return self._result(levels, found, count)
+        return self._exclusive(found)
 
     def levels(self, scene: Float[Tensor, "3 H W"]) -> ScenePyramid:
         """The scene as the search wants it: a grey one with a single plane."""
@@ -163,13 +180,14 @@ class SceneSearch:
         fits &= (tilted <= ranges.tilt + _MAX_TILT_EXCESS) | (ranges.tilt == 0)
         return found[np.flatnonzero(fits)]
 
-    def _result(
-        self, scene: ScenePyramid, found: Hypotheses, count: int | None, candidates: float = LIKELY
-    ) -> MethodResult:
+    def _exclusive(self, found: Hypotheses, candidates: float = LIKELY) -> Hypotheses:
         """Detections, and candidates from this fraction of the threshold."""
         # Candidates have to be exclusive too: a pixel is evidence for one of them only.
-        kept = exclusive(self.finder, found, candidates * self.threshold, None, self._overlap)
-        sure = int((kept.scores >= self.threshold).sum())
+        return exclusive(self.finder, found, candidates * self.threshold, None, self._overlap)
+
+    def reported(self, scene: ScenePyramid, kept: Hypotheses, count: int | None) -> MethodResult:
+        """The detections and candidates that hypotheses stand for, at most `count` detections."""
+        sure = self._sure(kept)
         items = self._assembled(scene, self.finder.uncover(scene, kept[np.arange(sure)[:count]]))
         return MethodResult(items, self._assembled(scene, kept[np.arange(sure, len(kept.scores))]))
 

@@ -1,0 +1,116 @@
+"""Checks of the arguments of a detector: the range of poses, the region, the threshold."""
+
+import math
+from numbers import Integral, Real
+
+from wherein.detect.search_range import Range
+from wherein.errors import ArgumentError, require
+from wherein.template.bundle import Template
+from wherein.thresholds import MAX_SCALE, MIN_SCALE, MinScore
+
+_MAX_OBJECT_SIZE = 100_000
+"""Maximum length of an object in a scene, in pixels. A choice: no scene is larger."""
+
+
+_MAX_TILT = 70
+"""Degrees. A choice: at 70° an object is foreshortened to a third, and little of it can be told."""
+
+
+POLARITIES = ("same", "any")
+"""Whether light and dark are as in the template, or may be exchanged."""
+
+Region = tuple[float, float, float, float]
+"""Left, top, width and height of a part of a scene, in pixels."""
+
+
+def region_box(region: Region | None, width: int, height: int) -> tuple[int, int, int, int]:
+    """Left, top, right and bottom of a region in whole pixels, cut to the scene."""
+    if region is None:
+        return 0, 0, width, height
+    try:
+        x, y, across, down = map(float, region)
+    except (TypeError, ValueError):
+        x = y = across = down = math.nan
+    left, top = max(0.0, x), max(0.0, y)
+    right, bottom = min(float(width), x + across), min(float(height), y + down)
+    require(
+        all(map(math.isfinite, (x, y, across, down))) and right - left >= 1 and bottom - top >= 1,
+        f"region must be (x, y, width, height) within the scene of {width} × {height} pixels, but is "
+        f"{region!r}",
+    )
+    return math.floor(left), math.floor(top), math.ceil(right), math.ceil(bottom)
+
+
+def checked_range(
+    rotation: float,
+    scale: tuple[float, float] | float,
+    tilt: float,
+    template: Template,
+    polarity: str = "same",
+) -> Range:
+    """The range of poses for a template.
+
+    Raises:
+        ArgumentError: the rotation, the scale or the tilt is out of range.
+    """
+    require(
+        is_number(rotation) and 0 <= rotation <= 180,
+        f"rotation must be 0 to 180 degrees, searched to either side, but is {rotation!r}",
+    )
+    require(
+        is_number(tilt) and 0 <= tilt <= _MAX_TILT, f"tilt must be 0 to {_MAX_TILT} degrees, but is {tilt!r}"
+    )
+    try:
+        low, high = map(float, (scale, scale) if isinstance(scale, Real) else scale)  # type: ignore[arg-type]
+    except (TypeError, ValueError):  # not two, or not numbers
+        low = high = math.nan
+    # "12" is text that would pass as the scales 1 and 2.
+    require(
+        not is_text(scale) and 0 < low <= high < math.inf,
+        f"scale must be a number above 0, or (low, high) with 0 < low ≤ high, but is {scale!r}",
+    )
+    require(
+        low >= MIN_SCALE and high <= MAX_SCALE,
+        f"scale must be a factor from {MIN_SCALE:g} to {MAX_SCALE:g}, as in (0.8, 1.25), but is {scale!r}",
+    )
+    longest = max(template.size)
+    require(
+        low * longest >= 1 and high * longest <= _MAX_OBJECT_SIZE,
+        f'with scale={scale!r} the template "{template.name}" ({longest} px) would be '
+        f"{low * longest:.2g} to {high * longest:.2g} px large in the scene: use scales at which it is 1 to "
+        f"{_MAX_OBJECT_SIZE} px large",
+    )
+    require(polarity in POLARITIES, f"polarity must be one of {', '.join(POLARITIES)}, but is {polarity!r}")
+    return Range(float(rotation), (low, high), float(tilt), polarity)
+
+
+def is_count(value: object) -> bool:
+    """Whether a value is a whole number above 0."""
+    return isinstance(value, Integral) and int(value) > 0
+
+
+def least_score(threshold: float | str | MinScore | None) -> MinScore:
+    """The threshold that a user gave; a text is a score or a rate."""
+    if isinstance(threshold, MinScore):
+        return threshold
+    if isinstance(threshold, str):
+        try:
+            return MinScore.of(threshold)
+        except ArgumentError as error:
+            raise ArgumentError(f"threshold: {error}") from error
+    require(
+        threshold is None or (is_number(threshold) and 0 < threshold < 1),
+        'threshold must be between 0 and 1, a rate of false alarms such as "0.01/MP", or None for the '
+        f"calibrated one, but is {threshold!r}",
+    )
+    return MinScore(score=threshold)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a number."""
+    return isinstance(value, Real)
+
+
+def is_text(value: object) -> bool:
+    """Whether a value is text."""
+    return isinstance(value, str)

@@ -1,0 +1,103 @@
+"""The search for several templates: one pass over a scene, and one object for each pixel."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+from torch import Tensor
+
+from wherein.detect.explain.fit_trace import FitTraces
+from wherein.detect.explain.occurrence_maps import Map
+from wherein.detect.fast.exclusion import OVERLAP
+from wherein.detect.fast.hypotheses import Hypotheses
+from wherein.detect.fast.scene_search import LIKELY
+from wherein.detect.fast.shared_pixels import Contender, between_templates
+from wherein.detect.result import Detection, MethodResult
+from wherein.pyramid.levels import Poses, ScenePyramid
+
+if TYPE_CHECKING:  # a search does not know that it is one of several
+    from wherein.detect.methods import FastSearch
+
+
+class LibrarySearch:
+    """Searches scenes for several templates.
+
+    The scene is reduced, and its responses and channels are made, once for all templates.
+
+    Arguments:
+        searches: of each template, by name.
+        overlap: fraction of an object that another may share before one of them is dropped.
+    """
+
+    name = "fast"
+
+    def __init__(self, searches: "Mapping[str, FastSearch]", overlap: float = OVERLAP) -> None:
+        self.searches, self._overlap = searches, overlap
+
+    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> MethodResult:
+        """The best `count` detections of all templates in a scene; None: all."""
+        levels = self._levels(scene)
+        found = {name: search.kept(levels, count) for name, search in self.searches.items()}
+        return self._result(levels, found, count)
+
+    def follow(
+        self,
+        scene: Float[Tensor, "3 H W"],
+        roots: Mapping[str, Poses],
+        count: int | None,
+        everywhere: bool,
+    ) -> MethodResult:
+        """The best `count` detections near known places.
+
+        Arguments:
+            scene: the picture to search.
+            roots: canvas → scene, (N, 3, 3), N > 0, by the name of the template.
+            count: maximum number of detections; None: all.
+            everywhere: search the whole scene as well.
+        """
+        levels = self._levels(scene)
+        found = {name: self.searches[name].near(levels, own, everywhere) for name, own in roots.items()}
+        if everywhere:
+            others = [name for name in self.searches if name not in found]
+            found |= {name: self.searches[name].kept(levels, count) for name in others}
+        return self._result(levels, found, count)
+
+    def _levels(self, scene: Float[Tensor, "3 H W"]) -> ScenePyramid:
+        return next(iter(self.searches.values())).levels(scene)
+
+    def _result(
+        self, levels: ScenePyramid, found: Mapping[str, Hypotheses], count: int | None
+    ) -> MethodResult:
+        """What is reported, after templates have competed for pixels."""
+        some = {name: one for name, one in found.items() if len(one.scores)}
+        contenders = [self._contender(name, one) for name, one in some.items()]
+        left = between_templates(levels, contenders, self._overlap)
+        items, candidates = list[Detection](), list[Detection]()
+        for name, one in zip(some, left, strict=True):
+            reported = self.searches[name].reported(levels, one, count)
+            items += reported.items
+            candidates += reported.candidates
+        return MethodResult(_best_first(items)[:count], _best_first(candidates))
+
+    def _contender(self, name: str, found: Hypotheses) -> Contender:
+        search = self.searches[name]
+        least = min(LIKELY * search.threshold, float(found.scores.min()))
+        return Contender(search.finder, found, search.threshold, least)
+
+    def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
+        """The maps of every template, by its name and that of the part."""
+        return {
+            f"{name}: {part}": values
+            for name, search in self.searches.items()
+            for part, values in search.occurrence(scene).items()
+        }
+
+    def fit_traces(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
+        """How the fit of each piece of each detection converged."""
+        return tuple(self.searches[one.template].fit_traces(scene, (one,))[0] for one in found)
+
+
+def _best_first(found: Sequence[Detection]) -> tuple[Detection, ...]:
+    order = np.argsort([-one.score for one in found], kind="stable")
+    return tuple(found[index] for index in order)

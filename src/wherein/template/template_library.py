@@ -1,0 +1,152 @@
+"""`Library`: several templates that are searched for together, loaded from a list or a folder."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from wherein.errors import ArgumentError, TemplateError
+from wherein.images.decode import PICTURES
+from wherein.template.bundle import DESCRIPTION, Template
+
+TemplateSource = Template | str | os.PathLike[str]
+"""A template, or what one is loaded from: a folder with template.json, a .zip of one, or a picture."""
+
+_LISTED = 3
+"""Names of templates that the name of a list has at most; more are counted. A choice: it is one field of a
+line of JSON."""
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """Templates that are searched for together, or a single one.
+
+    Attributes:
+        name: of the template if there is one; of the folder of several; or the names of a list.
+        templates: at least one, each with another name.
+        several: whether it was given as a list or a folder of templates: then each detection says which it
+            is of, even if the library holds one only.
+
+    Example:
+        >>> import torch
+        >>> from wherein.images.motif import Motif
+        >>> cup, key = (Template.rigid(name, Motif.whole(torch.rand(3, 9, 9))) for name in ("cup", "key"))
+        >>> Library.of([cup, key]).name, Library.of(cup).several
+        ('cup, key', False)
+    """
+
+    name: str
+    templates: tuple[Template, ...]
+    several: bool = True
+
+    def __len__(self) -> int:
+        return len(self.templates)
+
+    @staticmethod
+    def of(source: "Library | TemplateSource | Iterable[TemplateSource]") -> "Library":
+        """A library of whatever a user gives.
+
+        Arguments:
+            source: a template, a folder with template.json, a .zip of one or a picture: these are a single
+                template; or a list of these, or a folder that has them side by side: these are several.
+                Other files in such a folder are ignored.
+
+        Raises:
+            ArgumentError: there is no template, or two have the same name.
+            TemplateError: a template cannot be loaded.
+        """
+        if isinstance(source, Library):
+            return source
+        if isinstance(source, Template):
+            return Library(source.name, (source,), several=False)
+        if isinstance(source, str | os.PathLike):
+            path = Path(source)
+            inside = templates_in(path)
+            if not inside:
+                return Library.of(Template.load(path))
+            return Library(path.resolve().name, _loaded(inside))
+        templates = _loaded(source)
+        if not templates:
+            raise ArgumentError("the list of templates is empty: give at least one template")
+        names = [template.name for template in templates]
+        name = ", ".join(names) if len(names) <= _LISTED else f"{len(names)} templates"
+        return Library(name, templates)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Template]:
+        """The templates by their names."""
+        return {template.name: template for template in self.templates}
+
+    @property
+    def only(self) -> Template:
+        """The single template.
+
+        Raises:
+            ArgumentError: there are several.
+        """
+        if len(self.templates) > 1:
+            raise ArgumentError(
+                f"this needs a single template, but {self.name} has {len(self.templates)}: "
+                f"{self.listed}. Choose one of them"
+            )
+        return self.templates[0]
+
+    @property
+    def listed(self) -> str:
+        """The first names, for messages."""
+        names = list(self.by_name)
+        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+        return ", ".join(names[:_LISTED]) + more
+
+
+def templates_in(path: Path) -> list[Path]:
+    """The templates and pictures side by side in a folder, by name; none if it is a template itself, or no
+    folder."""
+    if not path.is_dir() or (path / DESCRIPTION).exists():
+        return []
+    return sorted(entry for entry in path.iterdir() if not entry.name.startswith(".") and _is_one(entry))
+
+
+def _is_one(path: Path) -> bool:
+    """Whether a file or folder is a template by its name or its content."""
+    if path.is_dir():
+        return (path / DESCRIPTION).is_file()
+    return path.suffix.lower() in (".zip", *PICTURES)
+
+
+def _loaded(sources: Iterable[object]) -> tuple[Template, ...]:
+    """The templates, whose names all differ."""
+    found: dict[str, TemplateSource] = {}
+    templates = []
+    for source in sources:
+        if not isinstance(source, Template | str | os.PathLike):
+            raise ArgumentError(
+                "a list of templates must hold templates, folders, .zip files or pictures, but has a "
+                f"{type(source).__name__}"
+            )
+        template = source if isinstance(source, Template) else _load(source)
+        if template.name in found:
+            raise ArgumentError(
+                f'two templates are named "{template.name}" ({_where(found[template.name])} and '
+                f"{_where(source)}), but detections say by their names which was found: rename one, the "
+                f'picture or the "name" in {DESCRIPTION}'
+            )
+        found[template.name] = source
+        templates.append(template)
+    return tuple(templates)
+
+
+def _load(source: str | os.PathLike[str]) -> Template:
+    if templates_in(Path(source)):
+        raise TemplateError(
+            f"{source} is a folder of templates, not a template: give its templates one by one, or this "
+            "folder alone"
+        )
+    return Template.load(source)
+
+
+def _where(source: TemplateSource) -> str:
+    if isinstance(source, Template):
+        return "one made in memory" if source.source is None else str(source.source)
+    return os.fspath(source)
