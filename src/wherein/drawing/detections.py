@@ -144,12 +144,23 @@ def _draw_ring(pen: _Pen, ring: Polygon, color: Color | None) -> None:
 
 
 def dashes(corners: Sequence[Corner], length: float) -> Iterator[tuple[Corner, Corner]]:
-    """Every second piece of a line, in pieces of about `length`."""
+    """Every second piece of a line, in pieces of `length`, which go on around corners.
+
+    Example:
+        >>> list(dashes([(0.0, 0.0), (3.0, 0.0), (3.0, 5.0)], 2.0))
+        [((0.0, 0.0), (2.0, 0.0)), ((3.0, 1.0), (3.0, 3.0))]
+    """
+    drawn, left = True, length
     for (x0, y0), (x1, y1) in pairwise(corners):
-        pieces = max(1, round(math.dist((x0, y0), (x1, y1)) / length))
-        for k in range(0, pieces, 2):
-            a, b = k / pieces, (k + 1) / pieces
-            yield (x0 + a * (x1 - x0), y0 + a * (y1 - y0)), (x0 + b * (x1 - x0), y0 + b * (y1 - y0))
+        total, done = math.dist((x0, y0), (x1, y1)), 0.0
+        while done < total:
+            step = min(left, total - done)
+            if drawn:
+                a, b = done / total, (done + step) / total
+                yield (x0 + a * (x1 - x0), y0 + a * (y1 - y0)), (x0 + b * (x1 - x0), y0 + b * (y1 - y0))
+            done, left = done + step, left - step
+            if left <= 0:
+                drawn, left = not drawn, length
 
 
 def _draw_labels(
