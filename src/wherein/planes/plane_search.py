@@ -13,7 +13,7 @@ from torch import Tensor
 
 from wherein.images.channels import ChannelSettings
 from wherein.images.motif import Motif
-from wherein.motion.homography import angles, local_map, mapped, rotations
+from wherein.motion.homography import angles, local_map, mapped, rotations, scales
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.features import SCALE_STEP, FeatureTemplates, factor_of, look
 from wherein.planes.plane_descent import PlaneStage
@@ -92,6 +92,14 @@ _SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1))
 _BEYOND, _BEYOND_SIZE = 15.0, 1.25
 """Degrees of tilt, and factor of the size, by which a pose may lie out of the range on the way. Choices: the
 range of a coarse fit is not that of the exact one."""
+
+_CROWD, _ON_THE_WAY = 3, 0.75
+"""Number of poses at different places that make a crowd, and the share of the ZNCC of poses that stand out
+that they must have on the way. Choices: coarse fits score lower than those in the end."""
+
+_ALIKE_SHARE, _WORSE_IN_CROWD = 0.55, 0.95
+"""In a crowd poses are followed that reach this share of the third best ZNCC; and a pose with the same middle
+as a better one if it is nearly as good. Choices."""
 
 _HOPELESS = 0.4
 """Poses with a ZNCC below this fraction of the best are dropped, unless there is a crowd. A choice: where the
@@ -268,30 +276,72 @@ class PlaneSearch:
         turns = len(templates.linear) // ends[-1]
         return templates.only(turns * ends[tilt], turns * ends[tilt + 1])
 
-    def __call__(self, scene: ScenePyramid, crowd: int = 1) -> list[PlaneFits]:
+    def __call__(self, scene: ScenePyramid, standing_out: float = math.inf) -> list[PlaneFits]:
         """The poses after every stage, the best first.
 
         Arguments:
             scene: the scene to search.
-            crowd: factor by which more poses than usual are followed, for scenes with many objects.
+            standing_out: ZNCC that clutter hardly reaches. Where several poses reach it, all that do are
+                followed, however many.
         """
         ended: list[PlaneFits] = []
-        least = _HOPELESS if crowd == 1 else 0.0  # others may be alike, and yet not the same
-        starts = self.best_starts(scene, crowd)
-        poses = self._hopeful(self.refined(scene, starts), _FOLLOWED * crowd, least).poses
-        for number, motif in enumerate(self._thinned):
-            fits = fit_planes(scene, motif, self.ranges.motion, _FIT, poses)
+        found = self._followed(self._refined_starts(scene, standing_out), _FOLLOWED, standing_out)
+        for number, (motif, count) in enumerate(zip(self._thinned, self._counts, strict=True)):
+            fits = fit_planes(scene, motif, self.ranges.motion, _FIT, found.poses)
             if number == min(_RESTART_STAGE, len(self.stages) - 1):
-                fits = fits.joined(self._restarted(scene, motif, fits, _RESTARTED * crowd))
-            last = number == len(self.stages) - 1
-            ended.append(self._hopeful(fits, None if last else _KEPT[number] * crowd, least))
-            poses = ended[-1].poses
+                fits = fits.joined(self._restarted(scene, motif, fits))
+            found = self._followed(fits, count, standing_out)
+            ended.append(found)
         return ended
 
-    def _restarted(self, scene: ScenePyramid, motif: PlaneMotif, fits: PlaneFits, count: int) -> PlaneFits:
-        """Fits of the best `count` poses from other turns that look alike, and if none is sure from distorted
+    @property
+    def _counts(self) -> tuple[int | None, ...]:
+        """How many poses go on after each stage; None: all."""
+        return *_KEPT[: len(self.stages) - 1], None
+
+    def _followed(self, fits: PlaneFits, count: int | None, standing_out: float) -> PlaneFits:
+        """The best `count` poses; or all that stand out, if they are a crowd."""
+        crowd = self._crowd(fits, standing_out)
+        return self._hopeful(fits, count) if crowd is None else crowd
+
+    def _crowd(self, fits: PlaneFits, standing_out: float) -> PlaneFits | None:
+        """The poses that stand out, the best first, if there are several; else None."""
+        clear = fits[np.flatnonzero(fits.zncc >= _ON_THE_WAY * standing_out)]
+        clear = clear[np.flatnonzero(self._in_reach(clear.poses))]
+        if len(clear) < _CROWD:
+            return None
+        best = clear[self.distinct(clear, _CROWD, 1.0)]
+        if len(best) < _CROWD:
+            return None
+        # One of them may be the template itself, and the others less like it.
+        clear = clear[np.flatnonzero(clear.zncc >= _ALIKE_SHARE * best.zncc[-1])]
+        return clear[self.distinct(clear, None, _WORSE_IN_CROWD)]
+
+    def _refined_starts(self, scene: ScenePyramid, standing_out: float) -> PlaneFits:
+        """The starts, refined: the usual number, and in a crowd more, as long as others stand out."""
+        poses, first, rest = self._ranked_starts(scene, 1.0)
+        found = self.refined(scene, poses[first])
+        crowd = self._crowd(found, standing_out)
+        while crowd is not None and len(rest):
+            rest, known = rest[self._elsewhere(poses[rest], crowd)], len(crowd)
+            more = self.refined(scene, poses[rest[: len(found)]])
+            rest, found = rest[len(found) :], found.joined(more)
+            crowd = self._crowd(crowd.joined(more), standing_out)
+            if crowd is None or len(crowd) <= known:
+                break
+        return found if crowd is None else crowd
+
+    def _elsewhere(self, poses: Poses, found: PlaneFits) -> NDArray[np.bool_]:
+        """Which poses have their middle at none of those that were found, (B,)."""
+        middles, others = (mapped(some, [self._middle])[:, 0] for some in (poses, found.poses))
+        sizes = scales(found.poses, self._middle) * math.hypot(self.motif.width, self.motif.height)
+        off = np.linalg.norm(middles[:, None] - others, axis=2)
+        return np.asarray((off >= _SAME_MIDDLE * sizes).all(1))
+
+    def _restarted(self, scene: ScenePyramid, motif: PlaneMotif, fits: PlaneFits) -> PlaneFits:
+        """Fits of the best poses from other turns that look alike, and if none is sure from distorted
         starts; of those alone that may be better."""
-        best = self._hopeful(fits, count)
+        best = self._hopeful(fits, _RESTARTED)
         turned = (best.poses[:, None] @ self.similar_turns).reshape(-1, 3, 3)
         possible = np.abs(angles(turned, self._middle)) <= self.ranges.rotation + _TURN_STEP
         starts = turned[np.flatnonzero(possible)]
@@ -300,7 +350,7 @@ class PlaneSearch:
             starts = np.concatenate((starts, distorted))
         near = refine_poses(scene, motif.rough, self.ranges.motion, _REFINE, starts)
         better = near[np.flatnonzero(near.zncc >= _RIVAL * best.zncc.max(initial=0.0))]
-        return fit_planes(scene, motif, self.ranges.motion, _FIT, self._hopeful(better, count).poses)
+        return fit_planes(scene, motif, self.ranges.motion, _FIT, self._hopeful(better, _RESTARTED).poses)
 
     @cached_property
     def similar_turns(self) -> Poses:
@@ -336,24 +386,32 @@ class PlaneSearch:
     def briefly(self, scene: ScenePyramid, crowd: int = 1) -> PlaneFits:
         """Likely poses without any fit, the best first: for motifs that are one of several to be found.
 
-        Arguments as of the search.
+        Arguments:
+            scene: the scene to search.
+            crowd: factor by which more poses than usual are followed, for scenes with many objects.
         """
-        starts = self.best_starts(scene, crowd, _BRIEFLY)
-        return self._hopeful(self.refined(scene, starts), _FOLLOWED * crowd)
+        poses, first, _ = self._ranked_starts(scene, _BRIEFLY * crowd)
+        return self._hopeful(self.refined(scene, poses[first]), _FOLLOWED * crowd)
 
-    def best_starts(self, scene: ScenePyramid, crowd: int = 1, share: float = 1.0) -> Poses:
-        """The poses that are refined: the best of the first look, and of its places by their rating.
+    def best_starts(self, scene: ScenePyramid) -> Poses:
+        """The poses that are refined: the best of the first look, and of its places by their rating."""
+        poses, first, _ = self._ranked_starts(scene, 1.0)
+        return poses[first]
+
+    def _ranked_starts(
+        self, scene: ScenePyramid, share: float
+    ) -> tuple[Poses, NDArray[np.int64], NDArray[np.int64]]:
+        """Places of the first look, the indices of the best of them, and those of the others by their rating.
 
         Arguments:
-            scene, crowd: as of the search.
-            share: of the usual number of places, and of poses.
+            scene: the scene to search.
+            share: of the usual number of places, and of the best.
         """
-        factor = crowd * share
-        (by_rating, by_look), places = (round(factor * n) for n in _STARTS), round(factor * _PLACES)
+        (by_rating, by_look), places = (round(share * n) for n in _STARTS), round(share * _PLACES)
         poses = self.starts(scene, places)
         rated = np.argsort(-rate_poses(scene, self._few_points, poses), kind="stable")
-        chosen = np.concatenate((rated[:by_rating], np.arange(min(by_look, len(poses)))))
-        return poses[np.unique(chosen)]
+        first = np.unique(np.concatenate((rated[:by_rating], np.arange(min(by_look, len(poses))))))
+        return poses, first, rated[by_rating:]
 
     def refined(self, scene: ScenePyramid, poses: Poses) -> PlaneFits:
         """The poses after a descent on channels of the whole scene, at the coarsest resolution."""

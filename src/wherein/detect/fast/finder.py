@@ -33,6 +33,7 @@ from wherein.detect.score import (
     MAX_ZNCC,
     MIN_EVIDENCE,
     combined_score,
+    equivalent_zncc,
     information,
     size_factor,
     tilt_share,
@@ -160,7 +161,7 @@ class Finder:
     def from_body(self, scene: ScenePyramid, effort: Effort) -> Hypotheses:
         """Hypotheses from the body: its pose fixes the root's frame."""
         assert self.body_search is not None, "a template with a body"
-        found = self.body_search(scene, effort.crowd)[-1]
+        found = self.body_search(scene, self._standing_out)[-1]
         if not self.pieces.limbs:
             return self._from_body_poses(scene, found)
         # Placing all limbs costs far more than the fit of the body, so only likely poses go on: those that
@@ -171,6 +172,13 @@ class Finder:
         if not likely.any():
             likely[:_MAX_UNLIKELY] = True
         return self._from_body_poses(scene, found[np.flatnonzero(likely)])
+
+    @cached_property
+    def _standing_out(self) -> float:
+        """ZNCC of the body from which a pose stands out from clutter."""
+        weight = self.weights.get(self.pieces.tree.root)
+        # Without weights, during calibration, clutter is what is looked for.
+        return math.inf if weight is None else float(equivalent_zncc(np.array(_MIN_BODY_EVIDENCE / weight)))
 
     def _from_body_poses(self, scene: ScenePyramid, found: PlaneFits) -> Hypotheses:
         root = self.pieces.tree.root

@@ -97,12 +97,14 @@ class SceneSearch:
             count: how many detections are wanted at most; None: all.
         """
         found = self._exclusive(self._everywhere(levels))
-        if self._standing_out(found) < _CROWD:
+        # A search for the body follows all that stand out, however many. One for limbs does not: it follows
+        # pairs of them, of which there are far more.
+        if self.finder.body_search is not None or self._standing_out(found) < _CROWD:
             return found
         crowd, wanted = 1, math.inf if count is None else count
         while _CROWD * crowd <= len(found.scores) and self._sure(found) < wanted and crowd < _MAX_CROWD:
             crowd *= _CROWD_STEP
-            more = self._exclusive(self._everywhere(levels, crowd), _IN_CROWD)
+            more = self._exclusive(self._everywhere(levels, crowd))
             # The first has candidates down to a lower score than the search before it.
             grown = crowd == _CROWD_STEP or len(more.scores) > len(found.scores)
             found = more if self._sure(more) >= self._sure(found) else found
@@ -147,8 +149,12 @@ class SceneSearch:
         return ScenePyramid(scene[:1] if grey else scene, threads=self.threads)
 
     def _everywhere(self, scene: ScenePyramid, crowd: int = 1) -> Hypotheses:
-        least = (LIKELY if crowd == 1 else _IN_CROWD) * self.threshold
-        return self.polished(scene, self.finder(scene, Effort(self.stop_score, crowd)), least)
+        found = self.finder(scene, Effort(self.stop_score, crowd))
+        return self.polished(scene, found, self._least(found) * self.threshold)
+
+    def _least(self, found: Hypotheses) -> float:
+        """The fraction of the threshold from which hypotheses are refined, and reported as candidates."""
+        return LIKELY if self._standing_out(found) < _CROWD else _IN_CROWD
 
     def polished(
         self, scene: ScenePyramid, found: Hypotheses, min_score: float | None = None, count: int | None = None
@@ -180,10 +186,10 @@ class SceneSearch:
         fits &= (tilted <= ranges.tilt + _MAX_TILT_EXCESS) | (ranges.tilt == 0)
         return found[np.flatnonzero(fits)]
 
-    def _exclusive(self, found: Hypotheses, candidates: float = LIKELY) -> Hypotheses:
-        """Detections, and candidates from this fraction of the threshold."""
+    def _exclusive(self, found: Hypotheses) -> Hypotheses:
+        """Detections and candidates."""
         # Candidates have to be exclusive too: a pixel is evidence for one of them only.
-        return exclusive(self.finder, found, candidates * self.threshold, None, self._overlap)
+        return exclusive(self.finder, found, self._least(found) * self.threshold, None, self._overlap)
 
     def reported(self, scene: ScenePyramid, kept: Hypotheses, count: int | None) -> MethodResult:
         """The detections and candidates that hypotheses stand for, at most `count` detections."""
