@@ -18,6 +18,7 @@ ORDER = [
     "files",
     "threads",
     "thresholds",
+    "progress_line",
     "native",
     "images",
     "motion",
@@ -31,6 +32,8 @@ ORDER = [
     "template",
     "detect.search_range",
     "detect.score",
+    "detect.placed_part",
+    "detect.exports",
     "detect.result",
     "detect.fast",
     "detect.calibration",
@@ -55,7 +58,12 @@ ORDER = [
 ]
 """From what knows nothing of the others to what knows all: a module imports only from those before it."""
 
-SHORTCUTS = {"detect.result": ("formats", "drawing")}
+SHORTCUTS = {
+    "detect.exports": ("formats",),
+    "detect.result": ("drawing",),
+    "registration.register": ("drawing",),
+    "template.shown_template": ("drawing",),
+}
 """Methods of a result that only pass it on, such as `to_coco()`, import what they call on use."""
 
 MAX_SIDE_BY_SIDE = 13

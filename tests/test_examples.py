@@ -1,9 +1,12 @@
 """The examples run as they stand; one whose package is missing is skipped, and said so."""
 
+import ast
+import json
 import re
 import runpy
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,6 +75,44 @@ def test_with_supervision(
     assert not changed[100:, :].any()
 
 
+def shown_by(cell: str, names: dict[str, Any]) -> object:
+    """Run a cell of a notebook as Jupyter does; returns the value of its last line."""
+    *statements, last = ast.parse(cell).body
+    if not isinstance(last, ast.Expr):
+        statements.append(last)
+    exec(compile(ast.Module(statements, []), "cell", "exec"), names)
+    if not isinstance(last, ast.Expr):
+        return None
+    return eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+
+
+def test_the_notebook_runs_and_shows_its_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    for package in ("pandas", "skimage"):
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    monkeypatch.setattr(
+        measure,
+        "calibrate",
+        lambda template, ranges, *_, **__: made_up(template, ranges.rotation, ranges.scale, tilt=ranges.tilt),
+    )
+    matplotlib.use("agg")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    book = json.loads((EXAMPLES / "tour.ipynb").read_text(encoding="utf-8"))
+    names: dict[str, Any] = {}
+    shown = [shown_by("".join(c["source"]), names) for c in book["cells"] if c["cell_type"] == "code"]
+    pages = [page._repr_html_() for page in shown if hasattr(page, "_repr_html_")]
+    assert len(pages) >= 4  # the template, two scenes, a table
+    assert sum("data:image/png;base64," in page for page in pages) == 3
+    assert len(names["found"]) == 3
+    assert names["counts"] == [3, 3]
+    assert abs(names["needle"].value - names["shown"].value) < 0.2
+    assert names["placed"].center == pytest.approx((149.5, 109.5), abs=0.1)
+    assert capsys.readouterr().out.startswith("Detection(robot, score 0.9")
+
+
 def test_every_example_is_run() -> None:
     tests = Path(__file__).read_text()
-    assert all(f'"{path.name}"' in tests for path in EXAMPLES.glob("*.py"))
+    assert all(f'"{path.name}"' in tests for path in EXAMPLES.iterdir() if path.is_file())

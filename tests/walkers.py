@@ -45,6 +45,23 @@ def logo() -> Detections:
     return Detections((one,), "logo", Picture(torch.rand(3, HEIGHT, WIDTH), None), 0.08)
 
 
+def ring_mask() -> np.ndarray:
+    """A ring with a notch, and a bar beside it."""
+    y, x = np.mgrid[:70, :90]
+    radius = np.hypot(x - 33, y - 34)
+    notch = (abs(y - 34) < 6) & (x > 55)
+    return (radius < 32) & (radius > 14) & ~notch | (x > 74) & (x < 84)
+
+
+def ring(angle: float = 20.0, scale: float = 1.0) -> Detections:
+    """One part that is concave, has a hole and has two components."""
+    mask = torch.from_numpy(ring_mask())
+    made = Template.rigid("ring", Motif(torch.rand(3, *mask.shape), mask.float()))
+    root = placed(angle, scale, (WIDTH / 2, HEIGHT / 2), made.centre)
+    one = Assembler(made)({"ring": root}, {"ring": (0.8, True)}, 0.85)
+    return Detections((one,), "ring", Picture(torch.rand(3, HEIGHT, WIDTH), None), 0.08)
+
+
 TILTED = np.array([(1.5, 0.25, 60.0), (-0.3, 0.9, 50.0), (3e-3, 1.5e-3, 1.0)])
 """Canvas → scene of the gauge, in strong perspective; all of it is inside the scene."""
 

@@ -119,7 +119,7 @@ def glass_scenes() -> tuple[list[Pixels], Matrix]:
 
 def panel(found: Detections, around: Box | None = None) -> Image.Image:
     """The drawing of detections: all of it, or a box of the scene with the legend below."""
-    drawn = found.draw().convert("RGB")
+    drawn = found.draw(legend=True).convert("RGB")
     if around is None:
         return drawn
     enlarged = drawn.width / found.size[0]

@@ -1,4 +1,4 @@
-"""Thresholds as people give them: a score, or a rate of false alarms. Without torch, for the command line."""
+"""Thresholds and scales as people give them. Without torch, for the command line."""
 
 import math
 import re
@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from wherein.errors import ArgumentError
 
 _RATE = re.compile(r"(?P<rate>.+?)\s*/\s*(?:mp|megapixels?)", re.IGNORECASE)
+
+MIN_SCALE, MAX_SCALE = 0.05, 20.0
+"""Of the scales that are searched. A choice: at 1/20 nothing of a usual template is left, and a template that
+is enlarged 20 times should be taken from a larger picture. Whoever gives 80 and 125 thinks of percents."""
 
 
 @dataclass(frozen=True)

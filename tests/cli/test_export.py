@@ -75,6 +75,9 @@ def test_labelme_has_a_file_a_scene_that_names_its_picture(folder: Path) -> None
         (("found.json",), "found.json"),
         (("found.csv",), "found.csv"),
         (("f", "--format", "labelme"), "f/a.json"),
+        (("f", "--format", "yolo"), "f/data.yaml"),
+        (("f", "--format", "voc"), "f/b.xml"),
+        (("found.json", "--format", "label-studio"), "found.json"),
     ],
 )
 def test_nothing_is_overwritten_unless_it_may(folder: Path, arguments: tuple[str, ...], name: str) -> None:
@@ -103,7 +106,8 @@ def test_nothing_is_overwritten_unless_it_may(folder: Path, arguments: tuple[str
         (["--export", "broken.png", "--format", "labelme"], "is a file: choose a folder"),
         (["--export", "toy.json"], "is a folder: use a file name"),
         (["--format", "csv"], "add --export"),
-        (["--export", "found.json", "--format", "yolo"], "yolo"),
+        (["--export", "found.json", "--format", "yolo"], "named like a file, but yolo writes a folder"),
+        (["--export", "found", "--format", "yolov5"], "yolov5"),
         (["--export", "/proc/found.json"], "cannot write /proc/found.json"),
         (["--export", "/proc/found", "--format", "labelme"], "cannot write /proc/found"),
     ],

@@ -1,6 +1,8 @@
 """What a user can ask of a search: a region, overlap, polarity, candidates, and the defaults."""
 
 import inspect
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +10,11 @@ import torch
 
 from detecting import detector, empty, made_up, noise, off, painted, photo, ready, scene, toy, walker
 from wherein import ArgumentError, Detector
+from wherein.detect import Calibration
+from wherein.detect import detector as detector_module
+from wherein.detect.calibration import measure
+from wherein.detect.calibration.store import Progress
+from wherein.detect.search_range import Range
 from wherein.images.motif import Motif
 from wherein.template import Template
 from wherein.template.pose import placed
@@ -124,3 +131,37 @@ def test_one_number_is_one_scale() -> None:
     one = Detector(toy(), 0, 1, 0, calibration=detector(toy()).calibration, threads=1)
     assert one.ranges.scale == (1.0, 1.0)
     assert len(one(scene(toy()))) == 1
+
+
+def test_many_scenes_are_searched_one_by_one() -> None:
+    made, template = detector(toy()), toy()
+    asked: list[int] = []
+
+    def scenes() -> Iterator[torch.Tensor]:
+        for number in range(3):
+            asked.append(number)
+            yield scene(template) if number else empty()
+
+    results = made(scenes())
+    assert asked == []
+    assert (len(next(results)), asked) == (0, [0])
+    assert [len(found) for found in results] == [1, 1]
+    assert [len(found) for found in made([scene(template), empty()])] == [1, 0]
+    assert len(made(scene(template))) == 1  # an array is one scene, not a list of rows
+    with pytest.raises(ArgumentError):
+        next(made([[empty()]]))
+
+
+def test_progress_is_shown_where_someone_watches(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measured(template: Template, ranges: Range, *_: object, progress: Progress) -> Calibration:
+        progress(0.5, "clutter")
+        return made_up(template, ranges.rotation, ranges.scale, tilt=ranges.tilt)
+
+    monkeypatch.setattr(measure, "calibrate", measured)
+    cases = ((True, None, True), (True, False, False), (False, None, False))
+    for rotation, (watched, given, shown) in enumerate(cases, 50):  # each has a calibration of its own
+        monkeypatch.setattr(detector_module, "is_watched", lambda watched=watched: watched)
+        Detector(replace(toy(), source=None), rotation=rotation, progress=given)
+        assert ("Calibrating" in capsys.readouterr().err) == shown

@@ -1,6 +1,7 @@
 """Detections: their fields and conventions."""
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -9,12 +10,13 @@ import torch
 from PIL import Image
 
 from detecting import angle, walker
-from walkers import TILTED, gauge, tilted
+from walkers import TILTED, gauge, ring, ring_mask, tilted
 from wherein.detect.fast.assemble import Assembler
 from wherein.detect.result import Detections
 from wherein.drawing.detections import draw_frame
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
+from wherein.images.polygons import area, hull, signed_area
 from wherein.motion.homography import mapped
 from wherein.template import Template
 from wherein.template.pose import frames, matrices, placed
@@ -53,12 +55,26 @@ def test_angles_are_degrees_from_x_towards_y() -> None:
 
 def test_polygons_are_outlines_in_the_scene() -> None:
     (item,) = found()
-    corners = np.array(((0, 0, 1), (23, 0, 1), (23, 43, 1), (0, 43, 1))) @ item.parts["leg"].matrix.T
+    ends = ((-0.5, -0.5, 1), (23.5, -0.5, 1), (23.5, 43.5, 1), (-0.5, 43.5, 1))  # the edges of its pixels
+    corners = np.array(ends) @ item.parts["leg"].matrix.T
     polygon = item.parts["leg"].polygon
     assert polygon.shape == (4, 2)
     assert all(np.linalg.norm(corners - point, axis=1).min() < 1e-9 for point in polygon)
-    arm = item.parts["arm"].polygon  # of a group: around all of its leaves, as they are at rest
-    assert len(arm) > 4
+    arm = item.parts["arm"]  # of a group: around all of its leaves, where they are
+    assert len(arm.polygon) > 4
+    below = np.concatenate([item.parts[name].polygon for name in ("upper", "hand")])
+    left, top, width, height = arm.box
+    np.testing.assert_allclose((left, top), below.min(0))
+    np.testing.assert_allclose((left + width, top + height), below.max(0))
+
+
+def test_polygons_are_concave_and_of_the_largest_component() -> None:
+    part = ring(20.0, 1.5)[0].parts["ring"]
+    filled = ring_mask()[:, :70].sum() + math.pi * 14.5**2  # without the bar, and with the hole
+    assert signed_area(part.polygon) == pytest.approx(filled * 1.5**2, rel=0.02)
+    assert area(part.rings) == pytest.approx(ring_mask().sum() * 1.5**2, rel=0.02)
+    # The notch is 4 % of the disc.
+    assert area([hull(part.polygon)]) > 1.02 * signed_area(part.polygon)
 
 
 def test_groups_are_found_with_any_of_their_leaves() -> None:
@@ -111,7 +127,7 @@ def test_perspective_is_taken_at_the_middle_of_each_picture() -> None:
 
 def test_outlines_and_boxes_in_perspective() -> None:
     (item,) = tilted()
-    corners = mapped(TILTED, [(0, 0), (60, 0), (60, 60), (0, 60)])
+    corners = mapped(TILTED, [(-0.5, -0.5), (60.5, -0.5), (60.5, 60.5), (-0.5, 60.5)])
     dial = item.parts["dial"].polygon
     assert all(np.linalg.norm(corners - point, axis=1).min() < 1e-9 for point in dial)
     (left, top), (right, bottom) = corners.min(0), corners.max(0)
@@ -169,7 +185,7 @@ def test_a_sequence_and_a_picture() -> None:
     assert some[:1] == some.items
     assert repr(some) == "Detections(1 × walker: 0.97)"
     drawn = some.draw()
-    assert drawn.size == (1050, 859)
+    assert drawn.size == some.size
     assert drawn.tobytes() != Detections((), "walker", some.scene, 0.0).draw().tobytes()
 
 
@@ -197,7 +213,7 @@ def test_a_drawing_changes_nothing_but_what_is_near_a_line() -> None:
 
 def test_an_object_outside_the_scene_leaves_no_line_in_it() -> None:
     some = found()
-    away = {name: replace(part, polygon=part.polygon + 900) for name, part in some[0].parts.items()}
+    away = {name: replace(part, rings=(part.polygon + 900,)) for name, part in some[0].parts.items()}
     plain, drawn = (
         np.asarray(draw_frame(some.scene, *what))
         for what in (((), ()), ((replace(some[0], parts=away),), (7,)))

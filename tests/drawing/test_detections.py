@@ -3,13 +3,13 @@
 import numpy as np
 from PIL import ImageFont
 
-from walkers import TILTED, tilted
+from walkers import TILTED, logo, tilted
 from wherein.drawing.detections import draw_frame
 from wherein.drawing.legend import summaries
 from wherein.drawing.palette import colors
 from wherein.motion.homography import mapped
 
-EDGES = ("dial", [(0, 0), (60, 0), (60, 60), (0, 60)])
+EDGES = ("dial", [(-0.5, -0.5), (60.5, -0.5), (60.5, 60.5), (-0.5, 60.5)])
 
 
 def test_the_outline_of_a_square_is_drawn_through_its_mapped_corners() -> None:
@@ -33,4 +33,9 @@ def test_the_legend_says_the_tilt_and_what_is_read() -> None:
     assert line.endswith("2 of 2 parts found, needle: 70 °C")
     (lost,) = summaries(tilted("needle").items)
     assert lost.endswith("1 of 2 parts found, missing: needle")
-    assert tilted().draw().width >= ImageFont.load_default(13).getlength(line)
+    assert tilted().draw(legend=True).width >= ImageFont.load_default(13).getlength(line)
+
+
+def test_a_single_motif_has_no_parts_to_count() -> None:
+    (line,) = summaries(logo().items)
+    assert line == "1: score 0.85, angle 0.0°, scale 1.000"

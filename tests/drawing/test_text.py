@@ -55,11 +55,11 @@ def drawn(name: str) -> list[Image.Image]:
     """A drawing of a detection, and a template's sheet, with a part of this name."""
     corners = np.array([(5.0, 5), (40, 5), (40, 30), (5, 30)])
     matrix = np.eye(3)[:2]
-    part = PartFound(matrix, 0.9, True, corners)
+    part = PartFound(matrix, 0.9, True, (corners,))
     item = Detection(0.9, matrix, {name: part})
     scene = Picture(torch.full((3, 61, 83), 0.5), None)
     template = Template.rigid(name, Motif.whole(torch.rand(3, 20, 30, generator=torch.manual_seed(0))))
-    return [draw_detections(scene, [item]), sheet(template, [])]
+    return [draw_detections(scene, [item], legend=True), sheet(template, [])]
 
 
 def test_names_that_differ_look_different() -> None:

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from detecting import walker
-from walkers import HEIGHT, LEAVES, WIDTH, found, logo, tilted
+from walkers import HEIGHT, LEAVES, WIDTH, found, logo, ring, ring_mask, tilted
 from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.formats.annotation import read
-from wherein.formats.coco import Coco, coco, decode_run_lengths
+from wherein.formats.coco import Coco, coco
+from wherein.images.polygons import area, filled, signed_area
+from wherein.images.run_lengths import decode_run_lengths, encode_run_lengths
 from wherein.making import Outline, cut
 
 W, H = 31, 37
@@ -218,9 +220,9 @@ def test_coco_has_a_category_for_the_whole_and_one_for_each_part() -> None:
 
 def test_coco_counts_from_the_corners_of_pixels() -> None:
     (one,) = logo().to_coco()["annotations"]
-    assert one["bbox"] == [30.5, 40.5, 19, 11]
-    assert one["area"] == 19 * 11
-    assert (min(one["segmentation"][0][::2]), max(one["segmentation"][0][1::2])) == (30.5, 51.5)
+    assert one["bbox"] == [30, 40, 20, 12]
+    assert one["area"] == 20 * 12
+    assert (min(one["segmentation"][0][::2]), max(one["segmentation"][0][1::2])) == (30, 52)
 
 
 def test_coco_of_one_part_tells_it_once() -> None:
@@ -250,11 +252,12 @@ def test_coco_keeps_to_the_frame() -> None:
 def test_many_scenes_in_one_file_have_the_same_ids_whatever_is_found() -> None:
     nothing = replace(found(), items=())
     scenes = [("b.png", nothing), ("a.png", found()), ("c.png", found("leg"))]
-    made = coco(scenes, "walker", walker().parts.leaves)
+    joints = [name for name, part in walker().parts.items() if part.moves]
+    made = coco(scenes, "walker", walker().parts.leaves, joints)
     assert [(i["id"], i["file_name"]) for i in made["images"]] == [(1, "b.png"), (2, "a.png"), (3, "c.png")]
     assert [a["image_id"] for a in made["annotations"]] == [2] * 5 + [3] * 4
     assert [a["id"] for a in made["annotations"]] == list(range(1, 10))
-    only = coco(scenes[:1], "walker", walker().parts.leaves)
+    only = coco(scenes[:1], "walker", walker().parts.leaves, joints)
     assert only["categories"] == made["categories"]
     assert only["annotations"] == []
 
@@ -280,6 +283,68 @@ def test_coco_is_read_by_its_own_tools(tmp_path: Path, capsys: pytest.CaptureFix
         [{k: a[k] for k in ("image_id", "category_id", "bbox", "score")} for a in read.anns.values()]
     )
     assert len(scored.anns) == 10
+    capsys.readouterr()  # they print
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # pycocotools' own
+@pytest.mark.parametrize("scale", [0.7, 1.0, 1.6])
+def test_holes_and_notches_are_read_by_its_own_tools(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], scale: float
+) -> None:
+    tools = pytest.importorskip("pycocotools.coco")
+    (tmp_path / "coco.json").write_text(json.dumps(ring(20.0, scale).to_coco("a.png")))
+    read = tools.COCO(str(tmp_path / "coco.json"))
+    (annotation,) = read.loadAnns(read.getAnnIds())
+    expected = ring_mask().sum() * scale**2
+    assert annotation["area"] == pytest.approx(expected, rel=0.02)
+    mask = read.annToMask(annotation)
+    assert mask.sum() == pytest.approx(expected, rel=0.02)
+    assert np.array_equal(
+        mask.astype(bool), filled([ring(20.0, scale)[0].parts["ring"].rings], WIDTH, HEIGHT)
+    )
+    capsys.readouterr()  # they print
+
+
+def test_several_components_without_a_hole_are_polygons() -> None:
+    some = ring()
+    item, part = some[0], some[0].parts["ring"]
+    solid = replace(part, rings=tuple(one for one in part.rings if signed_area(one) > 0))
+    made = replace(some, items=(replace(item, parts={"ring": solid}),)).to_coco()["annotations"][0]
+    assert len(made["segmentation"]) == 2
+    areas = [area([np.reshape(corners, (-1, 2))]) for corners in made["segmentation"]]
+    assert sum(areas) == pytest.approx(made["area"], rel=1e-3)
+
+
+@given(st.integers(0, 10_000))
+def test_run_lengths_that_are_written_are_read_again(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    mask = rng.random((rng.integers(1, 60), rng.integers(1, 60))) < rng.random()
+    height, width = mask.shape
+    assert np.array_equal(decode_run_lengths(encode_run_lengths(mask), width, height, "it"), mask)
+
+
+def test_run_lengths_are_compressed_as_by_coco() -> None:
+    assert encode_run_lengths(drawn().astype(bool)) == COMPRESSED
+    assert encode_run_lengths(np.ones((H, W), dtype=bool)) == "0kS1"
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # pycocotools' own
+def test_joints_are_keypoints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tools = pytest.importorskip("pycocotools.coco")
+    some = found("leg")
+    (tmp_path / "coco.json").write_text(json.dumps(some.to_coco("a.png")))
+    read = tools.COCO(str(tmp_path / "coco.json"))
+    (category,) = read.loadCats([1])
+    joints = [name for name, part in walker().parts.items() if part.moves]
+    assert (category["keypoints"], category["skeleton"]) == (joints, [])
+    assert "keypoints" not in read.loadCats([2])[0]
+    (whole,) = read.loadAnns(read.getAnnIds(catIds=[1]))
+    points = np.reshape(whole["keypoints"], (-1, 3))
+    assert whole["num_keypoints"] == len(joints)
+    for (x, y, visible), name in zip(points, joints, strict=True):
+        np.testing.assert_allclose((x - 0.5, y - 0.5), some[0].parts[name].joint, atol=0.006)
+        assert visible == (1 if name == "leg" else 2)
+    assert not any("keypoints" in one for one in read.loadAnns(read.getAnnIds(catIds=[2, 3])))
     capsys.readouterr()  # they print
 
 

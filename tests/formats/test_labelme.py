@@ -12,9 +12,10 @@ import pytest
 import torch
 from PIL import Image
 
-from walkers import HEIGHT, WIDTH, found, logo, tilted
+from walkers import HEIGHT, WIDTH, found, logo, ring, ring_mask, tilted
 from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.formats.annotation import Annotation, read
+from wherein.images.polygons import area
 from wherein.making import Outline, cut
 
 W, H = 83, 61
@@ -269,6 +270,20 @@ def test_labelme_of_one_part_and_of_nothing() -> None:
     (shape,) = logo().to_labelme()["shapes"]
     assert (shape["label"], shape["group_id"]) == ("logo", 1)
     assert replace(logo(), items=()).to_labelme()["shapes"] == []
+
+
+def test_holes_and_components_come_back(tmp_path: Path) -> None:
+    some = ring()
+    Image.fromarray(np.zeros((HEIGHT, WIDTH, 3), dtype=np.uint8)).save(tmp_path / "a.png")
+    made = some.to_labelme("a.png")
+    assert [shape["label"] for shape in made["shapes"]] == ["ring", "ring"]  # the ring with its hole, the bar
+    (tmp_path / "a.json").write_text(json.dumps(made))
+    (outline,) = read(tmp_path / "a.json").outlines
+    assert outline.mask is not None
+    assert outline.mask.sum() == pytest.approx(ring_mask().sum(), rel=0.02)
+    assert area([np.array(shape["points"]) for shape in made["shapes"]]) == pytest.approx(
+        ring_mask().sum(), rel=0.02
+    )
 
 
 def test_outlines_in_perspective_are_written() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import wherein
-from walkers import HEIGHT, WIDTH, found, tilted
+from walkers import HEIGHT, WIDTH, found, ring, ring_mask, tilted
 
 
 def test_supervision_has_a_row_for_the_whole_and_each_part() -> None:
@@ -30,6 +30,12 @@ def test_supervision_has_a_row_for_the_whole_and_each_part() -> None:
     nothing = replace(some, items=()).to_supervision()
     assert len(nothing) == 0
     assert nothing.mask.shape == (0, HEIGHT, WIDTH)
+
+
+def test_holes_are_not_in_the_mask() -> None:
+    pytest.importorskip("supervision")
+    made = ring().to_supervision()
+    assert made.mask.sum() == pytest.approx(ring_mask().sum(), rel=0.02)
 
 
 def test_perspective_and_several_templates() -> None:

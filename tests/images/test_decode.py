@@ -3,6 +3,7 @@
 import io
 import re
 import struct
+import sys
 import threading
 import time
 import warnings
@@ -204,7 +205,7 @@ def test_damaged_bytes_are_an_error_or_a_picture(scratch, name, changes):
         (b"", "the file is empty (0 bytes): copy it again"),
         (
             b"hello, world",
-            "the content is not PNG, JPEG, WebP, TIFF, BMP or GIF: convert",
+            "the content is not PNG, JPEG, WebP, AVIF, TIFF, BMP or GIF: convert",
         ),
         (b"RIFF\x24\0\0\0WAVEfmt ", "the content is not PNG"),
         (b"%PDF-1.7\n", "the content is not PNG"),
@@ -442,3 +443,19 @@ def test_many_threads_get_the_right_pictures_and_leave_no_trace(tmp_path):
         list(pool.map(work, range(8)))
     assert warnings.filters == filters
     assert ImageFile.LOAD_TRUNCATED_IMAGES is False
+
+
+def test_avif_is_read(tmp_path):
+    image = photo()
+    image.save(tmp_path / "a.avif", quality=100, subsampling="4:4:4")
+    read = load_picture(tmp_path / "a.avif").pixels
+    expected = np.asarray(image).transpose(2, 0, 1) / 255
+    assert read.shape == expected.shape
+    assert np.abs(read.numpy() - expected).max() < 0.03  # its colours are rounded once more
+
+
+def test_heic_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pi_heif", None)
+    (tmp_path / "a.jpg").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(40))
+    with pytest.raises(PictureError, match=r"a HEIC picture needs pi_heif.*pip install 'wherein\[heic\]'"):
+        load_picture(tmp_path / "a.jpg")

@@ -1,14 +1,23 @@
-"""Polygons: hulls of motifs, areas, boxes, clipping, and which pixels are inside."""
+"""Polygons: hulls, areas, boxes, clipping, and which pixels are inside."""
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from wherein.images.motif import Motif
-from wherein.images.polygons import area, box, clipped, coverage, filled, hull, outline
+from wherein.images.polygons import (
+    area,
+    box,
+    clipped,
+    components,
+    coverage,
+    filled,
+    has_holes,
+    hull,
+    joined,
+    signed_area,
+)
 
 DIRECTIONS = np.arange(72) * (2 * np.pi / 72)
 
@@ -25,32 +34,40 @@ def test_every_extreme_point_is_a_corner_and_no_corner_comes_twice(mask: np.ndar
         assert (corners @ way).max() >= (points @ way).max() - 1e-9
 
 
-def test_the_corners_of_a_box_go_round_once() -> None:
-    motif = Motif.whole(torch.rand(3, 7, 11))
-    corners = outline(motif.mask)
-    assert {tuple(corner) for corner in corners.tolist()} == {(0, 0), (10, 0), (10, 6), (0, 6)}
-    edges = np.roll(corners, -1, axis=0) - corners
-    turns = edges[:, 0] * np.roll(edges, -1, axis=0)[:, 1] - edges[:, 1] * np.roll(edges, -1, axis=0)[:, 0]
-    assert (turns > 0).all()
-
-
-def test_a_pixel_and_the_mask() -> None:
-    mask = torch.zeros(5, 6)
-    mask[2, 3] = 1
-    mask[0, 0] = 0.4
-    assert outline(mask).tolist() == [[3, 2]]
-    mask[2, 5] = 1
-    assert outline(mask).tolist() == [[3, 2], [5, 2]]
-
-
 SQUARE = np.array([[2.0, 3.0], [12.0, 3.0], [12.0, 8.0], [2.0, 8.0]])
 ARROW = np.array([[0.0, 0.0], [8.0, 4.0], [0.0, 8.0], [4.0, 4.0]])  # not convex
 
 
 def test_area_does_not_mind_the_direction() -> None:
-    assert area(SQUARE) == area(SQUARE[::-1]) == 50
-    assert area(ARROW) == 16
-    assert area(SQUARE[:2]) == 0
+    assert area([SQUARE]) == area([SQUARE[::-1]]) == 50
+    assert area([ARROW]) == 16
+    assert area([SQUARE[:2]]) == 0
+    assert signed_area(SQUARE) == 50  # clockwise on the screen
+    assert signed_area(SQUARE[::-1] + 1e9) == -50
+
+
+HOLE = np.array([[3.0, 4.0], [3.0, 6.0], [5.0, 6.0], [5.0, 4.0]])  # counterclockwise
+INNER = np.array([[3.5, 4.5], [4.5, 4.5], [4.5, 5.5], [3.5, 5.5]])  # an island in the hole
+OTHER = SQUARE + np.array((20, 0))
+SHAPE = [SQUARE, OTHER, HOLE, HOLE + np.array((23, 1)), INNER]
+
+
+def test_holes_count_negatively_and_belong_to_what_is_around_them() -> None:
+    assert area(SHAPE) == 50 + 50 - 4 - 4 + 1
+    assert has_holes(SHAPE) and not has_holes([SQUARE, OTHER])
+    first, second, third = components(SHAPE)
+    assert [ring.tolist() for ring in first] == [SQUARE.tolist(), HOLE.tolist()]
+    assert [ring.tolist() for ring in second] == [OTHER.tolist(), (HOLE + np.array((23, 1))).tolist()]
+    assert [ring.tolist() for ring in third] == [INNER.tolist()]
+
+
+def test_one_polygon_has_the_pixels_of_all_rings() -> None:
+    rings = [ring + np.array((0.3, 0.2)) for ring in SHAPE]  # no corner on a pixel's centre
+    one = joined(rings)
+    assert signed_area(one) == pytest.approx(area(rings))
+    np.testing.assert_array_equal(filled([[one]], 40, 12), filled([rings], 40, 12))
+    assert filled([rings], 40, 12).sum() == pytest.approx(area(rings), abs=10)
+    np.testing.assert_array_equal(joined([ARROW]), ARROW)
 
 
 def test_box_of_several() -> None:
@@ -61,24 +78,24 @@ def test_what_is_inside_is_not_touched_and_what_is_outside_is_gone() -> None:
     np.testing.assert_array_equal(clipped(SQUARE, 20, 20), SQUARE)
     assert clipped(SQUARE + 100, 20, 20).shape == (0, 2)
     assert clipped(SQUARE - 100, 20, 20).shape == (0, 2)
-    assert area(clipped(SQUARE - (7, 0), 20, 20)) == 5.5 * 5  # from -0.5 to 5
-    assert area(clipped(SQUARE * 100 - 500, 37, 31)) == 37 * 31
+    assert area([clipped(SQUARE - (7, 0), 20, 20)]) == 5.5 * 5  # from -0.5 to 5
+    assert area([clipped(SQUARE * 100 - 500, 37, 31)]) == 37 * 31
 
 
 def test_a_diagonal_through_pixel_centres_owns_them_on_its_left_side_only() -> None:
     """Ties are exact, whatever the length: (k / n) · n is not always k."""
     for n in range(1, 60):
-        mask = filled([np.array([(0.0, 0.0), (0.0, n), (n, n)])], n + 1, n + 1)
+        mask = filled([[np.array([(0.0, 0.0), (0.0, n), (n, n)])]], n + 1, n + 1)
         np.testing.assert_array_equal(mask[:n], np.tri(n, n + 1, -1, dtype=bool))
 
 
 def test_pixels_are_counted_by_their_centres() -> None:
-    mask = filled([SQUARE + 0.5], 37, 31)
+    mask = filled([[SQUARE + 0.5]], 37, 31)
     assert mask.shape == (31, 37)
     assert mask.sum() == 50
     assert mask[4:9, 3:13].all()
     assert filled([], 37, 31).sum() == 0
-    assert filled([SQUARE + 0.5, SQUARE + np.array((1.5, 0.5))], 37, 31).sum() == 55
+    assert filled([[SQUARE + 0.5], [SQUARE + np.array((1.5, 0.5))]], 37, 31).sum() == 55
 
 
 @settings(deadline=None)
@@ -95,9 +112,9 @@ def test_areas_of_three_kinds_agree(seed: int) -> None:
         :, None, 1
     ] * (points[:, 0] - inside[:, None, 0])
     share = (sides >= 0).all(0).mean()
-    assert area(inside) == pytest.approx(share * 61 * 47, abs=45)
+    assert area([inside]) == pytest.approx(share * 61 * 47, abs=45)
     rim = np.linalg.norm(after - inside, axis=1).sum()
-    assert filled([inside], 61, 47).sum() == pytest.approx(area(inside), abs=rim)
+    assert filled([[inside]], 61, 47).sum() == pytest.approx(area([inside]), abs=rim)
 
 
 PLACES = st.floats(-6, 40, allow_nan=False).map(lambda x: round(x, 3))

@@ -149,7 +149,7 @@ def _usable(folder: Path, console: Console) -> tuple[list[Path], int]:
     """Return the first backgrounds of a folder that can be used, and how many before them cannot."""
     usable: list[Path] = []
     skipped = 0
-    for scene in list_scenes([str(folder)]):
+    for scene in list_scenes([str(folder)]).scenes:
         if len(usable) == MAX_BACKGROUNDS:
             console.warning(
                 f"{folder} has more than {MAX_BACKGROUNDS} pictures: only the first {MAX_BACKGROUNDS} are "

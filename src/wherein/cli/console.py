@@ -15,7 +15,7 @@ import typer
 from wherein.errors import WhereinError
 
 if TYPE_CHECKING:
-    from wherein.cli.progress import SceneBar
+    from wherein.cli.terminal.progress import SceneBar
 
 NONE_FOUND, USAGE, UNREADABLE, SOME_UNREADABLE = 1, 2, 3, 4
 """Exit statuses. USAGE also stands for a file that cannot be written."""
@@ -52,10 +52,14 @@ class Console:
 
     Attributes:
         quiet: whether to leave out messages and progress.
+        readable: whether results are text to read instead of JSON: on a terminal, unless JSON was asked for.
+        json_on_terminal: whether they are JSON on a terminal, where errors would be seen twice.
     """
 
-    def __init__(self, quiet: bool = False) -> None:
+    def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
         self.quiet = quiet
+        self.readable = sys.stdout.isatty() and not as_json
+        self.json_on_terminal = sys.stdout.isatty() and as_json
         self._bar: SceneBar | None = None
 
     def result(self, record: dict[str, Any]) -> None:
@@ -76,7 +80,20 @@ class Console:
 
     def text(self, line: str) -> None:
         """Print a line of text on standard output."""
+        self._hide_bar()
         typer.echo(line)
+
+    def unreadable(self, role: str, path: str, reason: str) -> None:
+        """Report a file that cannot be read: once on a terminal; in JSON for programs, and to read if that
+        goes elsewhere."""
+        if not self.readable:
+            self.result({role: path, "error": reason})
+        line = reason if path in reason else f"{path}: {reason}"
+        if self.readable:
+            self._hide_bar()
+            typer.echo(line, err=True)  # even if quiet: nothing else says it
+        elif not self.json_on_terminal:
+            self.message(line)
 
     def message(self, line: str) -> None:
         """Print a line on standard error, unless quiet."""
@@ -100,7 +117,7 @@ class Console:
                     return
                 if not shown:
                     # Not earlier: rich is slow to import, and a stored calibration reports nothing.
-                    from wherein.cli.progress import task_progress
+                    from wherein.cli.terminal.progress import task_progress
 
                     shown.append(stack.enter_context(task_progress(task)))
                 shown[0](share, stage)
@@ -113,7 +130,7 @@ class Console:
         if self.quiet or total <= FEW_SCENES:
             yield
             return
-        from wherein.cli.progress import SceneBar
+        from wherein.cli.terminal.progress import SceneBar
 
         self._bar = SceneBar(total)
         try:

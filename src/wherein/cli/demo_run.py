@@ -76,7 +76,7 @@ def run_demo(out: Path, seed: int, console: Console) -> Iterator[str]:
     yield from compare(found, shown, template)
     written = {what: out / name for what, name in FILES.items()}
     save(to_image(shown.pixels), written["scene"])
-    save(found.draw(), written["detections"])
+    save(found.draw(legend=True), written["detections"])
     with write_errors(written["report"]), page(written["report"], template) as report:
         report.add("scene.png", found, detector, maps=True)
     yield read_gauge(written, seed, console)
@@ -103,7 +103,7 @@ def read_gauge(written: dict[str, Path], seed: int, console: Console) -> str:
         detector = Detector(template, progress=progress)
     found = detector(shown.pixels)
     save(to_image(shown.pixels), written["gauge scene"])
-    save(found.draw(), written["gauge detection"])
+    save(found.draw(legend=True), written["gauge detection"])
     with write_errors(written["gauge report"]), page(written["gauge report"], template) as report:
         report.add(FILES["gauge scene"], found, detector, maps=True)
     return f"gauge: {describe_gauge(found, shown)}"

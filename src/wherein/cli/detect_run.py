@@ -2,18 +2,21 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from wherein.cli.console import NONE_FOUND, SOME_UNREADABLE, UNREADABLE, Console, UnreadableError
-from wherein.cli.input_files import SceneFile, read_picture
+from wherein.cli.console import Console, UnreadableError
+from wherein.cli.input_files import SceneFile, SceneList, read_picture
 from wherein.cli.options import Box
 from wherein.cli.output_files import OutputFiles, write_errors
 from wherein.cli.output_writers import SceneWriters, open_writers
+from wherein.cli.scene_totals import FrameTotals, Totals
+from wherein.cli.terminal.scene_table import SceneTable
 from wherein.detect.detector import Detector
+from wherein.detect.result import Detections
 from wherein.detect.score import rounded_down
 from wherein.errors import MissingError, PictureError
 from wherein.report.stopwatch import SEARCH, Stopwatch
@@ -38,34 +41,8 @@ class SearchOptions:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-@dataclass
-class Totals:
-    """Counts over all scenes, which the exit status depends on."""
-
-    read: int = 0
-    unreadable: int = 0
-    found: int = 0
-
-    def exit_status(self, fail_if_none: bool) -> int:
-        """Return 0 done, 1 nothing found (where that is a failure), 3 all scenes unreadable, 4 some."""
-        if self.unreadable:
-            return SOME_UNREADABLE if self.read else UNREADABLE
-        return NONE_FOUND if fail_if_none and not self.found else 0
-
-
-@dataclass
-class FrameTotals:
-    """Counts over the frames of one video; `seconds` includes decoding, drawing and encoding."""
-
-    frames: int = 0
-    frames_with_detections: int = 0
-    found: int = 0
-    seconds: float = 0.0
-
-    def __str__(self) -> str:
-        rate = self.frames / max(self.seconds, 1e-9)
-        found = f"{self.frames_with_detections} with detections"
-        return f"{self.frames} frames, {found}, {rate:.1f} frames per second"
+class _NothingReadError(Exception):
+    """No scene could be read. It ends the block in which files are written, so that none appears."""
 
 
 class DetectRun:
@@ -91,10 +68,20 @@ class DetectRun:
     ) -> None:
         self.library, self.options, self.outputs, self.console = library, options, outputs, console
         self.threshold, self.region = threshold, region
-        self.totals = Totals()
+        self.totals, self._has_header = Totals(), False
+        self.table = SceneTable(())
 
-    def __call__(self, scenes: Sequence[SceneFile]) -> Totals:
-        """Search all scenes: print a line of JSON for each picture, each frame and each unreadable scene."""
+    def __call__(self, listed: SceneList) -> Totals:
+        """Search all scenes: print a line of JSON for each picture, each frame and each unreadable scene, or
+        a table of them; then a summary."""
+        self.table = SceneTable(str(scene.path) for scene in listed.scenes)
+        # A report or an export about nothing would only replace an older one.
+        with suppress(_NothingReadError):
+            self._search_all(listed.scenes)
+        self.console.message(self.totals.summary(listed.skipped_summary))
+        return self.totals
+
+    def _search_all(self, scenes: Sequence[SceneFile]) -> None:
         with (
             self.console.scene_bar(len(scenes)),
             open_writers(self.outputs, self.library, scenes) as writers,
@@ -102,7 +89,8 @@ class DetectRun:
             for scene in scenes:
                 self._search(scene, writers)
                 self.console.scene_done()
-        return self.totals
+            if not self.totals.read:
+                raise _NothingReadError
 
     @cached_property
     def detector(self) -> Detector:
@@ -120,11 +108,22 @@ class DetectRun:
             search = self._search_video if scene.is_video else self._search_picture
             search(scene.path, writers)
         except UnreadableError as error:
-            path, reason = str(scene.path), str(error)
             self.totals.unreadable += 1
-            self.console.result({"scene": path, "error": reason})
-            self.console.message(reason if path in reason else f"{path}: {reason}")
-            writers.add_unreadable(scene.path, reason)
+            self.console.unreadable("scene", str(scene.path), str(error))
+            writers.add_unreadable(scene.path, str(error))
+
+    def _print(
+        self, name: str, found: Detections, record: dict[str, Any], tracks: Sequence[int] = ()
+    ) -> None:
+        """Print a scene or a frame: as JSON, or on a terminal as rows of a table."""
+        if not self.console.readable:
+            self.console.result(record)
+        elif found or "frame" not in record:  # most frames of a video show nothing
+            if not self._has_header:
+                self.console.text(self.table.header)
+            self._has_header = True
+            for row in self.table.rows(name, found, tracks):
+                self.console.text(row)
 
     def _search_picture(self, path: Path, writers: SceneWriters) -> None:
         stopwatch = Stopwatch()
@@ -132,9 +131,8 @@ class DetectRun:
             picture = read_picture(path, "scene")
         found = self.detector(picture, region=self.region)
         stopwatch.laps[SEARCH] = found.seconds
-        self.totals.read += 1
-        self.totals.found += len(found)
-        self.console.result({"scene": str(path), **found.to_dict()})
+        self.totals.count(len(found))
+        self._print(str(path), found, {"scene": str(path), **found.to_dict()})
         writers.add(path, found, self.detector, stopwatch)
         if not found and found.candidates:
             best = found.candidates[0]
@@ -152,8 +150,7 @@ class DetectRun:
                 raise
         if not counts.frames:
             raise UnreadableError("scene", path, "no frame can be read")
-        self.totals.read += 1
-        self.totals.found += counts.found
+        self.totals.count(counts.found)
         writers.add_video(path, counts.frames)
         self.console.message(f"{path}: {counts}")
 
@@ -166,8 +163,9 @@ class DetectRun:
         errors = write_errors(drawing) if drawing is not None else nullcontext()
         with errors, closing(track_frames(video, detector, drawing, region=self.region)) as frames:
             for frame in frames:
-                self.console.result({"scene": str(path), **frame.to_dict()})
                 found = len(frame.frame.found)
+                name, record = f"{path}: {frame.index}", {"scene": str(path), **frame.to_dict()}
+                self._print(name, frame.frame.found, record, frame.frame.tracks)
                 counts.frames += 1
                 counts.frames_with_detections += found > 0
                 counts.found += found

@@ -1,17 +1,49 @@
-"""Files that commands read: scenes by file, folder or glob pattern, pictures, templates."""
+"""Files that commands read: scenes by file, folder or glob pattern, pictures, templates.
+
+Nothing slow is imported here: a path that does not exist is reported before torch is loaded.
+"""
 
 import glob
+import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wherein.cli.console import UnreadableError
 from wherein.errors import ArgumentError, PictureError, TemplateError
-from wherein.images.decode import PICTURES
-from wherein.images.load import Picture, load_picture
-from wherein.template.bundle import Template
-from wherein.template.template_library import Library
-from wherein.video.source import VIDEOS, is_video
+from wherein.video.source import VIDEOS, is_animated, is_video
+
+if TYPE_CHECKING:
+    from wherein.images.load import Picture
+    from wherein.template.bundle import Template
+    from wherein.template.template_library import Library
+
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif")
+"""Extensions by which pictures are picked from a folder; a file that is named may have any."""
+
+_OPTIONAL = {".avif": "AVIF", ".heic": "HEIC", ".heif": "HEIC"}
+"""Pictures that are read where Pillow can, or with an extra."""
+
+_UNSUPPORTED = {
+    **{".pdf": "PDF", ".svg": "SVG", ".psd": "PSD", ".jxl": "JPEG XL", ".jp2": "JPEG 2000"},
+    **dict.fromkeys((".dng", ".cr2", ".cr3", ".nef", ".arw", ".raf", ".orf", ".rw2"), "RAW"),
+}
+"""Files that someone may take for scenes. Others, such as .txt, are passed over without a word."""
+
+SUBFOLDER = "subfolder"
+"""The kind of what is skipped without --recursive."""
+
+_REMEDIES = {
+    "HEIC": "pip install 'wherein[heic]' to read them",
+    "AVIF": "this build of Pillow cannot read them: convert them to PNG or JPEG",
+    SUBFOLDER: "use --recursive to search them",
+}
+_NAMED = 5
+"""Files that a message names. A choice: a line or two."""
 
 
 @dataclass(frozen=True)
@@ -26,60 +58,151 @@ class SceneFile:
     path: Path
     error: str | None = None
 
-    @property
+    @cached_property
     def is_video(self) -> bool:
-        """Whether it is a video or a camera."""
-        return is_video(str(self.path))
+        """Whether it has many frames: a video, a camera or an animated GIF."""
+        return is_video(str(self.path)) or (self.error is None and is_animated(self.path))
 
 
-def list_scenes(arguments: Sequence[str]) -> Iterator[SceneFile]:
-    """Yield the scenes that files, folders and glob patterns stand for.
+@dataclass
+class SceneList:
+    """The scenes that a command searches.
 
-    Each file comes once, in the order of the arguments; those of a folder or a pattern are sorted by name.
+    Attributes:
+        scenes: each file once, in the order of the arguments; those of a folder or pattern sorted by name.
+        skipped: files and folders in the given folders that may show scenes but are not read, and the kind
+            of each.
     """
-    seen: set[Path] = set()
+
+    scenes: list[SceneFile] = field(default_factory=list)
+    skipped: dict[Path, str] = field(default_factory=dict)
+
+    @property
+    def skipped_summary(self) -> str:
+        """How many were skipped, and of which kinds; empty if none."""
+        kinds = ", ".join(dict.fromkeys(self.skipped.values()))
+        return f"{len(self.skipped)} skipped: {kinds}" if self.skipped else ""
+
+    @property
+    def skipped_messages(self) -> Iterator[str]:
+        """A line for each kind that was skipped, which names the files and says what to do."""
+        for kind, count in Counter(self.skipped.values()).items():
+            paths = [str(path) for path, other in self.skipped.items() if other == kind]
+            listed = ", ".join(paths[:_NAMED]) + (f" and {count - _NAMED} more" if count > _NAMED else "")
+            remedy = _REMEDIES.get(kind, "this format is not supported: convert them to PNG or JPEG")
+            yield f"skipped {listed} ({kind}): {remedy}"
+
+
+def list_scenes(arguments: Sequence[str], recursive: bool = False) -> SceneList:
+    """The scenes that files, folders and glob patterns stand for.
+
+    Arguments:
+        arguments: as the user gave them.
+        recursive: whether folders below a folder are searched too.
+    """
+    found, seen = SceneList(), set[Path]()
     for argument in arguments:
-        for scene in _expand(argument):
+        for scene in _expand(argument, recursive, found.skipped):
             if scene.error is not None or scene.path not in seen:
                 seen.add(scene.path)
-                yield scene
+                found.scenes.append(scene)
+    return found
 
 
-def _expand(argument: str) -> Iterator[SceneFile]:
+def _expand(argument: str, recursive: bool, skipped: dict[Path, str]) -> list[SceneFile]:
     path = Path(argument)
     if path.is_dir():
-        found = sorted(p for p in path.iterdir() if p.suffix.lower() in PICTURES + VIDEOS and p.is_file())
+        found = _in_folder(path, recursive, skipped)
         none = f"no pictures ({', '.join(PICTURES)}) or videos ({', '.join(VIDEOS)}) in this folder"
-    elif path.exists() or not glob.has_magic(argument):
-        found, none = [path], ""  # reading it will tell whether it exists
-    else:
-        # Not Path.glob, which does not take absolute patterns.
-        names = glob.glob(argument, recursive=True)  # noqa: PTH207
-        found, none = (
-            sorted(Path(name) for name in names if Path(name).is_file()),
-            "no file matches this pattern",
-        )
-    yield from map(SceneFile, found) if found else [SceneFile(path, none)]
+        return [SceneFile(one) for one in found] or [SceneFile(path, none)]
+    if path.exists() or (is_video(argument) and not glob.has_magic(argument)):  # a camera is no file
+        return [SceneFile(path, None if path.exists() or ":" in argument else "file not found")]
+    if not glob.has_magic(argument):
+        return [SceneFile(path, "file not found")]
+    # Not Path.glob, which does not take absolute patterns.
+    names = glob.glob(argument, recursive=True)  # noqa: PTH207
+    found = sorted(Path(name) for name in names if Path(name).is_file())
+    return [SceneFile(one) for one in found] or [SceneFile(path, "no file matches this pattern")]
 
 
-def read_picture(path: Path, role: str) -> Picture:
+def _in_folder(folder: Path, recursive: bool, skipped: dict[Path, str]) -> list[Path]:
+    """The scenes in a folder, sorted by name; adds to `skipped` what might be one."""
+    found = []
+    for path in sorted(folder.iterdir()):
+        kind = _kind(path)
+        if path.is_dir():
+            if recursive and not path.name.startswith("."):
+                found += _in_folder(path, recursive, skipped)
+            elif _has_scenes(path):
+                skipped[path] = SUBFOLDER
+        elif path.is_file() and kind is not None:
+            if kind:
+                skipped[path] = kind
+            else:
+                found.append(path)
+    return found
+
+
+def _kind(path: Path) -> str | None:
+    """Empty for a scene, None for another file; else the kind of picture that is not read."""
+    extension = path.suffix.lower()
+    if extension in PICTURES + VIDEOS:
+        return ""
+    optional = _OPTIONAL.get(extension)
+    if optional is not None:
+        return "" if _is_readable(optional) else optional
+    return _UNSUPPORTED.get(extension)
+
+
+def _is_readable(optional: str) -> bool:
+    if optional == "HEIC":
+        return find_spec("pi_heif") is not None
+    from PIL import features
+
+    return bool(features.check("avif"))
+
+
+def _has_scenes(folder: Path) -> bool:
+    """Whether there is a picture or a video in a folder or below it."""
+    if folder.name.startswith("."):
+        return False
+    names = (name for _, _, files in os.walk(folder) for name in files)
+    return any(Path(name).suffix.lower() in PICTURES + VIDEOS for name in names)
+
+
+def read_picture(path: Path, role: str) -> "Picture":
     """Read a picture, or raise `UnreadableError`; the message begins with `role`."""
+    from wherein.images.load import load_picture
+
     try:
         return load_picture(path, role=role)
     except PictureError as error:
         raise UnreadableError(role, path, error) from error
 
 
-def load_template(path: str) -> Template:
+def check_template_path(path: str) -> None:
+    """Raise `UnreadableError` if there is nothing at a path, before torch is loaded."""
+    if not Path(path).exists():
+        remedy = "use a folder with template.json, a .zip of one, or a picture"
+        raise UnreadableError("template", Path(path), f"the template {path} does not exist: {remedy}")
+
+
+def load_template(path: str) -> "Template":
     """Load a template, or raise `UnreadableError`."""
+    check_template_path(path)
+    from wherein.template.bundle import Template
+
     try:
         return Template.load(path)
     except TemplateError as error:
         raise UnreadableError("template", Path(path), error) from error
 
 
-def load_library(path: str) -> Library:
+def load_library(path: str) -> "Library":
     """Load a template, or a folder of templates, or raise `UnreadableError`."""
+    check_template_path(path)
+    from wherein.template.template_library import Library
+
     try:
         return Library.of(path)
     except (ArgumentError, TemplateError) as error:

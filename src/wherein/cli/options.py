@@ -9,7 +9,7 @@ import typer
 
 from wherein.errors import ArgumentError
 from wherein.formats.registry import BY_EXTENSION, FORMATS
-from wherein.thresholds import MinScore
+from wherein.thresholds import MAX_SCALE, MIN_SCALE, MinScore
 
 TemplatePath = Annotated[
     str,
@@ -34,11 +34,20 @@ Quiet = Annotated[
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
+JsonLines = Annotated[
+    bool,
+    typer.Option("--json", help="Print JSON on a terminal too. Into a file or a pipe it is always JSON."),
+]
+
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
 
-DrawFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write a drawing of the result to this picture file.")
+Draw = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PATH", help="Draw the results: a folder, or a picture file if there is only one to draw."
+    ),
 ]
+"""The same for every command."""
 
 Seed = Annotated[int, typer.Option(metavar="N", help="Random seed.")]
 
@@ -63,6 +72,13 @@ def _scale(scale: tuple[float, float]) -> tuple[float, float]:
     low, high = scale
     if not 0 < low <= high < math.inf:
         raise typer.BadParameter(f"{low:g} {high:g} is not allowed: use two numbers with 0 < LOW ≤ HIGH.")
+    if low < MIN_SCALE or high > MAX_SCALE:
+        percent = low >= 10  # as people write who think of 100 %
+        hint = f" Did you mean {low / 100:g} {high / 100:g}?" if percent else ""
+        raise typer.BadParameter(
+            f"{low:g} {high:g} is not allowed: scales are factors from {MIN_SCALE:g} to {MAX_SCALE:g}, "
+            f"as in 0.8 1.25.{hint}"
+        )
     return scale
 
 

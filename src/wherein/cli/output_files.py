@@ -18,6 +18,14 @@ if TYPE_CHECKING:  # not at run time: a wrong --draw is reported before torch is
 DRAWINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 """Extensions that Pillow can write."""
 
+VIDEO_DRAWINGS = (".mp4",)
+_DRAWN = DRAWINGS + VIDEO_DRAWINGS
+
+_NOT_DRAWN = (".gif", ".svg", ".pdf", ".eps", ".html", ".json", ".avif", ".heic")
+"""Extensions of files that drawings cannot be, and that no folder has."""
+
+_DRAW_NAMES = f"use a folder, or a picture that ends in {' or '.join(DRAWINGS)}"
+
 PAGES = (".html", ".htm")
 
 
@@ -64,10 +72,32 @@ def check_named(option: str, path: Path, extensions: Sequence[str], overwrite: b
     check_file(path)
 
 
-def check_drawing(path: Path | None, overwrite: bool) -> None:
-    """Check the picture that `--draw` names, if any, in the same way."""
-    if path is not None:
-        check_named("--draw", path, DRAWINGS, overwrite)
+def is_file_name(path: Path, extensions: Sequence[str] = DRAWINGS) -> bool:
+    """Whether what `--draw` names is a file; else it is a folder."""
+    return path.suffix.lower() in extensions and not path.is_dir()
+
+
+def check_drawing(path: Path | None, stem: str, overwrite: bool) -> Path | None:
+    """Check what `--draw` names, if anything, in the same way; returns the picture to write.
+
+    Arguments:
+        path: a picture file, or a folder for one.
+        stem: the name of the picture in a folder, without its extension.
+        overwrite: whether it may be replaced.
+    """
+    if path is None:
+        return None
+    target = path if is_file_name(path) else path / f"{stem}.png"
+    _check_draw_folder(path if target != path else None)
+    check_named("--draw", target, DRAWINGS, overwrite)
+    return target
+
+
+def _check_draw_folder(folder: Path | None) -> None:
+    """Raise `ArgumentError` if this is a file, or named like one."""
+    if folder is not None and not folder.is_dir():
+        named = folder.suffix.lower() in _NOT_DRAWN
+        require(not folder.exists() and not named, f"--draw {folder} is no folder: {_DRAW_NAMES}")
 
 
 def save(picture: "Image.Image", path: Path) -> None:
@@ -110,12 +140,21 @@ class OutputFiles:
             check_named("--report", self.report, PAGES, self.overwrite)
         if self.export is not None and self.format is not None and not self.format.file_per_scene:
             check_named("--export", self.export, (self.format.extension,), self.overwrite)
-        for option, folder in {"--draw": self.draw, "--export": self._export_folder}.items():
+        _check_draw_folder(self._draw_folder)
+        if self.draw is not None and is_file_name(self.draw, _DRAWN):
+            check_named("--draw", self.draw, _DRAWN, self.overwrite)
+        for option, folder in {"--draw": self._draw_folder, "--export": self._export_folder}.items():
             if folder is not None:
                 require(
                     folder.is_dir() or not folder.exists(), f"{option} {folder} is a file: choose a folder"
                 )
                 check_folder(folder)
+        if self._export_folder is not None:
+            named = self._export_folder.suffix.lower() in {entry.extension for entry in FORMATS.values()}
+            message = f"--export {self.export} is named like a file, but {self.format_name} writes a folder"
+            require(self._export_folder.is_dir() or not named, f"{message}: use a name without extension")
+        for path in self._more_files:
+            check_new(path, self.overwrite)
 
     @property
     def format(self) -> Format | None:
@@ -127,7 +166,7 @@ class OutputFiles:
         extension = self.export.suffix.lower()
         if extension not in BY_EXTENSION:
             files = ", ".join(f"{known} for {entry.name}" for known, entry in BY_EXTENSION.items())
-            folders = " or ".join(entry.name for entry in FORMATS.values() if entry.file_per_scene)
+            folders = ", ".join(entry.name for entry in FORMATS.values() if entry.file_per_scene)
             raise ArgumentError(
                 f"--export {self.export}: unknown file extension. Use {files}, or a folder with "
                 f"--format {folders}"
@@ -135,13 +174,34 @@ class OutputFiles:
         return BY_EXTENSION[extension]
 
     @property
+    def _draw_folder(self) -> Path | None:
+        """The folder of drawings, unless `--draw` names a file."""
+        return None if self.draw is None or is_file_name(self.draw, _DRAWN) else self.draw
+
+    @property
     def _export_folder(self) -> Path | None:
         """The folder of the export, if its format has a file for each scene."""
         return self.export if self.format is not None and self.format.file_per_scene else None
 
+    @property
+    def _more_files(self) -> list[Path]:
+        """Files of the export besides those of the scenes."""
+        folder = self._export_folder
+        return [] if folder is None or self.format is None else [folder / n for n in self.format.more_files]
+
     def drawings(self, scenes: Sequence["SceneFile"]) -> dict[Path, Path]:
         """Return the picture or video to draw of each scene, by scene; empty without `--draw`."""
-        return self._named(scenes, "--draw", self.draw, ".png")
+        if self.draw is None or self._draw_folder is not None:
+            return self._named(scenes, "--draw", self._draw_folder, ".png")
+        pictures = [scene for scene in scenes if scene.error is None]
+        count = len(pictures)
+        require(count == 1, f"--draw {self.draw} is one file, but there are {count} scenes: use a folder")
+        kinds = VIDEO_DRAWINGS if pictures[0].is_video else DRAWINGS
+        known = self.draw.suffix.lower() in kinds
+        require(known, f"--draw {self.draw} must end in {' or '.join(kinds)}")
+        same = self.draw.resolve() == pictures[0].path.resolve()
+        require(not same, f"--draw {self.draw} would replace the scene: choose another name")
+        return {pictures[0].path: self.draw}
 
     def files(self, scenes: Sequence["SceneFile"]) -> dict[Path, Path]:
         """The file of each scene in the export, by the scene's path, if its format has a file for each."""

@@ -1,6 +1,7 @@
 """The work of `wherein register`: read the pictures, register, and draw the result."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,3 +44,11 @@ def _draw(scene: Picture, motif: Picture, mask: Picture | None, found: Registrat
         f"rotation {found.angle:.2f}°, scale {found.scale:.3f}",
     )
     return draw_registration(scene.pixels, drawn, found.matrix, None, lines)
+
+
+def describe(record: dict[str, Any]) -> Iterator[str]:
+    """Yield a registration as text, line by line."""
+    zncc = "unknown" if record["zncc"] is None else f"{record['zncc']:.3f}"
+    yield f"{record['status']}, ZNCC {zncc}, {record['steps']} steps, {record['seconds']:.2f} s"
+    yield f"rotation {record['angle']:.2f}°, scale {record['scale']:.3f}, certainty {record['certainty']:.3f}"
+    yield from (f"[{', '.join(f'{value:.6g}' for value in row)}]" for row in record["matrix"])

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError, require
 from wherein.template.bundle import Template
-from wherein.thresholds import MinScore
+from wherein.thresholds import MAX_SCALE, MIN_SCALE, MinScore
 
 _MAX_OBJECT_SIZE = 100_000
 """Maximum length of an object in a scene, in pixels. A choice: no scene is larger."""
@@ -68,6 +68,10 @@ def checked_range(
     require(
         not is_text(scale) and 0 < low <= high < math.inf,
         f"scale must be a number above 0, or (low, high) with 0 < low ≤ high, but is {scale!r}",
+    )
+    require(
+        low >= MIN_SCALE and high <= MAX_SCALE,
+        f"scale must be a factor from {MIN_SCALE:g} to {MAX_SCALE:g}, as in (0.8, 1.25), but is {scale!r}",
     )
     longest = max(template.size)
     require(

@@ -2,7 +2,9 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Literal, cast, overload
 
 import numpy as np
 import torch
@@ -20,8 +22,9 @@ from wherein.detect.methods import METHODS, FastSearch, Search
 from wherein.detect.result import SCENE, Detections, MethodResult
 from wherein.detect.score import score_with_rate
 from wherein.errors import ArgumentError, require
-from wherein.images.load import Source, load_picture
+from wherein.images.load import Source, is_many, load_picture
 from wherein.motion.homography import shift, square
+from wherein.progress_line import ProgressLine, is_watched
 from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
 from wherein.template.template_library import Library, TemplateSource
@@ -49,7 +52,8 @@ class Detector:
             several templates, all together have this rate.
         threads: number of threads of the first search; torch's number by default. The result does not depend
             on it.
-        progress: called during a calibration with the fraction that is done, and what is being done.
+        progress: called during a calibration with the fraction that is done, and what is being done. None:
+            a line shows it, on a terminal or in a notebook; False: nothing does.
         method: "fast", or "paper" for the network of the paper (algorithm 1): far slower, at one scale
             only, and within ±30°. `wherein.detect.paper.network.PaperNetwork` can be trained.
 
@@ -82,7 +86,7 @@ class Detector:
         *,
         calibration: StoredCalibration | Mapping[str, StoredCalibration] | None = None,
         threads: int | None = None,
-        progress: Progress | None = None,
+        progress: Progress | Literal[False] | None = None,
         method: str = "fast",
     ) -> None:
         self.library = Library.of(template)
@@ -108,7 +112,7 @@ class Detector:
         )
         self.max_instances = max_instances
         known = self._given(calibration)
-        with torch.no_grad():
+        with torch.no_grad(), calibration_progress(self.library.name, progress) as shown:
             self.searches: dict[str, Search] = {
                 one.name: METHODS[method].prepare(
                     one,
@@ -116,7 +120,7 @@ class Detector:
                     known.get(one.name),
                     least.score,
                     threads,
-                    self._progress(progress, number),
+                    self._progress(shown, number),
                     overlap,
                 )
                 for number, one in enumerate(self.library.templates)
@@ -199,11 +203,24 @@ class Detector:
         """The calibration of each template, by its name."""
         return {name: search.calibration for name, search in self.searches.items()}
 
-    def __call__(self, scene: Source, region: Region | None = None, color: str = "rgb") -> Detections:
-        """All detections in a scene, the highest score first.
+    @overload
+    def __call__(  # type: ignore[overload-overlap]  # an array is also iterable, but is one scene
+        self, scene: Source, region: Region | None = None, color: str = "rgb"
+    ) -> Detections: ...
+
+    @overload
+    def __call__(
+        self, scene: Iterable[Source], region: Region | None = None, color: str = "rgb"
+    ) -> Iterator[Detections]: ...
+
+    def __call__(
+        self, scene: Source | Iterable[Source], region: Region | None = None, color: str = "rgb"
+    ) -> Detections | Iterator[Detections]:
+        """All detections in a scene, the highest score first; or, of many scenes, those of one after another.
 
         Arguments:
-            scene: a path, an array, a tensor or a PIL image.
+            scene: a path, an array, a tensor or a PIL image. A list, a tuple or a generator of these gives a
+                generator of results, which searches a scene when it is asked for its result.
             region: the part of the scene that is searched, (x, y, width, height) in pixels; None: all of it.
             color: "rgb", or "bgr" for an array from OpenCV.
 
@@ -212,6 +229,11 @@ class Detector:
                 "bgr" was given for a file or a PIL image.
             PictureError: a file cannot be read.
         """
+        if is_many(scene):
+            return (self._one(one, region, color) for one in cast(Iterable[Source], scene))
+        return self._one(cast(Source, scene), region, color)
+
+    def _one(self, scene: Source, region: Region | None, color: str) -> Detections:
         return self._detect(scene, color, region, lambda pixels, _: self.search(pixels, self.max_instances))
 
     def follow(
@@ -319,3 +341,16 @@ class Detector:
         """
         with torch.no_grad(), one_thread():
             return self.search.fit_traces(found.scene.pixels.detach().float().cpu(), found.items)
+
+
+@contextmanager
+def calibration_progress(name: str, progress: Progress | Literal[False] | None) -> Iterator[Progress | None]:
+    """What a calibration reports to: what the caller gave, or a line if someone watches."""
+    if progress is not None or not is_watched():
+        yield progress or None
+        return
+    line = ProgressLine(f"Calibrating {name} (first use)")
+    try:
+        yield line
+    finally:
+        line.close()

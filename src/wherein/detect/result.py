@@ -7,129 +7,22 @@ from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
+from wherein.detect.exports import Exports
+from wherein.detect.placed_part import PartFound, Placed, outline_box
+from wherein.errors import ArgumentError
 from wherein.images.load import Picture
-from wherein.images.polygons import box
-from wherein.motion.homography import Matrix, angle_at, mapped, rounded, scale_at, shift, square, tilt_at
-from wherein.template.reading import Reading, rounded_value
+from wherein.images.shown import Shown
+from wherein.motion.homography import Matrix, rounded, shift, square
 from wherein.template.tree import Point
 
 SCENE = "scene.png"
 """The file name of a scene that was given as an array, for formats that need one."""
 
 
-class Placed:
-    """The pose of an object or of a part, as numbers.
-
-    Attributes:
-        matrix: its pixels → scene pixels, 2×3; 3×3 if the search allowed perspective.
-        middle: of its picture, where rotation, size and tilt are taken if there is perspective.
-    """
-
-    matrix: Matrix
-    middle: Point
-
-    @property
-    def angle(self) -> float:
-        """Its rotation in the scene in degrees, positive from x towards y."""
-        return angle_at(self.matrix, self.middle)
-
-    @property
-    def scale(self) -> float:
-        """Its size in the scene relative to its picture; tilted, it is foreshortened and so smaller."""
-        return scale_at(self.matrix, self.middle)
-
-    @property
-    def tilt(self) -> float:
-        """How far it is tilted out of the picture plane, in degrees; 0 for a 2×3 matrix."""
-        return tilt_at(self.matrix, self.middle)
-
-    @property
-    def center(self) -> Point:
-        """The middle of its picture in the scene, (x, y)."""
-        x, y = mapped(self.matrix, self.middle).tolist()
-        return x, y
-
-
 @dataclass(frozen=True, eq=False)
-class PartFound(Placed):
-    """One part of a detection.
-
-    Attributes:
-        matrix: its pixels → scene pixels, 2×3 or 3×3; canvas → scene for a group. If it was not found: where
-            it fits best about its joint, or its rest position.
-        score: ZNCC with the scene, at most 0.98 (`detect.score.MAX_ZNCC`): a better fit is no more
-            evidence. For a part that is partly occluded, the ZNCC that carries as much information as its
-            visible pixels; for a group, the mean over its leaves.
-        found: whether it is visible there.
-        polygon: its outline in the scene, (N, 2), each row (x, y).
-        leaf: whether it has a picture of its own; a group has not.
-        middle: of its picture, or of the canvas for a group, (x, y) in its pixels.
-        turn: how far it is turned from its rest position, in degrees in the plane of the object.
-        turn_spread: ± degrees within which other turns explain the picture nearly as well; None: unknown.
-        reading: what its turn means, from the template; None: nothing.
-    """
-
-    matrix: Matrix
-    score: float
-    found: bool
-    polygon: NDArray[np.float64]
-    leaf: bool = True
-    middle: Point = (0.0, 0.0)
-    turn: float = 0.0
-    turn_spread: float | None = None
-    reading: Reading | None = None
-
-    @property
-    def box(self) -> tuple[float, float, float, float]:
-        """The box around its outline: x, y, width and height."""
-        return _box([self.polygon])
-
-    @property
-    def value(self) -> float | None:
-        """What it reads at its turn; None if the template has no reading for it, or it was not found."""
-        # Where a part was not found its turn is a guess, and a guess must not pass for a measurement.
-        # Rounded far below what can be known of it: else 0 would be written as 7e-15.
-        return self.reading(round(self.turn, 6)) if self.reading is not None and self.found else None
-
-    @property
-    def unit(self) -> str | None:
-        """The unit of the value; None without a reading."""
-        return None if self.reading is None else self.reading.unit
-
-    @property
-    def value_text(self) -> str | None:
-        """The value and its unit to read, such as "70.1 °C"; None where there is no value."""
-        value = self.value
-        # Four digits: a turn is known to a fraction of a degree, of a scale of some hundred.
-        return None if value is None else f"{float(f'{value:.4g}') + 0.0:.12g} {self.unit}".strip()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Numbers and lists for JSON; `value` (null if it was not found) and `unit` with a reading only."""
-        record = {
-            "found": self.found,
-            "score": round(self.score, 4),
-            "matrix": rounded(self.matrix).tolist(),
-            "angle": round(self.angle, 4),
-            "polygon": np.round(self.polygon, 2).tolist(),
-            "turn": round(self.turn, 4) + 0.0,  # never −0
-        }
-        if self.turn_spread is not None:
-            record["turn_spread"] = round(self.turn_spread, 2)
-        if self.reading is not None:
-            record |= {"value": rounded_value(self.value), "unit": self.unit}
-        return record
-
-
-def _box(polygons: Sequence[NDArray[np.float64]]) -> tuple[float, float, float, float]:
-    left, top, right, bottom = box(polygons)
-    return left, top, right - left, bottom - top
-
-
-@dataclass(frozen=True, eq=False)
-class Detection(Placed):
+class Detection(Placed, Shown):
     """One instance of the template.
 
     Attributes:
@@ -139,6 +32,7 @@ class Detection(Placed):
         parts: every part below the root, by name (the root itself if it is a leaf).
         middle: of the canvas, (x, y).
         template: the name of the template.
+        scene: the picture that it was found in; None: it is not known.
     """
 
     score: float
@@ -146,11 +40,45 @@ class Detection(Placed):
     parts: dict[str, PartFound]
     middle: Point = (0.0, 0.0)
     template: str = ""
+    scene: Picture | None = None
+
+    def __repr__(self) -> str:
+        return f"Detection({self.template or 'object'}, score {self.score:.2f}, {self.pose_text})"
 
     @property
     def box(self) -> tuple[float, float, float, float]:
         """The box around the outlines of all its parts, found or not: x, y, width and height."""
-        return _box([part.polygon for part in self.parts.values() if part.leaf])
+        return outline_box([ring for part in self.parts.values() if part.leaf for ring in part.rings])
+
+    def draw(self) -> Image.Image:
+        """Its scene with the outlines of its parts.
+
+        Raises:
+            ArgumentError: the scene is not known.
+        """
+        from wherein.drawing.detections import draw_detections
+
+        return draw_detections(self._known_scene, [self])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Its scene and its outlines on the axes of matplotlib, as of `Detections`."""
+        from wherein.drawing.notebook import plot_detections
+
+        return plot_detections(self._known_scene.pixels, [self], ax)
+
+    @property
+    def _known_scene(self) -> Picture:
+        if self.scene is None:
+            raise ArgumentError("this detection was made without a scene: draw the Detections of a detector")
+        return self.scene
+
+    def _repr_png_(self) -> bytes | None:
+        return None if self.scene is None else super()._repr_png_()
+
+    def _repr_html_(self) -> str:
+        from wherein.drawing.notebook import detections_html
+
+        return detections_html(self._repr_png_(), [self])
 
     def to_candidate(self) -> dict[str, Any]:
         """Score and matrix for JSON: what is printed of a candidate."""
@@ -159,7 +87,11 @@ class Detection(Placed):
     def moved(self, x: float, y: float) -> "Detection":
         """The same in a scene that begins (x, y) pixels earlier."""
         parts = {
-            name: replace(part, matrix=_shifted(part.matrix, x, y), polygon=part.polygon + np.array((x, y)))
+            name: replace(
+                part,
+                matrix=_shifted(part.matrix, x, y),
+                rings=tuple(ring + np.array((x, y)) for ring in part.rings),
+            )
             for name, part in self.parts.items()
         }
         return replace(self, matrix=_shifted(self.matrix, x, y), parts=parts)
@@ -202,7 +134,7 @@ class MethodResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Detections(Sequence[Detection]):
+class Detections(Exports, Shown, Sequence[Detection]):
     """All detections in a scene, the highest score first.
 
     The matrices of all of them are alike: 2×3, or 3×3 if the search allowed perspective.
@@ -225,6 +157,11 @@ class Detections(Sequence[Detection]):
     name: str = SCENE
     candidates: tuple[Detection, ...] = ()
     templates: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in ("items", "candidates"):  # each shows itself in its scene
+            known = tuple(replace(item, scene=self.scene) for item in getattr(self, field))
+            object.__setattr__(self, field, known)
 
     @overload
     def __getitem__(self, index: int) -> Detection: ...
@@ -276,64 +213,27 @@ class Detections(Sequence[Detection]):
         """`to_dict` as JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
 
-    def to_coco(self, name: str | None = None) -> dict[str, Any]:
-        """A COCO dataset of this scene, with a category for the whole object and one for each part.
-
-        For several scenes in one dataset use `wherein.formats.coco.coco`.
+    def draw(self, legend: bool = False) -> Image.Image:
+        """The scene with the outline of every part, in the size of the scene.
 
         Arguments:
-            name: of the scene's file; None: `self.name`.
+            legend: whether the names of parts and a line for each detection follow below.
         """
-        from wherein.formats.coco import coco
-
-        return coco([(self.name if name is None else name, self)], self.templates or self.template)
-
-    def to_labelme(self, name: str | None = None) -> dict[str, Any]:
-        """A labelme annotation: a polygon for each part that was found, a group for each object.
-
-        Arguments:
-            name: of the scene's file, relative to the folder of the JSON file; None: `self.name`.
-        """
-        from wherein.formats.labelme import labelme
-
-        return labelme(self, self.name if name is None else name)
-
-    def to_csv(self, name: str | None = None) -> str:
-        """CSV text: a header, and a row for each part of each object.
-
-        Arguments:
-            name: of the scene; None: `self.name`.
-        """
-        from wherein.formats.csv_table import COLUMNS, csv_text, rows
-
-        return csv_text([COLUMNS, *rows(self, self.name if name is None else name)])
-
-    def to_dataframe(self, name: str | None = None) -> Any:
-        """The rows of `to_csv` as a `pandas.DataFrame`.
-
-        Raises:
-            MissingError: pandas is not installed.
-        """
-        from wherein.formats.csv_table import dataframe
-
-        return dataframe(self, self.name if name is None else name)
-
-    def to_supervision(self) -> Any:
-        """A `supervision.Detections` with masks; `class_id` 0 is the whole object, the parts follow.
-
-        Raises:
-            MissingError: supervision is not installed.
-        """
-        from wherein.formats.supervision import supervision
-
-        return supervision(self)
-
-    def draw(self) -> Image.Image:
-        """The scene with the outline of every part, and a legend below."""
         from wherein.drawing.detections import draw_detections
 
-        return draw_detections(self.scene, self.items, named=bool(self.templates))
+        return draw_detections(self.scene, self.items, legend, named=bool(self.templates))
 
-    def show(self) -> None:
-        """Show the drawing in the picture viewer of the system, or in a notebook below its cell."""
-        self.draw().show("wherein")
+    def plot(self, ax: Any = None) -> Any:
+        """The scene and the outlines on the axes of matplotlib, which are returned; None: new ones.
+
+        Raises:
+            MissingError: matplotlib is not installed.
+        """
+        from wherein.drawing.notebook import plot_detections
+
+        return plot_detections(self.scene.pixels, self.items, ax)
+
+    def _repr_html_(self) -> str:
+        from wherein.drawing.notebook import detections_html
+
+        return detections_html(self._repr_png_(), self.items)

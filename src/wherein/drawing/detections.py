@@ -1,7 +1,11 @@
-"""Detections drawn on their scene, with a legend below: names on the parts would hide them."""
+"""Detections drawn on their scene, in its size, so that the pixels of the drawing are those of the results.
+
+A legend is below: names on the parts would hide them.
+"""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -13,16 +17,19 @@ from wherein.drawing.palette import INK, PAPER, Color, colors
 from wherein.drawing.text import Font, legible
 from wherein.images.eight_bit import to_image
 from wherein.images.load import Picture
-from wherein.images.polygons import Polygon
+from wherein.images.polygons import Polygon, Rings
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detection
 
 _MISSING: Color = (240, 240, 240)
 
-_SMALL, _MAX_ZOOM, _LARGE = 900, 8, 2600
-"""Pixels of the longer side below which a picture is enlarged, how many times at most, and from which on
-lines are not smoothed. A choice: lines and letters have a fixed size, and smoothing takes time."""
+_LARGE = 2600
+"""Pixels of the longer side from which on lines are not smoothed. A choice: smoothing takes time."""
+
+_THIN = 800
+"""Pixels of the longer side below which a line is two pixels wide instead of three. A choice: on a small
+picture wide lines would hide what they show."""
 
 _MARGIN = 4
 """Pixels around an object that its lines may cover: half the width of the widest, and the smoothing."""
@@ -32,29 +39,31 @@ Rectangle = tuple[float, float, float, float]
 """Left, top, right and bottom."""
 
 
-def draw_detections(scene: Picture, items: Sequence["Detection"], named: bool = False) -> Image.Image:
-    """The scene with the outlines of all parts, a number and a score for each detection, and a legend.
+def draw_detections(
+    scene: Picture, items: Sequence["Detection"], legend: bool = False, named: bool = False
+) -> Image.Image:
+    """The scene with the outlines of all parts, and a number and a score for each detection.
 
     The outline of a part that was found is a full line in the part's colour. That of a part that was not is a
     dashed grey line where the part would be.
 
     Arguments:
-        scene: the picture.
+        scene: the picture that was searched.
         items: the detections in it.
+        legend: whether the names of parts, their colours and a line for each detection follow below.
         named: whether the name of its template stands beside each, as there are several.
     """
-    zoom = min(_MAX_ZOOM, -(-_SMALL // max(scene.pixels.shape[-2:])))
-    palette = _palette(items)
-    image = _outlined(scene, items, palette, zoom)
+    image = draw_frame(scene, items, range(1, len(items) + 1), named)
+    if not legend:
+        return image
     font = ImageFont.load_default(max(13, min(24, image.width // 80)))
-    _draw_labels(image, items, range(1, len(items) + 1), zoom, font, named)
-    return with_legend(image, items, palette, font, named)
+    return with_legend(image, items, _palette(items), font, named)
 
 
 def draw_frame(
     scene: Picture, items: Sequence["Detection"], numbers: Sequence[int], named: bool = False
 ) -> Image.Image:
-    """A frame of a video with its detections: of the same size, without a legend.
+    """A frame of a video with its detections, without a legend.
 
     Arguments:
         scene: the frame.
@@ -62,9 +71,9 @@ def draw_frame(
         numbers: the track of each.
         named: as of `draw_detections`.
     """
-    image = _outlined(scene, items, _palette(items), 1)
+    image = _outlined(scene, items, _palette(items))
     font = ImageFont.load_default(max(11, min(24, image.width // 60)))
-    _draw_labels(image, items, numbers, 1, font, named)
+    _draw_labels(image, items, numbers, font, named)
     return image
 
 
@@ -72,23 +81,23 @@ def _palette(items: Sequence["Detection"]) -> dict[str, Color]:
     return colors(dict.fromkeys(name for item in items for name, part in item.parts.items() if part.leaf))
 
 
-def _outlined(
-    scene: Picture, items: Sequence["Detection"], palette: Mapping[str, Color], zoom: int
-) -> Image.Image:
-    """The scene, enlarged, with outlines. Drawn at twice the size and reduced, lines are smooth."""
+def _outlined(scene: Picture, items: Sequence["Detection"], palette: Mapping[str, Color]) -> Image.Image:
+    """The scene with outlines. Drawn at twice the size and reduced, lines are smooth."""
     image = to_image(scene.pixels)
-    fine = 2 if zoom * max(image.size) < _LARGE else 1
-    if zoom > 1:
-        image = image.resize((image.width * zoom, image.height * zoom), Image.Resampling.BICUBIC)
+    fine = 2 if max(image.size) < _LARGE else 1
     for item in items:
-        outlines = {name: _enlarged(part.polygon, zoom) for name, part in item.parts.items() if part.leaf}
-        box = _pixel_box(outlines.values(), image.size)
+        outlines = {name: part.rings for name, part in item.parts.items() if part.leaf}
+        box = _pixel_box([ring for rings in outlines.values() for ring in rings], image.size)
         if box is not None:  # only around the object: enlarging all of a large picture would take long
             near = image.crop(box)
             # Each pixel becomes four equal ones. Reduced again they are unchanged, except under the lines.
             large = near.resize((near.width * fine, near.height * fine), Image.Resampling.NEAREST)
-            corners = {name: (corners - box[:2] + 0.5) * fine - 0.5 for name, corners in outlines.items()}
-            _draw_outlines(ImageDraw.Draw(large), item, corners, palette, fine)
+            corners = {
+                name: [(ring - box[:2] + 0.5) * fine - 0.5 for ring in rings]
+                for name, rings in outlines.items()
+            }
+            pen = _Pen(ImageDraw.Draw(large), fine, 2 if max(image.size) < _THIN else 3)
+            _draw_outlines(pen, item, corners, palette)
             image.paste(large.reduce(fine), box)
     return image
 
@@ -101,50 +110,68 @@ def _pixel_box(polygons: Iterable[Polygon], size: tuple[int, int]) -> tuple[int,
     return (left, top, right, bottom) if left < right and top < bottom else None
 
 
+@dataclass(frozen=True)
+class _Pen:
+    """Where lines are drawn, how many pixels there are for one of the scene, and how many a line is wide."""
+
+    draw: ImageDraw.ImageDraw
+    fine: int
+    width: int
+
+
 def _draw_outlines(
-    pen: ImageDraw.ImageDraw,
-    item: "Detection",
-    outlines: Mapping[str, Polygon],
-    palette: Mapping[str, Color],
-    fine: int,
+    pen: _Pen, item: "Detection", outlines: Mapping[str, Rings], palette: Mapping[str, Color]
 ) -> None:
     """Parts that were not found come first, so that they hide nothing. Each line lies on a wider dark one, to
     be visible on any ground."""
     for name in sorted(outlines, key=lambda name: item.parts[name].found):
-        corners: list[Corner] = [(float(x), float(y)) for x, y in outlines[name]]
-        closed = [*corners, *corners[:2]]  # one corner more than closed, so that the last joint is round too
-        if item.parts[name].found:
-            pen.line(closed, fill=INK, width=5 * fine, joint="curve")
-            pen.line(closed, fill=palette[name], width=3 * fine, joint="curve")
-            continue
-        for dash in dashes(closed[:-1], 6.0 * fine):
-            pen.line(dash, fill=INK, width=4 * fine)
-            pen.line(dash, fill=_MISSING, width=2 * fine)
+        for ring in outlines[name]:
+            _draw_ring(pen, ring, palette[name] if item.parts[name].found else None)
+
+
+def _draw_ring(pen: _Pen, ring: Polygon, color: Color | None) -> None:
+    """A full line in a colour; without one, a dashed grey line."""
+    corners: list[Corner] = [(float(x), float(y)) for x, y in ring]
+    closed = [*corners, *corners[:2]]  # one corner more than closed, so that the last joint is round too
+    fine, width = pen.fine, pen.width
+    if color is not None:
+        pen.draw.line(closed, fill=INK, width=(width + 2) * fine, joint="curve")
+        pen.draw.line(closed, fill=color, width=width * fine, joint="curve")
+        return
+    for dash in dashes(closed[:-1], 2.0 * (width + 1) * fine):
+        pen.draw.line(dash, fill=INK, width=(width + 1) * fine)
+        pen.draw.line(dash, fill=_MISSING, width=max(1, width - 1) * fine)
 
 
 def dashes(corners: Sequence[Corner], length: float) -> Iterator[tuple[Corner, Corner]]:
-    """Every second piece of a line, in pieces of about `length`."""
+    """Every second piece of a line, in pieces of `length`, which go on around corners.
+
+    Example:
+        >>> list(dashes([(0.0, 0.0), (3.0, 0.0), (3.0, 5.0)], 2.0))
+        [((0.0, 0.0), (2.0, 0.0)), ((3.0, 1.0), (3.0, 3.0))]
+    """
+    drawn, left = True, length
     for (x0, y0), (x1, y1) in pairwise(corners):
-        pieces = max(1, round(math.dist((x0, y0), (x1, y1)) / length))
-        for k in range(0, pieces, 2):
-            a, b = k / pieces, (k + 1) / pieces
-            yield (x0 + a * (x1 - x0), y0 + a * (y1 - y0)), (x0 + b * (x1 - x0), y0 + b * (y1 - y0))
+        total, done = math.dist((x0, y0), (x1, y1)), 0.0
+        while done < total:
+            step = min(left, total - done)
+            if drawn:
+                a, b = done / total, (done + step) / total
+                yield (x0 + a * (x1 - x0), y0 + a * (y1 - y0)), (x0 + b * (x1 - x0), y0 + b * (y1 - y0))
+            done, left = done + step, left - step
+            if left <= 0:
+                drawn, left = not drawn, length
 
 
 def _draw_labels(
-    image: Image.Image,
-    items: Sequence["Detection"],
-    numbers: Sequence[int],
-    zoom: int,
-    font: Font,
-    named: bool,
+    image: Image.Image, items: Sequence["Detection"], numbers: Sequence[int], font: Font, named: bool
 ) -> None:
     """The number and score of each object above it, within the picture and not on another label."""
     pen = ImageDraw.Draw(image)
     taken: list[Rectangle] = []
     for number, item in zip(numbers, items, strict=True):
-        polygons = [part.polygon for part in item.parts.values() if part.leaf]
-        corners = _enlarged(np.concatenate(polygons), zoom)
+        rings = [ring for part in item.parts.values() if part.leaf for ring in part.rings]
+        corners = np.concatenate(rings)
         text = f"{number}: {f'{legible(item.template)} ' if named else ''}{item.score:.2f}"
         left, top, right, bottom = pen.textbbox((0, 0), text, font=font)
         width, height = right - left + 12, bottom - top + 10
@@ -165,9 +192,3 @@ def _moved_down(label: Rectangle, taken: Sequence[Rectangle], height: int) -> Re
     ):
         y0, y1 = y0 + step, y1 + step
     return x0, y0, x1, y1
-
-
-def _enlarged(polygon: Polygon, zoom: int) -> Polygon:
-    """A polygon on the enlarged picture: pixel X of the scene becomes pixels zoom · X to zoom · X + zoom − 1,
-    whose middle is zoom · X + (zoom − 1)/2."""
-    return polygon * zoom + (zoom - 1) / 2

@@ -58,12 +58,12 @@ def summaries(items: Sequence["Detection"], named: bool = False) -> list[str]:
         missing = [name for name, found in leaves.items() if not found]
         of = f"{item.template}, " if named else ""
         angle = round(item.angle, 1) + 0.0  # never −0
-        tilt = f"tilt {item.tilt:.1f}°, " if len(item.matrix) == 3 else ""
+        tilt = f", tilt {item.tilt:.1f}°" if len(item.matrix) == 3 else ""
         values = {name: part.value_text for name, part in item.parts.items()}
+        counted = f", {sum(leaves.values())} of {len(leaves)} parts found" if len(leaves) > 1 else ""
         lines.append(
-            f"{number}: {of}score {item.score:.2f}, angle {angle:.1f}°, scale {item.scale:.3f}, {tilt}"
-            f"{sum(leaves.values())} of {len(leaves)} {'part' if len(leaves) == 1 else 'parts'} found"
-            + (f", missing: {', '.join(missing)}" if 0 < len(missing) < 4 else "")
+            f"{number}: {of}score {item.score:.2f}, angle {angle:.1f}°, scale {item.scale:.3f}{tilt}{counted}"
+            + (f", missing: {', '.join(missing)}" if 0 < len(missing) < 4 and counted else "")
             + "".join(f", {name}: {value}" for name, value in values.items() if value is not None)
         )
     return lines + ([f"and {len(items) - _MAX_LINES} more"] if len(items) > _MAX_LINES else [])

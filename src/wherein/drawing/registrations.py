@@ -10,7 +10,6 @@ from torch import Tensor
 from wherein.drawing.palette import Color
 from wherein.images.eight_bit import to_image
 from wherein.images.motif import Motif
-from wherein.images.polygons import outline
 from wherein.motion.field import lattice, transform
 from wherein.motion.homography import Matrix, mapped, square
 from wherein.warp import warp
@@ -31,8 +30,9 @@ _AMPLIFIED = 4
 
 def draw_outline(image: Image.Image, motif: Motif, matrix: Matrix, color: Color, width: int = 3) -> None:
     """Draw the motif's outline, moved by `matrix`, onto the image."""
-    corners = [(float(x), float(y)) for x, y in mapped(matrix, outline(motif.mask))]
-    ImageDraw.Draw(image).line([*corners, *corners[:2]], fill=color, width=width, joint="curve")
+    for ring in motif.rings:
+        corners = [(float(x), float(y)) for x, y in mapped(matrix, ring)]
+        ImageDraw.Draw(image).line([*corners, *corners[:2]], fill=color, width=width, joint="curve")
 
 
 def rectified(scene: Float[Tensor, "3 H W"], motif: Motif, matrix: Matrix) -> Float[Tensor, "3 h w"]:
@@ -86,16 +86,17 @@ def light_corrected(upright: Float[Tensor, "3 h w"], motif: Motif) -> Float[Tens
 def _page(
     picture: Image.Image, panels: Sequence[tuple[str, Image.Image]], lines: Sequence[str]
 ) -> Image.Image:
-    """The picture above, the panels in a row of its width below, then the lines."""
+    """The picture in the upper left corner, so that its pixels keep their coordinates; the panels in a row of
+    its width below; then the lines."""
     fit = (picture.width - _GAP * (len(panels) - 1)) / sum(image.width for _, image in panels)
     small = [
         (title, image.resize((int(image.width * fit), int(image.height * fit)))) for title, image in panels
     ]
     row = max(image.height for _, image in small) + _LINE
-    size = (picture.width + 2 * _GAP, picture.height + row + _LINE * len(lines) + 4 * _GAP)
+    size = (picture.width, picture.height + row + _LINE * len(lines) + 3 * _GAP)
     page = Image.new("RGB", size, _PAPER)
-    page.paste(picture, (_GAP, _GAP))
-    pen, x, y = ImageDraw.Draw(page), _GAP, picture.height + 2 * _GAP
+    page.paste(picture, (0, 0))
+    pen, x, y = ImageDraw.Draw(page), 0, picture.height + _GAP
     for title, image in small:
         pen.text((x, y), title, fill=_INK)
         page.paste(image, (x, y + _LINE))

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.detect.paper.instances import PaperDetection, PaperPart
-from wherein.detect.result import Detection, PartFound
+from wherein.detect.placed_part import PartFound
+from wherein.detect.result import Detection
 from wherein.template.bundle import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render

@@ -1,7 +1,8 @@
 """COCO: detections written as a dataset, and annotations read from one.
 
 Written: a category for the object and one for each part. Annotations of one object in one image have the same
-`instance`.
+`instance`. A segmentation is polygons; compressed run lengths, where there is a hole. The joints of an object
+are its keypoints.
 
 Read: each annotation of an image is a part, named by its category.
 
@@ -20,7 +21,6 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, FiniteFloat
 
 from wherein.errors import ArgumentError, TemplateError
@@ -34,11 +34,18 @@ from wherein.formats.annotation import (
     picture_path,
     validated,
 )
-from wherein.formats.detection_outlines import DetectionOutline, detection_outlines, leaves
+from wherein.formats.detection_outlines import (
+    DetectionOutline,
+    detection_outlines,
+    keypoint_names,
+    keypoints,
+    leaves,
+)
 from wherein.formats.export_target import AddScene, ExportTarget, json_text, text_file
 from wherein.formats.joint_spec import add_groups, from_values
 from wherein.images.load import Picture
-from wherein.images.polygons import CORNER_OFFSET, box
+from wherein.images.polygons import CORNER_OFFSET
+from wherein.images.run_lengths import decode_run_lengths, encode_run_lengths
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
@@ -52,34 +59,39 @@ _LISTED = 12
 def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
     """One file. Annotations are written as they come, so that many scenes need no more memory than one.
 
-    Images come last for that reason: they are known when all scenes are done.
+    Images and categories come last for that reason: they are known when all scenes are done.
     """
     dataset, separators = Coco(), chain([""], repeat(","))
     for template in library.templates:
-        dataset.add_template(template.name, template.parts.leaves)
+        joints = [name for name, part in template.parts.items() if part.moves]
+        dataset.add_template(template.name, template.parts.leaves, joints)
     with text_file(target.path) as file:
-        file.write(f'{{"categories": {json_text(dataset.categories)}, "annotations": [')
+        file.write('{"annotations": [')
 
         def add(scene: Path, found: "Detections") -> None:
             for annotation in dataset.add(str(scene), found):
                 file.write(f"{next(separators)}\n{json_text(annotation)}")
 
         yield add
-        file.write(f'\n], "images": {json_text(dataset.images)}}}\n')
+        images, categories = json_text(dataset.images), json_text(dataset.categories)
+        file.write(f'\n], "images": {images}, "categories": {categories}}}\n')
 
 
 def coco(
-    scenes: Iterable[tuple[str, "Detections"]], template: str | Sequence[str], parts: Sequence[str] = ()
+    scenes: Iterable[tuple[str, "Detections"]],
+    template: str | Sequence[str],
+    parts: Sequence[str] = (),
+    joints: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The detections of several scenes as one COCO dataset.
 
     Arguments:
         scenes: the file name of each scene, and its detections.
-        template, parts: as of `Coco.add_template`; or the names of several templates.
+        template, parts, joints: as of `Coco.add_template`; or the names of several templates.
     """
     dataset, annotations = Coco(), list[dict[str, Any]]()
     for one in (template,) if isinstance(template, str) else template:
-        dataset.add_template(one, parts)
+        dataset.add_template(one, parts, joints)
     for name, found in scenes:
         annotations += dataset.add(name, found)
     return {"images": dataset.images, "annotations": annotations, "categories": dataset.categories}
@@ -96,17 +108,22 @@ class Coco:
         self.images: list[dict[str, Any]] = []
         self._categories: dict[tuple[str, str | None], int] = {}
         self._annotations = 0
+        self._keypoints: dict[str, list[str]] = {}
         if template is not None:
             self.add_template(template, parts)
 
-    def add_template(self, template: str, parts: Sequence[str] = ()) -> None:
+    def add_template(self, template: str, parts: Sequence[str] = (), joints: Sequence[str] = ()) -> None:
         """Add the categories of a template, as far as they are not known.
 
         Arguments:
             template: the name of the objects, which is a category.
             parts: the parts with a picture (`template.parts.leaves`). With them categories have the same ids
                 in every file, whatever is found; without them parts are numbered as they are first found.
+            joints: the parts that turn, whose joints are keypoints; without them they are known when an
+                object is found.
         """
+        if joints:
+            self._keypoints[template] = list(joints)
         self._category(template, None)
         # A part that is alone is the object, and gets no category of its own.
         for part in parts if len(parts) > 1 else ():
@@ -122,30 +139,48 @@ class Coco:
         width, height = found.size
         self.images.append({"id": len(self.images) + 1, "file_name": name, "width": width, "height": height})
         for item in found:
-            self.add_template(found.template_of(item), leaves(item))
-        return [self._annotation(outline) for outline in detection_outlines(found)]
+            self.add_template(found.template_of(item), leaves(item), keypoint_names(item))
+        return [
+            self._annotation(outline) | self._pose(outline, found) for outline in detection_outlines(found)
+        ]
+
+    def _pose(self, outline: DetectionOutline, found: "Detections") -> dict[str, Any]:
+        """The joints of an object as keypoints, if it has any; parts have none of their own."""
+        if outline.part is not None or not self._keypoints.get(outline.template):
+            return {}
+        points = keypoints(found[outline.instance - 1], outline.size)
+        shown = points[:, 2:] > 0
+        points[:, :2] = np.where(shown, points[:, :2] + CORNER_OFFSET, 0.0).round(2)
+        return {"keypoints": points.ravel().tolist(), "num_keypoints": int(shown.sum())}
 
     @property
     def categories(self) -> list[dict[str, Any]]:
         """All categories so far."""
         names = Counter(part or template for template, part in self._categories)
         return [
-            {"id": number, "name": _category_name(template, part, names), "supercategory": template}
+            {
+                "id": number,
+                "name": _category_name(template, part, names),
+                "supercategory": template,
+                **self._joints(template, part),
+            }
             for (template, part), number in self._categories.items()
         ]
 
+    def _joints(self, template: str, part: str | None) -> dict[str, Any]:
+        names = self._keypoints.get(template) if part is None else None
+        return {"keypoints": names, "skeleton": []} if names else {}
+
     def _annotation(self, outline: DetectionOutline) -> dict[str, Any]:
         self._annotations += 1
-        left, top, right, bottom = box(outline.polygons)
+        left, top, right, bottom = outline.box
         corner = left + CORNER_OFFSET, top + CORNER_OFFSET
         return {
             "id": self._annotations,
             "image_id": len(self.images),
             "category_id": self._category(outline.template, outline.part),
             "instance": outline.instance,
-            "segmentation": [
-                (polygon + CORNER_OFFSET).round(2).ravel().tolist() for polygon in outline.polygons
-            ],
+            "segmentation": _segmentation(outline),
             "bbox": [round(value, 2) for value in (*corner, right - left, bottom - top)],
             "area": round(outline.area, 2),
             "iscrowd": 0,
@@ -154,6 +189,14 @@ class Coco:
 
     def _category(self, template: str, part: str | None) -> int:
         return self._categories.setdefault((template, part), len(self._categories) + 1)
+
+
+def _segmentation(outline: DetectionOutline) -> list[list[float]] | dict[str, Any]:
+    """Polygons of all components, which may overlap; run lengths where there is a hole, which they lack."""
+    if outline.has_holes:
+        width, height = outline.size
+        return {"size": [height, width], "counts": encode_run_lengths(outline.mask)}
+    return [(ring + CORNER_OFFSET).round(2).ravel().tolist() for ring in outline.rings]
 
 
 def _category_name(template: str, part: str | None, names: Counter[str]) -> str:
@@ -297,57 +340,3 @@ def _shapes(annotation: _Annotation, picture: Picture, what: str) -> list[Shape]
     x, y, across, down = annotation.bbox
     rectangle = np.array(((x, y), (x + across, y), (x + across, y + down), (x, y + down)))
     return [Shape(rectangle - CORNER_OFFSET)]
-
-
-_FIRST_CHARACTER = ord("0")
-_VALUE_BITS, _SIGN_BIT, _MORE_BIT, _SHIFT = 0x1F, 0x10, 0x20, 5
-"""Compressed run lengths are numbers in base 32 as text, lowest digits first. A character has five bits and a
-sixth that says whether more follow; bit four of the last character is the sign."""
-
-
-def decode_run_lengths(counts: str | list[int], width: int, height: int, what: str) -> NDArray[np.float32]:
-    """The mask (H, W) of run lengths: how many zeros, ones, zeros, … follow each other, column by column.
-
-    Arguments:
-        counts: the run lengths, or the text that they are compressed to.
-        width, height: of the picture.
-        what: they belong to, for errors.
-
-    Raises:
-        TemplateError: they do not fill the picture, or are damaged.
-
-    >>> decode_run_lengths([1, 2, 3], 3, 2, "it")
-    array([[0., 1., 0.],
-           [1., 0., 0.]], dtype=float32)
-    """
-    runs = np.array(_decompressed(counts, what) if isinstance(counts, str) else counts, dtype=np.int64)
-    if (runs < 0).any() or runs.sum() != width * height:
-        raise TemplateError(
-            f"{what} has a run-length mask of {runs.sum()} pixels instead of {width} × {height}: it is "
-            "damaged, or belongs to another picture"
-        )
-    values = np.arange(len(runs)) % 2
-    return np.repeat(values, runs).reshape(width, height).T.astype(np.float32)
-
-
-def _decompressed(text: str, what: str) -> list[int]:
-    """The run lengths of a text, in which each from the fourth on is a difference to the last but one."""
-    runs: list[int] = []
-    number, shift = 0, 0
-    for character in text:
-        bits = ord(character) - _FIRST_CHARACTER
-        if not 0 <= bits < 2 * _MORE_BIT:
-            raise TemplateError(
-                f"{what} has the character {character!r} in its run-length mask, which COCO does not use"
-            )
-        number |= (bits & _VALUE_BITS) << shift
-        shift += _SHIFT
-        if bits & _MORE_BIT:
-            continue
-        if bits & _SIGN_BIT:
-            number -= 1 << shift
-        runs.append(number + (runs[-2] if len(runs) > 2 else 0))
-        number, shift = 0, 0
-    if shift:
-        raise TemplateError(f"{what} has an incomplete run-length mask")
-    return runs

@@ -54,7 +54,7 @@ def rows(found: "Detections", name: str) -> list[tuple[Any, ...]]:
             *(name, found.template_of(item), instance, round(item.score, 4)),
             *(part_name, part.found, round(part.score, 4), round(part.angle, 4)),
             *square(rounded(part.matrix)).ravel().tolist(),
-            *(round(edge, 2) for edge in box([part.polygon])),
+            *(round(edge, 2) for edge in box(part.rings)),
             *(round(part.turn, 4) + 0.0, rounded_value(part.value), part.unit, round(part.tilt, 2)),
         )
         for instance, item in enumerate(found, 1)

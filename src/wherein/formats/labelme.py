@@ -1,6 +1,7 @@
 """labelme: detections written as its JSON, a file for each scene, and annotations read from one.
 
-Written: a polygon for each part that was found, and a group for each object.
+Written: a polygon for each part that was found, and a group for each object. A hole is joined to the outline
+around it by a line there and back: a shape of labelme is one polygon.
 
 Read: shapes are parts, named by their labels; the group says which object a shape belongs to.
 
@@ -38,7 +39,7 @@ from wherein.formats.detection_outlines import DetectionOutline, detection_outli
 from wherein.formats.export_target import AddScene, ExportTarget, json_text, text_file
 from wherein.formats.joint_spec import JointSpec, add_groups, from_text
 from wherein.images.load import Picture, Source, load_bytes, load_mask
-from wherein.images.polygons import CORNER_OFFSET
+from wherein.images.polygons import CORNER_OFFSET, Polygon, components, joined
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
@@ -89,7 +90,8 @@ def labelme(found: "Detections", name: str) -> dict[str, Any]:
 
 
 def _written_shapes(found: "Detections") -> list[dict[str, Any]]:
-    """A shape is one polygon, so an object of several parts is a group and has no shape of its own."""
+    """A shape is one polygon, so an object of several parts is a group and has no shape of its own. A part of
+    several components has a shape for each."""
     shapes = []
     for outline in detection_outlines(found):
         names = leaves(found[outline.instance - 1]) if outline.part is None else [outline.part]
@@ -97,14 +99,15 @@ def _written_shapes(found: "Detections") -> list[dict[str, Any]]:
             # Parts of two templates may have the same name.
             several = bool(found.templates) and outline.part is not None
             label = f"{outline.template}: {names[0]}" if several else names[0]
-            shapes.append(_written_shape(label, outline))
+            each = components(outline.shapes[0])
+            shapes += [_written_shape(label, outline, joined(rings)) for rings in each]
     return shapes
 
 
-def _written_shape(label: str, outline: DetectionOutline) -> dict[str, Any]:
+def _written_shape(label: str, outline: DetectionOutline, polygon: Polygon) -> dict[str, Any]:
     return {
         "label": label,
-        "points": (outline.polygons[0] + CORNER_OFFSET).round(2).tolist(),
+        "points": (polygon + CORNER_OFFSET).round(2).tolist(),
         "group_id": outline.instance,
         "description": "",
         "shape_type": "polygon",

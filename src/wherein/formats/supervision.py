@@ -6,7 +6,6 @@ import numpy as np
 
 from wherein.extras import require_package
 from wherein.formats.detection_outlines import detection_outlines, leaves
-from wherein.images.polygons import box, filled
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detections
@@ -24,10 +23,10 @@ def supervision(found: "Detections") -> Any:
     width, height = found.size
     classes = _classes(found)
     names = [row.template if row.part is None else row.part for row in rows]
-    masks = [filled(row.polygons, width, height) for row in rows]
+    masks = [row.mask for row in rows]
     # Reshaped, since an array of no rows has no other axes.
     return package.Detections(
-        xyxy=np.array([box(row.polygons) for row in rows], dtype=np.float32).reshape(-1, 4),
+        xyxy=np.array([row.box for row in rows], dtype=np.float32).reshape(-1, 4),
         mask=np.array(masks, dtype=np.bool_).reshape(-1, height, width),
         confidence=np.array([row.score for row in rows], dtype=np.float32),
         class_id=np.array([classes.index((row.template, row.part)) for row in rows], dtype=np.intp),

@@ -2,7 +2,7 @@
 
 Pillow tolerates errors that a measurement must not. What this module does about it:
 
-- It chooses the reader by the first bytes of the file and calls it directly. So only the six formats are
+- It chooses the reader by the first bytes of the file and calls it directly. So only these formats are
   tried, and `Image.open` with its limit `PIL.Image.MAX_IMAGE_PIXELS` is not used: the caller's `max_pixels`
   counts, and that global is not changed. (The WebP reader, and the frame of a GIF, still check twice Pillow's
   own limit, 179 million pixels unless the caller changed it; the error says so.)
@@ -25,6 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import ExifTags, Image, ImageFile
+from PIL.AvifImagePlugin import AvifImageFile
 from PIL.BmpImagePlugin import BmpImageFile
 from PIL.GifImagePlugin import GifImageFile
 from PIL.JpegImagePlugin import JpegImageFile
@@ -37,7 +38,7 @@ from wherein.errors import PictureError, WhereinError
 Opened = io.BufferedReader | io.BytesIO
 """An open file, or its bytes."""
 
-FORMATS = "PNG, JPEG, WebP, TIFF, BMP or GIF"
+FORMATS = "PNG, JPEG, WebP, AVIF, TIFF, BMP or GIF"
 
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif")
 """Extensions by which pictures are picked from a folder; a file that is named may have any."""
@@ -49,7 +50,11 @@ _READERS: tuple[tuple[bytes, type[ImageFile.ImageFile]], ...] = (  # by a patter
     (rb"II[*+]\x00|MM\x00[*+]", TiffImageFile),
     (rb"BM", BmpImageFile),
     (rb"GIF8[79]a", GifImageFile),
+    (rb"[\x00-\xff]{4}ftypavi[fs]", AvifImageFile),
 )
+
+_HEIC = rb"[\x00-\xff]{4}ftyp(heic|heix|heim|heis|hevc|hevx|mif1|msf1)"
+"""First bytes of pictures from phones. AVIF may begin with mif1 too, but Pillow and others write avif."""
 
 _UPRIGHT = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -174,12 +179,23 @@ def _open(file: Opened, max_pixels: int) -> ImageFile.ImageFile:
     file.seek(0)
     if not head:
         raise PictureError("the file is empty (0 bytes): copy it again")
+    if re.match(_HEIC, head):
+        return _open_heic(file)
     for signature, reader in _READERS:
         if re.match(signature, head):
             if reader is WebPImageFile:  # it allocates memory when it opens the file
                 check_size(_webp_size(head), max_pixels)
             return _open_tiff(file) if reader is TiffImageFile else reader(file)
     raise PictureError(f"the content is not {FORMATS}: convert the file to one of these formats")
+
+
+def _open_heic(file: Opened) -> ImageFile.ImageFile:
+    """With pi-heif, which decodes only: the wheels of pillow-heif also have x265, under the GPL."""
+    from wherein.extras import require_package
+
+    package = require_package("pi_heif", "a HEIC picture", "pip install 'wherein[heic]', or save it as JPEG")
+    opened: ImageFile.ImageFile = package.HeifImageFile(file)
+    return opened
 
 
 def _webp_size(head: bytes) -> tuple[int, int]:

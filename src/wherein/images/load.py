@@ -7,6 +7,7 @@ Pillow keeps only the high byte of 16-bit *colour*; 16-bit grey keeps all bits.
 
 import io
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -108,6 +109,12 @@ def load_picture(
 def is_array(source: Source) -> bool:
     """Return whether the source is an array or a tensor, where only the caller knows the channel order."""
     return isinstance(source, np.ndarray | Tensor)
+
+
+def is_many(source: object) -> bool:
+    """Return whether these are several pictures: a list, a tuple or a generator, but no array and no path."""
+    one = (str, bytes, PathLike, np.ndarray, Tensor, Image.Image, Picture)
+    return isinstance(source, Iterable) and not isinstance(source, one)
 
 
 def load_bytes(contents: bytes, *, max_pixels: int = 200_000_000, role: str = "picture") -> Picture:

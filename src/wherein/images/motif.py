@@ -9,7 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.errors import require
+from wherein.images.contours import contours
 from wherein.images.load import Source, is_array, load_mask, load_picture
+from wherein.images.polygons import Polygon
 from wherein.images.pool import pool
 
 
@@ -51,6 +53,12 @@ class Motif:
     def centre(self) -> tuple[float, float]:
         """The centre (x, y) of its rectangle, ((w − 1)/2, (h − 1)/2): pixel centres are at whole numbers."""
         return (self.width - 1) / 2, (self.height - 1) / 2
+
+    @cached_property
+    def rings(self) -> tuple[Polygon, ...]:
+        """The outlines of the pixels that are more than half in the mask: of the largest component, of the
+        others, and of holes."""
+        return contours(self.mask.detach().cpu().numpy() > 0.5)
 
     @cached_property
     def masked(self) -> Float[Tensor, "C h w"]:

@@ -1,18 +1,22 @@
-"""Polygons: outlines of motifs, their area, box and clipping, and their pixels.
+"""Polygons: their area, box and clipping, and their pixels.
 
 A polygon is an array (N, 2) of corners (x, y); the last is joined to the first. Pixel centres are at whole
 numbers, so a picture reaches from −½ to W − ½ and from −½ to H − ½.
+
+A shape with several components or with holes has several polygons, its rings: see `contours`.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float
 from numpy.typing import NDArray
-from torch import Tensor
 
 Polygon = NDArray[np.float64]
 """(N, 2)."""
+
+Rings = Sequence[Polygon]
+"""The outlines of a shape: of its components, clockwise on the screen, and of their holes, the other way. A
+point is inside if an odd number of them is around it."""
 
 CORNER_OFFSET = 0.5
 """Added to coordinates for programs that put (0, 0) on the upper left *corner* of the first pixel (COCO,
@@ -27,12 +31,6 @@ _LINES_PER_ROW = 8
 the lines it is known to 1/8, which is no worse than what a person draws."""
 
 
-def outline(mask: Float[Tensor, "h w"]) -> Polygon:
-    """The convex hull of the pixels that are more than half in a mask."""
-    rows, columns = np.nonzero(mask.detach().cpu().numpy() > 0.5)
-    return hull(np.stack((columns, rows), 1).astype(np.float64))
-
-
 def hull(points: NDArray[np.float64]) -> Polygon:
     """The convex hull of points, from those that are farthest in 72 directions, in the order of the angle."""
     angles = np.arange(_DIRECTIONS) * (2 * np.pi / _DIRECTIONS)
@@ -42,10 +40,55 @@ def hull(points: NDArray[np.float64]) -> Polygon:
     return points[farthest[changes]] if len(changes) else points[farthest[:1]]
 
 
-def area(polygon: Polygon) -> float:
-    """The area in square pixels, by the shoelace formula ½ |Σ xᵢ yᵢ₊₁ − xᵢ₊₁ yᵢ|."""
-    x, y = polygon.T
-    return float(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2)
+def signed_area(polygon: Polygon) -> float:
+    """The area in square pixels, by the shoelace formula ½ Σ xᵢ yᵢ₊₁ − xᵢ₊₁ yᵢ: positive if the corners go
+    round clockwise on the screen, where y points down."""
+    x, y = (polygon - polygon[:1]).T  # from a corner of it: far from the origin digits would be lost
+    return float((x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2)
+
+
+def area(rings: Rings) -> float:
+    """The area of a shape in square pixels: holes count negatively."""
+    return abs(sum(signed_area(ring) for ring in rings))
+
+
+def has_holes(rings: Rings) -> bool:
+    """Whether a shape has a hole."""
+    return any(signed_area(ring) < 0 for ring in rings)
+
+
+def components(rings: Rings) -> list[list[Polygon]]:
+    """The components of a shape, each with its holes behind it."""
+    outer = [[ring] for ring in rings if signed_area(ring) >= 0]
+    for hole in (ring for ring in rings if signed_area(ring) < 0):
+        around = [part for part in outer if _surrounds(part[0], hole)]
+        # A component may lie in the hole of another: the smallest that is around a hole owns it.
+        min(around or outer, key=lambda part: abs(signed_area(part[0]))).append(hole)
+    return outer
+
+
+def _surrounds(outer: Polygon, hole: Polygon) -> bool:
+    """Whether most corners of one polygon lie inside another: rounding puts some of them on its edge."""
+    (x0, y0), (x1, y1) = outer.T, np.roll(outer, -1, axis=0).T
+    x, y = hole.T[:, :, None]
+    crosses = (y0 <= y) != (y1 <= y)
+    right = x * (y1 - y0) < x0 * (y1 - y0) + (y - y0) * (x1 - x0)
+    inside = (crosses & (right == (y1 > y0))).sum(1) % 2 == 1
+    return bool(inside.mean() > 0.5)
+
+
+def joined(rings: Rings) -> Polygon:
+    """One polygon with the pixels of several, for programs in which a shape has only one.
+
+    From its nearest corner a line leads to each further ring and back the same way, which encloses nothing.
+    """
+    one = rings[0]
+    for ring in rings[1:]:
+        gaps = ((one[:, None] - ring) ** 2).sum(-1)
+        here, there = np.unravel_index(gaps.argmin(), gaps.shape)
+        detour = np.roll(ring, -int(there), axis=0)
+        one = np.concatenate((one[: here + 1], detour, detour[:1], one[here:]))
+    return one
 
 
 def box(polygons: Sequence[Polygon]) -> tuple[float, float, float, float]:
@@ -56,7 +99,11 @@ def box(polygons: Sequence[Polygon]) -> tuple[float, float, float, float]:
 
 
 def clipped(polygon: Polygon, width: int, height: int) -> Polygon:
-    """The part of a polygon inside a picture (Sutherland–Hodgman); without corners if it lies outside."""
+    """The part of a polygon inside a picture (Sutherland–Hodgman); without corners if it lies outside.
+
+    What a concave polygon leaves inside in several pieces stays one polygon: lines along the border join
+    them, which enclose nothing.
+    """
     for axis, sign, edge in ((0, 1, -0.5), (0, -1, width - 0.5), (1, 1, -0.5), (1, -1, height - 0.5)):
         polygon = _half(polygon, axis, sign, edge)
     return polygon
@@ -75,17 +122,18 @@ def _half(polygon: Polygon, axis: int, sign: int, edge: float) -> Polygon:
     return np.array(kept).reshape(-1, 2)
 
 
-def filled(polygons: Sequence[Polygon], width: int, height: int) -> NDArray[np.bool_]:
-    """The pixels (H, W) whose centres lie in any of the polygons, each by the even-odd rule.
+def filled(shapes: Sequence[Rings], width: int, height: int) -> NDArray[np.bool_]:
+    """The pixels (H, W) whose centres lie in any of the shapes, each by the even-odd rule.
 
     Programs that count or compare pixels (COCO, supervision) have masks without soft edges.
     """
     mask = np.zeros((height, width), dtype=np.bool_)
-    for polygon in polygons:
-        # Each crossing toggles inside and outside from the next pixel on; ∞ goes to a column that is cut off.
-        first = np.ceil(_crossings(polygon, np.arange(height))).clip(0, width).astype(np.intp)
+    for rings in shapes:
         toggles = np.zeros((height, width + 1), dtype=np.intp)
-        np.add.at(toggles, (np.arange(height)[:, None], first), 1)
+        for ring in rings:
+            # Each crossing toggles inside and outside from the next pixel on; ∞ goes to a column that is cut.
+            first = np.ceil(_crossings(ring, np.arange(height))).clip(0, width).astype(np.intp)
+            np.add.at(toggles, (np.arange(height)[:, None], first), 1)
         mask |= toggles.cumsum(1)[:, :width] % 2 == 1
     return mask
 

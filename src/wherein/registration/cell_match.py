@@ -228,7 +228,11 @@ class CellMatch:
         levels, (width, height), (left, top) = scene_levels(self.scene), own.size, own.begin
         edge = own.square * _REACH
         x, y = MARGIN + left - edge, MARGIN + top - edge
-        window = (slice(None), slice(y, y + height * own.square + 2 * edge), slice(x, x + width * own.square + 2 * edge))
+        window = (
+            slice(None),
+            slice(y, y + height * own.square + 2 * edge),
+            slice(x, x + width * own.square + 2 * edge),
+        )
         for number, pose in enumerate(poses @ np.linalg.inv(own.plane.from_full)):
             patch = patch_of(levels, own.plane, pose)
             if patch is None or not bool(patch.inside.any()):
@@ -325,7 +329,9 @@ def _map(own: _Cells, scene: ScenePyramid) -> _Map | None:
     picture, to_full = resized(scene, 1 / math.sqrt(to_own[0, 0] * to_own[1, 1]))
     if min(picture.shape[1:]) < own.square:
         return None
-    seen, painted = (F.avg_pool2d(some, own.square) for some in (channels(picture, _SETTINGS), _opponent(picture)))
+    seen, painted = (
+        F.avg_pool2d(some, own.square) for some in (channels(picture, _SETTINGS), _opponent(picture))
+    )
     down, across = seen.shape[1:]
     x, y = (math.ceil((1 - _MIN_VISIBLE) * side) for side in own.size)
     fits, alike = _evidence(own, F.pad(seen, (x, x, y, y)), F.pad(painted, (x, x, y, y), value=_NOWHERE))

@@ -1,19 +1,23 @@
 """`register`: find the pose of one motif in one scene."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from numpy.typing import ArrayLike, NDArray
+from PIL import Image
 from torch import Tensor
 
 from wherein.errors import ArgumentError, require
 from wherein.formulations.correlation import LEAST_VARIANCE, MIN_VISIBLE
-from wherein.images.load import Source, load_picture
+from wherein.images.load import Picture, Source, load_picture
 from wherein.images.motif import Motif, load_motif
+from wherein.images.polygons import box
+from wherein.images.shown import Shown
+from wherein.motion.homography import mapped, tilt_at
 from wherein.motion.models import MOTIONS, Motion, motion_named
 from wherein.pyramid.descent import MAX_PIXELS
 from wherein.pyramid.levels import ScenePyramid
@@ -30,7 +34,7 @@ the window over which channels are normalised."""
 
 
 @dataclass(frozen=True)
-class Registration:
+class Registration(Shown):
     """The result of `register`: the pose of a motif in a scene.
 
     Attributes:
@@ -41,6 +45,7 @@ class Registration:
         steps: the number of solver steps on colours that led to this pose, over all scales.
         status: how the fit ended; `str(status)` is "converged", "step limit", "diverged", "outside" or
             "no texture".
+        scene, motif: what was registered, for drawings.
     """
 
     matrix: NDArray[np.float64]
@@ -49,6 +54,56 @@ class Registration:
     cost: float
     steps: int
     status: Status
+    scene: Picture | None = None
+    motif: Motif | None = None
+
+    def __repr__(self) -> str:
+        x, y = self.center
+        tilt = f", tilt {tilt_at(self.matrix, self._middle):z.0f}°" if len(self.matrix) == 3 else ""
+        return (
+            f"Registration({self.status}, ZNCC {self.zncc:.3f}, at ({x:z.1f}, {y:z.1f}), "
+            f"angle {self.angle:z.1f}°, scale {self.scale:.3f}{tilt})"
+        )
+
+    @property
+    def _middle(self) -> tuple[float, float]:
+        return (0.0, 0.0) if self.motif is None else self.motif.centre
+
+    @property
+    def center(self) -> tuple[float, float]:
+        """The middle of the motif in the scene, (x, y)."""
+        x, y = mapped(self.matrix, self._middle).tolist()
+        return x, y
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """The box around the motif's outline in the scene: x, y, width and height."""
+        _, motif = self._known
+        left, top, right, bottom = box([mapped(self.matrix, ring) for ring in motif.rings])
+        return left, top, right - left, bottom - top
+
+    def draw(self) -> Image.Image:
+        """The scene with the motif's outline, and below it the motif, what was found, and the difference."""
+        from wherein.drawing.registrations import draw_registration
+
+        scene, motif = self._known
+        return draw_registration(scene.pixels.detach().float(), motif, self.matrix, None, [repr(self)])
+
+    def plot(self, ax: Any = None) -> Any:
+        """The scene and the outline on the axes of matplotlib, which are returned; None: new ones."""
+        from wherein.drawing.notebook import plot_motif
+
+        scene, motif = self._known
+        return plot_motif(scene.pixels.detach().float(), motif, self.matrix, ax)
+
+    def _repr_png_(self) -> bytes | None:
+        return None if self.scene is None else super()._repr_png_()
+
+    @property
+    def _known(self) -> tuple[Picture, Motif]:
+        if self.scene is None or self.motif is None:
+            raise ArgumentError("this registration has no pictures: use what register() returns")
+        return self.scene, self.motif
 
     @property
     def angle(self) -> float:
@@ -126,19 +181,21 @@ def register(
     threads = torch.get_num_threads()
     with torch.no_grad(), one_thread():
         # Detached: choosing the best of many starts is not differentiable. `wherein.solve.unroll` is.
-        pixels = load_picture(scene, color=color, role="scene").pixels.detach().float()
+        picture = load_picture(scene, color=color, role="scene")
+        pixels = picture.pixels.detach().float()
         loaded = load_motif(motif, mask, color, pixels.device)
         first = _start(start, model, loaded, pixels)
         problem = Problem(pixels, loaded, model, threads)
         # ZNCC of a flat motif is 0/0 at every pose, and all searches would be in vain.
         if float(problem.sample.known[..., -1].square().mean()) < LEAST_VARIANCE:
-            return Registration(
-                _public(first, model), math.nan, problem.visible_fraction(first), math.nan, 0, Status.FLAT
-            )
+            visible = problem.visible_fraction(first)
+            flat = Registration(_public(first, model), math.nan, visible, math.nan, 0, Status.FLAT)
+            return replace(flat, scene=picture, motif=loaded)
         plan = coarse_to_fine(loaded.height, loaded.width, problem.motif.support)
         descend = Descent(problem, robust)
         whole = _whole_scene(problem) if start is None else None
-        return _result(descend, fit(descend, first, plan, start is None, whole))
+        found = _result(descend, fit(descend, first, plan, start is None, whole))
+    return replace(found, scene=picture, motif=loaded)
 
 
 def _whole_scene(problem: Problem) -> WholeScene | None:

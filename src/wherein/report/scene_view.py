@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.explain.fit_trace import FitTraces
-from wherein.detect.result import Detection, Detections, PartFound
+from wherein.detect.placed_part import PartFound
+from wherein.detect.result import Detection, Detections
 from wherein.detect.score import rounded_down
 from wherein.drawing.heat import ColorScale, color_scale, heat
 from wherein.images.eight_bit import to_image

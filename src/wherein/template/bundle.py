@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import torch
 from jaxtyping import Float
-from numpy.typing import NDArray
 from PIL import Image
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from torch import Tensor
@@ -24,9 +23,10 @@ from wherein.files import atomic_file, atomic_folder
 from wherein.images.eight_bit import to_image, to_levels
 from wherein.images.load import Picture, load_picture
 from wherein.images.motif import Motif
-from wherein.images.polygons import hull, outline
+from wherein.images.polygons import Polygon, hull
 from wherein.template.archive import pack, unpack
 from wherein.template.reading import Reading
+from wherein.template.shown_template import ShownTemplate
 from wherein.template.tree import DEFAULT_TURN, Part, Point, Tree
 
 FORMAT = "wherein-template/1"
@@ -56,7 +56,7 @@ class _TemplateSpec(_Spec):
 
 
 @dataclass(frozen=True, eq=False)
-class Template:
+class Template(ShownTemplate):
     """An object made of a tree of parts that turn about their joints.
 
     Attributes:
@@ -115,13 +115,14 @@ class Template:
         return digest.hexdigest()[:32]  # 128 bits: no two templates share them by chance
 
     @cached_property
-    def outlines(self) -> dict[str, NDArray[np.float64]]:
-        """The outline of each part as a polygon: of a leaf in its own pixels, of a group on the canvas."""
-        made: dict[str, NDArray[np.float64]] = {}
+    def outlines(self) -> dict[str, Polygon]:
+        """The outline of each part as one polygon: of a leaf that of its largest component, in its own
+        pixels; of a group the convex hull of its leaves, on the canvas."""
+        made: dict[str, Polygon] = {}
         for name in self.parts.bottom_up:
             motif = self.parts[name].motif
             below = [made[child] + self.parts[child].at for child in self.parts.children(name)]
-            made[name] = outline(motif.mask) if motif is not None else hull(np.concatenate(below))
+            made[name] = motif.rings[0] if motif is not None else hull(np.concatenate(below))
         return made
 
     @staticmethod

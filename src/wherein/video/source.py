@@ -2,17 +2,18 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from wherein.errors import PictureError
 from wherein.extras import require_package
+
+if TYPE_CHECKING:  # not at run time: the command line lists scenes before anything slow is loaded
+    import numpy as np
+    from numpy.typing import NDArray
 
 VIDEOS = (".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg")
 """File extensions that count as a video. A choice: the usual containers that OpenCV's FFmpeg decodes."""
@@ -42,6 +43,19 @@ def camera_index(name: str) -> int | None:
     return int(match[1]) if match else None
 
 
+def is_animated(path: Path) -> bool:
+    """Whether a file is a GIF of several frames."""
+    if path.suffix.lower() != ".gif" or not path.is_file():
+        return False
+    from PIL.GifImagePlugin import GifImageFile
+
+    try:
+        with path.open("rb") as file:
+            return GifImageFile(file).is_animated
+    except Exception:  # Pillow's readers raise a dozen kinds: reading it as a picture will say what is wrong
+        return False
+
+
 def opencv() -> Any:
     """The module cv2. Imported late because the import is slow and the package optional.
 
@@ -64,29 +78,28 @@ class Video:
     size: tuple[int, int]
     rate: float
     length: int | None
-    _capture: Any
+    _frames: "Callable[[], Iterator[NDArray[np.uint8]]]"
 
-    def __iter__(self) -> Iterator[NDArray[np.uint8]]:
+    def __iter__(self) -> "Iterator[NDArray[np.uint8]]":
         """The remaining frames as (H, W, 3) RGB arrays."""
-        cv2 = opencv()
-        while True:
-            read, frame = self._capture.read()
-            if not read:
-                return
-            yield cv2.cvtColor(frame, cv2.COLOR_BGR2RGB)
+        return self._frames()
 
 
 @contextmanager
 def open_video(name: str) -> Iterator[Video]:
-    """Open a video file or a camera, and close it at the end of the block.
+    """Open a video file, an animated GIF or a camera, and close it at the end of the block.
 
     Arguments:
         name: a file, or "camera:0" for the first camera.
 
     Raises:
         PictureError: it cannot be opened.
-        MissingError: OpenCV is not installed.
+        MissingError: OpenCV is not installed; a GIF does not need it.
     """
+    if is_animated(Path(name)):
+        with _open_gif(Path(name)) as animation:
+            yield animation
+        return
     cv2, camera = opencv(), camera_index(name)
     if camera is None and not Path(name).is_file():
         raise PictureError("file not found")
@@ -108,4 +121,35 @@ def _video(cv2: Any, capture: Any, live: bool) -> Video:
     # OpenCV reports an unknown rate as 0 or NaN, and an unknown length as 0 or less.
     if not (math.isfinite(rate) and rate > 0):
         rate = _DEFAULT_RATE
-    return Video((width, height), rate, length if length > 0 and not live else None, capture)
+    known = length if length > 0 and not live else None
+    return Video((width, height), rate, known, lambda: _captured(cv2, capture))
+
+
+def _captured(cv2: Any, capture: Any) -> "Iterator[NDArray[np.uint8]]":
+    while True:
+        read, frame = capture.read()
+        if not read:
+            return
+        yield cv2.cvtColor(frame, cv2.COLOR_BGR2RGB)
+
+
+@contextmanager
+def _open_gif(path: Path) -> Iterator[Video]:
+    """All frames of a GIF, each as it is shown: Pillow paints those that are only what changed."""
+    import numpy as np
+    from PIL.GifImagePlugin import GifImageFile
+
+    from wherein.images.decode import as_picture_error, strict_pillow
+
+    def frames() -> "Iterator[NDArray[np.uint8]]":
+        for number in range(image.n_frames):
+            with strict_pillow(), as_picture_error(f"frame {number}"):
+                image.seek(number)
+                pixels = np.asarray(image.convert("RGB"))
+            yield pixels
+
+    with path.open("rb") as file:
+        image = GifImageFile(file)
+        milliseconds = image.info.get("duration", 0)
+        rate = 1000 / milliseconds if milliseconds > 0 else _DEFAULT_RATE
+        yield Video(image.size, rate, image.n_frames, frames)

@@ -45,6 +45,20 @@ def test_a_line_a_frame_and_a_video_of_them(folder: Path) -> None:
         assert video.length == 5
 
 
+def test_every_frame_of_a_gif(folder: Path) -> None:
+    frames = [to_image(scene(toy(), (70.0 + 3 * k, 60.0)) if k else empty()) for k in range(3)]
+    frames[0].save(folder / "film.gif", save_all=True, append_images=frames[1:], duration=100)
+    result = run(folder / "toy", folder / "film.gif", "--draw", folder / "drawn.mp4")
+    assert result.exit_code == 0, result.output
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(line["frame"], line["time"], len(line["detections"])) for line in lines] == [
+        (0, 0.0, 0),
+        (1, 0.1, 1),
+        (2, 0.2, 1),
+    ]
+    assert (folder / "drawn.mp4").is_file()
+
+
 def test_a_video_among_pictures(folder: Path) -> None:
     """Of a folder both are looked at; the page says that there was a video."""
     (folder / "scenes").mkdir()

@@ -59,13 +59,16 @@ def test_draw_writes_a_picture_and_does_not_overwrite(folder: Path) -> None:
     out = folder / "deep" / "out.png"
     arguments = ["register", str(folder / "scene.png"), str(folder / "motif.png"), "--draw", str(out)]
     assert runner.invoke(app, arguments).exit_code == 0
-    with Image.open(out) as drawn:
-        assert drawn.width > 128
+    with Image.open(out) as drawn, Image.open(folder / "scene.png") as scene:
+        assert drawn.width == scene.width  # its pixels have the coordinates of the result
+        assert drawn.height > scene.height
     again = runner.invoke(app, arguments)
     assert again.exit_code == 2
     assert "already exists: choose another name or use --overwrite" in again.stderr
     assert runner.invoke(app, [*arguments, "--overwrite"]).exit_code == 0
     assert [p.name for p in out.parent.iterdir()] == ["out.png"]
+    assert runner.invoke(app, [*arguments[:-1], str(folder / "drawn")]).exit_code == 0
+    assert [p.name for p in (folder / "drawn").iterdir()] == ["scene.png"]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +77,7 @@ def test_draw_writes_a_picture_and_does_not_overwrite(folder: Path) -> None:
         (["broken.png", "motif.png"], "scene", "the content is not PNG"),
         (["missing.png", "motif.png"], "scene", "file not found"),
         (["scene.png", "broken.png"], "motif", "the content is not PNG"),
-        (["broken.png", "missing.png"], "scene", "the content is not PNG"),
+        (["broken.png", "missing.png"], "motif", "file not found"),
         (["scene.png", "motif.png", "--mask", "broken.png"], "mask", "the content is not PNG"),
     ],
 )
@@ -96,7 +99,11 @@ def test_what_cannot_be_read_is_named(folder: Path, arguments: list[str], role: 
         (["scene.png", "motif.png", "--start", "[[1,"], 2, "--start is not JSON"),
         (["scene.png", "motif.png", "--start", "[1]"], 2, "2×3 or 3×3"),
         (["scene.png"], 2, "MOTIF"),
-        (["scene.png", "motif.png", "--draw", "found.xyz"], 2, "must end in .png"),
+        (
+            ["scene.png", "motif.png", "--draw", "found.gif"],
+            2,
+            "use a folder, or a picture that ends in .png",
+        ),
         (["scene.png", "motif.png", "--draw", "/proc/found.png"], 2, "cannot write /proc/found.png"),
     ],
 )

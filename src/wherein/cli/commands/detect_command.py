@@ -1,14 +1,16 @@
 """`wherein detect`: find a template in many scenes."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from wherein.cli.console import Console
 from wherein.cli.options import (
+    Draw,
     Export,
     ExportFormat,
+    JsonLines,
     LibraryPath,
     MaxInstances,
     Overlap,
@@ -21,6 +23,9 @@ from wherein.cli.options import (
     Threshold,
     Tilt,
 )
+
+if TYPE_CHECKING:
+    from wherein.cli.input_files import SceneList
 
 
 def detect(
@@ -39,10 +44,10 @@ def detect(
     max_instances: MaxInstances = None,
     overlap: Overlap = None,
     polarity: PolarityChoice = None,
-    draw: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Write an annotated copy of each scene to this folder."),
-    ] = None,
+    recursive: Annotated[
+        bool, typer.Option("--recursive", help="Search the subfolders of a folder too.")
+    ] = False,
+    draw: Draw = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write an HTML report on all scenes to this file.")
     ] = None,
@@ -56,6 +61,7 @@ def detect(
     export: Export = None,
     export_format: ExportFormat = None,
     overwrite: Overwrite = False,
+    as_json: JsonLines = False,
     fail_if_none: Annotated[
         bool, typer.Option("--fail-if-none", help="Exit with status 1 if nothing is found.")
     ] = False,
@@ -63,19 +69,39 @@ def detect(
 ) -> None:
     """Find a template, or each of a folder of templates, in pictures and videos.
 
-    Prints one JSON object per line: a line for each picture, or for each frame of a video.
+    Prints one JSON object per line: a line for each picture, or for each frame of a video. On a terminal it
+    prints a table instead, unless --json is given.
 
     Example: wherein detect robot photographs/ --report found.html
     """
-    from wherein.cli.detect_run import DetectRun, SearchOptions
     from wherein.cli.input_files import list_scenes, load_library
     from wherein.cli.output_files import OutputFiles
 
     outputs = OutputFiles(draw, report, maps, overwrite, export, export_format)
     outputs.check()
+    console, listed = Console(quiet, as_json), list_scenes(scenes, recursive)
+    _check_any(template, listed, console)
+    for line in listed.skipped_messages:
+        console.message(line)
+    from wherein.cli.detect_run import DetectRun, SearchOptions
+
     options = SearchOptions(
         rotation, scale, tilt, max_instances, overlap, None if polarity is None else str(polarity)
     )
-    run = DetectRun(load_library(template), options, outputs, Console(quiet), threshold, region)
-    totals = run(list(list_scenes(scenes)))
-    raise typer.Exit(totals.exit_status(fail_if_none))
+    run = DetectRun(load_library(template), options, outputs, console, threshold, region)
+    raise typer.Exit(run(listed).exit_status(fail_if_none))
+
+
+def _check_any(template: str, listed: "SceneList", console: Console) -> None:
+    """Stop before torch is loaded if there is no template, or no scene at all."""
+    from wherein.cli.input_files import check_template_path
+    from wherein.cli.scene_totals import Totals
+
+    check_template_path(template)
+    if any(scene.error is None for scene in listed.scenes):
+        return
+    totals = Totals(unreadable=len(listed.scenes))
+    for scene in listed.scenes:
+        console.unreadable("scene", str(scene.path), scene.error or "")
+    console.message(totals.summary(listed.skipped_summary))
+    raise typer.Exit(totals.exit_status(fail_if_none=False))

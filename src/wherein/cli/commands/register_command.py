@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from wherein.cli.console import Console, UnreadableError
-from wherein.cli.options import DrawFile, Overwrite, Quiet
+from wherein.cli.console import UNREADABLE, Console, UnreadableError
+from wherein.cli.options import Draw, JsonLines, Overwrite, Quiet
 from wherein.errors import ArgumentError
 
 
@@ -42,29 +42,49 @@ def register(
     robust: Annotated[
         bool, typer.Option("--robust", help="Use a robust fit, for a motif that is partly hidden.")
     ] = False,
-    draw: DrawFile = None,
+    draw: Draw = None,
     overwrite: Overwrite = False,
+    as_json: JsonLines = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find one motif in one scene and print its pose as JSON.
+    """Find one motif in one scene and print its pose.
+
+    Prints a JSON object; on a terminal it prints text instead, unless --json is given.
 
     Example: wherein register scene.png motif.png --motion similarity
     """
     from wherein.cli.output_files import check_drawing, save
 
-    check_drawing(draw, overwrite)
+    target = check_drawing(draw, scene.stem, overwrite)
     matrix = _parse_matrix(start)
-    from wherein.cli.register_run import run_registration
-
-    console = Console(quiet)
+    console = Console(quiet, as_json)
     try:
-        record, picture = run_registration(scene, motif, motion.value, mask, matrix, robust, draw is not None)
+        _check_exist(scene=scene, motif=motif, mask=mask)
+        from wherein.cli.register_run import describe, run_registration
+
+        record, picture = run_registration(
+            scene, motif, motion.value, mask, matrix, robust, target is not None
+        )
     except UnreadableError as error:
-        console.result({error.role: str(error.path), "error": str(error)})
+        if not console.readable:
+            console.result({error.role: str(error.path), "error": str(error)})
+        if console.json_on_terminal:  # it has been shown there
+            raise typer.Exit(UNREADABLE) from error
         raise
-    console.result(record)
-    if draw is not None and picture is not None:
-        save(picture, draw)
+    if console.readable:
+        for line in describe(record):
+            console.text(line)
+    else:
+        console.result(record)
+    if target is not None and picture is not None:
+        save(picture, target)
+
+
+def _check_exist(**paths: Path | None) -> None:
+    """Raise `UnreadableError` for a file that does not exist, before torch is loaded."""
+    for role, path in paths.items():
+        if path is not None and not path.exists():
+            raise UnreadableError(role, path, f"{role}: {path}: file not found")
 
 
 def _parse_matrix(text: str | None) -> Any:

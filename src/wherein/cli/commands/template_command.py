@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from wherein.cli.console import Console
-from wherein.cli.options import DrawFile, Json, Overwrite, Quiet, TemplatePath
+from wherein.cli.options import Draw, Json, Overwrite, Quiet, TemplatePath
 
 
 def new(
@@ -78,7 +78,7 @@ def new(
 
 def check(
     template: TemplatePath,
-    draw: DrawFile = None,
+    draw: Draw = None,
     as_json: Json = False,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -91,15 +91,15 @@ def check(
     """
     from wherein.cli.output_files import check_drawing
 
-    check_drawing(draw, overwrite)
+    target = check_drawing(draw, Path(template).stem, overwrite)
     from wherein.cli.input_files import load_template
     from wherein.cli.template_run import draw_sheet, summary, to_record, tree_lines
     from wherein.making.checks import findings
 
     console, loaded = Console(quiet), load_template(template)
     found = findings(loaded)
-    if draw is not None:
-        draw_sheet(loaded, found, draw)
+    if target is not None:
+        draw_sheet(loaded, found, target)
     if as_json:
         console.result(to_record(loaded, found))
         return

@@ -8,19 +8,20 @@ Nothing was searched for, so no other chance comes in. In addition a static leaf
 its piece would.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wherein.detect.fast.exclusion import Footprint
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.piece_model import EUCLIDEAN
 from wherein.detect.fast.pieces import cover_at_rest, uncovered_motif
-from wherein.detect.result import Detection, PartFound
+from wherein.detect.placed_part import PartFound
+from wherein.detect.result import Detection
 from wherein.detect.score import MIN_EVIDENCE, equivalent_zncc, information
+from wherein.images.polygons import Polygon, Rings, hull
 from wherein.motion.homography import mapped, turn_between
 from wherein.planes.plane_descent import MIN_VISIBLE, PlaneStage
 from wherein.planes.plane_fit import fit_planes
@@ -146,23 +147,25 @@ class _PartLayout:
         name: of the part.
         frame: the name of the part whose frame it has: its own, or that of a part above it.
         rest: its pixels → canvas.
-        outline: in its pixels, (N, 2).
+        rings: its outlines in its pixels; none for a group.
         leaves: the names of the leaves below it; itself if it is one.
         leaf: whether it has a picture of its own.
         above: the name of the part whose frame its parent has.
         middle: of its picture, or of the canvas, in its pixels.
         reading: what its turn means.
+        pivot: the point that it turns about, in its pixels; None: it does not turn.
     """
 
     name: str
     frame: str
     rest: Matrix
-    outline: NDArray[np.float64]
+    rings: tuple[Polygon, ...]
     leaves: tuple[str, ...]
     leaf: bool
     above: str
     middle: Point
     reading: Reading | None
+    pivot: Point | None
 
 
 class Assembler:
@@ -190,12 +193,13 @@ class Assembler:
                 name,
                 frames[name],
                 part.rest,
-                template.outlines[name],
+                () if part.motif is None else part.motif.rings,
                 tree.leaves_below(name),
                 part.motif is not None,
                 frames[part.parent or tree.root],
                 template.centre if part.motif is None else part.motif.centre,
                 part.reading,
+                part.pivot if part.moves else None,
             )
             for name, part in tree.items()
             # The root is no part of its own, unless it is all there is: its matrix is the detection's.
@@ -218,18 +222,28 @@ class Assembler:
             spreads: ± degrees within which the turn of a part is known, by name, where that was measured.
         """
         parts = {}
+        matrices = {part.name: self._matrix(frames[part.frame] @ part.rest) for part in self._parts}
+        rings = {
+            part.name: tuple(mapped(matrices[part.name], ring) for ring in part.rings) for part in self._parts
+        }
         for part in self._parts:
-            matrix = self._matrix(frames[part.frame] @ part.rest)
-            polygon = mapped(matrix, part.outline)
+            matrix = matrices[part.name]
+            # A group is outlined where its leaves are: they may have turned since its rest position.
+            own = rings[part.name] or (_hull_of([rings[leaf] for leaf in part.leaves]),)
             mean = float(np.mean([leaves[leaf][0] for leaf in part.leaves]))
             found = any(leaves[leaf][1] for leaf in part.leaves)
             turn = turn_between(frames[part.above], frames[part.frame])
             spread = (spreads or {}).get(part.name)
             parts[part.name] = PartFound(
-                matrix, mean, found, polygon, part.leaf, part.middle, turn, spread, part.reading
+                matrix, mean, found, own, part.leaf, part.middle, turn, spread, part.reading, part.pivot
             )
         return Detection(score, self._matrix(frames[self._root]), parts, self._centre, self._name)
 
     def _matrix(self, pose: Matrix) -> Matrix:
         """A pose as it is reported."""
         return pose / pose[2, 2] if self._projective else pose[:2]
+
+
+def _hull_of(shapes: Sequence[Rings]) -> Polygon:
+    """The convex hull of several shapes."""
+    return hull(np.concatenate([ring for rings in shapes for ring in rings]))

@@ -6,8 +6,8 @@ import sys
 import pytest
 from rich.console import Console as RichConsole
 
-from wherein.cli import progress
 from wherein.cli.console import FEW_SCENES, Console
+from wherein.cli.terminal import progress
 
 
 @pytest.fixture

@@ -1,0 +1,73 @@
+"""Which scenes files, folders and patterns stand for, and what is skipped."""
+
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from wherein.cli import input_files
+from wherein.cli.input_files import list_scenes
+
+
+@pytest.fixture
+def photographs(tmp_path: Path) -> Path:
+    """A folder with pictures, files that cannot be read, and folders in it."""
+    for name in ("b.png", "A.JPG", "c.heic", "d.HEIF", "e.pdf", "f.svg", "notes.txt", "g.dng"):
+        (tmp_path / name).write_bytes(b"")
+    for name in ("more/deep/z.png", ".hidden/x.png", "empty/notes.txt"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_bytes(b"")
+    return tmp_path
+
+
+def names(folder: Path, recursive: bool = False) -> list[str]:
+    return [str(scene.path.relative_to(folder)) for scene in list_scenes([str(folder)], recursive).scenes]
+
+
+def test_what_is_skipped_is_named(photographs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(input_files, "find_spec", lambda name: None)
+    listed = list_scenes([str(photographs)])
+    assert names(photographs) == ["A.JPG", "b.png"]
+    skipped = {str(path.relative_to(photographs)): kind for path, kind in listed.skipped.items()}
+    assert skipped == {
+        **{"c.heic": "HEIC", "d.HEIF": "HEIC", "e.pdf": "PDF", "f.svg": "SVG", "g.dng": "RAW"},
+        "more": "subfolder",
+    }
+    assert listed.skipped_summary == "6 skipped: HEIC, PDF, SVG, RAW, subfolder"
+    first, *_, last = listed.skipped_messages
+    heic = f"{photographs / 'c.heic'}, {photographs / 'd.HEIF'}"
+    assert first == f"skipped {heic} (HEIC): pip install 'wherein[heic]' to read them"
+    assert last == f"skipped {photographs / 'more'} (subfolder): use --recursive to search them"
+
+
+def test_heic_is_read_with_its_extra(photographs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(input_files, "find_spec", lambda name: object())
+    assert names(photographs) == ["A.JPG", "b.png", "c.heic", "d.HEIF"]
+
+
+def test_subfolders_on_request(photographs: Path) -> None:
+    assert "more/deep/z.png" in names(photographs, recursive=True)
+    assert not any("hidden" in name for name in names(photographs, recursive=True))
+    assert "subfolder" not in list_scenes([str(photographs)], True).skipped.values()
+
+
+def test_many_files_are_not_all_named(tmp_path: Path) -> None:
+    for number in range(9):
+        (tmp_path / f"{number}.pdf").write_bytes(b"")
+    (line,) = list_scenes([str(tmp_path)]).skipped_messages
+    assert "4.pdf and 4 more (PDF): this format is not supported" in line
+
+
+def test_what_is_not_there_is_known_before_it_is_read(tmp_path: Path) -> None:
+    errors = [scene.error for scene in list_scenes([str(tmp_path / "a.png"), str(tmp_path / "b.mp4")]).scenes]
+    assert errors == ["file not found", "file not found"]
+    (camera,) = list_scenes(["camera:0"]).scenes
+    assert (camera.error, camera.is_video) == (None, True)
+
+
+def test_a_gif_that_moves_is_a_video(tmp_path: Path) -> None:
+    frames = [Image.new("RGB", (40, 30), (60 * k, 0, 0)) for k in range(3)]
+    frames[0].save(tmp_path / "still.gif")
+    frames[0].save(tmp_path / "walk.gif", save_all=True, append_images=frames[1:], duration=50)
+    (tmp_path / "torn.gif").write_bytes(b"GIF89a")
+    assert [scene.is_video for scene in list_scenes([str(tmp_path)]).scenes] == [False, False, True]
