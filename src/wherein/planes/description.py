@@ -74,10 +74,10 @@ _STRAIGHT_SHARE = 0.5
 """Similarity of the channels along an edge at which it counts as ended. A choice: 1 is the same edge, and at
 half of it the edge has turned by about 45°."""
 
-_REDUNDANCY = 0.5
-"""Power of the length of a straight edge by which its pixels lose weight. By measurement: with 1 (n pixels
-count as one), clutter fits a wrench, pliers or a trumpet still less, but bare discs and arrows are told from
-it less surely; with 0 a wrench is told from stripes by its ends alone."""
+_REDUNDANCY = 0.75
+"""Power of the length of a straight edge by which its pixels lose weight. By measurement: the information
+that clutter reaches for a wrench is 0.77 with 0, 0.62 with 0.5 and 0.53 with 1 (n pixels count as one), that
+of the object hardly changes; with 1, bare outlines with few corners are told from clutter less surely."""
 
 
 @dataclass(frozen=True, eq=False)
