@@ -126,11 +126,17 @@ def described(
     return Description(found, where, unsigned, (opacity / opacity.max().clamp_min(1e-9)).clamp(0, 1))
 
 
-def point_weights(seen: Description) -> Float[Tensor, " N"]:
-    """The weight of each pixel that is compared, in the order of `torch.nonzero`."""
+def point_weights(seen: Description, even: bool = False) -> Float[Tensor, " N"]:
+    """The weight of each pixel that is compared, in the order of `torch.nonzero`.
+
+    Arguments:
+        seen: the motif.
+        even: whether straight edges count in full: they tell little about whether an object is there, but
+            where it is.
+    """
     rows, columns = torch.nonzero(seen.where, as_tuple=True)
     share = _share(seen.channels[:, rows, columns].norm(dim=0).double())
-    novel = straight_lengths(seen.channels, seen.where) ** -_REDUNDANCY
+    novel = torch.ones_like(share) if even else straight_lengths(seen.channels, seen.where) ** -_REDUNDANCY
     # Relative to their mean, so that edges as a whole keep their weight, compared with where nothing is.
     novel = novel / ((share * novel).sum() / share.sum().clamp_min(1e-9)).clamp_min(1e-9)
     opacity = seen.opacity[rows, columns].double().square()

@@ -75,6 +75,7 @@ class PlaneMotif:
         any_polarity: bool = False,
         covered: Float[Tensor, "h w"] | None = None,
         pivot: tuple[float, float] | None = None,
+        even: bool = False,
     ) -> "PlaneMotif":
         """The motif reduced so that its `extent` is `radius`; at full size if it is smaller than that.
 
@@ -88,6 +89,7 @@ class PlaneMotif:
                 scene: not compared there, and no outline.
             pivot: the point about which it turns, (x, y) in its pixels at full size: its pixels are weighed
                 by what they say about the turn. A round hub looks the same at every turn.
+            even: straight edges count in full, for exact poses.
         """
         factor = max(1.0, extent(motif) / radius)
         width, height = (max(2, math.ceil(side / factor - 1e-9)) for side in (motif.width, motif.height))
@@ -98,7 +100,8 @@ class PlaneMotif:
         seen = described(motif, covered, to_full, (width, height), settings, any_polarity)
         from_full = np.linalg.inv(to_full)
         about = None if pivot is None else (from_full @ (*pivot, 1.0))[:2]
-        return _linearised(seen, settings, from_full, (width, height), about)
+        weights = point_weights(seen, even)
+        return _linearised(seen, weights, settings, from_full, (width, height), about)
 
     def thinned(self, count: int) -> "PlaneMotif":
         """The same motif with at most about `count` of its points: for fits that need not be exact."""
@@ -250,6 +253,7 @@ def extent(motif: Motif) -> float:
 
 def _linearised(
     seen: Description,
+    weights: Float[Tensor, " N"],
     settings: ChannelSettings,
     from_full: NDArray[np.float64],
     size: tuple[int, int],
@@ -263,7 +267,6 @@ def _linearised(
     padded = F.pad(found, (1, 1, 1, 1))
     gx = (padded[:, 1:-1, 2:] - padded[:, 1:-1, :-2])[:, rows, columns].mT / 2
     gy = (padded[:, 2:, 1:-1] - padded[:, :-2, 1:-1])[:, rows, columns].mT / 2
-    weights = point_weights(seen)
     if pivot is not None:
         x, y = (places - torch.from_numpy(pivot)).unbind(1)
         weights = weights * emphasis((x[:, None] * gy - y[:, None] * gx).norm(dim=1))

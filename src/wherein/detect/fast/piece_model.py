@@ -66,7 +66,8 @@ class PieceModel:
     @cached_property
     def sharp(self) -> PlaneMotif:
         """The same with less smoothing, for the last steps of a fit."""
-        stages = motif_stages(self.piece.motif, self.any_polarity, self.piece.covered, settings=SHARP)
+        covered = self.piece.covered
+        stages = motif_stages(self.piece.motif, self.any_polarity, covered, settings=SHARP, even=True)
         return stages[-1].informative(_POLISHED_POINTS)
 
     @cached_property
