@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.images.motif import Motif
 from wherein.motion.homography import mapped
-from wherein.planes.cover import point_evidence
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class Claims:
     """
 
     def __init__(self, finder: "Finder", hypotheses: Hypotheses, scene: ScenePyramid | None = None) -> None:
-        self._scene, self._models = scene, finder.models
+        self._scene, self._finder = scene, finder
         self._supports: dict[tuple[str, int], tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         placement = hypotheses.placement
         self.evidence = {name: values.copy() for name, values in hypotheses.evidence.items()}
@@ -140,7 +139,7 @@ class Claims:
         if self._scene is None:
             return 0.0
         points, evidence = self._support(other, row)
-        around = _OUTLINE / float(self._models[name].stages[0].from_full[0, 0])
+        around = _OUTLINE / float(self._finder.models[name].stages[0].from_full[0, 0])
         covered = self._footprints[name].explains(self._poses[name][first], points, around)
         return float(evidence[covered].sum() / max(float(evidence.sum()), 1e-12))
 
@@ -148,8 +147,7 @@ class Claims:
         """Points of the scene that a piece is compared with, and how much each of them agrees."""
         assert self._scene is not None, "a scene to compare with"
         if (name, row) not in self._supports:
-            motif = self._models[name].stages[0].rough
-            self._supports[name, row] = point_evidence(self._scene, motif, self._poses[name][row])
+            self._supports[name, row] = self._finder.support(self._scene, name, self._poses[name][row])
         return self._supports[name, row]
 
     def _touching(self, other: str, name: str, first: int) -> NDArray[np.int64]:
