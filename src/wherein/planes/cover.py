@@ -14,9 +14,10 @@ from torch import Tensor
 from wherein.images.channels import DIRECTIONS
 from wherein.motion.homography import mapped
 from wherein.motion.models import Motion
+from wherein.planes.description import MARGIN
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import Patch, PlaneFits, fit_planes, patch_of
-from wherein.planes.plane_motif import MARGIN, PlaneMotif
+from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.rectify import scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid
 

@@ -21,7 +21,8 @@ from wherein.images.channels import DIRECTIONS, ChannelSettings
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.native import abi
-from wherein.planes.description import MARGIN, Description, described, emphasis, point_weights
+from wherein.planes.description import MARGIN as MARGIN
+from wherein.planes.description import Description, described, emphasis, point_weights
 from wherein.planes.rectify import rectify
 
 PARAMETERS = 8

@@ -258,9 +258,9 @@ class _BodySearches:
 
     def __call__(self, scene: ScenePyramid) -> _BodyChance:
         """What the body reaches in a scene."""
-        small, *large = (_best_body(half, scene) for half in self._halves)
+        reached = [_best_body(half, scene) for half in self._halves]
         tilted = _best_body(self._finder, scene) if self._finder.ranges.tilt > 0 else 0.0
-        return _BodyChance(small, *(large or [small]), tilted)
+        return _BodyChance(reached[0], reached[-1], tilted)
 
     def tilt_cost(self, reached: Sequence[_BodyChance]) -> float:
         """The information that clutter gains by tilts, at least 0."""
