@@ -21,9 +21,10 @@ from wherein.images.channels import DIRECTIONS, ChannelSettings
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.native import abi
-from wherein.planes.description import MARGIN as MARGIN
-from wherein.planes.description import Description, described, emphasis, point_weights
+from wherein.planes.description import MARGIN, Description, described, emphasis, point_weights
 from wherein.planes.rectify import rectify
+
+__all__ = ["MARGIN", "PARAMETERS", "PlaneMotif", "extent"]
 
 PARAMETERS = 8
 """Of a homography; other motions use the first 2, 3, 4 or 6."""
