@@ -12,6 +12,7 @@ from wherein.detect.score import (
     evidence_weight,
     information,
     score_with_rate,
+    size_factor,
     tilt_share,
 )
 
@@ -85,3 +86,8 @@ def test_a_score_by_its_rate_of_false_alarms() -> None:
 def test_the_cost_of_a_tilt_is_full_at_the_limit_of_the_range() -> None:
     assert tilt_share(np.array([0.0, 20.0, 40.0]), 40.0).tolist() == [0.0, 0.25, 1.0]
     assert tilt_share(np.zeros(1), 0.0).tolist() == [0.0]  # no tilt at all
+
+
+def test_information_counts_for_less_at_small_sizes_and_as_it_is_at_the_usual_one() -> None:
+    assert size_factor(np.array((0.5, 1.0, 2.0)), 0.5, 1.0) == pytest.approx((2**-0.5, 1.0, 2**0.5))
+    assert size_factor(np.array((0.5, 2.0)), 0.0, 1.0) == pytest.approx((1.0, 1.0))

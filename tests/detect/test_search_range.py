@@ -28,3 +28,7 @@ def test_ranges_compare_by_value() -> None:
     assert Range(30.0, tilt=10.0) != Range(30.0)
     assert Range(polarity="any") != Range()
     assert Effort(0.5).crowd == 1
+
+
+def test_the_usual_scale_is_the_nearest_to_the_templates_own() -> None:
+    assert [Range(scale=s).usual_scale for s in ((0.5, 2.0), (1.5, 2.0), (0.2, 0.4))] == [1.0, 1.5, 0.4]

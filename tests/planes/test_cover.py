@@ -6,7 +6,7 @@ import torch
 from detecting import noise
 from wherein.images.motif import Motif
 from wherein.motion.models import MOTIONS
-from wherein.planes.cover import covered_points, fit_uncovered
+from wherein.planes.cover import covered_points, fit_uncovered, point_evidence
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes, patch_of
 from wherein.planes.plane_motif import PlaneMotif
@@ -67,3 +67,19 @@ def test_poses_in_plain_view_stay() -> None:
     motif, motion = PlaneMotif.of(MOTIF, 100.0), MOTIONS["similarity"]
     before = PlaneFits(POSE[None], np.array([0.9]), np.ones(1))
     np.testing.assert_array_equal(fit_uncovered(scene(0.0), motif, motion, before).poses, before.poses)
+
+
+def test_evidence_comes_from_what_shows() -> None:
+    motif = PlaneMotif.of(MOTIF, 100.0)
+    spots, evidence = point_evidence(scene(0.35), motif, POSE)
+    own = (np.linalg.inv(POSE) @ np.concatenate((spots, np.ones((len(spots), 1))), 1).T)[:2].T
+    assert own.min() > -1
+    assert (own.max(0) < (70, 60)).all()
+    covered = own[:, 0] < 0.35 * 70
+    assert evidence.min() >= 0
+    assert evidence[covered].mean() < 0.4 * evidence[~covered].mean()
+
+
+def test_behind_the_camera_there_is_no_evidence() -> None:
+    mirrored = POSE @ np.diag((-1.0, 1.0, 1.0))
+    assert not point_evidence(scene(0.0), PlaneMotif.of(MOTIF, 100.0), mirrored)[1].any()

@@ -66,6 +66,15 @@ def test_a_whole_picture_has_no_outline():
     assert PlaneMotif.of(_texture(), 20, any_polarity=True).unsigned.all()
 
 
+@pytest.mark.parametrize("side", range(90, 140, 7))
+def test_a_whole_picture_has_no_outline_at_any_resolution(side):
+    motif = Motif.whole(torch.full((3, side, side), 0.7))
+    for radius in (20.0, 30.0, 42.0):
+        plane = PlaneMotif.of(motif, radius)
+        assert not plane.unsigned.any()
+        assert float(plane.channels.max()) < 0.01
+
+
 def test_derivatives_are_those_of_a_moving_motif():
     """Moved by a small step, the target changes as the Jacobian says."""
     plane = PlaneMotif.of(_texture(90, 90), 45)

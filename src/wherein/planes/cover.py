@@ -14,9 +14,10 @@ from torch import Tensor
 from wherein.images.channels import DIRECTIONS
 from wherein.motion.homography import mapped
 from wherein.motion.models import Motion
+from wherein.planes.description import MARGIN
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import Patch, PlaneFits, fit_planes, patch_of
-from wherein.planes.plane_motif import MARGIN, PlaneMotif
+from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.rectify import scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid
 
@@ -81,21 +82,49 @@ def _close(motif: PlaneMotif, poses: Poses, others: Poses) -> NDArray[np.bool_]:
 
 def covered_points(motif: PlaneMotif, patch: Patch) -> Bool[Tensor, " N"] | None:
     """Which points of a motif are covered in a patch of the scene at its pose; None: none, or too many."""
-    places = motif.points.double() * motif.radius + motif.points.new_tensor(motif.centre).double()
-    columns, rows = (places.round().long() + MARGIN).unbind(1)
-    scene = patch.channels.movedim(0, -1)[rows, columns]  # as they lie in memory
-    both = (scene + scene.roll(DIRECTIONS // 2, 1)) / 2
-    y, t = torch.where(motif.unsigned[:, None], both, scene), motif.target
-    w = torch.where(patch.inside[rows, columns], motif.weights, 0.0)
+    (columns, rows), t = (_places(motif).round().long() + MARGIN).unbind(1), motif.target
+    y, w = _compared(motif, patch)
     if not float(w.sum()) > 0:
         return None
-    y = y - (w[:, None] * y).sum() / (DIRECTIONS * w.sum())
     cell = _cells(rows, columns)
     ty, tt, yy = (torch.bincount(cell, (w * (a * b).sum(1)).double()) for a, b in ((t, y), (t, t), (y, y)))
     agreement = ty / (tt * yy).sqrt().clamp_min(1e-12)
     covered = agreement < _AGREES * _weighted_median(agreement, tt)
     share = float(tt[covered].sum() / tt.sum())
     return covered[cell] if _MIN_COVER <= share <= _MAX_COVER else None
+
+
+def point_evidence(
+    scene: ScenePyramid, motif: PlaneMotif, pose: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Where in a scene the points of a motif lie at a pose, (N, 2), and how much each of them agrees, (N,).
+
+    Arguments:
+        scene: where the motif is.
+        motif: at one resolution; some of its points are enough.
+        pose: motif pixels → scene pixels at full size, 3×3.
+    """
+    to_scene = pose @ np.linalg.inv(motif.from_full)
+    spots, patch = mapped(to_scene, _places(motif).numpy()), patch_of(scene_levels(scene), motif, to_scene)
+    if patch is None:
+        return spots, np.zeros(len(spots))
+    y, w = _compared(motif, patch)
+    return spots, (w * (motif.target * y).sum(1)).clamp_min(0).double().numpy()
+
+
+def _places(motif: PlaneMotif) -> Float[Tensor, "N 2"]:
+    """The points of a motif in pixels of its resolution."""
+    return motif.points.double() * motif.radius + motif.points.new_tensor(motif.centre).double()
+
+
+def _compared(motif: PlaneMotif, patch: Patch) -> tuple[Float[Tensor, "N 8"], Float[Tensor, " N"]]:
+    """The scene's channels at the points of a motif, with mean 0, and the weights, 0 outside the scene."""
+    columns, rows = (_places(motif).round().long() + MARGIN).unbind(1)
+    scene = patch.channels.movedim(0, -1)[rows, columns]  # as they lie in memory
+    both = (scene + scene.roll(DIRECTIONS // 2, 1)) / 2
+    y = torch.where(motif.unsigned[:, None], both, scene)
+    w = torch.where(patch.inside[rows, columns], motif.weights, 0.0)
+    return y - (w[:, None] * y).sum() / (DIRECTIONS * w.sum()).clamp_min(1e-9), w
 
 
 def _cells(rows: Tensor, columns: Tensor) -> Tensor:

@@ -17,17 +17,12 @@ texture, a silhouette, is all outline, and is found by it.
 import math
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
-from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.images.channels import DIRECTIONS, ChannelSettings, channels, opposite
-from wherein.images.motif import Motif
-from wherein.images.pool import pool
-from wherein.planes.rectify import rectify
 
 MARGIN = 8
 """Pixels by which rectified pictures reach beyond the motif. A choice: the window and the smoothing of the
@@ -75,9 +70,10 @@ _STRAIGHT_SHARE = 0.5
 half of it the edge has turned by about 45°."""
 
 _REDUNDANCY = 0.5
-"""Power of the length of a straight edge by which its pixels lose weight. By measurement: with 1 (n pixels
-count as one), clutter fits a wrench, pliers or a trumpet still less, but bare discs and arrows are told from
-it less surely; with 0 a wrench is told from stripes by its ends alone."""
+"""Power of the length of a straight edge by which its pixels lose weight. By measurement: the information
+that clutter reaches for a wrench is 0.77 with 0, 0.62 with 0.5 and 0.53 with 1 (n pixels count as one), and
+that of the object hardly changes; but with more than 0.5 poses get less exact, and bare outlines with few
+corners are told from clutter less surely."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,25 +94,17 @@ class Description:
 
 
 def described(
-    motif: Motif,
-    covered: Float[Tensor, "h w"] | None,
-    to_full: NDArray[np.float64],
-    size: tuple[int, int],
-    settings: ChannelSettings,
-    any_polarity: bool,
+    planes: Float[Tensor, "P h w"], settings: ChannelSettings, fills: bool, any_polarity: bool
 ) -> Description:
     """What of a motif is compared at one resolution.
 
     Arguments:
-        motif: at full size.
-        covered: as of `PlaneMotif.of`.
-        to_full: pixels at the resolution → pixels at full size, 3×3.
-        size: width and height at the resolution, without the margin.
+        planes: its colours times its mask, its mask, and what is covered, with a margin.
         settings: of the channels.
+        fills: whether it fills its rectangle at full size. It need not at this resolution, where the pixels
+            at the border may lie half outside.
         any_polarity: compare all of it without sign.
     """
-    planes = _reduced(motif, covered, to_full, size[1], size[0])
-    fills = bool((motif.mask > 0.5).all())
     found, where, outline = _with_backdrops(planes, settings, fills)
     unsigned = torch.ones_like(outline) if any_polarity else outline
     found = torch.where(unsigned, (found + opposite(found)) / 2, found)
@@ -126,11 +114,17 @@ def described(
     return Description(found, where, unsigned, (opacity / opacity.max().clamp_min(1e-9)).clamp(0, 1))
 
 
-def point_weights(seen: Description) -> Float[Tensor, " N"]:
-    """The weight of each pixel that is compared, in the order of `torch.nonzero`."""
+def point_weights(seen: Description, even: bool = False) -> Float[Tensor, " N"]:
+    """The weight of each pixel that is compared, in the order of `torch.nonzero`.
+
+    Arguments:
+        seen: the motif.
+        even: whether straight edges count in full: they tell little about whether an object is there, but
+            where it is.
+    """
     rows, columns = torch.nonzero(seen.where, as_tuple=True)
     share = _share(seen.channels[:, rows, columns].norm(dim=0).double())
-    novel = straight_lengths(seen.channels, seen.where) ** -_REDUNDANCY
+    novel = torch.ones_like(share) if even else straight_lengths(seen.channels, seen.where) ** -_REDUNDANCY
     # Relative to their mean, so that edges as a whole keep their weight, compared with where nothing is.
     novel = novel / ((share * novel).sum() / share.sum().clamp_min(1e-9)).clamp_min(1e-9)
     opacity = seen.opacity[rows, columns].double().square()
@@ -166,34 +160,6 @@ def straight_lengths(found: Float[Tensor, "8 h w"], where: Bool[Tensor, "h w"]) 
     return length
 
 
-def _reduced(
-    motif: Motif,
-    covered: Float[Tensor, "h w"] | None,
-    to_full: NDArray[np.float64],
-    height: int,
-    width: int,
-) -> Float[Tensor, "P H W"]:
-    """The motif times its mask, its mask, and what is covered, at a resolution and with the margin.
-
-    The mask includes what is covered; all are 0 outside.
-    """
-    cover = torch.zeros_like(motif.mask) if covered is None else covered
-    mask = torch.maximum(motif.mask, cover)
-    planes = torch.cat((motif.pixels * mask, mask[None], cover[None]))
-    factor = 2 ** max(0, round(math.log2(math.sqrt(to_full[0, 0] * to_full[1, 1]))))
-    factor = min(factor, 2 ** int(math.log2(max(1, min(planes.shape[-2:])))))
-    # Padded at full size by what reduces to whole pixels, so that nothing beyond the mask is continued.
-    edge = factor * math.ceil((MARGIN + 2) * max(to_full[0, 0], to_full[1, 1]) / factor)
-    rest = (edge, edge + -motif.width % factor, edge, edge + -motif.height % factor)
-    padded = pool(F.pad(planes, rest), factor)
-    shift = np.array(((1, 0, -MARGIN), (0, 1, -MARGIN), (0, 0, 1.0)))
-    middle = (factor - 1) / 2
-    to_pooled = np.array(
-        ((1 / factor, 0, (edge - middle) / factor), (0, 1 / factor, (edge - middle) / factor), (0, 0, 1))
-    )
-    return rectify(padded, to_pooled @ to_full @ shift, height + 2 * MARGIN, width + 2 * MARGIN)[0]
-
-
 def _with_backdrops(
     planes: Float[Tensor, "P h w"], settings: ChannelSettings, fills: bool
 ) -> tuple[Float[Tensor, "8 h w"], Bool[Tensor, "h w"], Bool[Tensor, "h w"]]:
@@ -201,12 +167,6 @@ def _with_backdrops(
 
     A motif that fills its rectangle has no outline: it is a part of a picture, and beyond it the picture went
     on. There the backdrop is the motif itself, continued.
-
-    Arguments:
-        planes: as of `_reduced`.
-        settings: of the channels.
-        fills: whether the motif fills its rectangle at full size. It need not at this resolution, where the
-            pixels at the border may lie half outside.
     """
     own, mask, cover = planes[:-2], planes[-2], planes[-1]
     inside = mask > min(0.5, 0.5 * float(mask.max()))  # less where it is thin: no pixel is half covered

@@ -27,8 +27,10 @@ MIN_VISIBLE = 0.35
 """Minimum fraction of the motif that must lie in the scene. A choice: of less than a third, clutter fits too
 well."""
 
-MIN_VARIANCE = 1e-6
-"""Variance of the scene's channels below which there is no texture. A choice: channels are of size 1."""
+MIN_VARIANCE = 5e-4
+"""Variance of the scene's channels below which it counts as this much. A choice: that of an outline with a
+contrast of one or two grey levels of 255. ZNCC divides by it, and would find any shape in the noise and
+compression of a plain background. Channels are of size 1."""
 
 _Matrix = NDArray[np.float64]
 

@@ -19,8 +19,12 @@ from torch import Tensor
 
 from wherein.images.channels import DIRECTIONS, ChannelSettings
 from wherein.images.motif import Motif
+from wherein.images.pool import pool
 from wherein.native import abi
 from wherein.planes.description import MARGIN, Description, described, emphasis, point_weights
+from wherein.planes.rectify import rectify
+
+__all__ = ["MARGIN", "PARAMETERS", "PlaneMotif", "extent"]
 
 PARAMETERS = 8
 """Of a homography; other motions use the first 2, 3, 4 or 6."""
@@ -75,6 +79,7 @@ class PlaneMotif:
         any_polarity: bool = False,
         covered: Float[Tensor, "h w"] | None = None,
         pivot: tuple[float, float] | None = None,
+        even: bool = False,
     ) -> "PlaneMotif":
         """The motif reduced so that its `extent` is `radius`; at full size if it is smaller than that.
 
@@ -88,6 +93,7 @@ class PlaneMotif:
                 scene: not compared there, and no outline.
             pivot: the point about which it turns, (x, y) in its pixels at full size: its pixels are weighed
                 by what they say about the turn. A round hub looks the same at every turn.
+            even: straight edges count in full, for exact poses.
         """
         factor = max(1.0, extent(motif) / radius)
         width, height = (max(2, math.ceil(side / factor - 1e-9)) for side in (motif.width, motif.height))
@@ -95,10 +101,12 @@ class PlaneMotif:
         # one at full size.
         (x, y), across, down = motif.centre, factor * (width - 1) / 2, factor * (height - 1) / 2
         to_full = np.array(((factor, 0, x - across), (0, factor, y - down), (0, 0, 1)))
-        seen = described(motif, covered, to_full, (width, height), settings, any_polarity)
+        planes, fills = _reduced(motif, covered, to_full, height, width), bool((motif.mask > 0.5).all())
+        seen = described(planes, settings, fills, any_polarity)
         from_full = np.linalg.inv(to_full)
         about = None if pivot is None else (from_full @ (*pivot, 1.0))[:2]
-        return _linearised(seen, settings, from_full, (width, height), about)
+        weights = point_weights(seen, even)
+        return _linearised(seen, weights, settings, from_full, (width, height), about)
 
     def thinned(self, count: int) -> "PlaneMotif":
         """The same motif with at most about `count` of its points: for fits that need not be exact."""
@@ -248,8 +256,37 @@ def extent(motif: Motif) -> float:
     return math.sqrt(math.sqrt(spread * len(rows) / math.pi))
 
 
+def _reduced(
+    motif: Motif,
+    covered: Float[Tensor, "h w"] | None,
+    to_full: NDArray[np.float64],
+    height: int,
+    width: int,
+) -> Float[Tensor, "P H W"]:
+    """The motif times its mask, its mask, and what is covered, at a resolution and with the margin.
+
+    The mask includes what is covered; all are 0 outside.
+    """
+    cover = torch.zeros_like(motif.mask) if covered is None else covered
+    mask = torch.maximum(motif.mask, cover)
+    planes = torch.cat((motif.pixels * mask, mask[None], cover[None]))
+    factor = 2 ** max(0, round(math.log2(math.sqrt(to_full[0, 0] * to_full[1, 1]))))
+    factor = min(factor, 2 ** int(math.log2(max(1, min(planes.shape[-2:])))))
+    # Padded at full size by what reduces to whole pixels, so that nothing beyond the mask is continued.
+    edge = factor * math.ceil((MARGIN + 2) * max(to_full[0, 0], to_full[1, 1]) / factor)
+    rest = (edge, edge + -motif.width % factor, edge, edge + -motif.height % factor)
+    padded = pool(F.pad(planes, rest), factor)
+    shift = np.array(((1, 0, -MARGIN), (0, 1, -MARGIN), (0, 0, 1.0)))
+    middle = (factor - 1) / 2
+    to_pooled = np.array(
+        ((1 / factor, 0, (edge - middle) / factor), (0, 1 / factor, (edge - middle) / factor), (0, 0, 1))
+    )
+    return rectify(padded, to_pooled @ to_full @ shift, height + 2 * MARGIN, width + 2 * MARGIN)[0]
+
+
 def _linearised(
     seen: Description,
+    weights: Float[Tensor, " N"],
     settings: ChannelSettings,
     from_full: NDArray[np.float64],
     size: tuple[int, int],
@@ -263,7 +300,6 @@ def _linearised(
     padded = F.pad(found, (1, 1, 1, 1))
     gx = (padded[:, 1:-1, 2:] - padded[:, 1:-1, :-2])[:, rows, columns].mT / 2
     gy = (padded[:, 2:, 1:-1] - padded[:, :-2, 1:-1])[:, rows, columns].mT / 2
-    weights = point_weights(seen)
     if pivot is not None:
         x, y = (places - torch.from_numpy(pivot)).unbind(1)
         weights = weights * emphasis((x[:, None] * gy - y[:, None] * gx).norm(dim=1))

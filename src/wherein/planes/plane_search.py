@@ -168,11 +168,14 @@ def motif_stages(
     covered: Float[Tensor, "h w"] | None = None,
     pivot: tuple[float, float] | None = None,
     settings: ChannelSettings = CHANNELS,
+    even: bool = False,
 ) -> tuple[PlaneMotif, ...]:
     """The resolutions at which a motif is fitted, from coarse to fine; arguments as of `PlaneMotif.of`."""
     largest = extent(motif)
     radii = [radius for radius in _RADII if radius < _MIN_GAIN * largest] or [largest]
-    return tuple(PlaneMotif.of(motif, radius, settings, any_polarity, covered, pivot) for radius in radii)
+    return tuple(
+        PlaneMotif.of(motif, radius, settings, any_polarity, covered, pivot, even) for radius in radii
+    )
 
 
 class PlaneSearch:

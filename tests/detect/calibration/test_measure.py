@@ -13,6 +13,7 @@ from wherein.detect.calibration.lookalikes import similar_parts
 from wherein.detect.calibration.measure import _test_size, calibrate
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.fast.finder import Finder
+from wherein.detect.score import equivalent_zncc
 from wherein.detect.search_range import Range
 from wherein.images.motif import Motif
 from wherein.template import Template
@@ -165,3 +166,18 @@ def test_a_large_template_is_calibrated_and_found(monkeypatch: pytest.MonkeyPatc
     assert known.megapixels == pytest.approx(4 * 512 * 384 / 1e6)
     scene, _ = painted(made, placed(0.0, 1.0, (420.0, 310.0), made.centre), on=photo("coffee", 600, 400))
     assert len(ready(made, rotation=0.0, calibration=known)(scene)) == 1
+
+
+def test_what_clutter_reaches_falls_with_the_size() -> None:
+    """By the power that is measured scene by scene, drawn to the usual one."""
+    calibrating = sys.modules["wherein.detect.calibration.measure"]
+    searches = calibrating._BodySearches(Finder(walker(), Range(scale=(0.5, 2.0)), {}))
+    reached = [
+        calibrating._BodyChance(*equivalent_zncc(np.array((2 * much, much))), 0.0)
+        for much in (0.02, 0.2, 0.4)
+    ]
+    usual, scenes = calibrating._USUAL_SIZE_POWER, calibrating._CHANCE_SCENES
+    assert searches.size_power(reached) == pytest.approx((3 * 1.0 + scenes * usual) / (3 + scenes))
+    assert searches.size_power([]) == 0
+    fixed = calibrating._BodySearches(Finder(walker(), Range(), {}))
+    assert fixed.size_power(reached) == 0

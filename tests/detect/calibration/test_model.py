@@ -11,8 +11,9 @@ def test_warnings() -> None:
     clear = made_up(walker())
     assert clear.warnings == []
     unclear = clear.model_copy(update={"threshold": 0.95, "confused": [("a", "b", 0.8)]})
-    assert ["no threshold separates" in words for words in unclear.warnings] == [True, False]
-    assert unclear.warnings[1] == "a and b look alike (ZNCC 0.80)"
+    assert ["no threshold separates" in words for words in unclear.warnings] == [True, False, False]
+    assert "little texture" in unclear.warnings[1]
+    assert unclear.warnings[2] == "a and b look alike (ZNCC 0.80)"
 
 
 def test_weights_follow_chance() -> None:

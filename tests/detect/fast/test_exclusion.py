@@ -5,14 +5,19 @@ from itertools import product
 
 import numpy as np
 import pytest
+import torch
 
-from detecting import walker
+from detecting import noise, walker
 from wherein.detect.fast.exclusion import exclusive
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Hypotheses, Placement
 from wherein.detect.score import combined_score, information
 from wherein.detect.search_range import Range
+from wherein.images.motif import Motif
 from wherein.motion.homography import mapped
+from wherein.pyramid.levels import ScenePyramid
+from wherein.template.bundle import Template
+from wherein.template.paint import paint
 from wherein.template.pose import frames, placed
 
 WALKER = walker()
@@ -133,3 +138,20 @@ def test_how_much_two_objects_may_share_is_the_users_choice(overlap: float, coun
     beside = placed(10.0, 1.0, (110.0 + 38.0, 90.0 + 7.0), WALKER.centre)
     kept = exclusive(*hypotheses(FIRST, beside), 0.8, None, overlap=overlap)
     assert len(kept.scores) == count
+
+
+@pytest.mark.parametrize("second", [False, True], ids=["one object", "two objects"])
+def test_what_fits_by_the_edges_of_another_alone_is_none(second: bool) -> None:
+    """A pose that shares a third of its area with an object, and all of its evidence; or has its own."""
+    patch = Template.rigid("patch", Motif.whole(noise(60, 60, 4)))
+    at, beside = placed(0.0, 1.0, (60.0, 60.0), patch.centre), placed(0.0, 1.0, (98.0, 60.0), patch.centre)
+    picture = torch.full((3, 120, 180), 0.5)
+    if second:
+        picture = paint(picture, patch.parts["patch"].motif, torch.from_numpy(beside))
+    picture = paint(picture, patch.parts["patch"].motif, torch.from_numpy(at))
+    finder = Finder(patch, Range(), {"patch": 1.0})
+    zncc = np.array((0.9, 0.8))
+    both = Placement({"patch": np.stack((at, beside))}, {"patch": zncc})
+    known = Hypotheses(both, {"patch": information(zncc)}, {"patch": np.ones(2)}, zncc)
+    assert len(exclusive(finder, known, 0.5, None).scores) == 2
+    assert len(exclusive(finder, known, 0.5, None, scene=ScenePyramid(picture)).scores) == 1 + second

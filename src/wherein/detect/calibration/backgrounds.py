@@ -22,6 +22,8 @@ from torch import Tensor
 Image = NDArray[np.float32]
 """(H, W) or (H, W, 3)."""
 
+_Field = NDArray[np.floating[Any]]
+
 _LEAVES, _STROKES, _MIN_RADIUS = 350, 60, 6.0
 """Number of leaves, maximum number of strokes, and radius of the smallest leaf in pixels. Choices: in a
 scene of 512 × 384 pixels the leaves cover about two thirds."""
@@ -63,21 +65,21 @@ def _leaf(canvas: Image, rng: np.random.Generator, x: Image, y: Image, palette: 
     canvas[rows, columns] = canvas[rows, columns] * (1 - cover) + paint * cover
 
 
-def _polygon(x: Image, y: Image, rng: np.random.Generator) -> Image:
+def _polygon(x: _Field, y: _Field, rng: np.random.Generator) -> _Field:
     """The distance from the middle in units in which an irregular polygon with 3 to 7 sides has radius 1."""
     sides = int(rng.integers(3, 8))
     angles = 2 * np.pi * (np.arange(sides) + rng.uniform(-0.3, 0.3, sides)) / sides
     away = rng.uniform(0.55, 1.0, sides)
     sloped = [(x * np.cos(a) + y * np.sin(a)) / d for a, d in zip(angles, away, strict=True)]
-    return np.max(sloped, axis=0).astype(np.float32)
+    return np.asarray(np.max(sloped, axis=0))
 
 
-def _blob(x: Image, y: Image, rng: np.random.Generator) -> Image:
+def _blob(x: _Field, y: _Field, rng: np.random.Generator) -> _Field:
     """The same for a round shape with bumps and dents."""
     angle, radius = np.arctan2(y, x), np.ones_like(x)
     for waves in (2, 3, 4):
         radius = radius + rng.uniform(0.06, 0.2) * np.cos(waves * angle + rng.uniform(0, 2 * np.pi))
-    return np.asarray(np.hypot(x, y) / radius, dtype=np.float32)
+    return np.asarray(np.hypot(x, y) / radius)
 
 
 def _gradient(rng: np.random.Generator, x: Image, y: Image) -> Image:

@@ -1,6 +1,8 @@
 """Mutual exclusion of hypotheses: each pixel of a scene is evidence for one object only.
 
-The footprint of a piece says which pixels it covers, and how much of it lies inside the scene.
+The footprint of a piece says which pixels it covers, and how much of it lies inside the scene. Its support
+says where its evidence comes from: the points that agree with the scene. Beside an object that was found, a
+worse pose may share less than half of its area, and yet fit by nothing but the edges of that object.
 """
 
 import math
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.images.motif import Motif
 from wherein.motion.homography import mapped
-from wherein.pyramid.levels import Poses
+from wherein.pyramid.levels import Poses, ScenePyramid
 
 if TYPE_CHECKING:
     from wherein.detect.fast.finder import Finder
@@ -30,6 +32,10 @@ the same object. There are two where an occluder has pulled the pieces of one ob
 _FOOTPRINT_POINTS = 100
 """Points of a piece that are tested for overlap. A choice: about 100 give the shared fraction to a few
 percent."""
+
+_OUTLINE, _AROUND = 2.0, 8
+"""Pixels of the coarsest resolution around an object that its edges reach, and in how many directions that is
+tested. Choices: the smoothing of the channels."""
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 """Multiples of it, without their whole part, are spread evenly."""
@@ -63,6 +69,19 @@ class Footprint:
         inside = (x >= 0) & (y >= 0) & (x < width) & (y < height)
         return inside & self.mask[y.clip(0, height - 1), x.clip(0, width - 1)]
 
+    def explains(
+        self, pose: NDArray[np.float64], points: NDArray[np.float64], around: float
+    ) -> NDArray[np.bool_]:
+        """Which points (N, 2) of the scene lie under the motif at a pose, or so many of its pixels around it.
+
+        An edge at the outline of an object shows on both sides of it.
+        """
+        shifts = [np.eye(3)]
+        for angle in np.arange(_AROUND) * (2 * math.pi / _AROUND):
+            shifts.append(np.eye(3))
+            shifts[-1][:2, 2] = around * math.cos(angle), around * math.sin(angle)
+        return np.any([self.covers(pose @ shift, points) for shift in shifts], axis=0)
+
     def visible(self, poses: Poses, size: tuple[int, int]) -> NDArray[np.float64]:
         """The fraction of the motif that lies inside a scene of some width and height, for each pose."""
         x, y = np.moveaxis(mapped(poses, self.points), -1, 0)
@@ -76,12 +95,15 @@ class Claims:
     Arguments:
         finder: that made the hypotheses.
         hypotheses: all of them.
+        scene: where they are; None: only areas are compared.
 
     Attributes:
         evidence: (H,) by name of the piece; 0 where a piece lies on claimed pixels.
     """
 
-    def __init__(self, finder: "Finder", hypotheses: Hypotheses) -> None:
+    def __init__(self, finder: "Finder", hypotheses: Hypotheses, scene: ScenePyramid | None = None) -> None:
+        self._scene, self._finder = scene, finder
+        self._supports: dict[tuple[str, int], tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         placement = hypotheses.placement
         self.evidence = {name: values.copy() for name, values in hypotheses.evidence.items()}
         self._footprints = {name: model.footprint for name, model in finder.models.items()}
@@ -96,7 +118,8 @@ class Claims:
     def claim(self, first: int, overlap: float) -> None:
         """Claim all pixels of a hypothesis's pieces. Later claims do not take any of its own evidence.
 
-        A piece that shares more than `overlap` of its pixels is no evidence any more.
+        A piece that shares more than `overlap` of its pixels is no evidence any more, nor is one that has
+        more of its evidence from there.
         """
         self._free[first] = False
         for name, poses in self._poses.items():
@@ -106,6 +129,26 @@ class Claims:
                     points = mapped(self._poses[other][rows], self._footprints[other].points)
                     shared = self._footprints[name].covers(poses[first], points).mean(-1)
                     self.evidence[other][rows[shared > overlap]] = 0.0
+                    for row in rows[shared <= overlap]:
+                        if self._explained(name, first, other, int(row)) > overlap:
+                            self.evidence[other][row] = 0.0
+
+    def _explained(self, name: str, first: int, other: str, row: int) -> float:
+        """The share of the evidence of a piece `other` that comes from pixels of the piece `name` of
+        `first`."""
+        if self._scene is None:
+            return 0.0
+        points, evidence = self._support(other, row)
+        around = _OUTLINE / float(self._finder.models[name].stages[0].from_full[0, 0])
+        covered = self._footprints[name].explains(self._poses[name][first], points, around)
+        return float(evidence[covered].sum() / max(float(evidence.sum()), 1e-12))
+
+    def _support(self, name: str, row: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Points of the scene that a piece is compared with, and how much each of them agrees."""
+        assert self._scene is not None, "a scene to compare with"
+        if (name, row) not in self._supports:
+            self._supports[name, row] = self._finder.support(self._scene, name, self._poses[name][row])
+        return self._supports[name, row]
 
     def _touching(self, other: str, name: str, first: int) -> NDArray[np.int64]:
         """The hypotheses whose piece `other` may overlap the piece `name` of `first`, by bounding boxes."""
@@ -120,6 +163,7 @@ def exclusive(
     threshold: float,
     count: int | None,
     overlap: float = OVERLAP,
+    scene: ScenePyramid | None = None,
 ) -> Hypotheses:
     """The hypotheses that stand after mutual exclusion, the highest score first.
 
@@ -132,12 +176,13 @@ def exclusive(
         hypotheses: all of them.
         threshold: minimum score.
         count: maximum number that are kept; None: all.
-        overlap: fraction of a piece that may lie on pixels of another object.
+        overlap: fraction of a piece, or of its evidence, that may lie on pixels of another object.
+        scene: where they are; None: only areas are compared.
 
     Returns:
         The kept hypotheses, with the evidence and scores that are left to them.
     """
-    claims = Claims(finder, hypotheses)
+    claims = Claims(finder, hypotheses, scene)
     kept: list[int] = []
     final: list[float] = []
     scores, free = hypotheses.scores.copy(), np.ones(len(hypotheses.scores), dtype=np.bool_)

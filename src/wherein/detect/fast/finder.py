@@ -41,6 +41,7 @@ from wherein.detect.score import (
 from wherein.detect.search_range import Effort, Range
 from wherein.motion.homography import rotations, scales, tilts
 from wherein.motion.models import MOTIONS
+from wherein.planes.cover import point_evidence
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.planes.plane_search import PlaneSearch
@@ -374,6 +375,12 @@ class Finder:
         for model in self.models.values():
             placement = uncover_piece(scene, placement, model, self.motion)
         return replace(hypotheses, placement=placement)
+
+    def support(
+        self, scene: ScenePyramid, name: str, pose: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Where in a scene a piece at a pose of its leaf is compared, (N, 2), and how much agrees, (N,)."""
+        return point_evidence(scene, self.models[name].stages[0].rough, pose)
 
     def turn_spreads(self, scene: ScenePyramid, hypotheses: Hypotheses) -> dict[str, NDArray[np.float64]]:
         """± degrees within which the turn of each limb is known, (H,) by name of its fitted leaf."""

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from wherein.detect.fast.exclusion import Footprint
 from wherein.detect.fast.pieces import Joint, Piece
+from wherein.images.channels import ChannelSettings
 from wherein.motion.homography import mapped
 from wherein.motion.models import MOTIONS
 from wherein.planes.plane_motif import PlaneMotif
-from wherein.planes.plane_search import SHARP, motif_stages
+from wherein.planes.plane_search import CHANNELS, SHARP, motif_stages
 from wherein.pyramid.levels import Poses
 from wherein.template.tree import Matrix
 
@@ -62,13 +63,17 @@ class PieceModel:
     @cached_property
     def informative(self) -> PlaneMotif:
         """The fitted leaf at the finest resolution, by the pixels that say most about its pose."""
-        return self.stages[-1].informative(_POLISHED_POINTS)
+        return self._exact(CHANNELS).informative(_POLISHED_POINTS)
 
     @cached_property
     def sharp(self) -> PlaneMotif:
         """The same with less smoothing, for the last steps of a fit."""
-        stages = motif_stages(self.piece.motif, self.any_polarity, self.piece.covered, settings=SHARP)
-        return stages[-1].informative(_POLISHED_POINTS)
+        return self._exact(SHARP).informative(_POLISHED_POINTS)
+
+    def _exact(self, settings: ChannelSettings) -> PlaneMotif:
+        """The fitted leaf at the finest resolution, with straight edges in full."""
+        motif, covered = self.piece.motif, self.piece.covered
+        return motif_stages(motif, self.any_polarity, covered, settings=settings, even=True)[-1]
 
     @cached_property
     def turn_step(self) -> float:

@@ -96,7 +96,7 @@ class SceneSearch:
             levels: the scene to search.
             count: how many detections are wanted at most; None: all.
         """
-        found = self._exclusive(self._everywhere(levels))
+        found = self._exclusive(levels, self._everywhere(levels))
         # A search for the body follows all that stand out, however many. One for limbs does not: it follows
         # pairs of them, of which there are far more.
         if self.finder.body_search is not None or self._standing_out(found) < _CROWD:
@@ -104,7 +104,7 @@ class SceneSearch:
         crowd, wanted = 1, math.inf if count is None else count
         while _CROWD * crowd <= len(found.scores) and self._sure(found) < wanted and crowd < _MAX_CROWD:
             crowd *= _CROWD_STEP
-            more = self._exclusive(self._everywhere(levels, crowd))
+            more = self._exclusive(levels, self._everywhere(levels, crowd))
             # The first has candidates down to a lower score than the search before it.
             grown = crowd == _CROWD_STEP or len(more.scores) > len(found.scores)
             found = more if self._sure(more) >= self._sure(found) else found
@@ -139,7 +139,7 @@ class SceneSearch:
         found = self.polished(levels, self.finder.follow(levels, roots, self.stop_score))
         if everywhere:
             found = found.joined(self._everywhere(levels))
-        return self._exclusive(found)
+        return self._exclusive(levels, found)
 
     def levels(self, scene: Float[Tensor, "3 H W"]) -> ScenePyramid:
         """The scene as the search wants it: a grey one with a single plane."""
@@ -186,10 +186,11 @@ class SceneSearch:
         fits &= (tilted <= ranges.tilt + _MAX_TILT_EXCESS) | (ranges.tilt == 0)
         return found[np.flatnonzero(fits)]
 
-    def _exclusive(self, found: Hypotheses) -> Hypotheses:
+    def _exclusive(self, scene: ScenePyramid, found: Hypotheses) -> Hypotheses:
         """Detections and candidates."""
         # Candidates have to be exclusive too: a pixel is evidence for one of them only.
-        return exclusive(self.finder, found, self._least(found) * self.threshold, None, self._overlap)
+        least = self._least(found) * self.threshold
+        return exclusive(self.finder, found, least, None, self._overlap, scene)
 
     def reported(self, scene: ScenePyramid, kept: Hypotheses, count: int | None) -> MethodResult:
         """The detections and candidates that hypotheses stand for, at most `count` detections."""

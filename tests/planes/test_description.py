@@ -1,0 +1,74 @@
+"""What of a motif is compared: no outline where there is none, and weights by what a pixel tells."""
+
+import pytest
+import torch
+
+from wherein.images.channels import ChannelSettings
+from wherein.images.motif import Motif
+from wherein.planes.description import MARGIN, Description, described, point_weights, straight_lengths
+
+SETTINGS = ChannelSettings()
+
+
+def _described(motif: Motif, margin: float = 0.0) -> Description:
+    """A motif with the margin, of whose border pixels a fraction lies outside."""
+    planes = torch.cat((motif.pixels * motif.mask, motif.mask[None], torch.zeros_like(motif.mask)[None]))
+    weight = torch.ones(motif.height, motif.width)
+    weight[[0, -1]] *= 1 - margin
+    weight[:, [0, -1]] *= 1 - margin
+    padded = torch.nn.functional.pad(planes * weight, (MARGIN,) * 4)
+    return described(padded, SETTINGS, bool((motif.mask > 0.5).all()), any_polarity=False)
+
+
+def _dark_box() -> Motif:
+    """A dark box on light grey, with room around it."""
+    pixels = torch.full((3, 80, 80), 0.9)
+    pixels[:, 20:60, 20:60] = 0.1
+    return Motif.whole(pixels)
+
+
+def _weights(seen: Description) -> torch.Tensor:
+    weights = torch.zeros(seen.where.shape, dtype=torch.float64)
+    weights[seen.where] = point_weights(seen)
+    return weights
+
+
+@pytest.mark.parametrize("outside", [0.0, 0.3, 0.7, 0.9])
+def test_a_whole_picture_has_no_outline_wherever_its_border_falls(outside):
+    seen = _described(Motif.whole(torch.full((3, 50, 60), 0.7)), outside)
+    assert not seen.unsigned.any()
+    assert float(seen.channels.max()) < 0.01  # a plain picture has no edge, not at its border either
+
+
+def test_an_edge_is_followed_to_its_corners():
+    seen = _described(_dark_box())
+    length = torch.zeros(seen.where.shape, dtype=torch.float64)
+    length[seen.where] = straight_lengths(seen.channels, seen.where)
+    middle, corner = float(length[48, 27:30].max()), float(length[27:30, 27:30].max())
+    assert middle > 8  # of 13 steps
+    assert corner < 0.7 * middle
+
+
+def test_corners_count_for_more_than_straight_edges():
+    weights = _weights(_described(_dark_box()))
+    assert float(weights[26:31, 26:31].max()) > 1.2 * float(weights[44:52, 26:31].max())
+
+
+def test_for_exact_poses_straight_edges_count_in_full():
+    seen = _described(_dark_box())
+    weights = torch.zeros(seen.where.shape, dtype=torch.float64)
+    weights[seen.where] = point_weights(seen, even=True)
+    assert float(weights[26:31, 26:31].max()) == pytest.approx(float(weights[44:52, 26:31].max()), rel=0.02)
+
+
+def test_where_nothing_is_weights_do_not_depend_on_how_straight_edges_are():
+    assert float(_weights(_described(_dark_box()))[48, 48]) == pytest.approx(0.1, abs=0.01)
+
+
+def test_transparent_pixels_count_for_less():
+    pixels = torch.rand(3, 60, 60, generator=torch.Generator().manual_seed(0))
+    mask = torch.ones(60, 60)
+    mask[:, 30:] = 0.6
+    weights = _weights(_described(Motif(pixels, mask)))
+    clear, thin = weights[18:58, 14:32].mean(), weights[18:58, 46:62].mean()
+    assert float(thin / clear) == pytest.approx(0.36, abs=0.12)
