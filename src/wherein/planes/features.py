@@ -42,7 +42,7 @@ _GAIN, _LEVELS = 10.0, 15
 """Channels times the gain, cut to the number of levels, are the responses. A choice: the strongest edges of
 ordinary pictures reach the highest level; 15 levels add up to 17 features in a byte."""
 
-_QUIET = 20.0
+QUIET = 20.0
 """Energy that is added to that of the scene around a place before the sum is divided by its root. A choice:
 that of a few weak edges, so that noise on a flat background does not rank first."""
 
@@ -202,11 +202,33 @@ def look(scene: ScenePyramid, templates: FeatureTemplates, level: int, count: in
         level: the scene is reduced by `factor_of(level)`, which sets the size of the motif in it.
         count: maximum number of places.
     """
-    rating, which, to_full = _rated(scene, templates, level)
+    rating, which, responses = _rated(scene, templates, level)
     rows, columns, values = peaks(rating, count)
-    spots = _STRIDE * torch.stack((columns, rows), 1).numpy() * to_full[(0, 1), (0, 1)] + to_full[:2, 2]
-    own = which.numpy()[rows.numpy(), columns.numpy()].astype(np.int32)
-    return Places(values.double().numpy() / templates.places.shape[1], templates, spots, own)
+    own = torch.from_numpy(which.numpy()[rows.numpy(), columns.numpy()].astype(np.int32))
+    return places_in(responses, templates, rows * responses.size[1] + columns, values, own)
+
+
+def places_in(
+    responses: "Responses",
+    templates: FeatureTemplates,
+    at: Integer[Tensor, " N"],
+    ratings: Float[Tensor, " N"],
+    which: Integer[Tensor, " N"],
+) -> Places:
+    """Places for a motif from their indices.
+
+    Arguments:
+        responses: of the scene.
+        templates: of the motif.
+        at: indices of the places, row by row.
+        ratings: their ratings.
+        which: the number of the template that fits best at each.
+    """
+    width, to_full = responses.size[1], responses.to_full
+    spots = (
+        _STRIDE * torch.stack((at % width, at // width), 1).numpy() * to_full[(0, 1), (0, 1)] + to_full[:2, 2]
+    )
+    return Places(ratings.double().numpy() / templates.places.shape[1], templates, spots, which.numpy())
 
 
 def ratings(scene: ScenePyramid, templates: FeatureTemplates, level: int) -> Float[Tensor, "H W"]:
@@ -268,8 +290,8 @@ class Responses:
             window: width of the square over which the energy is averaged, in places.
         """
         if bindings.accepts():
-            return bindings.rate_places(best, self.size[1], self.energy, window, _QUIET)
-        return best.float() / (self._mean_energy(window) + _QUIET).sqrt()
+            return bindings.rate_places(best, self.size[1], self.energy, window, QUIET)
+        return best.float() / (self._mean_energy(window) + QUIET).sqrt()
 
 
 def responses_at(scene: ScenePyramid, level: int, margin: int) -> Responses:
@@ -286,12 +308,11 @@ def responses_at(scene: ScenePyramid, level: int, margin: int) -> Responses:
 
 def _rated(
     scene: ScenePyramid, templates: FeatureTemplates, level: int
-) -> tuple[Float[Tensor, "H W"], Integer[Tensor, "H row"], NDArray[np.float64]]:
-    """Ratings of all places, the best template at each (in rows that may be longer), and the matrix from
-    pixels of the look to the scene's."""
+) -> tuple[Float[Tensor, "H W"], Integer[Tensor, "H row"], Responses]:
+    """Ratings of all places, the best template at each (in rows that may be longer), and the responses."""
     responses = responses_at(scene, level, templates.margin)
     best, which = _best_sums(responses, templates)
-    return responses.rated(best, templates.window), which, responses.to_full
+    return responses.rated(best, templates.window), which, responses
 
 
 def _responses(
@@ -318,7 +339,7 @@ def _responses(
     return out, size
 
 
-def _offsets(responses: UInt8[Tensor, "12 4 h w"], templates: FeatureTemplates) -> Int[Tensor, "T N"]:
+def offsets_in(responses: UInt8[Tensor, "12 4 h w"], templates: FeatureTemplates) -> Int[Tensor, "T N"]:
     """Of each feature, in bytes from a place in the first plane."""
     height, row = responses.shape[2:]
     x, y = templates.places[..., 0], templates.places[..., 1]
@@ -333,7 +354,7 @@ def _best_sums(
     """For each place the highest sum of responses over all templates, and which template has it; rows may be
     longer than those of the places."""
     maps, size, margin = responses.maps, responses.size, responses.margin
-    offsets = _offsets(maps, templates)
+    offsets = offsets_in(maps, templates)
     if bindings.accepts():
         return bindings.look(maps, margin, size, offsets.contiguous())
     row = maps.shape[3]
