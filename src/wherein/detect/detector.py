@@ -171,7 +171,8 @@ class Detector:
             known = search.calibration
             if isinstance(known, Calibration):
                 rate = _MAX_ALARMS / len(self.library) / known.megapixels
-                search.threshold = max(search.threshold, score_with_rate(known.false_alarms, rate))
+                rare = min(score_with_rate(known.false_alarms, rate), known.own_limit)
+                search.threshold = max(search.threshold, rare)
 
     def _set_rate(self, per_megapixel: float, method: str) -> None:
         """Set the threshold of each template by its rate of false alarms."""

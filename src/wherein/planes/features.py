@@ -14,6 +14,7 @@ The result is a list of starts: the optimisation that follows finds the exact po
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -202,33 +203,20 @@ def look(scene: ScenePyramid, templates: FeatureTemplates, level: int, count: in
         level: the scene is reduced by `factor_of(level)`, which sets the size of the motif in it.
         count: maximum number of places.
     """
+    values, at, which = best_places(scene, templates, level, count)
+    spots = responses_at(scene, level, templates.margin).spots(at)
+    return Places(values.astype(np.float64) / templates.places.shape[1], templates, spots, which)
+
+
+def best_places(
+    scene: ScenePyramid, templates: FeatureTemplates, level: int, count: int
+) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int32]]:
+    """Ratings of the best places, their indices row by row, and the template that fits best at each, (N,);
+    arguments as of `look`."""
     rating, which, responses = _rated(scene, templates, level)
     rows, columns, values = peaks(rating, count)
-    own = torch.from_numpy(which.numpy()[rows.numpy(), columns.numpy()].astype(np.int32))
-    return places_in(responses, templates, rows * responses.size[1] + columns, values, own)
-
-
-def places_in(
-    responses: "Responses",
-    templates: FeatureTemplates,
-    at: Integer[Tensor, " N"],
-    ratings: Float[Tensor, " N"],
-    which: Integer[Tensor, " N"],
-) -> Places:
-    """Places for a motif from their indices.
-
-    Arguments:
-        responses: of the scene.
-        templates: of the motif.
-        at: indices of the places, row by row.
-        ratings: their ratings.
-        which: the number of the template that fits best at each.
-    """
-    width, to_full = responses.size[1], responses.to_full
-    spots = (
-        _STRIDE * torch.stack((at % width, at // width), 1).numpy() * to_full[(0, 1), (0, 1)] + to_full[:2, 2]
-    )
-    return Places(ratings.double().numpy() / templates.places.shape[1], templates, spots, which.numpy())
+    own = which.numpy()[rows.numpy(), columns.numpy()].astype(np.int32)
+    return values.numpy(), (rows * responses.size[1] + columns).numpy(), own
 
 
 def ratings(scene: ScenePyramid, templates: FeatureTemplates, level: int) -> Float[Tensor, "H W"]:
@@ -260,6 +248,12 @@ class Responses:
     size: tuple[int, int]
     margin: int
     to_full: NDArray[np.float64]
+
+    def spots(self, at: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+        """Where places lie at full size, (N, 2), from their indices row by row."""
+        width = self.size[1]
+        places = _STRIDE * np.stack((at % width, at // width), 1)
+        return np.asarray(places * self.to_full[(0, 1), (0, 1)] + self.to_full[:2, 2])
 
     @cached_property
     def energy(self) -> Int[Tensor, "H W"]:

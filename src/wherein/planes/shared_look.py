@@ -15,6 +15,8 @@ compare by their *prominence*, the rating relative to the median of the motif's 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -27,18 +29,18 @@ from wherein.planes.features import (
     QUIET,
     SCALE_STEP,
     FeatureTemplates,
-    Places,
     Responses,
+    best_places,
     factor_of,
-    look,
     offsets_in,
-    places_in,
     responses_at,
 )
 from wherein.planes.plane_motif import extent
 from wherein.planes.plane_search import PlaneRange, PlaneSearch
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
+
+_Numbers = NDArray[np.int32]
 
 _RADIUS, _FEATURES = 15.0, 32
 """Extent of a motif in the look, in pixels, and number of its features. Choices, by measurement with 100
@@ -58,7 +60,7 @@ _SHARE = 8
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Motifs with equally many features that are looked for at the same level.
+    """Motifs with equally many features and turns that are looked for at the same level.
 
     Attributes:
         level: of the scene.
@@ -82,9 +84,42 @@ class _Batch:
             self.offsets[shape] = torch.stack([offsets_in(responses.maps, one) for one in self.templates])
         return self.offsets[shape]
 
-    @property
+    @cached_property
     def windows(self) -> Int[Tensor, " M"]:
         return torch.tensor([one.window for one in self.templates], dtype=torch.int32)
+
+    @cached_property
+    def linear(self) -> NDArray[np.float64]:
+        """Of each template of each motif, at its size in the scene, (M, T, 2, 2)."""
+        return np.stack([scale * one.linear for scale, one in zip(self.scales, self.templates, strict=True)])
+
+    @cached_property
+    def middles(self) -> NDArray[np.float64]:
+        """The point of each motif at full size about which it is turned, (M, 2)."""
+        return np.stack([(np.linalg.inv(one.from_full) @ (*one.centre, 1.0))[:2] for one in self.templates])
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Places for motifs, side by side: numbers of the motifs, ratings (N,), linear maps and positions."""
+
+    motifs: NDArray[np.int64]
+    ratings: NDArray[np.float64]
+    linear: NDArray[np.float64]
+    spots: NDArray[np.float64]
+    middles: NDArray[np.float64]
+
+    @staticmethod
+    def joined(parts: "Sequence[_Found]") -> "_Found":
+        names = ("motifs", "ratings", "linear", "spots", "middles")
+        return _Found(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    def poses(self, chosen: NDArray[np.int64]) -> Poses:
+        """Motif pixels → scene pixels, (N, 3, 3)."""
+        made = np.zeros((len(chosen), 3, 3))
+        made[:, :2, :2], made[:, 2, 2] = self.linear[chosen], 1.0
+        made[:, :2, 2] = self.spots[chosen] - (self.linear[chosen] @ self.middles[chosen][..., None])[..., 0]
+        return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,27 +163,22 @@ class SharedLook:
         # Made before the threads start, else each would: the finest first, which takes longest.
         for level in sorted(margins):
             _ = responses_at(scene, level, margins[level]).energy
-        found = shared_out(
+        parts = shared_out(
             lambda batch: _best_places(scene, batch, margins[batch.level]), self._batches, scene.threads
         )
-        ratings: list[list[NDArray[np.float64]]] = [[] for _ in range(self._count)]
-        poses: list[list[Poses]] = [[] for _ in range(self._count)]
-        for batch, places in zip(self._batches, found, strict=True):
-            for number, scale, own in zip(batch.motifs, batch.scales, places, strict=True):
-                ratings[number].append(own.ratings)
-                poses[number].append(own.poses(len(own.ratings), scale))
-        return [_merged(own, at) for own, at in zip(ratings, poses, strict=True)]
+        found = _Found.joined(parts)
+        order = np.lexsort((-found.ratings, found.motifs))
+        ends = np.searchsorted(found.motifs[order], np.arange(self._count + 1))
+        return [_of_motif(found, order[a:b]) for a, b in pairwise(ends.tolist())]
 
 
-def _merged(ratings: list[NDArray[np.float64]], poses: list[Poses]) -> MotifPlaces:
-    """The best places over all sizes."""
-    every = np.concatenate([np.zeros(0), *ratings])
-    order = np.argsort(-every, kind="stable")[: 2 * _PLACES]
+def _of_motif(found: _Found, order: NDArray[np.int64]) -> MotifPlaces:
+    """The best places of a motif over all sizes, out of all of its places, the best first."""
     if not len(order):
-        return MotifPlaces(np.zeros((0, 3, 3)), every)
-    usual = float(np.median(every[order]))
+        return MotifPlaces(np.zeros((0, 3, 3)), np.zeros(0))
+    usual = float(np.median(found.ratings[order[: 2 * _PLACES]]))
     order = order[:_PLACES]
-    return MotifPlaces(np.concatenate(poses)[order], every[order] / max(usual, 1e-9))
+    return MotifPlaces(found.poses(order), found.ratings[order] / max(usual, 1e-9))
 
 
 def _parts(batch: _Batch) -> list[_Batch]:
@@ -169,11 +199,17 @@ def _looks(search: PlaneSearch) -> list[tuple[FeatureTemplates, int]]:
     size = extent(search.motif)
     usual = max(1.0, size / _RADIUS)
     low, high = (math.log(scale * usual) / math.log(SCALE_STEP) for scale in search.ranges.scale)
-    count = max(1, math.ceil((high - low) / _SIZE_STEP - 1e-9))
-    # Each in the middle of its share of the range.
-    steps = [low + (k + 0.5) * (high - low) / count for k in range(count)]
-    looks = [(_templates(search, size / usual * SCALE_STEP**step), 0) for step in steps if step < 0]
-    levels = dict.fromkeys(round(step) for step in steps if step >= 0)
+    below = max(0, math.ceil((min(high, 0.0) - low) / _SIZE_STEP - 1e-9))
+    # Below, a scene would have to be enlarged: the motif is reduced instead, in the middle of each share.
+    steps = [low + (k + 0.5) * (min(high, 0.0) - low) / below for k in range(below)]
+    looks = [(_templates(search, size / usual * SCALE_STEP**step), 0) for step in steps]
+    # The same levels for all motifs, as responses are made for each: those that come within half a step.
+    first = _SIZE_STEP * math.ceil((max(low, 0.0) - _SIZE_STEP / 2) / _SIZE_STEP - 1e-9)
+    levels = (
+        range(max(0, first), math.floor(high + _SIZE_STEP / 2 - 1e-9) + 1, _SIZE_STEP) if high >= 0 else ()
+    )
+    if not looks and not levels:
+        levels = range(max(0, round(high)), max(0, round(high)) + 1)
     if levels:
         templates = _templates(search, size / usual)
         looks += [(templates, level) for level in levels]
@@ -189,23 +225,40 @@ def _templates(search: PlaneSearch, radius: float) -> FeatureTemplates:
     return replace(made, places=made.places[:, :_FEATURES], planes=made.planes[:, :_FEATURES])
 
 
-def _best_places(scene: ScenePyramid, batch: _Batch, margin: int) -> list[Places]:
+def _best_places(scene: ScenePyramid, batch: _Batch, margin: int) -> _Found:
     """The best places for each motif of a batch."""
     responses = responses_at(scene, batch.level, margin)
-    if not bindings.accepts():
-        return [look(scene, templates, batch.level, _PLACES) for templates in batch.templates]
-    ratings, at, which = bindings.look_many(
-        responses.maps,
-        responses.margin,
-        responses.size,
-        responses.energy,
-        batch.offsets_in(responses),
-        batch.windows,
-        QUIET,
-        _PLACES,
+    ratings, at, which = _rated(scene, responses, batch)
+    motif, rank = np.nonzero(ratings > 0)
+    at, which = at[motif, rank], which[motif, rank]
+    return _Found(
+        np.array(batch.motifs, dtype=np.int64)[motif],
+        ratings[motif, rank] / batch.templates[0].places.shape[1],
+        batch.linear[motif, which],
+        responses.spots(at),
+        batch.middles[motif],
     )
-    found = []
-    for own, places, views, templates in zip(ratings, at, which, batch.templates, strict=True):
-        count = int((own > 0).sum())
-        found.append(places_in(responses, templates, places[:count], own[:count], views[:count]))
-    return found
+
+
+def _rated(
+    scene: ScenePyramid, responses: Responses, batch: _Batch
+) -> tuple[NDArray[np.float64], _Numbers, _Numbers]:
+    """Ratings, indices and templates of the best places, (M, K) each; ratings are 0 where there are fewer."""
+    if bindings.accepts():
+        ratings, at, which = bindings.look_many(
+            responses.maps,
+            responses.margin,
+            responses.size,
+            responses.energy,
+            batch.offsets_in(responses),
+            batch.windows,
+            QUIET,
+            _PLACES,
+        )
+        return ratings.double().numpy(), at.numpy(), which.numpy()
+    shape = len(batch.motifs), _PLACES
+    ratings_, at_, which_ = np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+    for number, templates in enumerate(batch.templates):
+        own, places, views = best_places(scene, templates, batch.level, _PLACES)
+        ratings_[number, : len(own)], at_[number, : len(own)], which_[number, : len(own)] = own, places, views
+    return ratings_, at_, which_

@@ -37,9 +37,9 @@ _CHANCE_SCENES, _EMPTY_SCENES, _PRESENT_SCENES = 8, 20, 8
 """Number of scenes in which the bodies alone are searched for, of scenes without the templates, and of scenes
 with each. Choices: scenes without are shared, and as many as for one template; those with it are not."""
 
-_FOLLOWED = 2
-"""How many poses of each template are followed in a scene. A choice: the best score counts, which is nearly
-always that of the best of the refined poses."""
+_FOLLOWED, _POLISHED = 4, 2
+"""How many poses of each template are followed in a scene, and refined at full size. Choices: the best score
+counts. Of fewer poses it would differ more from scene to scene, and a threshold is extrapolated from that."""
 
 _MIN_THRESHOLD = 0.5
 """The lowest threshold of a template of a library. A choice: the scenes show clutter, and other objects of
@@ -132,7 +132,7 @@ def _chances(
     @torch.no_grad()
     def reached(index: int) -> list[tuple[float, float]]:
         levels = tilted.searches[0].levels(scenes(index))
-        starts = tilted.starts(levels)
+        starts = tilted.starts(levels, every=True)
         found = []
         for number, poses in enumerate(starts):
             without = _best_fit(upright[number], levels, poses)
@@ -170,7 +170,7 @@ def _empty_scores(
     @torch.no_grad()
     def scores(index: int) -> list[float]:
         levels = searches[0].levels(scenes(index))
-        refined = shared.refined(levels)
+        refined = shared.refined(levels, every=True)
         return [_best_score(one, levels, found) for one, found in zip(searches, refined, strict=True)]
 
     made = []
@@ -210,7 +210,7 @@ def _present_scores(
 def _best_score(search: SceneSearch, levels: ScenePyramid, refined: PlaneFits) -> float:
     """The highest score in a scene, 0 where there is no hypothesis."""
     found = search.finder.from_body(levels, Effort(1.0), _best(refined))
-    best = exclusive(search.finder, search.polished(levels, found, 0.0, 1), 0.0, 1)
+    best = exclusive(search.finder, search.polished(levels, found, 0.0, _POLISHED), 0.0, 1)
     return float(best.scores[0]) if len(best.scores) else 0.0
 
 

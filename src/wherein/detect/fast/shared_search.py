@@ -58,17 +58,17 @@ class SharedSearch:
         kept = _in_threads(levels, lambda alone, k: self.searches[k].kept_from(alone, likely[k]), numbers)
         return dict(zip(numbers, kept, strict=True))
 
-    def refined(self, levels: ScenePyramid) -> list[PlaneFits]:
-        """Poses of the body of each template at the most likely places, refined."""
-        starts = self.starts(levels)
+    def refined(self, levels: ScenePyramid, every: bool = False) -> list[PlaneFits]:
+        """Poses of the body of each template at the most likely places, or all of the look, refined."""
+        starts = self.starts(levels, every)
         return _in_threads(
             levels, lambda alone, k: self._bodies[k].refined(alone, starts[k]), range(len(starts))
         )
 
-    def starts(self, levels: ScenePyramid) -> list[Poses]:
-        """Poses of the body of each template at the most likely places."""
+    def starts(self, levels: ScenePyramid, every: bool = False) -> list[Poses]:
+        """Poses of the body of each template at the most likely places, or all of the look."""
         places = self._look(levels)
-        least = _prominence(places, int(_PROMINENT * len(places)))
+        least = 0.0 if every else _prominence(places, int(_PROMINENT * len(places)))
         chosen = [(one.prominence >= least) | (np.arange(len(one.poses)) < _EACH) for one in places]
         return [one.poses[np.flatnonzero(own)] for one, own in zip(places, chosen, strict=True)]
 
