@@ -12,14 +12,19 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from benchmarks import detection, registration, sections
+from benchmarks import detection, library, registration, sections
 from benchmarks.real import suite as real
 from benchmarks.registration import Settings
 from benchmarks.report import write
 
-SUITES = {"registration": registration.run, "detection": detection.run, "real": real.run}
+SUITES = {
+    "registration": registration.run,
+    "detection": detection.run,
+    "real": real.run,
+    "library": library.run,
+}
 _in_sections = partial(write, text=sections.markdown, table=sections.terminal)
-WRITERS = {"detection": _in_sections, "real": _in_sections}
+WRITERS = {"detection": _in_sections, "real": _in_sections, "library": _in_sections}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -61,6 +61,8 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _robot(folder: Path) -> None:
     shutil.copytree(ROBOT, folder / "robot")
+    shutil.copytree(ROBOT, folder / "things" / "robot")
+    to_image(photo("gravel", 80, 60)).save(folder / "things" / "pebbles.png")
     template = Template.load(folder / "robot")
     root = placed(30.0, 1.0, (250.0, 180.0), template.centre)
     scene = to_image(

@@ -15,9 +15,12 @@ from benchmarks.real.common import REAL, Picture, rgb
 SHIPPED = "wherein.detect.calibration"  # has the photographs that calibrations are measured on
 
 
-def background(size: tuple[int, int], rng: np.random.Generator) -> Picture:
-    """A random crop (height, width, 3) of a photograph that no calibration uses, half to all its size."""
-    sources = backgrounds()
+def background(size: tuple[int, int], rng: np.random.Generator, without: tuple[str, ...] = ()) -> Picture:
+    """A random crop (height, width, 3) of a photograph that no calibration uses, half to all its size.
+
+    without: names of photographs that are not used either.
+    """
+    sources = [name for name in backgrounds() if name not in without]
     source = sources[int(rng.integers(len(sources)))]
     picture = photographs.load(source) if source in photographs.names(beach=True) else rgb(REAL / source)
     factor = max(size[0] / picture.shape[1], size[1] / picture.shape[0], rng.uniform(0.5, 1.0))

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import torch
 
-_Item, _Result = TypeVar("_Item"), TypeVar("_Result")
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 class _Calls:

@@ -13,11 +13,12 @@ from torch import Tensor
 
 from wherein.detect.arguments import Region, checked_range, is_count, is_number, least_score, region_box
 from wherein.detect.calibration.model import Calibration
-from wherein.detect.calibration.store import Progress, StoredCalibration
+from wherein.detect.calibration.store import Progress, StoredCalibration, no_progress
+from wherein.detect.calibration.together import calibrations_together
 from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map
 from wherein.detect.fast.exclusion import OVERLAP
-from wherein.detect.library_search import LibrarySearch
+from wherein.detect.library_search import MAX_ALONE, LibrarySearch
 from wherein.detect.methods import METHODS, FastSearch, Search
 from wherein.detect.result import SCENE, Detections, MethodResult
 from wherein.detect.score import score_with_rate
@@ -30,6 +31,10 @@ from wherein.template.bundle import Template
 from wherein.template.template_library import Library, TemplateSource
 from wherein.threads import one_thread
 from wherein.thresholds import MinScore
+
+_MAX_ALARMS = 1e-2
+"""False alarms of all templates of a library together in a scene without them, at most. A choice: as many as
+a single template may have (`calibration.false_alarms`)."""
 
 
 class Detector:
@@ -111,8 +116,11 @@ class Detector:
             f'method="{method}" searches for one template only: use method="{FastSearch.name}" for several',
         )
         self.max_instances = max_instances
-        known = self._given(calibration)
+        known = dict(self._given(calibration))
         with torch.no_grad(), calibration_progress(self.library.name, progress) as shown:
+            if len(self.library) > MAX_ALONE:
+                missing = [one for one in self.library.templates if one.name not in known]
+                known |= calibrations_together(missing, self.ranges, shown or no_progress)
             self.searches: dict[str, Search] = {
                 one.name: METHODS[method].prepare(
                     one,
@@ -127,6 +135,8 @@ class Detector:
             }
         if least.per_megapixel is not None:
             self._set_rate(least.per_megapixel / len(self.library), method)
+        elif least.score is None and len(self.library) > 1:
+            self._limit_false_alarms()
         self.search: Search | LibrarySearch = next(iter(self.searches.values()))
         if self.library.several:
             fast = {name: one for name, one in self.searches.items() if isinstance(one, FastSearch)}
@@ -158,6 +168,15 @@ class Detector:
             return progress
         count, name = len(self.library), self.library.templates[number].name
         return lambda done, step: progress((number + done) / count, f"{name}: {step}")
+
+    def _limit_false_alarms(self) -> None:
+        """Raise the thresholds so that all templates together have no more false alarms than one may have."""
+        for search in self.searches.values():
+            known = search.calibration
+            if isinstance(known, Calibration):
+                rate = _MAX_ALARMS / len(self.library) / known.megapixels
+                rare = min(score_with_rate(known.false_alarms, rate), known.own_limit)
+                search.threshold = max(search.threshold, rare)
 
     def _set_rate(self, per_megapixel: float, method: str) -> None:
         """Set the threshold of each template by its rate of false alarms."""

@@ -1,6 +1,7 @@
 """The search for several templates: one pass over a scene, and one object for each pixel."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,11 +14,17 @@ from wherein.detect.fast.exclusion import OVERLAP
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.scene_search import LIKELY
 from wherein.detect.fast.shared_pixels import Contender, between_templates
+from wherein.detect.fast.shared_search import SharedSearch
 from wherein.detect.result import Detection, MethodResult
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 if TYPE_CHECKING:  # a search does not know that it is one of several
     from wherein.detect.methods import FastSearch
+
+
+MAX_ALONE = 3
+"""So many templates are searched for one by one, which is more thorough. A choice: with more, one look for
+all takes less time than a look for each."""
 
 
 class LibrarySearch:
@@ -38,8 +45,29 @@ class LibrarySearch:
     def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> MethodResult:
         """The best `count` detections of all templates in a scene; None: all."""
         levels = self._levels(scene)
-        found = {name: search.kept(levels, count) for name, search in self.searches.items()}
-        return self._result(levels, found, count)
+        return self._result(levels, self._everywhere(levels, tuple(self.searches), count), count)
+
+    def _everywhere(
+        self, levels: ScenePyramid, names: Sequence[str], count: int | None
+    ) -> dict[str, Hypotheses]:
+        """The hypotheses of each of these templates, by its name."""
+        shared = [name for name in names if name in self._shared_names]
+        if len(shared) <= MAX_ALONE:
+            return {name: self.searches[name].kept(levels, count) for name in names}
+        found = {name: self.searches[name].kept(levels, count) for name in names if name not in shared}
+        for number, one in self._shared(levels).items():
+            if self._shared_names[number] in shared:
+                found[self._shared_names[number]] = one
+        return found
+
+    @cached_property
+    def _shared_names(self) -> tuple[str, ...]:
+        """The templates that can be searched for together: those with a body."""
+        return tuple(name for name, one in self.searches.items() if one.finder.body_search is not None)
+
+    @cached_property
+    def _shared(self) -> SharedSearch:
+        return SharedSearch([self.searches[name] for name in self._shared_names])
 
     def follow(
         self,
@@ -60,7 +88,7 @@ class LibrarySearch:
         found = {name: self.searches[name].near(levels, own, everywhere) for name, own in roots.items()}
         if everywhere:
             others = [name for name in self.searches if name not in found]
-            found |= {name: self.searches[name].kept(levels, count) for name in others}
+            found |= self._everywhere(levels, others, count)
         return self._result(levels, found, count)
 
     def _levels(self, scene: Float[Tensor, "3 H W"]) -> ScenePyramid:

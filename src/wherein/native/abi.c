@@ -53,6 +53,10 @@ static const Fact facts[] = {
     FIELD(FeatureMaps, margin),
     SIZE(LookPlaces), FIELD(LookPlaces, stride), FIELD(LookPlaces, height), FIELD(LookPlaces, width),
     FIELD(LookPlaces, row),
+    SIZE(ManyMotifs), FIELD(ManyMotifs, offsets), FIELD(ManyMotifs, windows), FIELD(ManyMotifs, count),
+    FIELD(ManyMotifs, templates), FIELD(ManyMotifs, features), FIELD(ManyMotifs, quiet),
+    SIZE(BestPlaces), FIELD(BestPlaces, ratings), FIELD(BestPlaces, at), FIELD(BestPlaces, which),
+    FIELD(BestPlaces, keep),
     {NULL, 0},
 };
 

@@ -152,6 +152,22 @@ typedef struct {
     int32_t height, width, row;
 } LookPlaces;
 
+/* Motifs that are looked for together: offsets of the features of all templates of each, as wherein_look has them, and
+ * the window of each over which the scene's energy is averaged.
+ */
+typedef struct {
+    const int32_t *offsets, *windows;
+    int32_t count, templates, features;
+    float quiet;
+} ManyMotifs;
+
+/* The best places of each motif, `keep` of each: rating, index of the place, number of the template. */
+typedef struct {
+    float *ratings;
+    int32_t *at, *which;
+    int32_t keep;
+} BestPlaces;
+
 /* A name and a number for Python to compare; see abi.c. */
 typedef struct {
     const char *name;
@@ -183,3 +199,5 @@ int wherein_energy(const FeatureMaps *maps, int32_t height, int32_t width, int64
 int wherein_rate_places(const LookPlaces *places, const uint16_t *best, const int64_t *table, int32_t window,
                         float quiet, float *ratings);
 int wherein_peaks(const float *ratings, int32_t height, int32_t width, int32_t *at, int32_t *count);
+int wherein_look_many(const uint8_t *first, const LookPlaces *places, const int64_t *table, const ManyMotifs *motifs,
+                      const BestPlaces *out);

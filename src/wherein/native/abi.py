@@ -270,6 +270,30 @@ class LookPlaces(ctypes.Structure):
     )
 
 
+class ManyMotifs(ctypes.Structure):
+    """Motifs that are looked for together."""
+
+    _fields_ = (
+        ("offsets", _POINTER),
+        ("windows", _POINTER),
+        ("count", _I32),
+        ("templates", _I32),
+        ("features", _I32),
+        ("quiet", _F32),
+    )
+
+
+class BestPlaces(ctypes.Structure):
+    """The best places of each motif."""
+
+    _fields_ = (
+        ("ratings", _POINTER),
+        ("at", _POINTER),
+        ("which", _POINTER),
+        ("keep", _I32),
+    )
+
+
 class _Fact(ctypes.Structure):
     _fields_ = (("name", ctypes.c_char_p), ("value", _I64))
 
@@ -289,6 +313,8 @@ _STRUCTS = (
     ChannelPicture,
     FeatureMaps,
     LookPlaces,
+    ManyMotifs,
+    BestPlaces,
 )
 
 _pointer = ctypes.POINTER
@@ -337,6 +363,10 @@ _FUNCTIONS: dict[str, tuple[tuple[Any, ...], Any]] = {
         ctypes.c_int,
     ),
     "wherein_peaks": ((_POINTER, _I32, _I32, _POINTER, _POINTER), ctypes.c_int),
+    "wherein_look_many": (
+        (_POINTER, _pointer(LookPlaces), _POINTER, _pointer(ManyMotifs), _pointer(BestPlaces)),
+        ctypes.c_int,
+    ),
     "wherein_separable": ((_pointer(Planes), _POINTER, _I32, _POINTER), ctypes.c_int),
 }
 """Arguments and result of each function of abi.h."""

@@ -384,6 +384,46 @@ def peaks(ratings: Float[Tensor, "H W"]) -> NDArray[np.int32]:
     return at[: count.value]
 
 
+def look_many(
+    responses: UInt8[Tensor, "12 4 h w"],
+    margin: int,
+    size: tuple[int, int],
+    table: Int[Tensor, "H1 W1"],
+    offsets: Int[Tensor, "M T N"],
+    windows: Int[Tensor, " M"],
+    quiet: float,
+    keep: int,
+) -> tuple[Float[Tensor, "M K"], Int[Tensor, "M K"], Int[Tensor, "M K"]]:
+    """The best places of each of many motifs: ratings, indices of the places, numbers of the templates.
+
+    Arguments:
+        responses, margin, size: as of `look`.
+        table: of `energy`.
+        offsets: of each feature of each template of each motif; int32.
+        windows: as of `rate_places`, of each motif; int32.
+        quiet: as of `rate_places`.
+        keep: how many places of each motif; the rating is 0 where there are fewer.
+    """
+    height, width = size
+    row = -(-width // abi.LOOK_SPAN) * abi.LOOK_SPAN
+    places = abi.LookPlaces(stride=responses.shape[3], height=height, width=width, row=row)
+    first = responses.data_ptr() + margin * responses.shape[3] + margin
+    count, templates, each = offsets.shape
+    motifs = abi.ManyMotifs(
+        offsets=offsets.data_ptr(),
+        windows=windows.data_ptr(),
+        count=count,
+        templates=templates,
+        features=each,
+        quiet=quiet,
+    )
+    ratings = torch.empty(count, keep)
+    at, which = (torch.empty(count, keep, dtype=torch.int32) for _ in range(2))
+    out = abi.BestPlaces(ratings=ratings.data_ptr(), at=at.data_ptr(), which=which.data_ptr(), keep=keep)
+    _call("wherein_look_many", first, places, table.data_ptr(), motifs, out)
+    return ratings, at, which
+
+
 def _call(name: str, *arguments: "ctypes.Structure | ctypes.Array[Any] | float | None") -> None:
     loaded = library()
     assert loaded is not None, "ask accepts() first"

@@ -14,6 +14,7 @@ The result is a list of starts: the optimisation that follows finds the exact po
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -42,7 +43,7 @@ _GAIN, _LEVELS = 10.0, 15
 """Channels times the gain, cut to the number of levels, are the responses. A choice: the strongest edges of
 ordinary pictures reach the highest level; 15 levels add up to 17 features in a byte."""
 
-_QUIET = 20.0
+QUIET = 20.0
 """Energy that is added to that of the scene around a place before the sum is divided by its root. A choice:
 that of a few weak edges, so that noise on a flat background does not rank first."""
 
@@ -202,11 +203,20 @@ def look(scene: ScenePyramid, templates: FeatureTemplates, level: int, count: in
         level: the scene is reduced by `factor_of(level)`, which sets the size of the motif in it.
         count: maximum number of places.
     """
-    rating, which, to_full = _rated(scene, templates, level)
+    values, at, which = best_places(scene, templates, level, count)
+    spots = responses_at(scene, level, templates.margin).spots(at)
+    return Places(values.astype(np.float64) / templates.places.shape[1], templates, spots, which)
+
+
+def best_places(
+    scene: ScenePyramid, templates: FeatureTemplates, level: int, count: int
+) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int32]]:
+    """Ratings of the best places, their indices row by row, and the template that fits best at each, (N,);
+    arguments as of `look`."""
+    rating, which, responses = _rated(scene, templates, level)
     rows, columns, values = peaks(rating, count)
-    spots = _STRIDE * torch.stack((columns, rows), 1).numpy() * to_full[(0, 1), (0, 1)] + to_full[:2, 2]
     own = which.numpy()[rows.numpy(), columns.numpy()].astype(np.int32)
-    return Places(values.double().numpy() / templates.places.shape[1], templates, spots, own)
+    return values.numpy(), (rows * responses.size[1] + columns).numpy(), own
 
 
 def ratings(scene: ScenePyramid, templates: FeatureTemplates, level: int) -> Float[Tensor, "H W"]:
@@ -239,6 +249,12 @@ class Responses:
     margin: int
     to_full: NDArray[np.float64]
 
+    def spots(self, at: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+        """Where places lie at full size, (N, 2), from their indices row by row."""
+        width = self.size[1]
+        places = _STRIDE * np.stack((at % width, at // width), 1)
+        return np.asarray(places * self.to_full[(0, 1), (0, 1)] + self.to_full[:2, 2])
+
     @cached_property
     def energy(self) -> Int[Tensor, "H W"]:
         """Sum of the squares over the directions, summed from the corner: the sum of any box is four of
@@ -268,8 +284,8 @@ class Responses:
             window: width of the square over which the energy is averaged, in places.
         """
         if bindings.accepts():
-            return bindings.rate_places(best, self.size[1], self.energy, window, _QUIET)
-        return best.float() / (self._mean_energy(window) + _QUIET).sqrt()
+            return bindings.rate_places(best, self.size[1], self.energy, window, QUIET)
+        return best.float() / (self._mean_energy(window) + QUIET).sqrt()
 
 
 def responses_at(scene: ScenePyramid, level: int, margin: int) -> Responses:
@@ -286,12 +302,11 @@ def responses_at(scene: ScenePyramid, level: int, margin: int) -> Responses:
 
 def _rated(
     scene: ScenePyramid, templates: FeatureTemplates, level: int
-) -> tuple[Float[Tensor, "H W"], Integer[Tensor, "H row"], NDArray[np.float64]]:
-    """Ratings of all places, the best template at each (in rows that may be longer), and the matrix from
-    pixels of the look to the scene's."""
+) -> tuple[Float[Tensor, "H W"], Integer[Tensor, "H row"], Responses]:
+    """Ratings of all places, the best template at each (in rows that may be longer), and the responses."""
     responses = responses_at(scene, level, templates.margin)
     best, which = _best_sums(responses, templates)
-    return responses.rated(best, templates.window), which, responses.to_full
+    return responses.rated(best, templates.window), which, responses
 
 
 def _responses(
@@ -318,7 +333,7 @@ def _responses(
     return out, size
 
 
-def _offsets(responses: UInt8[Tensor, "12 4 h w"], templates: FeatureTemplates) -> Int[Tensor, "T N"]:
+def offsets_in(responses: UInt8[Tensor, "12 4 h w"], templates: FeatureTemplates) -> Int[Tensor, "T N"]:
     """Of each feature, in bytes from a place in the first plane."""
     height, row = responses.shape[2:]
     x, y = templates.places[..., 0], templates.places[..., 1]
@@ -333,7 +348,7 @@ def _best_sums(
     """For each place the highest sum of responses over all templates, and which template has it; rows may be
     longer than those of the places."""
     maps, size, margin = responses.maps, responses.size, responses.margin
-    offsets = _offsets(maps, templates)
+    offsets = offsets_in(maps, templates)
     if bindings.accepts():
         return bindings.look(maps, margin, size, offsets.contiguous())
     row = maps.shape[3]

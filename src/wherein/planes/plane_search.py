@@ -288,8 +288,14 @@ class PlaneSearch:
             standing_out: ZNCC that clutter hardly reaches. Where several poses reach it, all that do are
                 followed, however many.
         """
+        return self.followed(scene, self._refined_starts(scene, standing_out), standing_out)
+
+    def followed(
+        self, scene: ScenePyramid, found: PlaneFits, standing_out: float = math.inf
+    ) -> list[PlaneFits]:
+        """The poses after every stage, the best first, from those of `refined`; as of the search."""
         ended: list[PlaneFits] = []
-        found = self._followed(self._refined_starts(scene, standing_out), _FOLLOWED, standing_out)
+        found = self._followed(found, _FOLLOWED, standing_out)
         for number, (motif, count) in enumerate(zip(self._thinned, self._counts, strict=True)):
             fits = fit_planes(scene, motif, self.ranges.motion, _FIT, found.poses)
             if number == min(_RESTART_STAGE, len(self.stages) - 1):

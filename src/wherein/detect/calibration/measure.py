@@ -90,8 +90,8 @@ def calibrate(
         seed: of poses, light and clutter.
         progress: is called with the fraction that is done, and what is being done.
     """
-    with _workers() as workers:
-        return _measured(template, ranges, backgrounds, seed, progress, workers)
+    with workers() as pool:
+        return _measured(template, ranges, backgrounds, seed, progress, pool)
 
 
 def calibration_for(template: Template, ranges: Range, progress: Progress = no_progress) -> Calibration:
@@ -114,7 +114,7 @@ def _measured(
     workers: ThreadPoolExecutor,
 ) -> Calibration:
     """All measurements, one after the other; arguments as of `calibrate`, and threads that search scenes."""
-    fingerprint, (factor, size) = template.fingerprint, _test_size(template, ranges)
+    fingerprint, (factor, size) = template.fingerprint, scene_size(template, ranges)
     if factor > 1:
         # Scenes with room for a large template would take too long, and at half its size it scores about
         # the same.
@@ -135,7 +135,7 @@ def _measured(
         progress(0.3 + 0.4 * len(empty) / _EMPTY_SCENES, "searching scenes without the object")
     rare = rare_clutter_score(empty)
     # Here the search stops as early as a detector's would.
-    painted = [_test_scene(search.finder, scenes(k), rng) for k in range(_PRESENT_SCENES)]
+    painted = [painted_scene(search.finder, scenes(k), rng) for k in range(_PRESENT_SCENES)]
     for score in workers.map(lambda scene: _best_score(search, scene, rare), painted):
         present.append(score)
         progress(0.7 + 0.3 * len(present) / _PRESENT_SCENES, "searching scenes with the object")
@@ -177,7 +177,7 @@ def _measured(
 
 
 @contextmanager
-def _workers() -> Iterator[ThreadPoolExecutor]:
+def workers() -> Iterator[ThreadPoolExecutor]:
     """Threads that each search a scene, as many as torch would use: a single scene has little to share out.
 
     After an exception no further scene is begun.
@@ -190,7 +190,7 @@ def _workers() -> Iterator[ThreadPoolExecutor]:
         workers.shutdown(cancel_futures=True)
 
 
-def _test_size(template: Template, ranges: Range) -> tuple[int, tuple[int, int]]:
+def scene_size(template: Template, ranges: Range) -> tuple[int, tuple[int, int]]:
     """The factor by which the template is reduced, and width and height of scenes in which it has room."""
     # At its own size, or the nearest that is searched: a larger range of sizes does not ask for larger
     # scenes.
@@ -327,7 +327,7 @@ def _random_root(
     return root
 
 
-def _test_scene(
+def painted_scene(
     finder: Finder, background: Float[Tensor, "3 H W"], rng: np.random.Generator
 ) -> Float[Tensor, "3 H W"]:
     """A background with the template in a random pose, with up to a third of its limbs missing, as a

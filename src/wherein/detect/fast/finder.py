@@ -159,10 +159,22 @@ class Finder:
         from_limbs = self.from_limbs(scene, effort)
         return from_limbs if from_body is None else from_body.joined(from_limbs)
 
-    def from_body(self, scene: ScenePyramid, effort: Effort) -> Hypotheses:
-        """Hypotheses from the body: its pose fixes the root's frame."""
-        assert self.body_search is not None, "a template with a body"
-        found = self.body_search(scene, self._standing_out)[-1]
+    def from_body(self, scene: ScenePyramid, effort: Effort, refined: PlaneFits | None = None) -> Hypotheses:
+        """Hypotheses from the body: its pose fixes the root's frame.
+
+        Arguments:
+            scene: the scene to search.
+            effort: how far to search.
+            refined: poses of the body to follow; None: those of a search of the whole scene.
+        """
+        search = self.body_search
+        assert search is not None, "a template with a body"
+        ended = (
+            search(scene, self._standing_out)
+            if refined is None
+            else search.followed(scene, refined, self._standing_out)
+        )
+        found = ended[-1]
         if not self.pieces.limbs:
             return self._from_body_poses(scene, found)
         # Placing all limbs costs far more than the fit of the body, so only likely poses go on: those that

@@ -22,6 +22,7 @@ from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.result import Detection, MethodResult
 from wherein.detect.search_range import Effort
 from wherein.motion.homography import angles, scales, tilts
+from wherein.planes.plane_fit import PlaneFits
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 LIKELY = 0.7
@@ -111,6 +112,13 @@ class SceneSearch:
             if not grown:
                 break
         return found
+
+    def kept_from(self, levels: ScenePyramid, refined: PlaneFits) -> Hypotheses:
+        """The same from poses of the body that were found otherwise, without a search of the whole scene."""
+        found = self.finder.from_body(levels, Effort(self.stop_score), refined)
+        # Of many templates only a few are in a scene: nothing is refined of the others.
+        likely = found[np.flatnonzero(found.scores >= LIKELY * self.threshold)]
+        return self._exclusive(self.polished(levels, likely) if len(likely.scores) else likely)
 
     def _standing_out(self, found: Hypotheses) -> int:
         """The number of detections and candidates with higher scores than clutter usually reaches."""

@@ -21,7 +21,8 @@ from wherein.detect.fast.exclusion import Footprint
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.score import information
 from wherein.motion.homography import mapped, scales
-from wherein.planes.plane_fit import PlaneStage, fit_planes
+from wherein.planes.plane_descent import PlaneStage
+from wherein.planes.plane_fit import fit_planes
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 if TYPE_CHECKING:

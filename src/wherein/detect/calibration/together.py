@@ -1,0 +1,238 @@
+"""Calibration of many templates together: the same scenes for all of them, and one look for all in each.
+
+A calibration of one template takes half a minute, most of it for searches of scenes without the object. The
+scenes do not depend on the template. So with many templates each scene is looked at once (`SharedSearch`),
+and of each template the best places are followed. That is also how a library is searched; with it clutter
+reaches less than in the thorough search for one template, so these calibrations are kept apart from those.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from wherein.detect.calibration.backgrounds import Backgrounds
+from wherein.detect.calibration.false_alarms import choose_threshold, suspect_scenes
+from wherein.detect.calibration.lookalikes import similar_parts
+from wherein.detect.calibration.measure import SCENE_SIZE, painted_scene, scene_size, workers
+from wherein.detect.calibration.model import STORE, VERSION, Calibration
+from wherein.detect.calibration.reach import Reach
+from wherein.detect.calibration.store import CalibrationStore, Progress, no_progress
+from wherein.detect.fast.exclusion import exclusive
+from wherein.detect.fast.finder import Finder
+from wherein.detect.fast.pieces import Pieces
+from wherein.detect.fast.scene_search import SceneSearch
+from wherein.detect.fast.shared_search import SharedSearch
+from wherein.detect.score import evidence_weight, information
+from wherein.detect.search_range import Effort, Range
+from wherein.planes.plane_fit import PlaneFits
+from wherein.pyramid.levels import Poses, ScenePyramid
+from wherein.template.bundle import Template
+
+_CHANCE_SCENES, _EMPTY_SCENES, _PRESENT_SCENES = 8, 20, 8
+"""Number of scenes in which the bodies alone are searched for, of scenes without the templates, and of scenes
+with each. Choices: scenes without are shared, and as many as for one template; those with it are not."""
+
+_FOLLOWED, _POLISHED = 4, 2
+"""How many poses of each template are followed in a scene, and refined at full size. Choices: the best score
+counts. Of fewer poses it would differ more from scene to scene, and a threshold is extrapolated from that."""
+
+_MIN_THRESHOLD = 0.5
+"""The lowest threshold of a template of a library. A choice: the scenes show clutter, and other objects of
+the library resemble an object more than clutter does."""
+
+TOGETHER = CalibrationStore(Calibration, VERSION, "library.json")
+
+
+@dataclass(frozen=True)
+class _Chance:
+    """What a body reaches by chance: its ZNCC without tilt, and the cost of a tilt."""
+
+    zncc: float
+    tilt_cost: float
+
+
+def suits(template: Template, ranges: Range) -> bool:
+    """Whether a template can be calibrated with others: one that does not move, in scenes of the usual
+    size."""
+    pieces = Pieces.of(template)
+    return pieces.body is not None and not pieces.limbs and scene_size(template, ranges) == (1, SCENE_SIZE)
+
+
+def calibrations_together(
+    templates: Sequence[Template], ranges: Range, progress: Progress = no_progress
+) -> dict[str, Calibration]:
+    """The stored calibrations of templates by their names, and new ones, which are then stored one by one.
+
+    Templates that do not suit (`suits`) and have none are left out.
+
+    Arguments:
+        templates: with different names.
+        ranges: the poses that are searched.
+        progress: is called during a new calibration.
+    """
+    found: dict[str, Calibration] = {}
+    for template in templates:
+        stored = STORE.load(template, ranges) or TOGETHER.load(template, ranges)
+        if stored is not None:
+            found[template.name] = stored[0]
+    missing = [one for one in templates if one.name not in found and suits(one, ranges)]
+    for template, made in zip(missing, calibrate_together(missing, ranges, progress=progress), strict=True):
+        TOGETHER.save(template, made)
+        found[template.name] = made
+    return found
+
+
+def calibrate_together(
+    templates: Sequence[Template], ranges: Range, seed: int = 0, progress: Progress = no_progress
+) -> list[Calibration]:
+    """New calibrations of templates that suit; the same for the same arguments, and of each template the same
+    whatever the others are, nearly: which places are followed depends on all of them.
+
+    Arguments as of `measure.calibrate`.
+    """
+    if not templates:
+        return []
+    scenes = Backgrounds((), seed, SCENE_SIZE)
+    with workers() as pool:
+        chances = _chances(templates, ranges, scenes, pool, progress)
+        searches = [
+            _search(template, ranges, known) for template, known in zip(templates, chances, strict=True)
+        ]
+        empty = _empty_scores(searches, scenes, pool, progress)
+        present = _present_scores(searches, scenes, seed, pool, progress)
+    return [
+        _calibration(*each, ranges)
+        for each in zip(templates, chances, np.array(empty).T.tolist(), present, strict=True)
+    ]
+
+
+def _search(template: Template, ranges: Range, known: _Chance) -> SceneSearch:
+    root = Pieces.of(template).tree.root
+    finder = Finder(template, ranges, {root: evidence_weight(known.zncc)}, known.tilt_cost)
+    return SceneSearch(finder, threshold=0.5, calibrated_threshold=0.5, usual_clutter=0.5, threads=1)
+
+
+def _chances(
+    templates: Sequence[Template],
+    ranges: Range,
+    scenes: Backgrounds,
+    pool: ThreadPoolExecutor,
+    progress: Progress,
+) -> list[_Chance]:
+    """The best ZNCC of each body in clutter, the median over scenes, and what a tilt gains."""
+    tilted = SharedSearch([_search(one, ranges, _Chance(0.5, 0.0)) for one in templates])
+    flat = replace(ranges, tilt=0.0)
+    upright = [_search(one, flat, _Chance(0.5, 0.0)) for one in templates]
+
+    @torch.no_grad()
+    def reached(index: int) -> list[tuple[float, float]]:
+        levels = tilted.searches[0].levels(scenes(index))
+        starts = tilted.starts(levels, every=True)
+        found = []
+        for number, poses in enumerate(starts):
+            without = _best_fit(upright[number], levels, poses)
+            tilt = _best_fit(tilted.searches[number], levels, poses) if ranges.tilt > 0 else without
+            found.append((without, tilt))
+        return found
+
+    values = []
+    for one in pool.map(reached, range(_CHANCE_SCENES)):
+        values.append(one)
+        progress(0.2 * len(values) / _CHANCE_SCENES, "measuring chance matches in clutter")
+    table = np.array(values)
+    gained = np.median(information(table[..., 1]) - information(table[..., 0]), 0)
+    chance = np.clip(np.median(table[..., 0], 0), 0.1, 0.9)
+    return [_Chance(float(q), max(0.0, float(cost))) for q, cost in zip(chance, gained, strict=True)]
+
+
+def _best_fit(search: SceneSearch, levels: ScenePyramid, starts: Poses) -> float:
+    """The best ZNCC of the body from some starts."""
+    body = search.finder.body_search
+    assert body is not None, "a template with a body"
+    return float(body.followed(levels, _best(body.refined(levels, starts)))[-1].zncc.max(initial=0.0))
+
+
+def _best(refined: PlaneFits) -> PlaneFits:
+    return refined[np.argsort(-refined.zncc, kind="stable")[:_FOLLOWED]]
+
+
+def _empty_scores(
+    searches: Sequence[SceneSearch], scenes: Backgrounds, pool: ThreadPoolExecutor, progress: Progress
+) -> list[list[float]]:
+    """The highest score of each template in each scene without them, scene by scene."""
+    shared = SharedSearch(searches)
+
+    @torch.no_grad()
+    def scores(index: int) -> list[float]:
+        levels = searches[0].levels(scenes(index))
+        refined = shared.refined(levels, every=True)
+        return [_best_score(one, levels, found) for one, found in zip(searches, refined, strict=True)]
+
+    made = []
+    for one in pool.map(scores, range(_EMPTY_SCENES)):
+        made.append(one)
+        progress(0.2 + 0.4 * len(made) / _EMPTY_SCENES, "searching scenes without the objects")
+    return made
+
+
+def _present_scores(
+    searches: Sequence[SceneSearch],
+    scenes: Backgrounds,
+    seed: int,
+    pool: ThreadPoolExecutor,
+    progress: Progress,
+) -> list[list[float]]:
+    """The scores of each template in scenes with it."""
+
+    @torch.no_grad()
+    def scores(number: int) -> list[float]:
+        search, rng = searches[number], np.random.default_rng((seed, 2))
+        alone = SharedSearch([search])
+
+        def score(picture: Float[Tensor, "3 H W"]) -> float:
+            levels = search.levels(picture)
+            return _best_score(search, levels, alone.refined(levels)[0])
+
+        return [score(painted_scene(search.finder, scenes(k), rng)) for k in range(_PRESENT_SCENES)]
+
+    made = []
+    for one in pool.map(scores, range(len(searches))):
+        made.append(one)
+        progress(0.6 + 0.4 * len(made) / len(searches), "searching scenes with the objects")
+    return made
+
+
+def _best_score(search: SceneSearch, levels: ScenePyramid, refined: PlaneFits) -> float:
+    """The highest score in a scene, 0 where there is no hypothesis."""
+    found = search.finder.from_body(levels, Effort(1.0), _best(refined))
+    best = exclusive(search.finder, search.polished(levels, found, 0.0, _POLISHED), 0.0, 1)
+    return float(best.scores[0]) if len(best.scores) else 0.0
+
+
+def _calibration(
+    template: Template, chance: _Chance, empty: list[float], present: list[float], ranges: Range
+) -> Calibration:
+    # A photograph of the package may be the one that the template was cut from.
+    suspects = suspect_scenes(empty, present)
+    clutter = sorted(score for index, score in enumerate(empty) if index not in suspects)
+    present = sorted(present)
+    return Calibration(
+        fingerprint=template.fingerprint,
+        rotation=ranges.rotation,
+        scale=ranges.scale,
+        tilt=ranges.tilt,
+        polarity=ranges.polarity,
+        chance={Pieces.of(template).tree.root: chance.zncc},
+        tilt_cost=chance.tilt_cost,
+        threshold=max(_MIN_THRESHOLD, choose_threshold(clutter, present)),
+        clutter=clutter,
+        present=present,
+        confused=similar_parts(template),
+        limits=Reach(rotation=ranges.rotation, scale=ranges.scale),  # not measured beyond the range
+        megapixels=SCENE_SIZE[0] * SCENE_SIZE[1] / 1e6,
+    )
