@@ -175,7 +175,7 @@ def test_a_pose_is_rated_as_its_place_is() -> None:
     at, aside, far = (np.eye(3) for _ in range(3))
     at[:2, 2], aside[:2, 2], far[:2, 2] = place.pose[:2, 2], (92, 60), 1e4
     rated = match.rate(np.stack((at, aside, far)))
-    assert rated[0] == pytest.approx(place.score, rel=0.1)  # between two places it is the rating that is exact
+    assert rated[0] == pytest.approx(place.score, rel=0.1)  # which is interpolated
     assert rated[0] > rated[1] + 1 > rated[2] + 2
 
 

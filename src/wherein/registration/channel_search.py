@@ -44,7 +44,7 @@ _FULL = PlaneStage(4, 4)
 """The fits of those that are left: of few poses, so that they may take as long as they need. A choice."""
 
 _RADII, _MIN_GAIN = (30.0, 60.0, 100.0), 1.2
-"""Extent of the motif at the stages in pixels, and by how much a smaller motif may be enlarged for one. As the
+"""Extent of the motif at the stages in pixels, and by how much a smaller one may be enlarged for it. As the
 detector has them but without its second stage: few poses are fitted here, with as many steps as they need, so
 that they do not lose their way."""
 
@@ -66,7 +66,7 @@ _MILD = 2
 50°."""
 
 _POINTS = 8000
-"""About how many points of the motif are compared at the finest stages. A choice: with all of them, corners on
+"""About how many points of the motif are compared at a stage. A choice: with all of them, corners on
 ../shared/real/oxford are less than 0.1 px elsewhere."""
 
 
