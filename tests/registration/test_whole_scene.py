@@ -136,7 +136,7 @@ def test_one_torch_thread_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None
 def test_poses_of_the_channels_conform_to_the_motion(motion: str) -> None:
     """Also where the motif's sides are not reduced by exactly the same factor."""
     scene, motif = photo("coffee", 300, 220), Motif.whole(photo("chelsea", 67, 51))
-    best = WholeScene(ScenePyramid(scene), motif, MOTIONS[motion]).best(np.zeros((0, 3, 3)))[0]
+    best = WholeScene(ScenePyramid(scene), motif, MOTIONS[motion]).best(np.zeros((0, 3, 3))).pose[0]
     linear = best[:2, :2]
     size = np.sqrt(np.linalg.det(linear))
     np.testing.assert_allclose(linear.T @ linear, size**2 * np.eye(2), atol=1e-9)
@@ -160,21 +160,32 @@ def test_cells_find_what_has_deformed() -> None:
     moves = {(0, 0): (-2, 1), (0, 24): (2, 2), (24, 0): (1, -2), (24, 24): (-1, 2)}
     for (y, x), (dy, dx) in moves.items():
         scene[:, 70 + y + dy :, 120 + x + dx :][:, :24, :24] = motif[:, y : y + 24, x : x + 24]
-    match = CellMatch(ScenePyramid(scene), Motif.whole(motif))
-    poses, scores = match.places(1.0, 3)
-    assert np.abs(poses[0, :2, 2] - (120, 70)).max() < 3
-    assert scores[0] > scores[1] + 0.5
+    place = CellMatch(ScenePyramid(scene), Motif.whole(motif)).place
+    assert place is not None
+    assert np.abs(place.pose[:2, 2] - (120, 70)).max() < 3
+    assert place.ahead > 2
 
 
 def test_a_pose_is_rated_as_its_place_is() -> None:
     scene, motif = photo("coffee", 200, 150), Motif.whole(photo("coffee", 200, 150)[:, 60:100, 80:120])
     match = CellMatch(ScenePyramid(scene), motif)
-    poses, scores = match.places(1.0, 4)
-    inside = [index for index, pose in enumerate(poses) if (pose[:2, 2] >= 0).all()]
-    np.testing.assert_allclose(match.rate(poses)[inside], scores[inside], atol=0.05)
-    far = np.eye(3)
-    far[:2, 2] = 1e4
-    assert match.rate(far[None])[0] < scores[0] - 1
+    place = match.place
+    assert place is not None
+    assert np.abs(place.pose[:2, 2] - (80, 60)).max() < 1
+    at, aside, far = (np.eye(3) for _ in range(3))
+    at[:2, 2], aside[:2, 2], far[:2, 2] = place.pose[:2, 2], (92, 60), 1e4
+    rated = match.rate(np.stack((at, aside, far)))
+    assert rated[0] == pytest.approx(place.score, rel=0.1)  # which is interpolated
+    assert rated[0] > rated[1] + 1 > rated[2] + 2
+
+
+def test_nothing_stands_out_where_there_is_no_room() -> None:
+    """A motif as large as the scene has one place."""
+    scene = photo("coffee", 120, 90)
+    place = CellMatch(ScenePyramid(scene), Motif.whole(scene)).place
+    assert place is not None
+    assert np.abs(place.pose[:2, 2]).max() < 1
+    assert place.ahead == 0
 
 
 def test_a_masked_motif_has_cells_only_inside() -> None:
@@ -183,8 +194,9 @@ def test_a_masked_motif_has_cells_only_inside() -> None:
     scene = photo("coffee", 200, 150).clone()
     inner = photo("chelsea", 60, 60)
     scene[:, 50:110, 90:150] = torch.where(mask > 0.5, inner, scene[:, 50:110, 90:150])
-    match = CellMatch(ScenePyramid(scene), Motif(inner, mask))
-    assert np.abs(match.places(1.0, 1)[0][0, :2, 2] - (90, 50)).max() < 2
+    place = CellMatch(ScenePyramid(scene), Motif(inner, mask)).place
+    assert place is not None
+    assert np.abs(place.pose[:2, 2] - (90, 50)).max() < 2
 
 
 @pytest.mark.shared

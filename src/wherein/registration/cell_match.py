@@ -31,28 +31,17 @@ from functools import cached_property
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.images.channels import DIRECTIONS, ChannelSettings, channels
+from wherein.images.channels import DIRECTIONS, channels
 from wherein.images.motif import Motif
 from wherein.planes.plane_fit import patch_of
-from wherein.planes.plane_motif import MARGIN, PlaneMotif
+from wherein.planes.plane_motif import MARGIN
 from wherein.planes.rectify import resized, scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid
-
-_RADIUS, _SETTINGS = 22.0, ChannelSettings(sigma=1.0)
-"""Extent of the motif at the resolution of the comparison in pixels, and its channels. Choices: from 20 to 24
-px, the AUC on ../shared/real/pairs changes by less than 0.004; with 16 px it is 0.02 lower."""
-
-_SQUARE, _MIN_SQUARES = 3, 4
-"""Maximum width of the squares over which channels and colours are averaged, in pixels, and how many of them
-a motif has along its shorter side, where it is large enough. Choices."""
-
-_CELL = 2
-"""Width and height of a cell in squares; the next one begins one square further. A choice: with cells of
-three and four squares, things that deform were found less often."""
+from wherein.registration.motif_cells import SETTINGS, Cells, cells_of, opponent
 
 _REACH, _STIFFNESS = 1, 0.1
 """r, how far a cell may shift along each axis in squares, and α, what it costs to shift by that. Choices."""
@@ -64,9 +53,6 @@ choice: that of the channels of a weak edge."""
 _COLOUR, _MIN_SPREAD = 0.1, 0.05
 """τ, in units of the range of a colour, and the minimum standard deviation over a scene: where no place, or
 every place, has the colours of a cell, they say nothing. Choices."""
-
-_COLOUR_WEIGHT = 1.5
-"""β. A choice: from 1 to 2.5, the AUC on ../shared/real/pairs changes by 0.01."""
 
 _NOWHERE = -9.0
 """A colour that nothing has: that of places outside of the scene."""
@@ -83,119 +69,6 @@ _MAX_WORK = 12_000_000
 is so small that a first look by features has to do."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """The cells of a motif.
-
-    Attributes:
-        plane: the motif at the resolution of the comparison.
-        square: width of the squares in pixels at that resolution.
-        begin: the first pixel of the first square, (x, y).
-        size: number of squares across and down.
-        rows, columns: the first square of each cell, (K,).
-        kernels: its channels, with mean 0 and norm 1 under the mask, (K, 8, c, c).
-        masks: the weights of its squares, (K, 1, c, c), or (1, 1, c, c) if all are 1.
-        colours: mean lightness and opponent colours of each, (K, 3), or (K, 1) for a grey picture.
-        weights: w and β v, (2, K); the sum of w is 1, and that of v.
-    """
-
-    plane: PlaneMotif
-    square: int
-    begin: tuple[int, int]
-    size: tuple[int, int]
-    rows: Int[Tensor, " K"]
-    columns: Int[Tensor, " K"]
-    kernels: Float[Tensor, "K 8 c d"]
-    masks: Float[Tensor, "_ 1 c d"]
-    colours: Float[Tensor, "K O"]
-    weights: Float[Tensor, "2 K"]
-
-
-def _opponent(picture: Float[Tensor, "C H W"]) -> Float[Tensor, "O H W"]:
-    """Lightness, at half weight as it depends on the light most; red against green, yellow against blue."""
-    if len(picture) < 3:
-        return 0.5 * picture[:1]
-    red, green, blue = picture[:3]
-    return torch.stack(((red + green + blue) / 6, red - green, (red + green) / 2 - blue))
-
-
-def _cells(motif: Motif) -> _Cells | None:
-    """The cells of a motif; None if no cell has enough pixels."""
-    plane = PlaneMotif.of(motif, _RADIUS, _SETTINGS)
-    inner, square = slice(MARGIN, -MARGIN), max(1, min(_SQUARE, min(plane.size) // _MIN_SQUARES))
-    (width, height), (left, top) = (
-        tuple(side // square for side in plane.size),
-        tuple(side % square // 2 for side in plane.size),
-    )
-
-    def averaged(some: Tensor) -> Tensor:
-        return F.avg_pool2d(some[:, top : top + height * square, left : left + width * square], square)
-
-    inside = averaged(_compared(plane)[None].float())
-    # What is not compared has no part in the mean of a square.
-    found, painted = (
-        averaged(some * _compared(plane)) / inside.clamp_min(1e-6)
-        for some in (plane.channels[:, inner, inner], _opponent(_picture(motif, plane)))
-    )
-    across, down = min(_CELL, width), min(_CELL, height)
-    rows, columns = (
-        grid.flatten()
-        for grid in torch.meshgrid(
-            torch.arange(height - down + 1), torch.arange(width - across + 1), indexing="ij"
-        )
-    )
-
-    def in_cells(some: Float[Tensor, "P h w"]) -> Float[Tensor, "K P c d"]:
-        return some.unfold(1, down, 1).unfold(2, across, 1).flatten(1, 2).movedim(1, 0)
-
-    kernels, masks, colours = in_cells(found), in_cells(inside), in_cells(painted)
-    count = masks.sum((1, 2, 3), keepdim=True)
-    mean = (masks * kernels).sum((1, 2, 3), keepdim=True) / (DIRECTIONS * count).clamp_min(1e-6)
-    kernels = masks * (kernels - mean)
-    norm = kernels.square().sum((1, 2, 3), keepdim=True).sqrt()
-    # The rim counts less: a box around a thing has its background in the corners.
-    middle = torch.stack(((rows + down / 2) / height, (columns + across / 2) / width), 1)
-    central = (-((middle - 0.5) * 2).square().sum(1)).exp() * (count.flatten() >= 0.5 * across * down)
-    textured = central * norm.flatten()
-    if not bool(textured.sum() > 0):
-        return None
-    weights = torch.stack((textured / textured.sum(), _COLOUR_WEIGHT * central / central.sum()))
-    used = torch.nonzero(central > 0)[:, 0]  # cells outside of the mask would be compared in vain
-    return _Cells(
-        plane,
-        square,
-        (left, top),
-        (width, height),
-        rows[used],
-        columns[used],
-        (kernels / norm.clamp_min(1e-9))[used].contiguous(),
-        masks[:1].contiguous() if bool((masks == 1).all()) else masks[used].contiguous(),
-        ((masks * colours).sum((2, 3)) / count[..., 0, 0].clamp_min(1e-6))[used],
-        weights[:, used],
-    )
-
-
-def _picture(motif: Motif, plane: PlaneMotif) -> Float[Tensor, "C h w"]:
-    """The motif's colours at the resolution of the comparison."""
-    width, height = plane.size
-    planes = F.interpolate(torch.cat((motif.masked, motif.mask[None]))[None], (height, width), mode="area")[0]
-    return planes[:-1] / planes[-1].clamp_min(1e-3)
-
-
-def _compared(plane: PlaneMotif) -> Bool[Tensor, "h w"]:
-    """The pixels inside the motif, without its outline, where what lies behind it shows."""
-    width, height = plane.size
-    inside = torch.zeros(height, width, dtype=torch.bool)
-    places = plane.points.double() * plane.radius + plane.points.new_tensor(plane.centre).double()
-    columns, rows = places.round().long()[~plane.unsigned].unbind(1)
-    kept = (columns >= 0) & (rows >= 0) & (columns < width) & (rows < height)
-    inside[rows[kept], columns[kept]] = True
-    # The border pixels of a picture without a mask, which a fit leaves out, are as good as the others here.
-    border = height * width - (height - 2 * MARGIN) * (width - 2 * MARGIN)
-    whole = not bool(plane.unsigned.any()) and len(plane.points) >= height * width - border
-    return torch.ones_like(inside) if whole else inside
-
-
 class CellMatch:
     """Compares a motif with a scene cell by cell.
 
@@ -208,9 +81,9 @@ class CellMatch:
         self.scene, self.motif = scene, motif
 
     @cached_property
-    def _own(self) -> _Cells | None:
+    def _own(self) -> Cells | None:
         """The cells; None if the motif has none, or the scene is too large."""
-        own = _cells(self.motif)
+        own = cells_of(self.motif)
         if own is None:
             return None
         reduced = own.plane.from_full[0, 0] * own.plane.from_full[1, 1] * math.prod(self.scene.size)
@@ -238,7 +111,7 @@ class CellMatch:
             if patch is None or not bool(patch.inside.any()):
                 continue
             seen = torch.where(patch.inside, patch.channels, 0.0)[window]
-            painted = torch.where(patch.inside, _opponent(patch.picture), _NOWHERE)[window]
+            painted = torch.where(patch.inside, opponent(patch.picture), _NOWHERE)[window]
             fits, alike = _evidence(own, *(F.avg_pool2d(some, own.square) for some in (seen, painted)))
             at = torch.arange(len(own.rows)), own.rows + _REACH, own.columns + _REACH
             scores[number] = float(found.total(fits[at], alike[at]))
@@ -323,14 +196,14 @@ class _Map:
         return float((self.weights * unit * (torch.stack((fits, alike)) - mean)).sum())
 
 
-def _map(own: _Cells, scene: ScenePyramid) -> _Map | None:
+def _map(own: Cells, scene: ScenePyramid) -> _Map | None:
     """The scores at every place where enough of the motif lies in the scene."""
     to_own, (width, height) = own.plane.from_full, own.size
     picture, to_full = resized(scene, 1 / math.sqrt(to_own[0, 0] * to_own[1, 1]))
     if min(picture.shape[1:]) < own.square:
         return None
     seen, painted = (
-        F.avg_pool2d(some, own.square) for some in (channels(picture, _SETTINGS), _opponent(picture))
+        F.avg_pool2d(some, own.square) for some in (channels(picture, SETTINGS), opponent(picture))
     )
     down, across = seen.shape[1:]
     x, y = (math.ceil((1 - _MIN_VISIBLE) * side) for side in own.size)
@@ -361,13 +234,13 @@ def _usual(
 
 
 def _evidence(
-    own: _Cells, seen: Float[Tensor, "8 Y X"], painted: Float[Tensor, "O Y X"]
+    own: Cells, seen: Float[Tensor, "8 Y X"], painted: Float[Tensor, "O Y X"]
 ) -> tuple[Float[Tensor, "K _ _"], Float[Tensor, "K _ _"]]:
     """How well each cell fits at each place, by its channels and by its colour."""
     return _stretched(_scores(own, seen)), _alike(own, painted)
 
 
-def _alike(own: _Cells, colours: Float[Tensor, "O H W"]) -> Float[Tensor, "K _ _"]:
+def _alike(own: Cells, colours: Float[Tensor, "O H W"]) -> Float[Tensor, "K _ _"]:
     """How alike the mean colours of each cell and of the scene are, at every place."""
     down, across = own.kernels.shape[-2:]
     mean = F.avg_pool2d(colours[None], (down, across), 1)[0]
@@ -376,7 +249,7 @@ def _alike(own: _Cells, colours: Float[Tensor, "O H W"]) -> Float[Tensor, "K _ _
     return apart.add_(own.colours.square().sum(1)[:, None, None]).div_(-2 * _COLOUR**2).exp_()
 
 
-def _scores(own: _Cells, found: Float[Tensor, "8 H W"]) -> Float[Tensor, "K _ _"]:
+def _scores(own: Cells, found: Float[Tensor, "8 H W"]) -> Float[Tensor, "K _ _"]:
     """ZNCC of every cell at every place, at least 0."""
     product = F.conv2d(found[None], own.kernels)[0]
     sums = F.conv2d(torch.stack((found.sum(0), found.square().sum(0)))[:, None], own.masks)

@@ -45,7 +45,7 @@ _FULL = PlaneStage(4, 4)
 """The fits of those that are left: of few poses, so that they may take as long as they need. A choice."""
 
 _RADII, _MIN_GAIN = (30.0, 60.0, 100.0), 1.2
-"""Extent of the motif at the stages in pixels, and by how much a smaller motif may be enlarged for one. As the
+"""Extent of the motif at the stages in pixels, and by how much a smaller one may be enlarged for it. As the
 detector has them but without its second stage: few poses are fitted here, with as many steps as they need, so
 that they do not lose their way."""
 
@@ -67,7 +67,7 @@ _MILD = 2
 50°."""
 
 _POINTS = 8000
-"""About how many points of the motif are compared at the finest stages. A choice: with all of them, corners on
+"""About how many points of the motif are compared at a stage. A choice: with all of them, corners on
 ../shared/real/oxford are less than 0.1 px elsewhere."""
 
 
@@ -126,6 +126,11 @@ class ChannelSearch:
     def large(self) -> bool:
         """Whether the stages see the motif reduced, so that they are cheaper than a search at full size."""
         return self._reduction > 1
+
+    @staticmethod
+    def covers(size: float) -> bool:
+        """Whether a size is searched for, where the motion has scale."""
+        return _SCALES[0] <= size <= _SCALES[1]
 
     def starts(self, tilts: Sequence[int], count: int) -> Poses:
         """The best places of the first look, over all sizes, for each of some foreshortenings."""

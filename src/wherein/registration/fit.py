@@ -18,6 +18,10 @@ _GOOD = 0.05
 """A fit with a cost, 1 − ZNCC, below this is accepted without trying other starts. A choice: higher, and
 wrong poses are accepted; lower, and noisy scenes are searched in vain."""
 
+_FAIR = 0.1
+"""A fit with a cost below this after all searches is accepted without asking the channels. A choice: noise
+alone costs so much in ordinary pictures, and clutter does not fit so well."""
+
 _PROBES = 3
 """Number of directions that `Descent.probe` tries, each both ways: as many as an affine motion has beside
 shift and rotation, one of scale and two of proportions."""
@@ -152,6 +156,8 @@ def fit(
             break
         if whole is not None and number == (0 if whole.large else _BEFORE_CHANNELS) and whole.clear:
             return _refined(descend, whole, plan, whole.clear)
+        if whole is not None and number >= _BEFORE_CHANNELS and whole.covers(search.size):
+            continue
         if search.anywhere:
             starts = anywhere(problem, search.thin[0].scale)
         else:
@@ -161,7 +167,7 @@ def fit(
         found = descend(search.thin + search.refine, Candidates.at(starts))
         best = descend.best_of(plan.comparison, best, descend.probe(plan.comparison, found))
     ended = _finished(descend, plan, first, best)
-    if whole is None or ended.good:
+    if whole is None or ended.costs[0] < _FAIR:
         return ended
     winner = whole.best(ended.poses)
     return ended if np.array_equal(winner.pose, ended.poses) else _refined(descend, whole, plan, winner)
@@ -179,7 +185,9 @@ def _finished(descend: Descent, plan: Plan, first: Candidates, best: Candidates)
 
 def _refined(descend: Descent, whole: WholeScene, plan: Plan, found: Found) -> Candidates:
     """A pose that channels or cells found, refined on colours at full size if that does not lead away."""
-    refined = descend((plan.finish[0], _ON_COLOURS), Candidates.at(found.pose))
+    # Cells tell a place to some pixels only: from there, as from any start, it goes from coarse to fine.
+    stages = (plan.finish[0], _ON_COLOURS) if found.sure else (*plan.alone, plan.finish[0], _ON_COLOURS)
+    refined = descend(stages, Candidates.at(found.pose))
     if refined.good or whole.as_good(refined.poses, found, 1 - float(refined.costs[0])):
         return replace(descend.evaluated(refined), statuses=refined.statuses)
     # Not a step was taken on colours; but the fit by channels ended at its maximum.

@@ -40,9 +40,10 @@ _FITTED = 0.5
 """What a pose that was fitted loses against the place by cells. A choice: of several poses at one place the
 fits have the higher score, because they were fitted; in things that deform they are the worse ones."""
 
-_ALIKE = 0.8
-"""ZNCC of colours from which on a fit on colours improves a pose that is not sure. A choice: a thing that has
-deformed less well is turned and resized by such a fit, though it has done neither."""
+_ALIKE, _RELATED = 0.8, 0.5
+"""ZNCC of colours from which on a fit on colours improves a pose that is not sure, and the same where it can
+only shift it. Choices: below, a thing that has deformed is turned and resized by such a fit, though it has
+done neither; noise lowers the ZNCC as well."""
 
 _FINER = 0.002
 """A pose that was refined on colours may lose this much ZNCC of the channels. A choice: channels are compared
@@ -87,6 +88,10 @@ class WholeScene:
     def large(self) -> bool:
         """Whether the motif is so large that its channels are searched for sooner than its colours."""
         return self._search.large
+
+    def covers(self, size: float) -> bool:
+        """Whether the channels are searched for at a size, which then need not be done by colours."""
+        return self._search.covers(size)
 
     def _conformed(self, poses: Poses) -> Poses:
         """The nearest poses that the motion allows.
@@ -145,12 +150,12 @@ class WholeScene:
             found: where it came from.
             zncc: of its colours.
         """
-        both = np.concatenate((refined, found.pose))
         if found.sure:
-            after, before = self._search.zncc(both)
+            after, before = self._search.zncc(np.concatenate((refined, found.pose)))
             return bool(after >= before - _FINER)
-        after, before = self._rated(both)
-        return bool(zncc >= _ALIKE and after >= before) and self._same_place(refined[0], found.pose[0])
+        # Shifts alone neither turn nor resize it.
+        least = _ALIKE if self.motion.rotates else _RELATED
+        return zncc >= least and self._same_place(refined[0], found.pose[0])
 
     def _same_place(self, one: Poses, other: Poses) -> bool:
         """Whether two poses are close, compared with the size of the motif there."""
