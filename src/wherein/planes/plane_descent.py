@@ -7,6 +7,7 @@ pose: the reference for native/plane_descent.h.
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,7 +16,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.images.channels import DIRECTIONS, opposite
-from wherein.planes.plane_motif import PARAMETERS, PlaneMotif
+from wherein.native.abi import MAX_PARAMETERS
+
+if TYPE_CHECKING:
+    # For the annotations alone: a descent needs numbers of a motif, not what makes one.
+    from wherein.planes.plane_motif import PlaneMotif
 
 DAMPING, EASE, TIGHTEN = 2e-3, 0.2, 10.0
 """The first damping, and the factors by which it changes after a better and a worse step. Choices."""
@@ -81,7 +86,7 @@ class Evaluation:
 
 
 def descend(
-    motif: PlaneMotif, surface: Surface, start: _Matrix, parameters: int, stage: PlaneStage
+    motif: "PlaneMotif", surface: Surface, start: _Matrix, parameters: int, stage: PlaneStage
 ) -> tuple[_Matrix, Evaluation]:
     """The motion of a motif, in its units, that fits it to a surface best; and the evaluation there.
 
@@ -102,7 +107,7 @@ def descend(
         scaled = unit[:, None] * hessian * unit + (mu + 1e-9) * np.eye(parameters)
         step = unit * np.linalg.solve(scaled, unit * here.slope[:parameters])
         length = float(np.linalg.norm(step))
-        step = np.pad(step * min(1.0, MAX_STEP / max(length, 1e-12)), (0, PARAMETERS - parameters))
+        step = np.pad(step * min(1.0, MAX_STEP / max(length, 1e-12)), (0, MAX_PARAMETERS - parameters))
         at = best @ np.linalg.inv(_motion(step, parameters))
         at = at / at[2, 2]
         there = evaluate(motif, surface, start @ at)
@@ -122,7 +127,7 @@ def _motion(step: _Matrix, parameters: int) -> _Matrix:
     return np.array(((c + grow + a, b - s, dx), (s + b, c + grow - a, dy), (p, q, 1.0)))
 
 
-def evaluate(motif: PlaneMotif, surface: Surface, pose: _Matrix) -> Evaluation:
+def evaluate(motif: "PlaneMotif", surface: Surface, pose: _Matrix) -> Evaluation:
     """ZNCC and its derivative at a pose, the motif's units → pixels of the surface."""
     u = np.concatenate((motif.points.double().numpy(), np.ones((len(motif.points), 1))), 1) @ pose.T
     spots = torch.from_numpy(u[:, :2] / u[:, 2:])
@@ -137,7 +142,7 @@ def evaluate(motif: PlaneMotif, surface: Surface, pose: _Matrix) -> Evaluation:
     total = DIRECTIONS * float(w.sum())
     visible = total / motif.weight
     if visible < MIN_VISIBLE:
-        return Evaluation(-1.0, visible, np.zeros(PARAMETERS))
+        return Evaluation(-1.0, visible, np.zeros(MAX_PARAMETERS))
     mean_t, mean_y = float((w * t).sum()) / total, float((w * y).sum()) / total
     own = max(float((w * (t - mean_t).square()).sum()), 1e-12) ** 0.5
     power = max(float((w * (y - mean_y).square()).sum()), MIN_VARIANCE * total) ** 0.5

@@ -42,8 +42,8 @@ JOINT_TOLERANCE = 4.0
 choice, between the two."""
 
 _MAX_REFINED, _MAX_STARTS, _MAX_FOLLOWED = 8, 4, 2
-"""Maximum number of turns of a piece that are refined, from which fits start, and that go on to the next finer
-resolution. Choices."""
+"""Maximum number of turns of a piece that are refined, from which fits start, and that go on to the next
+finer resolution. Choices."""
 
 _REFINE, _FIT = PlaneStage(rounds=1, steps=4), PlaneStage()
 

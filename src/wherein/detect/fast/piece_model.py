@@ -25,8 +25,8 @@ EUCLIDEAN = MOTIONS["euclidean"]
 """How a limb moves in the plane of its parent."""
 
 _POLISHED_POINTS = 3000
-"""Number of pixels by which a pose is fitted to convergence. A choice: on ../shared/scenes parts were 0.028 px
-off in the median with 1500 of them as with all."""
+"""Number of pixels by which a pose is fitted to convergence. A choice: on ../shared/scenes parts were 0.028
+px off in the median with 1500 of them as with all."""
 
 _MAX_SPREAD, _MAX_SPREAD_STEPS = 15.0, 1.5
 """± degrees, and steps between starts, within which a turn must be known. Choices: neighbouring turns always

@@ -118,7 +118,7 @@ class SceneSearch:
         found = self.finder.from_body(levels, Effort(self.stop_score), refined)
         # Of many templates only a few are in a scene: nothing is refined of the others.
         likely = found[np.flatnonzero(found.scores >= LIKELY * self.threshold)]
-        return self._exclusive(self.polished(levels, likely) if len(likely.scores) else likely)
+        return self._exclusive(levels, self.polished(levels, likely) if len(likely.scores) else likely)
 
     def _standing_out(self, found: Hypotheses) -> int:
         """The number of detections and candidates with higher scores than clutter usually reaches."""
