@@ -8,7 +8,8 @@ from wherein.images.motif import Motif
 from wherein.motion.homography import angles, rotations
 from wherein.native import bindings
 from wherein.planes.plane_fit import PlaneFits
-from wherein.planes.plane_search import PlaneRange, PlaneSearch
+from wherein.planes.plane_range import PlaneRange
+from wherein.planes.plane_search import PlaneSearch
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.paint import paint
 

@@ -10,7 +10,8 @@ from wherein.images.motif import Motif
 from wherein.motion.homography import angles, mapped, scales
 from wherein.native import bindings
 from wherein.planes import shared_look
-from wherein.planes.plane_search import PlaneRange, PlaneSearch
+from wherein.planes.plane_range import PlaneRange
+from wherein.planes.plane_search import PlaneSearch
 from wherein.planes.shared_look import SharedLook
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template import Template

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from wherein.planes.plane_search import PlaneRange
+from wherein.planes.plane_range import PlaneRange
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ QUIET = 20.0
 that of a few weak edges, so that noise on a flat background does not rank first."""
 
 SCALE_STEP = 1.12
-"""Factor between neighbouring sizes of the first look. A choice, with `_TURN_STEP` of `plane_search`."""
+"""Factor between neighbouring sizes of the first look. A choice, with `TURN_STEP` of `first_look`."""
 
 _MARGIN = 32
 """Places around a scene without any response, at least. A choice: what the features of most motifs reach."""

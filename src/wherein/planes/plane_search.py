@@ -1,9 +1,7 @@
 """The search for a flat motif in a whole scene: a first look at all places, then fits from coarse to fine."""
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 
 import numpy as np
 import torch.nn.functional as F
@@ -14,20 +12,13 @@ from torch import Tensor
 from wherein.images.channels import ChannelSettings
 from wherein.images.motif import Motif
 from wherein.motion.homography import angles, local_map, mapped, rotations, scales
-from wherein.motion.models import MOTIONS, Motion
-from wherein.planes.features import SCALE_STEP, FeatureTemplates, factor_of, look
+from wherein.planes.first_look import TURN_STEP, FirstLook
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.planes.plane_motif import PlaneMotif, extent
+from wherein.planes.plane_range import PlaneRange, rotation
 from wherein.planes.rating import rate_poses, refine_poses
-from wherein.planes.rectify import scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid
-from wherein.threads import shared_out
-
-_LOOK_RADIUS = 30.0
-"""Extent of the motif in the first look, in pixels. A choice, by measurement with several photographs of
-../shared/real/gauge as templates: with 25 px more dials are missed, with 18 px clutter outranks steep
-ones."""
 
 _RADII = (30.0, 42.0, 60.0, 100.0)
 """Extent of the motif at the stages of the fit, in pixels; a smaller motif ends at its full size. A choice:
@@ -40,16 +31,6 @@ _MIN_GAIN = 1.2
 CHANNELS, SHARP = ChannelSettings(), ChannelSettings(sigma=0.5)
 """Of the fits, and of their last steps: with less smoothing poses are more exact. On ../shared/scenes parts
 were 0.034 px off with 0.5, 0.041 with 0.7 and 0.045 with 1.3."""
-
-_TURN_STEP = 12.0
-"""Degrees between neighbouring rotations of the first look, at its usual radius. A choice."""
-
-_MAX_STEP_FACTOR = 1.6
-"""Rotations are at most so many times further apart for a small motif. A choice."""
-
-_MAX_RATIO, _TILT_AXES = 0.72, 4
-"""Factor between neighbouring foreshortenings of the first look, and number of axes of the first. Choices:
-upright templates find dials foreshortened to about 0.8."""
 
 _PLACES, _RATED_POINTS = 4000, 64
 """Number of places of the first look that are rated, and number of points of the motif by which they are.
@@ -115,53 +96,6 @@ fraction of the object's size, and its ZNCC below this share. Choices: fits that
 size lie within the object, and are far worse."""
 
 
-@dataclass(frozen=True)
-class PlaneRange:
-    """The poses that are searched.
-
-    Attributes:
-        rotation: ± degrees.
-        scale: lowest and highest.
-        tilt: out of the picture plane, up to so many degrees.
-    """
-
-    rotation: float = 180.0
-    scale: tuple[float, float] = (0.5, 2.0)
-    tilt: float = 40.0
-
-    def linear(self, step: float) -> NDArray[np.float64]:
-        """Rotations at most `step` degrees apart, with all tilts of the first look, (T, 2, 2)."""
-        full = self.rotation >= 180
-        count = max(1, math.ceil(2 * self.rotation / step - 1e-9))
-        count += 0 if full or self.rotation == 0 else 1
-        between = 2 * self.rotation / max(1, count if full else count - 1)
-        turns = [_rotation(-self.rotation + between * k) for k in range(count)]
-        return np.stack([turn @ tilt for tilts in self.tilts for tilt in tilts for turn in turns])
-
-    @property
-    def motion(self) -> Motion:
-        """How a pose may move within it."""
-        if self.tilt > 0:
-            return MOTIONS["homography"]
-        return MOTIONS["euclidean" if self.scale[0] == self.scale[1] else "similarity"]
-
-    @cached_property
-    def tilts(self) -> list[list[NDArray[np.float64]]]:
-        """For each foreshortening, none first, its directions: by factors of `_MAX_RATIO`, along axes that
-        get closer together."""
-        tilts, lowest, ratio, axes = [[np.eye(2)]], math.cos(math.radians(self.tilt)), _MAX_RATIO, _TILT_AXES
-        while lowest < math.sqrt(ratio * ratio / _MAX_RATIO) - 1e-9:
-            along = [_rotation(180 * k / axes) for k in range(axes)]
-            tilts.append([axis @ np.diag((max(ratio, lowest), 1.0)) @ axis.T for axis in along])
-            ratio, axes = ratio * _MAX_RATIO, axes + 2
-        return tilts
-
-
-def _rotation(degrees: float) -> NDArray[np.float64]:
-    c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-    return np.array(((c, -s), (s, c)))
-
-
 def motif_stages(
     motif: Motif,
     any_polarity: bool = False,
@@ -196,40 +130,9 @@ class PlaneSearch:
         covered: Float[Tensor, "h w"] | None = None,
     ) -> None:
         self.motif, self.ranges, self.any_polarity, self.covered = motif, ranges, any_polarity, covered
+        self.first_look = FirstLook(motif, ranges, any_polarity, covered)
         self._middle, right, bottom = motif.centre, motif.width - 1, motif.height - 1
         self._corners = np.array(((0, 0), (right, 0), (right, bottom), (0, bottom)), dtype=np.float64)
-
-    @cached_property
-    def looks(self) -> tuple[tuple[FeatureTemplates, int], ...]:
-        """The templates of the first look, and the level of the scene at which each is looked for.
-
-        At every level the motif has the same size, `_LOOK_RADIUS`, so that one set of templates does for all
-        larger objects. A scene is not enlarged: for smaller objects the motif is reduced further instead.
-        """
-        size, (low, high) = extent(self.motif), self.ranges.scale
-        usual = max(1.0, size / _LOOK_RADIUS)
-        # log of the factor between scene and look, in steps: a scale s is looked for at level s · usual.
-        first, last = (math.log(scale * usual) / math.log(SCALE_STEP) for scale in (low, high))
-        steps = self._steps(first, last)
-        looks = [(self._templates(size / usual * SCALE_STEP**step), 0) for step in steps if step < 0]
-        levels = [round(step) for step in steps if step >= 0]
-        if levels:
-            templates = self._templates(size / usual)
-            looks += [(templates, level) for level in levels]
-        return tuple(looks)
-
-    @staticmethod
-    def _steps(first: float, last: float) -> list[float]:
-        """Steps from `first` to `last` at most 1 apart; whole numbers where they are not negative."""
-        if last - first < 1e-9:
-            # A single size: the nearest level, which is off by half a step at most.
-            return [first if first < 0 else float(round(first))]
-        return [float(k) for k in range(math.floor(first + 0.5 - 1e-9), math.ceil(last - 0.5 + 1e-9) + 1)]
-
-    def _templates(self, radius: float) -> FeatureTemplates:
-        # A smaller motif changes less when it is turned.
-        linear = self.ranges.linear(_TURN_STEP * min(_LOOK_RADIUS / radius, _MAX_STEP_FACTOR))
-        return FeatureTemplates.of(self.motif, radius, linear, self.any_polarity, self.covered)
 
     @cached_property
     def stages(self) -> tuple[PlaneMotif, ...]:
@@ -245,40 +148,6 @@ class PlaneSearch:
     def _few_points(self) -> PlaneMotif:
         """The motif at its coarsest, by which all places are rated."""
         return self.stages[0].thinned(_RATED_POINTS)
-
-    def _scale(self, templates: FeatureTemplates, level: int) -> float:
-        """The size of the object in a look, or the nearest that is searched for."""
-        low, high = self.ranges.scale
-        return float(np.clip(factor_of(level) / templates.reduction, low, high))
-
-    def starts(self, scene: ScenePyramid, count: int, tilt: int | None = None) -> Poses:
-        """The best places of the first look, over all sizes.
-
-        Arguments:
-            scene: the scene to search.
-            count: maximum number of them.
-            tilt: only with this foreshortening, a number in `ranges.tilts`; None: with all.
-        """
-        scene_levels(scene)  # made once, before the threads start: else each of them would
-        looks = [(self._tilted(templates, tilt), level) for templates, level in self.looks]
-        found = shared_out(lambda one: look(scene, one[0], one[1], count), looks, scene.threads)
-        ratings = np.concatenate([places.ratings for places in found])
-        order = np.argsort(-ratings, kind="stable")[:count]
-        # Poses are made of those alone that are among the best of all sizes: the first of each size.
-        own = np.repeat(np.arange(len(found)), [len(places.ratings) for places in found])[order]
-        poses = np.empty((len(order), 3, 3))
-        for number, (places, one) in enumerate(zip(found, looks, strict=True)):
-            chosen = own == number
-            poses[chosen] = places.poses(int(chosen.sum()), self._scale(*one))
-        return poses
-
-    def _tilted(self, templates: FeatureTemplates, tilt: int | None) -> FeatureTemplates:
-        """The templates of one foreshortening, as `PlaneRange.linear` has them in order."""
-        if tilt is None:
-            return templates
-        ends = [0, *accumulate(map(len, self.ranges.tilts))]
-        turns = len(templates.linear) // ends[-1]
-        return templates.only(turns * ends[tilt], turns * ends[tilt + 1])
 
     def __call__(self, scene: ScenePyramid, standing_out: float = math.inf) -> list[PlaneFits]:
         """The poses after every stage, the best first.
@@ -353,7 +222,7 @@ class PlaneSearch:
         starts; of those alone that may be better."""
         best = self._hopeful(fits, _RESTARTED)
         turned = (best.poses[:, None] @ self.similar_turns).reshape(-1, 3, 3)
-        possible = np.abs(angles(turned, self._middle)) <= self.ranges.rotation + _TURN_STEP
+        possible = np.abs(angles(turned, self._middle)) <= self.ranges.rotation + TURN_STEP
         starts = turned[np.flatnonzero(possible)]
         if self.ranges.tilt > 0 and best.zncc.max(initial=0.0) < _UNSURE:
             distorted = (best.poses[:, None] @ self._distortions).reshape(-1, 3, 3)
@@ -384,8 +253,8 @@ class PlaneSearch:
         """Small distortions of the motif about its middle: foreshortened along four axes, and nearer on each
         of four sides."""
         shorter, nearer = math.sqrt(_DISTORTIONS[0]), _DISTORTIONS[1]
-        foreshortened = [_rotation(45 * k) @ np.diag((shorter, 1 / shorter)) for k in range(4)]
-        linear = [axis @ _rotation(-45 * k) for k, axis in enumerate(foreshortened)]
+        foreshortened = [rotation(45 * k) @ np.diag((shorter, 1 / shorter)) for k in range(4)]
+        linear = [axis @ rotation(-45 * k) for k, axis in enumerate(foreshortened)]
         away = nearer / (max(self.motif.width, self.motif.height) / 2) * np.array(_SIDES)
         middle = np.eye(3)
         middle[:2, 2] = self._middle
@@ -418,7 +287,7 @@ class PlaneSearch:
             share: of the usual number of places, and of the best.
         """
         (by_rating, by_look), places = (round(share * n) for n in _STARTS), round(share * _PLACES)
-        poses = self.starts(scene, places)
+        poses = self.first_look(scene, places)
         rated = np.argsort(-rate_poses(scene, self._few_points, poses), kind="stable")
         first = np.unique(np.concatenate((rated[:by_rating], np.arange(min(by_look, len(poses))))))
         return poses, first, rated[by_rating:]

@@ -36,7 +36,8 @@ from wherein.planes.features import (
     responses_at,
 )
 from wherein.planes.plane_motif import extent
-from wherein.planes.plane_search import PlaneRange, PlaneSearch
+from wherein.planes.plane_range import PlaneRange
+from wherein.planes.plane_search import PlaneSearch
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 

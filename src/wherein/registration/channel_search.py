@@ -19,7 +19,8 @@ from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.planes.plane_motif import PlaneMotif, extent
-from wherein.planes.plane_search import PlaneRange, PlaneSearch
+from wherein.planes.plane_range import PlaneRange
+from wherein.planes.plane_search import PlaneSearch
 from wherein.pyramid.levels import Poses, ScenePyramid, enlarge, reduce
 
 _SCALES = (0.4, 2.5)
@@ -135,9 +136,9 @@ class ChannelSearch:
     def starts(self, tilts: Sequence[int], count: int) -> Poses:
         """The best places of the first look, over all sizes, for each of some foreshortenings."""
         # Without any edge, the motif has no features to look for.
-        if not all(templates.places.shape[1] for templates, _ in self._search.looks):
+        if not all(templates.places.shape[1] for templates, _ in self._search.first_look.looks):
             return np.zeros((0, 3, 3))
-        found = [self._search.starts(self.scene, count, tilt) for tilt in tilts]
+        found = [self._search.first_look(self.scene, count, tilt) for tilt in tilts]
         return np.concatenate((np.zeros((0, 3, 3)), *found))
 
     def __call__(self) -> PlaneFits:

@@ -35,7 +35,7 @@ def _map(search: PlaneSearch, scene: ScenePyramid) -> Map:
     """The map of one search, at the size of the scene."""
     width, height = scene.size
     best = np.zeros((height, width), np.float32)
-    for templates, level in search.looks:
+    for templates, level in search.first_look.looks:
         small = ratings(scene, templates, level)
         large = F.interpolate(small[None, None], size=(height, width), mode="bilinear")[0, 0]
         best = np.maximum(best, large.numpy())
