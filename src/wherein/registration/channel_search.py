@@ -115,7 +115,9 @@ class ChannelSearch:
         """The motif at a stage, made when it is first needed."""
         number %= len(self._radii)
         if number not in self._made:
-            self._made[number] = PlaneMotif.of(self.motif, self._radii[number]).thinned(_POINTS)
+            # Straight edges in full: whether it is there is not asked, but where.
+            full = PlaneMotif.of(self.motif, self._radii[number], even=True)
+            self._made[number] = full.thinned(_POINTS)
         return self._made[number]
 
     @property

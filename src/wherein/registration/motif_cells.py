@@ -65,7 +65,7 @@ def opponent(picture: Float[Tensor, "C H W"]) -> Float[Tensor, "O H W"]:
 
 def cells_of(motif: Motif) -> Cells | None:
     """The cells of a motif; None if no cell has enough pixels."""
-    plane = PlaneMotif.of(motif, _RADIUS, SETTINGS)
+    plane = PlaneMotif.of(motif, _RADIUS, SETTINGS, even=True)
     inner, square = slice(MARGIN, -MARGIN), max(1, min(_SQUARE, min(plane.size) // _MIN_SQUARES))
     (width, height), (left, top) = (
         tuple(side // square for side in plane.size),

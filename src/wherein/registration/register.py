@@ -145,10 +145,11 @@ def register(
     fit goes from coarse to fine. If the start alone does not lead to a good fit, more starts are tried at
     coarse scales, around it and within 37.5° of it.
 
-    Without a start, the whole scene is searched: at all rotations, at 0.4 to 2.5 times the size and tilted by
-    up to 75°, as far as the motion allows. In photographs the light differs and things move, so this search
-    compares directions of gradients, and not colours. If nothing fits as a whole, the motif is compared in
-    small cells that may each shift a little, and the best of all candidates is returned.
+    Without a start, the whole scene is searched, and the search stops at the first pose that is clear. In
+    photographs the light differs and things move. So where colours do not fit, the motif is compared upright
+    and at its own size in small cells that may each shift a little; then by the directions of its gradients,
+    at all rotations, at 0.4 to 2.5 times the size and tilted by up to 75°, as far as the motion allows. If no
+    pose is clear, the best of all candidates is returned.
 
     Arguments:
         scene: the picture to search.
