@@ -1,5 +1,8 @@
 """Torch's threads, as they were before."""
 
+import os
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -7,7 +10,7 @@ from threading import Event
 import pytest
 import torch
 
-from wherein.threads import one_thread
+from wherein.threads import one_thread, shared_out
 
 
 @pytest.fixture(autouse=True)
@@ -49,3 +52,46 @@ def test_calls_that_overlap_leave_nothing_behind() -> None:
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(torch.get_num_threads).result() == 2
     assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_work_is_shared_out_and_results_keep_their_order(threads: int) -> None:
+    names = set()
+
+    def work(number: int) -> int:
+        names.add(threading.current_thread().name)
+        time.sleep(0.002)
+        return number**2
+
+    assert shared_out(work, range(30), threads) == [number**2 for number in range(30)]
+    assert len(names) <= threads
+    assert shared_out(work, [], threads) == []
+
+
+def test_an_error_in_shared_work_is_raised_after_all_threads_are_done() -> None:
+    def work(number: int) -> int:
+        if number == 3:
+            raise ValueError("number three")
+        return number
+
+    with pytest.raises(ValueError, match="number three"):
+        shared_out(work, range(20), 3)
+    assert shared_out(work, [1, 2], 3) == [1, 2]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    shared_out(str, range(8), 2)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if shared_out(str, range(8), 2) == [str(k) for k in range(8)] else 1)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            assert os.waitstatus_to_exitcode(status) == 0
+            return
+        time.sleep(0.05)
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    pytest.fail("the child waits for threads that it does not have")

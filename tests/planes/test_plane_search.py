@@ -143,10 +143,35 @@ def test_a_crop_is_found_in_its_picture_at_its_own_size():
     assert _corner_error(search(ScenePyramid(picture))[-1].poses[0], truth) < 0.3
 
 
-def test_more_poses_are_followed_in_a_crowd():
-    search = PlaneSearch(_motif(), PlaneRange(180, (1, 1), 0))
-    scene = ScenePyramid(_texture(300, 400, 8, 11))
-    assert len(search(scene, crowd=4)[-1]) > len(search(scene)[-1])
+def _crowd(count):
+    """A scene with as many small copies, in rows, and their poses."""
+    scene = _texture(600, 800, 8, 11)
+    spots = [(60 + 85 * (k % 9), 60 + 80 * (k // 9)) for k in range(count)]
+    poses = [_pose(37 * k, 0.8, at) for k, at in enumerate(spots)]
+    for pose in poses:
+        scene = paint(scene, _motif(), torch.from_numpy(pose))
+    return ScenePyramid(scene), poses
+
+
+def test_all_that_stand_out_are_followed_however_many():
+    search, (scene, truths) = PlaneSearch(_motif(), PlaneRange(180, (0.8, 0.8), 0)), _crowd(40)
+    found = search(scene, standing_out=0.5)[-1]
+    off = [min(_corner_error(pose, truth) for pose in found.poses) for truth in truths]
+    assert max(off) < 0.5
+    assert len(search(scene)[-1]) < len(truths)  # not told what stands out, it follows a few
+
+
+def test_one_object_is_no_crowd_even_where_clutter_stands_out():
+    search, (scene, _) = PlaneSearch(_motif(), PlaneRange(180, (0.8, 0.8), 0)), _crowd(1)
+    alone, told = search(scene)[-1], search(scene, standing_out=0.05)[-1]
+    assert np.array_equal(alone.poses, told.poses)
+
+
+def test_a_brief_search_has_the_object_among_its_poses():
+    truth = _pose(40, 1, (190, 150))
+    scene = ScenePyramid(paint(_texture(300, 400, 5, 11), _motif(), torch.from_numpy(truth)))
+    found = PlaneSearch(_motif(), PlaneRange(180, (1, 1), 0)).briefly(scene)
+    assert _corner_error(found.poses[0], truth) < 3
 
 
 def test_with_any_polarity_an_object_is_found_light_on_dark_too():

@@ -11,7 +11,7 @@ from wherein.native import bindings
 from wherein.planes.plane_descent import PlaneStage, steering
 from wherein.planes.plane_fit import fit_planes
 from wherein.planes.plane_motif import PlaneMotif
-from wherein.planes.rating import rate_turns
+from wherein.planes.rating import best_turns, rate_turns, refine_poses
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.paint import paint
 from wherein.template.pose import placed, rotations, tilted
@@ -62,6 +62,64 @@ def test_ratings_in_c_are_those_in_torch(
     np.testing.assert_allclose(in_c, rate_turns(*problem), atol=2e-3)
     assert in_c.shape == (4, 7)
     assert in_c.std() > 0.1
+
+
+@compiled
+@pytest.mark.parametrize("motion", ["euclidean", "similarity", "homography"])
+@pytest.mark.parametrize("any_polarity", [False, True])
+def test_poses_are_refined_in_c_as_in_torch(
+    motion: str, any_polarity: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    motif = PlaneMotif.of(limb(), 20, any_polarity=any_polarity).rough
+    starts = np.concatenate([plane @ turns(30.0) for plane in planes()])
+    problem = motif, motion_named(motion), PlaneStage(rounds=1), starts
+    in_c = refine_poses(scene(), *problem)
+    monkeypatch.setattr(bindings, "accepts", lambda *_: False)
+    in_torch = refine_poses(scene(), *problem)
+    np.testing.assert_allclose(in_c.zncc, in_torch.zncc, atol=2e-3)
+    np.testing.assert_allclose(in_c.visible, in_torch.visible, atol=1e-3)
+    assert (in_c.zncc == -1).any() != (in_c.visible >= 0.35).all()
+    assert (in_c.zncc > 0.3).any()
+
+
+def test_refining_brings_a_pose_near_the_truth() -> None:
+    picture, motif = scene(), PlaneMotif.of(limb(), 20)
+    truth = PLANE @ rotations(np.array(TURN), (30.0, 40.0)) @ AT_REST
+    start = PLANE @ rotations(np.array(TURN + 5.0), (30.0, 40.0)) @ AT_REST
+    start[:2, 2] += (1.5, -1.0)
+    found = refine_poses(
+        picture, motif.rough, motion_named("similarity"), PlaneStage(rounds=1, steps=6), start[None]
+    )
+    ends = np.array(((0, 69, 69, 0), (0, 0, 43, 43), (1, 1, 1, 1.0)))
+    before, after = (np.abs((pose @ ends - truth @ ends)[:2]).max() for pose in (start, found.poses[0]))
+    assert after < 0.4 * before
+    assert after < 1.5
+
+
+def test_refining_does_not_depend_on_threads_or_on_the_other_poses() -> None:
+    motif = PlaneMotif.of(limb(), 20).rough
+    starts = np.concatenate([plane @ turns(2.0) for plane in planes()[:3]])
+    assert len(starts) > 2 * 64  # more than one share
+    settings = motif, motion_named("similarity"), PlaneStage(rounds=1)
+    alone = refine_poses(scene(), *settings, starts)
+    shared = refine_poses(ScenePyramid(scene().scene, threads=3), *settings, starts)
+    some = refine_poses(scene(), *settings, starts[7:9])
+    assert np.array_equal(alone.poses, shared.poses)
+    assert np.array_equal(alone.poses[7:9], some.poses)
+
+
+def test_the_best_turns_are_found_and_refined() -> None:
+    picture, motif = scene(), PlaneMotif.of(limb(), 20)
+    found = best_turns(
+        picture, motif, motion_named("euclidean"), PlaneStage(rounds=1), PLANE[None], turns(10.0), 3
+    )
+    assert found.poses.shape == (3, 3, 3)
+    truth = PLANE @ rotations(np.array(TURN), (30.0, 40.0)) @ AT_REST
+    best = found.poses[found.zncc.argmax()]
+    assert np.abs((best - truth)[:2, :2]).max() < 0.05
+    assert np.isclose(
+        np.linalg.det(best[:2, :2]), np.linalg.det(truth[:2, :2]), rtol=1e-3
+    )  # it keeps its size
 
 
 @pytest.mark.parametrize("plane", [PLANE, TILTED], ids=["upright", "tilted"])

@@ -1,0 +1,69 @@
+"""The first look: sums of responses at all places, rated, and their local maxima."""
+
+import numpy as np
+import pytest
+import torch
+
+from detecting import noise
+from wherein.images.motif import Motif
+from wherein.native import bindings
+from wherein.planes import features
+from wherein.planes.features import FeatureTemplates, look, peaks, ratings
+from wherein.planes.plane_range import PlaneRange
+from wherein.pyramid.levels import ScenePyramid
+
+compiled = pytest.mark.skipif(not bindings.available(), reason=f"no native library: {bindings.reason()}")
+
+
+def templates() -> FeatureTemplates:
+    return FeatureTemplates.of(Motif.whole(noise(40, 50, 3)), 15.0, PlaneRange(180, (1, 1), 0).linear(45.0))
+
+
+@compiled
+@pytest.mark.parametrize("size", [(97, 131), (64, 200)])
+def test_places_in_c_are_those_in_torch(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = noise(*size, 5)
+    in_c, found = ratings(ScenePyramid(scene), templates(), 0), look(ScenePyramid(scene), templates(), 0, 50)
+    monkeypatch.setattr(bindings, "accepts", lambda *_: False)
+    in_torch = ratings(ScenePyramid(scene), templates(), 0)
+    others = look(ScenePyramid(scene), templates(), 0, 50)
+    # A channel that lies between two levels may end on either side of the border.
+    assert (in_c - in_torch).abs().median() < 1e-4
+    assert (in_c - in_torch).abs().max() < 0.05 * float(in_torch.max())
+    np.testing.assert_allclose(found.ratings[:10], others.ratings[:10], rtol=0.02)
+
+
+@compiled
+def test_energies_in_c_are_those_in_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    responses = features.responses_at(ScenePyramid(noise(61, 83, 4)), 0, 32)
+    in_c = responses.energy
+    monkeypatch.setattr(bindings, "accepts", lambda *_: False)
+    del responses.__dict__["energy"]
+    assert torch.equal(in_c, responses.energy)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_peaks_are_local_maxima_the_highest_first(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not native:
+        monkeypatch.setattr(bindings, "accepts", lambda *_: False)
+    rating = torch.zeros(5, 7)
+    rating[0, 0], rating[2, 3], rating[2, 4], rating[4, 6] = 2.0, 5.0, 4.0, 3.0
+    rows, columns, values = peaks(rating, 10)
+    assert list(zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True)) == [
+        (2, 3, 5.0),
+        (4, 6, 3.0),
+        (0, 0, 2.0),
+    ]
+    assert peaks(rating, 2)[2].tolist() == [5.0, 3.0]
+    assert peaks(torch.zeros(3, 3), 4)[2].tolist() == []
+
+
+@compiled
+def test_peaks_in_c_are_those_in_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = torch.rand(41, 37, generator=torch.Generator().manual_seed(0)).mul(8).round()  # with plateaus
+    for picture in (drawn, drawn[:1], drawn[:, :1], drawn[:1, :1]):
+        in_c = peaks(picture.contiguous(), 30)
+        with monkeypatch.context() as patched:
+            patched.setattr(bindings, "accepts", lambda *_: False)
+            in_torch = peaks(picture.contiguous(), 30)
+        assert all(torch.equal(a, b) for a, b in zip(in_c, in_torch, strict=True))
