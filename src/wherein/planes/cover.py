@@ -20,6 +20,7 @@ from wherein.planes.plane_fit import Patch, PlaneFits, fit_planes, patch_of
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.rectify import scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid
+from wherein.threads import shared_out
 
 _CELL = 6
 """Width of a cell in pixels of the motif's resolution. A choice: a few times the smoothing of the
@@ -54,17 +55,21 @@ def fit_uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, found:
         motion: how the poses may move.
         found: poses that are nearly right.
     """
-    poses, levels, thin = found.poses.copy(), scene_levels(scene), motif.sparse
-    for index, pose in enumerate(found.poses):
-        known = None
+    levels, thin, to_full = scene_levels(scene), motif.sparse, np.linalg.inv(motif.from_full)
+
+    def uncovered(pose: NDArray[np.float64]) -> NDArray[np.float64]:
+        known, here = None, pose
         for _ in range(_ROUNDS):
-            patch = patch_of(levels, thin, poses[index] @ np.linalg.inv(motif.from_full))
+            patch = patch_of(levels, thin, here @ to_full)
             covered = None if patch is None else covered_points(thin, patch)
             if covered is None or (known is not None and torch.equal(known, covered)):
                 break
             known = covered
-            rest = fit_planes(scene, thin.without(covered), motion, _FIT, poses[index][None])
-            poses[index] = rest.poses[0] if rest.zncc[0] > -1 else pose
+            rest = fit_planes(scene, thin.without(covered), motion, _FIT, here[None])
+            here = rest.poses[0] if rest.zncc[0] > -1 else pose
+        return here
+
+    poses = np.stack(shared_out(uncovered, list(found.poses), scene.threads))
     moved = np.flatnonzero((poses != found.poses).any((1, 2)) & _close(motif, poses, found.poses))
     whole = fit_planes(scene, motif, motion, PlaneStage(rounds=1, steps=0), poses[moved])
     return found.replaced(moved, whole)
