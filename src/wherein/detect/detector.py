@@ -38,9 +38,9 @@ a single template may have (`calibration.false_alarms`)."""
 
 
 _MIN_THRESHOLD = 0.6
-"""The lowest threshold of a template of a library that is searched for together. A choice, by measurement with
-100 cut-outs and patches: calibration scenes show clutter, and other objects resemble a template more; what is
-there and was found scores more."""
+"""The lowest threshold of a template of a library that is searched for together. A choice, by measurement
+with 100 cut-outs and patches: calibration scenes show clutter, and other objects resemble a template more;
+what is there and was found scores more."""
 
 
 class Detector:

@@ -128,7 +128,7 @@ def _chances(
     @torch.no_grad()
     def reached(index: int) -> list[tuple[float, float]]:
         levels = tilted.searches[0].levels(scenes(index))
-        starts = tilted.starts(levels, every=True)
+        starts = tilted.starts(levels, _FOLLOWED)
         found = []
         for number, poses in enumerate(starts):
             without = _best_fit(upright[number], levels, poses)
@@ -166,7 +166,7 @@ def _empty_scores(
     @torch.no_grad()
     def scores(index: int) -> list[float]:
         levels = searches[0].levels(scenes(index))
-        refined = shared.refined(levels, every=True)
+        refined = shared.refined(levels, _FOLLOWED)
         return [_best_score(one, levels, found) for one, found in zip(searches, refined, strict=True)]
 
     made = []
