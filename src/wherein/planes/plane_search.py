@@ -48,6 +48,9 @@ _REFINE, _FIT, _FOLLOWED = PlaneStage(rounds=1, tolerance=0.2), PlaneStage(), 16
 _BRIEFLY = 0.25
 """Share of the usual number of places and poses where a motif is only looked for briefly. A choice."""
 
+_ROUGHLY = PlaneStage(rounds=1, steps=2)
+"""The descent that ranks places of a look for many motifs. A choice: a third step ranks them no better."""
+
 _POINTS = 1000
 """About how many points of the motif are compared in a fit. A choice: enough to tell poses apart; the pose
 that is reported is fitted with all of them."""
@@ -291,6 +294,11 @@ class PlaneSearch:
         rated = np.argsort(-rate_poses(scene, self._few_points, poses), kind="stable")
         first = np.unique(np.concatenate((rated[:by_rating], np.arange(min(by_look, len(poses))))))
         return poses, first, rated[by_rating:]
+
+    def roughly_refined(self, scene: ScenePyramid, poses: Poses) -> PlaneFits:
+        """The poses after two steps by few points of the motif, without tilt: enough to rank them."""
+        upright = PlaneRange(self.ranges.rotation, self.ranges.scale, 0.0).motion
+        return refine_poses(scene, self._few_points, upright, _ROUGHLY, poses)
 
     def refined(self, scene: ScenePyramid, poses: Poses) -> PlaneFits:
         """The poses after a descent on channels of the whole scene, at the coarsest resolution."""

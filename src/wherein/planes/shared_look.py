@@ -6,10 +6,6 @@ ranks first among all places for it, even where it is reduced to a radius of 15 
 and described by 32 features: the places are a quarter as many, the turns and sizes half as many each, and
 tilts are left to the descent that follows. So each motif costs about a hundredth of a look of its own, and
 has a dozen places instead of thousands.
-
-How high a motif rates by chance depends on the motif and on the scene. The places of one motif in the scene
-itself tell: one that stands out from the others is likely to be the object. So places of different motifs
-compare by their *prominence*, the rating relative to the median of the motif's own.
 """
 
 import math
@@ -123,19 +119,6 @@ class _Found:
         return made
 
 
-@dataclass(frozen=True, eq=False)
-class MotifPlaces:
-    """The best places for one motif.
-
-    Attributes:
-        poses: motif pixels → scene pixels, the highest rating first, (N, 3, 3).
-        prominence: rating of each relative to the median of all, (N,).
-    """
-
-    poses: Poses
-    prominence: NDArray[np.float64]
-
-
 class SharedLook:
     """Looks for many motifs in one pass over a scene.
 
@@ -156,8 +139,8 @@ class SharedLook:
                 batch.scales.append(float(np.clip(scale, *search.ranges.scale)))
         self._batches = [part for batch in batches.values() for part in _parts(batch)]
 
-    def __call__(self, scene: ScenePyramid) -> list[MotifPlaces]:
-        """The best places for each motif."""
+    def __call__(self, scene: ScenePyramid) -> list[Poses]:
+        """The best places for each motif: motif pixels → scene pixels, the highest rating first."""
         margins: dict[int, int] = {}
         for batch in self._batches:
             margins[batch.level] = max(margins.get(batch.level, 0), *(one.margin for one in batch.templates))
@@ -170,16 +153,7 @@ class SharedLook:
         found = _Found.joined(parts)
         order = np.lexsort((-found.ratings, found.motifs))
         ends = np.searchsorted(found.motifs[order], np.arange(self._count + 1))
-        return [_of_motif(found, order[a:b]) for a, b in pairwise(ends.tolist())]
-
-
-def _of_motif(found: _Found, order: NDArray[np.int64]) -> MotifPlaces:
-    """The best places of a motif over all sizes, out of all of its places, the best first."""
-    if not len(order):
-        return MotifPlaces(np.zeros((0, 3, 3)), np.zeros(0))
-    usual = float(np.median(found.ratings[order[: 2 * _PLACES]]))
-    order = order[:_PLACES]
-    return MotifPlaces(found.poses(order), found.ratings[order] / max(usual, 1e-9))
+        return [found.poses(order[a:b][:_PLACES]) for a, b in pairwise(ends.tolist())]
 
 
 def _parts(batch: _Batch) -> list[_Batch]:

@@ -105,12 +105,7 @@ def choose_threshold(empty: Sequence[float], present: Sequence[float]) -> float:
     """
     strict, loose = (rare_clutter_score(empty, rate) for rate in (_FEWEST_ALARMS, _MOST_ALARMS))
     reached = _WELL_ABOVE * present[len(present) // _HARD_SHARE]
-    return min(max(loose, min(strict, reached)), own_limit(present))
-
-
-def own_limit(present: Sequence[float]) -> float:
-    """The highest threshold that the object itself passes, out of sorted scores."""
-    return _OWN_SHARE * present[3 * len(present) // 4]
+    return min(max(loose, min(strict, reached)), _OWN_SHARE * present[3 * len(present) // 4])
 
 
 def _gumbel(scores: Sequence[float]) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from wherein.detect.calibration.false_alarms import describe_rate, false_alarm_rate, low_score, own_limit
+from wherein.detect.calibration.false_alarms import describe_rate, false_alarm_rate, low_score
 from wherein.detect.calibration.reach import Reach
 from wherein.detect.calibration.store import CalibrationStore, StoredCalibration
 from wherein.detect.fast.pieces import Pieces
@@ -92,11 +92,6 @@ class Calibration(StoredCalibration):
     def separates(self) -> bool:
         """Whether there is a threshold that clutter stays below and the object above."""
         return self.threshold < low_score(self.present)
-
-    @property
-    def own_limit(self) -> float:
-        """The highest threshold that the object itself still passes."""
-        return own_limit(self.present)
 
     @property
     def usual_clutter(self) -> float:

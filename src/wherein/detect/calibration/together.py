@@ -41,10 +41,6 @@ _FOLLOWED, _POLISHED = 4, 2
 """How many poses of each template are followed in a scene, and refined at full size. Choices: the best score
 counts. Of fewer poses it would differ more from scene to scene, and a threshold is extrapolated from that."""
 
-_MIN_THRESHOLD = 0.5
-"""The lowest threshold of a template of a library. A choice: the scenes show clutter, and other objects of
-the library resemble an object more than clutter does."""
-
 TOGETHER = CalibrationStore(Calibration, VERSION, "library.json")
 
 
@@ -132,7 +128,7 @@ def _chances(
     @torch.no_grad()
     def reached(index: int) -> list[tuple[float, float]]:
         levels = tilted.searches[0].levels(scenes(index))
-        starts = tilted.starts(levels, every=True)
+        starts = tilted.starts(levels, _FOLLOWED)
         found = []
         for number, poses in enumerate(starts):
             without = _best_fit(upright[number], levels, poses)
@@ -170,7 +166,7 @@ def _empty_scores(
     @torch.no_grad()
     def scores(index: int) -> list[float]:
         levels = searches[0].levels(scenes(index))
-        refined = shared.refined(levels, every=True)
+        refined = shared.refined(levels, _FOLLOWED)
         return [_best_score(one, levels, found) for one, found in zip(searches, refined, strict=True)]
 
     made = []
@@ -229,7 +225,7 @@ def _calibration(
         polarity=ranges.polarity,
         chance={Pieces.of(template).tree.root: chance.zncc},
         tilt_cost=chance.tilt_cost,
-        threshold=max(_MIN_THRESHOLD, choose_threshold(clutter, present)),
+        threshold=choose_threshold(clutter, present),
         clutter=clutter,
         present=present,
         confused=similar_parts(template),
