@@ -172,11 +172,11 @@ def test_a_pose_is_rated_as_its_place_is() -> None:
     place = match.place
     assert place is not None
     assert np.abs(place.pose[:2, 2] - (80, 60)).max() < 1
-    at, aside, far = (np.eye(3) for _ in range(3))
-    at[:2, 2], aside[:2, 2], far[:2, 2] = place.pose[:2, 2], (92, 60), 1e4
-    rated = match.rate(np.stack((at, aside, far)))
-    assert rated[0] == pytest.approx(place.score, rel=0.1)  # which is interpolated
-    assert rated[0] > rated[1] + 1 > rated[2] + 2
+    poses = np.tile(np.eye(3), (4, 1, 1))
+    poses[:, :2, 2] = (80, 60), place.pose[:2, 2], (92, 60), (1e4, 1e4)
+    right, here, aside, outside = match.rate(poses)
+    assert here == pytest.approx(place.score, rel=0.1)  # which is that of the nearest square
+    assert right > here > aside > outside
 
 
 def test_nothing_stands_out_where_there_is_no_room() -> None:
