@@ -42,7 +42,7 @@ _STARTS, _KEPT = (200, 40), (10, 6, 4)
 of the first look; and of poses that go on after each stage but the last. Choices: a tilted object, between
 two tilts that are looked for, rates lower than it fits."""
 
-_REFINE, _FIT, _FOLLOWED = PlaneStage(rounds=1, tolerance=0.2), PlaneStage(), 16
+_REFINE, _FIT, _FOLLOWED = PlaneStage(rounds=1, steps=8, tolerance=0.2), PlaneStage(), 16
 """All starts are refined on channels that were made once, and so many of them are fitted. Choices."""
 
 _BRIEFLY = 0.25
@@ -60,7 +60,7 @@ _UNSURE, _RESTARTED, _RESTART_STAGE = 0.7, 2, 1
 distorted starts. Choices: a tilted object is found at its place, and its fit ends in a wrong tilt."""
 
 _RIVAL = 0.8
-"""Of these, such are fitted as reach this share of the best ZNCC when they are refined. A choice: refining is
+"""Share of the best ZNCC that another turn must reach when it is refined, to be fitted. A choice: refining is
 approximate."""
 
 _DISTORTIONS = (0.82, 0.2)
@@ -222,17 +222,17 @@ class PlaneSearch:
 
     def _restarted(self, scene: ScenePyramid, motif: PlaneMotif, fits: PlaneFits) -> PlaneFits:
         """Fits of the best poses from other turns that look alike, and if none is sure from distorted
-        starts; of those alone that may be better."""
+        starts."""
         best = self._hopeful(fits, _RESTARTED)
         turned = (best.poses[:, None] @ self.similar_turns).reshape(-1, 3, 3)
         possible = np.abs(angles(turned, self._middle)) <= self.ranges.rotation + TURN_STEP
-        starts = turned[np.flatnonzero(possible)]
+        near = refine_poses(scene, motif.rough, self.ranges.motion, _REFINE, turned[np.flatnonzero(possible)])
+        rivals = near[np.flatnonzero(near.zncc >= _RIVAL * best.zncc.max(initial=0.0))]
+        starts = self._hopeful(rivals, _RESTARTED).poses
         if self.ranges.tilt > 0 and best.zncc.max(initial=0.0) < _UNSURE:
             distorted = (best.poses[:, None] @ self._distortions).reshape(-1, 3, 3)
             starts = np.concatenate((starts, distorted))
-        near = refine_poses(scene, motif.rough, self.ranges.motion, _REFINE, starts)
-        better = near[np.flatnonzero(near.zncc >= _RIVAL * best.zncc.max(initial=0.0))]
-        return fit_planes(scene, motif, self.ranges.motion, _FIT, self._hopeful(better, _RESTARTED).poses)
+        return fit_planes(scene, motif, self.ranges.motion, _FIT, starts)
 
     @cached_property
     def similar_turns(self) -> Poses:

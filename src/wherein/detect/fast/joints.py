@@ -41,7 +41,7 @@ JOINT_TOLERANCE = 4.0
 """The same for limbs that were each fitted on their own: how far the distance of two joints may be off. A
 choice, between the two."""
 
-_MAX_REFINED, _MAX_STARTS, _MAX_FOLLOWED = 8, 4, 2
+_MAX_REFINED, _MAX_STARTS, _MAX_FOLLOWED = 8, 4, 4
 """Maximum number of turns of a piece that are refined, from which fits start, and that go on to the next
 finer resolution. Choices."""
 
