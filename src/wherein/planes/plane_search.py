@@ -123,6 +123,8 @@ class PlaneSearch:
         ranges: the poses that are searched.
         any_polarity: also with light and dark exchanged.
         covered: as of `PlaneMotif.of`.
+        crowd_from: ZNCC of the third best place before the fits from which there may be a crowd: what clutter
+            does not reach (`third_best`).
     """
 
     def __init__(
@@ -131,7 +133,9 @@ class PlaneSearch:
         ranges: PlaneRange,
         any_polarity: bool = False,
         covered: Float[Tensor, "h w"] | None = None,
+        crowd_from: float = 0.0,
     ) -> None:
+        self._crowd_from = crowd_from
         self.motif, self.ranges, self.any_polarity, self.covered = motif, ranges, any_polarity, covered
         self.first_look = FirstLook(motif, ranges, any_polarity, covered)
         self._middle, right, bottom = motif.centre, motif.width - 1, motif.height - 1
@@ -167,6 +171,8 @@ class PlaneSearch:
     ) -> list[PlaneFits]:
         """The poses after every stage, the best first, from those of `refined`; as of the search."""
         ended: list[PlaneFits] = []
+        # Once, here: at the end fits differ more from each other than at the coarsest.
+        standing_out = standing_out if self._third_best(found) >= self._crowd_from else math.inf
         found = self._followed(found, _FOLLOWED, standing_out)
         for number, (motif, count) in enumerate(zip(self._thinned, self._counts, strict=True)):
             fits = fit_planes(scene, motif, self.ranges.motion, _FIT, found.poses)
@@ -203,7 +209,7 @@ class PlaneSearch:
         """The starts, refined: the usual number, and in a crowd more, as long as others stand out."""
         poses, first, rest = self._ranked_starts(scene, 1.0)
         found = self.refined(scene, poses[first])
-        crowd = self._crowd(found, standing_out)
+        crowd = self._crowd(found, standing_out) if self._third_best(found) >= self._crowd_from else None
         while crowd is not None and len(rest):
             rest, known = rest[self._elsewhere(poses[rest], crowd)], len(crowd)
             more = self.refined(scene, poses[rest[: len(found)]])
@@ -212,6 +218,15 @@ class PlaneSearch:
             if crowd is None or len(crowd) <= known:
                 break
         return found if crowd is None else crowd
+
+    def third_best(self, scene: ScenePyramid) -> float:
+        """The ZNCC of the third best place of a scene before the fits; −1: there are fewer."""
+        return self._third_best(self._refined_starts(scene, math.inf))
+
+    def _third_best(self, found: PlaneFits) -> float:
+        found = found[np.flatnonzero(self._in_reach(found.poses))]
+        best = self.distinct(found, _CROWD, 1.0)
+        return float(found.zncc[best[-1]]) if len(best) == _CROWD else -1.0
 
     def _elsewhere(self, poses: Poses, found: PlaneFits) -> NDArray[np.bool_]:
         """Which poses have their middle at none of those that were found, (B,)."""

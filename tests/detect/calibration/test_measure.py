@@ -10,10 +10,9 @@ from detecting import angle, group, leaf, noise, painted, photo, ready, template
 from wherein.detect.calibration import reach
 from wherein.detect.calibration.backgrounds import Backgrounds, clutter, photographs
 from wherein.detect.calibration.lookalikes import similar_parts
-from wherein.detect.calibration.measure import _test_size, calibrate
+from wherein.detect.calibration.measure import scene_size, calibrate
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.fast.finder import Finder
-from wherein.detect.score import equivalent_zncc
 from wherein.detect.search_range import Range
 from wherein.images.motif import Motif
 from wherein.template import Template
@@ -131,7 +130,7 @@ def test_test_scenes_turn_every_joint_and_leave_out_any_limb(monkeypatch: pytest
     monkeypatch.setattr(calibrating, "render", record)
     finder, rng = Finder(made, Range(0.0), {}), np.random.default_rng(5)
     for _ in range(40):
-        calibrating._test_scene(finder, torch.zeros(3, 30, 41), rng)
+        calibrating.painted_scene(finder, torch.zeros(3, 30, 41), rng)
     assert set().union(*(hidden for _, hidden in rendered)) == {"upper", "left", "right"}
     for name, limit in (("arm", 25.0), ("pair", 30.0)):
         turns = np.array([angle(where[name]) for where, _ in rendered])
@@ -140,12 +139,12 @@ def test_test_scenes_turn_every_joint_and_leave_out_any_limb(monkeypatch: pytest
 
 
 def test_test_scenes_have_room_for_the_template() -> None:
-    assert _test_size(walker(), Range()) == (1, (512, 384))
+    assert scene_size(walker(), Range()) == (1, (512, 384))
     tall = Template.rigid("tall", Motif.whole(torch.rand(3, 380, 200)))
-    assert _test_size(tall, Range(scale=(0.5, 2.0))) == (1, (512, 494))
-    assert _test_size(tall, Range(scale=(2.0, 3.0))) == (2, (512, 494)), "at the nearest size to its own"
+    assert scene_size(tall, Range(scale=(0.5, 2.0))) == (1, (512, 494))
+    assert scene_size(tall, Range(scale=(2.0, 3.0))) == (2, (512, 494)), "at the nearest size to its own"
     large = Template.rigid("large", Motif.whole(torch.rand(3, 700, 900)))
-    assert _test_size(large, Range())[0] == 4
+    assert scene_size(large, Range())[0] == 4
 
 
 def test_small_backgrounds_are_continued_by_their_mirror_images() -> None:
@@ -166,18 +165,3 @@ def test_a_large_template_is_calibrated_and_found(monkeypatch: pytest.MonkeyPatc
     assert known.megapixels == pytest.approx(4 * 512 * 384 / 1e6)
     scene, _ = painted(made, placed(0.0, 1.0, (420.0, 310.0), made.centre), on=photo("coffee", 600, 400))
     assert len(ready(made, rotation=0.0, calibration=known)(scene)) == 1
-
-
-def test_what_clutter_reaches_falls_with_the_size() -> None:
-    """By the power that is measured scene by scene, drawn to the usual one."""
-    calibrating = sys.modules["wherein.detect.calibration.measure"]
-    searches = calibrating._BodySearches(Finder(walker(), Range(scale=(0.5, 2.0)), {}))
-    reached = [
-        calibrating._BodyChance(*equivalent_zncc(np.array((2 * much, much))), 0.0)
-        for much in (0.02, 0.2, 0.4)
-    ]
-    usual, scenes = calibrating._USUAL_SIZE_POWER, calibrating._CHANCE_SCENES
-    assert searches.size_power(reached) == pytest.approx((3 * 1.0 + scenes * usual) / (3 + scenes))
-    assert searches.size_power([]) == 0
-    fixed = calibrating._BodySearches(Finder(walker(), Range(), {}))
-    assert fixed.size_power(reached) == 0

@@ -12,7 +12,7 @@ from wherein.detect.score import evidence_weight
 from wherein.detect.search_range import Range
 from wherein.template.bundle import Template
 
-VERSION = 8
+VERSION = 9
 """Of the measurement: raise it when old calibrations are no longer right."""
 
 LITTLE_TEXTURE = 0.7
@@ -29,6 +29,8 @@ class Calibration(StoredCalibration):
         chance: the ZNCC that clutter reaches where a piece is searched for, by name.
         tilt_cost: the information that clutter gains where the body may be tilted.
         size_power: of the object's size, by which the information that clutter reaches falls.
+        crowd_from: the ZNCC of the third best place of clutter before the fits, at most: where three places
+            reach more, there may be a crowd.
         threshold: the lowest score of a detection.
         clutter: scores of scenes without the template, sorted.
         present: scores of scenes with the template, sorted.
@@ -44,6 +46,7 @@ class Calibration(StoredCalibration):
     chance: dict[str, float]
     tilt_cost: Annotated[float, Field(ge=0)] = 0.0
     size_power: Annotated[float, Field(ge=0)] = 0.0
+    crowd_from: Annotated[float, Field(ge=-1, le=1)] = 0.0
     threshold: Annotated[float, Field(gt=0, le=1)]
     clutter: _Scores
     present: _Scores

@@ -86,6 +86,7 @@ class Finder:
         weights: of the evidence of a piece, by name.
         tilt_cost: information that clutter gains where the body may be tilted.
         size_power: of the object's size, by which the information that clutter reaches falls.
+        crowd_from: of the search for the body (`PlaneSearch`).
         min_pair_evidence: weighted evidence that two limbs must have together to be followed.
 
     Attributes:
@@ -101,9 +102,11 @@ class Finder:
         tilt_cost: float = 0.0,
         min_pair_evidence: float = STRONG_EVIDENCE,
         size_power: float = 0.0,
+        crowd_from: float = 0.0,
     ) -> None:
         self.template, self.ranges, self.weights = template, ranges, weights
         self.tilt_cost, self.size_power, self.min_pair_evidence = tilt_cost, size_power, min_pair_evidence
+        self._crowd_from = crowd_from
         self.pieces, self.motion = Pieces.of(template), ranges.of_plane().motion
         width, height = template.size
         self.middle = template.centre
@@ -145,7 +148,8 @@ class Finder:
         return len(self.leading_limbs) > 1 and bool(score[0] >= _MIN_LIMBS_SCORE)
 
     def _search(self, piece: Piece, ranges: Range, further: float = 0.0) -> PlaneSearch:
-        return PlaneSearch(piece.motif, ranges.of_plane(further), ranges.any_polarity, piece.covered)
+        own = ranges.of_plane(further)
+        return PlaneSearch(piece.motif, own, ranges.any_polarity, piece.covered, self._crowd_from)
 
     def __call__(self, scene: ScenePyramid, effort: Effort) -> Hypotheses:
         """Hypotheses from the body, if there is one, and from the limbs if those do not reach
