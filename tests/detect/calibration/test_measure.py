@@ -10,7 +10,7 @@ from detecting import angle, group, leaf, noise, painted, photo, ready, template
 from wherein.detect.calibration import reach
 from wherein.detect.calibration.backgrounds import Backgrounds, clutter, photographs
 from wherein.detect.calibration.lookalikes import similar_parts
-from wherein.detect.calibration.measure import scene_size, calibrate
+from wherein.detect.calibration.measure import calibrate, scene_size
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.fast.finder import Finder
 from wherein.detect.search_range import Range
