@@ -39,7 +39,7 @@ def test_the_default_device_is_none_of_our_business(
     assert np.abs(found.matrix[:2, 2] - (40, 30)).max() < 0.1
     pixels = torch.from_numpy(np.stack([scene] * 3)).float()
     mask = torch.ones(40, 50, device="cpu")
-    assert draw_registration(pixels, Motif(pixels[:, 30:70, 40:90], mask), found.matrix, None).width > 128
+    assert draw_registration(pixels, Motif(pixels[:, 30:70, 40:90], mask), found.matrix, None).height > 96
 
 
 @pytest.mark.usefixtures("elsewhere")

@@ -43,6 +43,11 @@ POSES = {
 MOVING = pytest.mark.parametrize("motion", MOTIONS.values(), ids=MOTIONS)
 
 
+CLEAN = {"floor": 0.004, "noise": 0.002}
+"""For scenes without noise and with little contrast: with what photographs need, channels of weak edges are
+weaker than those of strong ones, and the cost does not vanish at the right pose."""
+
+
 def photograph(seed: int = 2, height: int = 90, width: int = 100) -> Tensor:
     """Discs that cover each other, with some texture: edges and areas as in photographs."""
     generator = torch.Generator().manual_seed(seed)
@@ -178,7 +183,7 @@ def test_a_free_field_follows_a_bend() -> None:
     grid = lattice(*SIZE, scene)
     bend = torch.stack((1.2 * torch.sin(grid[..., 1] / 9), torch.cos(grid[..., 0] / 9)), -1)
     motif = Motif.whole(warp(scene, grid + CORNER[0] + bend))
-    formulation = Channels().bind(0.4 * scene + 0.3, motif)
+    formulation = Channels(**CLEAN).bind(0.4 * scene + 0.3, motif)
     objective = FieldObjective(formulation, strength=0.1, base=BASE)
     found = proximal_gradient(objective, objective.start(), [Step(2.0)] * 200, history=True)
     inner = (slice(4, -4), slice(4, -4))
@@ -262,7 +267,7 @@ def test_newton_finds_the_pose_under_other_light(motion: Motion) -> None:
 def test_proximal_gradient_finds_the_pose_under_other_light(motion: Motion) -> None:
     scene, motif, truth = known(motion, 0.6)
     scene = 0.4 * scene + 0.3
-    objective = MotionObjective(Channels(2.0).bind(scene, motif), motion, BASE)
+    objective = MotionObjective(Channels(2.0, **CLEAN).bind(scene, motif), motion, BASE)
     start = objective.start()
     curvature = objective.linearise(start).hessian
     assert curvature is not None

@@ -19,10 +19,9 @@ from playwright.sync_api import expect
 
 from detecting import photo
 from studio_browser import User, file, open_page
-from walkers import HEIGHT, TILTED, WIDTH, renamed, tilted
+from walkers import HEIGHT, WIDTH, renamed, tilted
 from wherein.demo import ROBOT
 from wherein.drawing.palette import colors
-from wherein.motion.homography import mapped
 from wherein.studio.session import SaveTarget
 from wherein.template import Reading, Template
 from wherein.template.pose import matrices, placed
@@ -186,7 +185,7 @@ def test_a_detection_in_perspective_is_drawn(user: User) -> None:
     assert user.state(settings) == [55, [10, 20, 100, 90], "any"]
     user.found(1)
     user.shot("19-perspective")
-    corners = mapped(TILTED, [(0, 0), (60, 0), (60, 60), (0, 60)]).tolist()
+    corners = record["detections"][0]["parts"]["body"]["polygon"]
     assert_drawn(user, [*corners, corners[0]], colors(("body", "part"))["body"])
 
 

@@ -35,7 +35,7 @@ from wherein.pyramid.levels import Poses, ScenePyramid
 LOOK = ChannelSettings(sigma=0.8)
 """Channels of the first look. Less smooth than those of a fit: spreading gives the tolerance here."""
 
-_FEATURES, _APART = 48, 2
+_FEATURES, _APART = 64, 2
 """Maximum number of features of a motif, and how far apart two of the same direction must be, in pixels.
 Choices."""
 

@@ -156,8 +156,6 @@ def fit(
             break
         if whole is not None and number == (0 if whole.large else _BEFORE_CHANNELS) and whole.clear:
             return _refined(descend, whole, plan, whole.clear)
-        if whole is not None and number >= _BEFORE_CHANNELS and whole.covers(search.size):
-            continue
         if search.anywhere:
             starts = anywhere(problem, search.thin[0].scale)
         else:

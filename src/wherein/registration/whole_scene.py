@@ -111,7 +111,10 @@ class WholeScene:
         """The pose, if one stands out so much that no other search is needed."""
         if self._search.large:  # of which the channels are as cheap as the cells, and tell more
             return self._by_channels or self._by_cells
-        return self._by_cells or self._by_channels
+        # Cells are upright and of the motif's own size: where it is turned or resized, some place may stand
+        # out all the same, and only the channels know better.
+        cells = self._by_cells
+        return cells if cells is not None and cells.sure else self._by_channels or cells
 
     @property
     def _by_cells(self) -> "Found | None":
