@@ -208,6 +208,7 @@ class Installation:
 
     def check_extras(self) -> None:
         """A command that needs an extra says which."""
+        (self.here / "walk.mp4").touch()  # a file that is not there is refused before anything is imported
         for extra, (status, *arguments) in EXTRAS.items():
             check_contains(self.wherein(*arguments, status=status), f"pip install 'wherein[{extra}]'")
 
