@@ -169,7 +169,7 @@ class Installation:
         self.check_demo()
         self.check_own_template()
         self.check_extras()
-        check_equal({path.name for path in self.here.iterdir()}, {"demo", "thing"}, "files that were written")
+        check_equal({path.name for path in self.here.iterdir()}, {"demo", "thing", "walk.mp4"}, "files")
 
     def check_kernel(self) -> None:
         """The shipped kernel is used where there is no compiler, and only there."""
