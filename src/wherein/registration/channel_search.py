@@ -130,11 +130,6 @@ class ChannelSearch:
         """Whether the stages see the motif reduced, so that they are cheaper than a search at full size."""
         return self._reduction > 1
 
-    @staticmethod
-    def covers(size: float) -> bool:
-        """Whether a size is searched for, where the motion has scale."""
-        return _SCALES[0] <= size <= _SCALES[1]
-
     def starts(self, tilts: Sequence[int], count: int) -> Poses:
         """The best places of the first look, over all sizes, for each of some foreshortenings."""
         # Without any edge, the motif has no features to look for.

@@ -89,10 +89,6 @@ class WholeScene:
         """Whether the motif is so large that its channels are searched for sooner than its colours."""
         return self._search.large
 
-    def covers(self, size: float) -> bool:
-        """Whether the channels are searched for at a size, which then need not be done by colours."""
-        return self._search.covers(size)
-
     def _conformed(self, poses: Poses) -> Poses:
         """The nearest poses that the motion allows.
 
