@@ -7,9 +7,11 @@ import torch
 from detecting import noise
 from wherein.images.motif import Motif
 from wherein.native import bindings
+from wherein.native.abi import LOOK_ROWS, LOOK_SPAN
 from wherein.planes import features
-from wherein.planes.features import FeatureTemplates, look, peaks, ratings
+from wherein.planes.features import FeatureTemplates, best_places, look, peaks, ratings
 from wherein.planes.plane_range import PlaneRange
+from wherein.planes.responses import responses_at
 from wherein.pyramid.levels import ScenePyramid
 
 compiled = pytest.mark.skipif(not bindings.available(), reason=f"no native library: {bindings.reason()}")
@@ -33,9 +35,44 @@ def test_places_in_c_are_those_in_torch(size: tuple[int, int], monkeypatch: pyte
     np.testing.assert_allclose(found.ratings[:10], others.ratings[:10], rtol=0.02)
 
 
+@pytest.mark.parametrize("native", [True, False])
+def test_nothing_is_found_outside_of_the_tiles(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not native:
+        monkeypatch.setattr(bindings, "accepts", lambda *_: False)
+    responses = responses_at(ScenePyramid(noise(90, 400, 5)), 0, 32)
+    rows, columns = -(-responses.size[0] // LOOK_ROWS), -(-responses.size[1] // LOOK_SPAN)
+    tiles = torch.zeros(rows, columns, dtype=torch.bool)
+    tiles[2, 1] = tiles[4, 3] = True
+    values, at, which = best_places(responses, templates(), 10_000, tiles)
+    everywhere = dict(zip(*best_places(responses, templates(), 10_000)[1::-1], strict=True))
+    y, x = at // responses.size[1], at % responses.size[1]
+    assert set(zip((y // LOOK_ROWS).tolist(), (x // LOOK_SPAN).tolist(), strict=True)) == {(2, 1), (4, 3)}
+    # At the border of a tile a place may count as a maximum that has a higher neighbour outside.
+    same = np.array([everywhere.get(place) == value for place, value in zip(at, values, strict=True)])
+    assert same.mean() > 0.5
+    assert (which < len(templates().linear)).all()
+
+
+def test_a_rough_look_keeps_the_tiles_with_the_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "_LOOKED_AT", 0.0)
+    monkeypatch.setattr(features, "_NEARLY", 1.0)
+    scene = noise(300, 500, 5)
+    scene[:, 200:240, 400:450] = noise(40, 50, 3)
+    levels, level = ScenePyramid(scene), 3  # the size at which the motif is that of its templates
+    assert features._promising(responses_at(levels, level, 32), templates()).sum() == features._MIN_TILES
+    best = look(levels, templates(), level, 1)
+    assert np.abs(best.spots[0] - (424.5, 219.5)).max() <= 4
+
+
+def test_one_template_needs_no_rough_look() -> None:
+    upright = FeatureTemplates.of(Motif.whole(noise(40, 50, 3)), 15.0, PlaneRange(0, (1, 1), 0).linear(45.0))
+    assert upright.rough is None
+    assert templates().rough is not None
+
+
 @compiled
 def test_energies_in_c_are_those_in_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    responses = features.responses_at(ScenePyramid(noise(61, 83, 4)), 0, 32)
+    responses = responses_at(ScenePyramid(noise(61, 83, 4)), 0, 32)
     in_c = responses.energy
     monkeypatch.setattr(bindings, "accepts", lambda *_: False)
     del responses.__dict__["energy"]

@@ -12,7 +12,7 @@
 /* Offsets and not only sizes: two doubles that change places leave the size as it was. */
 static const Fact facts[] = {
     NUMBER(MAX_CHANNELS), NUMBER(MAX_PARAMETERS), NUMBER(SCREEN_SPAN), NUMBER(DIRECTIONS),
-    NUMBER(LOOK_SPAN), NUMBER(STEERING),
+    NUMBER(LOOK_SPAN), NUMBER(LOOK_ROWS), NUMBER(STEERING),
     NUMBER(TRANSLATION), NUMBER(EUCLIDEAN), NUMBER(SIMILARITY), NUMBER(AFFINE), NUMBER(HOMOGRAPHY),
     NUMBER(CONVERGED), NUMBER(STEP_LIMIT), NUMBER(DIVERGED), NUMBER(OUTSIDE), NUMBER(FLAT),
     NUMBER(DONE), NUMBER(NO_MEMORY),
@@ -51,8 +51,8 @@ static const Fact facts[] = {
     FIELD(ChannelPicture, height), FIELD(ChannelPicture, width),
     SIZE(FeatureMaps), FIELD(FeatureMaps, responses), FIELD(FeatureMaps, height), FIELD(FeatureMaps, width),
     FIELD(FeatureMaps, margin),
-    SIZE(LookPlaces), FIELD(LookPlaces, stride), FIELD(LookPlaces, height), FIELD(LookPlaces, width),
-    FIELD(LookPlaces, row),
+    SIZE(LookPlaces), FIELD(LookPlaces, tiles), FIELD(LookPlaces, stride), FIELD(LookPlaces, height),
+    FIELD(LookPlaces, width), FIELD(LookPlaces, row),
     SIZE(ManyMotifs), FIELD(ManyMotifs, offsets), FIELD(ManyMotifs, windows), FIELD(ManyMotifs, count),
     FIELD(ManyMotifs, templates), FIELD(ManyMotifs, features), FIELD(ManyMotifs, quiet),
     SIZE(BestPlaces), FIELD(BestPlaces, ratings), FIELD(BestPlaces, at), FIELD(BestPlaces, which),

@@ -14,6 +14,7 @@ enum {
     MAX_PARAMETERS = 8, /* of a motion, likewise */
     DIRECTIONS = 8,     /* channels of oriented gradients */
     LOOK_SPAN = 64,     /* wherein_look may read this many bytes from a place on */
+    LOOK_ROWS = 8,      /* tiles of a look are LOOK_ROWS × LOOK_SPAN places */
     STEERING = 64,      /* steps of a full turn to which a pose is rounded when it is rated */
     SCREEN_SPAN = 32,   /* wherein_screen may read this many floats from a place on, in its row and the points' */
 };
@@ -148,6 +149,7 @@ typedef struct {
 
 /* The places of a first look: `stride` bytes from row to row of the responses, `row` words in the results. */
 typedef struct {
+    const uint8_t *tiles; /* which tiles are looked at, row by row; NULL: all */
     int64_t stride;
     int32_t height, width, row;
 } LookPlaces;

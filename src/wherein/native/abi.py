@@ -31,6 +31,9 @@ DIRECTIONS = 8
 LOOK_SPAN = 64
 """How many bytes `look` may read from a place on."""
 
+LOOK_ROWS = 8
+"""Tiles of a look are `LOOK_ROWS` × `LOOK_SPAN` places."""
+
 STEERING = 64
 """Steps of a full turn to which a pose is rounded when it is rated: 6°, far less than a direction."""
 
@@ -263,6 +266,7 @@ class LookPlaces(ctypes.Structure):
     """The places of a first look."""
 
     _fields_ = (
+        ("tiles", _POINTER),
         ("stride", _I64),
         ("height", _I32),
         ("width", _I32),
@@ -400,6 +404,7 @@ def expected_facts() -> dict[str, int]:
         "SCREEN_SPAN": SCREEN_SPAN,
         "DIRECTIONS": DIRECTIONS,
         "LOOK_SPAN": LOOK_SPAN,
+        "LOOK_ROWS": LOOK_ROWS,
         "STEERING": STEERING,
         "DONE": DONE,
         "NO_MEMORY": NO_MEMORY,

@@ -326,6 +326,7 @@ def look(
     margin: int,
     size: tuple[int, int],
     offsets: Int[Tensor, "T N"],
+    tiles: Bool[Tensor, "R S"] | None = None,
 ) -> tuple[UInt16[Tensor, "H row"], UInt16[Tensor, "H row"]]:
     """For each place the highest sum of responses over all templates, and the number of that template.
 
@@ -336,12 +337,21 @@ def look(
         margin: how far the first place lies from the edges of each plane.
         size: height and width of the places.
         offsets: of each feature of each template, in bytes from a place of the first plane; int32.
+        tiles: which tiles of `abi.LOOK_ROWS` × `abi.LOOK_SPAN` places are looked at; None: all. Elsewhere
+            sums are 0.
     """
     height, width = size
     row = -(-width // abi.LOOK_SPAN) * abi.LOOK_SPAN
+    tiles = None if tiles is None else tiles.contiguous()
     best = torch.empty(height, row, dtype=torch.uint16)
     which = torch.empty(height, row, dtype=torch.uint16)
-    places = abi.LookPlaces(stride=responses.shape[3], height=height, width=width, row=row)
+    places = abi.LookPlaces(
+        tiles=None if tiles is None else tiles.data_ptr(),
+        stride=responses.shape[3],
+        height=height,
+        width=width,
+        row=row,
+    )
     first = responses.data_ptr() + margin * responses.shape[3] + margin
     count, each = offsets.shape
     _call("wherein_look", first, places, offsets.data_ptr(), count, each, best.data_ptr(), which.data_ptr())
@@ -371,7 +381,7 @@ def rate_places(
         quiet: is added to the mean.
     """
     ratings = torch.empty(len(best), width)
-    places = abi.LookPlaces(stride=0, height=len(best), width=width, row=best.shape[1])
+    places = abi.LookPlaces(tiles=None, stride=0, height=len(best), width=width, row=best.shape[1])
     _call("wherein_rate_places", places, best.data_ptr(), table.data_ptr(), window, quiet, ratings.data_ptr())
     return ratings
 
@@ -406,7 +416,7 @@ def look_many(
     """
     height, width = size
     row = -(-width // abi.LOOK_SPAN) * abi.LOOK_SPAN
-    places = abi.LookPlaces(stride=responses.shape[3], height=height, width=width, row=row)
+    places = abi.LookPlaces(tiles=None, stride=responses.shape[3], height=height, width=width, row=row)
     first = responses.data_ptr() + margin * responses.shape[3] + margin
     count, templates, each = offsets.shape
     motifs = abi.ManyMotifs(

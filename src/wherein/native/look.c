@@ -149,9 +149,16 @@ static inline void keep_best(Words sums, uint16_t number, uint16_t *best, uint16
 }
 
 enum { ROWS = 32 }; /* of places at a time: what their features reach stays in the cache for all templates */
+_Static_assert(ROWS % LOOK_ROWS == 0, "whole tiles at a time");
+
+/* Whether the places from (x, y) on are in a tile that is looked at. */
+static inline int looked_at(const LookPlaces *places, int y, int x)
+{
+    return !places->tiles || places->tiles[y / LOOK_ROWS * (places->row / LOOK_SPAN) + x / LOOK_SPAN];
+}
 
 /* For every place the highest sum over all templates, and which template has it; `best` and `which` have rows of
- * `places->row` words, a multiple of LOOK_SPAN.
+ * `places->row` words, a multiple of LOOK_SPAN. Where the tiles leave a place out, both are 0.
  */
 int wherein_look(const uint8_t *first, const LookPlaces *places, const int32_t *offsets, int32_t templates,
                  int32_t features, uint16_t *best, uint16_t *which)
@@ -163,6 +170,8 @@ int wherein_look(const uint8_t *first, const LookPlaces *places, const int32_t *
         for (int t = 0; t < templates; t++)
             for (int y = top; y < bottom; y++)
                 for (int x = 0; x < places->width; x += AT_ONCE) {
+                    if (!looked_at(places, y, x))
+                        continue;
                     Words sums[2];
                     const int64_t to = (int64_t)y * places->row + x;
                     sum_features(first + y * places->stride + x, offsets + (int64_t)t * features, features, sums);

@@ -9,10 +9,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.images.motif import Motif
-from wherein.planes.features import SCALE_STEP, FeatureTemplates, factor_of, look
+from wherein.planes.features import FeatureTemplates, look
 from wherein.planes.plane_motif import extent
 from wherein.planes.plane_range import PlaneRange
-from wherein.planes.rectify import scene_levels
+from wherein.planes.rectify import SIZE_STEP, factor_of, scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 
@@ -57,9 +57,9 @@ class FirstLook:
         size, (low, high) = extent(self.motif), self.ranges.scale
         usual = max(1.0, size / _LOOK_RADIUS)
         # log of the factor between scene and look, in steps: a scale s is looked for at level s · usual.
-        first, last = (math.log(scale * usual) / math.log(SCALE_STEP) for scale in (low, high))
+        first, last = (math.log(scale * usual) / math.log(SIZE_STEP) for scale in (low, high))
         steps = self._steps(first, last)
-        looks = [(self._templates(size / usual * SCALE_STEP**step), 0) for step in steps if step < 0]
+        looks = [(self._templates(size / usual * SIZE_STEP**step), 0) for step in steps if step < 0]
         levels = [round(step) for step in steps if step >= 0]
         if levels:
             templates = self._templates(size / usual)

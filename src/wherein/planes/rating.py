@@ -32,12 +32,9 @@ from wherein.planes.plane_descent import (
 )
 from wherein.planes.plane_fit import PARAMETERS_OF, PlaneFits, patch_of, plane_rules
 from wherein.planes.plane_motif import MARGIN, PlaneMotif
-from wherein.planes.rectify import resized, scene_levels
+from wherein.planes.rectify import SIZE_STEP, scene_at, scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
-
-_LEVEL_STEP = 1.25
-"""Factor between the sizes at which a scene has channels. A choice: an object is at most an eighth off."""
 
 _MAX_KEPT = 1_000_000
 """Channels of a scene of at most so many pixels are kept for other motifs. A choice: 32 MB."""
@@ -194,7 +191,7 @@ def _at_levels(motif: PlaneMotif, poses: Poses) -> tuple[Poses, NDArray[np.int64
     own = poses @ np.linalg.inv(motif.from_full)
     # The scene is reduced to the motif's resolution, but not enlarged.
     sizes = np.maximum(np.nan_to_num(scales(own, motif.centre)), 1.0)
-    return own, np.round(np.log(sizes) / math.log(_LEVEL_STEP)).astype(np.int64)
+    return own, np.round(np.log(sizes) / math.log(SIZE_STEP)).astype(np.int64)
 
 
 def _scene_channels(
@@ -204,7 +201,7 @@ def _scene_channels(
     known = scene.kept.get(("channels", motif.settings, number))
     if known is not None:
         return known  # type: ignore[return-value]
-    picture, to_full = resized(scene, _LEVEL_STEP**number)
+    picture, to_full = scene_at(scene, number)
     # The channels of a pixel lie side by side in memory: poses read all of them at once.
     made = channels(picture, motif.settings).movedim(0, -1).contiguous().movedim(-1, 0), to_full
     if picture[0].numel() <= _MAX_KEPT:

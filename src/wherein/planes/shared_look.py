@@ -10,7 +10,7 @@ has a dozen places instead of thousands.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
@@ -21,19 +21,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.native import bindings
-from wherein.planes.features import (
-    QUIET,
-    SCALE_STEP,
-    FeatureTemplates,
-    Responses,
-    best_places,
-    factor_of,
-    offsets_in,
-    responses_at,
-)
+from wherein.planes.features import FeatureTemplates, best_places
 from wherein.planes.plane_motif import extent
 from wherein.planes.plane_range import PlaneRange
 from wherein.planes.plane_search import PlaneSearch
+from wherein.planes.rectify import SIZE_STEP, factor_of
+from wherein.planes.responses import QUIET, Responses, responses_at
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 
@@ -44,9 +37,9 @@ _RADIUS, _FEATURES = 15.0, 32
 cut-outs and patches, 120 of them in photographs at half to twice their size: the right place is among the
 first ten of its motif in 98 % with 15 px and 32 or 64 features, in 90 % with 12 px."""
 
-_TURN_STEP, _SIZE_STEP = 15.0, 2
-"""Degrees between neighbouring rotations, and steps of `SCALE_STEP` between sizes. Choices, measured with
-these: with 20° the right place is first in 87 % instead of 92 %."""
+_TURN_STEP = 15.0
+"""Degrees between neighbouring rotations. A choice, measured with these: with 20° the right place is first in
+87 % instead of 92 %."""
 
 _PLACES = 12
 """How many places of each motif are kept, of each size and in the end. A choice."""
@@ -78,7 +71,7 @@ class _Batch:
         if shape not in self.offsets:
             # Of one size of scenes only: most come from one camera.
             self.offsets.clear()
-            self.offsets[shape] = torch.stack([offsets_in(responses.maps, one) for one in self.templates])
+            self.offsets[shape] = torch.stack([one.offsets_in(responses.maps) for one in self.templates])
         return self.offsets[shape]
 
     @cached_property
@@ -173,16 +166,14 @@ def _looks(search: PlaneSearch) -> list[tuple[FeatureTemplates, int]]:
     """The templates of a motif, and the level of the scene at which each is looked for."""
     size = extent(search.motif)
     usual = max(1.0, size / _RADIUS)
-    low, high = (math.log(scale * usual) / math.log(SCALE_STEP) for scale in search.ranges.scale)
-    below = max(0, math.ceil((min(high, 0.0) - low) / _SIZE_STEP - 1e-9))
+    low, high = (math.log(scale * usual) / math.log(SIZE_STEP) for scale in search.ranges.scale)
+    below = max(0, math.ceil(min(high, 0.0) - low - 1e-9))
     # Below, a scene would have to be enlarged: the motif is reduced instead, in the middle of each share.
     steps = [low + (k + 0.5) * (min(high, 0.0) - low) / below for k in range(below)]
-    looks = [(_templates(search, size / usual * SCALE_STEP**step), 0) for step in steps]
+    looks = [(_templates(search, size / usual * SIZE_STEP**step), 0) for step in steps]
     # The same levels for all motifs, as responses are made for each: those that come within half a step.
-    first = _SIZE_STEP * math.ceil((max(low, 0.0) - _SIZE_STEP / 2) / _SIZE_STEP - 1e-9)
-    levels = (
-        range(max(0, first), math.floor(high + _SIZE_STEP / 2 - 1e-9) + 1, _SIZE_STEP) if high >= 0 else ()
-    )
+    first = max(0, math.ceil(max(low, 0.0) - 0.5 - 1e-9))
+    levels = range(first, math.floor(high + 0.5 - 1e-9) + 1) if high >= 0 else range(0)
     if not looks and not levels:
         levels = range(max(0, round(high)), max(0, round(high)) + 1)
     if levels:
@@ -197,13 +188,13 @@ def _templates(search: PlaneSearch, radius: float) -> FeatureTemplates:
     made = FeatureTemplates.of(
         search.motif, radius, upright.linear(_TURN_STEP), search.any_polarity, search.covered
     )
-    return replace(made, places=made.places[:, :_FEATURES], planes=made.planes[:, :_FEATURES])
+    return made.first_features(_FEATURES)
 
 
 def _best_places(scene: ScenePyramid, batch: _Batch, margin: int) -> _Found:
     """The best places for each motif of a batch."""
     responses = responses_at(scene, batch.level, margin)
-    ratings, at, which = _rated(scene, responses, batch)
+    ratings, at, which = _rated(responses, batch)
     motif, rank = np.nonzero(ratings > 0)
     at, which = at[motif, rank], which[motif, rank]
     return _Found(
@@ -215,9 +206,7 @@ def _best_places(scene: ScenePyramid, batch: _Batch, margin: int) -> _Found:
     )
 
 
-def _rated(
-    scene: ScenePyramid, responses: Responses, batch: _Batch
-) -> tuple[NDArray[np.float64], _Numbers, _Numbers]:
+def _rated(responses: Responses, batch: _Batch) -> tuple[NDArray[np.float64], _Numbers, _Numbers]:
     """Ratings, indices and templates of the best places, (M, K) each; ratings are 0 where there are fewer."""
     if bindings.accepts():
         ratings, at, which = bindings.look_many(
@@ -234,6 +223,6 @@ def _rated(
     shape = len(batch.motifs), _PLACES
     ratings_, at_, which_ = np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     for number, templates in enumerate(batch.templates):
-        own, places, views = best_places(scene, templates, batch.level, _PLACES)
+        own, places, views = best_places(responses, templates, _PLACES)
         ratings_[number, : len(own)], at_[number, : len(own)], which_[number, : len(own)] = own, places, views
     return ratings_, at_, which_
