@@ -8,6 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, Request, expect
 
+from studio_page import ARM, BODY, box, crane, png
 from wherein.studio.server import Studio
 
 SHOTS = Path(__file__).resolve().parents[1] / "results" / "studio"
@@ -16,6 +17,16 @@ FILE = dict[str, Any]
 
 def file(name: str, content: bytes, kind: str = "image/png") -> FILE:
     return {"name": name, "mimeType": kind, "buffer": content}
+
+
+CRANE = file("crane.png", png(crane()))
+
+PHONE = {
+    "viewport": {"width": 390, "height": 800},
+    "has_touch": True,
+    "is_mobile": True,
+    "device_scale_factor": 2,
+}
 
 
 _SEARCH_TIME = 90_000
@@ -151,3 +162,23 @@ def open_page(browser: Browser, studio: Studio, **options: Any) -> Iterator[User
         assert [url for url in user.requests if not url.startswith((own, f"blob:{own}"))] == []
     finally:
         context.close()
+
+
+def outlined(user: User) -> None:
+    """Load the picture of the crane; outline its body and its arm."""
+    user.load("picture", CRANE)
+    expect(user('[data-tool="outline"]')).to_have_attribute("aria-pressed", "true")
+    user.outline(box(*BODY))
+    expect(user("#tree li")).to_have_count(1)
+    user.page.keyboard.press("p")
+    user.outline(box(*ARM))
+    expect(user("#tree li")).to_have_count(2)
+
+
+def downloaded(user: User, selector: str, folder: Path) -> Path:
+    """Click, and save the file that the browser downloads."""
+    with user.page.expect_download() as waiting:
+        user(selector).click()
+    path = folder / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    return path

@@ -14,6 +14,8 @@ from wherein.studio.bounds import Bounds
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+    from studio_browser import User
+
 SHOTS = Path(__file__).resolve().parents[2] / "results" / "studio"
 """Screenshots."""
 
@@ -61,3 +63,21 @@ def browser() -> Iterator["Browser"]:
         made = driver.chromium.launch(executable_path=program, args=quiet)
         yield made
         made.close()
+
+
+@pytest.fixture
+def user(browser: "Browser") -> Iterator["User"]:
+    """A user with a mouse and a large window."""
+    from studio_browser import open_page
+
+    with served() as studio, open_page(browser, studio) as made:
+        yield made
+
+
+@pytest.fixture
+def phone(browser: "Browser") -> Iterator["User"]:
+    """A user with a touch screen in the size of a phone."""
+    from studio_browser import PHONE, open_page
+
+    with served() as studio, open_page(browser, studio, **PHONE) as made:
+        yield made
