@@ -104,6 +104,12 @@ class User:
             f"async () => {{ const s = (await import('/store.js')).getState(); return {expression}; }}"
         )
 
+    def until(self, expression: str) -> None:
+        """Wait until a JavaScript expression of the page's state `s` is true."""
+        self.page.wait_for_function(
+            f"async () => {{ const s = (await import('/store.js')).getState(); return {expression}; }}"
+        )
+
     def screen(self, x: float, y: float) -> tuple[float, float]:
         """The position in the window of a pixel of the picture."""
         return tuple(self.page.evaluate(_SCREEN, [x, y]))

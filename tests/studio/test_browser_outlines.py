@@ -1,10 +1,13 @@
-"""The drawing tools of the studio in a browser: box, ellipse, on a desktop and on a phone."""
+"""The drawing tools of the studio in a browser: box, ellipse, snap, on a desktop and on a phone."""
 
 import math
+import sys
 
+import numpy as np
 import pytest
 
-from studio_page import BODY
+from detecting import photo
+from studio_page import BODY, png
 
 pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed: no browser tests of the studio"
@@ -12,13 +15,13 @@ pytest.importorskip(
 
 from playwright.sync_api import expect
 
-from studio_browser import CRANE, User
+from studio_browser import CRANE, FILE, User, file
 
 LEFT, TOP, RIGHT, BOTTOM = BODY[0] - 0.5, BODY[1] - 0.5, BODY[0] + BODY[2] - 0.5, BODY[1] + BODY[3] - 0.5
 
 
-def loaded(user: User) -> None:
-    user.load("picture", CRANE)
+def loaded(user: User, picture: FILE = CRANE) -> None:
+    user.load("picture", picture)
     expect(user('[data-tool="outline"]')).to_have_attribute("aria-pressed", "true")
 
 
@@ -97,3 +100,72 @@ def test_an_ellipse_on_a_phone(phone: User) -> None:
     )
     phone.checked()
     phone.shot("21-phone-ellipse")
+
+
+def disc() -> FILE:
+    """A dark disc of radius 40 about (80, 60) on a photograph's background."""
+    sheet = (photo("coffee", 161, 121, 0).movedim(0, -1).numpy() * 60 + 180).astype(np.uint8)
+    ys, xs = np.indices(sheet.shape[:2])
+    sheet[np.hypot(xs - 80, ys - 60) < 40] = (40, 60, 90)
+    return file("disc.png", png(sheet))
+
+
+def rim(degrees: float, radius: float = 40) -> tuple[float, float]:
+    return 80 + radius * math.cos(math.radians(degrees)), 60 + radius * math.sin(math.radians(degrees))
+
+
+def assert_disc(user: User) -> None:
+    points = user.state("s.draft.parts[0].points")
+    assert len(points) > 12
+    assert area(points) == pytest.approx(math.pi * 40**2, rel=0.03)
+
+
+def test_an_outline_snaps_to_the_edge(user: User) -> None:
+    loaded(user, disc())
+    user.page.keyboard.press("s")
+    # Beside the edge: corners within reach move onto it.
+    for degrees in (0, 90, 180):
+        user.click(*rim(degrees, 41))
+    user.page.mouse.move(*user.screen(*rim(270)))
+    preview = "(await import('/tools/snap.js')).snapTool.preview.length"
+    user.until(f"{preview} > 4")
+    user.shot("22-snap")
+    user.click(*rim(270, 39))
+    user.click(*rim(0))
+    expect(user("#tree li")).to_have_count(1)
+    assert_disc(user)
+    user.checked()
+    user.shot("23-snapped")
+    # Ctrl+Z removes corners first; Enter closes.
+    user.page.keyboard.press("Control+z")
+    user.page.keyboard.press("s")
+    for degrees in (0, 90, 180, 225):
+        user.click(*rim(degrees))
+    user.page.keyboard.press("Control+z")
+    user.click(*rim(270))
+    user.page.keyboard.press("Enter")
+    expect(user("#tree li")).to_have_count(1)
+    assert_disc(user)
+
+
+def test_an_outline_snaps_to_the_edge_on_a_phone(phone: User) -> None:
+    loaded(phone, disc())
+    phone('[data-tool="snap"]').tap()
+    for degrees in (0, 90, 180, 270, 0):
+        phone.page.touchscreen.tap(*phone.screen(*rim(degrees, 42 if degrees else 40)))
+    expect(phone("#tree li")).to_have_count(1)
+    assert_disc(phone)
+    phone.checked()
+    phone.shot("24-phone-snapped")
+
+
+def test_without_opencv_the_lines_stay_straight(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    loaded(user, disc())
+    user.page.keyboard.press("s")
+    user.click(*rim(0))
+    expect(user(".toast.error")).to_contain_text("pip install 'wherein[video]'")
+    for degrees in (120, 240, 0):
+        user.click(*rim(degrees))
+    expect(user("#tree li")).to_have_count(1)
+    assert user.state("s.draft.parts[0].points.length") == 3

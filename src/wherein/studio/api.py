@@ -17,6 +17,7 @@ from wherein.making.checks import findings
 from wherein.studio.calibrations import CalibrationKind
 from wherein.studio.downloads import RESULT_FORMATS, NamedResult, preview
 from wherein.studio.drafts import Draft, DraftPictures
+from wherein.studio.edge_paths import PathRequest, edge_path
 from wherein.studio.session import SearchRequest, Session
 from wherein.studio.uploads import label, read_upload
 from wherein.template.bundle import Template
@@ -60,6 +61,7 @@ class Api:
             ("POST", "/api/upload/template", self.open_template),
             ("POST", "/api/upload/scene", self.add_scene),
             ("GET", "/api/pictures/{key}", self.picture),
+            ("POST", "/api/pictures/{key}/edge-path", self.edge_path),
             ("GET", "/api/scenes/{key}", self.scene),
             ("DELETE", "/api/scenes/{key}", self.remove_scene),
             ("POST", "/api/templates", self.make_template),
@@ -111,6 +113,10 @@ class Api:
     def picture(self, key: str) -> Response:
         """The preview of a picture to outline."""
         return _preview(self.pictures[key].picture)
+
+    def edge_path(self, key: str, request: PathRequest) -> Answer:
+        """A line along the edges of a picture."""
+        return {"path": edge_path(self.pictures[key].picture, request)}
 
     def scene(self, key: str) -> Response:
         """The preview of a scene."""

@@ -63,6 +63,7 @@ export const addPicture = (file) => upload("picture", file);
 export const openTemplate = (file) => upload("template", file);
 export const addScene = (file) => upload("scene", file);
 export const picture = (id) => requestBitmap(`/api/pictures/${id}`);
+export const edgePath = (id, wanted) => requestJson(`/api/pictures/${id}/edge-path`, postOptions(wanted));
 export const scene = (id) => requestBitmap(`/api/scenes/${id}`);
 export const removeScene = (id) => requestJson(`/api/scenes/${id}`, { method: "DELETE" });
 export const makeTemplate = (draft, signal) =>

@@ -26,11 +26,12 @@ import { lassoTool } from "./tools/lasso.js";
 import { outlineTool } from "./tools/outline.js";
 import { panTool } from "./tools/pan.js";
 import { selectTool } from "./tools/selection.js";
+import { snapTool } from "./tools/snap.js";
 import { boxTool, ellipseTool } from "./tools/span.js";
 import { showTemplate } from "./uploads.js";
 
 const TOOLS = new Map(
-  [selectTool, outlineTool, lassoTool, boxTool, ellipseTool, jointTool, panTool].map((tool) => [
+  [selectTool, outlineTool, snapTool, lassoTool, boxTool, ellipseTool, jointTool, panTool].map((tool) => [
     tool.name,
     tool,
   ]),

@@ -9,11 +9,13 @@ import { DRAWN, finishOutline } from "./finish.js";
 
 const CLOSE_COLOR = "#3450f0"; // of the first corner, once a click on it closes the outline
 
+const KEY_REACH = 9; // pixels of the screen by which a corner of the keyboard may be moved, as one of the mouse
+
 const onPicture = (point) => clampToPicture(getState().draft.picture, point);
 
 /**
- * A tool with clicked corners. Each is { point, path, closes, ready }: where it is, the points from the corner
- * before it up to itself, whether it is the first one again, and a promise that point and path are final.
+ * A tool with clicked corners. Each is { point, path, reach, ready }: where it is, the points from the corner
+ * before it up to itself, how far it may be moved, and a promise that point and path are final.
  */
 export class CornerTool {
   cursor = "crosshair";
@@ -39,9 +41,9 @@ export class CornerTool {
     return this.pointer ? [this.pointer] : [];
   }
 
-  #add(point, closes = false) {
+  #add(point, reach) {
     const before = this.corners.at(-1) ?? null;
-    const corner = { point, path: [point], closes, ready: null };
+    const corner = { point, path: [point], reach, ready: null };
     corner.ready = this.route(before, corner).then(repaint);
     this.corners.push(corner);
     repaint();
@@ -50,10 +52,11 @@ export class CornerTool {
   async #close() {
     const { corners } = this;
     const encloses = corners.length > 2;
-    if (encloses) this.#add(corners[0].point, true);
-    const count = corners.length;
     this.#crosshair.point = this.pointer = null;
-    await Promise.all(corners.map((corner) => corner.ready));
+    await corners.at(-1).ready; // and with it all before
+    if (encloses && this.corners === corners) this.#add(corners[0].point, 0);
+    const count = corners.length;
+    await corners.at(-1)?.ready;
     if (this.corners !== corners || corners.length !== count) return; // canceled or undone meanwhile
     this.corners = [];
     const points = corners.flatMap((corner) => corner.path);
@@ -80,7 +83,7 @@ export class CornerTool {
   up(event) {
     this.#crosshair.point = null;
     if (this.#closes(event)) return this.#close();
-    this.#add(onPicture(event.point));
+    this.#add(onPicture(event.point), event.reach);
     this.pointer = event.point;
   }
 
@@ -101,7 +104,7 @@ export class CornerTool {
   key(event) {
     const { picture } = getState().draft;
     if (this.#crosshair.key(event, picture)) this.pointer = this.#crosshair.point;
-    else if (event.key === " " && this.#crosshair.point) this.#add(onPicture(this.#crosshair.point));
+    else if (event.key === " " && this.#crosshair.point) this.#add(this.#crosshair.point, KEY_REACH / view.scale);
     else if (event.key === "Enter" && this.corners.length) this.#close();
     else if (event.key === "Backspace" && this.corners.length) this.undoStep();
     else if (event.key === "Escape") {
