@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from detecting import photo
-from studio_page import BODY, png
+from studio_page import BODY, crane, png
 
 pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed: no browser tests of the studio"
@@ -169,3 +169,20 @@ def test_without_opencv_the_lines_stay_straight(user: User, monkeypatch: pytest.
         user.click(*rim(degrees))
     expect(user("#tree li")).to_have_count(1)
     assert user.state("s.draft.parts[0].points.length") == 3
+
+
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_alpha_is_the_first_outline(size: str, request: pytest.FixtureRequest) -> None:
+    user: User = request.getfixturevalue("user" if size == "desktop" else "phone")
+    ys, xs = np.indices((120, 161))
+    alpha = np.where(np.hypot(xs - 80, ys - 60) < 40, 255, 0).astype(np.uint8)
+    user.load("picture", file("cut out.png", png(np.dstack((crane(), alpha)))))
+    expect(user("#tree li")).to_have_count(1)
+    expect(user(".toast")).to_contain_text("transparent background")
+    points = user.state("s.draft.parts[0].points")
+    assert area(points) == pytest.approx(math.pi * 40**2, rel=0.02)
+    assert user.state("[s.tool, s.selected, s.draft.parts[0].parent]") == ["select", 1, None]
+    user.checked()
+    user.shot(f"25-alpha-{size}")
+    user("#undo").click()
+    expect(user("#empty-template")).to_be_visible()

@@ -3,7 +3,7 @@ import * as api from "./api.js";
 import { fit } from "./canvas.js";
 import { setColors } from "./colors.js";
 import { $ } from "./dom.js";
-import { emptyDraft, fromMessage } from "./draft.js";
+import { addPart, emptyDraft, fromMessage } from "./draft.js";
 import { notify, reportError, withStatus } from "./status.js";
 import { edit, getState, undo, update } from "./store.js";
 
@@ -27,14 +27,18 @@ function notifyReplaced(hadParts) {
 
 async function loadPicture(file) {
   if (!checkSize(file)) return;
-  const picture = await withStatus(`Loading ${file.name}…`, () => api.addPicture(file));
-  if (!picture) return;
-  const hadParts = getState().draft.parts.length > 0;
+  const loaded = await withStatus(`Loading ${file.name}…`, () => api.addPicture(file));
+  if (!loaded) return;
+  const { outline, ...picture } = loaded;
+  const { draft, defaultTurn } = getState();
   const name = file.name.replace(/\.[^.]*$/, "") || "object";
-  edit("load a picture", { ...emptyDraft(), name, picture }, { selected: null, corner: null });
-  update({ mode: "template", tool: "outline", redrawing: null });
+  const empty = { ...emptyDraft(), name, picture };
+  const [started, selected] = outline ? addPart(empty, outline, defaultTurn) : [empty, null];
+  edit("load a picture", started, { selected, corner: null });
+  update({ mode: "template", tool: outline ? "select" : "outline", redrawing: null });
   fit(picture);
-  notifyReplaced(hadParts);
+  notifyReplaced(draft.parts.length > 0);
+  if (outline) notify("The transparent background of the picture gave the first outline.");
 }
 
 /** Edit a template that the server has opened. */
