@@ -46,6 +46,14 @@ _COLOR = """async ([x, y]) => {
   return [...context.getImageData(sx, sy, 1, 1).data].slice(0, 3);
 }"""
 
+_TOO_WIDE = """() => [...document.querySelectorAll("body *")]
+  .filter((e) => e.checkVisibility() && !e.closest("svg, option, #scenes")) // the strip of scenes scrolls
+  .filter((e) => {
+    const { left, right } = e.getBoundingClientRect();
+    return left < -1 || right > innerWidth + 1;
+  })
+  .map((e) => `${e.tagName} ${e.id} ${e.className}`)"""
+
 _DROP = """([name, data, zone]) => {
   const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
   const dataTransfer = new DataTransfer();
@@ -145,6 +153,13 @@ class User:
         """Wait for a calibrated search with so many detections."""
         expect(self("#calibration")).to_have_attribute("data-kind", "measured", timeout=_SEARCH_TIME)
         expect(self("#results > li")).to_have_count(count, timeout=_SEARCH_TIME)
+
+    def fits(self) -> None:
+        """Nothing is wider than the window, which grows on a phone with what does not fit in it."""
+        assert self.page.viewport_size is not None
+        widths = self.page.evaluate("() => [innerWidth, document.documentElement.scrollWidth]")
+        assert widths == [self.page.viewport_size["width"]] * 2
+        assert self.page.evaluate(_TOO_WIDE) == []
 
     def drop(self, name: str, content: bytes, zone: str) -> None:
         """Drop a file on one of the two zones."""

@@ -4,6 +4,7 @@ import { pictureBitmap, sceneBitmap } from "./bitmaps.js";
 import { fit, paintedTool, repaint, setPainter, setTool, view, zoom } from "./canvas.js";
 import "./detection.js";
 import { $ } from "./dom.js";
+import { partById } from "./draft.js";
 import { paintScene } from "./paint/detections.js";
 import { paintDraft } from "./paint/outlines.js";
 import "./panels/detections.js";
@@ -80,14 +81,20 @@ watch(["mode", "draft", "scenes"], (state) => {
   }
 });
 
-watch(["mode", "tool", "draft"], ({ mode, tool, draft }) => {
+watch(["mode", "tool", "draft", "redrawing"], ({ mode, tool, draft, redrawing }) => {
   const current = mode === "detect" ? inspectorTool : draft.picture ? TOOLS.get(tool) : panTool;
+  const redrawn = partById(draft, redrawing);
   setTool(current);
-  $("#hint-text").textContent = current.hint;
+  $("#hint-text").textContent = redrawn ? `Redraw “${redrawn.name}”. ${current.hint}` : current.hint;
   for (const button of document.querySelectorAll("[data-tool]")) {
     button.setAttribute("aria-pressed", String(button.dataset.tool === tool));
     button.disabled = !draft.picture || (button.dataset.tool === "joint" && !draft.parts.length);
   }
+});
+
+// Any drawing tool redraws; another part or another kind of tool ends it.
+watch(["selected", "tool"], ({ selected, tool, redrawing }) => {
+  if (selected !== redrawing || ["select", "joint"].includes(tool)) update({ redrawing: null });
 });
 
 watch(["mode", "scene", "scenes", "draft"], () => fit(shownPicture(), false));
@@ -128,7 +135,7 @@ watch(
 );
 
 for (const button of document.querySelectorAll("[data-tool]"))
-  button.addEventListener("click", () => update({ tool: button.dataset.tool, redrawing: null }));
+  button.addEventListener("click", () => update({ tool: button.dataset.tool }));
 for (const tab of document.querySelectorAll("[data-mode-tab]")) {
   tab.addEventListener("click", () => update({ mode: tab.dataset.modeTab }));
   tab.addEventListener("keydown", (event) => {

@@ -21,8 +21,10 @@ function checkSize(file) {
 }
 
 /** Replacing a draft needs no confirmation, because it can be undone. */
+const undoAction = (hadParts) => (hadParts ? { label: "Undo", act: undo } : null);
+
 function notifyReplaced(hadParts) {
-  if (hadParts) notify("Started a new template.", "note", { label: "Undo", act: undo });
+  if (hadParts) notify("Started a new template.", "note", undoAction(hadParts));
 }
 
 async function loadPicture(file) {
@@ -37,8 +39,10 @@ async function loadPicture(file) {
   edit("load a picture", started, { selected, corner: null });
   update({ mode: "template", tool: outline ? "select" : "outline", redrawing: null });
   fit(picture);
-  notifyReplaced(draft.parts.length > 0);
-  if (outline) notify("The transparent background of the picture gave the first outline.");
+  const hadParts = draft.parts.length > 0;
+  if (outline)
+    notify("The transparent background of the picture gave the first outline.", "note", undoAction(hadParts));
+  else notifyReplaced(hadParts);
 }
 
 /** Edit a template that the server has opened. */

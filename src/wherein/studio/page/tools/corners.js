@@ -108,7 +108,7 @@ export class CornerTool {
     else if (event.key === "Enter" && this.corners.length) this.#close();
     else if (event.key === "Backspace" && this.corners.length) this.undoStep();
     else if (event.key === "Escape") {
-      if (!this.corners.length) update({ tool: "select", redrawing: null });
+      if (!this.corners.length) update({ tool: "select" });
       this.corners = [];
       this.#crosshair.point = null;
     } else return false;

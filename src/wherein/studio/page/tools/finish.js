@@ -27,7 +27,7 @@ export function finishOutline(points) {
       corner: null,
     });
   else addOutlinedPart(...addPart(draft, points, defaultTurn));
-  update({ tool: "select", redrawing: null });
+  update({ tool: "select" });
 }
 
 function addOutlinedPart(draft, id) {

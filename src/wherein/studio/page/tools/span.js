@@ -46,7 +46,7 @@ class SpanTool {
     else if ([" ", "Enter"].includes(event.key) && this.#start) this.#finish();
     else if (event.key === " " && point) this.#start = point;
     else if (event.key === "Escape") {
-      if (!this.#start) update({ tool: "select", redrawing: null });
+      if (!this.#start) update({ tool: "select" });
       this.cancel();
     } else return false;
     return true;
