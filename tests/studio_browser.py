@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, Request, expect
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, Request, Route, expect
 
 from studio_page import ARM, BODY, box, crane, png
 from wherein.studio.server import Studio
@@ -164,6 +164,35 @@ class User:
     def drop(self, name: str, content: bytes, zone: str) -> None:
         """Drop a file on one of the two zones."""
         self.page.evaluate(_DROP, [name, base64.b64encode(content).decode(), zone])
+
+
+class Held:
+    """Requests of a page that wait until they are released.
+
+    Arguments:
+        page: that sends them.
+        pattern: of their URLs.
+    """
+
+    def __init__(self, page: Page, pattern: str) -> None:
+        self._routes: list[Route] = []
+        self._open = False
+        page.route(pattern, self._request)
+
+    def _request(self, route: Route) -> None:
+        if self._open:
+            route.continue_()
+        else:
+            self._routes.append(route)
+
+    def release_one(self) -> None:
+        self._routes.pop(0).continue_()
+
+    def release(self) -> None:
+        """Release all, and those to come."""
+        self._open = True
+        while self._routes:
+            self.release_one()
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 import * as api from "./api.js";
 import { pictureBitmap, sceneBitmap } from "./bitmaps.js";
 import { fit, paintedTool, repaint, setPainter, setTool, view, zoom } from "./canvas.js";
-import "./detection.js";
+import { totalsText } from "./detection.js";
 import { $ } from "./dom.js";
 import { partById } from "./draft.js";
 import { paintScene } from "./paint/detections.js";
@@ -53,14 +53,18 @@ function paint(context, ratio) {
   $("#zoom").textContent = `${Math.round(view.scale * 100)} %`;
 }
 
+/** What was found, or the next step, for the status bar. */
+function detectStatus(state) {
+  const { draft, scenes, results, scene } = state;
+  if (!draft.parts.length) return "There is no template yet. Outline an object under Template, or open one.";
+  if (!scenes.length) return "Add scenes to search: choose, drop or paste them.";
+  const found = results.get(scene)?.data?.detections.length;
+  const totals = totalsText(state);
+  return found === undefined ? "Ready." : `${found} found in this scene${totals ? `; ${totals}` : ""}.`;
+}
+
 /** The next step, for the status bar. */
-function nextStep({ mode, draft, template, templateError, scenes, results, scene, checking }) {
-  if (mode === "detect") {
-    if (!draft.parts.length) return "There is no template yet. Outline an object under Template, or open one.";
-    if (!scenes.length) return "Add scenes to search: choose, drop or paste them.";
-    const found = results.get(scene)?.data?.detections.length;
-    return found === undefined ? "Ready." : `Detections in this scene: ${found}.`;
-  }
+function templateStatus({ draft, template, templateError, checking }) {
   if (!draft.picture) return "Load a picture of the object that you want to detect.";
   if (!draft.parts.length) return "Outline the object, or its largest part.";
   if (checking) return "Checking the template…";
@@ -68,9 +72,9 @@ function nextStep({ mode, draft, template, templateError, scenes, results, scene
   return template ? "Ready. Outline another part, edit joints, or go to Detect." : "Ready.";
 }
 
-watch(["mode", "draft", "scenes"], (state) => {
+watch(["mode", "draft", "scenes", "uploads"], (state) => {
   document.body.dataset.mode = state.mode;
-  const empty = state.mode === "template" ? !state.draft.picture : !state.scenes.length;
+  const empty = state.mode === "template" ? !state.draft.picture : !state.scenes.length && !state.uploads.length;
   $("#empty-template").hidden = !(state.mode === "template" && empty);
   $("#empty-detect").hidden = !(state.mode === "detect" && empty);
   $("#empty-detect-template").hidden = state.draft.parts.length > 0;
@@ -114,7 +118,7 @@ watch(["draft"], ({ draft }) => {
 });
 
 watch(["mode", "draft", "template", "templateError", "scenes", "results", "scene", "checking"], (state) =>
-  setIdleStatus(nextStep(state)),
+  setIdleStatus(state.mode === "detect" ? detectStatus(state) : templateStatus(state)),
 );
 watch(
   [

@@ -19,6 +19,8 @@ const state = {
   colors: {}, // CSS colours by part id, from the server
   scenes: [],
   scene: null, // the id of the scene that is shown
+  searching: null, // the id of the scene that is being searched
+  uploads: [], // names of scenes that are still to be uploaded; the first is being uploaded
   settings: {
     rotation: 180,
     scale: [0.5, 2],

@@ -62,11 +62,19 @@ async function loadTemplate(file) {
   if (opened) showTemplate(opened);
 }
 
+/** Upload scenes one after the other. The first is shown; the others wait, unless the user chooses them. */
 async function loadScenes(files) {
-  for (const file of files.filter(checkSize)) {
+  let isFirst = true;
+  const accepted = files.filter(checkSize);
+  if (!accepted.length) return;
+  update({ mode: "detect", uploads: [...getState().uploads, ...accepted.map(({ name }) => name)] });
+  for (const file of accepted) {
     const scene = await withStatus(`Loading ${file.name}…`, () => api.addScene(file));
+    const { scenes, uploads } = getState();
+    update({ uploads: uploads.toSpliced(uploads.indexOf(file.name), 1) });
     if (!scene) continue;
-    update({ scenes: [...getState().scenes, scene], scene: scene.id, mode: "detect" });
+    update({ scenes: [...scenes, scene], ...(isFirst && { scene: scene.id }) });
+    isFirst = false;
   }
 }
 
