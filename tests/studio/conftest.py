@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from studio_page import Page, asked, served
+from wherein.errors import ArgumentError
 from wherein.studio.bounds import Bounds
+from wherein.studio.server import network_address
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -40,6 +42,15 @@ def strict() -> Iterator[Page]:
     bounds = Bounds(upload=200_000, message=5_000, pixels=60_000, scenes=2, total_pixels=100_000)
     with served(bounds=bounds) as studio, asked(studio) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def network() -> str:
+    """An address of this computer that others in the network can reach."""
+    try:
+        return network_address()
+    except ArgumentError as error:
+        pytest.skip(f"no address to serve a network with: {error}")
 
 
 @pytest.fixture(scope="session")
