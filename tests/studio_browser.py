@@ -32,6 +32,12 @@ PHONE = {
 _SEARCH_TIME = 90_000
 """Milliseconds that a search may take on a busy machine."""
 
+_EXPECTED = (
+    "Failed to load resource",  # a refused request; the tests check what the page shows of it
+    "The Cross-Origin-Opener-Policy header has been ignored",  # at other addresses than 127.0.0.1
+)
+"""Errors that the browser logs and that are none."""
+
 _SCREEN = """async ([x, y]) => {
   const { view } = await import("/canvas.js");
   const [sx, sy] = view.toScreen([x, y]);
@@ -91,8 +97,7 @@ class User:
         dialog.dismiss()
 
     def _console(self, message: ConsoleMessage) -> None:
-        # The browser logs refused requests. The tests check what the page shows of them.
-        if message.type == "error" and "Failed to load resource" not in message.text:
+        if message.type == "error" and not any(words in message.text for words in _EXPECTED):
             self.errors.append(message.text)
 
     def _request(self, request: Request) -> None:

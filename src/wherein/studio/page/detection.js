@@ -57,7 +57,8 @@ function stop() {
 /** Search all scenes, unless this is already going on: that search takes new scenes and another order too. */
 async function search() {
   const state = getState();
-  if (state.mode !== "detect" || !state.template || !state.scene) return stop();
+  const possible = state.mode === "detect" && state.template && state.scene && state.connection === "open";
+  if (!possible) return stop();
   if (running?.key === keyOf(state)) return;
   stop();
   const run = { key: keyOf(state), controller: new AbortController() };
@@ -89,7 +90,8 @@ async function searchScene(id, { key, controller }) {
     const message = { ...searchMessage(getState()), scene: id };
     return { key, data: await api.detect(message, controller.signal) };
   } catch (error) {
-    if (!(error instanceof api.StudioError)) throw error;
+    // Without a connection there is no result: the scene is searched when there is one again.
+    if (!(error instanceof api.StudioError) || error instanceof api.ConnectionError) throw error;
     return { key, error: error.message };
   }
 }
@@ -116,7 +118,7 @@ function followCalibration(calibration) {
 
 const searchSoon = debounced(search, DELAY);
 
-watch(["mode", "template", "settings", "scene"], searchSoon);
+watch(["mode", "template", "settings", "scene", "connection"], searchSoon);
 watch(["scenes"], ({ scenes, scene, results }) => {
   const ids = new Set(scenes.map(({ id }) => id));
   if (!ids.has(scene)) update({ scene: scenes[0]?.id ?? null });

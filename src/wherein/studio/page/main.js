@@ -2,6 +2,7 @@
 import * as api from "./api.js";
 import { pictureBitmap, sceneBitmap } from "./bitmaps.js";
 import { fit, paintedTool, repaint, setPainter, setTool, view, zoom } from "./canvas.js";
+import { watchConnection } from "./connection.js";
 import { totalsText } from "./detection.js";
 import { $ } from "./dom.js";
 import { partById } from "./draft.js";
@@ -181,6 +182,7 @@ async function start() {
     reset(getState().draft); // opening it is not a step to undo
   }
   storeState(token);
+  watchConnection();
   document.body.classList.add("ready");
 }
 

@@ -5,6 +5,10 @@ import { getState, watch } from "./store.js";
 
 const NOTE_TIME = 5000; // milliseconds that a notification stays
 const ERROR_TIME = 15000;
+const DISCONNECTED = {
+  none: "No connection to the studio. Check that it is still running in the terminal.",
+  other: "The studio was started again. Open the address that it printed.",
+};
 
 const line = $("#status");
 const bar = $("#progress");
@@ -16,9 +20,13 @@ let nextNumber = 0;
 
 function show() {
   const [text] = [...running.values()].slice(-1);
-  line.textContent = text ?? idleText;
-  document.body.classList.toggle("busy", running.size > 0);
+  const problem = DISCONNECTED[getState().connection];
+  line.textContent = problem ?? text ?? idleText;
+  document.body.classList.toggle("busy", running.size > 0 && !problem);
+  document.body.classList.toggle("disconnected", Boolean(problem));
 }
+
+watch(["connection"], show);
 
 /** Set the text for when no task is running. */
 export function setIdleStatus(text) {
