@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, Request, expect
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, Request, Route, expect
 
+from studio_page import ARM, BODY, box, crane, png
 from wherein.studio.server import Studio
 
 SHOTS = Path(__file__).resolve().parents[1] / "results" / "studio"
@@ -18,8 +19,24 @@ def file(name: str, content: bytes, kind: str = "image/png") -> FILE:
     return {"name": name, "mimeType": kind, "buffer": content}
 
 
+CRANE = file("crane.png", png(crane()))
+
+PHONE = {
+    "viewport": {"width": 390, "height": 800},
+    "has_touch": True,
+    "is_mobile": True,
+    "device_scale_factor": 2,
+}
+
+
 _SEARCH_TIME = 90_000
 """Milliseconds that a search may take on a busy machine."""
+
+_EXPECTED = (
+    "Failed to load resource",  # a refused request; the tests check what the page shows of it
+    "The Cross-Origin-Opener-Policy header has been ignored",  # at other addresses than 127.0.0.1
+)
+"""Errors that the browser logs and that are none."""
 
 _SCREEN = """async ([x, y]) => {
   const { view } = await import("/canvas.js");
@@ -34,6 +51,14 @@ _COLOR = """async ([x, y]) => {
   const context = document.querySelector("#canvas").getContext("2d");
   return [...context.getImageData(sx, sy, 1, 1).data].slice(0, 3);
 }"""
+
+_TOO_WIDE = """() => [...document.querySelectorAll("body *")]
+  .filter((e) => e.checkVisibility() && !e.closest("svg, option, #scenes")) // the strip of scenes scrolls
+  .filter((e) => {
+    const { left, right } = e.getBoundingClientRect();
+    return left < -1 || right > innerWidth + 1;
+  })
+  .map((e) => `${e.tagName} ${e.id} ${e.className}`)"""
 
 _DROP = """([name, data, zone]) => {
   const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
@@ -72,8 +97,7 @@ class User:
         dialog.dismiss()
 
     def _console(self, message: ConsoleMessage) -> None:
-        # The browser logs refused requests. The tests check what the page shows of them.
-        if message.type == "error" and "Failed to load resource" not in message.text:
+        if message.type == "error" and not any(words in message.text for words in _EXPECTED):
             self.errors.append(message.text)
 
     def _request(self, request: Request) -> None:
@@ -90,6 +114,12 @@ class User:
     def state(self, expression: str) -> Any:
         """The value of a JavaScript expression of the page's state `s`."""
         return self.page.evaluate(
+            f"async () => {{ const s = (await import('/store.js')).getState(); return {expression}; }}"
+        )
+
+    def until(self, expression: str) -> None:
+        """Wait until a JavaScript expression of the page's state `s` is true."""
+        self.page.wait_for_function(
             f"async () => {{ const s = (await import('/store.js')).getState(); return {expression}; }}"
         )
 
@@ -129,9 +159,45 @@ class User:
         expect(self("#calibration")).to_have_attribute("data-kind", "measured", timeout=_SEARCH_TIME)
         expect(self("#results > li")).to_have_count(count, timeout=_SEARCH_TIME)
 
+    def fits(self) -> None:
+        """Nothing is wider than the window, which grows on a phone with what does not fit in it."""
+        assert self.page.viewport_size is not None
+        widths = self.page.evaluate("() => [innerWidth, document.documentElement.scrollWidth]")
+        assert widths == [self.page.viewport_size["width"]] * 2
+        assert self.page.evaluate(_TOO_WIDE) == []
+
     def drop(self, name: str, content: bytes, zone: str) -> None:
         """Drop a file on one of the two zones."""
         self.page.evaluate(_DROP, [name, base64.b64encode(content).decode(), zone])
+
+
+class Held:
+    """Requests of a page that wait until they are released.
+
+    Arguments:
+        page: that sends them.
+        pattern: of their URLs.
+    """
+
+    def __init__(self, page: Page, pattern: str) -> None:
+        self._routes: list[Route] = []
+        self._open = False
+        page.route(pattern, self._request)
+
+    def _request(self, route: Route) -> None:
+        if self._open:
+            route.continue_()
+        else:
+            self._routes.append(route)
+
+    def release_one(self) -> None:
+        self._routes.pop(0).continue_()
+
+    def release(self) -> None:
+        """Release all, and those to come."""
+        self._open = True
+        while self._routes:
+            self.release_one()
 
 
 @contextmanager
@@ -151,3 +217,23 @@ def open_page(browser: Browser, studio: Studio, **options: Any) -> Iterator[User
         assert [url for url in user.requests if not url.startswith((own, f"blob:{own}"))] == []
     finally:
         context.close()
+
+
+def outlined(user: User) -> None:
+    """Load the picture of the crane; outline its body and its arm."""
+    user.load("picture", CRANE)
+    expect(user('[data-tool="outline"]')).to_have_attribute("aria-pressed", "true")
+    user.outline(box(*BODY))
+    expect(user("#tree li")).to_have_count(1)
+    user.page.keyboard.press("p")
+    user.outline(box(*ARM))
+    expect(user("#tree li")).to_have_count(2)
+
+
+def downloaded(user: User, selector: str, folder: Path) -> Path:
+    """Click, and save the file that the browser downloads."""
+    with user.page.expect_download() as waiting:
+        user(selector).click()
+    path = folder / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    return path

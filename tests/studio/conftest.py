@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from studio_page import Page, asked, served
+from wherein.errors import ArgumentError
 from wherein.studio.bounds import Bounds
+from wherein.studio.server import network_address
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+    from studio_browser import User
 
 SHOTS = Path(__file__).resolve().parents[2] / "results" / "studio"
 """Screenshots."""
@@ -41,6 +45,15 @@ def strict() -> Iterator[Page]:
 
 
 @pytest.fixture(scope="session")
+def network() -> str:
+    """An address of this computer that others in the network can reach."""
+    try:
+        return network_address()
+    except ArgumentError as error:
+        pytest.skip(f"no address to serve a network with: {error}")
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator["Browser"]:
     """The Chromium of the system; none is downloaded."""
     playwright = pytest.importorskip(
@@ -61,3 +74,21 @@ def browser() -> Iterator["Browser"]:
         made = driver.chromium.launch(executable_path=program, args=quiet)
         yield made
         made.close()
+
+
+@pytest.fixture
+def user(browser: "Browser") -> Iterator["User"]:
+    """A user with a mouse and a large window."""
+    from studio_browser import open_page
+
+    with served() as studio, open_page(browser, studio) as made:
+        yield made
+
+
+@pytest.fixture
+def phone(browser: "Browser") -> Iterator["User"]:
+    """A user with a touch screen in the size of a phone."""
+    from studio_browser import PHONE, open_page
+
+    with served() as studio, open_page(browser, studio, **PHONE) as made:
+        yield made

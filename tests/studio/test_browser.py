@@ -1,7 +1,6 @@
 """The studio in a browser, from a picture to outlines, a template, detections and exported results."""
 
 import json
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ pytest.importorskip(
 from playwright.sync_api import expect
 
 from detecting import photo
-from studio_browser import User, file, open_page
+from studio_browser import CRANE, User, downloaded, file, open_page, outlined
 from walkers import HEIGHT, WIDTH, renamed, tilted
 from wherein.demo import ROBOT
 from wherein.drawing.palette import colors
@@ -30,14 +29,7 @@ from wherein.template.render import render
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-CRANE = file("crane.png", png(crane()))
 EVIL = "<img src=x onerror=alert(1)>.png"
-
-
-@pytest.fixture
-def user(browser: "Browser") -> Iterator[User]:
-    with served() as studio, open_page(browser, studio) as made:
-        yield made
 
 
 def scene_with(template: Template, part: str, seed: int = 0) -> bytes:
@@ -45,25 +37,6 @@ def scene_with(template: Template, part: str, seed: int = 0) -> bytes:
     where = matrices(template.parts, placed(30.0, 1.0, (150.0, 110.0), template.centre), {part: -20.0})
     pixels = render(photo("coffee", 301, 223, seed), template, where)
     return png((pixels.movedim(0, -1).clamp(0, 1) * 255).round().byte().numpy())
-
-
-def outlined(user: User) -> None:
-    """Load the picture of the crane; outline its body and its arm."""
-    user.load("picture", CRANE)
-    expect(user('[data-tool="outline"]')).to_have_attribute("aria-pressed", "true")
-    user.outline(box(*BODY))
-    expect(user("#tree li")).to_have_count(1)
-    user.page.keyboard.press("p")
-    user.outline(box(*ARM))
-    expect(user("#tree li")).to_have_count(2)
-
-
-def downloaded(user: User, selector: str, folder: Path) -> Path:
-    with user.page.expect_download() as waiting:
-        user(selector).click()
-    path = folder / waiting.value.suggested_filename
-    waiting.value.save_as(path)
-    return path
 
 
 def test_from_a_picture_to_detections(user: User, tmp_path: Path) -> None:
@@ -554,48 +527,42 @@ def test_every_control_has_an_accessible_name(user: User) -> None:
         assert unnamed == []
 
 
-def test_touch(browser: "Browser") -> None:
-    phone = {
-        "viewport": {"width": 390, "height": 800},
-        "has_touch": True,
-        "is_mobile": True,
-        "device_scale_factor": 2,
-    }
-    with served() as studio, open_page(browser, studio, **phone) as user:
-        user.shot("9-phone-empty")
-        outline = box(*BODY)
-        user.load("picture", CRANE)
-        expect(user('[data-tool="outline"]')).to_have_attribute("aria-pressed", "true")
-        for x, y in [*outline, outline[0]]:
-            user.page.touchscreen.tap(*user.screen(x, y))
-        expect(user("#tree li")).to_have_count(1)
-        user.checked()
-        user.shot("10-phone")
-        session = user.page.context.new_cdp_session(user.page)
+def test_touch(phone: User) -> None:
+    user = phone
+    user.shot("9-phone-empty")
+    outline = box(*BODY)
+    user.load("picture", CRANE)
+    expect(user('[data-tool="outline"]')).to_have_attribute("aria-pressed", "true")
+    for x, y in [*outline, outline[0]]:
+        user.page.touchscreen.tap(*user.screen(x, y))
+    expect(user("#tree li")).to_have_count(1)
+    user.checked()
+    user.shot("10-phone")
+    session = user.page.context.new_cdp_session(user.page)
 
-        def touch(kind: str, *places: tuple[float, float]) -> None:
-            points = [{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(places)]
-            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    def touch(kind: str, *places: tuple[float, float]) -> None:
+        points = [{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(places)]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
-        zoom = "(await import('/canvas.js')).view.scale"
-        before, (x, y) = user.state(zoom), user.screen(50, 70)
-        touch("touchStart", (x - 20, y))
-        touch("touchStart", (x - 20, y), (x + 20, y))
-        touch("touchMove", (x - 30, y), (x + 30, y))
-        touch("touchMove", (x - 40, y), (x + 40, y))
-        touch("touchEnd")
-        assert user.state(zoom) == pytest.approx(2 * before, rel=0.05)
-        assert user.state("s.draft.parts.length") == 1
-        touch("touchStart", user.screen(50, 70))
-        expect(user('[role="menu"]')).to_be_visible()
-        touch("touchEnd")
-        user.shot("11-phone-menu")
-        user.page.get_by_role("menuitem", name="Delete").tap()
-        expect(user("#tree li")).to_have_count(0)
-        wide = user.page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
-        assert wide <= 0
-        # On a phone, the window itself grows with what does not fit in it.
-        assert user.page.evaluate("() => innerWidth") == 390
+    zoom = "(await import('/canvas.js')).view.scale"
+    before, (x, y) = user.state(zoom), user.screen(50, 70)
+    touch("touchStart", (x - 20, y))
+    touch("touchStart", (x - 20, y), (x + 20, y))
+    touch("touchMove", (x - 30, y), (x + 30, y))
+    touch("touchMove", (x - 40, y), (x + 40, y))
+    touch("touchEnd")
+    assert user.state(zoom) == pytest.approx(2 * before, rel=0.05)
+    assert user.state("s.draft.parts.length") == 1
+    touch("touchStart", user.screen(50, 70))
+    expect(user('[role="menu"]')).to_be_visible()
+    touch("touchEnd")
+    user.shot("11-phone-menu")
+    user.page.get_by_role("menuitem", name="Delete").tap()
+    expect(user("#tree li")).to_have_count(0)
+    wide = user.page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
+    assert wide <= 0
+    # On a phone, the window itself grows with what does not fit in it.
+    assert user.page.evaluate("() => innerWidth") == 390
 
 
 def test_dark_theme_of_the_system_and_of_the_switch(browser: "Browser") -> None:

@@ -3,15 +3,18 @@
 import http.client
 import socket
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 
-from studio_page import Page, crane, png
+from studio_page import Page, asked, crane, png, served
+from wherein.errors import ArgumentError
 from wherein.studio import session
 from wherein.studio.security import HEADERS
+from wherein.studio.server import prepare
 
 SESSION = "/api/session"
 
@@ -114,6 +117,50 @@ def test_it_listens_on_this_machine_only(strict: Page) -> None:
     for address in others - {"127.0.0.1"}:
         with pytest.raises(OSError, match=r"."):
             socket.create_connection((str(address), where.port), timeout=2).close()
+
+
+# The local network
+
+
+@pytest.fixture(scope="module")
+def exposed(network: str) -> Iterator[Page]:
+    """A studio that others in the network can reach."""
+    with served(host=network) as studio, asked(studio) as made:
+        yield made
+
+
+def test_the_network_needs_the_token_and_the_host(exposed: Page, network: str) -> None:
+    own = f"{network}:{urlsplit(exposed.address).port}"
+    assert exposed.address == f"http://{own}/"
+    assert exposed.client.get(SESSION, headers={"origin": f"http://{own}"}).status_code == 200
+    for token in ("", "wrong", exposed.token[:-1]):
+        exposed.refused(exposed.client.get(SESSION, headers={"x-wherein-token": token}), 401)
+    port = own.split(":")[1]
+    for host in ("evil.example", f"evil.example:{port}", f"localhost:{port}", f"127.0.0.1:{port}", network):
+        exposed.refused(exposed.client.get("/", headers={"host": host}), 403)
+    exposed.refused(exposed.client.get(SESSION, headers={"origin": f"http://127.0.0.1:{port}"}), 403)
+
+
+def test_an_exposed_studio_listens_at_one_address(exposed: Page) -> None:
+    with pytest.raises(OSError, match=r"."):
+        socket.create_connection(("127.0.0.1", urlsplit(exposed.address).port or 0), timeout=2).close()
+
+
+@pytest.mark.parametrize(
+    ("host", "words"),
+    [
+        ("0.0.0.0", "not the address of one computer"),
+        ("224.0.0.1", "not the address of one computer"),
+        ("example.org", "'example.org' is not an IPv4 address"),
+        ("::1", "'::1' is not an IPv4 address"),
+        ("", "'' is not an IPv4 address"),
+        ("203.0.113.7", "cannot use port 0 on 203.0.113.7"),
+    ],
+)
+def test_hosts_that_are_refused(host: str, words: str) -> None:
+    with pytest.raises(ArgumentError, match=words) as caught:
+        prepare(host=host)
+    assert "--host takes an IPv4 address of this computer, such as 192.168.1.20, or auto" in str(caught.value)
 
 
 # Uploads

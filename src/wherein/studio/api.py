@@ -17,6 +17,8 @@ from wherein.making.checks import findings
 from wherein.studio.calibrations import CalibrationKind
 from wherein.studio.downloads import RESULT_FORMATS, NamedResult, preview
 from wherein.studio.drafts import Draft, DraftPictures
+from wherein.studio.edge_paths import PathRequest, edge_path
+from wherein.studio.mask_outlines import alpha_outline
 from wherein.studio.session import SearchRequest, Session
 from wherein.studio.uploads import label, read_upload
 from wherein.template.bundle import Template
@@ -60,6 +62,7 @@ class Api:
             ("POST", "/api/upload/template", self.open_template),
             ("POST", "/api/upload/scene", self.add_scene),
             ("GET", "/api/pictures/{key}", self.picture),
+            ("POST", "/api/pictures/{key}/edge-path", self.edge_path),
             ("GET", "/api/scenes/{key}", self.scene),
             ("DELETE", "/api/scenes/{key}", self.remove_scene),
             ("POST", "/api/templates", self.make_template),
@@ -91,10 +94,9 @@ class Api:
         return self._opened(robot, robot.name) | {"scene": self._scene(key), "scale": SCALE}
 
     async def add_picture(self, request: Request, name: str = "") -> Answer:
-        """Upload a picture to outline."""
+        """Upload a picture to outline; if some of it is transparent, with a first outline."""
         shown = label(name, "picture")
-        key = await read_upload(request.stream(), shown, lambda path: self.pictures.add_file(path, shown))
-        return self._picture(key)
+        return await read_upload(request.stream(), shown, lambda path: self._added_picture(path, shown))
 
     async def open_template(self, request: Request, name: str = "") -> Answer:
         """Upload a template's .zip to edit it."""
@@ -111,6 +113,10 @@ class Api:
     def picture(self, key: str) -> Response:
         """The preview of a picture to outline."""
         return _preview(self.pictures[key].picture)
+
+    def edge_path(self, key: str, request: PathRequest) -> Answer:
+        """A line along the edges of a picture."""
+        return {"path": edge_path(self.pictures[key].picture, request)}
 
     def scene(self, key: str) -> Response:
         """The preview of a scene."""
@@ -169,6 +175,11 @@ class Api:
         if result.kind is not CalibrationKind.MEASURED:
             raise ArgumentError("The calibration is still running. Try again when it is done.")
         return NamedResult(scene.name, result.detections, result.detector)
+
+    def _added_picture(self, path: Path, name: str) -> Answer:
+        key = self.pictures.add_file(path, name)
+        outline = alpha_outline(self.pictures[key].picture)
+        return self._picture(key) | {"outline": None if outline is None else outline.tolist()}
 
     def _opened(self, template: Template, name: str) -> Answer:
         return self._opened_draft(self.pictures.open(template, name))

@@ -15,13 +15,12 @@ from torch import Tensor
 
 from wherein.errors import TemplateError
 from wherein.formats.part_outline import Outline
-from wherein.images.contours import contours
 from wherein.images.load import Picture, load_picture
 from wherein.images.motif import Motif
-from wherein.images.polygons import Polygon
 from wherein.making.cutout import cut
 from wherein.studio.bounds import Bounds
 from wherein.studio.id_map import IdMap
+from wherein.studio.mask_outlines import editable_outline
 from wherein.template.bundle import Template
 from wherein.template.tree import DEFAULT_TURN, Part, Point, Tree
 
@@ -30,9 +29,6 @@ _MAX_PARTS, _MAX_CORNERS = 500, 20_000
 
 _MAX_UNIT, _MAX_POINTS = 40, 200
 """Letters of a unit, and points of a reading. A choice: far more than a scale has."""
-
-_EDITABLE = 1.0
-"""Tolerance in pixels of outlines that a person edits. A choice: they have fewer corners."""
 
 _GROUP = "_group"
 """Suffix that `cut` gives to the group of a part that has both an outline and child parts."""
@@ -279,7 +275,9 @@ def _draft_part(part: Part, tree: Tree, implicit: dict[str, str]) -> DraftPart:
     jointed = tree[above] if above is not None and implicit.get(above) == part.name else part
     parent = implicit.get(jointed.parent or "", jointed.parent)
     is_root = jointed.parent is None
-    polygon = None if part.motif is None else _editable_outline(part.motif) + np.array(part.at)
+    polygon = None
+    if part.motif is not None:
+        polygon = editable_outline(part.motif.mask.numpy() > 0.5) + np.array(part.at)
     return DraftPart(
         name=part.name,
         parent=None if parent == tree.root else parent,
@@ -290,11 +288,6 @@ def _draft_part(part: Part, tree: Tree, implicit: dict[str, str]) -> DraftPart:
         static=jointed.static or is_root,
         reading=None if jointed.reading is None else DraftReading(**jointed.reading.to_dict()),
     )
-
-
-def _editable_outline(motif: Motif) -> Polygon:
-    """The outline of its largest component, without holes, with few corners."""
-    return contours(motif.mask.numpy() > 0.5, _EDITABLE)[0]
 
 
 def opaque_canvas(template: Template) -> Picture:

@@ -2,7 +2,8 @@
 
 Any website that is open in the same browser can send requests to 127.0.0.1, under that name or, by DNS
 rebinding, under its own. So the host must be ours (`Host`), the page that sends the request must be ours
-(`Origin`), and it must know the session's token, which is only in the address that was opened.
+(`Origin`), and it must know the session's token, which is only in the address that was opened. The same
+keeps others out where the studio is served to a network.
 """
 
 import asyncio

@@ -1,5 +1,7 @@
-"""The studio's web server: on this machine only, with a token for the session, until Ctrl-C."""
+"""The studio's web server: on this computer only unless told otherwise, with a token, until Ctrl-C."""
 
+import errno
+import ipaddress
 import secrets
 import socket
 import threading
@@ -27,9 +29,10 @@ from wherein.studio.session import SaveTarget, Session
 from wherein.studio.uploads import UploadError
 from wherein.template.bundle import Template
 
-HOST = "127.0.0.1"
-NAMES = (HOST, "localhost")
-"""Host names under which a browser on this machine may request the page."""
+LOCAL = "127.0.0.1"
+"""The address at which only this computer reaches the studio."""
+
+_HOSTS = "--host takes an IPv4 address of this computer, such as 192.168.1.20, or auto"
 
 _MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
@@ -41,17 +44,13 @@ class Studio:
     Attributes:
         server: the web server.
         socket: its bound socket.
-        token: of the session.
+        address: the URL to open in a browser. The token of the session follows the #, which browsers neither
+            send nor log.
     """
 
     server: uvicorn.Server
     socket: socket.socket
-    token: str
-
-    @property
-    def address(self) -> str:
-        """The URL to open in a browser. The token follows the #, which browsers neither send nor log."""
-        return f"http://{HOST}:{self.socket.getsockname()[1]}/#{self.token}"
+    address: str
 
     def serve(self) -> None:
         """Serve until Ctrl-C, or until `server.should_exit` is set."""
@@ -69,6 +68,7 @@ def prepare(
     target: SaveTarget | None = None,
     bounds: Bounds | None = None,
     calibrate: Calibrate | None = None,
+    host: str = LOCAL,
 ) -> Studio:
     """A studio that is bound to a port, to be served.
 
@@ -78,18 +78,21 @@ def prepare(
         target: where templates are saved.
         bounds: on what is accepted and kept.
         calibrate: replaces the measured calibration, for tests.
+        host: the IPv4 address of this computer at which it is served. At another than 127.0.0.1, other
+            computers in the network reach it, if they know the token.
 
     Raises:
-        ArgumentError: the port cannot be used.
+        ArgumentError: the address or the port cannot be used.
     """
-    bound = _bound_socket(port)
+    bound = _bound_socket(host, port)
+    number = bound.getsockname()[1]
     bounds, token = bounds or Bounds(), secrets.token_urlsafe(32)
     calibrator = Calibrator() if calibrate is None else Calibrator(calibrate)
     session = Session(bounds, calibrator, target or SaveTarget())
     app = application(Api(session, DraftPictures(bounds), template))
-    hosts = [f"{name}:{bound.getsockname()[1]}" for name in NAMES]
+    names = (LOCAL, "localhost") if host == LOCAL else (host,)
     config = uvicorn.Config(
-        Guard(app, hosts, token, bounds),
+        Guard(app, [f"{name}:{number}" for name in names], token, bounds),
         http="h11",
         ws="none",
         lifespan="off",
@@ -98,19 +101,50 @@ def prepare(
         server_header=False,
         timeout_graceful_shutdown=2,
     )
-    return Studio(uvicorn.Server(config), bound, token)
+    return Studio(uvicorn.Server(config), bound, f"http://{host}:{number}/#{token}")
 
 
-def _bound_socket(port: int) -> socket.socket:
+def network_address() -> str:
+    """The IPv4 address of this computer in its local network.
+
+    Raises:
+        ArgumentError: it is not in a network, or its address is one of the Internet.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            # Nothing is sent: connecting a UDP socket only chooses the route. The destination is an address
+            # that is reserved for documentation (RFC 5737).
+            probe.connect(("192.0.2.1", 9))
+        except OSError as error:
+            raise ArgumentError(f"this computer is not in a network ({error.strerror}): {_HOSTS}") from error
+        found = str(probe.getsockname()[0])
+    if not ipaddress.IPv4Address(found).is_private:
+        raise ArgumentError(f"{found} is an address of the Internet, not of a local network: {_HOSTS}")
+    return found
+
+
+def _check_host(host: str) -> None:
+    """Refuse names and 0.0.0.0: the studio answers to exactly one address, which others cannot redirect."""
+    try:
+        address = ipaddress.IPv4Address(host)
+    except ValueError as error:
+        raise ArgumentError(f"{host!r} is not an IPv4 address: {_HOSTS}") from error
+    if address.is_unspecified or address.is_multicast:
+        raise ArgumentError(f"{host} is not the address of one computer: {_HOSTS}")
+
+
+def _bound_socket(host: str, port: int) -> socket.socket:
+    _check_host(host)
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((HOST, port))
+        made.bind((host, port))
         made.listen(128)  # the browser may connect before the server accepts: it waits
     except (OSError, OverflowError) as error:
         made.close()
         reason = getattr(error, "strerror", None) or "it must be 0 to 65535"
-        raise ArgumentError(f"cannot use port {port} on {HOST} ({reason}): choose another --port") from error
+        remedy = _HOSTS if getattr(error, "errno", None) == errno.EADDRNOTAVAIL else "choose another --port"
+        raise ArgumentError(f"cannot use port {port} on {host} ({reason}): {remedy}") from error
     return made
 
 

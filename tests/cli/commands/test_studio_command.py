@@ -9,10 +9,13 @@ import sys
 import urllib.request
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import wherein.studio
+from wherein.cli.commands.studio_command import show_qr_code
+from wherein.cli.console import Console
 from wherein.cli.main import app
 from wherein.demo import ROBOT
 
@@ -53,6 +56,42 @@ def test_a_port_that_is_taken_or_none() -> None:
             result = runner.invoke(app, ["studio", "--no-open", "--port", str(port)])
             assert result.exit_code == 2
             assert f"cannot use port {port} on 127.0.0.1 ({words}" in result.stderr
+
+
+def test_a_host_that_cannot_be_used() -> None:
+    for host, words in (("0.0.0.0", "not the address of one computer"), ("phone", "not an IPv4 address")):
+        result = runner.invoke(app, ["studio", "--no-open", "--host", host])
+        assert result.exit_code == 2
+        assert words in result.stderr
+
+
+BLOCKS = {"█": (255, 255), "▀": (255, 0), "▄": (0, 255), " ": (0, 0)}
+"""The upper and the lower module of a letter."""
+
+
+def decoded(text: str) -> str:
+    """The content of a QR code of half blocks, as a camera would see it."""
+    cv2 = pytest.importorskip("cv2")
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()
+    rows = [[BLOCKS[letter][half] for letter in line] for line in lines for half in (0, 1)]
+    image = np.kron(np.array(rows, dtype=np.uint8), np.ones((8, 8), dtype=np.uint8))
+    return str(cv2.QRCodeDetector().detectAndDecode(image)[0])
+
+
+def test_the_address_is_shown_as_a_qr_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("segno", reason="segno is not installed: no QR code of the studio's address")
+    address = f"http://192.168.178.120:54321/#{'aZ_-9' * 8}abc"
+    show_qr_code(address, Console())
+    assert capsys.readouterr().err == "", "not a terminal"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    show_qr_code(address, Console(quiet=True))
+    assert capsys.readouterr().err == ""
+    show_qr_code(address, Console())
+    text = capsys.readouterr().err
+    assert all(line.startswith("\x1b[97m\x1b[40m") for line in text.splitlines())
+    assert decoded(text) == address
 
 
 def test_without_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:

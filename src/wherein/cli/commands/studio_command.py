@@ -1,5 +1,7 @@
 """`wherein studio`: make and try templates in the browser."""
 
+import io
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +10,27 @@ import typer
 from wherein.cli.console import Console
 from wherein.cli.options import Quiet
 from wherein.errors import MissingError
+from wherein.extras import require_package
+
+_EXPOSED = (
+    "Other devices in the network can open this address. The connection is not encrypted: use --host only in "
+    "a network that you trust."
+)
+
+_QUIET_ZONE = 2
+"""Light modules around a QR code. The standard asks for 4. A choice: with 2 it fits into a small terminal."""
+
+
+def show_qr_code(address: str, console: Console) -> None:
+    """Print an address as a QR code, if standard error is a terminal."""
+    if console.quiet or not sys.stderr.isatty():
+        return
+    segno = require_package("segno", "a QR code", "pip install 'wherein[studio]'")
+    lines = io.StringIO()
+    segno.make(address, error="l", micro=False).terminal(lines, border=_QUIET_ZONE, compact=True)
+    for line in lines.getvalue().splitlines():
+        # Its blocks are the light modules: without colours, a light terminal would show the negative.
+        console.message(typer.style(line, fg="bright_white", bg="black"))
 
 
 def studio(
@@ -15,7 +38,16 @@ def studio(
         str | None,
         typer.Argument(metavar="TEMPLATE", help="Template to open: a folder with template.json, or a .zip."),
     ] = None,
-    port: Annotated[int, typer.Option(metavar="PORT", help="Port on 127.0.0.1; 0 chooses a free one.")] = 0,
+    port: Annotated[int, typer.Option(metavar="PORT", help="Port; 0 chooses a free one.")] = 0,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Serve the local network too, for example a phone: an IPv4 address of this computer, or "
+            "auto. Prints a QR code. Anyone who has the printed address can use the studio.",
+            show_default="127.0.0.1, this computer only",
+        ),
+    ] = None,
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the studio in the browser.")] = True,
     save_to: Annotated[
         Path | None,
@@ -32,7 +64,7 @@ def studio(
 ) -> None:
     """Make and try templates in the browser.
 
-    The studio runs on this computer only. Press Ctrl-C to stop it.
+    The studio runs on this computer only, unless --host is given. Press Ctrl-C to stop it.
 
     Example: wherein studio --save-to robot
     """
@@ -51,10 +83,14 @@ def studio(
     if save_to is not None:
         check_file(save_to)
     first = load_template(template) if template is not None else None
-    made = server.prepare(first, port, target)
+    address = server.network_address() if host == "auto" else host
+    made = server.prepare(first, port, target, host=address or server.LOCAL)
     console.message(
         "Press Ctrl-C to stop the studio. Keep its address secret: anyone who has it can use the studio."
     )
+    if address is not None:
+        console.message(_EXPOSED)
+        show_qr_code(made.address, console)
     console.text(made.address)
     if open_:
         server.open_browser(made.address)

@@ -6,19 +6,30 @@ const TOKEN_KEY = "wherein.token";
 
 let token = "";
 
+let reportAnswer = () => {};
+
 export class StudioError extends Error {}
+
+/** The server does not answer: it was stopped, or the network fails. */
+export class ConnectionError extends StudioError {}
+
+/** Call `report` after each request: "open", "none" (no answer), or "other" (of another session). */
+export function onAnswer(report) {
+  reportAnswer = report;
+}
 
 /**
  * Take the token from the address and remove it there, where it could be seen or bookmarked. It stays in
- * sessionStorage, so that the page can be reloaded.
+ * localStorage, which only pages of this address can read: the page can be reloaded, and opened in another tab.
+ * It is of no use after the studio has stopped.
  */
 export function takeToken() {
   const given = location.hash.slice(1);
   if (given) {
-    sessionStorage.setItem(TOKEN_KEY, given);
+    localStorage.setItem(TOKEN_KEY, given);
     history.replaceState(null, "", location.pathname);
   }
-  token = sessionStorage.getItem(TOKEN_KEY) ?? "";
+  token = localStorage.getItem(TOKEN_KEY) ?? "";
   return token;
 }
 
@@ -32,8 +43,10 @@ async function request(path, options = {}) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new StudioError("The studio does not respond. Check that it is still running in the terminal.");
+    reportAnswer("none");
+    throw new ConnectionError("The studio does not respond. Check that it is still running in the terminal.");
   }
+  reportAnswer(response.status === 401 ? "other" : "open");
   if (response.ok) return response;
   const { error } = await response.json().catch(() => ({}));
   const message = error ?? `The server returned status ${response.status}`;
@@ -63,6 +76,7 @@ export const addPicture = (file) => upload("picture", file);
 export const openTemplate = (file) => upload("template", file);
 export const addScene = (file) => upload("scene", file);
 export const picture = (id) => requestBitmap(`/api/pictures/${id}`);
+export const edgePath = (id, wanted) => requestJson(`/api/pictures/${id}/edge-path`, postOptions(wanted));
 export const scene = (id) => requestBitmap(`/api/scenes/${id}`);
 export const removeScene = (id) => requestJson(`/api/scenes/${id}`, { method: "DELETE" });
 export const makeTemplate = (draft, signal) =>

@@ -98,13 +98,13 @@ export function reveal(point) {
 /** The point of the picture in the middle of the canvas. */
 export const visibleCenter = () => view.toPicture([size.width / 2, size.height / 2]);
 
-/** A pointer event for tools: its position on the screen and in the picture, and the reach of a handle. */
+/** A pointer event for tools: where it is on the screen and in the picture, and how far a handle reaches. */
 function toPointer(event) {
   const box = canvas.getBoundingClientRect();
   const at = [event.clientX - box.left, event.clientY - box.top];
   const touch = event.pointerType === "touch";
   const reach = (touch ? REACH.touch : REACH.other) / view.scale;
-  return { at, point: view.toPicture(at), reach, touch };
+  return { at, point: view.toPicture(at), reach, touch, shift: event.shiftKey };
 }
 
 function press(event) {

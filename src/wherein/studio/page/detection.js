@@ -7,7 +7,7 @@ import { getState, update, watch } from "./store.js";
 const DELAY = 140; // milliseconds after the last change: a slider causes many
 const POLL = 500; // milliseconds between requests for the progress of a calibration
 
-let controller = null; // of the search that is running
+let running = null; // { key, controller } of the search that is running
 let polling = false;
 
 /** The message for a search: the template and the settings. */
@@ -15,24 +15,67 @@ export const searchMessage = ({ template, settings }) => ({ template: template.i
 
 const keyOf = ({ template, settings }) => JSON.stringify([template?.id, settings]);
 
-/** Whether a result needs no further search: it is for these settings, and fully calibrated. */
-const isFinal = (result, key) =>
-  result?.key === key && (result.error || result.data.calibration_kind === "measured");
+/** The result of a scene with the current template and settings; null while it waits. */
+export function currentResult(state, id) {
+  const result = state.results.get(id);
+  return result?.key === keyOf(state) ? result : null;
+}
+
+/** The totals over all scenes, such as “3 found in 2 of 5 scenes, 1 waiting”; empty for less than two. */
+export function totalsText(state) {
+  const { scenes, uploads } = state;
+  const results = scenes.map(({ id }) => currentResult(state, id));
+  const counts = results.map((result) => result?.data?.detections.length ?? 0);
+  const waiting = results.filter((result) => !result).length + uploads.length;
+  if (scenes.length + uploads.length < 2) return "";
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const hits = counts.filter(Boolean).length;
+  const failed = results.filter((result) => result?.error).length;
+  return [
+    `${total} found in ${hits} of ${scenes.length + uploads.length} scenes`,
+    ...(failed ? [`${failed} failed`] : []),
+    ...(waiting ? [`${waiting} waiting`] : []),
+  ].join(", ");
+}
+
+/** Whether a result needs no further search: it is fully calibrated, or an error. */
+const isFinal = (result) => Boolean(result?.error) || result?.data.calibration_kind === "measured";
+
+/** The next scene to search: the one that is shown, then the others in their order; undefined: none. */
+function nextScene(state) {
+  const { scenes, scene } = state;
+  const waits = ({ id }) => !isFinal(currentResult(state, id));
+  return [...scenes.filter(({ id }) => id === scene), ...scenes].find(waits);
+}
+
+function stop() {
+  running?.controller.abort();
+  running = null;
+  update({ searching: null });
+}
+
+/** Search all scenes, unless this is already going on: that search takes new scenes and another order too. */
+async function search() {
+  const state = getState();
+  const possible = state.mode === "detect" && state.template && state.scene && state.connection === "open";
+  if (!possible) return stop();
+  if (running?.key === keyOf(state)) return;
+  stop();
+  const run = { key: keyOf(state), controller: new AbortController() };
+  running = run;
+  await searchScenes(run);
+  if (running === run) stop();
+}
 
 /** Search the scene that is shown, and, once the calibration is measured, the others. */
-async function search() {
-  const { mode, template, scenes, scene } = getState();
-  controller?.abort();
-  if (mode !== "detect" || !template || !scene) return;
-  const { signal } = (controller = new AbortController());
-  const key = keyOf(getState());
-  const order = [scene, ...scenes.map(({ id }) => id).filter((id) => id !== scene)];
-  for (const id of order) {
-    if (isFinal(getState().results.get(id), key)) continue;
-    const name = scenes.find((one) => one.id === id)?.name ?? "the scene";
-    const result = await withStatus(`Searching ${name}…`, () => searchScene(id, key, signal));
-    if (!result || signal.aborted) return;
-    update({ results: new Map(getState().results).set(id, result) });
+async function searchScenes(run) {
+  for (let scene = nextScene(getState()); scene && running === run; scene = nextScene(getState())) {
+    const { id, name } = scene;
+    update({ searching: id });
+    const result = await withStatus(`Searching ${name}…`, () => searchScene(id, run));
+    if (!result || running !== run) return;
+    const isThere = getState().scenes.some((one) => one.id === id); // it may have been removed meanwhile
+    if (isThere) update({ results: new Map(getState().results).set(id, result) });
     if (!result.data) continue;
     followCalibration(result.data.calibration);
     if (result.data.calibration_kind === "measured") continue;
@@ -42,11 +85,13 @@ async function search() {
   }
 }
 
-async function searchScene(id, key, signal) {
+async function searchScene(id, { key, controller }) {
   try {
-    return { key, data: await api.detect({ ...searchMessage(getState()), scene: id }, signal) };
+    const message = { ...searchMessage(getState()), scene: id };
+    return { key, data: await api.detect(message, controller.signal) };
   } catch (error) {
-    if (!(error instanceof api.StudioError)) throw error;
+    // Without a connection there is no result: the scene is searched when there is one again.
+    if (!(error instanceof api.StudioError) || error instanceof api.ConnectionError) throw error;
     return { key, error: error.message };
   }
 }
@@ -73,7 +118,7 @@ function followCalibration(calibration) {
 
 const searchSoon = debounced(search, DELAY);
 
-watch(["mode", "template", "settings", "scene"], searchSoon);
+watch(["mode", "template", "settings", "scene", "connection"], searchSoon);
 watch(["scenes"], ({ scenes, scene, results }) => {
   const ids = new Set(scenes.map(({ id }) => id));
   if (!ids.has(scene)) update({ scene: scenes[0]?.id ?? null });

@@ -54,7 +54,8 @@ export function nameError(draft, id, name) {
   return null;
 }
 
-function uniqueName(draft, stem) {
+/** A name that no part has: the stem itself, or with a number. */
+export function uniqueName(draft, stem) {
   const taken = new Set(draft.parts.map((part) => part.name));
   if (!taken.has(stem)) return stem;
   let number = 2;
@@ -62,7 +63,7 @@ function uniqueName(draft, stem) {
   return `${stem} ${number}`;
 }
 
-const nextId = (draft) => 1 + Math.max(0, ...draft.parts.map((part) => part.id));
+export const nextId = (draft) => 1 + Math.max(0, ...draft.parts.map((part) => part.id));
 
 export function changePart(draft, id, patch) {
   return { ...draft, parts: draft.parts.map((part) => (part.id === id ? { ...part, ...patch } : part)) };

@@ -41,6 +41,30 @@ export function bounds(points) {
   return { left: Math.min(...xs), top: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys) };
 }
 
+/** The rectangle between two opposite corners. */
+export const rectangle = ([ax, ay], [bx, by]) => [
+  [ax, ay],
+  [bx, ay],
+  [bx, by],
+  [ax, by],
+];
+
+const CHORD_ERROR = 0.5; // pixels between an ellipse and its polygon: edges of pictures are no sharper
+const MIN_CHORDS = 12;
+
+/** The ellipse between two opposite corners, as a polygon of the same area. */
+export function ellipse([ax, ay], [bx, by]) {
+  const [rx, ry] = [Math.abs(bx - ax) / 2, Math.abs(by - ay) / 2];
+  // A chord over the angle 2t is r (1 − cos t) ≈ r t² / 2 away from its arc.
+  const count = Math.max(MIN_CHORDS, Math.ceil(Math.PI / Math.sqrt((2 * CHORD_ERROR) / Math.max(rx, ry))));
+  const angle = (2 * Math.PI) / count;
+  const grow = Math.sqrt(angle / Math.sin(angle)); // corners on the ellipse would enclose less than it does
+  return Array.from({ length: count }, (_, k) => [
+    rounded((ax + bx) / 2 + grow * rx * Math.cos(k * angle)),
+    rounded((ay + by) / 2 + grow * ry * Math.sin(k * angle)),
+  ]);
+}
+
 /** Whether a point is inside a polygon, by the even-odd rule: outlines are filled by the same rule. */
 export function inside([x, y], polygon) {
   let result = false;

@@ -2,8 +2,10 @@
 import * as api from "./api.js";
 import { pictureBitmap, sceneBitmap } from "./bitmaps.js";
 import { fit, paintedTool, repaint, setPainter, setTool, view, zoom } from "./canvas.js";
-import "./detection.js";
+import { watchConnection } from "./connection.js";
+import { totalsText } from "./detection.js";
 import { $ } from "./dom.js";
+import { partById } from "./draft.js";
 import { paintScene } from "./paint/detections.js";
 import { paintDraft } from "./paint/outlines.js";
 import "./panels/detections.js";
@@ -26,10 +28,15 @@ import { lassoTool } from "./tools/lasso.js";
 import { outlineTool } from "./tools/outline.js";
 import { panTool } from "./tools/pan.js";
 import { selectTool } from "./tools/selection.js";
+import { snapTool } from "./tools/snap.js";
+import { boxTool, ellipseTool } from "./tools/span.js";
 import { showTemplate } from "./uploads.js";
 
 const TOOLS = new Map(
-  [selectTool, outlineTool, lassoTool, jointTool, panTool].map((tool) => [tool.name, tool]),
+  [selectTool, outlineTool, snapTool, lassoTool, boxTool, ellipseTool, jointTool, panTool].map((tool) => [
+    tool.name,
+    tool,
+  ]),
 );
 
 function paint(context, ratio) {
@@ -47,14 +54,18 @@ function paint(context, ratio) {
   $("#zoom").textContent = `${Math.round(view.scale * 100)} %`;
 }
 
+/** What was found, or the next step, for the status bar. */
+function detectStatus(state) {
+  const { draft, scenes, results, scene } = state;
+  if (!draft.parts.length) return "There is no template yet. Outline an object under Template, or open one.";
+  if (!scenes.length) return "Add scenes to search: choose, drop or paste them.";
+  const found = results.get(scene)?.data?.detections.length;
+  const totals = totalsText(state);
+  return found === undefined ? "Ready." : `${found} found in this scene${totals ? `; ${totals}` : ""}.`;
+}
+
 /** The next step, for the status bar. */
-function nextStep({ mode, draft, template, templateError, scenes, results, scene, checking }) {
-  if (mode === "detect") {
-    if (!draft.parts.length) return "There is no template yet. Outline an object under Template, or open one.";
-    if (!scenes.length) return "Add scenes to search: choose, drop or paste them.";
-    const found = results.get(scene)?.data?.detections.length;
-    return found === undefined ? "Ready." : `Detections in this scene: ${found}.`;
-  }
+function templateStatus({ draft, template, templateError, checking }) {
   if (!draft.picture) return "Load a picture of the object that you want to detect.";
   if (!draft.parts.length) return "Outline the object, or its largest part.";
   if (checking) return "Checking the template…";
@@ -62,9 +73,9 @@ function nextStep({ mode, draft, template, templateError, scenes, results, scene
   return template ? "Ready. Outline another part, edit joints, or go to Detect." : "Ready.";
 }
 
-watch(["mode", "draft", "scenes"], (state) => {
+watch(["mode", "draft", "scenes", "uploads"], (state) => {
   document.body.dataset.mode = state.mode;
-  const empty = state.mode === "template" ? !state.draft.picture : !state.scenes.length;
+  const empty = state.mode === "template" ? !state.draft.picture : !state.scenes.length && !state.uploads.length;
   $("#empty-template").hidden = !(state.mode === "template" && empty);
   $("#empty-detect").hidden = !(state.mode === "detect" && empty);
   $("#empty-detect-template").hidden = state.draft.parts.length > 0;
@@ -75,14 +86,20 @@ watch(["mode", "draft", "scenes"], (state) => {
   }
 });
 
-watch(["mode", "tool", "draft"], ({ mode, tool, draft }) => {
+watch(["mode", "tool", "draft", "redrawing"], ({ mode, tool, draft, redrawing }) => {
   const current = mode === "detect" ? inspectorTool : draft.picture ? TOOLS.get(tool) : panTool;
+  const redrawn = partById(draft, redrawing);
   setTool(current);
-  $("#hint-text").textContent = current.hint;
+  $("#hint-text").textContent = redrawn ? `Redraw “${redrawn.name}”. ${current.hint}` : current.hint;
   for (const button of document.querySelectorAll("[data-tool]")) {
     button.setAttribute("aria-pressed", String(button.dataset.tool === tool));
     button.disabled = !draft.picture || (button.dataset.tool === "joint" && !draft.parts.length);
   }
+});
+
+// Any drawing tool redraws; another part or another kind of tool ends it.
+watch(["selected", "tool"], ({ selected, tool, redrawing }) => {
+  if (selected !== redrawing || ["select", "joint"].includes(tool)) update({ redrawing: null });
 });
 
 watch(["mode", "scene", "scenes", "draft"], () => fit(shownPicture(), false));
@@ -102,7 +119,7 @@ watch(["draft"], ({ draft }) => {
 });
 
 watch(["mode", "draft", "template", "templateError", "scenes", "results", "scene", "checking"], (state) =>
-  setIdleStatus(nextStep(state)),
+  setIdleStatus(state.mode === "detect" ? detectStatus(state) : templateStatus(state)),
 );
 watch(
   [
@@ -123,7 +140,7 @@ watch(
 );
 
 for (const button of document.querySelectorAll("[data-tool]"))
-  button.addEventListener("click", () => update({ tool: button.dataset.tool, redrawing: null }));
+  button.addEventListener("click", () => update({ tool: button.dataset.tool }));
 for (const tab of document.querySelectorAll("[data-mode-tab]")) {
   tab.addEventListener("click", () => update({ mode: tab.dataset.modeTab }));
   tab.addEventListener("keydown", (event) => {
@@ -165,6 +182,7 @@ async function start() {
     reset(getState().draft); // opening it is not a step to undo
   }
   storeState(token);
+  watchConnection();
   document.body.classList.add("ready");
 }
 

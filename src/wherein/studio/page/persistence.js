@@ -1,25 +1,29 @@
-// Restore the page after a reload: the server still has the pictures, sessionStorage has the rest.
+// Restore the page after a reload, or in another tab: the server still has the pictures, the browser the rest.
+// Each tab has its own state in sessionStorage; a new tab begins with the last state of any, in localStorage.
 import { debounced } from "./dom.js";
 import { getState, watch } from "./store.js";
 
 const KEY = "wherein.page";
 
-/** The state that was stored under this session's token; null if there is none. */
-export function storedState(token) {
+function readState(storage, token) {
   try {
-    const found = JSON.parse(sessionStorage.getItem(KEY));
+    const found = JSON.parse(storage.getItem(KEY));
     return found?.token === token ? found : null;
   } catch {
     return null;
   }
 }
 
+/** The state that was stored under this session's token; null if there is none. */
+export const storedState = (token) => readState(sessionStorage, token) ?? readState(localStorage, token);
+
 /** Store the state whenever it changes. */
 export function storeState(token) {
   const write = () => {
     const { draft, saved, settings, mode, scene } = getState();
     const isSaved = draft === saved;
-    sessionStorage.setItem(KEY, JSON.stringify({ token, draft, isSaved, settings, mode, scene }));
+    const text = JSON.stringify({ token, draft, isSaved, settings, mode, scene });
+    for (const storage of [sessionStorage, localStorage]) storage.setItem(KEY, text);
   };
   watch(["draft", "saved", "settings", "mode", "scene"], debounced(write, 300));
   addEventListener("pagehide", write); // the last change may still be waiting

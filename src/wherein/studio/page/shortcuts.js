@@ -6,12 +6,19 @@ import { rename } from "./panels/tree.js";
 import { notify } from "./status.js";
 import { getState, redo, shownPicture, undo, update } from "./store.js";
 import { switchTheme } from "./theme.js";
+import { duplicate, mirror } from "./tools/selection.js";
 import { chooseFile } from "./uploads.js";
 
 const PAN_STEP = 40; // pixels of the screen
 
 const selectTool = (name) => () =>
   getState().mode === "template" && getState().draft.picture && update({ tool: name });
+
+/** Act on the selected part, if there is one. */
+const withSelected = (act) => () => {
+  const { mode, selected } = getState();
+  if (mode === "template" && selected !== null) act(selected);
+};
 
 /** Undo the last corner of an outline that is being drawn; otherwise the last step. */
 function undoStep() {
@@ -49,24 +56,26 @@ const SHORTCUTS = [
   ["Tools"],
   [["v"], "V", "Select and edit", selectTool("select")],
   [["p"], "P", "Outline: click corner by corner", selectTool("outline")],
+  [["s"], "S", "Snap: click around the part, and the outline follows edges", selectTool("snap")],
   [["l"], "L", "Lasso: draw in one stroke", selectTool("lasso")],
+  [["b"], "B", "Box: drag from corner to corner", selectTool("box")],
+  [["e"], "E", "Ellipse: drag from corner to corner", selectTool("ellipse")],
   [["j"], "J", "Joint: place the joint of the selected part", selectTool("joint")],
   [["h"], "H", "Pan", selectTool("pan")],
+  ["Selected part"],
+  [["d"], "D", "Duplicate it, with all parts below it", withSelected(duplicate)],
+  [["m"], "M", "Mirrored copy on the other side of its parent", withSelected(mirror)],
+  [["f2"], "F2", "Rename it", withSelected(rename)],
   ["With the focus on the picture"],
-  [null, "Arrows", "Outline: move the cursor. Select: move the corner. Joint: move the joint", null],
-  [null, "Space, Enter", "Outline: add a corner, close the outline", null],
-  [null, "Backspace, Esc", "Outline: remove the last corner, cancel", null],
+  [null, "Arrows", "Drawing tools: move the cursor. Select: move the corner. Joint: move the joint", null],
+  [null, "Space, Enter", "Outline, Snap: add a corner, close the outline. Box, ellipse: set the two corners", null],
+  [null, "Backspace, Esc", "Outline, Snap: remove the last corner, cancel", null],
+  [null, "Alt+arrows", "Select: move the part", null],
   [null, "[, ]", "Select: previous corner, next corner", null],
   [null, "I, Delete", "Select: insert a corner, delete a corner", null],
   ["Part tree"],
   [null, "Up, Down", "Select the previous or next part", null],
   [null, "Alt+arrows", "Move the part up, down, into the part above, or out of its parent", null],
-  [
-    ["f2"],
-    "F2",
-    "Rename the selected part",
-    () => getState().selected !== null && rename(getState().selected),
-  ],
   [null, "Delete", "Delete the selected part", null],
 ];
 

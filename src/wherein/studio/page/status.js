@@ -1,22 +1,32 @@
 // The status bar at the bottom, and notifications.
 import { StudioError } from "./api.js";
 import { $, h, iconButton } from "./dom.js";
+import { getState, watch } from "./store.js";
 
 const NOTE_TIME = 5000; // milliseconds that a notification stays
 const ERROR_TIME = 15000;
+const DISCONNECTED = {
+  none: "No connection to the studio. Check that it is still running in the terminal.",
+  other: "The studio was started again. Open the address that it printed.",
+};
 
 const line = $("#status");
 const bar = $("#progress");
 const toasts = $("#toasts");
 const running = new Map(); // texts of running tasks, by number
+let note = null; // the last one: { remove, action, mode, draft }
 let idleText = "";
 let nextNumber = 0;
 
 function show() {
   const [text] = [...running.values()].slice(-1);
-  line.textContent = text ?? idleText;
-  document.body.classList.toggle("busy", running.size > 0);
+  const problem = DISCONNECTED[getState().connection];
+  line.textContent = problem ?? text ?? idleText;
+  document.body.classList.toggle("busy", running.size > 0 && !problem);
+  document.body.classList.toggle("disconnected", Boolean(problem));
 }
+
+watch(["connection"], show);
 
 /** Set the text for when no task is running. */
 export function setIdleStatus(text) {
@@ -52,7 +62,10 @@ export function reportError(error) {
   notify(known ? error.message : "Unexpected error. Undo the last step or reload the page.", "error");
 }
 
-/** Show a notification, optionally with an action { label, act }. */
+/**
+ * Show a notification, optionally with an action { label, act }. Notes are about what is shown: they go away when
+ * the mode changes, and with an action, such as Undo, when the draft changes.
+ */
 export function notify(text, kind = "note", action = null) {
   const remove = () => toast.remove();
   const toast = h(
@@ -71,5 +84,10 @@ export function notify(text, kind = "note", action = null) {
   for (const old of [...toasts.children]) if (!old.classList.contains("error")) old.remove();
   while (toasts.children.length > 2) toasts.firstChild.remove();
   toasts.append(toast);
+  if (kind !== "error") note = { remove, action, mode: getState().mode, draft: getState().draft };
   setTimeout(remove, kind === "error" ? ERROR_TIME : NOTE_TIME);
 }
+
+watch(["mode", "draft"], ({ mode, draft }) => {
+  if (note && (note.mode !== mode || (note.action && note.draft !== draft))) note.remove();
+});

@@ -19,6 +19,8 @@ const state = {
   colors: {}, // CSS colours by part id, from the server
   scenes: [],
   scene: null, // the id of the scene that is shown
+  searching: null, // the id of the scene that is being searched
+  uploads: [], // names of scenes that are still to be uploaded; the first is being uploaded
   settings: {
     rotation: 180,
     scale: [0.5, 2],
@@ -32,6 +34,7 @@ const state = {
   results: new Map(), // by scene id: { key, data } or { key, error }
   calibration: { running: false, fraction: 0, step: "", error: "" },
   highlight: null, // { index, part } of a detection
+  connection: "open", // to the server; "none": it does not answer; "other": it belongs to another session
   maxUpload: Infinity, // bytes
   defaultTurn: null, // degrees, from the server
   saveName: null, // of the folder or .zip that Save writes; null: Save downloads

@@ -38,6 +38,7 @@ async function send(entry) {
     if (error.name === "AbortError") return;
     entry.checking = false;
     if (!(error instanceof api.StudioError)) throw error;
+    if (error instanceof api.ConnectionError && latest === entry) latest = null; // to be sent again
     if (getState().draft === draft)
       update({ template: null, templateError: error.message, findings: null, checking: false });
   }
@@ -64,6 +65,8 @@ export async function currentTemplate() {
 }
 
 const compileSoon = debounced(compile, DELAY);
+
+watch(["connection"], ({ connection }) => connection === "open" && compileSoon());
 
 watch(["draft"], ({ draft }) => {
   // Undo and redo may come back to the draft that was sent last, which is not sent again.

@@ -6,8 +6,11 @@ export function sentence(text) {
   return /[.!?]$/.test(capitalized) ? capitalized : `${capitalized}.`;
 }
 
-/** A number with a fixed number of digits and a typographic minus sign. */
-export const formatNumber = (value, digits) => value.toFixed(digits).replace("-", "−");
+/** A number with a fixed number of digits and a typographic minus sign; none before zero. */
+export function formatNumber(value, digits) {
+  const text = value.toFixed(digits);
+  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
+}
 
 /** A measured value with four significant digits. */
 export const formatValue = (value) => String(Number(value.toPrecision(4))).replace("-", "−");

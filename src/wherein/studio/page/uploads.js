@@ -3,7 +3,7 @@ import * as api from "./api.js";
 import { fit } from "./canvas.js";
 import { setColors } from "./colors.js";
 import { $ } from "./dom.js";
-import { emptyDraft, fromMessage } from "./draft.js";
+import { addPart, emptyDraft, fromMessage } from "./draft.js";
 import { notify, reportError, withStatus } from "./status.js";
 import { edit, getState, undo, update } from "./store.js";
 
@@ -21,20 +21,28 @@ function checkSize(file) {
 }
 
 /** Replacing a draft needs no confirmation, because it can be undone. */
+const undoAction = (hadParts) => (hadParts ? { label: "Undo", act: undo } : null);
+
 function notifyReplaced(hadParts) {
-  if (hadParts) notify("Started a new template.", "note", { label: "Undo", act: undo });
+  if (hadParts) notify("Started a new template.", "note", undoAction(hadParts));
 }
 
 async function loadPicture(file) {
   if (!checkSize(file)) return;
-  const picture = await withStatus(`Loading ${file.name}…`, () => api.addPicture(file));
-  if (!picture) return;
-  const hadParts = getState().draft.parts.length > 0;
+  const loaded = await withStatus(`Loading ${file.name}…`, () => api.addPicture(file));
+  if (!loaded) return;
+  const { outline, ...picture } = loaded;
+  const { draft, defaultTurn } = getState();
   const name = file.name.replace(/\.[^.]*$/, "") || "object";
-  edit("load a picture", { ...emptyDraft(), name, picture }, { selected: null, corner: null });
-  update({ mode: "template", tool: "outline", redrawing: null });
+  const empty = { ...emptyDraft(), name, picture };
+  const [started, selected] = outline ? addPart(empty, outline, defaultTurn) : [empty, null];
+  edit("load a picture", started, { selected, corner: null });
+  update({ mode: "template", tool: outline ? "select" : "outline", redrawing: null });
   fit(picture);
-  notifyReplaced(hadParts);
+  const hadParts = draft.parts.length > 0;
+  if (outline)
+    notify("The transparent background of the picture gave the first outline.", "note", undoAction(hadParts));
+  else notifyReplaced(hadParts);
 }
 
 /** Edit a template that the server has opened. */
@@ -54,11 +62,19 @@ async function loadTemplate(file) {
   if (opened) showTemplate(opened);
 }
 
+/** Upload scenes one after the other. The first is shown; the others wait, unless the user chooses them. */
 async function loadScenes(files) {
-  for (const file of files.filter(checkSize)) {
+  let isFirst = true;
+  const accepted = files.filter(checkSize);
+  if (!accepted.length) return;
+  update({ mode: "detect", uploads: [...getState().uploads, ...accepted.map(({ name }) => name)] });
+  for (const file of accepted) {
     const scene = await withStatus(`Loading ${file.name}…`, () => api.addScene(file));
+    const { scenes, uploads } = getState();
+    update({ uploads: uploads.toSpliced(uploads.indexOf(file.name), 1) });
     if (!scene) continue;
-    update({ scenes: [...getState().scenes, scene], scene: scene.id, mode: "detect" });
+    update({ scenes: [...scenes, scene], ...(isFirst && { scene: scene.id }) });
+    isFirst = false;
   }
 }
 

@@ -77,7 +77,9 @@ function card(detection, index, template) {
 }
 
 /** One line about the search, or why there is no result. */
-function summary(result, scene, template, templateError) {
+function summary({ results, scene: id, scenes, uploads, template, templateError }) {
+  const result = results.get(id);
+  const scene = scenes.find((one) => one.id === id);
   if (result?.error) return result.error;
   if (result?.data && scene) {
     const { detections, seconds } = result.data;
@@ -86,7 +88,8 @@ function summary(result, scene, template, templateError) {
   }
   if (templateError) return `Cannot make a template: ${templateError}`;
   if (!template) return "There is no template yet. Outline the object first.";
-  return scene ? "Searching…" : "Add scenes to search.";
+  if (!scene) return uploads.length ? "Loading scenes…" : "Add scenes to search.";
+  return "Searching…";
 }
 
 /** The best candidate below the threshold, where nothing was found. */
@@ -96,11 +99,10 @@ function candidateText({ best_candidate: score, threshold }) {
   return `Best candidate: ${score.toFixed(3)} (threshold ${limit}). Lower the threshold to see it.`;
 }
 
-function show({ results, scene, scenes, template, templateError }) {
-  const result = results.get(scene);
-  const shown = scenes.find((one) => one.id === scene);
-  const found = result?.data;
-  $("#results-summary").textContent = summary(result, shown, template, templateError);
+function show(state) {
+  const { results, scene, template } = state;
+  const found = results.get(scene)?.data;
+  $("#results-summary").textContent = summary(state);
   $("#results").replaceChildren(
     ...(found && template ? found.detections.map((detection, k) => card(detection, k, template)) : []),
   );
@@ -116,4 +118,4 @@ function show({ results, scene, scenes, template, templateError }) {
 $("#results").addEventListener("pointerleave", () => update({ highlight: null }));
 $("#results").addEventListener("focusout", () => update({ highlight: null }));
 
-watch(["results", "scene", "scenes", "template", "templateError"], show);
+watch(["results", "scene", "scenes", "uploads", "template", "templateError"], show);

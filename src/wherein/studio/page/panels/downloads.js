@@ -85,6 +85,7 @@ for (const button of document.querySelectorAll("[data-export]"))
 watch(["draft", "saved", "saveName", "template"], (state) => {
   const { draft, saveName, template } = state;
   $("#save").classList.toggle("unsaved", isUnsaved(state));
+  $("#save use").setAttribute("href", saveName ? "#i-disk" : "#i-save");
   $("#save-label").textContent = saveName ? `Save to ${saveName}` : "Download template";
   $("#save").disabled = !draft.parts.length;
   $("#download").hidden = !saveName;

@@ -14,7 +14,7 @@ import {
 } from "../draft.js";
 import { clamp } from "../geometry.js";
 import { edit, endGesture, getState, update, watch } from "../store.js";
-import { deletePart } from "../tools/selection.js";
+import { deletePart, duplicate, mirror } from "../tools/selection.js";
 import { setName } from "./tree.js";
 
 const PREVIEW_TIME = 1800; // milliseconds of one rotation to and fro
@@ -152,6 +152,8 @@ $("#redraw").addEventListener("click", () => {
   update({ redrawing: selectedPart().id, tool: "outline" });
   $("#canvas").focus();
 });
+$("#duplicate").addEventListener("click", () => duplicate(selectedPart().id));
+$("#mirror").addEventListener("click", () => mirror(selectedPart().id));
 $("#delete-part").addEventListener("click", () => deletePart(selectedPart().id));
 
 watch(["draft", "selected", "pose"], show);

@@ -1,6 +1,7 @@
-// The strip of scenes: thumbnails with the number of detections in each.
+// The strip of scenes: thumbnails with the number of detections in each, and the totals over all.
 import * as api from "../api.js";
 import { loadedSceneBitmap } from "../bitmaps.js";
+import { currentResult, totalsText } from "../detection.js";
 import { $, h, iconButton } from "../dom.js";
 import { reportError } from "../status.js";
 import { getState, update, watch } from "../store.js";
@@ -49,23 +50,42 @@ async function removeScene(id) {
   update({ scenes: getState().scenes.filter((scene) => scene.id !== id) });
 }
 
-function show({ scenes, scene, results }) {
-  const nodes = scenes.map((one) => {
-    const card = cardOf(one);
-    const result = results.get(one.id);
-    const found = result?.data?.detections.length;
-    card.select.setAttribute("aria-pressed", String(one.id === scene));
-    card.count.textContent = result?.error ? "!" : (found ?? "…");
-    card.count.className = `count ${result?.error ? "bad" : found ? "some" : ""}`;
-    card.select.setAttribute(
-      "aria-label",
-      `${one.name}, ${found === undefined ? "not searched yet" : `detections: ${found}`}`,
-    );
-    return card.node;
-  });
-  // Replacing nodes that are in place would lose the keyboard focus.
-  if (nodes.some((node, k) => strip.children[k] !== node) || strip.children.length !== nodes.length)
-    strip.replaceChildren(...nodes);
+/** How far a scene is: { text, label, kind } for its card. */
+function progressOf(state, id) {
+  const result = currentResult(state, id);
+  const found = result?.data?.detections.length;
+  if (result?.error) return { text: "!", label: "not searched", kind: "bad" };
+  if (result) return { text: String(found), label: `detections: ${found}`, kind: found ? "some" : "" };
+  if (state.searching === id) return { text: "searching", label: "searching", kind: "busy" };
+  return { text: "waiting", label: "waiting", kind: "" };
 }
 
-watch(["scenes", "scene", "results"], show);
+/** A card for a scene that is not uploaded yet. */
+const uploadCard = (name, index) =>
+  h(
+    "li",
+    { className: "upload" },
+    h("span", { className: "count" }, index ? "waiting" : "loading"),
+    h("span", { className: "name" }, name),
+  );
+
+function show(state) {
+  const { scenes, scene, uploads } = state;
+  const nodes = scenes.map((one) => {
+    const { node, select, count } = cardOf(one);
+    const { text, label, kind } = progressOf(state, one.id);
+    select.setAttribute("aria-pressed", String(one.id === scene));
+    select.setAttribute("aria-label", `${one.name}, ${label}`);
+    count.textContent = text;
+    count.className = `count ${kind}`;
+    return node;
+  });
+  // Replacing nodes that are in place would lose the keyboard focus.
+  const isInPlace = nodes.every((node, k) => strip.children[k] === node);
+  if (uploads.length || !isInPlace || strip.children.length !== nodes.length)
+    strip.replaceChildren(...nodes, ...uploads.map(uploadCard));
+  $("#totals").textContent = totalsText(state);
+  $("#totals").hidden = !$("#totals").textContent;
+}
+
+watch(["scenes", "scene", "results", "searching", "uploads", "template", "settings"], show);

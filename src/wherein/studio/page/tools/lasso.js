@@ -4,7 +4,7 @@ import { clampToPicture } from "../draft.js";
 import { simplified } from "../geometry.js";
 import { stroke, tracePath } from "../paint/shapes.js";
 import { getState } from "../store.js";
-import { finishOutline } from "./outline.js";
+import { DRAWN, finishOutline } from "./finish.js";
 
 const TOLERANCE = 1.5; // pixels of the screen: a hand shakes, so the line is simplified by this much
 
@@ -43,6 +43,6 @@ export const lassoTool = {
   paint(context) {
     if (line.length < 2) return;
     tracePath(context, line, false);
-    stroke(context, view, "white", 2);
+    stroke(context, view, DRAWN, 2);
   },
 };

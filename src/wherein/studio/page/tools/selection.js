@@ -14,13 +14,14 @@ import {
 import { distance, inside, midpoint, nearestEdge } from "../geometry.js";
 import { openMenu } from "../menu.js";
 import { arcOf, turnAt } from "../paint/arc.js";
+import { duplicatePart, mirrorPart, movePart } from "../placement.js";
 import { notify } from "../status.js";
 import { edit, endGesture, getState, undo, update } from "../store.js";
 import { arrowMove } from "./arrows.js";
 
-const CURSORS = { corner: "move", joint: "move", edge: "copy", arc: "grab" };
+const CURSORS = { corner: "move", joint: "move", edge: "copy", arc: "grab", part: "move" };
 
-let dragged = null; // the handle
+let dragged = null; // the handle; of a whole part also `from`, the pressed point, and `before`, the part then
 let hovered = null; // the id of a part
 let cursor = "default";
 
@@ -30,7 +31,10 @@ export function partAt(point, draft = getState().draft) {
   return topFirst.find((id) => inside(point, partById(draft, id).points)) ?? null;
 }
 
-/** The handle of the selected part within reach; the handles that are the hardest to hit come first. */
+/**
+ * The handle of the selected part within reach; the handles that are the hardest to hit come first. The part
+ * itself is the last, unless it keeps the pixels of an opened template, which are where they are.
+ */
 function handleAt({ point, reach }) {
   const { draft, selected } = getState();
   const part = partById(draft, selected);
@@ -44,7 +48,9 @@ function handleAt({ point, reach }) {
   const index = points.findIndex(near);
   if (index >= 0) return { kind: "corner", id: part.id, index };
   const edge = points.findIndex((corner, k) => near(midpoint(corner, points[(k + 1) % points.length])));
-  return edge >= 0 ? { kind: "edge", id: part.id, index: edge } : null;
+  if (edge >= 0) return { kind: "edge", id: part.id, index: edge };
+  const isOnPart = part.points && !part.pixels_from && partAt(point) === part.id;
+  return isOnPart ? { kind: "part", id: part.id, from: point, before: part } : null;
 }
 
 const onPicture = (point) => clampToPicture(getState().draft.picture, point);
@@ -74,6 +80,25 @@ function moveJoint(id, point, options = {}) {
   edit("move a joint", changePart(getState().draft, id, patch), options);
 }
 
+/** Drag a whole part from where it was pressed. */
+function dragPart({ from, before }, [x, y]) {
+  const moved = movePart(getState().draft, before, [x - from[0], y - from[1]]);
+  edit(`move “${before.name}”`, moved, { gesture: "part", corner: null });
+}
+
+/** Copy a part with `copy`, duplicatePart or mirrorPart, and select the copy. */
+function addCopy(id, copy, action) {
+  const { draft } = getState();
+  const [next, added] = copy(draft, id);
+  edit(`${action} “${partById(draft, id).name}”`, next, { selected: added, corner: null });
+  update({ tool: "select" });
+  notify(`“${partById(next, added).name}” is a copy. Drag it to its place.`);
+}
+
+export const duplicate = (id) => addCopy(id, duplicatePart, "duplicate");
+
+export const mirror = (id) => addCopy(id, mirrorPart, "mirror");
+
 export function deletePart(id) {
   const { draft } = getState();
   const { name, parent } = partById(draft, id);
@@ -90,13 +115,14 @@ function menuChoices(draft, id, handle, point) {
   if (handle?.kind === "edge")
     choices.push(["Insert corner here", () => insertCorner(id, handle.index, point)]);
   if (!isBody(draft, part)) choices.push(["Place joint here", () => moveJoint(id, point)]);
+  choices.push(["Duplicate", () => duplicate(id)], ["Mirrored copy", () => mirror(id)]);
   choices.push([`Delete “${part.name}”`, () => deletePart(id)]);
   return choices;
 }
 
 export const selectTool = {
   name: "select",
-  hint: "Click a part to select it. Drag its corners, its joint, or the ends of its arc.",
+  hint: "Click a part to select it. Drag it, its corners, its joint, or the ends of its arc.",
 
   get cursor() {
     return cursor;
@@ -119,14 +145,16 @@ export const selectTool = {
       dragged = { kind: "corner", id: dragged.id, index: dragged.index + 1 };
     } else if (dragged.kind === "corner") moveCorner(dragged.id, dragged.index, point, "corner");
     else if (dragged.kind === "joint") moveJoint(dragged.id, point, { gesture: "joint" });
+    else if (dragged.kind === "part") dragPart(dragged, point);
     else {
       const turn = turnAt(draft, dragged.id, point, view);
       edit("change a rotation range", changePart(draft, dragged.id, { turn }), { gesture: "arc" });
     }
   },
 
-  up({ point }, moved) {
-    if (dragged.kind === "edge" && !moved) insertCorner(dragged.id, dragged.index, point);
+  up(pointer, moved) {
+    if (dragged.kind === "edge" && !moved) insertCorner(dragged.id, dragged.index, pointer.point);
+    if (dragged.kind === "part" && !moved) this.click(pointer);
     dragged = null;
     endGesture();
   },
@@ -177,8 +205,10 @@ export const selectTool = {
     if (!part) return false;
     const count = part.points?.length ?? 0;
     const moved = corner === null ? null : arrowMove(event, part.points[corner]);
+    const shift = event.altKey && part.points ? arrowMove(event, [0, 0]) : null;
     if (count && (event.key === "]" || event.key === "["))
       update({ corner: corner === null ? 0 : (corner + (event.key === "]" ? 1 : count - 1)) % count });
+    else if (shift) edit(`move “${part.name}”`, movePart(draft, part, shift), { gesture: `keys ${part.name}` });
     else if (moved) moveCorner(part.id, corner, moved, `keys ${corner}`);
     else if (corner !== null && event.key.toLowerCase() === "i") {
       insertCorner(part.id, corner, midpoint(part.points[corner], part.points[(corner + 1) % count]));

@@ -1,0 +1,126 @@
+"""Several scenes in a browser: which is shown, which wait, and the totals, on a desktop and on a phone."""
+
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from studio_page import BODY, at_once, box, crane, png, served
+
+pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: no browser tests of the studio"
+)
+
+from playwright.sync_api import expect
+
+from studio_browser import CRANE, FILE, PHONE, Held, User, file, open_page
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from wherein.detect import Calibration
+
+NAMES = ("one.png", "two.png", "three.png")
+
+
+def scenes() -> list[FILE]:
+    """The crane, an empty scene, the crane."""
+    empty = crane()
+    empty[:] = 200
+    return [file(name, png(pixels)) for name, pixels in zip(NAMES, (crane(), empty, crane()), strict=True)]
+
+
+def one_part(user: User) -> None:
+    user.load("picture", CRANE)
+    expect(user('[data-tool="outline"]')).to_have_attribute("aria-pressed", "true")
+    user.page.keyboard.press("b")
+    left, _, right, _ = box(*BODY)
+    user.drag((left[0], left[1]), (right[0], right[1]))
+    expect(user("#tree li")).to_have_count(1)
+    user.checked()
+
+
+@pytest.fixture(params=["desktop", "phone"])
+def someone(request: pytest.FixtureRequest, browser: "Browser") -> Iterator[tuple[str, User]]:
+    options = PHONE if request.param == "phone" else {}
+    with served() as studio, open_page(browser, studio, **options) as made:
+        yield request.param, made
+
+
+def test_the_first_scene_is_shown_and_the_others_wait(someone: tuple[str, User]) -> None:
+    size, user = someone
+    one_part(user)
+    searches = Held(user.page, "**/api/detections")
+    user.load("scene", *scenes())
+    expect(user(".scene")).to_have_count(3)
+    names = user.state("s.scenes.map(({ id, name }) => [name, id === s.scene])")
+    assert names == [["one.png", True], ["two.png", False], ["three.png", False]]
+    expect(user("#scenes .count")).to_have_text(["searching", "waiting", "waiting"])
+    expect(user("#totals")).to_have_text("0 found in 0 of 3 scenes, 3 waiting")
+    expect(user("#status")).to_have_text("Searching one.png…")
+    user.shot(f"29-waiting-{size}")
+    user.fits()
+    # The scene that the user chooses is the next; the one that is being searched is not searched twice.
+    user(".scene").nth(2).click()
+    searches.release()
+    expect(user("#scenes .count")).to_have_text(["1", "0", "1"])
+    expect(user("#totals")).to_have_text("2 found in 2 of 3 scenes")
+    expect(user("#status")).to_have_text("1 found in this scene; 2 found in 2 of 3 scenes.")
+    assert len([url for url in user.requests if url.endswith("/api/detections")]) == 3
+    user.shot(f"30-totals-{size}")
+    user.fits()
+    # Another threshold: all are searched again. Totals follow what is removed.
+    user('#search [data-field="score"]').fill("0.99")
+    user('#search [data-field="score"]').blur()
+    user('#search [data-field="maximum"]').fill("3")
+    user("#calibrated").click()
+    expect(user("#totals")).to_have_text("2 found in 2 of 3 scenes")
+    user.page.get_by_role("button", name="Remove one.png").click()
+    expect(user("#totals")).to_have_text("1 found in 1 of 2 scenes")
+    user.page.get_by_role("button", name="Remove two.png").click()
+    expect(user("#totals")).to_be_hidden()
+
+
+def test_scenes_wait_for_their_upload(user: User) -> None:
+    one_part(user)
+    uploads = Held(user.page, "**/api/upload/scene*")
+    user.load("scene", *scenes())
+    expect(user(".upload .count")).to_have_text(["loading", "waiting", "waiting"])
+    expect(user(".upload .name")).to_have_text(list(NAMES))
+    expect(user("#empty-detect")).to_be_hidden()
+    user.shot("31-uploads")
+    uploads.release_one()
+    expect(user(".scene")).to_have_count(1)
+    expect(user(".upload .count")).to_have_text(["loading", "waiting"])
+    expect(user("#totals")).to_contain_text("of 3 scenes")
+    uploads.release()
+    expect(user(".scene")).to_have_count(3)
+    expect(user(".upload")).to_have_count(0)
+    user.found(1)
+
+
+def test_scenes_wait_for_the_calibration(browser: "Browser") -> None:
+    done = threading.Event()
+
+    def slow(*arguments: object) -> "Calibration":
+        done.wait(60)
+        return at_once(*arguments)  # type: ignore[arg-type]
+
+    with served(slow) as studio, open_page(browser, studio) as user:
+        one_part(user)
+        user.load("scene", *scenes())
+        expect(user("#calibration")).to_contain_text("Provisional")
+        expect(user("#scenes .count").nth(1)).to_have_text("waiting")
+        expect(user("#totals")).to_contain_text("of 3 scenes, 2 waiting")
+        done.set()
+        expect(user("#totals")).to_have_text("2 found in 2 of 3 scenes")
+
+
+def test_a_scene_that_cannot_be_read_does_not_stop_the_others(user: User) -> None:
+    one_part(user)
+    first, _, third = scenes()
+    user.load("scene", file("broken.png", png(crane())[:300]), first, third)
+    expect(user(".toast.error")).to_contain_text("broken.png")
+    expect(user("#totals")).to_have_text("2 found in 2 of 2 scenes")
+    assert user.state("s.scenes.find(({ id }) => id === s.scene).name") == "one.png"
