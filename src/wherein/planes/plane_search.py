@@ -288,7 +288,11 @@ class PlaneSearch:
             crowd: factor by which more poses than usual are followed, for scenes with many objects.
         """
         poses, first, _ = self._ranked_starts(scene, _BRIEFLY * crowd)
-        return self._hopeful(self.refined(scene, poses[first]), _FOLLOWED * crowd)
+        return self.likely(scene, poses[first], crowd)
+
+    def likely(self, scene: ScenePyramid, poses: Poses, crowd: int = 1) -> PlaneFits:
+        """The likely ones of some poses, refined but not fitted, the best first; `crowd` as of `briefly`."""
+        return self._hopeful(self.refined(scene, poses), _FOLLOWED * crowd)
 
     def best_starts(self, scene: ScenePyramid) -> Poses:
         """The poses that are refined: the best of the first look, and of its places by their rating."""

@@ -46,6 +46,7 @@ from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.planes.plane_search import PlaneSearch
 from wherein.planes.rating import rate_turns
+from wherein.planes.shared_look import SharedLook
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
 
@@ -130,6 +131,11 @@ class Finder:
         flat = replace(self.ranges, tilt=0.0)
         free = {p.name: p.turn + sum(g.turn for g in self.pieces.groups_above(p)) for p in self.leading_limbs}
         return {p.name: self._search(p, flat, free[p.name]) for p in self.leading_limbs}
+
+    @cached_property
+    def _limb_look(self) -> SharedLook:
+        """One look for the leading limbs together, in the order of `limb_searches`."""
+        return SharedLook(list(self.limb_searches.values()))
 
     @cached_property
     def leading_limbs(self) -> tuple[Piece, ...]:
@@ -227,7 +233,14 @@ class Finder:
     def _search_limbs(self, scene: ScenePyramid, effort: Effort) -> dict[str, PlaneFits]:
         """Likely frames of every leading limb, by name."""
         # None is fitted: two that agree are placed and fitted with all the others, and in clutter none do.
-        ended = {name: search.briefly(scene, effort.crowd) for name, search in self.limb_searches.items()}
+        searches = self.limb_searches
+        if self.body_search is None:
+            ended = {name: search.briefly(scene, effort.crowd) for name, search in searches.items()}
+        else:
+            # A body is rarely hidden, and mostly not there at all: one look for all limbs takes a tenth of the
+            # time of looks for each.
+            places = zip(searches, self._limb_look(scene), strict=True)
+            ended = {name: searches[name].likely(scene, poses, effort.crowd) for name, poses in places}
         return {
             name: replace(fits, poses=fits.poses @ self.models[name].from_canvas)
             for name, fits in ended.items()
