@@ -1,12 +1,18 @@
 """HTML pages as a browser would parse them."""
 
+import base64
+import re
+import zlib
 from html.parser import HTMLParser
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 HOSTILE = "<img src=x onerror=alert(1)>.png"
 """What a file may be called."""
 
-VOID = {"meta", "img", "input", "image", "polygon", "line", "circle", "rect", "polyline", "path"}
+VOID = {"meta", "img", "input", "image", "line", "circle", "path", "use"}
 
 
 class ParsedPage(HTMLParser):
@@ -22,6 +28,11 @@ class ParsedPage(HTMLParser):
         self.elements.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
+        packed = dict(attrs).get("data-packed")
+        if packed is not None:  # as the script of the report unpacks it
+            inner = fragment(zlib.decompress(base64.b64decode(packed)).decode())
+            self.elements += inner.elements
+            self.texts += inner.texts
 
     def handle_endtag(self, tag: str) -> None:
         if tag not in VOID:
@@ -51,3 +62,12 @@ def fragment(markup: str) -> ParsedPage:
     page.close()
     assert not page.open, "every tag is closed"
     return page
+
+
+def path_points(d: str) -> list[NDArray[np.float64]]:
+    """The points of every line of an SVG path, which begins with `M` and goes on with `l`."""
+    made = []
+    for line in re.findall(r"M([^M]*)", d):
+        numbers = [float(word) for word in re.findall(r"-?(?:\d+\.?\d*|\.\d+)", line)]
+        made.append(np.cumsum(np.array(numbers).reshape(-1, 2), axis=0))
+    return made

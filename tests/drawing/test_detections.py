@@ -1,12 +1,15 @@
-"""Detections in perspective on a drawing."""
+"""Detections on a drawing: in perspective, with holes, and of a single motif."""
+
+from dataclasses import replace
 
 import numpy as np
 from PIL import ImageFont
 
-from walkers import TILTED, logo, tilted
+from walkers import TILTED, logo, ring, tilted
 from wherein.drawing.detections import draw_frame
 from wherein.drawing.legend import summaries
 from wherein.drawing.palette import colors
+from wherein.images.polygons import signed_area
 from wherein.motion.homography import mapped
 
 EDGES = ("dial", [(-0.5, -0.5), (60.5, -0.5), (60.5, 60.5), (-0.5, 60.5)])
@@ -39,3 +42,28 @@ def test_the_legend_says_the_tilt_and_what_is_read() -> None:
 def test_a_single_motif_has_no_parts_to_count() -> None:
     (line,) = summaries(logo().items)
     assert line == "1: score 0.85, angle 0.0°, scale 1.000"
+
+
+def test_holes_are_not_outlined() -> None:
+    some = ring()
+    pixels = (some.scene.pixels * 255).round().byte().movedim(0, -1).numpy()
+    changed = (np.asarray(some.draw()) != pixels).any(-1)
+    outlines = some[0].parts["ring"].rings
+    assert [signed_area(one) > 0 for one in outlines] == [True, True, False]
+    for outline, drawn in zip(outlines, (True, True, False), strict=True):
+        corners = np.rint(outline).astype(int)
+        assert changed[corners[:, 1], corners[:, 0]].all() == drawn
+    (hole,) = outlines[2:]
+    assert not changed[tuple(np.rint(hole.mean(0)).astype(int)[::-1])]
+
+
+def test_a_single_motif_is_never_drawn_as_missing() -> None:
+    """Its score counts, not whether its one part would count as found beside others."""
+    whole = logo()
+    (item,) = whole
+    doubtful = replace(item, parts={"logo": replace(item.parts["logo"], found=False)})
+    assert doubtful.missing == ()
+    drawn = draw_frame(whole.scene, [doubtful], (1,))
+    assert drawn.size == whole.size
+    assert (np.asarray(drawn) == np.asarray(draw_frame(whole.scene, [item], (1,)))).all()
+    assert tilted("needle")[0].missing == ("needle",)

@@ -16,6 +16,7 @@ from wherein.images.polygons import (
     has_holes,
     hull,
     joined,
+    outer,
     signed_area,
 )
 
@@ -59,6 +60,13 @@ def test_holes_count_negatively_and_belong_to_what_is_around_them() -> None:
     assert [ring.tolist() for ring in first] == [SQUARE.tolist(), HOLE.tolist()]
     assert [ring.tolist() for ring in second] == [OTHER.tolist(), (HOLE + np.array((23, 1))).tolist()]
     assert [ring.tolist() for ring in third] == [INNER.tolist()]
+
+
+def test_outer_outlines_are_those_without_holes_also_mirrored() -> None:
+    kept = [SQUARE, OTHER, INNER]
+    for mirror in (1, -1):
+        shape = [ring * (mirror, 1) for ring in SHAPE]
+        assert [ring.tolist() for ring in outer(shape)] == [(ring * (mirror, 1)).tolist() for ring in kept]
 
 
 def test_one_polygon_has_the_pixels_of_all_rings() -> None:

@@ -4,10 +4,12 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from detecting import ARM, BODY, detector, scene, toy
-from pages import HOSTILE, ParsedPage, fragment, parsed
+from pages import HOSTILE, ParsedPage, fragment, parsed, path_points
 from wherein.detect import Detection
 from wherein.detect.explain.fit_trace import FitTrace, TraceStage
 from wherein.report.convergence_plot import convergence
@@ -35,6 +37,12 @@ def drawn(of: Template, item: Detection, ways: dict[str, FitTrace]) -> ParsedPag
     return fragment(render("convergence.html", convergence=convergence(part_entries(of), item, ways)))
 
 
+def fit(plots: ParsedPage) -> list[NDArray[np.float64]]:
+    """The points of the only plot, for each level."""
+    (line,) = (one["d"] for one in plots.all("path") if one["class"] == "fit")
+    return path_points(line or "")
+
+
 @pytest.fixture(scope="module")
 def item() -> Detection:
     return found(toy())
@@ -42,32 +50,25 @@ def item() -> Detection:
 
 def test_a_point_for_each_round_and_a_shade_for_every_other_scale(item: Detection) -> None:
     plots = drawn(toy(), item, {BODY: WAY})
-    lines = [[tuple(map(float, p.split(","))) for p in a["points"].split()] for a in plots.all("polyline")]
+    lines = fit(plots)
     assert [len(line) for line in lines] == [3, 1, 2]
-    assert len(plots.all("rect")) == 2
+    (shade,) = (one["d"] for one in plots.all("path") if one["class"] == "shade")
+    assert (shade or "").count("z") == 2
     across = [x for line in lines for x, _ in line]
     assert across == sorted(across)
     heights = [y for line in lines for _, y in line]
     assert heights == sorted(heights, reverse=True)  # better is higher
     # Logarithmic in what is left: from 0.5 to 0.9 it falls to a fifth, from 0.9 to 0.98 as well.
     assert heights[0] - heights[2] == pytest.approx(heights[2] - heights[4], abs=0.2)
-    (end,) = plots.all("circle")
-    assert (end["cx"], end["cy"]) == tuple(f"{value:.1f}" for value in lines[-1][-1])
     assert "0.985" in plots.text
     assert "3 rounds." in plots.text
     assert [w for w in plots.texts if w in ("1/4", "1/2.5", "full size")] == ["1/4", "1/2.5", "full size"]
 
 
-def test_a_dot_for_each_round(item: Detection) -> None:
-    plots = drawn(toy(), item, {BODY: WAY})
-    dots = [re.findall(r"M([\d.,]+)h0", a["d"]) for a in plots.all("path")]
-    assert dots == [a["points"].split() for a in plots.all("polyline")]
-
-
 def test_values_beyond_the_axis_are_drawn_at_its_edge(item: Detection) -> None:
     plots = drawn(toy(), item, {BODY: replace(WAY, stages=(TraceStage(1, (-1.0, 1.0)),))})
     box = next(float(v) for v in re.findall(r"0 0 260 (\d+)", str(plots.all("svg")[0]["viewbox"])))
-    low, high = (float(p.split(",")[1]) for p in plots.all("polyline")[0]["points"].split())
+    ((_, low), (_, high)) = fit(plots)[0]
     assert 0 < high < low < box
 
 

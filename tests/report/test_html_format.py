@@ -1,10 +1,14 @@
 """Values as text, and the environment that escapes them."""
 
+import base64
+import html
+import os
+import zlib
+
 import pytest
 from jinja2 import UndefinedError
-from PIL import Image
 
-from wherein.report.html_format import duration, environment, jpeg_uri, matrix, number, render
+from wherein.report.html_format import duration, environment, matrix, number, packed, render
 
 
 @pytest.mark.parametrize(
@@ -37,7 +41,7 @@ def test_a_matrix_can_be_copied_into_python() -> None:
 
 def test_every_template_compiles() -> None:
     names = environment().list_templates()
-    assert {"page.html", "page.css", "scene.html"} <= set(names)
+    assert {"page.html", "page.css", "page.js", "card.html"} <= set(names)
     for name in names:
         environment().get_template(name)
 
@@ -52,7 +56,9 @@ def test_a_missing_value_is_an_error() -> None:
         render("laps.html", total=1.0)
 
 
-def test_large_images_are_reduced_and_the_given_one_is_not_touched() -> None:
-    image = Image.new("RGB", (3200, 1600))
-    assert jpeg_uri(image) == jpeg_uri(Image.new("RGB", (1600, 800)))
-    assert image.size == (3200, 1600)
+def test_packed_markup_keeps_every_letter() -> None:
+    names = ("°C − 漢", os.fsdecode(b"caf\xe9"))
+    markup = "".join(f"<p>{name}</p>" for name in names) * 100
+    assert len(packed(markup)) < len(markup) / 5
+    unpacked = html.unescape(zlib.decompress(base64.b64decode(packed(markup))).decode())
+    assert unpacked == markup.replace("\udce9", "\N{REPLACEMENT CHARACTER}")

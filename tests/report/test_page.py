@@ -1,6 +1,7 @@
 """The page: everything is in it, nothing comes from elsewhere, and names cannot inject markup."""
 
 import base64
+import hashlib
 import io
 import os
 import re
@@ -9,14 +10,17 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from detecting import detector, empty, ready, scene, toy, upright
+from detecting import detector, empty, photo, ready, scene, toy, upright
 from pages import HOSTILE, ParsedPage, parsed
 from wherein.detect.score import rounded_down
 from wherein.images.motif import Motif
 from wherein.report.page import page
 from wherein.template import Template
 
-POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+POLICY = (
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{}'; "
+    "base-uri 'none'; form-action 'none'"
+)
 
 
 def made(path: Path, template: Template, name: str = "a.png", maps: bool = False) -> ParsedPage:
@@ -28,24 +32,31 @@ def made(path: Path, template: Template, name: str = "a.png", maps: bool = False
     return parsed(path)
 
 
-def test_nothing_comes_from_elsewhere_and_nothing_runs(tmp_path: Path) -> None:
+def outlines(written: ParsedPage) -> list[dict[str, str | None]]:
+    """The paths on the images; those of plots have no id."""
+    return [attributes for attributes in written.all("path") if "id" in attributes]
+
+
+def test_nothing_comes_from_elsewhere_and_only_its_own_script_runs(tmp_path: Path) -> None:
     written = made(tmp_path / "a.html", toy(), maps=True)
+    (script,) = re.findall(r"<script>(.*?)</script>", (tmp_path / "a.html").read_text(), flags=re.DOTALL)
+    known = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policies = [m["content"] for m in written.all("meta") if m.get("http-equiv") == "Content-Security-Policy"]
-    assert policies == [POLICY]
-    assert not {"script", "link", "iframe", "object", "base"} & {tag for tag, _ in written.elements}
+    assert policies == [POLICY.format(known)]
+    assert not {"link", "iframe", "object", "base"} & {tag for tag, _ in written.elements}
     for _, attributes in written.elements:
         assert not [name for name in attributes if name.startswith("on")]
         for name in ("src", "href"):
-            assert re.match(r"#|data:image/(png|jpeg);base64,", attributes.get(name) or "#")
-    assert not re.search(r"https?:|@import|url\(", (tmp_path / "a.html").read_text())
+            assert re.match(r"#|data:image/webp;base64,", attributes.get(name) or "#")
+    assert not re.search(r"https?:|@import|url\((?!#)", (tmp_path / "a.html").read_text())
 
 
 def test_names_cannot_inject_markup(tmp_path: Path) -> None:
     template = toy(name="<b>toy</b>", body='"><script>alert(1)</script>', arm="' onload='alert(1)")
     written = made(tmp_path / "a.html", template, HOSTILE, maps=True)
-    assert {tag for tag, _ in written.elements}.isdisjoint({"script"})
+    assert written.all("script") == [{}], "the page's own"
     assert not [name for _, attributes in written.elements for name in attributes if name.startswith("on")]
-    assert all((image["src"] or "").startswith("data:image/png;base64,") for image in written.all("img"))
+    assert all((image["src"] or "").startswith("data:image/webp;base64,") for image in written.all("img"))
     for name in (HOSTILE, *template.parts):
         assert name in written.text
     # The only scene with maps is where they took longest, and a link says so.
@@ -60,16 +71,14 @@ def test_a_name_that_is_not_text(tmp_path: Path) -> None:
 
 def test_every_part_has_an_outline_a_switch_and_a_row(tmp_path: Path) -> None:
     written = made(tmp_path / "a.html", toy(), maps=True)
-    polygons = written.all("polygon")
-    assert [p["id"] for p in polygons] == ["s0d1p0", "s0d1p1"]
-    places = {a["href"] for a in written.all("a")}
-    assert {"#s0", "#s1", "#s0d1p0", "#s0d1p1", "#convergence"} == places
+    assert [a["id"] for a in outlines(written)] == ["s0d1p0", "s0d1p1"]
+    assert {a["href"] for a in written.all("a")} == {"#s0", "#s0d1p0", "#s0d1p1", "#convergence"}
     ids = [attributes["id"] for _, attributes in written.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
-    switches = {i["class"]: "checked" in i for i in written.all("input")}
+    switches = {i["class"]: "checked" in i for i in written.all("input") if i["type"] == "checkbox"}
     assert switches == {"all": True, "only": False, "m0": False, "c0": True, "c1": True}
     style = (tmp_path / "a.html").read_text()
-    for rule in (".scene:has(.c1:not(:checked)) .p1", ".scene:has(.m0:not(:checked)) .h0"):
+    for rule in (".card:has(.c1:not(:checked)) .image .p1", ".card:has(.m0:not(:checked)) .image .h0"):
         assert rule in style
 
 
@@ -99,14 +108,14 @@ def test_videos_do_not_count_as_unreadable(tmp_path: Path) -> None:
 def test_the_pictures_are_the_scene_and_the_map(tmp_path: Path) -> None:
     written = made(tmp_path / "a.html", toy(), maps=True)
     first, heat, second = written.all("image")
-    assert (first["width"], first["height"], first["x"], first["y"]) == ("160", "120", "-0.5", "-0.5")
+    assert (first["width"], first["height"], first["x"], first["y"]) == ("160", "120", "-.5", "-.5")
     kinds = []
     for image in (first, heat, second):
         head, data = (image["href"] or "").split(",")
         kinds.append(head)
         with Image.open(io.BytesIO(base64.b64decode(data))) as picture:
             assert picture.size == (160, 120)
-    assert kinds == ["data:image/jpeg;base64", "data:image/png;base64", "data:image/jpeg;base64"]
+    assert kinds == 3 * ["data:image/webp;base64"]
     assert heat["class"] == "h0"
 
 
@@ -119,7 +128,9 @@ def test_a_template_of_one_part(tmp_path: Path) -> None:
     picture[:, 20:68, 50:98] = motif.pixels
     with page(tmp_path / "a.html", template) as report:
         report.add("a.png", finder(picture), finder)
-    assert len(parsed(tmp_path / "a.html").all("polygon")) == 1
+    written = parsed(tmp_path / "a.html")
+    assert len(outlines(written)) == 1
+    assert not re.search(r"\d of 1 part|found parts only", written.text)
 
 
 def test_scenes_are_written_as_they_come(tmp_path: Path) -> None:
@@ -130,9 +141,21 @@ def test_scenes_are_written_as_they_come(tmp_path: Path) -> None:
         for number in range(20):
             before = report.body.tell()
             report.add(f"{number}.png", found, finder)
-            assert report.body.tell() - before > 5000
-        assert sum(len(repr(row)) for row in report.rows) < 20 * 200
-    assert len(parsed(tmp_path / "a.html").all("polygon")) == 40
+            assert report.body.tell() - before > 3000
+        assert sum(len(repr(card)) for card in report.cards) < 20 * 200
+    assert len(outlines(parsed(tmp_path / "a.html"))) == 40
+
+
+def test_scenes_share_the_size_of_the_page(tmp_path: Path) -> None:
+    finder, picture = detector(toy()), photo("coffee", 600, 400)
+    found = finder(picture)
+    sizes = {}
+    for expected in (1, 200, 100_000):
+        with page(tmp_path / "a.html", toy(), expected) as report:
+            report.add("a.png", found, finder)
+            sizes[expected] = report.body.tell()
+    assert sizes[1] > 40_000
+    assert sizes[100_000] < sizes[200] < 4_500_000 / 200
 
 
 def test_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -160,7 +183,13 @@ def test_the_best_candidate_is_listed_where_nothing_was_found(tmp_path: Path) ->
     with page(tmp_path / "a.html", toy()) as report:
         report.add("near.png", strict(picture), strict)
         report.add("empty.png", strict(empty()), strict)
-    near, nothing = (text for text in parsed(tmp_path / "a.html").texts if "nothing found" in text)
+    written = parsed(tmp_path / "a.html")
+    near, nothing = (text for text in written.texts if " px ·" in text)
+    assert [one["class"] for one in outlines(written)] == ["near"]
+    assert [card["class"] for card in written.all("details") if "name" in card] == [
+        "card near",
+        "card nothing",
+    ]
     assert f"Best candidate: score {rounded_down(best.score):.3f} (threshold {strict.threshold:.3f})" in near
     assert near.endswith("at (80.0, 60.0)")
     assert nothing.endswith("nothing found")

@@ -1,47 +1,59 @@
-"""What the report shows of made-up detections in perspective."""
+"""Which layers a scene has, and how many near misses are shown."""
 
-import pytest
+from dataclasses import replace
+
+import numpy as np
 
 from pages import fragment
-from walkers import SCALE, gauge, tilted
+from walkers import gauge, tilted
 from wherein.detect.result import Detections
-from wherein.report.html_format import render, svg_points
+from wherein.detect.score import rounded_down
+from wherein.report.html_format import render
 from wherein.report.scene_view import SceneView, SceneViewer
 from wherein.report.template_view import ScoreView, part_entries
 from wherein.template import Library
 
 
-def view(some: Detections) -> SceneView:
-    scores = ScoreView(0.5, 180.0, (1.0, 1.0), 0.0, None, lambda _: None)
+def view(some: Detections, maps: bool = False) -> SceneView:
+    scores = ScoreView(0.65, 180.0, (1.0, 1.0), 0.0, None, lambda _: None)
     viewer = SceneViewer(Library.of(gauge()), {"gauge": part_entries(gauge())}, {"gauge": scores})
-    return viewer("s0", "a.png", some, {}, [{} for _ in some])
+    occurrence = {"dial": np.zeros((12, 20), dtype=np.float32)} if maps else {}
+    return viewer("s0", "a.png", some, occurrence, [{} for _ in some])
 
 
-def test_outlines_and_centres_are_those_in_perspective() -> None:
-    some = tilted()
-    (shown,) = view(some).detections
-    assert shown.centre == pytest.approx(some[0].center)
-    written = fragment(render("scene.html", scene=view(some)))
-    outlines = [one["points"] for one in written.all("polygon")]
-    assert svg_points(some[0].parts["dial"].polygon.tolist()) in outlines
-    assert f"tilt {some[0].tilt:.1f}°" in written.text
-    third = f"{some[0].matrix[2, 0]:.6g}, {some[0].matrix[2, 1]:.6g}, 1]]"
-    assert third in written.text
+def test_near_misses_are_drawn_and_listed_also_where_something_was_found() -> None:
+    some = tilted(candidates=10)
+    shown = view(some)
+    assert len(shown.detections) == 1
+    assert [miss.score for miss in shown.near_misses] == [
+        rounded_down(item.score) for item in some.candidates[:8]
+    ]
+    picture = fragment(render("scene_image.html", scene=shown, image="data:,"))
+    assert [one["id"] for one in picture.all("path") if one["class"] == "near"] == [
+        f"s0n{k}" for k in range(1, 9)
+    ]
+    numbers = fragment(render("numbers.html", scene=shown))
+    assert "below the threshold" in numbers.text and "and 2 more in the JSON" in numbers.text
+    assert "misses" in [one["class"] for one in numbers.all("input")]
+    assert "Best candidate" not in numbers.text
 
 
-def test_the_value_of_a_part_is_shown_with_its_unit() -> None:
-    written = fragment(render("scene.html", scene=view(tilted(turn=-45.0))))
-    assert SCALE(-45.0) == 0
-    assert "needle 0 °C" in written.text
-    assert "−45.0°" in written.text
-    lost = fragment(render("scene.html", scene=view(tilted("needle"))))
-    assert "°C" not in lost.text
-    assert "value" not in lost.texts
+def test_without_near_misses_nothing_is_said_of_them() -> None:
+    numbers = fragment(render("numbers.html", scene=view(tilted())))
+    assert "near" not in numbers.text.lower()
+    nothing = fragment(render("numbers.html", scene=view(replace(tilted(), items=()))))
+    assert nothing.text.endswith("nothing found")
+    assert not nothing.all("input")
 
 
-def test_candidates_are_not_mentioned_where_something_was_found() -> None:
-    assert view(tilted(candidates=2)).candidate is None
-    nothing = tilted(candidates=2)
-    close = view(Detections((), "gauge", nothing.scene, 0.1, candidates=nothing.candidates)).candidate
-    assert close is not None
-    assert close.score == 0.6
+def test_the_best_candidate_is_named_where_nothing_was_found() -> None:
+    numbers = fragment(render("numbers.html", scene=view(replace(tilted(candidates=2), items=()))))
+    assert "nothing found. Best candidate: score 0.600 (threshold 0.650) at (" in numbers.text
+    assert [one["class"] for one in numbers.all("input")] == ["misses"]
+
+
+def test_maps_are_layers_with_a_legend() -> None:
+    shown = view(replace(tilted(), items=()), maps=True)
+    numbers = fragment(render("numbers.html", scene=shown))
+    assert [(one["class"], "checked" in one) for one in numbers.all("input")] == [("m0", False)]
+    assert "occurrence map of dial ZNCC 0.55 0.85" in numbers.text

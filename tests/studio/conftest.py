@@ -1,9 +1,7 @@
-"""Running studios with instant calibrations, and a browser."""
+"""Running studios with instant calibrations."""
 
-import shutil
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,9 +15,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from studio_browser import User
-
-SHOTS = Path(__file__).resolve().parents[2] / "results" / "studio"
-"""Screenshots."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -51,29 +46,6 @@ def network() -> str:
         return network_address()
     except ArgumentError as error:
         pytest.skip(f"no address to serve a network with: {error}")
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator["Browser"]:
-    """The Chromium of the system; none is downloaded."""
-    playwright = pytest.importorskip(
-        "playwright.sync_api",
-        reason="playwright is not installed: no browser tests of the studio",
-    )
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("Chromium is not installed (apt-get install chromium): no browser tests of the studio")
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    quiet = [
-        "--no-sandbox",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--no-first-run",
-    ]
-    with playwright.sync_playwright() as driver:
-        made = driver.chromium.launch(executable_path=program, args=quiet)
-        yield made
-        made.close()
 
 
 @pytest.fixture

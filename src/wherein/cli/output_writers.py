@@ -71,13 +71,13 @@ def open_writers(
         ArgumentError: a file exists and must not be replaced, or is a scene; nothing has been written then.
     """
     drawings, files = outputs.drawings(scenes), outputs.files(scenes)
-    with _export(outputs, library, files) as exported, _report(outputs, library) as report:
+    with _export(outputs, library, files) as exported, _report(outputs, library, len(scenes)) as report:
         yield SceneWriters(outputs, drawings, report, exported, files)
 
 
-def _report(outputs: OutputFiles, library: Library) -> AbstractContextManager[Page | None]:
+def _report(outputs: OutputFiles, library: Library, scenes: int) -> AbstractContextManager[Page | None]:
     path = outputs.report
-    return nullcontext() if path is None else _own_errors(path, page(path, library))
+    return nullcontext() if path is None else _own_errors(path, page(path, library, scenes))
 
 
 def _export(

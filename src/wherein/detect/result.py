@@ -50,6 +50,12 @@ class Detection(Placed, Shown):
         """The box around the outlines of all its parts, found or not: x, y, width and height."""
         return outline_box([ring for part in self.parts.values() if part.leaf for ring in part.rings])
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The parts with a picture that were not found. A single motif has none: it was found as a whole."""
+        leaves = {name: part.found for name, part in self.parts.items() if part.leaf}
+        return tuple(name for name, found in leaves.items() if not found) if len(leaves) > 1 else ()
+
     def draw(self) -> Image.Image:
         """Its scene with the outlines of its parts.
 

@@ -17,7 +17,7 @@ from wherein.drawing.palette import INK, PAPER, Color, colors
 from wherein.drawing.text import Font, legible
 from wherein.images.eight_bit import to_image
 from wherein.images.load import Picture
-from wherein.images.polygons import Polygon, Rings
+from wherein.images.polygons import Polygon, Rings, outer
 
 if TYPE_CHECKING:
     from wherein.detect.result import Detection
@@ -45,7 +45,8 @@ def draw_detections(
     """The scene with the outlines of all parts, and a number and a score for each detection.
 
     The outline of a part that was found is a full line in the part's colour. That of a part that was not is a
-    dashed grey line where the part would be.
+    dashed grey line where the part would be. Holes are not outlined: the hole of a dial where its needle was
+    cut out would look like a needle.
 
     Arguments:
         scene: the picture that was searched.
@@ -86,7 +87,7 @@ def _outlined(scene: Picture, items: Sequence["Detection"], palette: Mapping[str
     image = to_image(scene.pixels)
     fine = 2 if max(image.size) < _LARGE else 1
     for item in items:
-        outlines = {name: part.rings for name, part in item.parts.items() if part.leaf}
+        outlines = {name: outer(part.rings) for name, part in item.parts.items() if part.leaf}
         box = _pixel_box([ring for rings in outlines.values() for ring in rings], image.size)
         if box is not None:  # only around the object: enlarging all of a large picture would take long
             near = image.crop(box)
@@ -124,9 +125,9 @@ def _draw_outlines(
 ) -> None:
     """Parts that were not found come first, so that they hide nothing. Each line lies on a wider dark one, to
     be visible on any ground."""
-    for name in sorted(outlines, key=lambda name: item.parts[name].found):
+    for name in sorted(outlines, key=lambda name: name not in item.missing):
         for ring in outlines[name]:
-            _draw_ring(pen, ring, palette[name] if item.parts[name].found else None)
+            _draw_ring(pen, ring, None if name in item.missing else palette[name])
 
 
 def _draw_ring(pen: _Pen, ring: Polygon, color: Color | None) -> None:

@@ -54,16 +54,15 @@ def summaries(items: Sequence["Detection"], named: bool = False) -> list[str]:
         return ["nothing found"]
     lines = []
     for number, item in enumerate(items[:_MAX_LINES], 1):
-        leaves = {name: part.found for name, part in item.parts.items() if part.leaf}
-        missing = [name for name, found in leaves.items() if not found]
+        leaves, missing = sum(part.leaf for part in item.parts.values()), item.missing
         of = f"{item.template}, " if named else ""
         angle = round(item.angle, 1) + 0.0  # never −0
         tilt = f", tilt {item.tilt:.1f}°" if len(item.matrix) == 3 else ""
         values = {name: part.value_text for name, part in item.parts.items()}
-        counted = f", {sum(leaves.values())} of {len(leaves)} parts found" if len(leaves) > 1 else ""
+        counted = f", {leaves - len(missing)} of {leaves} parts found" if leaves > 1 else ""
         lines.append(
             f"{number}: {of}score {item.score:.2f}, angle {angle:.1f}°, scale {item.scale:.3f}{tilt}{counted}"
-            + (f", missing: {', '.join(missing)}" if 0 < len(missing) < 4 and counted else "")
+            + (f", missing: {', '.join(missing)}" if 0 < len(missing) < 4 else "")
             + "".join(f", {name}: {value}" for name, value in values.items() if value is not None)
         )
     return lines + ([f"and {len(items) - _MAX_LINES} more"] if len(items) > _MAX_LINES else [])

@@ -14,7 +14,7 @@ from wherein.drawing.palette import Color, colors
 from wherein.extras import require_package
 from wherein.images.eight_bit import to_image
 from wherein.images.motif import Motif
-from wherein.images.polygons import Rings
+from wherein.images.polygons import Rings, outer
 from wherein.motion.homography import Matrix, mapped
 
 if TYPE_CHECKING:
@@ -51,11 +51,9 @@ def detections_html(png: bytes | None, items: Sequence["Detection"]) -> str:
 
 
 def _detection_row(number: int, item: "Detection") -> list[str]:
-    leaves = {name: part for name, part in item.parts.items() if part.leaf}
     values = {name: part.value_text for name, part in item.parts.items()}
-    missing = [name for name, part in leaves.items() if not part.found] if len(leaves) > 1 else []
     notes = [*(f"{name}: {value}" for name, value in values.items() if value is not None)]
-    notes += [f"missing: {', '.join(missing)}"] if missing else []
+    notes += [f"missing: {', '.join(item.missing)}"] if item.missing else []
     x, y = item.center
     return [
         *(str(number), item.template, f"{item.score:.3f}", f"{x:.1f}", f"{y:.1f}", f"{item.angle:z.1f}°"),
@@ -101,7 +99,8 @@ def plot_detections(pixels: Float[Tensor, "3 H W"], items: Sequence["Detection"]
     for number, item in enumerate(items, 1):
         for name, part in item.parts.items():
             if part.leaf:
-                plot_rings(ax, part.rings, palette[name] if part.found else _MISSING, dashed=not part.found)
+                missing = name in item.missing
+                plot_rings(ax, outer(part.rings), _MISSING if missing else palette[name], dashed=missing)
         left, top, *_ = item.box
         ax.text(left, top, f"{number}: {item.score:.2f}", backgroundcolor=(1, 1, 1, 0.7), fontsize="small")
     return ax
@@ -123,7 +122,7 @@ def plot_template(template: "Template", ax: Any) -> Any:
 def plot_motif(pixels: Float[Tensor, "3 H W"], motif: Motif, matrix: Matrix, ax: Any) -> Any:
     """The axes with a scene and the outline of a registered motif."""
     ax = scene_axes(pixels, ax)
-    plot_rings(ax, [mapped(matrix, ring) for ring in motif.rings], _FOUND)
+    plot_rings(ax, [mapped(matrix, ring) for ring in outer(motif.rings)], _FOUND)
     return ax
 
 

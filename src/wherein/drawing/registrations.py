@@ -10,6 +10,7 @@ from torch import Tensor
 from wherein.drawing.palette import Color
 from wherein.images.eight_bit import to_image
 from wherein.images.motif import Motif
+from wherein.images.polygons import outer
 from wherein.motion.field import lattice, transform
 from wherein.motion.homography import Matrix, mapped, square
 from wherein.warp import warp
@@ -29,8 +30,8 @@ _AMPLIFIED = 4
 
 
 def draw_outline(image: Image.Image, motif: Motif, matrix: Matrix, color: Color, width: int = 3) -> None:
-    """Draw the motif's outline, moved by `matrix`, onto the image."""
-    for ring in motif.rings:
+    """Draw the motif's outline without its holes, moved by `matrix`, onto the image."""
+    for ring in outer(motif.rings):
         corners = [(float(x), float(y)) for x, y in mapped(matrix, ring)]
         ImageDraw.Draw(image).line([*corners, *corners[:2]], fill=color, width=width, joint="curve")
 

@@ -57,6 +57,13 @@ def has_holes(rings: Rings) -> bool:
     return any(signed_area(ring) < 0 for ring in rings)
 
 
+def outer(rings: Rings) -> list[Polygon]:
+    """The outlines of the components of a shape without those of holes: what goes round as the first does,
+    also where a mapping has mirrored the shape."""
+    clockwise = signed_area(rings[0]) >= 0
+    return [ring for ring in rings if (signed_area(ring) >= 0) == clockwise]
+
+
 def components(rings: Rings) -> list[list[Polygon]]:
     """The components of a shape, each with its holes behind it."""
     outer = [[ring] for ring in rings if signed_area(ring) >= 0]

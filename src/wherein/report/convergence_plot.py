@@ -83,7 +83,6 @@ class ConvergencePlot:
         first: ZNCC before the first round.
         last: ZNCC after the last.
         levels: from the coarsest to full size.
-        end: the last point.
         notes: sentences about it.
     """
 
@@ -92,7 +91,6 @@ class ConvergencePlot:
     first: float
     last: float
     levels: tuple[PlotLevel, ...]
-    end: Point
     notes: str
 
 
@@ -124,7 +122,7 @@ def convergence(entries: Sequence[PartEntry], item: Detection, traces: FitTraces
         plots,
         not_found=tuple(name for name in others if not item.parts[name].found),
         not_fitted=tuple(name for name in others if item.parts[name].found),
-        axes=_AXES,
+        axes=AXES,
     )
 
 
@@ -141,7 +139,6 @@ def _plot(part: PartEntry, trace: FitTrace) -> ConvergencePlot:
         first=trace.stages[0].zncc[0],
         last=trace.stages[-1].zncc[-1],
         levels=tuple(levels),
-        end=levels[-1].points[-1],
         notes=" ".join(_notes(trace, rounds)),
     )
 
@@ -172,6 +169,7 @@ def _y(zncc: float) -> float:
     return _TOP + math.log(loss / _MIN_LOSS) * _PER_NAT
 
 
-_AXES = PlotAxes(
+AXES = PlotAxes(
     _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM, tuple(Tick(f"{zncc:g}", _y(zncc)) for zncc in _TICKS)
 )
+"""The same in all plots, so that the page draws the grid once."""

@@ -1,28 +1,21 @@
-"""Values as HTML: the jinja2 environment of the report, its filters, and images as data URIs.
+"""Values as HTML: the jinja2 environment of the report, and its filters.
 
 Every value is escaped (`autoescape`), so names of files and parts cannot inject markup. A misspelt variable
 is an error (`StrictUndefined`), not an empty cell.
 """
 
 import base64
-import io
-from collections.abc import Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
-from PIL import Image
+
+from wherein.report.svg_path import curve
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-_MAX_SIDE = 1600
-"""Pixels of the longer side of a scene in the report; larger ones are reduced. A choice: twice the width at
-which a 1200 px window shows them, so they stay sharp on screens with two pixels a point."""
-
-_MAX_CUTOUT_SIDE = 480
-"""The same for images with alpha. A choice: PNG takes far more space than JPEG, templates are shown small,
-and maps have no more detail."""
 
 
 def render(file: str, /, **data: object) -> Markup:
@@ -65,8 +58,8 @@ def environment() -> "Environment":
         "matrix": matrix,
         "duration": duration,
         "decimal": decimal,
-        "svg_points": svg_points,
-        "svg_dots": svg_dots,
+        "curve": curve,
+        "packed": packed,
     }
     return made
 
@@ -114,43 +107,11 @@ def decimal(value: float, digits: int = 1) -> str:
     return f"{value:.{digits}f}"
 
 
-def svg_points(points: Sequence[Sequence[float]]) -> str:
-    """Points for the `points` attribute of SVG."""
-    # One format for all points, which takes a fifth less time than one for each: outlines have hundreds.
-    return " ".join(["%.1f,%.1f"] * len(points)) % tuple(value for at in points for value in at)
-
-
-def svg_dots(points: str) -> str:
-    """The points of `svg_points` as a path with a line of no length at each: round caps make these dots,
-    all in one element.
+def packed(markup: str) -> str:
+    """Markup that `page.js` unpacks when it is needed: deflated, as base64.
 
     Example:
-        >>> svg_dots("1.0,2.0 3.0,4.0")
-        'M1.0,2.0h0M3.0,4.0h0'
+        >>> zlib.decompress(base64.b64decode(packed("<p>plots</p>")))
+        b'<p>plots</p>'
     """
-    return f"M{points.replace(' ', 'h0M')}h0"
-
-
-def jpeg_uri(image: Image.Image) -> str:
-    """A data URI of an RGB image."""
-    return _data_uri(_reduced(image, _MAX_SIDE), "jpeg", quality=85)
-
-
-def png_uri(image: Image.Image) -> str:
-    """A data URI of an image with alpha."""
-    return _data_uri(_reduced(image, _MAX_CUTOUT_SIDE), "png", optimize=True)
-
-
-def _reduced(image: Image.Image, side: int) -> Image.Image:
-    """The image, or a smaller copy whose longer side has `side` pixels."""
-    if max(image.size) <= side:
-        return image
-    smaller = image.copy()  # `thumbnail` works in place
-    smaller.thumbnail((side, side))
-    return smaller
-
-
-def _data_uri(image: Image.Image, kind: str, **options: int | bool) -> str:
-    buffer = io.BytesIO()
-    image.save(buffer, kind, **options)
-    return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode()}"
+    return base64.b64encode(zlib.compress(markup.encode(errors="xmlcharrefreplace"), 9)).decode()

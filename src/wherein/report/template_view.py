@@ -11,7 +11,7 @@ from PIL import Image
 
 from wherein.detect.calibration.model import Calibration
 from wherein.drawing.palette import colors
-from wherein.report.html_format import png_uri
+from wherein.report.image_uri import cutout_uri
 from wherein.template.bundle import Template
 from wherein.template.tree import Tree
 
@@ -166,7 +166,7 @@ def template_view(template: Template) -> TemplateView:
     if template.canvas.mask is not None:
         layers.append(template.canvas.mask[None])
     levels = (torch.cat(layers).clamp(0, 1) * 255).round().to(torch.uint8).movedim(0, -1)
-    image = png_uri(Image.fromarray(np.ascontiguousarray(levels.cpu().numpy())))
+    image = cutout_uri(Image.fromarray(np.ascontiguousarray(levels.cpu().numpy())))
     tree = template.parts
     return TemplateView(template.name, *template.size, len(tree), image, _node(tree, tree.root))
 

@@ -88,7 +88,7 @@ def _report(template: Template, results: Sequence[NamedResult]) -> bytes:
     """The HTML report of `wherein detect --report`, with occurrence maps."""
     with tempfile.TemporaryDirectory(prefix="wherein-studio-") as folder:
         path = Path(folder) / "report.html"
-        with page(path, template) as report:
+        with page(path, template, len(results)) as report:
             for result in results:
                 report.add(result.name, result.detections, result.detector, maps=True)
         return path.read_bytes()

@@ -227,7 +227,7 @@ def test_a_report_of_all_scenes(folder: Path) -> None:
     written = out.read_text(encoding="utf-8")
     assert "<img src=x" not in written
     assert "&lt;img src=x onerror=alert(1)&gt;.png" in written
-    assert written.count('<section class="scene"') == 3
+    assert written.count('<details class="card') == 3
     assert written.count('class="h0"') == 3
     assert written.count('<div class="time">') == 3
     for lap in ("reading", "search", "occurrence maps", "convergence plots", "page"):

@@ -56,10 +56,8 @@ def _row(item: "Detection", *more: str) -> str:
 
 def _details(item: "Detection") -> list[str]:
     """What its parts read, and which of several were not found."""
-    leaves = {name: part.found for name, part in item.parts.items() if part.leaf}
-    missing = [name for name, found in leaves.items() if not found] if len(leaves) > 1 else []
     values = {name: part.value_text for name, part in item.parts.items()}
     return [
         *(f"{name} {value}" for name, value in values.items() if value is not None),
-        *([f"without {', '.join(missing)}"] if missing else []),
+        *([f"without {', '.join(item.missing)}"] if item.missing else []),
     ]

@@ -1,0 +1,112 @@
+"""The card of a scene in the grid: what kind of result it has, and what is written below its thumbnail."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePath
+
+from wherein.detect.result import Detection, Detections
+from wherein.detect.score import rounded_down
+
+
+class Kind(StrEnum):
+    """The kinds of scenes that the page can be filtered by; the values are CSS classes too."""
+
+    FOUND = "found"
+    NEAR = "near"
+    NOTHING = "nothing"
+    ERROR = "error"
+    VIDEO = "video"
+
+
+LABELS = {
+    Kind.FOUND: "Found",
+    Kind.NEAR: "Near miss",
+    Kind.NOTHING: "Nothing",
+    Kind.ERROR: "Error",
+    Kind.VIDEO: "Video",
+}
+"""What the filters are called."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """A scene in the grid.
+
+    Attributes:
+        name: of its file.
+        anchor: in the page.
+        kind: of its result.
+        text: below the name.
+        count: how many detections it has.
+        score: of the best of these, or of the best near miss, to sort by; 0 where there is neither.
+        seconds: of the search.
+    """
+
+    name: str
+    anchor: str
+    kind: Kind
+    text: str
+    count: int = 0
+    score: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def file(self) -> str:
+        """The name without its folder."""
+        return PurePath(self.name).name or self.name
+
+    @property
+    def folder(self) -> str:
+        """What stands before `file`."""
+        return self.name.removesuffix(self.file)
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A choice of scenes: its CSS class, what it is called, and how many scenes it has."""
+
+    kind: str
+    label: str
+    count: int
+
+
+def scene_card(anchor: str, name: str, found: Detections) -> Card:
+    """The card of a scene that was searched."""
+    best = next(iter((*found, *found.candidates)), None)
+    kind = Kind.FOUND if found else Kind.NEAR if best is not None else Kind.NOTHING
+    score = best.score if best is not None else 0.0
+    return Card(name, anchor, kind, _text(found, score), len(found), score, found.seconds)
+
+
+def filters(cards: Sequence[Card]) -> list[Filter]:
+    """All scenes, and each kind; videos only where there are some."""
+    counts = {kind: sum(card.kind == kind for card in cards) for kind in Kind}
+    if not counts[Kind.VIDEO]:
+        del counts[Kind.VIDEO]
+    return [Filter("all", "All", len(cards)), *(Filter(kind, LABELS[kind], n) for kind, n in counts.items())]
+
+
+def common_folder(cards: Sequence[Card]) -> str | None:
+    """The folder that all scenes are in, so that their cards need not repeat it; None if they differ."""
+    folders = {card.folder for card in cards}
+    return folders.pop() if len(folders) == 1 else None
+
+
+def _text(found: Detections, score: float) -> str:
+    if len(found) > 1:
+        return f"{len(found)} found, best {score:.2f}"
+    if found:
+        return " · ".join(_facts(found[0], named=bool(found.templates)))
+    return f"near miss {rounded_down(score):.3f}" if found.candidates else "nothing found"
+
+
+def _facts(item: Detection, named: bool) -> list[str]:
+    """What matters most about the only detection of a scene."""
+    leaves = sum(part.leaf for part in item.parts.values())
+    return [
+        *([item.template] if named else []),
+        f"score {item.score:.2f}",
+        *([f"{leaves - len(item.missing)} of {leaves} parts"] if item.missing else []),
+        *(part.value_text for part in item.parts.values() if part.value_text is not None),
+    ]
