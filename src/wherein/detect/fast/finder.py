@@ -188,11 +188,11 @@ class Finder:
         if not self.pieces.limbs:
             return self._from_body_poses(scene, found)
         # Placing all limbs costs far more than the fit of the body, so only likely poses go on: those that
-        # fit better than clutter does, or else the best two.
+        # fit better than clutter does, or else the best two, unless the limbs are looked for next anyway.
         weight = self.weights.get(self.pieces.tree.root, 1.0)
         frames = found.poses @ self.models[self.pieces.tree.root].from_canvas
         likely = weight * self._body_information(found.zncc, frames) >= _MIN_BODY_EVIDENCE
-        if not likely.any():
+        if not likely.any() and not self.limbs_suffice:
             likely[:_MAX_UNLIKELY] = True
         return self._from_body_poses(scene, found[np.flatnonzero(likely)])
 
@@ -237,8 +237,8 @@ class Finder:
         if self.body_search is None:
             ended = {name: search.briefly(scene, effort.crowd) for name, search in searches.items()}
         else:
-            # A body is rarely hidden, and mostly not there at all: one look for all limbs takes a tenth of the
-            # time of looks for each.
+            # A body is rarely hidden, and mostly not there at all: one look for all limbs takes a tenth of
+            # the time of looks for each.
             places = zip(searches, self._limb_look(scene), strict=True)
             ended = {name: searches[name].likely(scene, poses, effort.crowd) for name, poses in places}
         return {
