@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from benchmarks import detection, library, registration, sections
+from benchmarks import detection, library, matcher, registration, sections
 from benchmarks.real import suite as real
 from benchmarks.registration import Settings
 from benchmarks.report import write
@@ -22,9 +22,10 @@ SUITES = {
     "detection": detection.run,
     "real": real.run,
     "library": library.run,
+    "matcher": matcher.run,
 }
 _in_sections = partial(write, text=sections.markdown, table=sections.terminal)
-WRITERS = {"detection": _in_sections, "real": _in_sections, "library": _in_sections}
+WRITERS = {"detection": _in_sections, "real": _in_sections, "library": _in_sections, "matcher": _in_sections}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -1,0 +1,187 @@
+"""The suite "matcher": beside Fastest_Image_Pattern_Matching (FIPM), the fastest open matcher, in one run.
+
+FIPM correlates grey pictures over rotations, with a pyramid and SSE; it knows no sizes, tilt or masks. So
+wherein searches with `scale=1, tilt=0` too. The path of its program is in the environment variable FIPM
+(../shared/peers says how to build it); without it, the times of wherein are measured alone.
+"""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from PIL import Image
+
+from benchmarks import photographs
+from benchmarks.measure import machine, set_threads
+from benchmarks.real.common import OURS, MissingDataError, Picture, Plan, folder, interleaved, rgb, rigid
+from benchmarks.registration import Settings, Step, silent
+from benchmarks.report import FORMAT
+from benchmarks.workload import aim, section
+
+PEER = "FIPM"
+MIN_SCORE, MIN_AREA = 0.8, 256  # of FIPM: its least NCC, and the pixels of its coarsest template
+REPEATS = 5
+COLUMNS = (
+    ("case", "case", "text"),
+    ("wherein ms", "seconds", "ms"),
+    ("found", "found", "number"),
+    ("FIPM ms", "peer", "ms"),
+    ("found ", "peer_found", "number"),
+    ("ratio", "ratio", "number"),
+    ("aim", "bound", "number"),
+)
+ABOUT = (
+    "Both on the same pictures, in turn, medians. FIPM: NCC ≥ 0.8, as many targets as wherein. In the empty "
+    "scenes a patch of a photograph is looked for among the coils."
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A picture and a template, files of ../shared/real/industrial, and how both methods search.
+
+    Attributes:
+        name: of the case.
+        scene: the picture.
+        template: a file, or the width and height of a patch of a photograph that is not in the picture.
+        targets: maximum number of objects.
+        rotation: ± degrees.
+        overlap: of two objects that FIPM allows.
+        bound: the ratio of the times that is aimed at.
+    """
+
+    name: str
+    scene: str
+    template: str | tuple[int, int]
+    targets: int
+    rotation: float = 180.0
+    overlap: float = 0.0
+    bound: float = 1.0
+
+
+CASES = (
+    Case("LEDs, 2 Mpx", "scene3.png", "template3.png", 38),
+    Case("LEDs, upright only", "scene3.png", "template3.png", 38, rotation=0.0, bound=3.0),
+    Case("clips", "scene8.png", "template8.png", 5, overlap=0.8),
+    Case("coils, 12 Mpx", "scene6.jpg", "template6.png", 15),
+    Case("empty, 12 Mpx, large template", "scene6.jpg", (848, 446), 15, bound=3.0),
+    Case("empty, 12 Mpx, small template", "scene6.jpg", (140, 102), 15, bound=0.5),
+)
+
+
+def run(settings: Settings, step: Step = silent, cases: Sequence[Case] = CASES) -> dict[str, Any]:
+    """Measure all cases; `step` is called with the progress."""
+    set_threads(settings.threads)
+    at, program = machine(settings.threads), os.environ.get(PEER)
+    missing = [] if program else [f"{PEER}: the environment variable {PEER} has no path of its program"]
+    cases, rows = cases[:1] if settings.quick else cases, []
+    try:
+        pictures = folder("industrial")
+    except MissingDataError as reason:
+        missing, cases = [*missing, str(reason)], ()
+    for done, case in enumerate(cases):
+        step(f"matcher: {case.name}", done / len(cases))
+        rows.append(measured(case, pictures, program, Plan.of(settings)))
+    made = section("matcher", ABOUT, COLUMNS, rows=rows, targets=_aims(rows), losses=_losses(rows))
+    return {
+        "format": FORMAT,
+        "suite": "matcher",
+        "command": "python -m benchmarks matcher" + (" --quick" if settings.quick else ""),
+        "settings": asdict(settings),
+        "machine": at,
+        "data": {"missing": missing},
+        "sections": [made],
+    }
+
+
+def measured(case: Case, pictures: Path, program: str | None, plan: Plan) -> dict[str, Any]:
+    """The row of one case."""
+    scene = rgb(pictures / case.scene)
+    with TemporaryDirectory() as made:
+        template = _template(case, pictures, Path(made))
+        detector = plan.detector(
+            rigid("part", template), rotation=case.rotation, scale=1, tilt=0, max_instances=case.targets
+        )
+        detector(scene)  # what is made once is made now
+        with _matcher(program, pictures / case.scene, template, case) as match:
+            calls: dict[str, Callable[[], Any]] = {OURS: partial(detector, scene)}
+            if match is not None:
+                calls[PEER] = match
+            answers = interleaved(calls, 1 if plan.settings.quick else REPEATS)
+    row = {"case": case.name, "seconds": answers[OURS].seconds, "found": len(answers[OURS].value)}
+    if PEER in answers:
+        peer = answers[PEER]
+        row |= {"peer": peer.seconds, "peer_found": peer.value, "ratio": row["seconds"] / peer.seconds}
+    return row | {"bound": case.bound}
+
+
+def _template(case: Case, pictures: Path, made: Path) -> Path:
+    """The file of the template; a patch of a photograph is written first."""
+    if isinstance(case.template, str):
+        return pictures / case.template
+    picture: Picture = photographs.load("chelsea")
+    patch = Image.fromarray(picture[40:260, 60:440]).resize(case.template, Image.Resampling.LANCZOS)
+    patch.convert("L").save(made / "patch.png")
+    return made / "patch.png"
+
+
+@contextmanager
+def _matcher(
+    program: str | None, scene: Path, template: Path, case: Case
+) -> Iterator[Callable[[], int] | None]:
+    """A function that lets FIPM match once and returns how many it found; None without the program."""
+    if program is None:
+        yield None
+        return
+    numbers = (case.targets, MIN_SCORE, case.rotation, case.overlap, MIN_AREA)
+    with subprocess.Popen(
+        [program, str(scene), str(template), *map(str, numbers)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None, "both are pipes"
+        process.stdout.readline()  # it has read the pictures and learned the template
+
+        def match() -> int:
+            process.stdin.write("\n")
+            process.stdin.flush()
+            found = found_in(process.stdout.readline())
+            for _ in range(found):
+                process.stdout.readline()
+            return found
+
+        match()
+        yield match
+        process.stdin.close()
+
+
+def found_in(line: str) -> int:
+    """How many objects FIPM found, from the line "ms T cpu T n N"."""
+    words = line.split()
+    return int(words[words.index("n") + 1])
+
+
+def _aims(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [aim(f"{row['case']}: times FIPM", "<=", row["bound"], row.get("ratio")) for row in rows]
+
+
+def _losses(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """A sentence for each case in which FIPM is faster or finds more."""
+    slower = [
+        f"matcher: {row['case']}: {row['ratio']:.2f} times the time of FIPM"
+        for row in rows
+        if row.get("ratio", 0) > 1
+    ]
+    fewer = [
+        f"matcher: {row['case']}: {row['found']} found, FIPM {row['peer_found']}"
+        for row in rows
+        if row.get("peer_found", 0) > row["found"]
+    ]
+    return slower + fewer
