@@ -31,20 +31,41 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def atomic_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder that replaces `path` when the block ends, or is deleted if the block fails."""
+def new_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder that becomes `path` when the block ends, or is deleted if the block fails.
+
+    Raises:
+        OSError: `path` is a file or a folder that is not empty. Nothing of it is deleted.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".") as temporary:
-        new, before = Path(temporary) / "new", Path(temporary) / "before"
-        new.mkdir()
-        yield new
+        made = Path(temporary) / "new"
+        made.mkdir()
+        yield made
         if path.exists():
-            path.replace(before)  # a rename cannot replace a folder that is not empty
+            path.rmdir()
+        made.replace(path)
+
+
+@contextmanager
+def filled_folder(folder: Path, last: str) -> Iterator[Path]:
+    """Yield a temporary folder whose files join those of `folder` when the block ends.
+
+    The file named `last`, which tells of the others, is moved after them and replaces the one that is there:
+    a reader sees the old one, with its files, or the new one, with its own. The names of the others must be
+    free. If the block or a move fails, nothing has changed.
+    """
+    moved: list[Path] = []
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".") as temporary:
+        yield Path(temporary)
         try:
-            new.replace(path)
-        except OSError:
-            if before.exists():
-                before.replace(path)
+            for file in sorted(Path(temporary).iterdir(), key=lambda file: file.name == last):
+                moved.append(folder / file.name)
+                file.replace(folder / file.name)
+        except BaseException:  # KeyboardInterrupt too
+            for path in moved:
+                if path.name != last:
+                    path.unlink(missing_ok=True)
             raise
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from wherein.errors import ArgumentError, TemplateError
 from wherein.images.decode import PICTURES
-from wherein.template.bundle import DESCRIPTION, Template
+from wherein.template.bundle import Template
+from wherein.template.template_json import DESCRIPTION
 
 TemplateSource = Template | str | os.PathLike[str]
 """A template, or what one is loaded from: a folder with template.json, a .zip of one, or a picture."""
