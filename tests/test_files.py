@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wherein.files import atomic_file, cache_folder, check_writable, filled_folder, new_folder
+from wherein.files import atomic_file, cache_folder, check_writable, filled_folder, inside, new_folder
 
 
 def test_a_file_is_replaced_when_the_block_ends(tmp_path: Path) -> None:
@@ -99,3 +99,33 @@ def test_a_relative_cache_folder_is_ignored(relative: str, monkeypatch: pytest.M
 def test_the_cache_folder_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder("maps") == tmp_path / "wherein" / "maps"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        ".",
+        "/a",
+        "../a",
+        "a/../../b",
+        "a\\b",
+        "C:/a",
+        "C:a",
+        "//host/share/a",
+        "\\\\?\\C:\\a",
+        "a\0b",
+        "link/a",
+    ],
+)
+def test_names_that_lead_out_of_a_folder(name: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "link").symlink_to(tmp_path)
+    assert inside(tmp_path / "folder", name) is None
+
+
+@pytest.mark.parametrize("name", ["a", "a.png", "a/b.png", "12:30.png", ".a", "a..b", "own/a", "標.png"])
+def test_names_that_stay_in_a_folder(name: str, tmp_path: Path) -> None:
+    (tmp_path / "folder" / "real").mkdir(parents=True)
+    (tmp_path / "folder" / "own").symlink_to(tmp_path / "folder" / "real")
+    assert inside(tmp_path / "folder", name) == tmp_path / "folder" / name

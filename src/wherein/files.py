@@ -1,10 +1,10 @@
-"""Atomic writes, the check that a folder is writable, and the user's cache folder."""
+"""Atomic writes, names that must not lead out of a folder, and the user's cache folder."""
 
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 
 @contextmanager
@@ -67,6 +67,25 @@ def filled_folder(folder: Path, last: str) -> Iterator[Path]:
                 if path.name != last:
                     path.unlink(missing_ok=True)
             raise
+
+
+def inside(folder: Path, name: str) -> Path | None:
+    """The file in a folder that a name stands for, which came from someone else; None if it leads out of it.
+
+    Such names are those in an archive or in template.json. Absolute paths, `..`, backslashes, the drives of
+    Windows and symbolic links to elsewhere lead out, on every system.
+    """
+    posix, windows = PurePosixPath(name), PureWindowsPath(name)
+    # Both: what is a plain name here may be a drive or a root where the file is read next.
+    if not posix.parts or posix.is_absolute() or windows.drive or windows.root:
+        return None
+    if ".." in posix.parts or "\\" in name or "\0" in name:
+        return None
+    path = folder / posix
+    try:
+        return path if path.resolve().is_relative_to(folder.resolve()) else None
+    except (OSError, RuntimeError):  # a name that is too long, or links in a circle
+        return None
 
 
 def check_writable(folder: Path) -> None:
