@@ -98,11 +98,21 @@ def decode(path: Path, max_pixels: int) -> Image.Image:
 
     Call it inside `strict_pillow` and `as_picture_error`: it raises whatever Pillow raises.
     """
+    with _opened(path) as file:
+        return decode_open(file, max_pixels)
+
+
+def size_in_header(path: Path, max_pixels: int) -> tuple[int, int]:
+    """The width and height of a file by its header, before its EXIF orientation; called as `decode` is."""
+    with _opened(path) as file:
+        return _open(file, max_pixels).size
+
+
+def _opened(path: Path) -> io.BufferedReader:
     if path.exists() and not path.is_file():  # reading a pipe would block
         raise PictureError("this is a folder or a device: use the path of a picture file")
     # Pillow gets the open file, not the name: by name it may map memory that other programs can change.
-    with path.open("rb") as file:
-        return decode_open(file, max_pixels)
+    return path.open("rb")
 
 
 def decode_open(file: Opened, max_pixels: int) -> Image.Image:

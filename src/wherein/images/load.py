@@ -27,12 +27,17 @@ from wherein.images.decode import (
     decode,
     decode_open,
     refuse_misread,
+    size_in_header,
     strict_pillow,
     upright,
 )
 
 OVERSHOOT = 0.25
 """How far floats may lie outside [0, 1]; a choice: cubic resampling overshoots a bit, 8-bit values a lot."""
+
+MAX_PIXELS = 200_000_000
+"""Maximum number of pixels of a file or a PIL image, unless the caller says otherwise. A choice: no camera
+has more, and as floats they take 2.4 GB."""
 
 _FULL = {torch.bool: 1, torch.uint8: 255, torch.uint16: 65535}
 _FLOATS = {
@@ -66,7 +71,7 @@ else:
 
 
 def load_picture(
-    source: Source, *, color: str = "rgb", max_pixels: int = 200_000_000, role: str = ""
+    source: Source, *, color: str = "rgb", max_pixels: int = MAX_PIXELS, role: str = ""
 ) -> Picture:
     """Load a picture from a file, a PIL image, an array or a tensor.
 
@@ -106,6 +111,17 @@ def load_picture(
         raise type(error)(f"{role}: {error}" if role else str(error)) from error
 
 
+def count_pixels(path: Path, *, max_pixels: int = MAX_PIXELS) -> int:
+    """The number of pixels of a picture file by its header, which is all that is read.
+
+    Raises:
+        PictureError: it is no picture; or, for a format whose header takes memory, it is too large.
+    """
+    with as_picture_error(str(path)), strict_pillow():
+        width, height = size_in_header(path, max_pixels)
+    return width * height
+
+
 def is_array(source: Source) -> bool:
     """Return whether the source is an array or a tensor, where only the caller knows the channel order."""
     return isinstance(source, np.ndarray | Tensor)
@@ -117,7 +133,7 @@ def is_many(source: object) -> bool:
     return isinstance(source, Iterable) and not isinstance(source, one)
 
 
-def load_bytes(contents: bytes, *, max_pixels: int = 200_000_000, role: str = "picture") -> Picture:
+def load_bytes(contents: bytes, *, max_pixels: int = MAX_PIXELS, role: str = "picture") -> Picture:
     """Load a picture from the bytes of a file, such as an upload or a file inside an archive.
 
     Raises:

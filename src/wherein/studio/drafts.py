@@ -23,10 +23,10 @@ from wherein.making.cutout import cut
 from wherein.studio.bounds import Bounds
 from wherein.studio.id_map import IdMap
 from wherein.template.bundle import Template
-from wherein.template.tree import DEFAULT_TURN, Part, Point, Tree
+from wherein.template.tree import DEFAULT_TURN, MAX_PARTS, Part, Point, Tree
 
-_MAX_PARTS, _MAX_CORNERS = 500, 20_000
-"""Parts of a draft, and corners of a part. A choice: far more than a person draws."""
+_MAX_CORNERS = 20_000
+"""Corners of a part. A choice: far more than a person draws."""
 
 _MAX_UNIT, _MAX_POINTS = 40, 200
 """Letters of a unit, and points of a reading. A choice: far more than a scale has."""
@@ -93,7 +93,7 @@ class Draft(_DraftModel):
 
     name: Name
     picture: str
-    parts: Annotated[tuple[DraftPart, ...], Field(max_length=_MAX_PARTS)]
+    parts: Annotated[tuple[DraftPart, ...], Field(max_length=MAX_PARTS)]
     paint_order: tuple[Name, ...] = ()
 
     @model_validator(mode="after")

@@ -9,7 +9,7 @@ import zipfile
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,9 @@ from PIL import Image
 from torch import Tensor
 
 from wherein.errors import ArgumentError, PictureError, TemplateError
-from wherein.files import atomic_file, filled_folder, new_folder
+from wherein.files import atomic_file, filled_folder, inside, new_folder
 from wherein.images.eight_bit import to_image, to_levels
-from wherein.images.load import Picture, load_picture
+from wherein.images.load import Picture, count_pixels, load_picture
 from wherein.images.motif import Motif
 from wherein.images.polygons import Polygon, hull
 from wherein.template.archive import pack, unpack
@@ -304,20 +304,23 @@ class _Pictures:
 
     def __call__(self, file: str, what: str) -> Picture:
         # A template may come from someone else: it must not read other files of this computer.
-        name = PurePosixPath(file)
-        if name.is_absolute() or ".." in name.parts or "\\" in file:
+        path = inside(self.folder, file)
+        if path is None:
             raise TemplateError(f"{what}: {file!r} must be a file inside the template's folder")
-        path = self.folder / name
         if not path.is_file():
             raise TemplateError(f"{what}: the picture {file} does not exist")
         try:
-            picture = load_picture(path)
+            self._count(path, what)
+            return load_picture(path)
         except PictureError as error:
             raise TemplateError(f"{what}: {error}") from error
-        self.pixels += picture.pixels[0].numel()
+
+    def _count(self, path: Path, what: str) -> None:
+        """Add the pixels of a picture, before they are decoded."""
+        pixels = count_pixels(path)
+        self.pixels += pixels
         if self.pixels > self.max_pixels:
             raise TemplateError(
-                f"{what}: the pictures so far have {self.pixels:,} pixels, more than the maximum of "
-                f"{self.max_pixels:,} (max_pixels): use smaller pictures"
+                f"{what}: its picture has {pixels:,} pixels, and all pictures so far have {self.pixels:,}, "
+                f"more than the maximum of {self.max_pixels:,} (max_pixels): use smaller pictures"
             )
-        return picture

@@ -9,6 +9,9 @@ from typing import Any
 
 from wherein.errors import TemplateError
 
+MAX_POINTS = 1000
+"""Maximum number of points of a reading. A choice: far more than a scale has marks."""
+
 _USE = 'use {"unit": "°C", "at": [[turn, value], [turn, value], …]}, two or more turns in degrees'
 
 
@@ -79,6 +82,8 @@ def _points(record: Mapping[str, Any], what: str) -> list[Any]:
         raise TemplateError(f'{what} has a reading with "at": {points!r}: {_USE}')
     if len(points) < 2:
         raise TemplateError(f"{what} has a reading with {len(points)} of the points that it needs: {_USE}")
+    if len(points) > MAX_POINTS:
+        raise TemplateError(f"{what} has a reading with {len(points)} points: the maximum is {MAX_POINTS}")
     return list(points)
 
 

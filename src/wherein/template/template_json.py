@@ -7,10 +7,23 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from wherein.errors import TemplateError
-from wherein.template.tree import DEFAULT_TURN
+from wherein.files import inside
+from wherein.template.tree import DEFAULT_TURN, check_count
 
 FORMAT = "wherein-template/1"
 DESCRIPTION = "template.json"
+
+MAX_BYTES = 4 * 2**20
+"""Maximum size of template.json. A choice: `MAX_PARTS` parts, each with a reading, need less than a tenth."""
+
+_MAX_NAME = 200
+"""Letters of a name. A choice: most file systems allow 255 for a file that is named after it."""
+
+_MAX_PLACE = 1e6
+"""Maximum distance of a place from the canvas's corner, in pixels. A choice: no picture is that large."""
+
+_Name = Annotated[str, Field(min_length=1, max_length=_MAX_NAME)]
+_Coordinate = Annotated[FiniteFloat, Field(ge=-_MAX_PLACE, le=_MAX_PLACE)]
 
 
 class _Spec(BaseModel):
@@ -22,8 +35,8 @@ class PartSpec(_Spec):
 
     parent: str | None
     image: str | None = None
-    at: tuple[FiniteFloat, FiniteFloat] | None = None
-    pivot: tuple[FiniteFloat, FiniteFloat] | None = None
+    at: tuple[_Coordinate, _Coordinate] | None = None
+    pivot: tuple[_Coordinate, _Coordinate] | None = None
     turn: Annotated[FiniteFloat, Field(ge=0, le=180)] = DEFAULT_TURN
     static: bool = False
     reading: Any = None  # `Reading.of` checks it, with errors that say what to write
@@ -33,10 +46,10 @@ class TemplateSpec(_Spec):
     """All of template.json."""
 
     format: Literal["wherein-template/1"]
-    name: Annotated[str, Field(min_length=1)]
+    name: _Name
     canvas: str
     paint_order: list[str] | None = None
-    parts: Annotated[dict[str, PartSpec], Field(min_length=1)]
+    parts: Annotated[dict[_Name, PartSpec], Field(min_length=1)]
 
 
 def read_description(folder: Path, where: Path) -> str:
@@ -47,11 +60,18 @@ def read_description(folder: Path, where: Path) -> str:
         where: what the folder is called in errors.
 
     Raises:
-        TemplateError: it cannot be read.
+        TemplateError: it cannot be read, is too long, or a link out of the folder.
     """
+    path = inside(folder, DESCRIPTION)
+    if path is None:
+        raise TemplateError(f"{where}: {DESCRIPTION} is a link out of the folder: put the file itself there")
     try:
+        if path.is_file() and path.stat().st_size > MAX_BYTES:
+            raise TemplateError(
+                f"{where}: {DESCRIPTION} has {path.stat().st_size:,} bytes: the maximum is {MAX_BYTES:,}"
+            )
         # "-sig": editors on Windows put a byte order mark at the beginning.
-        return (folder / DESCRIPTION).read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         message = f"{where} has no {DESCRIPTION}: use a folder that has one, or a .zip of it"
         raise TemplateError(message) from error
@@ -67,9 +87,11 @@ def parse_description(text: str) -> TemplateSpec:
         TemplateError: it is invalid; the message names the part and the field.
     """
     try:
-        return TemplateSpec.model_validate(_parse(text))
+        spec = TemplateSpec.model_validate(_parse(text))
     except ValidationError as error:
         raise TemplateError(_explain(error)) from error
+    check_count(len(spec.parts))  # here too: before the picture of each is loaded
+    return spec
 
 
 def owned_pictures(folder: Path) -> list[Path]:

@@ -19,6 +19,9 @@ MAX_DEPTH = 100
 """Maximum number of groups nested in each other. A choice: far more joints in a row than any object has, and
 far less than Python's recursion limit."""
 
+MAX_PARTS = 500
+"""Maximum number of parts, groups included. A choice: far more than a person outlines."""
+
 DEFAULT_TURN = 30.0
 """± degrees that a part may turn where none are given: in template.json, in annotations and in the studio.
 A choice, and part of the file format: to change it would change what existing templates mean."""
@@ -71,12 +74,13 @@ class Tree(Mapping[str, Part]):
         parts: in any order.
 
     Raises:
-        TemplateError: there is not exactly one root; a parent does not exist, has a picture or is its own
-            ancestor; a group is empty; groups are nested too deeply; or a part that cannot turn has a
-            reading.
+        TemplateError: there are too many parts, or not exactly one root; a parent does not exist, has a
+            picture or is its own ancestor; a group is empty; groups are nested too deeply; or a part that
+            cannot turn has a reading.
     """
 
     def __init__(self, parts: Mapping[str, Part]) -> None:
+        check_count(len(parts))
         roots = [name for name, part in parts.items() if part.parent is None]
         if len(roots) != 1:
             raise TemplateError(
@@ -152,6 +156,12 @@ class Tree(Mapping[str, Part]):
     def depth(self, name: str) -> int:
         """The number of ancestors of a part."""
         return self._depths[name]
+
+
+def check_count(count: int) -> None:
+    """Refuse a template of more than `MAX_PARTS` parts."""
+    if count > MAX_PARTS:
+        raise TemplateError(f"the template has {count} parts: the maximum is {MAX_PARTS}")
 
 
 def _check_parent(name: str, part: Part, parts: Mapping[str, Part]) -> None:

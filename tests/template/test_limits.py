@@ -1,0 +1,112 @@
+"""Limits of a template, which are checked before anything is decoded, and files that are not its own."""
+
+import json
+import struct
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wherein.errors import TemplateError
+from wherein.images import decode
+from wherein.template import Template, template_json, tree
+
+Spec = dict[str, Any]
+Write = Callable[[Spec], Path]
+
+
+def bomb(path: Path, side: int) -> None:
+    """A small file that is a picture of side × side grey pixels, by its header alone."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)
+    rows = zlib.compress(bytes(1000))
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+    )
+
+
+def test_pixels_are_counted_before_they_are_decoded(
+    spec: Spec, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(spec)
+    bomb(folder / "arm.png", 12_000)
+    loaded: list[object] = []
+    load = decode._load
+    monkeypatch.setattr(decode, "_load", lambda image, file: loaded.append(image.size) or load(image, file))
+    with pytest.raises(TemplateError, match=r'"arm": its picture has 144,000,000 pixels.*100,000,000'):
+        Template.load(folder, max_pixels=100_000_000)
+    assert (12_000, 12_000) not in loaded
+
+
+def test_pixels_of_all_pictures_are_counted_together(spec: Spec, write: Write) -> None:
+    folder = write(spec)
+    total = 48 * 30 + 20 * 14 + 9 * 15 + 2 * 7 * 11
+    Template.load(folder, max_pixels=total)
+    with pytest.raises(TemplateError, match=rf"pixels.*more than.*maximum of {total - 1:,} \(max_pixels\)"):
+        Template.load(folder, max_pixels=total - 1)
+
+
+def test_a_link_out_of_the_folder_is_not_followed(spec: Spec, write: Write, tmp_path: Path) -> None:
+    folder = write(spec)
+    (folder / "arm.png").rename(tmp_path / "secret.png")
+    (folder / "arm.png").symlink_to(tmp_path / "secret.png")
+    with pytest.raises(TemplateError, match=r"'arm\.png' must be a file inside the template's folder"):
+        Template.load(folder)
+
+
+def test_a_description_elsewhere_is_not_followed(spec: Spec, write: Write, tmp_path: Path) -> None:
+    folder = write(spec)
+    (folder / "template.json").rename(tmp_path / "secret.json")
+    (folder / "template.json").symlink_to(tmp_path / "secret.json")
+    with pytest.raises(TemplateError, match=r"template\.json is a link out of the folder"):
+        Template.load(folder)
+
+
+def test_the_folder_itself_may_be_a_link(spec: Spec, write: Write, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(write(spec))
+    assert Template.load(tmp_path / "link").name == "toy"
+
+
+def test_a_drive_of_windows(spec: Spec, write: Write) -> None:
+    spec["parts"]["arm"]["image"] = "C:/arm.png"
+    with pytest.raises(TemplateError, match="must be a file inside the template's folder"):
+        Template.load(write(spec))
+
+
+def test_a_long_description(spec: Spec, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write(spec)
+    monkeypatch.setattr(template_json, "MAX_BYTES", 100)
+    with pytest.raises(TemplateError, match=r"template\.json has .* bytes: the maximum is 100"):
+        Template.load(folder)
+
+
+def test_many_parts_are_refused_before_pictures_are_loaded(spec: Spec, write: Write) -> None:
+    arm = spec["parts"]["arm"]
+    spec["parts"] |= {str(number): arm | {"image": "none.png"} for number in range(tree.MAX_PARTS)}
+    with pytest.raises(TemplateError, match=f"has {len(spec['parts'])} parts: the maximum is"):
+        Template.load(write(spec))
+
+
+def test_a_reading_of_many_points(spec: Spec, write: Write) -> None:
+    spec["parts"]["arm"]["reading"] = {"at": [[number, number] for number in range(5000)]}
+    with pytest.raises(TemplateError, match="has a reading with 5000 points: the maximum is"):
+        Template.load(write(spec))
+
+
+@pytest.mark.parametrize("field", ["at", "pivot"])
+def test_places_far_from_any_canvas(spec: Spec, write: Write, field: str) -> None:
+    spec["parts"]["arm"][field] = [1e12, 0]
+    with pytest.raises(TemplateError, match=f'"arm": "{field}.0": Input should be less than'):
+        Template.load(write(spec))
+
+
+@pytest.mark.parametrize("name", ["a" * 5000, json.loads('"\\ud800"')])
+def test_names_that_cannot_be_written(spec: Spec, write: Write, name: str) -> None:
+    spec["name"] = name
+    with pytest.raises(TemplateError, match='"name": '):
+        Template.load(write(spec))
