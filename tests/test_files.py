@@ -96,6 +96,12 @@ def test_a_relative_cache_folder_is_ignored(relative: str, monkeypatch: pytest.M
     assert cache_folder("maps") == Path("/home/me/.cache/wherein/maps")
 
 
+@pytest.mark.usefixtures("homeless")
+def test_without_a_home_there_is_no_cache_folder() -> None:
+    with pytest.raises(FileNotFoundError, match="no home directory: set HOME or XDG_CACHE_HOME"):
+        cache_folder("maps")
+
+
 def test_the_cache_folder_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder("maps") == tmp_path / "wherein" / "maps"

@@ -104,8 +104,15 @@ def check_writable(folder: Path) -> None:
 
 
 def cache_folder(kind: str) -> Path:
-    """Return $XDG_CACHE_HOME/wherein/KIND, by default ~/.cache/wherein/KIND; the folder is not created."""
+    """Return $XDG_CACHE_HOME/wherein/KIND, by default ~/.cache/wherein/KIND; the folder is not created.
+
+    Raises:
+        FileNotFoundError: the user has no home directory, as in many containers.
+    """
     base = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification says that a relative path there is to be ignored.
-    root = Path(base) if Path(base).is_absolute() else Path("~/.cache").expanduser()
+    try:
+        # The XDG specification says that a relative path there is to be ignored.
+        root = Path(base) if Path(base).is_absolute() else Path("~/.cache").expanduser()
+    except RuntimeError as error:
+        raise FileNotFoundError("no home directory: set HOME or XDG_CACHE_HOME") from error
     return root / "wherein" / kind

@@ -91,6 +91,22 @@ def test_a_compiler_that_hangs_is_given_up(fresh, monkeypatch):
         library.load()
 
 
+@pytest.mark.usefixtures("fresh", "reloaded")
+def test_a_compiler_that_cannot_be_parsed_is_a_reason(monkeypatch):
+    monkeypatch.setenv("CC", 'gcc "unmatched')
+    assert not bindings.available()
+    assert "No closing quotation" in bindings.reason()
+    assert str(wherein.register(np.eye(20), np.eye(20)[4:14, 4:14]).status) == "converged"
+
+
+@has_compiler
+@pytest.mark.usefixtures("fresh", "homeless")
+def test_without_a_home_it_is_compiled_for_the_process():
+    loaded = library.load()
+    assert loaded.source == "compiled"
+    assert not loaded.file.exists()
+
+
 @pytest.mark.parametrize(
     ("setting", "words"),
     [

@@ -4,6 +4,7 @@ Ask `accepts` first. The functions check nothing: they hand pointers to C.
 """
 
 import ctypes
+import os
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,8 @@ def _loaded() -> "tuple[Library | None, str]":
         return load(), ""
     except UnavailableError as error:
         return None, str(error)
+    except ValueError as error:  # the command in CC cannot be parsed
+        return None, f"CC={os.environ.get('CC', '')}: {error}"
 
 
 def library() -> "Library | None":

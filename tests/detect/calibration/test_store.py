@@ -11,7 +11,6 @@ import pytest
 from detecting import made_up, walker
 from wherein.detect import Calibration, methods
 from wherein.detect.calibration import measure
-from wherein.detect.calibration.store import cached_calibrations
 from wherein.detect.paper.tuning import PaperCalibration
 from wherein.detect.search_range import Range
 from wherein.template import Template
@@ -101,6 +100,19 @@ def test_where_nothing_can_be_written_calibration_is_repeated(
     assert len(made) == 2
 
 
+def test_without_a_home_calibration_is_repeated(
+    made: list[Calibration],
+    folder: Path,
+    homeless: None,
+) -> None:
+    for _ in range(2):
+        measure.calibration_for(walker(), Range())
+    assert len(made) == 2
+    for _ in range(2):  # beside the template it is kept all the same
+        measure.calibration_for(Template.load(folder), Range())
+    assert len(made) == 3
+
+
 def test_where_writing_fails_nothing_is_left_behind(
     made: list[Calibration], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,7 +122,7 @@ def test_where_writing_fails_nothing_is_left_behind(
     before = sorted(tmp_path.rglob("*"))
     monkeypatch.setattr(Path, "replace", full)
     measure.calibration_for(Template.load(folder), Range())
-    cache = [tmp_path / "cache", tmp_path / "cache/wherein", cached_calibrations()]
+    cache = [tmp_path / name for name in ("cache", "cache/wherein", "cache/wherein/calibrations")]
     assert sorted(tmp_path.rglob("*")) == sorted([*before, *cache])
 
 

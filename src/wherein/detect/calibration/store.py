@@ -57,9 +57,12 @@ def no_progress(fraction: float, step: str) -> None:
     """A `Progress` that shows nothing."""
 
 
-def cached_calibrations() -> Path:
-    """The folder for calibrations that cannot be written beside their templates."""
-    return cache_folder("calibrations")
+def cached_calibrations() -> Path | None:
+    """The folder for calibrations that cannot be written beside their templates; None without a home."""
+    try:
+        return cache_folder("calibrations")
+    except FileNotFoundError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -103,12 +106,15 @@ class CalibrationStore(Generic[Kind]):
 
     def _paths(self, template: Template) -> list[Path]:
         """The files in which it may be stored, in order of preference."""
-        # By fingerprint in the cache, so that two templates of one name do not share a file.
-        paths = [cached_calibrations() / f"{template.fingerprint}.{self.extension}"]
+        paths = []
         source = template.source
         if source is not None and not source.resolve().is_relative_to(_PACKAGE):
             name = f"calibration.{self.extension}"
-            paths.insert(0, source / name if source.is_dir() else source.with_name(f"{source.stem}.{name}"))
+            paths.append(source / name if source.is_dir() else source.with_name(f"{source.stem}.{name}"))
+        cache = cached_calibrations()
+        if cache is not None:
+            # By fingerprint in the cache, so that two templates of one name do not share a file.
+            paths.append(cache / f"{template.fingerprint}.{self.extension}")
         return paths
 
     def _read(self, path: Path) -> list[Kind]:
