@@ -1,5 +1,6 @@
 """Atomic writes: the old file or the complete new one. The writability check leaves nothing behind."""
 
+import os
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -18,6 +19,14 @@ def test_a_file_is_replaced_when_the_block_ends(tmp_path: Path) -> None:
     usual = tmp_path / "usual.txt"
     usual.touch()
     assert target.stat().st_mode == usual.stat().st_mode
+
+
+def test_the_umask_of_the_process_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even for an instant: files of other threads would be open to everyone."""
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the umask was changed"))
+    with atomic_file(tmp_path / "a.txt") as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "a.txt").read_text() == "new"
 
 
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])

@@ -1,6 +1,7 @@
 """Atomic writes, names that must not lead out of a folder, and the user's cache folder."""
 
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,16 +18,15 @@ def atomic_file(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     # In the same folder, not in /tmp: a rename is atomic only within one file system. With the same
     # extension, because Pillow, OpenCV and matplotlib choose the format by it.
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
-    os.close(handle)
+    temporary = path.with_name(f".{secrets.token_hex(8)}{path.suffix}")
+    # Not mkstemp, which gives access to the owner only: the usual permissions could then be had only by
+    # asking for the umask, which can be read only by changing it for the whole process.
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
-        yield Path(name)
-        mask = os.umask(0)  # it can be read only by setting it
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)  # the usual permissions: mkstemp gives access to the owner only
-        Path(name).replace(path)
+        yield temporary
+        temporary.replace(path)
     except BaseException:  # KeyboardInterrupt too
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -1,5 +1,6 @@
 """Loading the C library: from the cache, compiled, shipped, or not at all, but never with an exception."""
 
+import os
 import stat
 import subprocess
 import sys
@@ -141,6 +142,34 @@ def test_the_library_is_kept_in_a_private_folder_and_compiled_once(fresh, monkey
     monkeypatch.setattr(compiler, "compile_library", lambda *_: pytest.fail("compiled again"))
     assert library.load().file == loaded.file
     assert list(folder.iterdir()) == [loaded.file]
+
+
+@has_compiler
+@pytest.mark.usefixtures("reloaded")
+def test_no_one_else_can_write_to_a_library(fresh):
+    mask = os.umask(0)
+    try:
+        loaded = bindings.library()
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE(loaded.file.stat().st_mode) & 0o077 == 0
+
+
+@has_compiler
+@pytest.mark.parametrize("unsafe", ["written by all", "link"])
+def test_a_library_that_others_can_change_is_not_loaded(fresh, reloaded, unsafe):
+    """It is removed and compiled again."""
+    library.cache_folder().mkdir(parents=True, exist_ok=True)
+    planted = fresh / "planted.so"
+    planted.write_bytes(b"of someone else")
+    kept = library.cache_folder() / "kernel-0123.so"
+    if unsafe == "link":
+        kept.symlink_to(planted)
+    else:
+        planted.rename(kept)
+        kept.chmod(0o666)
+    assert bindings.available()
+    assert not os.path.lexists(kept)
 
 
 @has_compiler

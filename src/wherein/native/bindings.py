@@ -5,8 +5,11 @@ Ask `accepts` first. The functions check nothing: they hand pointers to C.
 
 import ctypes
 import os
+import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,14 +32,27 @@ _FLOAT = 4
 @cache
 def _loaded() -> "tuple[Library | None, str]":
     # Here and not above: what finds, compiles and checks the library is needed once, on first use.
-    from wherein.native.library import UnavailableError, load
+    from wherein.native.library import UnavailableError, cache_folder, load
 
     try:
-        return load(), ""
+        with suppress(OSError):  # no home, or no folder yet
+            _remove_unsafe(cache_folder())
+        loaded = load()
+        if loaded.source == "compiled" and loaded.file.exists():
+            loaded.file.chmod(0o600)  # the compiler left it as the umask allows
+        return loaded, ""
     except UnavailableError as error:
         return None, str(error)
     except ValueError as error:  # the command in CC cannot be parsed
         return None, f"CC={os.environ.get('CC', '')}: {error}"
+
+
+def _remove_unsafe(folder: Path) -> None:
+    """Remove compiled libraries that another user could have changed: to load one is to run it."""
+    for file in folder.glob("*.so"):
+        mode = file.lstat().st_mode
+        if not stat.S_ISREG(mode) or mode & (stat.S_IWGRP | stat.S_IWOTH):
+            file.unlink()
 
 
 def library() -> "Library | None":
