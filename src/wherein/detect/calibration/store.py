@@ -1,11 +1,12 @@
 """Calibrations on disk: beside the template, or in the user's cache where that cannot be written."""
 
 import json
+import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -15,6 +16,14 @@ from wherein.template.bundle import Template
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 """Nothing is written inside the installed package, where the template of the demo is."""
+
+
+MAX_BYTES = 16 * 2**20
+"""Maximum size of a file of calibrations. A choice: one for a range of poses takes 10 KB."""
+
+
+class _ForeignFileError(Exception):
+    """A file is not one of calibrations: it is not read, and not replaced."""
 
 
 class StoredCalibration(BaseModel):
@@ -118,15 +127,39 @@ class CalibrationStore(Generic[Kind]):
         return paths
 
     def _read(self, path: Path) -> list[Kind]:
-        """All calibrations in a file; none if there is no file, or it is damaged or of another format."""
+        """All calibrations in a file; none if there is no file, it is not ours, or one of them is invalid."""
         try:
-            records = json.loads(path.read_text(encoding="utf-8"))
-            return [self.kind.model_validate(record) for record in records]
-        except (OSError, ValueError, TypeError, RecursionError, ValidationError):
+            return [self.kind.model_validate(record) for record in self._records(path)]
+        except (_ForeignFileError, ValidationError):
             return []  # a calibration can always be measured again
 
+    def _records(self, path: Path) -> list[dict[str, Any]]:
+        """What a file of ours holds: nothing, if there is none or it is empty.
+
+        Raises:
+            _ForeignFileError: it belongs to another program, such as the calibration of a camera.
+        """
+        try:
+            if not os.path.lexists(path):
+                return []
+            if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
+                raise _ForeignFileError
+            records = json.loads(path.read_text(encoding="utf-8") or "[]")
+        except (OSError, ValueError, RecursionError) as error:
+            raise _ForeignFileError from error
+        ours = self.kind.model_fields["format"].default
+        if not isinstance(records, list) or not all(
+            isinstance(record, dict) and record.get("format") == ours for record in records
+        ):
+            raise _ForeignFileError
+        return records
+
     def _write(self, path: Path, made: Kind) -> bool:
-        """Add a calibration to a file; False if that cannot be written."""
+        """Add a calibration to a file; False if that cannot be written, or belongs to another program."""
+        try:
+            self._records(path)
+        except _ForeignFileError:
+            return False
         # One file holds a calibration for each range of poses. Outdated ones are dropped on the way.
         others = [c for c in self._read(path) if c.range != made.range]
         others = [c for c in others if c.fingerprint == made.fingerprint and c.version == self.version]
