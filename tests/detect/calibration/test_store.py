@@ -195,8 +195,18 @@ NAMES = ("walker", "arm", "wrist", "leg")
         {"present": []},
         {"clutter": []},
         {"clutter": [float("inf")]},
+        {"clutter": [0.5] * 100_001},
+        {"suspects": list(range(100_001))},
+        {"confused": [["arm", "leg", 0.5]] * 300_000},
+        {"chance": dict.fromkeys(NAMES, 1e300)},
+        {"tilt_cost": 1e300},
+        {"size_power": 1e3},
+        {"crowd_from": -7.0},
+        {"megapixels": 1e-300},
+        {"limits": {"rotation": 1e300, "scale": [1.0, 1.0]}},
+        {"limits": {"rotation": 30.0, "scale": [1e-300, 1.0]}},
     ],
-    ids=repr,
+    ids=lambda wrong: repr(wrong)[:40],
 )
 def test_an_invalid_calibration_is_replaced(
     made: list[Calibration], folder: Path, wrong: dict[str, object]

@@ -6,9 +6,9 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wherein.detect.search_range import Range
 from wherein.files import atomic_file, cache_folder
@@ -20,6 +20,17 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 
 MAX_BYTES = 16 * 2**20
 """Maximum size of a file of calibrations. A choice: one for a range of poses takes 10 KB."""
+
+
+Rotation = Annotated[float, Field(ge=0, le=180)]
+"""± degrees."""
+
+Scale = Annotated[float, Field(ge=1e-3, le=1e3)]
+"""A factor; further than a detector accepts, and than what is tried beyond its range."""
+
+MAX_VALUES = 100_000
+"""Maximum number of values of a kind in a calibration. A choice: a few dozen scenes are measured, and 500
+parts could be compared with each other in pairs."""
 
 
 class _ForeignFileError(Exception):
@@ -40,9 +51,9 @@ class StoredCalibration(BaseModel):
 
     version: int
     fingerprint: str
-    rotation: float
-    scale: tuple[float, float]
-    tilt: float = 0.0
+    rotation: Rotation
+    scale: tuple[Scale, Scale]
+    tilt: Annotated[float, Field(ge=0, le=90)] = 0.0
     polarity: str = "same"
     threshold: float
 
