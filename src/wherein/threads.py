@@ -1,10 +1,10 @@
-"""Limit torch to one thread for a while; share work out among threads of our own."""
+"""Torch with settings of our own for a while; work shared out among threads of our own."""
 
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar
 
 import torch
@@ -44,6 +44,19 @@ def one_thread() -> Iterator[None]:
         with _calls.lock:
             _calls.inside -= 1
             torch.set_num_threads(_calls.before)
+
+
+def cpu_by_default() -> AbstractContextManager[object]:
+    """Make tensors on the CPU where no device is said, whatever the caller's default device is."""
+    # Only where it is another: inside of it, every call of torch passes through Python.
+    return nullcontext() if torch.get_default_device().type == "cpu" else torch.device("cpu")
+
+
+@contextmanager
+def plain_torch() -> Iterator[None]:
+    """Run the block without gradients, with one thread and with the CPU as the default device."""
+    with torch.no_grad(), one_thread(), cpu_by_default():
+        yield
 
 
 class _Pools:

@@ -29,7 +29,7 @@ from wherein.progress_line import ProgressLine, is_watched
 from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
 from wherein.template.template_library import Library, TemplateSource
-from wherein.threads import one_thread
+from wherein.threads import cpu_by_default, plain_torch
 from wherein.thresholds import MinScore
 
 _MAX_ALARMS = 1e-2
@@ -123,7 +123,11 @@ class Detector:
         )
         self.max_instances = max_instances
         known = dict(self._given(calibration))
-        with torch.no_grad(), calibration_progress(self.library.name, progress) as shown:
+        with (
+            torch.no_grad(),
+            cpu_by_default(),
+            calibration_progress(self.library.name, progress) as shown,
+        ):
             if len(self.library) > MAX_ALONE:
                 missing = [one for one in self.library.templates if one.name not in known]
                 known |= calibrations_together(missing, self.ranges, shown or no_progress)
@@ -326,7 +330,7 @@ class Detector:
         pixels = picture.pixels.detach().float().cpu()
         left, top, right, bottom = region_box(region, pixels.shape[-1], pixels.shape[-2])
         began = time.perf_counter()
-        with torch.no_grad(), one_thread():
+        with plain_torch():
             found = search(pixels[:, top:bottom, left:right].contiguous(), (left, top))
         if left or top:
             found = found.moved(left, top)
@@ -348,7 +352,7 @@ class Detector:
             (H, W) arrays in pixels of the scene, by the name of the part.
         """
         picture = load_picture(scene, color=color, role="scene")
-        with torch.no_grad(), one_thread():
+        with plain_torch():
             return self.search.occurrence(picture.pixels.detach().float().cpu())
 
     def fit_traces(self, found: Detections) -> tuple[FitTraces, ...]:
@@ -364,7 +368,7 @@ class Detector:
             size. Parts that were not found or not fitted themselves have none, nor have detections of the
             paper's network.
         """
-        with torch.no_grad(), one_thread():
+        with plain_torch():
             return self.search.fit_traces(found.scene.pixels.detach().float().cpu(), found.items)
 
 

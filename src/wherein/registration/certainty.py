@@ -13,6 +13,7 @@ from wherein.images.motif import load_motif
 from wherein.motion.field import shift_matrix, transform
 from wherein.pyramid.cells import cell_numbers
 from wherein.registration.register import Registration
+from wherein.threads import plain_torch
 from wherein.warp import Surface
 
 _MAX_CELLS = 8
@@ -68,7 +69,7 @@ def certainty(
     every = math.ceil(len(rows) / _MAX_PIXELS)
     rows, columns = rows[::every], columns[::every]
     points, values = torch.stack((columns, rows), -1).double(), loaded.pixels[:, rows, columns].mT
-    with torch.no_grad():
+    with plain_torch():
         visible, samples = _sample(pixels, _full(found.matrix, points), points)
         return _best_fraction(
             values[visible], samples[:, visible], cell_numbers(points, _MAX_CELLS, _MIN_CELL_SIZE)[visible]

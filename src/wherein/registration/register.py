@@ -26,7 +26,7 @@ from wherein.registration.plan import coarse_to_fine
 from wherein.registration.problem import Problem
 from wherein.registration.whole_scene import WholeScene
 from wherein.solve.solution import Status
-from wherein.threads import one_thread
+from wherein.threads import plain_torch
 
 _MIN_SIDE = 8
 """Minimum width and height of a motif and a scene for the search by channels. A choice: about the width of
@@ -180,7 +180,7 @@ def register(
     """
     model = motion_named(motion)
     threads = torch.get_num_threads()
-    with torch.no_grad(), one_thread():
+    with plain_torch():
         # Detached: choosing the best of many starts is not differentiable. `wherein.solve.unroll` is.
         picture = load_picture(scene, color=color, role="scene")
         pixels = picture.pixels.detach().float()
