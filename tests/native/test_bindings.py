@@ -340,6 +340,13 @@ def test_pictures_are_checked_as_well(wrong):
 
 
 @compiled
+def test_a_picture_one_pixel_wide_may_have_any_strides():
+    picture = torch.rand(4, 1, 3).movedim(-1, 0)
+    assert picture.stride() == (1, 3, 3)
+    assert torch.equal(bindings.pool(picture, 1), picture)
+
+
+@compiled
 def test_offsets_must_not_lead_out_of_the_responses():
     responses = torch.zeros(12, 4, 40, 50, dtype=torch.uint8)
     inside = torch.tensor([[0, responses.numel() - 50 * 40]], dtype=torch.int32)

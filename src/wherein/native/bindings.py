@@ -562,8 +562,10 @@ def _with_contiguous_rows(*pictures: Tensor) -> tuple[Tensor, ...]:
 
 def _planes(picture: Float[Tensor, "C H W"]) -> abi.Planes:
     channels, height, width = picture.shape
-    # Rows may be part of longer ones, and so on: only the pixels of a row need be side by side.
-    if picture.dtype != torch.float32 or picture.device.type != "cpu" or picture.stride(2) != 1:
+    # Rows may be part of longer ones, and so on: only the pixels of a row need be side by side. The stride of
+    # a single pixel means nothing, and torch leaves any number there.
+    side_by_side = picture.stride(2) == 1 or width <= 1
+    if picture.dtype != torch.float32 or picture.device.type != "cpu" or not side_by_side:
         raise ArgumentError(
             f"the C kernel needs rows of float32 on the CPU, but got {picture.dtype} on {picture.device} "
             f"with strides {picture.stride()}"
