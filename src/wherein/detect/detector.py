@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Literal, cast, overload
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
@@ -29,7 +28,7 @@ from wherein.progress_line import ProgressLine, is_watched
 from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
 from wherein.template.template_library import Library, TemplateSource
-from wherein.threads import cpu_by_default, plain_torch
+from wherein.threads import plain_torch
 from wherein.thresholds import MinScore
 
 _MAX_ALARMS = 1e-2
@@ -123,11 +122,7 @@ class Detector:
         )
         self.max_instances = max_instances
         known = dict(self._given(calibration))
-        with (
-            torch.no_grad(),
-            cpu_by_default(),
-            calibration_progress(self.library.name, progress) as shown,
-        ):
+        with plain_torch(), calibration_progress(self.library.name, progress) as shown:
             if len(self.library) > MAX_ALONE:
                 missing = [one for one in self.library.templates if one.name not in known]
                 known |= calibrations_together(missing, self.ranges, shown or no_progress)
@@ -326,11 +321,11 @@ class Detector:
         search: Callable[[Tensor, tuple[int, int]], MethodResult],
     ) -> Detections:
         """Load a scene, search it and measure the time of the search."""
-        picture = load_picture(scene, color=color, role="scene")
-        pixels = picture.pixels.detach().float().cpu()
-        left, top, right, bottom = region_box(region, pixels.shape[-1], pixels.shape[-2])
-        began = time.perf_counter()
         with plain_torch():
+            picture = load_picture(scene, color=color, role="scene")
+            pixels = picture.pixels.detach().float().cpu()
+            left, top, right, bottom = region_box(region, pixels.shape[-1], pixels.shape[-2])
+            began = time.perf_counter()
             found = search(pixels[:, top:bottom, left:right].contiguous(), (left, top))
         if left or top:
             found = found.moved(left, top)
@@ -351,8 +346,8 @@ class Detector:
         Returns:
             (H, W) arrays in pixels of the scene, by the name of the part.
         """
-        picture = load_picture(scene, color=color, role="scene")
         with plain_torch():
+            picture = load_picture(scene, color=color, role="scene")
             return self.search.occurrence(picture.pixels.detach().float().cpu())
 
     def fit_traces(self, found: Detections) -> tuple[FitTraces, ...]:

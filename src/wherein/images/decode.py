@@ -34,6 +34,7 @@ from PIL.TiffImagePlugin import TiffImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
 from wherein.errors import PictureError, WhereinError
+from wherein.threads import renewed_after_fork
 
 Opened = io.BufferedReader | io.BytesIO
 """An open file, or its bytes."""
@@ -66,13 +67,22 @@ _UPRIGHT = {
     8: Image.Transpose.ROTATE_90,
 }
 
-_decoding = threading.Lock()
+
+class _Decoding:
+    """The lock that whoever decodes a picture holds."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+_decoding = _Decoding()
+renewed_after_fork(_decoding.__init__)  # type: ignore[misc]
 
 
 @contextmanager
 def strict_pillow() -> Iterator[None]:
     """Make Pillow reject truncated files and print no warnings; one thread at a time."""
-    with _decoding, warnings.catch_warnings():
+    with _decoding.lock, warnings.catch_warnings():
         # By module, so that warnings of other threads are still shown.
         warnings.filterwarnings("ignore", module=r"PIL\.")
         lenient, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False

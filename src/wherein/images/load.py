@@ -31,6 +31,7 @@ from wherein.images.decode import (
     strict_pillow,
     upright,
 )
+from wherein.threads import one_thread
 
 OVERSHOOT = 0.25
 """How far floats may lie outside [0, 1]; a choice: cubic resampling overshoots a bit, 8-bit values a lot."""
@@ -70,6 +71,7 @@ else:
     Source = object  # otherwise beartype, in tests, would report a wrong type before our own error does
 
 
+@one_thread()
 def load_picture(
     source: Source, *, color: str = "rgb", max_pixels: int = MAX_PIXELS, role: str = ""
 ) -> Picture:
@@ -133,6 +135,7 @@ def is_many(source: object) -> bool:
     return isinstance(source, Iterable) and not isinstance(source, one)
 
 
+@one_thread()
 def load_bytes(contents: bytes, *, max_pixels: int = MAX_PIXELS, role: str = "picture") -> Picture:
     """Load a picture from the bytes of a file, such as an upload or a file inside an archive.
 

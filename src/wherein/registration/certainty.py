@@ -37,6 +37,7 @@ _MIN_PIXELS = 9
 """A cell with fewer visible pixels is not tested. A choice: 3 × 3."""
 
 
+@plain_torch()
 def certainty(
     scene: Source, motif: Source, found: Registration, mask: Source | None = None, *, color: str = "rgb"
 ) -> float:
@@ -69,11 +70,10 @@ def certainty(
     every = math.ceil(len(rows) / _MAX_PIXELS)
     rows, columns = rows[::every], columns[::every]
     points, values = torch.stack((columns, rows), -1).double(), loaded.pixels[:, rows, columns].mT
-    with plain_torch():
-        visible, samples = _sample(pixels, _full(found.matrix, points), points)
-        return _best_fraction(
-            values[visible], samples[:, visible], cell_numbers(points, _MAX_CELLS, _MIN_CELL_SIZE)[visible]
-        )
+    visible, samples = _sample(pixels, _full(found.matrix, points), points)
+    return _best_fraction(
+        values[visible], samples[:, visible], cell_numbers(points, _MAX_CELLS, _MIN_CELL_SIZE)[visible]
+    )
 
 
 def _full(matrix: NDArray[np.float64], like: Tensor) -> Float[Tensor, "3 3"]:

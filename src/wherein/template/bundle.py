@@ -37,6 +37,7 @@ from wherein.template.template_json import (
     read_description,
 )
 from wherein.template.tree import Part, Point, Tree
+from wherein.threads import one_thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +117,7 @@ class Template(ShownTemplate):
         return Template(name, Picture(motif.pixels, motif.mask), Tree({name: part}), (name,))
 
     @staticmethod
+    @one_thread()
     def load(source: str | os.PathLike[str], max_pixels: int = 400_000_000) -> "Template":
         """Load a template from a folder or a .zip, or make one of a picture.
 
