@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.images.load import Source, load_picture
-from wherein.images.motif import load_motif
+from wherein.images.motif import alike, load_motif
 from wherein.motion.field import shift_matrix, transform
 from wherein.pyramid.cells import cell_numbers
 from wherein.registration.register import Registration
@@ -65,7 +65,7 @@ def certainty(
         True
     """
     pixels = load_picture(scene, color=color, role="scene").pixels.detach().float()
-    loaded = load_motif(motif, mask, color, pixels.device)
+    pixels, loaded = alike(pixels, load_motif(motif, mask, color, pixels.device))
     rows, columns = torch.nonzero(loaded.mask > 0.5, as_tuple=True)
     every = math.ceil(len(rows) / _MAX_PIXELS)
     rows, columns = rows[::every], columns[::every]

@@ -14,7 +14,7 @@ from torch import Tensor
 from wherein.errors import ArgumentError, require
 from wherein.formulations.correlation import LEAST_VARIANCE, MIN_VISIBLE
 from wherein.images.load import Picture, Source, load_picture
-from wherein.images.motif import Motif, load_motif
+from wherein.images.motif import Motif, alike, load_motif
 from wherein.images.polygons import box
 from wherein.images.shown import Shown
 from wherein.motion.homography import mapped, tilt_at
@@ -186,7 +186,7 @@ def register(
         pixels = picture.pixels.detach().float()
         loaded = load_motif(motif, mask, color, pixels.device)
         first = _start(start, model, loaded, pixels)
-        problem = Problem(pixels, loaded, model, threads)
+        problem = Problem(*alike(pixels, loaded), model, threads)
         # ZNCC of a flat motif is 0/0 at every pose, and all searches would be in vain.
         if float(problem.sample.known[..., -1].square().mean()) < LEAST_VARIANCE:
             visible = problem.visible_fraction(first)
