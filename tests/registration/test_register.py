@@ -447,3 +447,11 @@ def test_a_motif_is_found_anywhere(motion: str, scale: float, at: tuple[float, f
     ends = np.array(((0, 63, 0, 63), (0, 0, 49, 49), (1, 1, 1, 1)))
     assert np.linalg.norm((found.matrix - truth[:2]) @ ends, axis=0).max() < 0.2
     assert found.zncc > 0.97  # of fine texture half-way between pixels
+
+
+def test_a_registration_keeps_its_own_scene() -> None:
+    scene = torch.rand(3, 40, 50)
+    before = scene.clone()
+    found = wherein.register(scene, scene[:, 8:28, 10:34].clone(), start=[[1, 0, 10], [0, 1, 8]])
+    scene.zero_()
+    assert found.scene is not None and torch.equal(found.scene.pixels, before)

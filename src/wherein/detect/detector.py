@@ -22,7 +22,7 @@ from wherein.detect.methods import METHODS, FastSearch, Search
 from wherein.detect.result import SCENE, Detections, MethodResult
 from wherein.detect.score import score_with_rate
 from wherein.errors import ArgumentError, require
-from wherein.images.load import Source, is_many, load_picture
+from wherein.images.load import Source, is_many, load_picture, load_scene
 from wherein.motion.homography import shift, square
 from wherein.progress_line import ProgressLine, is_watched
 from wherein.pyramid.levels import Poses
@@ -322,7 +322,7 @@ class Detector:
     ) -> Detections:
         """Load a scene, search it and measure the time of the search."""
         with plain_torch():
-            picture = load_picture(scene, color=color, role="scene")
+            picture = load_scene(scene, color=color)
             pixels = picture.pixels.detach().float().cpu()
             left, top, right, bottom = region_box(region, pixels.shape[-1], pixels.shape[-2])
             began = time.perf_counter()

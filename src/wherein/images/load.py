@@ -113,6 +113,18 @@ def load_picture(
         raise type(error)(f"{role}: {error}" if role else str(error)) from error
 
 
+def load_scene(source: Source, *, color: str = "rgb") -> Picture:
+    """Load the scene that a result keeps: its pixels are never shared with a tensor of the caller.
+
+    Frames of a video are often read into one buffer, which then holds another frame.
+    """
+    picture = load_picture(source, color=color, role="scene")
+    if not isinstance(source, Tensor):
+        return picture
+    mask = None if picture.mask is None else picture.mask.detach().clone()
+    return Picture(picture.pixels.detach().clone(), mask)
+
+
 def count_pixels(path: Path, *, max_pixels: int = MAX_PIXELS) -> int:
     """The number of pixels of a picture file by its header, which is all that is read.
 
@@ -241,6 +253,11 @@ def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def _from_tensor(tensor: Tensor, color: str) -> Picture:
     dtype, shape = tensor.dtype, tuple(tensor.shape)
+    require(
+        tensor.layout == torch.strided and not tensor.is_nested,
+        f"the tensor is sparse ({tensor.layout}): use tensor.to_dense()",
+    )
+    require(tensor.device.type != "meta", "the tensor is on the device meta, which holds no values")
     right = dtype in _FULL or dtype in _FLOATS
     integer = not (dtype.is_floating_point or dtype.is_complex)
     require(right, f"the tensor has type {dtype}: it must be {_KINDS}{_advice(integer)}")

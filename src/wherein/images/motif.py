@@ -14,7 +14,6 @@ from wherein.images.load import Source, is_array, load_mask, load_picture
 from wherein.images.polygons import Polygon
 from wherein.images.pool import pool
 
-
 _LUMA = (0.299, 0.587, 0.114)
 """Weights of red, green and blue in grey: ITU-R BT.601, which Pillow, OpenCV and JPEG use."""
 

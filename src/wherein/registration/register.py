@@ -13,7 +13,7 @@ from torch import Tensor
 
 from wherein.errors import ArgumentError, require
 from wherein.formulations.correlation import LEAST_VARIANCE, MIN_VISIBLE
-from wherein.images.load import Picture, Source, load_picture
+from wherein.images.load import Picture, Source, load_scene
 from wherein.images.motif import Motif, alike, load_motif
 from wherein.images.polygons import box
 from wherein.images.shown import Shown
@@ -182,7 +182,7 @@ def register(
     threads = torch.get_num_threads()
     with plain_torch():
         # Detached: choosing the best of many starts is not differentiable. `wherein.solve.unroll` is.
-        picture = load_picture(scene, color=color, role="scene")
+        picture = load_scene(scene, color=color)
         pixels = picture.pixels.detach().float()
         loaded = load_motif(motif, mask, color, pixels.device)
         first = _start(start, model, loaded, pixels)

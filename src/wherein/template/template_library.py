@@ -67,6 +67,11 @@ class Library:
             if not inside:
                 return Library.of(Template.load(path))
             return Library(path.resolve().name, _loaded(inside))
+        if not isinstance(source, Iterable):
+            raise ArgumentError(
+                "template must be a template, a folder or .zip with template.json, a picture, or a list of "
+                f"these, but is a {type(source).__name__}"
+            )
         templates = _loaded(source)
         if not templates:
             raise ArgumentError("the list of templates is empty: give at least one template")
