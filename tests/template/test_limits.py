@@ -98,6 +98,14 @@ def test_a_reading_of_many_points(spec: Spec, write: Write) -> None:
         Template.load(write(spec))
 
 
+@pytest.mark.parametrize("unit", ["a" * 5000, ["a" * 5000]])
+def test_a_unit_of_many_letters_is_not_repeated_in_the_error(spec: Spec, write: Write, unit: Any) -> None:
+    spec["parts"]["arm"]["reading"] = {"unit": unit, "at": [[0, 0], [1, 1]]}
+    with pytest.raises(TemplateError, match="has a reading w") as caught:
+        Template.load(write(spec))
+    assert len(str(caught.value)) < 400
+
+
 @pytest.mark.parametrize("field", ["at", "pivot"])
 def test_places_far_from_any_canvas(spec: Spec, write: Write, field: str) -> None:
     spec["parts"]["arm"][field] = [1e12, 0]

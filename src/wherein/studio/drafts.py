@@ -23,13 +23,11 @@ from wherein.making.cutout import cut
 from wherein.studio.bounds import Bounds
 from wherein.studio.id_map import IdMap
 from wherein.template.bundle import Template
+from wherein.template.reading import MAX_POINTS, MAX_UNIT
 from wherein.template.tree import DEFAULT_TURN, MAX_PARTS, Part, Point, Tree
 
 _MAX_CORNERS = 20_000
 """Corners of a part. A choice: far more than a person draws."""
-
-_MAX_UNIT, _MAX_POINTS = 40, 200
-"""Letters of a unit, and points of a reading. A choice: far more than a scale has."""
 
 _EDITABLE = 1.0
 """Tolerance in pixels of outlines that a person edits. A choice: they have fewer corners."""
@@ -50,8 +48,8 @@ class _DraftModel(BaseModel):
 class DraftReading(_DraftModel):
     """What the turn of a part means: `unit` and (turn, value), as in template.json."""
 
-    unit: Annotated[str, Field(max_length=_MAX_UNIT)] = ""
-    at: Annotated[tuple[Place, ...], Field(max_length=_MAX_POINTS)]
+    unit: Annotated[str, Field(max_length=MAX_UNIT)] = ""
+    at: Annotated[tuple[Place, ...], Field(max_length=MAX_POINTS)]
 
 
 class DraftPart(_DraftModel):
