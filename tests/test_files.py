@@ -131,6 +131,8 @@ def test_the_cache_folder_of_the_environment(tmp_path: Path, monkeypatch: pytest
         "\\\\?\\C:\\a",
         "a\0b",
         "link/a",
+        "a" * 5000,
+        "\ud800",
     ],
 )
 def test_names_that_lead_out_of_a_folder(name: str, tmp_path: Path) -> None:

@@ -83,8 +83,9 @@ def inside(folder: Path, name: str) -> Path | None:
         return None
     path = folder / posix
     try:
+        path.is_file()  # fails for a name that is too long or no text
         return path if path.resolve().is_relative_to(folder.resolve()) else None
-    except (OSError, RuntimeError):  # a name that is too long, or links in a circle
+    except (OSError, RuntimeError, ValueError):  # RuntimeError: links in a circle
         return None
 
 

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from PIL import Image
 
 from wherein.errors import TemplateError
 from wherein.images import decode
+from wherein.images.motif import Motif
 from wherein.template import Template, template_json, tree
 
 Spec = dict[str, Any]
@@ -106,6 +109,29 @@ def test_a_unit_of_many_letters_is_not_repeated_in_the_error(spec: Spec, write: 
     assert len(str(caught.value)) < 400
 
 
+@pytest.mark.parametrize("unit", [json.loads('"\\ud800"'), "bar\n"], ids=["half a letter", "a line"])
+def test_a_unit_that_is_no_text(spec: Spec, write: Write, unit: str) -> None:
+    spec["parts"]["arm"]["reading"] = {"unit": unit, "at": [[0, 0], [1, 1]]}
+    with pytest.raises(TemplateError, match=r"has a reading with the unit .*: use letters and signs"):
+        Template.load(write(spec))
+
+
+@pytest.mark.parametrize(
+    "name", ["a" * 300 + ".png", json.loads('"\\ud800"'), "a" * 5000], ids=["long", "half", "longer"]
+)
+def test_names_of_pictures_that_no_file_can_have(spec: Spec, write: Write, name: str) -> None:
+    spec["parts"]["arm"]["image"] = name
+    with pytest.raises(TemplateError, match="arm"):
+        Template.load(write(spec))
+
+
+def test_the_name_of_a_parent_is_not_repeated_at_length(spec: Spec, write: Write) -> None:
+    spec["parts"]["arm"]["parent"] = "a" * 5000
+    with pytest.raises(TemplateError, match='"parent": String should have at most') as caught:
+        Template.load(write(spec))
+    assert len(str(caught.value)) < 400
+
+
 @pytest.mark.parametrize("field", ["at", "pivot"])
 def test_places_far_from_any_canvas(spec: Spec, write: Write, field: str) -> None:
     spec["parts"]["arm"][field] = [1e12, 0]
@@ -118,3 +144,18 @@ def test_names_that_cannot_be_written(spec: Spec, write: Write, name: str) -> No
     spec["name"] = name
     with pytest.raises(TemplateError, match='"name": '):
         Template.load(write(spec))
+
+
+@pytest.mark.parametrize("name", ["", "a" * 5000, json.loads('"\\ud800"')], ids=["none", "long", "half"])
+def test_names_of_templates_made_in_memory(name: str) -> None:
+    motif = Motif.whole(torch.rand(3, 5, 8))
+    with pytest.raises(TemplateError, match="name") as caught:
+        Template.rigid(name, motif)
+    assert len(str(caught.value)) < 200
+
+
+def test_a_picture_whose_name_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "logo\udcff.png"  # the byte 0xff, as Python has it in names
+    Image.new("RGB", (9, 9)).save(tmp_path / "logo.png")
+    (tmp_path / "logo.png").rename(path)
+    assert Template.load(path).name == "logo?"

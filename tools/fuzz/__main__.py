@@ -10,7 +10,7 @@ from itertools import groupby
 
 from tools.fuzz.runner import Finding, Tally, fuzz
 
-TARGETS = ("pictures", "templates", "archives", "calibrations", "requests")
+TARGETS = ("pictures", "templates", "archives", "annotations", "calibrations", "requests")
 """As in `targets.TARGETS`, which takes seconds to import."""
 
 _SHOWN = 20

@@ -116,7 +116,7 @@ def _changed(value: Any, rng: Random) -> Any:
         return _hostile(rng)
     holder, key = rng.choice(places)
     action, now = rng.random(), holder[key]
-    if action < 0.5 and isinstance(now, int | float) and not isinstance(now, bool):
+    if action < 0.5 and isinstance(now, int | float) and not isinstance(now, bool) and abs(now) < 1e300:
         holder[key] = now * 10 ** rng.uniform(-3, 3) if rng.random() < 0.8 else -now  # often still accepted
     elif action < 0.6:
         holder[key] = _hostile(rng)

@@ -1,5 +1,7 @@
 """Valid inputs, which mutations start from."""
 
+import base64
+import copy
 import io
 import json
 import zipfile
@@ -15,6 +17,7 @@ from wherein.detect.paper.tuning.paper_model import PaperCalibration
 from wherein.detect.search_range import Range
 from wherein.images.load import load_bytes
 from wherein.images.motif import Motif
+from wherein.images.run_lengths import encode_run_lengths
 from wherein.studio.calibrations import default_calibration
 from wherein.template.bundle import Template
 from wherein.template.tree import Part, Tree
@@ -120,6 +123,47 @@ def files() -> dict[str, bytes]:
         "body.png": encoded(texture(seed=3), "png"),
         "arm.png": encoded(texture(16, 10, 4), "png"),
     }
+
+
+@cache
+def annotations() -> tuple[dict[str, Any], ...]:
+    """Annotation files about the picture scene.png, as labelme and as COCO have them."""
+    square = [[2, 2], [20, 2], [20, 16], [2, 16]]
+    mask = base64.b64encode(encoded(Image.new("L", (9, 7), 255), "png")).decode()
+    labelme: dict[str, Any] = {
+        "version": "5.0.1",
+        "imagePath": "scene.png",
+        "imageData": None,
+        "imageWidth": WIDTH,
+        "imageHeight": HEIGHT,
+        "shapes": [
+            {"label": "body", "points": square, "shape_type": "polygon", "group_id": None, "flags": {}},
+            {
+                "label": "arm",
+                "points": [[18, 8], [30, 12]],
+                "shape_type": "rectangle",
+                "description": "turn=40",
+            },
+            {"label": "eye", "points": [[5, 5], [8, 8]], "shape_type": "circle", "flags": {"static": True}},
+            {"label": "patch", "points": [[20, 15], [28, 21]], "shape_type": "mask", "mask": mask},
+            {"label": "arm joint", "points": [[18, 10]], "shape_type": "point"},
+        ],
+    }
+    counts = [50, 100, WIDTH * HEIGHT - 150]
+    size = [HEIGHT, WIDTH]
+    coco: dict[str, Any] = {
+        "images": [{"id": 1, "file_name": "scene.png", "width": WIDTH, "height": HEIGHT}],
+        "categories": [{"id": 1, "name": "body"}, {"id": 2, "name": "arm"}, {"id": 3, "name": "eye"}],
+        "annotations": [
+            {"id": 1, "image_id": 1, "category_id": 1, "segmentation": [[2, 2, 20, 2, 20, 16, 2, 16]]},
+            {"id": 2, "image_id": 1, "category_id": 2, "segmentation": {"counts": counts, "size": size}},
+            {"id": 3, "image_id": 1, "category_id": 3, "bbox": [4, 4, 6, 6], "pivot": [5, 5], "turn": 20},
+        ],
+    }
+    text = encode_run_lengths(np.arange(WIDTH * HEIGHT).reshape(HEIGHT, WIDTH) % 50 < 20)
+    compressed = copy.deepcopy(coco)
+    compressed["annotations"][1]["segmentation"] = {"counts": text, "size": size}
+    return labelme, coco, compressed
 
 
 @cache

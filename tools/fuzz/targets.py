@@ -19,8 +19,10 @@ from wherein.detect.calibration.model import STORE
 from wherein.detect.calibration.store import CalibrationStore
 from wherein.detect.detector import Detector
 from wherein.detect.paper.tuning.paper_model import VERSION, PaperCalibration
+from wherein.formats.annotation import read
 from wherein.images.load import load_bytes, load_picture
 from wherein.making.checks import findings
+from wherein.making.cutout import cut
 from wherein.template.bundle import Template
 
 Target = Callable[[Random, Path], bool]
@@ -92,6 +94,16 @@ def _archive(rng: Random) -> bytes:
     return contents if rng.random() < 0.7 else mutated(contents, rng, [contents])
 
 
+def annotations(rng: Random, folder: Path) -> bool:
+    """An annotation file of another program, and the template that is cut out by it."""
+    (folder / "scene.png").write_bytes(seeds.pictures()[0])
+    text = mutated_json(rng.choice(seeds.annotations()), rng)
+    (folder / "scene.json").write_text(text, encoding="utf-8", errors="surrogatepass")
+    found = read(folder / "scene.json")
+    _use(cut(found.picture, found.outlines, "toy"), rng, folder)
+    return True
+
+
 def calibrations(rng: Random, folder: Path) -> bool:
     """The calibrations of both methods beside a template, which is then loaded, used and saved over."""
     for name, content in seeds.files().items():
@@ -145,6 +157,7 @@ TARGETS: dict[str, Target] = {
     "pictures": pictures,
     "templates": templates,
     "archives": archives,
+    "annotations": annotations,
     "calibrations": calibrations,
     "requests": studio,
 }

@@ -24,7 +24,7 @@ from wherein.studio.bounds import Bounds
 from wherein.studio.id_map import IdMap
 from wherein.template.bundle import Template
 from wherein.template.reading import MAX_POINTS, MAX_UNIT
-from wherein.template.tree import DEFAULT_TURN, MAX_PARTS, Part, Point, Tree
+from wherein.template.tree import DEFAULT_TURN, MAX_NAME, MAX_PARTS, Part, Point, Tree
 
 _MAX_CORNERS = 20_000
 """Corners of a part. A choice: far more than a person draws."""
@@ -38,7 +38,7 @@ _GROUP = "_group"
 Place = tuple[FiniteFloat, FiniteFloat]
 """(x, y) in pixels of the picture; pixel centres are at whole numbers."""
 
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 
 
 class _DraftModel(BaseModel):

@@ -36,7 +36,7 @@ from wherein.template.template_json import (
     parse_description,
     read_description,
 )
-from wherein.template.tree import Part, Point, Tree
+from wherein.template.tree import Part, Point, Tree, check_name
 from wherein.threads import one_thread
 
 
@@ -64,6 +64,9 @@ class Template(ShownTemplate):
     parts: Tree
     paint_order: tuple[str, ...]
     source: Path | None = None
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "the template")
 
     def __repr__(self) -> str:
         width, height = self.size
@@ -230,7 +233,9 @@ def _from_picture(path: Path, max_pixels: int) -> Template:
         raise TemplateError(
             f"the template {path} is transparent everywhere: use a picture that shows the object"
         )
-    return Template.rigid(path.stem, Motif(picture.pixels, mask))
+    # The name of a file may be bytes that are no text.
+    name = path.stem.encode(errors="replace").decode()
+    return Template.rigid(name, Motif(picture.pixels, mask))
 
 
 def _from_zip(path: Path, max_pixels: int) -> Template:

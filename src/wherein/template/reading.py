@@ -64,6 +64,8 @@ class Reading:
             raise TemplateError(
                 f"{what} has a reading whose unit has {len(unit)} letters: the maximum is {MAX_UNIT}"
             )
+        if not unit.isprintable():  # half of a surrogate pair among others, which no file can hold
+            raise TemplateError(f"{what} has a reading with the unit {unit!a}: use letters and signs")
         points = sorted(_point(point, what) for point in _points(record, what))
         turns = [turn for turn, _ in points]
         for turn, following in pairwise(turns):

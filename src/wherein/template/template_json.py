@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from wherein.errors import TemplateError
 from wherein.files import inside
-from wherein.template.tree import DEFAULT_TURN, check_count
+from wherein.template.tree import DEFAULT_TURN, MAX_NAME, check_count
 
 FORMAT = "wherein-template/1"
 DESCRIPTION = "template.json"
@@ -16,13 +16,11 @@ DESCRIPTION = "template.json"
 MAX_BYTES = 4 * 2**20
 """Maximum size of template.json. A choice: `MAX_PARTS` parts, each with a reading, need less than a tenth."""
 
-_MAX_NAME = 200
-"""Letters of a name. A choice: most file systems allow 255 for a file that is named after it."""
-
 _MAX_PLACE = 1e6
 """Maximum distance of a place from the canvas's corner, in pixels. A choice: no picture is that large."""
 
-_Name = Annotated[str, Field(min_length=1, max_length=_MAX_NAME)]
+_Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+_File = Annotated[str, Field(min_length=1, max_length=4096)]  # the longest path of Linux
 _Coordinate = Annotated[FiniteFloat, Field(ge=-_MAX_PLACE, le=_MAX_PLACE)]
 
 
@@ -33,8 +31,8 @@ class _Spec(BaseModel):
 class PartSpec(_Spec):
     """The entry of a part; `wherein.template.tree.Part` says what its fields mean."""
 
-    parent: str | None
-    image: str | None = None
+    parent: _Name | None
+    image: _File | None = None
     at: tuple[_Coordinate, _Coordinate] | None = None
     pivot: tuple[_Coordinate, _Coordinate] | None = None
     turn: Annotated[FiniteFloat, Field(ge=0, le=180)] = DEFAULT_TURN
@@ -47,7 +45,7 @@ class TemplateSpec(_Spec):
 
     format: Literal["wherein-template/1"]
     name: _Name
-    canvas: str
+    canvas: _File
     paint_order: list[str] | None = None
     parts: Annotated[dict[_Name, PartSpec], Field(min_length=1)]
 
