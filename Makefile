@@ -1,11 +1,11 @@
-# make setup | demo | test | lint | bench | figures | docs | wheel | clean
+# make setup | demo | test | lint | fuzz | bench | figures | docs | wheel | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 FIGURES := fig1 fig3 fig4 fig5 theorem
 
-.PHONY: setup demo test lint bench figures docs wheel clean
+.PHONY: setup demo test lint fuzz bench figures docs wheel clean
 
 setup: $(READY)
 
@@ -27,6 +27,10 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# 10,000 mutated inputs of each kind, which takes half an hour; FUZZ="--seconds 60" for less.
+fuzz: setup
+	$(BIN)/python -m tools.fuzz $(FUZZ)
 
 bench: setup
 	$(BIN)/python -m benchmarks

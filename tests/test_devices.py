@@ -1,12 +1,13 @@
 """Tensors are made where the scene is. There may be no second device here: one that holds nothing will do."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 import torch
 
 import wherein
+from detecting import made_up
 from wherein.drawing.registrations import draw_registration
 from wherein.formulations import Channels, MotionObjective, Variables
 from wherein.formulations.motif_side import MotifSide
@@ -16,6 +17,7 @@ from wherein.motion.field import shift_matrix
 from wherein.native import bindings
 from wherein.pyramid.motif_levels import Level
 from wherein.solve import gauss_newton
+from wherein.template import Template
 
 
 @pytest.fixture
@@ -40,6 +42,43 @@ def test_the_default_device_is_none_of_our_business(
     pixels = torch.from_numpy(np.stack([scene] * 3)).float()
     mask = torch.ones(40, 50, device="cpu")
     assert draw_registration(pixels, Motif(pixels[:, 30:70, 40:90], mask), found.matrix, None).height > 96
+
+
+def set_device() -> None:
+    torch.set_default_device("meta")
+
+
+def set_dtype() -> None:
+    torch.set_default_dtype(torch.float64)
+
+
+@pytest.fixture
+def defaults() -> Iterator[None]:
+    """Restores torch's defaults."""
+    yield
+    torch.set_default_device(None)
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.usefixtures("defaults")
+@pytest.mark.parametrize("change", [set_device, set_dtype])
+def test_searches_in_c_do_not_depend_on_the_defaults(change: Callable[[], None]) -> None:
+    """Tensors that C writes to are made on the CPU and of its types: else it crashes or writes rubbish."""
+    scene = np.kron(np.random.default_rng(0).random((12, 16, 3)), np.ones((8, 8, 1)))
+    motif = scene[30:70, 40:90]
+    template = Template.rigid("noise", Motif.whole(torch.from_numpy(motif).permute(2, 0, 1).float()))
+    calibration = made_up(template, 180.0, (0.5, 2.0), tilt=40.0)
+
+    def found() -> list[object]:
+        detector = wherein.Detector(template, calibration=calibration)
+        detections = detector(scene)
+        traces = detector.fit_traces(detections)
+        registered = [wherein.register(scene, motif, motion).to_dict() for motion in ("euclidean", "affine")]
+        return [detections.to_dict() | {"seconds": 0}, len(traces), detections.draw().size, registered]
+
+    expected = found()
+    change()
+    assert found() == expected
 
 
 @pytest.mark.usefixtures("elsewhere")

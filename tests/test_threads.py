@@ -1,16 +1,20 @@
 """Torch's threads, as they were before."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Event
 
 import pytest
 import torch
 
-from wherein.threads import one_thread, shared_out
+from wherein.images import decode
+from wherein.threads import _calls, allowed_threads, one_thread, shared_out
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +30,15 @@ def test_one_and_afterwards_as_before() -> None:
         assert torch.get_num_threads() == 1
         raise ValueError("something")
     assert torch.get_num_threads() == 2
+
+
+def test_a_call_inside_another_does_not_end_it() -> None:
+    with one_thread():
+        assert allowed_threads() == 2
+        with one_thread():
+            pass
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == allowed_threads() == 2
 
 
 def test_calls_that_overlap_leave_nothing_behind() -> None:
@@ -85,13 +98,36 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
     child = os.fork()
     if child == 0:
         os._exit(0 if shared_out(str, range(8), 2) == [str(k) for k in range(8)] else 1)
-    deadline = time.monotonic() + 30
+    assert _status(child) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_worker_does_not_wait_for_the_threads_of_torch(tmp_path: Path) -> None:
+    script = Path(__file__).with_name("forked.py")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    environment.pop("OMP_NUM_THREADS", None)
+    done = subprocess.run([sys.executable, script, tmp_path], env=environment, timeout=120, check=False)
+    assert done.returncode == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_process_that_is_forked_while_another_thread_works_has_free_locks() -> None:
+    with _calls.lock, decode._decoding.lock:
+        child = os.fork()
+        if child == 0:
+            with one_thread(), decode.strict_pillow():
+                os._exit(0)
+        assert _status(child) == 0
+
+
+def _status(child: int) -> int:
+    """The exit status of a forked process, which is killed if it does not end."""
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            assert os.waitstatus_to_exitcode(status) == 0
-            return
+            return os.waitstatus_to_exitcode(status)
         time.sleep(0.05)
     os.kill(child, 9)
     os.waitpid(child, 0)
-    pytest.fail("the child waits for threads that it does not have")
+    pytest.fail("the child waits for something that it does not have")

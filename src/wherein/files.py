@@ -1,10 +1,11 @@
-"""Atomic writes, the check that a folder is writable, and the user's cache folder."""
+"""Atomic writes, names that must not lead out of a folder, and the user's cache folder."""
 
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 
 @contextmanager
@@ -17,35 +18,75 @@ def atomic_file(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     # In the same folder, not in /tmp: a rename is atomic only within one file system. With the same
     # extension, because Pillow, OpenCV and matplotlib choose the format by it.
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
-    os.close(handle)
+    temporary = path.with_name(f".{secrets.token_hex(8)}{path.suffix}")
+    # Not mkstemp, which gives access to the owner only: the usual permissions could then be had only by
+    # asking for the umask, which can be read only by changing it for the whole process.
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
-        yield Path(name)
-        mask = os.umask(0)  # it can be read only by setting it
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)  # the usual permissions: mkstemp gives access to the owner only
-        Path(name).replace(path)
+        yield temporary
+        temporary.replace(path)
     except BaseException:  # KeyboardInterrupt too
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
 @contextmanager
-def atomic_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder that replaces `path` when the block ends, or is deleted if the block fails."""
+def new_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder that becomes `path` when the block ends, or is deleted if the block fails.
+
+    Raises:
+        OSError: `path` is a file or a folder that is not empty. Nothing of it is deleted.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".") as temporary:
-        new, before = Path(temporary) / "new", Path(temporary) / "before"
-        new.mkdir()
-        yield new
+        made = Path(temporary) / "new"
+        made.mkdir()
+        yield made
         if path.exists():
-            path.replace(before)  # a rename cannot replace a folder that is not empty
+            path.rmdir()
+        made.replace(path)
+
+
+@contextmanager
+def filled_folder(folder: Path, last: str) -> Iterator[Path]:
+    """Yield a temporary folder whose files join those of `folder` when the block ends.
+
+    The file named `last`, which tells of the others, is moved after them and replaces the one that is there:
+    a reader sees the old one, with its files, or the new one, with its own. The names of the others must be
+    free. If the block or a move fails, nothing has changed.
+    """
+    moved: list[Path] = []
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".") as temporary:
+        yield Path(temporary)
         try:
-            new.replace(path)
-        except OSError:
-            if before.exists():
-                before.replace(path)
+            for file in sorted(Path(temporary).iterdir(), key=lambda file: file.name == last):
+                moved.append(folder / file.name)
+                file.replace(folder / file.name)
+        except BaseException:  # KeyboardInterrupt too
+            for path in moved:
+                if path.name != last:
+                    path.unlink(missing_ok=True)
             raise
+
+
+def inside(folder: Path, name: str) -> Path | None:
+    """The file in a folder that a name stands for, which came from someone else; None if it leads out of it.
+
+    Such names are those in an archive or in template.json. Absolute paths, `..`, backslashes, the drives of
+    Windows and symbolic links to elsewhere lead out, on every system.
+    """
+    posix, windows = PurePosixPath(name), PureWindowsPath(name)
+    # Both: what is a plain name here may be a drive or a root where the file is read next.
+    if not posix.parts or posix.is_absolute() or windows.drive or windows.root:
+        return None
+    if ".." in posix.parts or "\\" in name or "\0" in name:
+        return None
+    path = folder / posix
+    try:
+        path.is_file()  # fails for a name that is too long or no text
+        return path if path.resolve().is_relative_to(folder.resolve()) else None
+    except (OSError, RuntimeError, ValueError):  # RuntimeError: links in a circle
+        return None
 
 
 def check_writable(folder: Path) -> None:
@@ -64,8 +105,15 @@ def check_writable(folder: Path) -> None:
 
 
 def cache_folder(kind: str) -> Path:
-    """Return $XDG_CACHE_HOME/wherein/KIND, by default ~/.cache/wherein/KIND; the folder is not created."""
+    """Return $XDG_CACHE_HOME/wherein/KIND, by default ~/.cache/wherein/KIND; the folder is not created.
+
+    Raises:
+        FileNotFoundError: the user has no home directory, as in many containers.
+    """
     base = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification says that a relative path there is to be ignored.
-    root = Path(base) if Path(base).is_absolute() else Path("~/.cache").expanduser()
+    try:
+        # The XDG specification says that a relative path there is to be ignored.
+        root = Path(base) if Path(base).is_absolute() else Path("~/.cache").expanduser()
+    except RuntimeError as error:
+        raise FileNotFoundError("no home directory: set HOME or XDG_CACHE_HOME") from error
     return root / "wherein" / kind

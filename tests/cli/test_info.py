@@ -115,3 +115,9 @@ def test_from_sources_that_were_never_installed(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(metadata, "requires", unknown)
     assert json.loads(info("--json"))["extras"] == {}
+
+
+@pytest.mark.usefixtures("homeless")
+def test_without_a_home() -> None:
+    assert json.loads(info("--json"))["calibrations"] is None
+    assert "there is no home directory (set XDG_CACHE_HOME)" in info()

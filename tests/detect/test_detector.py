@@ -370,10 +370,15 @@ def test_arguments_of_the_wrong_type_are_refused_with_a_message() -> None:
         "    try: make()",
         "    except wherein.ArgumentError as error: print(error)",
         *(f"show(lambda: wherein.Detector(made, {wrong}))" for wrong in WRONG),
+        "show(lambda: wherein.Detector(None))",
     ]
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True
     )
     lines = done.stdout.splitlines()
+    assert lines.pop() == (
+        "template must be a template, a folder or .zip with template.json, a picture, or a list of these, "
+        "but is a NoneType"
+    )
     assert len(lines) == len(WRONG)
     assert all(line.startswith(words) for line, words in zip(lines, WRONG.values(), strict=True)), lines

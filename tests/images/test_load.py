@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from wherein.errors import ArgumentError, PictureError
-from wherein.images.load import Picture, load_mask, load_picture
+from wherein.images.load import Picture, load_mask, load_picture, load_scene
 
 H, W = 13, 7  # odd and not square
 
@@ -507,3 +507,31 @@ def test_nothing_is_left_open(tmp_path):
         warnings.simplefilter("error", ResourceWarning)
         load_picture(Path(tmp_path / "a.tif"))
     (tmp_path / "a.tif").unlink()
+
+
+@pytest.mark.parametrize(
+    ("tensor", "words"),
+    [
+        (torch.empty(3, 8, 8, device="meta"), "the tensor is on the device meta, which holds no values"),
+        (torch.rand(3, 8, 8).to_sparse(), "the tensor is sparse (torch.sparse_coo): use tensor.to_dense()"),
+    ],
+    ids=["meta", "sparse"],
+)
+def test_tensors_without_pixels_are_refused_in_words(tensor, words):
+    with pytest.raises(ArgumentError, match=re.escape(words)):
+        load_picture(tensor)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_scene_is_not_shared_with_the_caller(dtype):
+    """Who reads a video into one buffer again and again must not change the results of earlier frames."""
+    buffer = torch.rand(3, 8, 9, dtype=dtype)
+    before = buffer.clone()
+    scene = load_scene(buffer)
+    buffer.zero_()
+    assert torch.equal(scene.pixels, before)
+    rgba = torch.rand(4, 8, 9, dtype=dtype)
+    alpha = rgba[3].clone()
+    scene = load_scene(rgba)
+    rgba.zero_()
+    assert torch.equal(scene.mask, alpha)

@@ -297,3 +297,60 @@ def test_scene_and_motif_must_agree_before_c_reads_them() -> None:
         descent.align(
             Level(torch.rand(1, 40, 40), side, motion_named("translation")), Variables(_SHIFT[None]), 1
         )
+
+
+WRONG_TENSORS = {
+    "elsewhere": torch.empty(4, 6, device="meta"),
+    "another type": torch.empty(4, 6, dtype=torch.float64),
+    "strided": torch.empty(6, 4).mT,
+    "too small": torch.empty(4, 5),
+    "too large": torch.empty(5, 6),
+    "another rank": torch.empty(24),
+    "sparse": torch.empty(4, 6).to_sparse(),
+    "an array of another type": np.empty((4, 6), np.float32),
+    "a strided array": np.empty((6, 4)).T,
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_TENSORS)
+def test_nothing_but_what_c_expects_goes_to_c(wrong):
+    values = WRONG_TENSORS[wrong]
+    kind = np.float64 if isinstance(values, np.ndarray) else torch.float32
+    with pytest.raises(
+        ArgumentError, match=r"the C kernel needs .* of shape \(4, 6\), contiguous and on the CPU"
+    ):
+        bindings.pointer(values, (4, 6), kind)
+
+
+def test_what_c_expects_is_its_address():
+    tensor, array = torch.empty(4, 6), np.empty((4, 6))
+    assert bindings.pointer(tensor, (4, 6)) == tensor.data_ptr()
+    assert bindings.pointer(array, (4, 6), np.float64) == array.ctypes.data
+
+
+@compiled
+@pytest.mark.parametrize(
+    "wrong",
+    [torch.rand(3, 20, 30, dtype=torch.float64), torch.rand(3, 20, 30, device="meta")],
+    ids=["type", "device"],
+)
+def test_pictures_are_checked_as_well(wrong):
+    with pytest.raises(ArgumentError, match="the C kernel needs rows of float32 on the CPU"):
+        bindings.pool(wrong, 2)
+
+
+@compiled
+def test_a_picture_one_pixel_wide_may_have_any_strides():
+    picture = torch.rand(4, 1, 3).movedim(-1, 0)
+    assert picture.stride() == (1, 3, 3)
+    assert torch.equal(bindings.pool(picture, 1), picture)
+
+
+@compiled
+def test_offsets_must_not_lead_out_of_the_responses():
+    responses = torch.zeros(12, 4, 40, 50, dtype=torch.uint8)
+    inside = torch.tensor([[0, responses.numel() - 50 * 40]], dtype=torch.int32)
+    bindings.look(responses, 4, (8, 8), inside)
+    for offset in (-4 * 50 - 5, responses.numel() - 4 * 50):
+        with pytest.raises(ArgumentError, match="lead out of 96000 elements"):
+            bindings.look(responses, 4, (8, 8), torch.tensor([[0, offset]], dtype=torch.int32))

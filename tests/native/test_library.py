@@ -1,5 +1,6 @@
 """Loading the C library: from the cache, compiled, shipped, or not at all, but never with an exception."""
 
+import os
 import stat
 import subprocess
 import sys
@@ -91,6 +92,22 @@ def test_a_compiler_that_hangs_is_given_up(fresh, monkeypatch):
         library.load()
 
 
+@pytest.mark.usefixtures("fresh", "reloaded")
+def test_a_compiler_that_cannot_be_parsed_is_a_reason(monkeypatch):
+    monkeypatch.setenv("CC", 'gcc "unmatched')
+    assert not bindings.available()
+    assert "No closing quotation" in bindings.reason()
+    assert str(wherein.register(np.eye(20), np.eye(20)[4:14, 4:14]).status) == "converged"
+
+
+@has_compiler
+@pytest.mark.usefixtures("fresh", "homeless")
+def test_without_a_home_it_is_compiled_for_the_process():
+    loaded = library.load()
+    assert loaded.source == "compiled"
+    assert not loaded.file.exists()
+
+
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
@@ -125,6 +142,34 @@ def test_the_library_is_kept_in_a_private_folder_and_compiled_once(fresh, monkey
     monkeypatch.setattr(compiler, "compile_library", lambda *_: pytest.fail("compiled again"))
     assert library.load().file == loaded.file
     assert list(folder.iterdir()) == [loaded.file]
+
+
+@has_compiler
+@pytest.mark.usefixtures("reloaded")
+def test_no_one_else_can_write_to_a_library(fresh):
+    mask = os.umask(0)
+    try:
+        loaded = bindings.library()
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE(loaded.file.stat().st_mode) & 0o077 == 0
+
+
+@has_compiler
+@pytest.mark.parametrize("unsafe", ["written by all", "link"])
+def test_a_library_that_others_can_change_is_not_loaded(fresh, reloaded, unsafe):
+    """It is removed and compiled again."""
+    library.cache_folder().mkdir(parents=True, exist_ok=True)
+    planted = fresh / "planted.so"
+    planted.write_bytes(b"of someone else")
+    kept = library.cache_folder() / "kernel-0123.so"
+    if unsafe == "link":
+        kept.symlink_to(planted)
+    else:
+        planted.rename(kept)
+        kept.chmod(0o666)
+    assert bindings.available()
+    assert not os.path.lexists(kept)
 
 
 @has_compiler

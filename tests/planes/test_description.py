@@ -6,6 +6,7 @@ import torch
 from wherein.images.channels import ChannelSettings
 from wherein.images.motif import Motif
 from wherein.planes.description import MARGIN, Description, described, point_weights, straight_lengths
+from wherein.planes.plane_motif import PlaneMotif
 
 SETTINGS = ChannelSettings()
 
@@ -38,6 +39,13 @@ def test_a_whole_picture_has_no_outline_wherever_its_border_falls(outside):
     seen = _described(Motif.whole(torch.full((3, 50, 60), 0.7)), outside)
     assert not seen.unsigned.any()
     assert float(seen.channels.max()) < 0.01  # a plain picture has no edge, not at its border either
+
+
+@pytest.mark.parametrize("size", [(2, 10), (10, 2), (1, 40), (3, 3)])
+def test_a_motif_of_which_all_is_border_still_has_points(size: tuple[int, int]) -> None:
+    pixels = torch.rand(3, *size, generator=torch.Generator().manual_seed(0))
+    motif = PlaneMotif.of(Motif.whole(pixels), 1.0)
+    assert len(motif.points) > 0
 
 
 def test_an_edge_is_followed_to_its_corners():

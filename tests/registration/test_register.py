@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
 from scipy import ndimage
+from skimage import data
 
 import wherein
 from benchmarks import photographs, scenes
@@ -56,6 +57,20 @@ def test_the_poses_of_figure_1(kind: str, where: str, shared: Path) -> None:
     assert min(r.zncc for r, _ in found) >= 0.9
     assert np.median([corner_error(r.matrix, p) for r, p in found]) < 0.02
     assert all(r.status is Status.CONVERGED for r, _ in found)
+
+
+@pytest.mark.parametrize("grey", ["motif", "scene", "both"])
+def test_grey_and_colour_are_compared_as_grey(grey: str) -> None:
+    """A motif that was scanned or printed in grey, in a colour photograph, and the other way round."""
+    colour = data.rocket()
+    plain = np.asarray(Image.fromarray(colour).convert("L"))
+    y, x = 132, 454
+    scene = colour if grey == "motif" else plain
+    motif = (colour if grey == "scene" else plain)[y : y + 80, x : x + 100]
+    found = wherein.register(scene, motif, "translation")
+    np.testing.assert_allclose(found.matrix[:, 2], (x, y), atol=0.02)
+    assert found.zncc > 0.999
+    assert wherein.certainty(scene, motif, found) > 0.9
 
 
 def test_sub_pixel_accuracy() -> None:
@@ -432,3 +447,11 @@ def test_a_motif_is_found_anywhere(motion: str, scale: float, at: tuple[float, f
     ends = np.array(((0, 63, 0, 63), (0, 0, 49, 49), (1, 1, 1, 1)))
     assert np.linalg.norm((found.matrix - truth[:2]) @ ends, axis=0).max() < 0.2
     assert found.zncc > 0.97  # of fine texture half-way between pixels
+
+
+def test_a_registration_keeps_its_own_scene() -> None:
+    scene = torch.rand(3, 40, 50)
+    before = scene.clone()
+    found = wherein.register(scene, scene[:, 8:28, 10:34].clone(), start=[[1, 0, 10], [0, 1, 8]])
+    scene.zero_()
+    assert found.scene is not None and torch.equal(found.scene.pixels, before)

@@ -338,10 +338,8 @@ def test_a_zip_of_pictures_that_are_too_large(tmp_path: Path) -> None:
     bounds = Bounds(total_pixels=2 * 60 * 70 - 1)  # canvas and part
     with served(bounds=bounds) as studio, asked(studio) as page:
         answer = page.client.post("/api/upload/template?name=a.zip", content=path.read_bytes())
-        assert (
-            'the part "wall": the pictures so far have 8,400 pixels, more than the maximum of 8,399'
-            in page.refused(answer, 400)
-        )
+        words = 'the part "wall": its picture has 4,200 pixels, and all pictures so far have 8,400'
+        assert words in page.refused(answer, 400)
 
 
 def test_a_picture_that_is_in_use_stays(page: Page) -> None:

@@ -13,7 +13,6 @@ import torch
 import wherein
 from wherein.detect.calibration.store import cached_calibrations
 from wherein.native import bindings, compiler
-from wherein.native.library import cache_folder
 
 _PACKAGES = ("torch", "numpy", "pillow")
 _DEVELOPMENT = "dev"
@@ -32,7 +31,7 @@ def inventory() -> dict[str, Any]:
         "kernel": _kernel(),
         "threads": torch.get_num_threads(),
         "cores": os.cpu_count(),
-        "calibrations": str(cached_calibrations()),
+        "calibrations": _text(cached_calibrations()),
         "extras": {extra: _extra(extra, packages) for extra, packages in _extras().items()},
     }
 
@@ -43,7 +42,7 @@ def describe(facts: dict[str, Any]) -> Iterator[str]:
     yield ", ".join(f"{name} {version or 'missing'}" for name, version in facts["packages"].items())
     yield f"C kernel: {_describe_kernel(facts['kernel'])}"
     yield f"threads: {facts['threads']} on {facts['cores']} cores"
-    yield f"calibrations: beside each template, or in {facts['calibrations']} if that is not writable"
+    yield f"calibrations: {_describe_calibrations(facts['calibrations'])}"
     for extra, about in facts["extras"].items():
         here = ", ".join(f"{name} {version}" for name, version in about["packages"].items() if version)
         missing = ", ".join(name for name, version in about["packages"].items() if not version)
@@ -51,9 +50,16 @@ def describe(facts: dict[str, Any]) -> Iterator[str]:
         yield f"extra {extra}: {'; '.join(filter(None, (here, remedy)))}"
 
 
+def _describe_calibrations(folder: str | None) -> str:
+    if folder is None:
+        return "beside each template; nowhere else, as there is no home directory (set XDG_CACHE_HOME)"
+    return f"beside each template, or in {folder} if that is not writable"
+
+
 def _describe_kernel(kernel: dict[str, Any]) -> str:
     if kernel["source"] == "compiled":
-        return f"compiled by {kernel['compiler']} ({kernel['version']}), cached in {kernel['folder']}"
+        kept = f"cached in {kernel['folder']}" if kernel["folder"] else "not cached"
+        return f"compiled by {kernel['compiler']} ({kernel['version']}), {kept}"
     if kernel["source"] == "shipped":
         return (
             f"{Path(kernel['file']).name}, from the wheel; not compiled on this machine: {kernel['reason']}"
@@ -73,8 +79,12 @@ def _kernel() -> dict[str, Any]:
         "reason": library.reason if library else bindings.reason(),
         "compiler": command and " ".join(command),
         "version": command and compiler.compiler_version(command).decode(errors="replace").partition("\n")[0],
-        "folder": str(cache_folder()),
+        "folder": str(library.file.parent) if library and library.file.exists() else None,
     }
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 def _extras() -> dict[str, list[str]]:

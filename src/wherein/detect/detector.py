@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Literal, cast, overload
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
@@ -23,13 +22,13 @@ from wherein.detect.methods import METHODS, FastSearch, Search
 from wherein.detect.result import SCENE, Detections, MethodResult
 from wherein.detect.score import score_with_rate
 from wherein.errors import ArgumentError, require
-from wherein.images.load import Source, is_many, load_picture
+from wherein.images.load import Source, is_many, load_picture, load_scene
 from wherein.motion.homography import shift, square
 from wherein.progress_line import ProgressLine, is_watched
 from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
 from wherein.template.template_library import Library, TemplateSource
-from wherein.threads import one_thread
+from wherein.threads import plain_torch
 from wherein.thresholds import MinScore
 
 _MAX_ALARMS = 1e-2
@@ -123,7 +122,7 @@ class Detector:
         )
         self.max_instances = max_instances
         known = dict(self._given(calibration))
-        with torch.no_grad(), calibration_progress(self.library.name, progress) as shown:
+        with plain_torch(), calibration_progress(self.library.name, progress) as shown:
             if len(self.library) > MAX_ALONE:
                 missing = [one for one in self.library.templates if one.name not in known]
                 known |= calibrations_together(missing, self.ranges, shown or no_progress)
@@ -322,11 +321,11 @@ class Detector:
         search: Callable[[Tensor, tuple[int, int]], MethodResult],
     ) -> Detections:
         """Load a scene, search it and measure the time of the search."""
-        picture = load_picture(scene, color=color, role="scene")
-        pixels = picture.pixels.detach().float().cpu()
-        left, top, right, bottom = region_box(region, pixels.shape[-1], pixels.shape[-2])
-        began = time.perf_counter()
-        with torch.no_grad(), one_thread():
+        with plain_torch():
+            picture = load_scene(scene, color=color)
+            pixels = picture.pixels.detach().float().cpu()
+            left, top, right, bottom = region_box(region, pixels.shape[-1], pixels.shape[-2])
+            began = time.perf_counter()
             found = search(pixels[:, top:bottom, left:right].contiguous(), (left, top))
         if left or top:
             found = found.moved(left, top)
@@ -347,8 +346,8 @@ class Detector:
         Returns:
             (H, W) arrays in pixels of the scene, by the name of the part.
         """
-        picture = load_picture(scene, color=color, role="scene")
-        with torch.no_grad(), one_thread():
+        with plain_torch():
+            picture = load_picture(scene, color=color, role="scene")
             return self.search.occurrence(picture.pixels.detach().float().cpu())
 
     def fit_traces(self, found: Detections) -> tuple[FitTraces, ...]:
@@ -364,7 +363,7 @@ class Detector:
             size. Parts that were not found or not fitted themselves have none, nor have detections of the
             paper's network.
         """
-        with torch.no_grad(), one_thread():
+        with plain_torch():
             return self.search.fit_traces(found.scene.pixels.detach().float().cpu(), found.items)
 
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -29,6 +28,7 @@ from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError, require
 from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
+from wherein.threads import allowed_threads
 
 
 class Search(ABC):
@@ -135,7 +135,7 @@ class FastSearch(SceneSearch, Search):
             threshold or calibration.threshold,
             calibration.threshold,
             calibration.usual_clutter,
-            threads or torch.get_num_threads(),
+            threads or allowed_threads(),
             overlap,
         )
         self.calibration = calibration

@@ -8,20 +8,21 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wherein.errors import PictureError, TemplateError
+from wherein.files import inside
 from wherein.formats.joint_spec import JointSpec
 from wherein.formats.part_outline import Outline
 from wherein.formats.registry import FORMATS
 from wherein.images.load import Picture, Source, load_picture
 from wherein.images.polygons import Polygon, coverage
-from wherein.template.tree import DEFAULT_TURN
+from wherein.template.tree import DEFAULT_TURN, MAX_NAME
 
 _MAX_BYTES = 256 * 2**20
 """A choice: COCO's own largest file has 450 MB for 118,000 pictures; a template is made from a few."""
@@ -93,6 +94,12 @@ class Record(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
+Name = Annotated[str, Field(max_length=MAX_NAME)]
+"""Of a part, and whatever else messages repeat."""
+
+Id = int | Name
+"""Of a picture, an annotation, a category or an object."""
+
 Model = TypeVar("Model", bound=Record)
 
 
@@ -117,13 +124,13 @@ def picture_path(path: AnyPath, name: str) -> Path:
         TemplateError: the name leads elsewhere. Annotation files come from others, and must not make us open
             just any file.
     """
-    wanted = PurePosixPath(name.replace("\\", "/"))
-    if wanted.is_absolute() or ".." in wanted.parts or (wanted.parts and wanted.parts[0].endswith(":")):
+    found = inside(Path(path).parent, name.replace("\\", "/"))
+    if found is None:
         raise TemplateError(
-            f"{path} refers to the picture {name!r} outside its folder: choose the picture with image= or "
-            "--image"
+            f"{path} refers to the picture {name!r:.200} outside its folder: choose the picture with image= "
+            "or --image"
         )
-    return Path(path).parent / wanted
+    return found
 
 
 def annotated_picture(source: Source, path: AnyPath, width: int | None, height: int | None) -> Picture:

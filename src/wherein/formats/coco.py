@@ -27,6 +27,8 @@ from wherein.errors import ArgumentError, TemplateError
 from wherein.formats.annotation import (
     Annotation,
     AnyPath,
+    Id,
+    Name,
     Record,
     Shape,
     annotated_picture,
@@ -207,7 +209,7 @@ def _category_name(template: str, part: str | None, names: Counter[str]) -> str:
 
 
 class _Image(Record):
-    id: int | str
+    id: Id
     file_name: str
     width: int | None = None
     height: int | None = None
@@ -219,13 +221,13 @@ class _RunLengths(Record):
 
 
 class _Annotation(Record):
-    id: int | str | None = None
-    image_id: int | str
-    category_id: int | str
+    id: Id | None = None
+    image_id: Id
+    category_id: Id
     segmentation: list[list[FiniteFloat]] | _RunLengths | None = None
     bbox: tuple[FiniteFloat, FiniteFloat, FiniteFloat, FiniteFloat] | None = None
-    group_id: int | str | None = None
-    parent: str | None = None
+    group_id: Id | None = None
+    parent: Name | None = None
     pivot: tuple[FiniteFloat, FiniteFloat] | None = None
     turn: float | None = None
     static: bool | None = None
@@ -248,8 +250,8 @@ class _Annotation(Record):
 
 
 class _Category(Record):
-    id: int | str
-    name: str
+    id: Id
+    name: Name
 
 
 class _Dataset(Record):

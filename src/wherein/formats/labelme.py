@@ -28,6 +28,8 @@ from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.formats.annotation import (
     Annotation,
     AnyPath,
+    Id,
+    Name,
     Record,
     Shape,
     annotated_picture,
@@ -117,10 +119,10 @@ def _written_shape(label: str, outline: DetectionOutline, polygon: Polygon) -> d
 
 
 class _Shape(Record):
-    label: Annotated[str, BeforeValidator(str)]
+    label: Annotated[Name, BeforeValidator(str)]
     points: list[tuple[FiniteFloat, FiniteFloat]]
-    shape_type: str = "polygon"
-    group_id: int | str | None = None
+    shape_type: Name = "polygon"
+    group_id: Id | None = None
     flags: dict[str, Any] | None = None
     description: str | None = None
     mask: str | None = None

@@ -34,6 +34,7 @@ from PIL.TiffImagePlugin import TiffImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
 from wherein.errors import PictureError, WhereinError
+from wherein.threads import renewed_after_fork
 
 Opened = io.BufferedReader | io.BytesIO
 """An open file, or its bytes."""
@@ -66,13 +67,22 @@ _UPRIGHT = {
     8: Image.Transpose.ROTATE_90,
 }
 
-_decoding = threading.Lock()
+
+class _Decoding:
+    """The lock that whoever decodes a picture holds."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+_decoding = _Decoding()
+renewed_after_fork(_decoding.__init__)  # type: ignore[misc]
 
 
 @contextmanager
 def strict_pillow() -> Iterator[None]:
     """Make Pillow reject truncated files and print no warnings; one thread at a time."""
-    with _decoding, warnings.catch_warnings():
+    with _decoding.lock, warnings.catch_warnings():
         # By module, so that warnings of other threads are still shown.
         warnings.filterwarnings("ignore", module=r"PIL\.")
         lenient, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
@@ -98,11 +108,21 @@ def decode(path: Path, max_pixels: int) -> Image.Image:
 
     Call it inside `strict_pillow` and `as_picture_error`: it raises whatever Pillow raises.
     """
+    with _opened(path) as file:
+        return decode_open(file, max_pixels)
+
+
+def size_in_header(path: Path, max_pixels: int) -> tuple[int, int]:
+    """The width and height of a file by its header, before its EXIF orientation; called as `decode` is."""
+    with _opened(path) as file:
+        return _open(file, max_pixels).size
+
+
+def _opened(path: Path) -> io.BufferedReader:
     if path.exists() and not path.is_file():  # reading a pipe would block
         raise PictureError("this is a folder or a device: use the path of a picture file")
     # Pillow gets the open file, not the name: by name it may map memory that other programs can change.
-    with path.open("rb") as file:
-        return decode_open(file, max_pixels)
+    return path.open("rb")
 
 
 def decode_open(file: Opened, max_pixels: int) -> Image.Image:

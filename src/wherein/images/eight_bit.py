@@ -6,7 +6,10 @@ from jaxtyping import Float, UInt8
 from PIL import Image
 from torch import Tensor
 
+from wherein.threads import one_thread
 
+
+@one_thread()
 def to_levels(values: Float[Tensor, "*S"]) -> UInt8[Tensor, "*S"]:
     """The nearest of 256 levels to each value, on the CPU.
 
@@ -21,6 +24,7 @@ def rounded_to_levels(values: Float[Tensor, "*S"]) -> Float[Tensor, "*S"]:
     return (values * 255).round() / 255
 
 
+@one_thread()
 def to_image(pixels: Float[Tensor, "C H W"], mask: Float[Tensor, "H W"] | None = None) -> Image.Image:
     """A Pillow image: RGB, or RGBA if there is a mask.
 

@@ -27,12 +27,18 @@ from wherein.images.decode import (
     decode,
     decode_open,
     refuse_misread,
+    size_in_header,
     strict_pillow,
     upright,
 )
+from wherein.threads import one_thread
 
 OVERSHOOT = 0.25
 """How far floats may lie outside [0, 1]; a choice: cubic resampling overshoots a bit, 8-bit values a lot."""
+
+MAX_PIXELS = 200_000_000
+"""Maximum number of pixels of a file or a PIL image, unless the caller says otherwise. A choice: no camera
+has more, and as floats they take 2.4 GB."""
 
 _FULL = {torch.bool: 1, torch.uint8: 255, torch.uint16: 65535}
 _FLOATS = {
@@ -65,8 +71,9 @@ else:
     Source = object  # otherwise beartype, in tests, would report a wrong type before our own error does
 
 
+@one_thread()
 def load_picture(
-    source: Source, *, color: str = "rgb", max_pixels: int = 200_000_000, role: str = ""
+    source: Source, *, color: str = "rgb", max_pixels: int = MAX_PIXELS, role: str = ""
 ) -> Picture:
     """Load a picture from a file, a PIL image, an array or a tensor.
 
@@ -106,6 +113,29 @@ def load_picture(
         raise type(error)(f"{role}: {error}" if role else str(error)) from error
 
 
+def load_scene(source: Source, *, color: str = "rgb") -> Picture:
+    """Load the scene that a result keeps: its pixels are never shared with a tensor of the caller.
+
+    Frames of a video are often read into one buffer, which then holds another frame.
+    """
+    picture = load_picture(source, color=color, role="scene")
+    if not isinstance(source, Tensor):
+        return picture
+    mask = None if picture.mask is None else picture.mask.detach().clone()
+    return Picture(picture.pixels.detach().clone(), mask)
+
+
+def count_pixels(path: Path, *, max_pixels: int = MAX_PIXELS) -> int:
+    """The number of pixels of a picture file by its header, which is all that is read.
+
+    Raises:
+        PictureError: it is no picture; or, for a format whose header takes memory, it is too large.
+    """
+    with as_picture_error(str(path)), strict_pillow():
+        width, height = size_in_header(path, max_pixels)
+    return width * height
+
+
 def is_array(source: Source) -> bool:
     """Return whether the source is an array or a tensor, where only the caller knows the channel order."""
     return isinstance(source, np.ndarray | Tensor)
@@ -117,7 +147,8 @@ def is_many(source: object) -> bool:
     return isinstance(source, Iterable) and not isinstance(source, one)
 
 
-def load_bytes(contents: bytes, *, max_pixels: int = 200_000_000, role: str = "picture") -> Picture:
+@one_thread()
+def load_bytes(contents: bytes, *, max_pixels: int = MAX_PIXELS, role: str = "picture") -> Picture:
     """Load a picture from the bytes of a file, such as an upload or a file inside an archive.
 
     Raises:
@@ -222,6 +253,11 @@ def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def _from_tensor(tensor: Tensor, color: str) -> Picture:
     dtype, shape = tensor.dtype, tuple(tensor.shape)
+    require(
+        tensor.layout == torch.strided and not tensor.is_nested,
+        f"the tensor is sparse ({tensor.layout}): use tensor.to_dense()",
+    )
+    require(tensor.device.type != "meta", "the tensor is on the device meta, which holds no values")
     right = dtype in _FULL or dtype in _FLOATS
     integer = not (dtype.is_floating_point or dtype.is_complex)
     require(right, f"the tensor has type {dtype}: it must be {_KINDS}{_advice(integer)}")

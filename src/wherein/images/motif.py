@@ -14,6 +14,9 @@ from wherein.images.load import Source, is_array, load_mask, load_picture
 from wherein.images.polygons import Polygon
 from wherein.images.pool import pool
 
+_LUMA = (0.299, 0.587, 0.114)
+"""Weights of red, green and blue in grey: ITU-R BT.601, which Pillow, OpenCV and JPEG use."""
+
 
 @dataclass(frozen=True, eq=False)
 class Motif:
@@ -92,6 +95,22 @@ class Motif:
         rest = (0, -self.width % factor, 0, -self.height % factor)
         planes = pool(F.pad(planes, rest) if any(rest) else planes, factor)
         return Motif(planes[:-1] / planes[-1].clamp_min(torch.finfo(planes.dtype).eps), planes[-1])
+
+
+def alike(scene: Float[Tensor, "3 H W"], motif: Motif) -> tuple[Float[Tensor, "3 H W"], Motif]:
+    """A scene and a motif, both in grey if one of them is: colours and greys do not compare."""
+    if _is_grey(scene) == _is_grey(motif.pixels):
+        return scene, motif
+    return _grey(scene), Motif(_grey(motif.pixels), motif.mask)
+
+
+def _is_grey(pixels: Float[Tensor, "3 H W"]) -> bool:
+    return torch.equal(pixels[0], pixels[1]) and torch.equal(pixels[1], pixels[2])
+
+
+def _grey(pixels: Float[Tensor, "3 H W"]) -> Float[Tensor, "3 H W"]:
+    red, green, blue = pixels
+    return (_LUMA[0] * red + _LUMA[1] * green + _LUMA[2] * blue).expand(3, -1, -1).contiguous()
 
 
 def load_motif(source: Source, mask: Source | None, color: str, device: torch.device) -> Motif:

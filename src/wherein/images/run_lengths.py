@@ -10,6 +10,9 @@ _VALUE_BITS, _SIGN_BIT, _MORE_BIT, _SHIFT = 0x1F, 0x10, 0x20, 5
 """Compressed run lengths are numbers in base 32 as text, lowest digits first. A character has five bits and a
 sixth that says whether more follow; bit four of the last character is the sign."""
 
+_MAX_BITS = 64
+"""Of a run length: no picture has more pixels. Without a limit, a long text takes quadratic time."""
+
 
 def encode_run_lengths(mask: NDArray[np.bool_]) -> str:
     """A mask (H, W) as compressed run lengths.
@@ -50,14 +53,19 @@ def decode_run_lengths(counts: str | list[int], width: int, height: int, what: s
     array([[0., 1., 0.],
            [1., 0., 0.]], dtype=float32)
     """
-    runs = np.array(_decompressed(counts, what) if isinstance(counts, str) else counts, dtype=np.int64)
-    if (runs < 0).any() or runs.sum() != width * height:
+    lengths = _decompressed(counts, what) if isinstance(counts, str) else counts
+    if min(lengths, default=0) < 0 or sum(lengths) != width * height:  # before they become 64-bit numbers
         raise TemplateError(
-            f"{what} has a run-length mask of {runs.sum()} pixels instead of {width} × {height}: it is "
-            "damaged, or belongs to another picture"
+            f"{what} has a run-length mask of {_number(sum(lengths))} pixels instead of {width} × {height}: "
+            "it is damaged, or belongs to another picture"
         )
+    runs = np.array(lengths, dtype=np.int64)
     values = np.arange(len(runs)) % 2
     return np.repeat(values, runs).reshape(width, height).T.astype(np.float32)
+
+
+def _number(value: int) -> str:
+    return f"{value}" if abs(value) < 10**18 else "more than 10¹⁸"
 
 
 def _decompressed(text: str, what: str) -> list[int]:
@@ -72,6 +80,8 @@ def _decompressed(text: str, what: str) -> list[int]:
             )
         number |= (bits & _VALUE_BITS) << shift
         shift += _SHIFT
+        if shift > _MAX_BITS:
+            raise TemplateError(f"{what} has a number of more than {_MAX_BITS} bits in its run-length mask")
         if bits & _MORE_BIT:
             continue
         if bits & _SIGN_BIT:

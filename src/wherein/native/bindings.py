@@ -1,11 +1,16 @@
 """The functions of the C library, on tensors.
 
-Ask `accepts` first. The functions check nothing: they hand pointers to C.
+Ask `accepts` first. Every tensor and array is checked before its address goes to C, which cannot: one that is
+elsewhere, of another type or size, or not contiguous would crash the process, or silently give wrong numbers.
 """
 
 import ctypes
+import os
+import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,12 +19,16 @@ from jaxtyping import Bool, Float, Int, UInt8, UInt16
 from numpy.typing import NDArray
 from torch import Tensor
 
+from wherein.errors import ArgumentError
 from wherein.native import abi
 
 if TYPE_CHECKING:
     from wherein.native.library import Library
 
 _Counts = Int[Tensor, " B"]
+
+_CPU = torch.device("cpu")
+"""Said wherever a tensor is made for C: the caller's default device may be another."""
 
 _FLOAT = 4
 """Bytes of a float32."""
@@ -28,12 +37,27 @@ _FLOAT = 4
 @cache
 def _loaded() -> "tuple[Library | None, str]":
     # Here and not above: what finds, compiles and checks the library is needed once, on first use.
-    from wherein.native.library import UnavailableError, load
+    from wherein.native.library import UnavailableError, cache_folder, load
 
     try:
-        return load(), ""
+        with suppress(OSError):  # no home, or no folder yet
+            _remove_unsafe(cache_folder())
+        loaded = load()
+        if loaded.source == "compiled" and loaded.file.exists():
+            loaded.file.chmod(0o600)  # the compiler left it as the umask allows
+        return loaded, ""
     except UnavailableError as error:
         return None, str(error)
+    except ValueError as error:  # the command in CC cannot be parsed
+        return None, f"CC={os.environ.get('CC', '')}: {error}"
+
+
+def _remove_unsafe(folder: Path) -> None:
+    """Remove compiled libraries that another user could have changed: to load one is to run it."""
+    for file in folder.glob("*.so"):
+        mode = file.lstat().st_mode
+        if not stat.S_ISREG(mode) or mode & (stat.S_IWGRP | stat.S_IWOTH):
+            file.unlink()
 
 
 def library() -> "Library | None":
@@ -56,6 +80,30 @@ def accepts(*tensors: Tensor) -> bool:
     plain = all(t.dtype == torch.float32 and t.device.type == "cpu" for t in tensors)
     graph = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
     return plain and not graph and available()
+
+
+def pointer(values: "Tensor | NDArray[Any]", shape: tuple[int, ...], dtype: Any = torch.float32) -> int:
+    """The address of a tensor or an array, for C.
+
+    Arguments:
+        values: what C reads or writes; keep it for as long as C does.
+        shape, dtype: that C takes for granted.
+
+    Raises:
+        ArgumentError: it is of another shape or type, not contiguous, or not in the memory of the CPU.
+    """
+    if isinstance(values, np.ndarray):
+        right, address = values.flags.c_contiguous, values.ctypes.data
+    else:
+        right = values.device.type == "cpu" and values.layout == torch.strided and values.is_contiguous()
+        address = values.data_ptr() if right else 0
+    if not right or values.dtype != dtype or tuple(values.shape) != shape:
+        where = "" if isinstance(values, np.ndarray) else f" on {values.device}"
+        raise ArgumentError(
+            f"the C kernel needs {dtype} of shape {shape}, contiguous and on the CPU, but got {values.dtype} "
+            f"of shape {tuple(values.shape)}{where}"
+        )
+    return address
 
 
 def align(
@@ -86,21 +134,22 @@ def align(
     found, batch = poses.clone(memory_format=torch.contiguous_format), len(poses)
     costs, (steps, evaluations) = found.new_empty(batch), found.new_empty(2, batch, dtype=torch.int64)
     statuses = found.new_empty(batch, dtype=torch.int32)
+    count = points.shape[1]
     side = abi.SideArrays(
         centre=None,
-        radius=radius.data_ptr(),
-        unit=unit.data_ptr(),
-        points=points.data_ptr(),
-        known=known.data_ptr(),
+        radius=pointer(radius, ()),
+        unit=pointer(unit, (motion.parameters,)),
+        points=pointer(points, (2, count)),
+        known=pointer(known, (len(scene), motion.parameters + 1, count)),
         motion=motion,
-        count=points.shape[1],
+        count=count,
     )
     fits = abi.FitArrays(
-        poses=found.data_ptr(),
-        costs=costs.data_ptr(),
-        steps=steps.data_ptr(),
-        evaluations=evaluations.data_ptr(),
-        statuses=statuses.data_ptr(),
+        poses=pointer(found, (batch, 3, 3)),
+        costs=pointer(costs, (batch,)),
+        steps=pointer(steps, (batch,), torch.int64),
+        evaluations=pointer(evaluations, (batch,), torch.int64),
+        statuses=pointer(statuses, (batch,), torch.int32),
         count=batch,
     )
     _call("wherein_align", _planes(scene), side, rules, fits)
@@ -115,7 +164,7 @@ def motif_side(
     channels, size, most = len(pixels), motion.parameters, min(rules.limit, mask.numel())
     columns, points, known = size + 1, 3 + size, 3 + size + 2 * most
     out = pixels.new_empty(known + channels * columns * most)  # one for all: allocating takes microseconds
-    start = out.data_ptr()
+    start = pointer(out, tuple(out.shape))
     side = abi.SideArrays(
         centre=start,
         radius=start + 2 * _FLOAT,
@@ -141,7 +190,7 @@ def pool(pixels: Float[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]:
     (pixels,) = _with_contiguous_rows(pixels)
     channels, height, width = pixels.shape
     out = pixels.new_empty(channels, height // factor, width // factor)
-    _call("wherein_pool", _planes(pixels), factor, out.data_ptr())
+    _call("wherein_pool", _planes(pixels), factor, pointer(out, tuple(out.shape)))
     return out
 
 
@@ -151,7 +200,8 @@ def separable(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, " K"]) -> Fl
     out = torch.empty_like(picture)
     if picture.numel():
         planes = _planes(picture.reshape(-1, *picture.shape[-2:]))
-        _call("wherein_separable", planes, taps.data_ptr(), len(taps), out.data_ptr())
+        length = taps.numel()
+        _call("wherein_separable", planes, pointer(taps, (length,)), length, pointer(out, picture.shape))
     return out
 
 
@@ -178,8 +228,10 @@ def screen(
     """
     offsets, values, counts = kernels
     height, width = best.shape
+    corner = margin * padded.stride(1) + margin
+    _check_reach(padded[0].numel(), corner, (height - 1) * padded.stride(1) + width - 1, offsets)
     places = abi.Planes(
-        pixels=padded[:, margin:, margin:].data_ptr(),
+        pixels=pointer(padded, tuple(padded.shape)) + _FLOAT * corner,
         plane_stride=padded.stride(0),
         row_stride=padded.stride(1),
         channels=1,
@@ -187,13 +239,15 @@ def screen(
         width=width,
     )
     points = abi.ScreenKernels(
-        offsets=offsets.data_ptr(),
-        values=values.data_ptr(),
-        counts=counts.data_ptr(),
+        offsets=pointer(offsets, (int(counts.sum()),), torch.int32),
+        values=pointer(values, tuple(offsets.shape)),
+        counts=pointer(counts, (len(counts),), torch.int32),
         count=len(counts),
         first=first,
     )
-    maps = abi.ScreenMaps(best=best.data_ptr(), which=which.data_ptr())
+    maps = abi.ScreenMaps(
+        best=pointer(best, (height, width)), which=pointer(which, (height, width), torch.int32)
+    )
     _call("wherein_screen", places, points, min_variance, maps)
 
 
@@ -204,13 +258,16 @@ def channels(
     (picture,) = _with_contiguous_rows(picture)
     taps = taps.contiguous()
     out = picture.new_empty(*picture.shape[-2:], abi.DIRECTIONS)
-    _call("wherein_channels", _planes(picture), channel_rules(taps, floor, noise, window), out.data_ptr())
+    rules = channel_rules(taps, floor, noise, window)
+    _call("wherein_channels", _planes(picture), rules, pointer(out, tuple(out.shape)))
     return out
 
 
 def channel_rules(taps: Float[Tensor, " K"], floor: float, noise: float, window: int) -> abi.ChannelRules:
     """The rules as C wants them; `taps` must be contiguous, and kept for as long as they are used."""
-    return abi.ChannelRules(taps=taps.data_ptr(), floor=floor, noise=noise, window=window, count=taps.numel())
+    return abi.ChannelRules(
+        taps=pointer(taps, (taps.numel(),)), floor=floor, noise=noise, window=window, count=taps.numel()
+    )
 
 
 def fit_planes(
@@ -228,9 +285,7 @@ def fit_planes(
     """
     found = np.ascontiguousarray(poses, dtype=np.float64).copy()
     zncc, visible = np.empty(len(found)), np.empty(len(found))
-    fits = abi.PlaneFits(
-        poses=found.ctypes.data, zncc=zncc.ctypes.data, visible=visible.ctypes.data, count=len(found)
-    )
+    fits = _plane_fits(found, zncc, visible)
     planes = (abi.Planes * len(levels))(*map(_planes, levels))
     _call("wherein_fit_planes", planes, motif, rules, fits)
     return found, zncc, visible
@@ -253,7 +308,7 @@ def rate_poses(
     """
     poses = np.ascontiguousarray(poses, dtype=np.float64)
     zncc = np.empty(len(poses))
-    fits = abi.PlaneFits(poses=poses.ctypes.data, zncc=zncc.ctypes.data, visible=None, count=len(poses))
+    fits = _plane_fits(poses, zncc, None)
     _call("wherein_rate_poses", _channel_picture(channels, inside), motif, rules, fits)
     return zncc
 
@@ -268,21 +323,32 @@ def refine_poses(
     """The same after a descent on that picture: poses, ZNCC and visible fractions; arguments likewise."""
     found = np.ascontiguousarray(poses, dtype=np.float64).copy()
     zncc, visible = np.empty(len(found)), np.empty(len(found))
-    fits = abi.PlaneFits(
-        poses=found.ctypes.data, zncc=zncc.ctypes.data, visible=visible.ctypes.data, count=len(found)
-    )
+    fits = _plane_fits(found, zncc, visible)
     _call("wherein_refine_poses", _channel_picture(channels, inside), motif, rules, fits)
     return found, zncc, visible
+
+
+def _plane_fits(
+    poses: NDArray[np.float64], zncc: NDArray[np.float64], visible: NDArray[np.float64] | None
+) -> abi.PlaneFits:
+    count = len(poses)
+    return abi.PlaneFits(
+        poses=pointer(poses, (count, 3, 3), np.float64),
+        zncc=pointer(zncc, (count,), np.float64),
+        visible=None if visible is None else pointer(visible, (count,), np.float64),
+        count=count,
+    )
 
 
 def _channel_picture(
     channels: Float[Tensor, "H W 8"], inside: Bool[Tensor, "H W"] | None
 ) -> abi.ChannelPicture:
+    height, width, _ = channels.shape
     return abi.ChannelPicture(
-        channels=channels.data_ptr(),
-        inside=None if inside is None else inside.data_ptr(),
-        height=channels.shape[0],
-        width=channels.shape[1],
+        channels=pointer(channels, (height, width, abi.DIRECTIONS)),
+        inside=None if inside is None else pointer(inside, (height, width), torch.bool),
+        height=height,
+        width=width,
     )
 
 
@@ -297,11 +363,11 @@ def rectify(
     _call(
         "wherein_rectify",
         _planes(scene),
-        matrix.ctypes.data,
+        pointer(matrix, (3, 3), np.float64),
         height,
         width,
-        out.data_ptr(),
-        inside.data_ptr(),
+        pointer(out, (len(scene), height, width)),
+        pointer(inside, (height, width), torch.bool),
     )
     return out, inside
 
@@ -315,10 +381,18 @@ def features(
 ) -> None:
     """The responses of a picture for each direction and phase, into `responses`, `margin` from its edges."""
     (picture,) = _with_contiguous_rows(picture)
-    maps = abi.FeatureMaps(
-        responses=responses.data_ptr(), height=responses.shape[2], width=responses.shape[3], margin=margin
-    )
+    maps = _feature_maps(responses, margin)
     _call("wherein_features", _planes(picture), rules, gain, maps)
+
+
+def _feature_maps(responses: UInt8[Tensor, "12 4 h w"], margin: int) -> abi.FeatureMaps:
+    directions, phases, height, width = responses.shape
+    return abi.FeatureMaps(
+        responses=pointer(responses, (directions, phases, height, width), torch.uint8),
+        height=height,
+        width=width,
+        margin=margin,
+    )
 
 
 def look(
@@ -342,29 +416,64 @@ def look(
     """
     height, width = size
     row = -(-width // abi.LOOK_SPAN) * abi.LOOK_SPAN
+    best = torch.empty(height, row, dtype=torch.uint16, device=_CPU)
+    which = torch.empty(height, row, dtype=torch.uint16, device=_CPU)
+    shape = -(-height // abi.LOOK_ROWS), row // abi.LOOK_SPAN
     tiles = None if tiles is None else tiles.contiguous()
-    best = torch.empty(height, row, dtype=torch.uint16)
-    which = torch.empty(height, row, dtype=torch.uint16)
     places = abi.LookPlaces(
-        tiles=None if tiles is None else tiles.data_ptr(),
+        tiles=None if tiles is None else pointer(tiles, shape, torch.bool),
         stride=responses.shape[3],
         height=height,
         width=width,
         row=row,
     )
-    first = responses.data_ptr() + margin * responses.shape[3] + margin
     count, each = offsets.shape
-    _call("wherein_look", first, places, offsets.data_ptr(), count, each, best.data_ptr(), which.data_ptr())
+    _call(
+        "wherein_look",
+        _first_place(responses, margin, size, offsets),
+        places,
+        pointer(offsets, (count, each), torch.int32),
+        count,
+        each,
+        pointer(best, (height, row), torch.uint16),
+        pointer(which, (height, row), torch.uint16),
+    )
     return best, which
+
+
+def _first_place(
+    responses: UInt8[Tensor, "12 4 h w"], margin: int, size: tuple[int, int], offsets: Int[Tensor, "..."]
+) -> int:
+    """The address of the first place, from which all features of all places lie within the responses."""
+    stride = responses.shape[3]
+    corner, last = margin * stride + margin, (size[0] - 1) * stride + size[1] - 1
+    _check_reach(responses.numel(), corner, last, offsets)
+    return pointer(responses, tuple(responses.shape), torch.uint8) + corner
+
+
+def _check_reach(length: int, first: int, last: int, offsets: Int[Tensor, "..."]) -> None:
+    """Refuse offsets that lead out of a buffer.
+
+    Arguments:
+        length: of the buffer, in elements.
+        first: where the first place is.
+        last: how far the last place is from it.
+        offsets: that are added to every place.
+    """
+    if not offsets.numel():
+        return
+    low, high = (int(value) for value in offsets.aminmax())
+    if first + low < 0 or first + last + high >= length:
+        raise ArgumentError(
+            f"offsets of {low} to {high} from places {first} to {first + last} lead out of {length} elements"
+        )
 
 
 def energy(responses: UInt8[Tensor, "12 4 h w"], margin: int, size: tuple[int, int]) -> Int[Tensor, "H W"]:
     """The energy of `wherein.planes.features.Responses`, summed from the corner."""
-    maps = abi.FeatureMaps(
-        responses=responses.data_ptr(), height=responses.shape[2], width=responses.shape[3], margin=margin
-    )
-    table = torch.empty(size[0] + 1, size[1] + 1, dtype=torch.int64)
-    _call("wherein_energy", maps, *size, table.data_ptr())
+    maps = _feature_maps(responses, margin)
+    table = torch.empty(size[0] + 1, size[1] + 1, dtype=torch.int64, device=_CPU)
+    _call("wherein_energy", maps, *size, pointer(table, (size[0] + 1, size[1] + 1), torch.int64))
     return table
 
 
@@ -380,9 +489,17 @@ def rate_places(
         window: width of the square over which the energy is averaged.
         quiet: is added to the mean.
     """
-    ratings = torch.empty(len(best), width)
-    places = abi.LookPlaces(tiles=None, stride=0, height=len(best), width=width, row=best.shape[1])
-    _call("wherein_rate_places", places, best.data_ptr(), table.data_ptr(), window, quiet, ratings.data_ptr())
+    height, row = best.shape
+    ratings = torch.empty(height, width, dtype=torch.float32, device=_CPU)
+    _call(
+        "wherein_rate_places",
+        abi.LookPlaces(tiles=None, stride=0, height=height, width=width, row=row),
+        pointer(best, (height, row), torch.uint16),
+        pointer(table, (height + 1, width + 1), torch.int64),
+        window,
+        quiet,
+        pointer(ratings, (height, width)),
+    )
     return ratings
 
 
@@ -390,7 +507,8 @@ def peaks(ratings: Float[Tensor, "H W"]) -> NDArray[np.int32]:
     """Indices of all places with a positive rating that no neighbour exceeds, (N,), in their order."""
     height, width = ratings.shape
     at, count = np.empty(height * width, dtype=np.int32), ctypes.c_int32(0)
-    _call("wherein_peaks", ratings.data_ptr(), height, width, at.ctypes.data, ctypes.addressof(count))
+    address = pointer(ratings, (height, width))
+    _call("wherein_peaks", address, height, width, at.ctypes.data, ctypes.addressof(count))
     return at[: count.value]
 
 
@@ -417,20 +535,26 @@ def look_many(
     height, width = size
     row = -(-width // abi.LOOK_SPAN) * abi.LOOK_SPAN
     places = abi.LookPlaces(tiles=None, stride=responses.shape[3], height=height, width=width, row=row)
-    first = responses.data_ptr() + margin * responses.shape[3] + margin
     count, templates, each = offsets.shape
     motifs = abi.ManyMotifs(
-        offsets=offsets.data_ptr(),
-        windows=windows.data_ptr(),
+        offsets=pointer(offsets, (count, templates, each), torch.int32),
+        windows=pointer(windows, (count,), torch.int32),
         count=count,
         templates=templates,
         features=each,
         quiet=quiet,
     )
-    ratings = torch.empty(count, keep)
-    at, which = (torch.empty(count, keep, dtype=torch.int32) for _ in range(2))
-    out = abi.BestPlaces(ratings=ratings.data_ptr(), at=at.data_ptr(), which=which.data_ptr(), keep=keep)
-    _call("wherein_look_many", first, places, table.data_ptr(), motifs, out)
+    ratings = torch.empty(count, keep, dtype=torch.float32, device=_CPU)
+    at, which = (torch.empty(count, keep, dtype=torch.int32, device=_CPU) for _ in range(2))
+    out = abi.BestPlaces(
+        ratings=pointer(ratings, (count, keep)),
+        at=pointer(at, (count, keep), torch.int32),
+        which=pointer(which, (count, keep), torch.int32),
+        keep=keep,
+    )
+    first = _first_place(responses, margin, size, offsets)
+    energies = pointer(table, (height + 1, width + 1), torch.int64)
+    _call("wherein_look_many", first, places, energies, motifs, out)
     return ratings, at, which
 
 
@@ -449,6 +573,14 @@ def _with_contiguous_rows(*pictures: Tensor) -> tuple[Tensor, ...]:
 
 def _planes(picture: Float[Tensor, "C H W"]) -> abi.Planes:
     channels, height, width = picture.shape
+    # Rows may be part of longer ones, and so on: only the pixels of a row need be side by side. The stride of
+    # a single pixel means nothing, and torch leaves any number there.
+    side_by_side = picture.stride(2) == 1 or width <= 1
+    if picture.dtype != torch.float32 or picture.device.type != "cpu" or not side_by_side:
+        raise ArgumentError(
+            f"the C kernel needs rows of float32 on the CPU, but got {picture.dtype} on {picture.device} "
+            f"with strides {picture.stride()}"
+        )
     return abi.Planes(
         pixels=picture.data_ptr(),
         plane_stride=picture.stride(0),

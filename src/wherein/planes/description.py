@@ -179,7 +179,10 @@ def _with_backdrops(
         seen = own / mask.clamp_min(_MIN_SEEN)  # without the black beyond its border
         whole = F.pad(seen[None, :, edge, edge], (MARGIN,) * 4, mode="replicate")[0]
         border = max(1, min(_BORDER, (min(inside.shape) - 2 * MARGIN) // _BORDER_SHARE))
-        return channels(whole, settings), _eroded(inside, border) & free, torch.zeros_like(inside)
+        kept = _eroded(inside, border) & free
+        # Of a motif two pixels high nothing lies away from its border: then its border counts as well.
+        kept = kept if bool(kept.any()) else inside & free
+        return channels(whole, settings), kept, torch.zeros_like(inside)
     colours = own.new_tensor(_BACKDROPS)[:, : len(own), None, None]
     pictures = own + (1 - mask) * (colours if len(own) == 3 else colours.mean(1, keepdim=True))
     mean = torch.stack([channels(picture.contiguous(), settings) for picture in pictures]).mean(0)

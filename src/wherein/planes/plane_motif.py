@@ -21,6 +21,7 @@ from wherein.images.channels import DIRECTIONS, ChannelSettings
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.native import abi
+from wherein.native.bindings import pointer
 from wherein.planes.description import MARGIN, Description, described, emphasis, point_weights
 from wherein.planes.rectify import rectify
 
@@ -219,16 +220,17 @@ class PlaneMotif:
         hessian, with_1, with_t = self.hessian, self.with_1, self.with_t
         # Two threads may come here at the same time, and make each of these twice: none of them may go.
         self._kept.extend((*kept, unsigned, hessian, with_1, with_t))
+        n, each = len(points), (len(points), DIRECTIONS)
         return abi.PlaneMotifArrays(
-            points=points.data_ptr(),
-            weights=weights.data_ptr(),
-            unsigned_points=unsigned.data_ptr(),
-            target=target.data_ptr(),
-            dx=dx.data_ptr(),
-            dy=dy.data_ptr(),
-            hessian=hessian.ctypes.data,
-            with_1=with_1.ctypes.data,
-            with_t=with_t.ctypes.data,
+            points=pointer(points, (n, 2)),
+            weights=pointer(weights, (n,)),
+            unsigned_points=pointer(unsigned, (n,), torch.int32),
+            target=pointer(target, each),
+            dx=pointer(dx, each),
+            dy=pointer(dy, each),
+            hessian=pointer(hessian, (8, 8), np.float64),
+            with_1=pointer(with_1, (8,), np.float64),
+            with_t=pointer(with_t, (8,), np.float64),
             weight=self.weight,
             centre_x=self.centre[0],
             centre_y=self.centre[1],

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.images.load import Source, load_picture
-from wherein.images.motif import load_motif
+from wherein.images.motif import alike, load_motif
 from wherein.motion.field import shift_matrix, transform
 from wherein.pyramid.cells import cell_numbers
 from wherein.registration.register import Registration
+from wherein.threads import plain_torch
 from wherein.warp import Surface
 
 _MAX_CELLS = 8
@@ -36,6 +37,7 @@ _MIN_PIXELS = 9
 """A cell with fewer visible pixels is not tested. A choice: 3 × 3."""
 
 
+@plain_torch()
 def certainty(
     scene: Source, motif: Source, found: Registration, mask: Source | None = None, *, color: str = "rgb"
 ) -> float:
@@ -63,16 +65,15 @@ def certainty(
         True
     """
     pixels = load_picture(scene, color=color, role="scene").pixels.detach().float()
-    loaded = load_motif(motif, mask, color, pixels.device)
+    pixels, loaded = alike(pixels, load_motif(motif, mask, color, pixels.device))
     rows, columns = torch.nonzero(loaded.mask > 0.5, as_tuple=True)
     every = math.ceil(len(rows) / _MAX_PIXELS)
     rows, columns = rows[::every], columns[::every]
     points, values = torch.stack((columns, rows), -1).double(), loaded.pixels[:, rows, columns].mT
-    with torch.no_grad():
-        visible, samples = _sample(pixels, _full(found.matrix, points), points)
-        return _best_fraction(
-            values[visible], samples[:, visible], cell_numbers(points, _MAX_CELLS, _MIN_CELL_SIZE)[visible]
-        )
+    visible, samples = _sample(pixels, _full(found.matrix, points), points)
+    return _best_fraction(
+        values[visible], samples[:, visible], cell_numbers(points, _MAX_CELLS, _MIN_CELL_SIZE)[visible]
+    )
 
 
 def _full(matrix: NDArray[np.float64], like: Tensor) -> Float[Tensor, "3 3"]:

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from wherein.errors import ArgumentError, require
 from wherein.formulations.correlation import LEAST_VARIANCE, MIN_VISIBLE
-from wherein.images.load import Picture, Source, load_picture
-from wherein.images.motif import Motif, load_motif
+from wherein.images.load import Picture, Source, load_scene
+from wherein.images.motif import Motif, alike, load_motif
 from wherein.images.polygons import box
 from wherein.images.shown import Shown
 from wherein.motion.homography import mapped, tilt_at
@@ -26,7 +26,7 @@ from wherein.registration.plan import coarse_to_fine
 from wherein.registration.problem import Problem
 from wherein.registration.whole_scene import WholeScene
 from wherein.solve.solution import Status
-from wherein.threads import one_thread
+from wherein.threads import plain_torch
 
 _MIN_SIDE = 8
 """Minimum width and height of a motif and a scene for the search by channels. A choice: about the width of
@@ -180,13 +180,13 @@ def register(
     """
     model = motion_named(motion)
     threads = torch.get_num_threads()
-    with torch.no_grad(), one_thread():
+    with plain_torch():
         # Detached: choosing the best of many starts is not differentiable. `wherein.solve.unroll` is.
-        picture = load_picture(scene, color=color, role="scene")
+        picture = load_scene(scene, color=color)
         pixels = picture.pixels.detach().float()
         loaded = load_motif(motif, mask, color, pixels.device)
         first = _start(start, model, loaded, pixels)
-        problem = Problem(pixels, loaded, model, threads)
+        problem = Problem(*alike(pixels, loaded), model, threads)
         # ZNCC of a flat motif is 0/0 at every pose, and all searches would be in vain.
         if float(problem.sample.known[..., -1].square().mean()) < LEAST_VARIANCE:
             visible = problem.visible_fraction(first)

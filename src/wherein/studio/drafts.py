@@ -22,13 +22,11 @@ from wherein.studio.bounds import Bounds
 from wherein.studio.id_map import IdMap
 from wherein.studio.mask_outlines import editable_outline
 from wherein.template.bundle import Template
-from wherein.template.tree import DEFAULT_TURN, Part, Point, Tree
+from wherein.template.reading import MAX_POINTS, MAX_UNIT
+from wherein.template.tree import DEFAULT_TURN, MAX_NAME, MAX_PARTS, Part, Point, Tree
 
-_MAX_PARTS, _MAX_CORNERS = 500, 20_000
-"""Parts of a draft, and corners of a part. A choice: far more than a person draws."""
-
-_MAX_UNIT, _MAX_POINTS = 40, 200
-"""Letters of a unit, and points of a reading. A choice: far more than a scale has."""
+_MAX_CORNERS = 20_000
+"""Corners of a part. A choice: far more than a person draws."""
 
 _GROUP = "_group"
 """Suffix that `cut` gives to the group of a part that has both an outline and child parts."""
@@ -36,7 +34,7 @@ _GROUP = "_group"
 Place = tuple[FiniteFloat, FiniteFloat]
 """(x, y) in pixels of the picture; pixel centres are at whole numbers."""
 
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 
 
 class _DraftModel(BaseModel):
@@ -46,8 +44,8 @@ class _DraftModel(BaseModel):
 class DraftReading(_DraftModel):
     """What the turn of a part means: `unit` and (turn, value), as in template.json."""
 
-    unit: Annotated[str, Field(max_length=_MAX_UNIT)] = ""
-    at: Annotated[tuple[Place, ...], Field(max_length=_MAX_POINTS)]
+    unit: Annotated[str, Field(max_length=MAX_UNIT)] = ""
+    at: Annotated[tuple[Place, ...], Field(max_length=MAX_POINTS)]
 
 
 class DraftPart(_DraftModel):
@@ -89,7 +87,7 @@ class Draft(_DraftModel):
 
     name: Name
     picture: str
-    parts: Annotated[tuple[DraftPart, ...], Field(max_length=_MAX_PARTS)]
+    parts: Annotated[tuple[DraftPart, ...], Field(max_length=MAX_PARTS)]
     paint_order: tuple[Name, ...] = ()
 
     @model_validator(mode="after")

@@ -2,16 +2,32 @@
 
 import zipfile
 import zlib
+from os import SEEK_END
 from pathlib import Path, PurePosixPath
 from shutil import copyfileobj
 
 from wherein.errors import TemplateError
+from wherein.files import inside
 
 MAX_BYTES = 512 * 2**20
 """Maximum size of the unpacked files. A choice: far more than a template needs, and no danger to a disk."""
 
 MAX_FILES = 10_000
 """Maximum number of files in an archive. A choice: far more than any template has."""
+
+MAX_DIRECTORY = 4 * 2**20
+"""Maximum size of an archive's list of files in bytes. A choice: 400 for each of `MAX_FILES`, where names of
+30 letters need about 100. Python's `zipfile` reads the whole list before it can be counted."""
+
+MAX_RATIO, FREE_BYTES = 100, 16 * 2**20
+"""Maximum ratio of unpacked to packed size, for what unpacks to more than `FREE_BYTES`. Choices: pictures do
+not shrink, text shrinks to a tenth, and zeros to a thousandth."""
+
+_END, _END_SIZE = b"PK\5\6", 22
+"""The record at the end of an archive, and its size in bytes, without the comment of up to 64 KB after it."""
+
+_ZIP64 = b"PK\6\7"
+"""What stands 20 bytes before the end record of an archive of more than 4 GB or 65,535 files."""
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Supported compression methods. bzip2 and LZMA unpack a whole block at once, however large: a file of 1,384
@@ -46,9 +62,10 @@ def unpack(path: Path, folder: Path, description: str) -> None:
             not have exactly one description.
     """
     try:
+        _check_directory(path)
         with zipfile.ZipFile(path) as archive:
-            files = {PurePosixPath(i.filename): i for i in archive.infolist() if not i.is_dir()}
-            _check(path, files)
+            files = _files(path, archive)
+            _check(path, files, folder)
             root = _template_folder(path, files, description)
             for name, info in files.items():
                 if name.is_relative_to(root):
@@ -60,15 +77,46 @@ def unpack(path: Path, folder: Path, description: str) -> None:
         raise TemplateError(f"{path} cannot be unpacked: {error}") from error
 
 
-def _check(path: Path, files: dict[PurePosixPath, zipfile.ZipInfo]) -> None:
+def _check_directory(path: Path) -> None:
+    """Refuse an archive by the size of its list of files, before that is read."""
+    with path.open("rb") as file:
+        length = file.seek(0, SEEK_END)
+        file.seek(max(0, length - _END_SIZE - 2**16 - len(_ZIP64) - 16))
+        tail = file.read()
+    at = tail.find(_END)
+    while at >= 0:  # all of them: which one a reader takes for the last is up to the reader
+        if tail[max(0, at - 20) : at].startswith(_ZIP64):
+            raise TemplateError(f"{path} is a Zip64 archive, for more than 4 GB: use a usual .zip")
+        size = int.from_bytes(tail[at + 12 : at + 16], "little")
+        if size > MAX_DIRECTORY:
+            raise TemplateError(
+                f"{path} cannot be unpacked: its list of files has {size:,} bytes: the maximum is "
+                f"{MAX_DIRECTORY:,}"
+            )
+        at = tail.find(_END, at + 1)
+
+
+def _files(path: Path, archive: zipfile.ZipFile) -> dict[PurePosixPath, zipfile.ZipInfo]:
+    """The files of an archive, without its folders, by their paths in it."""
+    members = archive.infolist()
+    if not all(member.filename for member in members):  # `is_dir` would fail
+        raise TemplateError(f"{path} has a file without a name")
+    return {PurePosixPath(member.filename): member for member in members if not member.is_dir()}
+
+
+def _check(path: Path, files: dict[PurePosixPath, zipfile.ZipInfo], folder: Path) -> None:
     """Refuse an archive by its list of files, before anything is unpacked."""
     if len(files) > MAX_FILES:
         raise TemplateError(f"{path} has {len(files)} files: the maximum is {MAX_FILES}")
-    if sum(info.file_size for info in files.values()) > MAX_BYTES:
+    unpacked = sum(info.file_size for info in files.values())
+    if unpacked > MAX_BYTES:
         raise TemplateError(f"{path} unpacks to more than the maximum of {MAX_BYTES // 2**20} MB")
+    ratio = unpacked / path.stat().st_size
+    if unpacked > FREE_BYTES and ratio > MAX_RATIO:
+        raise TemplateError(f"{path} unpacks to {ratio:.0f} times its size: the maximum is {MAX_RATIO}")
     for name, info in files.items():
-        if name.is_absolute() or ".." in name.parts:
-            raise TemplateError(f"{path} has a file {str(name)!r} outside the archive")
+        if inside(folder, info.filename) is None:
+            raise TemplateError(f"{path} has a file {info.filename!r} outside the archive")
         if info.compress_type not in _METHODS:
             raise TemplateError(
                 f"{path} has a file {str(name)!r} with unsupported compression: use deflate, the default of "

@@ -8,51 +8,36 @@ import tempfile
 import zipfile
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
+from itertools import chain, count
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from PIL import Image
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from torch import Tensor
 
 from wherein.errors import ArgumentError, PictureError, TemplateError
-from wherein.files import atomic_file, atomic_folder
+from wherein.files import atomic_file, filled_folder, inside, new_folder
 from wherein.images.eight_bit import to_image, to_levels
-from wherein.images.load import Picture, load_picture
+from wherein.images.load import Picture, count_pixels, load_picture
 from wherein.images.motif import Motif
 from wherein.images.polygons import Polygon, hull
 from wherein.template.archive import pack, unpack
 from wherein.template.reading import Reading
 from wherein.template.shown_template import ShownTemplate
-from wherein.template.tree import DEFAULT_TURN, Part, Point, Tree
-
-FORMAT = "wherein-template/1"
-DESCRIPTION = "template.json"
-
-
-class _Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=False)
-
-
-class _PartSpec(_Spec):
-    parent: str | None
-    image: str | None = None
-    at: tuple[FiniteFloat, FiniteFloat] | None = None
-    pivot: tuple[FiniteFloat, FiniteFloat] | None = None
-    turn: Annotated[FiniteFloat, Field(ge=0, le=180)] = DEFAULT_TURN
-    static: bool = False
-    reading: Any = None  # `Reading.of` checks it, with errors that say what to write
-
-
-class _TemplateSpec(_Spec):
-    format: Literal["wherein-template/1"]
-    name: Annotated[str, Field(min_length=1)]
-    canvas: str
-    paint_order: list[str] | None = None
-    parts: Annotated[dict[str, _PartSpec], Field(min_length=1)]
+from wherein.template.template_json import (
+    DESCRIPTION,
+    FORMAT,
+    PartSpec,
+    TemplateSpec,
+    owned_pictures,
+    parse_description,
+    read_description,
+)
+from wherein.template.tree import Part, Point, Tree, check_name
+from wherein.threads import one_thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +64,9 @@ class Template(ShownTemplate):
     parts: Tree
     paint_order: tuple[str, ...]
     source: Path | None = None
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "the template")
 
     def __repr__(self) -> str:
         width, height = self.size
@@ -132,6 +120,7 @@ class Template(ShownTemplate):
         return Template(name, Picture(motif.pixels, motif.mask), Tree({name: part}), (name,))
 
     @staticmethod
+    @one_thread()
     def load(source: str | os.PathLike[str], max_pixels: int = 400_000_000) -> "Template":
         """Load a template from a folder or a .zip, or make one of a picture.
 
@@ -158,46 +147,63 @@ class Template(ShownTemplate):
     def save(self, target: str | os.PathLike[str], overwrite: bool = False) -> Path:
         """Write the template to a folder, or to a .zip if the name ends in .zip. Returns the path.
 
-        The write is atomic: after an error nothing has changed.
+        The write is atomic: after an error nothing has changed. In a folder that exists, `overwrite` replaces
+        template.json and the pictures that it named; other files stay.
 
         Raises:
-            ArgumentError: the path exists and `overwrite` is False; or it is a folder that is not a template,
-                which is never replaced.
+            ArgumentError: the path exists and `overwrite` is False; or it is a folder that has files but is
+                not a template.
         """
         path = Path(target)
         if path.exists() and not overwrite:
             raise ArgumentError(f"{path} already exists: choose another name, or use overwrite=True")
-        # Even with `overwrite`: a wrong path must not delete other files.
-        if path.is_dir() and any(path.iterdir()) and not (path / DESCRIPTION).is_file():
+        filled = path.is_dir() and any(path.iterdir())
+        # Even with `overwrite`: a wrong path must not fill a folder of other things.
+        if filled and not (path / DESCRIPTION).is_file():
             raise ArgumentError(f"{path} is a folder with other files, not a template: choose another name")
         if path.suffix.lower() == ".zip":
             with tempfile.TemporaryDirectory(prefix="wherein-") as temporary, atomic_file(path) as made:
                 self._write(Path(temporary))
                 pack(Path(temporary), made)
+        elif filled:
+            outdated = owned_pictures(path)
+            with filled_folder(path, last=DESCRIPTION) as made:
+                self._write(made, beside=path)
+            for picture in outdated:
+                picture.unlink(missing_ok=True)
         else:
-            with atomic_folder(path) as made:
+            with new_folder(path) as made:
                 self._write(made)
         return path
 
-    def _write(self, folder: Path) -> None:
+    def _write(self, folder: Path, beside: Path | None = None) -> None:
+        """Write all files, under names that are free in the folder `beside` which they will join."""
         # Numbered, as names of parts may hold characters that are not allowed in file names.
-        names = {name: f"{number:02d}.png" for number, name in enumerate(self.parts.leaves)}
+        leaves = self.parts.leaves
+        names = {name: _free_name(f"{number:02d}", beside) for number, name in enumerate(leaves)}
+        canvas = _free_name("canvas", beside)
         parts = {name: _describe(part, names.get(name)) for name, part in self.parts.items()}
         spec = {
             "format": FORMAT,
             "name": self.name,
-            "canvas": "canvas.png",
+            "canvas": canvas,
             "paint_order": list(self.paint_order),
             "parts": parts,
         }
         (folder / DESCRIPTION).write_text(
             json.dumps(spec, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
         )
-        _with_alpha(self.canvas.pixels, self.canvas.mask).save(folder / "canvas.png")
+        _with_alpha(self.canvas.pixels, self.canvas.mask).save(folder / canvas)
         for name, file in names.items():
             motif = self.parts[name].motif
             assert motif is not None, "a leaf"
             _with_alpha(motif.pixels, motif.mask).save(folder / file)
+
+
+def _free_name(stem: str, folder: Path | None) -> str:
+    """A name for a picture that no file of a folder has."""
+    names = chain((f"{stem}.png",), (f"{stem}-{number}.png" for number in count(2)))
+    return next(name for name in names if folder is None or not os.path.lexists(folder / name))
 
 
 def _describe(part: Part, image: str | None) -> dict[str, Any]:
@@ -227,7 +233,9 @@ def _from_picture(path: Path, max_pixels: int) -> Template:
         raise TemplateError(
             f"the template {path} is transparent everywhere: use a picture that shows the object"
         )
-    return Template.rigid(path.stem, Motif(picture.pixels, mask))
+    # The name of a file may be bytes that are no text.
+    name = path.stem.encode(errors="replace").decode()
+    return Template.rigid(name, Motif(picture.pixels, mask))
 
 
 def _from_zip(path: Path, max_pixels: int) -> Template:
@@ -237,59 +245,14 @@ def _from_zip(path: Path, max_pixels: int) -> Template:
 
 
 def _from_folder(folder: Path, where: Path, max_pixels: int) -> Template:
+    text = read_description(folder, where)
     try:
-        # "-sig": editors on Windows put a byte order mark at the beginning.
-        text = (folder / DESCRIPTION).read_text(encoding="utf-8-sig")
-    except FileNotFoundError as error:
-        message = f"{where} has no {DESCRIPTION}: use a folder that has one, or a .zip of it"
-        raise TemplateError(message) from error
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise TemplateError(f"{DESCRIPTION} in {where} cannot be read: {reason}") from error
-    try:
-        return _assemble(_Pictures(folder, max_pixels), _TemplateSpec.model_validate(_parse(text)))
-    except ValidationError as error:
-        raise TemplateError(f"{where}: {_explain(error)}") from error
+        return _assemble(_Pictures(folder, max_pixels), parse_description(text))
     except TemplateError as error:
         raise TemplateError(f"{where}: {error}") from error
 
 
-def _parse(text: str) -> dict[str, Any]:
-    """The JSON object in a text."""
-    try:
-        description = json.loads(text, object_pairs_hook=_unique_keys)
-    except RecursionError:
-        raise TemplateError(f"{DESCRIPTION} cannot be read: its JSON is nested too deeply") from None
-    except TemplateError:
-        raise
-    except ValueError as error:  # not JSONDecodeError: a number with too many digits raises its base class
-        raise TemplateError(f"{DESCRIPTION} is not JSON: {error}") from error
-    if not isinstance(description, dict):
-        raise TemplateError(f"{DESCRIPTION} must be a JSON object, but is a {type(description).__name__}")
-    return description
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that appears twice: Python's JSON reader would silently keep the last one."""
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise TemplateError(f'{DESCRIPTION} has the key "{key}" twice')
-        found[key] = value
-    return found
-
-
-def _explain(error: ValidationError) -> str:
-    """The first problem in template.json, with the part and the field."""
-    first = error.errors()[0]
-    place = [str(step) for step in first["loc"]]
-    in_part = place[:1] == ["parts"] and len(place) > 1
-    what = f'the part "{place[1]}"' if in_part else DESCRIPTION
-    field = ".".join(place[2:] if in_part else place)
-    return f'{what}: "{field}": {first["msg"]}' if field else f"{what}: {first['msg']}"
-
-
-def _assemble(pictures: "_Pictures", spec: _TemplateSpec) -> Template:
+def _assemble(pictures: "_Pictures", spec: TemplateSpec) -> Template:
     """The template that a valid template.json describes."""
     canvas = pictures(spec.canvas, "the canvas")
     height, width = canvas.pixels.shape[-2:]
@@ -307,7 +270,7 @@ def _paint_order(given: list[str] | None, tree: Tree) -> tuple[str, ...]:
     return (*order, *(name for name in tree.leaves if name not in order))
 
 
-def _part(pictures: "_Pictures", name: str, spec: _PartSpec, size: tuple[int, int]) -> Part:
+def _part(pictures: "_Pictures", name: str, spec: PartSpec, size: tuple[int, int]) -> Part:
     """A part from its entry in template.json; `size` is that of the canvas."""
     reading = None if spec.reading is None else Reading.of(spec.reading, f'the part "{name}"')
     if spec.image is None:
@@ -348,20 +311,23 @@ class _Pictures:
 
     def __call__(self, file: str, what: str) -> Picture:
         # A template may come from someone else: it must not read other files of this computer.
-        name = PurePosixPath(file)
-        if name.is_absolute() or ".." in name.parts or "\\" in file:
+        path = inside(self.folder, file)
+        if path is None:
             raise TemplateError(f"{what}: {file!r} must be a file inside the template's folder")
-        path = self.folder / name
         if not path.is_file():
             raise TemplateError(f"{what}: the picture {file} does not exist")
         try:
-            picture = load_picture(path)
+            self._count(path, what)
+            return load_picture(path)
         except PictureError as error:
             raise TemplateError(f"{what}: {error}") from error
-        self.pixels += picture.pixels[0].numel()
+
+    def _count(self, path: Path, what: str) -> None:
+        """Add the pixels of a picture, before they are decoded."""
+        pixels = count_pixels(path)
+        self.pixels += pixels
         if self.pixels > self.max_pixels:
             raise TemplateError(
-                f"{what}: the pictures so far have {self.pixels:,} pixels, more than the maximum of "
-                f"{self.max_pixels:,} (max_pixels): use smaller pictures"
+                f"{what}: its picture has {pixels:,} pixels, and all pictures so far have {self.pixels:,}, "
+                f"more than the maximum of {self.max_pixels:,} (max_pixels): use smaller pictures"
             )
-        return picture

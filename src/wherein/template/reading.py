@@ -9,6 +9,9 @@ from typing import Any
 
 from wherein.errors import TemplateError
 
+MAX_UNIT, MAX_POINTS = 40, 200
+"""Maximum number of letters of a unit, and of points of a reading. Choices: far more than a scale has."""
+
 _USE = 'use {"unit": "°C", "at": [[turn, value], [turn, value], …]}, two or more turns in degrees'
 
 
@@ -48,13 +51,21 @@ class Reading:
         if isinstance(record, Reading):
             return record
         if not isinstance(record, Mapping):
-            raise TemplateError(f"{what} has reading={record!r}: {_USE}")
+            raise TemplateError(f"{what} has reading={record!r:.60}: {_USE}")
         unknown = sorted(map(str, set(record) - {"unit", "at"}))
         if unknown:
-            raise TemplateError(f'{what} has a reading with "{unknown[0]}": {_USE}')
+            raise TemplateError(f'{what} has a reading with "{unknown[0]:.60}": {_USE}')
         unit = record.get("unit", "")
         if not isinstance(unit, str):
-            raise TemplateError(f'{what} has a reading with the unit {unit!r}: use text, for example "bar"')
+            raise TemplateError(
+                f'{what} has a reading with the unit {unit!r:.60}: use text, for example "bar"'
+            )
+        if len(unit) > MAX_UNIT:
+            raise TemplateError(
+                f"{what} has a reading whose unit has {len(unit)} letters: the maximum is {MAX_UNIT}"
+            )
+        if not unit.isprintable():  # half of a surrogate pair among others, which no file can hold
+            raise TemplateError(f"{what} has a reading with the unit {unit!a}: use letters and signs")
         points = sorted(_point(point, what) for point in _points(record, what))
         turns = [turn for turn, _ in points]
         for turn, following in pairwise(turns):
@@ -76,9 +87,11 @@ class Reading:
 def _points(record: Mapping[str, Any], what: str) -> list[Any]:
     points = record.get("at")
     if not isinstance(points, list | tuple):
-        raise TemplateError(f'{what} has a reading with "at": {points!r}: {_USE}')
+        raise TemplateError(f'{what} has a reading with "at": {points!r:.60}: {_USE}')
     if len(points) < 2:
         raise TemplateError(f"{what} has a reading with {len(points)} of the points that it needs: {_USE}")
+    if len(points) > MAX_POINTS:
+        raise TemplateError(f"{what} has a reading with {len(points)} points: the maximum is {MAX_POINTS}")
     return list(points)
 
 
@@ -88,7 +101,9 @@ def _point(point: Any, what: str) -> tuple[float, float]:
     except (TypeError, ValueError, OverflowError):  # not two, or not numbers
         turn = value = math.nan
     if not (math.isfinite(turn) and math.isfinite(value)):
-        raise TemplateError(f"{what} has a reading with the point {point!r}: use [turn, value], two numbers")
+        raise TemplateError(
+            f"{what} has a reading with the point {point!r:.60}: use [turn, value], two numbers"
+        )
     return turn, value
 
 

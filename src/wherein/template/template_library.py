@@ -8,7 +8,8 @@ from pathlib import Path
 
 from wherein.errors import ArgumentError, TemplateError
 from wherein.images.decode import PICTURES
-from wherein.template.bundle import DESCRIPTION, Template
+from wherein.template.bundle import Template
+from wherein.template.template_json import DESCRIPTION
 
 TemplateSource = Template | str | os.PathLike[str]
 """A template, or what one is loaded from: a folder with template.json, a .zip of one, or a picture."""
@@ -66,6 +67,11 @@ class Library:
             if not inside:
                 return Library.of(Template.load(path))
             return Library(path.resolve().name, _loaded(inside))
+        if not isinstance(source, Iterable):
+            raise ArgumentError(
+                "template must be a template, a folder or .zip with template.json, a picture, or a list of "
+                f"these, but is a {type(source).__name__}"
+            )
         templates = _loaded(source)
         if not templates:
             raise ArgumentError("the list of templates is empty: give at least one template")

@@ -20,6 +20,9 @@ VIDEOS = (".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg")
 
 _CAMERA = re.compile(r"camera:(\d+)")
 
+MAX_FRAME = 100_000_000
+"""Maximum number of pixels of a frame. A choice: three times those of 8K, and 300 MB as bytes."""
+
 _DEFAULT_RATE = 25.0
 """Frames per second where a file or camera states none. A choice: a common rate."""
 
@@ -103,8 +106,10 @@ def open_video(name: str) -> Iterator[Video]:
     cv2, camera = opencv(), camera_index(name)
     if camera is None and not Path(name).is_file():
         raise PictureError("file not found")
-    # FFmpeg only: other backends would take a file name for a URL or for a pattern of image files.
-    capture = cv2.VideoCapture(camera) if camera is not None else cv2.VideoCapture(name, cv2.CAP_FFMPEG)
+    # FFmpeg only: other backends would take a file name for a URL or for a pattern of image files. FFmpeg
+    # itself takes http:/host/a.mp4 for one, but no absolute path.
+    file = str(Path(name).absolute())
+    capture = cv2.VideoCapture(camera) if camera is not None else cv2.VideoCapture(file, cv2.CAP_FFMPEG)
     try:
         if not capture.isOpened():
             raise PictureError(
@@ -116,7 +121,11 @@ def open_video(name: str) -> Iterator[Video]:
 
 
 def _video(cv2: Any, capture: Any, live: bool) -> Video:
+    from wherein.images.decode import check_size
+
     width, height = (int(capture.get(k)) for k in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT))
+    if width and height:  # unknown otherwise
+        check_size((width, height), MAX_FRAME)
     rate, length = float(capture.get(cv2.CAP_PROP_FPS)), int(capture.get(cv2.CAP_PROP_FRAME_COUNT))
     # OpenCV reports an unknown rate as 0 or NaN, and an unknown length as 0 or less.
     if not (math.isfinite(rate) and rate > 0):
@@ -139,7 +148,7 @@ def _open_gif(path: Path) -> Iterator[Video]:
     import numpy as np
     from PIL.GifImagePlugin import GifImageFile
 
-    from wherein.images.decode import as_picture_error, strict_pillow
+    from wherein.images.decode import as_picture_error, check_size, strict_pillow
 
     def frames() -> "Iterator[NDArray[np.uint8]]":
         for number in range(image.n_frames):
@@ -150,6 +159,7 @@ def _open_gif(path: Path) -> Iterator[Video]:
 
     with path.open("rb") as file:
         image = GifImageFile(file)
+        check_size(image.size, MAX_FRAME)
         milliseconds = image.info.get("duration", 0)
         rate = 1000 / milliseconds if milliseconds > 0 else _DEFAULT_RATE
         yield Video(image.size, rate, image.n_frames, frames)

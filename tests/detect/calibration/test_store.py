@@ -10,8 +10,7 @@ import pytest
 
 from detecting import made_up, walker
 from wherein.detect import Calibration, methods
-from wherein.detect.calibration import measure
-from wherein.detect.calibration.store import cached_calibrations
+from wherein.detect.calibration import measure, store
 from wherein.detect.paper.tuning import PaperCalibration
 from wherein.detect.search_range import Range
 from wherein.template import Template
@@ -101,6 +100,19 @@ def test_where_nothing_can_be_written_calibration_is_repeated(
     assert len(made) == 2
 
 
+def test_without_a_home_calibration_is_repeated(
+    made: list[Calibration],
+    folder: Path,
+    homeless: None,
+) -> None:
+    for _ in range(2):
+        measure.calibration_for(walker(), Range())
+    assert len(made) == 2
+    for _ in range(2):  # beside the template it is kept all the same
+        measure.calibration_for(Template.load(folder), Range())
+    assert len(made) == 3
+
+
 def test_where_writing_fails_nothing_is_left_behind(
     made: list[Calibration], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,17 +122,59 @@ def test_where_writing_fails_nothing_is_left_behind(
     before = sorted(tmp_path.rglob("*"))
     monkeypatch.setattr(Path, "replace", full)
     measure.calibration_for(Template.load(folder), Range())
-    cache = [tmp_path / "cache", tmp_path / "cache/wherein", cached_calibrations()]
+    cache = [tmp_path / name for name in ("cache", "cache/wherein", "cache/wherein/calibrations")]
     assert sorted(tmp_path.rglob("*")) == sorted([*before, *cache])
 
 
 @pytest.mark.parametrize(
-    "damage", ["", "{", "[1, 2]", "{}", "null", '[{"format": "other"}]', "\x00\xff", "[" * 100_000]
+    "text",
+    [
+        '{"camera_matrix": [[900, 0, 320], [0, 900, 240], [0, 0, 1]]}',
+        '[{"format": "other"}]',
+        "{",
+        "[1, 2]",
+        "null",
+        "\x00\xff",
+        "[" * 100_000,
+    ],
+    ids=["of a camera", "other format", "cut short", "numbers", "null", "binary", "nested"],
 )
-def test_a_damaged_file_is_replaced(made: list[Calibration], folder: Path, damage: str) -> None:
-    (folder / "calibration.json").write_text(damage)
+def test_a_file_of_another_program_is_left_alone(
+    made: list[Calibration], folder: Path, tmp_path: Path, text: str
+) -> None:
+    (folder / "calibration.json").write_text(text)
     for _ in range(2):
-        measure.calibration_for(Template.load(folder), Range())
+        template = Template.load(folder)
+        measure.calibration_for(template, Range())
+    assert len(made) == 1
+    assert (folder / "calibration.json").read_text() == text
+    assert (tmp_path / "cache/wherein/calibrations" / f"{template.fingerprint}.json").exists()
+
+
+@pytest.mark.parametrize("text", ["", "[]"])
+def test_an_empty_file_is_replaced(made: list[Calibration], folder: Path, text: str) -> None:
+    (folder / "calibration.json").write_text(text)
+    measure.calibration_for(Template.load(folder), Range())
+    assert len(json.loads((folder / "calibration.json").read_text())) == len(made) == 1
+
+
+def test_a_link_is_neither_read_nor_replaced(made: list[Calibration], folder: Path, tmp_path: Path) -> None:
+    record = made_up(Template.load(folder)).model_dump(mode="json")
+    (tmp_path / "theirs.json").write_text(json.dumps([record]))
+    (folder / "calibration.json").symlink_to(tmp_path / "theirs.json")
+    measure.calibration_for(Template.load(folder), Range())
+    assert len(made) == 1
+    assert (folder / "calibration.json").is_symlink()
+    assert json.loads((tmp_path / "theirs.json").read_text()) == [record]
+
+
+def test_a_file_that_is_too_long_is_not_read(
+    made: list[Calibration], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = made_up(Template.load(folder)).model_dump(mode="json")
+    (folder / "calibration.json").write_text(json.dumps([record]) + " " * 5000)
+    monkeypatch.setattr(store, "MAX_BYTES", 5000)
+    measure.calibration_for(Template.load(folder), Range())
     assert len(made) == 1
 
 
@@ -141,8 +195,18 @@ NAMES = ("walker", "arm", "wrist", "leg")
         {"present": []},
         {"clutter": []},
         {"clutter": [float("inf")]},
+        {"clutter": [0.5] * 100_001},
+        {"suspects": list(range(100_001))},
+        {"confused": [["arm", "leg", 0.5]] * 300_000},
+        {"chance": dict.fromkeys(NAMES, 1e300)},
+        {"tilt_cost": 1e300},
+        {"size_power": 1e3},
+        {"crowd_from": -7.0},
+        {"megapixels": 1e-300},
+        {"limits": {"rotation": 1e300, "scale": [1.0, 1.0]}},
+        {"limits": {"rotation": 30.0, "scale": [1e-300, 1.0]}},
     ],
-    ids=repr,
+    ids=lambda wrong: repr(wrong)[:40],
 )
 def test_an_invalid_calibration_is_replaced(
     made: list[Calibration], folder: Path, wrong: dict[str, object]

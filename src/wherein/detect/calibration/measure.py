@@ -34,7 +34,7 @@ from wherein.template.bundle import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.reduced import reduced_template
 from wherein.template.render import render
-from wherein.threads import one_thread
+from wherein.threads import allowed_threads, one_thread
 
 SCENE_SIZE = (512, 384)
 """Width and height of the test scenes, unless the template needs larger ones. A choice: that of a small
@@ -172,7 +172,7 @@ def workers() -> Iterator[ThreadPoolExecutor]:
 
     After an exception no further scene is begun.
     """
-    workers = ThreadPoolExecutor(torch.get_num_threads())
+    workers = ThreadPoolExecutor(allowed_threads())
     try:
         with one_thread():
             yield workers

@@ -2,15 +2,17 @@
 
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import Field
 
 from wherein.detect.calibration.false_alarms import describe_rate, false_alarm_rate, low_score
 from wherein.detect.calibration.reach import Reach
-from wherein.detect.calibration.store import CalibrationStore, StoredCalibration
+from wherein.detect.calibration.store import MAX_VALUES, CalibrationStore, StoredCalibration
 from wherein.detect.fast.pieces import Pieces
-from wherein.detect.score import evidence_weight
+from wherein.detect.score import MAX_ZNCC, evidence_weight, information
 from wherein.detect.search_range import Range
 from wherein.template.bundle import Template
+from wherein.template.tree import MAX_PARTS
 
 VERSION = 9
 """Of the measurement: raise it when old calibrations are no longer right."""
@@ -19,7 +21,11 @@ LITTLE_TEXTURE = 0.7
 """Threshold from which a template is said to have little texture. A choice: that of silhouettes, where things
 with texture have 0.3 to 0.6."""
 
-_Scores = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
+# A calibration may come with a template from someone else: every number is bounded by what can be measured,
+# so that none can set more work than a measured one would.
+_Zncc = Annotated[float, Field(ge=-1, le=1)]
+_Scores = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=MAX_VALUES)]
+_MAX_INFORMATION = float(information(np.array(MAX_ZNCC)))
 
 
 class Calibration(StoredCalibration):
@@ -43,17 +49,17 @@ class Calibration(StoredCalibration):
 
     format: Literal["wherein-calibration/1"] = "wherein-calibration/1"
     version: int = VERSION
-    chance: dict[str, float]
-    tilt_cost: Annotated[float, Field(ge=0)] = 0.0
-    size_power: Annotated[float, Field(ge=0)] = 0.0
-    crowd_from: Annotated[float, Field(ge=-1, le=1)] = 0.0
+    chance: Annotated[dict[str, _Zncc], Field(max_length=MAX_PARTS)]
+    tilt_cost: Annotated[float, Field(ge=0, le=_MAX_INFORMATION)] = 0.0
+    size_power: Annotated[float, Field(ge=0, le=1)] = 0.0
+    crowd_from: _Zncc = 0.0
     threshold: Annotated[float, Field(gt=0, le=1)]
     clutter: _Scores
     present: _Scores
-    confused: list[tuple[str, str, float]]
+    confused: Annotated[list[tuple[str, str, _Zncc]], Field(max_length=MAX_VALUES)]
     limits: Reach
-    megapixels: Annotated[float, Field(gt=0)]
-    suspects: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    megapixels: Annotated[float, Field(ge=1e-6, le=1e6)]  # from one pixel
+    suspects: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(max_length=MAX_VALUES)] = ()
 
     def serves(self, template: Template, ranges: Range) -> bool:
         """Whether it was measured for this template, with all its pieces, and this range of poses."""

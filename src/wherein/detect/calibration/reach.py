@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from pydantic import BaseModel, ConfigDict
 
+from wherein.detect.calibration.store import Rotation, Scale
 from wherein.detect.search_range import Range
 
 IsFound = Callable[[float, float], bool]
@@ -24,8 +25,8 @@ class Reach(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    rotation: float
-    scale: tuple[float, float]
+    rotation: Rotation
+    scale: tuple[Scale, Scale]
 
 
 def measure_reach(ranges: Range, is_found: IsFound) -> Reach:

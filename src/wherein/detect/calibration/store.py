@@ -1,13 +1,14 @@
 """Calibrations on disk: beside the template, or in the user's cache where that cannot be written."""
 
 import json
+import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wherein.detect.search_range import Range
 from wherein.files import atomic_file, cache_folder
@@ -15,6 +16,25 @@ from wherein.template.bundle import Template
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 """Nothing is written inside the installed package, where the template of the demo is."""
+
+
+MAX_BYTES = 16 * 2**20
+"""Maximum size of a file of calibrations. A choice: one for a range of poses takes 10 KB."""
+
+
+Rotation = Annotated[float, Field(ge=0, le=180)]
+"""± degrees."""
+
+Scale = Annotated[float, Field(ge=1e-3, le=1e3)]
+"""A factor; further than a detector accepts, and than what is tried beyond its range."""
+
+MAX_VALUES = 100_000
+"""Maximum number of values of a kind in a calibration. A choice: a few dozen scenes are measured, and 500
+parts could be compared with each other in pairs."""
+
+
+class _ForeignFileError(Exception):
+    """A file is not one of calibrations: it is not read, and not replaced."""
 
 
 class StoredCalibration(BaseModel):
@@ -31,9 +51,9 @@ class StoredCalibration(BaseModel):
 
     version: int
     fingerprint: str
-    rotation: float
-    scale: tuple[float, float]
-    tilt: float = 0.0
+    rotation: Rotation
+    scale: tuple[Scale, Scale]
+    tilt: Annotated[float, Field(ge=0, le=90)] = 0.0
     polarity: str = "same"
     threshold: float
 
@@ -57,9 +77,12 @@ def no_progress(fraction: float, step: str) -> None:
     """A `Progress` that shows nothing."""
 
 
-def cached_calibrations() -> Path:
-    """The folder for calibrations that cannot be written beside their templates."""
-    return cache_folder("calibrations")
+def cached_calibrations() -> Path | None:
+    """The folder for calibrations that cannot be written beside their templates; None without a home."""
+    try:
+        return cache_folder("calibrations")
+    except FileNotFoundError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -103,24 +126,51 @@ class CalibrationStore(Generic[Kind]):
 
     def _paths(self, template: Template) -> list[Path]:
         """The files in which it may be stored, in order of preference."""
-        # By fingerprint in the cache, so that two templates of one name do not share a file.
-        paths = [cached_calibrations() / f"{template.fingerprint}.{self.extension}"]
+        paths = []
         source = template.source
         if source is not None and not source.resolve().is_relative_to(_PACKAGE):
             name = f"calibration.{self.extension}"
-            paths.insert(0, source / name if source.is_dir() else source.with_name(f"{source.stem}.{name}"))
+            paths.append(source / name if source.is_dir() else source.with_name(f"{source.stem}.{name}"))
+        cache = cached_calibrations()
+        if cache is not None:
+            # By fingerprint in the cache, so that two templates of one name do not share a file.
+            paths.append(cache / f"{template.fingerprint}.{self.extension}")
         return paths
 
     def _read(self, path: Path) -> list[Kind]:
-        """All calibrations in a file; none if there is no file, or it is damaged or of another format."""
+        """All calibrations in a file; none if there is no file, it is not ours, or one of them is invalid."""
         try:
-            records = json.loads(path.read_text(encoding="utf-8"))
-            return [self.kind.model_validate(record) for record in records]
-        except (OSError, ValueError, TypeError, RecursionError, ValidationError):
+            return [self.kind.model_validate(record) for record in self._records(path)]
+        except (_ForeignFileError, ValidationError):
             return []  # a calibration can always be measured again
 
+    def _records(self, path: Path) -> list[dict[str, Any]]:
+        """What a file of ours holds: nothing, if there is none or it is empty.
+
+        Raises:
+            _ForeignFileError: it belongs to another program, such as the calibration of a camera.
+        """
+        try:
+            if not os.path.lexists(path):
+                return []
+            if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
+                raise _ForeignFileError
+            records = json.loads(path.read_text(encoding="utf-8") or "[]")
+        except (OSError, ValueError, RecursionError) as error:
+            raise _ForeignFileError from error
+        ours = self.kind.model_fields["format"].default
+        if not isinstance(records, list) or not all(
+            isinstance(record, dict) and record.get("format") == ours for record in records
+        ):
+            raise _ForeignFileError
+        return records
+
     def _write(self, path: Path, made: Kind) -> bool:
-        """Add a calibration to a file; False if that cannot be written."""
+        """Add a calibration to a file; False if that cannot be written, or belongs to another program."""
+        try:
+            self._records(path)
+        except _ForeignFileError:
+            return False
         # One file holds a calibration for each range of poses. Outdated ones are dropped on the way.
         others = [c for c in self._read(path) if c.range != made.range]
         others = [c for c in others if c.fingerprint == made.fingerprint and c.version == self.version]

@@ -3,7 +3,9 @@
 import math
 
 import pytest
+from pydantic import ValidationError
 
+from detecting import walker
 from wherein.detect.paper.tuning.paper_model import (
     NodeCalibration,
     PaperCalibration,
@@ -54,3 +56,53 @@ def test_doubts_in_words() -> None:
         '"eye" has costs up to 0.2, and clutter has 0.1: no threshold γ separates them'
     ]
     assert record({"eye": mixed.model_copy(update={"found": [0.01]})}).warnings == []
+
+
+NODE = {
+    "stride": 8,
+    "sigma": 9.0,
+    "alpha": 1.0,
+    "gamma": 1.0,
+    "covered": None,
+    "found": [0.1],
+    "elsewhere": [0.2],
+    "taken_for": None,
+}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"stride": 0},
+        {"stride": 1},
+        {"stride": 10**9},
+        {"sigma": 0.0},
+        {"sigma": 1e-6},
+        {"sigma": 1e9},
+        {"sigma": 2.9},
+        {"alpha": float("nan")},
+        {"gamma": float("inf")},
+        {"found": [0.1] * 100_001},
+    ],
+    ids=lambda wrong: repr(wrong)[:40],
+)
+def test_numbers_that_set_work_are_bounded(wrong: dict[str, object]) -> None:
+    """A calibration may come with a template from someone else."""
+    good = record({}).model_dump() | {"nodes": {"eyes": NODE}}
+    assert PaperCalibration.model_validate(good).nodes["eyes"].stride == 8
+    with pytest.raises(ValidationError):
+        PaperCalibration.model_validate(good | {"nodes": {"eyes": NODE | wrong}})
+
+
+@pytest.mark.parametrize("sigma0", [0.0, 1e-9, 1e9])
+def test_the_width_of_spikes_is_bounded(sigma0: float) -> None:
+    with pytest.raises(ValidationError):
+        PaperCalibration.model_validate(record({}).model_dump() | {"sigma0": sigma0})
+
+
+def test_nodes_that_the_template_lacks() -> None:
+    template = walker()
+    node = NodeCalibration.model_validate(NODE)
+    for name, right in (("arm", True), ("boat", False)):
+        known = record({name: node}).model_copy(update={"fingerprint": template.fingerprint})
+        assert known.serves(template, known.range) == right

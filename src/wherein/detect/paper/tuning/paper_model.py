@@ -3,11 +3,11 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
-from wherein.detect.calibration.store import StoredCalibration
+from wherein.detect.calibration.store import MAX_VALUES, StoredCalibration
 from wherein.detect.paper.network import PaperNetwork
 from wherein.detect.paper.nodes import Hyperparameters
 from wherein.detect.paper.tuning.prescriptions import (
@@ -16,13 +16,22 @@ from wherein.detect.paper.tuning.prescriptions import (
     leaf_hyperparameters,
     with_sigma,
 )
+from wherein.detect.search_range import Range
 from wherein.template.bundle import Template
+from wherein.template.tree import MAX_PARTS
 
 VERSION = 1
 """Version of the measurement: raise it where calibrations on disk are no longer right."""
 
 _RESIDUAL_WEIGHT = 0.01
 """Confidence (eq. 14) at the lowest cost elsewhere. A choice: false spikes are a hundredth of a full one."""
+
+
+# A calibration may come with a template from someone else. Strides and widths set how much work a scene is:
+# they are bounded by what can be measured, a stride by twice the least step of `leaf_basin`.
+_Stride = Annotated[int, Field(ge=4, le=1000)]
+_Width = Annotated[float, Field(ge=0.1, le=1000)]
+_Values = Annotated[list[float], Field(max_length=MAX_VALUES)]
 
 
 class NodeCalibration(BaseModel):
@@ -40,13 +49,13 @@ class NodeCalibration(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    stride: int
-    sigma: float
-    alpha: float
-    gamma: float
+    stride: _Stride
+    sigma: _Width
+    alpha: Annotated[FiniteFloat, Field(ge=0)]
+    gamma: Annotated[FiniteFloat, Field(ge=0)]
     covered: float | None
-    found: list[float]
-    elsewhere: list[float]
+    found: _Values
+    elsewhere: _Values
     taken_for: str | None
 
     @property
@@ -68,11 +77,22 @@ class PaperCalibration(StoredCalibration):
 
     format: Literal["wherein-paper-calibration/1"] = "wherein-paper-calibration/1"
     version: int = VERSION
-    sigma0: float
-    nodes: dict[str, NodeCalibration]
+    sigma0: _Width
+    nodes: Annotated[dict[str, NodeCalibration], Field(max_length=MAX_PARTS)]
     threshold: float
-    clutter: list[float]
-    present: list[float]
+    clutter: _Values
+    present: _Values
+
+    @model_validator(mode="after")
+    def _smooths_spikes(self) -> "PaperCalibration":
+        for name, node in self.nodes.items():
+            if node.covered is None and node.sigma <= self.sigma0:
+                raise ValueError(f'the group "{name}" must have a sigma above {self.sigma0:g} (sigma0)')
+        return self
+
+    def serves(self, template: Template, ranges: Range) -> bool:
+        """Whether it was measured for parts of this template, and this range of poses."""
+        return super().serves(template, ranges) and set(self.nodes) <= set(template.parts)
 
     @property
     def missed(self) -> int:
