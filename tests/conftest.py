@@ -1,7 +1,10 @@
-"""Shared fixtures: shape checking for every annotated function, the data in ../shared, seeds."""
+"""Shared fixtures: shape checking for every annotated function, the data in ../shared, a browser, seeds."""
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from jaxtyping import install_import_hook
@@ -10,6 +13,9 @@ from jaxtyping import install_import_hook
 _hook = install_import_hook("wherein", "typecheck.checked")
 
 import torch  # noqa: E402 (after the hook on purpose)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 if os.environ.get("PYTEST_XDIST_WORKER"):
     torch.set_num_threads(1)  # two workers on two cores: one thread each
@@ -29,3 +35,25 @@ def shared() -> Path:
 @pytest.fixture(autouse=True)
 def _seed() -> None:
     torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    """The Chromium of the system; none is downloaded."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api",
+        reason="playwright is not installed: no tests in a browser",
+    )
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("Chromium is not installed (apt-get install chromium): no tests in a browser")
+    quiet = [
+        "--no-sandbox",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--no-first-run",
+    ]
+    with playwright.sync_playwright() as driver:
+        made = driver.chromium.launch(executable_path=program, args=quiet)
+        yield made
+        made.close()

@@ -1,21 +1,12 @@
-"""Running studios with instant calibrations, and a browser."""
+"""Running studios with instant calibrations."""
 
-import shutil
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from studio_page import Page, asked, served
 from wherein.studio.bounds import Bounds
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
-SHOTS = Path(__file__).resolve().parents[2] / "results" / "studio"
-"""Screenshots."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -38,26 +29,3 @@ def strict() -> Iterator[Page]:
     bounds = Bounds(upload=200_000, message=5_000, pixels=60_000, scenes=2, total_pixels=100_000)
     with served(bounds=bounds) as studio, asked(studio) as made:
         yield made
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator["Browser"]:
-    """The Chromium of the system; none is downloaded."""
-    playwright = pytest.importorskip(
-        "playwright.sync_api",
-        reason="playwright is not installed: no browser tests of the studio",
-    )
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("Chromium is not installed (apt-get install chromium): no browser tests of the studio")
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    quiet = [
-        "--no-sandbox",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--no-first-run",
-    ]
-    with playwright.sync_playwright() as driver:
-        made = driver.chromium.launch(executable_path=program, args=quiet)
-        yield made
-        made.close()

@@ -23,6 +23,7 @@ from wherein.report.stopwatch import SEARCH, Stopwatch
 from wherein.template.template_library import Library
 from wherein.thresholds import MinScore
 from wherein.video.source import Video, camera_index, open_video
+from wherein.video.video_writer import CODECS
 
 
 @dataclass(frozen=True)
@@ -139,10 +140,10 @@ class DetectRun:
             self.console.message(_nothing_found(path, best.score, self.detector.thresholds[best.template]))
 
     def _search_video(self, path: Path, writers: SceneWriters) -> None:
-        counts = FrameTotals()
+        counts, drawing = FrameTotals(), writers.drawings.get(path)
         try:
             with open_video(str(path)) as video:
-                self._search_frames(path, video, writers.drawings.get(path), counts)
+                self._search_frames(path, video, drawing, counts)
         except (PictureError, MissingError) as error:
             raise UnreadableError("scene", path, error) from error
         except KeyboardInterrupt:
@@ -152,7 +153,8 @@ class DetectRun:
             raise UnreadableError("scene", path, "no frame can be read")
         self.totals.count(counts.found)
         writers.add_video(path, counts.frames)
-        self.console.message(f"{path}: {counts}")
+        drawn = "" if drawing is None else f"; drawn to {drawing} ({CODECS[drawing.suffix.lower()].name})"
+        self.console.message(f"{path}: {counts}{drawn}")
 
     def _search_frames(self, path: Path, video: Video, drawing: Path | None, counts: FrameTotals) -> None:
         """Print a line for each frame, and count in `counts`, which so survives Ctrl-C."""
