@@ -146,7 +146,7 @@ def test_coco(folder: Path) -> None:
     [
         (["missing.png"], 3, "file not found"),
         (["broken.png"], 3, "content is not PNG"),
-        (["missing.json"], 3, "cannot be read"),
+        (["missing.json"], 3, "file not found"),
         (["cat.png", "--box", "1", "1", "0", "5"], 2, "--box 1 1 0 5 is 0 × 5 pixels"),
         (["cat.png", "--box", "500", "1", "10", "10"], 2, "which is 151 × 121 pixels"),
         (["cat.png", "--box", "100", "1", "60", "10"], 2, "--box 100 1 60 10 is not inside the picture"),

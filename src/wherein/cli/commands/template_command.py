@@ -60,6 +60,9 @@ def new(
 
     Example: wherein template new mug.jpg --box 210 95 180 160 --out mug
     """
+    from wherein.cli.input_files import check_exists
+
+    check_exists("picture", source)
     from wherein.cli.template_run import TemplateSource, check_target, make_template, save_template, summary
     from wherein.making.checks import findings
 
@@ -97,8 +100,10 @@ def check(
 
     Example: wherein template check mug --draw mug.png
     """
+    from wherein.cli.input_files import check_template_path
     from wherein.cli.output_files import check_drawing
 
+    check_template_path(template)
     target = check_drawing(draw, Path(template).stem, overwrite)
     from wherein.cli.input_files import load_template
     from wherein.cli.template_run import draw_sheet, summary, to_record, tree_lines
