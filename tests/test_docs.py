@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import wherein
 from detecting import made_up, photo
 from tools.doc_pictures import overexposed
+from wherein.cli.demo_run import write_pictures
 from wherein.cli.main import app
 from wherein.demo import GAUGE, ROBOT
 from wherein.demo.gauge_scene import gauge_scene
@@ -45,12 +46,9 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All that the pages speak of."""
     folder = tmp_path_factory.mktemp("pictures")
-    coffee = photo("coffee", 600, 400)
-    to_image(coffee).save(folder / "coffee.png")
-    (folder / "photographs").mkdir()
+    list(write_pictures(folder, overwrite=False))
     (folder / "empty").mkdir()
-    turned = Image.open(folder / "coffee.png").rotate(12, Image.Resampling.BICUBIC)
-    turned.save(folder / "photographs" / "a.png")
+    to_image(photo("coffee", 600, 400)).save(folder / "photographs" / "a.png")
     to_image(photo("coffee", 560, 400)).save(folder / "empty" / "table.png")
     _robot(folder)
     _toy(folder)
@@ -113,12 +111,16 @@ def here(pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     """A folder of one's own, in which no calibration takes time."""
     shutil.copytree(pictures, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    without_calibration(monkeypatch)
+    return tmp_path
+
+
+def without_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         measure,
         "calibrate",
         lambda template, ranges, *_, **__: made_up(template, ranges.rotation, ranges.scale, tilt=ranges.tilt),
     )
-    return tmp_path
 
 
 def _names() -> dict[str, object]:
@@ -136,12 +138,12 @@ def test_every_block_runs(page: Path, here: Path) -> None:
         if language == "python":
             exec(compile(text, page.name, "exec"), names)
         elif language == "console":
-            _run(text)
+            run_lines(text)
         elif language == "json":
             json.loads(text)
 
 
-def _run(text: str) -> None:
+def run_lines(text: str) -> None:
     for line in text.splitlines():
         assert line.startswith("$ "), line
         command = line.removeprefix("$ ")
@@ -194,6 +196,29 @@ def test_the_five_lines_print_what_is_there(here: Path, capsys: pytest.CaptureFi
     score, angle = map(float, capsys.readouterr().out.split()[:2])
     assert score > 0.9
     assert angle == pytest.approx(30, abs=0.2)
+
+
+def test_the_first_steps_work_in_an_empty_folder_and_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    without_calibration(monkeypatch)
+    for _ in range(2):
+        names: dict[str, Any] = {}
+        for language, text in blocks(ROOT / "docs/start.md"):
+            if language == "console":
+                run_lines(text)
+            elif language == "json":
+                (shown,) = json.loads(text)["detections"]
+            else:
+                exec(compile(text, "start.md", "exec"), names)
+        (item,) = names["found"]
+        assert item.scale == pytest.approx(shown["scale"], abs=0.01)
+        expected, got = (np.array(matrix)[:2] for matrix in (shown["matrix"], item.matrix))
+        np.testing.assert_allclose(got, expected, atol=1.0)
+        np.testing.assert_allclose(item.parts["cup"].polygon, shown["parts"]["cup"]["polygon"], atol=1.5)
+    assert len(names["detector"]("photographs/cup-on-gravel.jpg")) == 1
+    assert len(names["detector"]("photographs/no-cup.jpg")) == 0
 
 
 def test_the_dial_is_read_as_its_page_says(here: Path) -> None:

@@ -49,3 +49,22 @@ def test_holes_and_components() -> None:
     polygons = [np.array(one["value"]["points"]) / 100 * (WIDTH, HEIGHT) for one in results]
     assert len(polygons) == 2
     assert area(polygons) == pytest.approx(ring_mask().sum(), rel=0.02)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_label_studio_accepts_it() -> None:
+    """Its own check of a prediction, for the labels of the template. It needs 70 packages: not in [dev]."""
+    reason = "label-studio-sdk is not installed: its own check of predictions is left out"
+    interface = pytest.importorskip("label_studio_sdk.label_interface", reason=reason)
+    labels = "".join(f'<Label value="{name}"/>' for name in walker().parts.leaves)
+    config = (
+        '<View><Image name="image" value="$image"/>'
+        f'<PolygonLabels name="label" toName="image">{labels}</PolygonLabels></View>'
+    )
+    checked = interface.LabelInterface(config)
+    made = task(found("hand", at=((110.0, 80.0), (120.0, 90.0))), "a.png")
+    assert checked.validate_task({"data": made["data"]})
+    (prediction,) = made["predictions"]
+    assert checked.validate_prediction(prediction)
+    prediction["result"][0]["from_name"] = "other"
+    assert not checked.validate_prediction(prediction), "it does check"

@@ -286,6 +286,21 @@ def test_holes_and_components_come_back(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_labelme_reads_it(tmp_path: Path) -> None:
+    """With its own reader. It is under the GPL and brings Qt: not in [dev]."""
+    labelme = pytest.importorskip("labelme", reason="labelme is not installed: its own reader is left out")
+    Image.fromarray(np.zeros((HEIGHT, WIDTH, 3), dtype=np.uint8)).save(tmp_path / "a.png")
+    (tmp_path / "a.json").write_text(json.dumps(ring().to_labelme("a.png")))
+    shapes = labelme.LabelFile(str(tmp_path / "a.json")).shapes
+    assert [(shape["label"], shape["group_id"], shape["shape_type"]) for shape in shapes] == [
+        ("ring", 1, "polygon")
+    ] * 2
+    # Of the polygons, not of labelme's masks: those include every pixel that an edge touches.
+    polygons = [np.array(shape["points"]) for shape in shapes]
+    assert area(polygons) == pytest.approx(ring_mask().sum(), rel=0.02)
+
+
 def test_outlines_in_perspective_are_written() -> None:
     some = tilted()
     dial = next(one for one in some.to_labelme()["shapes"] if one["label"] == "dial")

@@ -55,6 +55,13 @@ def slow() -> Tensor:
     return grey(0.5 + 0.2 * np.cos(x / 25) + 0.25 * np.sin(y / 12))
 
 
+def letter() -> tuple[Tensor, Tensor]:
+    """A filled L of one colour."""
+    mask = torch.zeros(70, 60)
+    mask[:, :20] = mask[50:] = 1
+    return torch.full((3, 70, 60), 0.3) + 0.01 * noise(70, 60), mask
+
+
 def thin() -> Tensor:
     mask = torch.zeros(60, 200)
     mask[30:33] = 1
@@ -98,6 +105,7 @@ CASES: list[tuple[Callable[[], Template], Severity, str, str | None]] = [
     (lambda: rigid(noise(60, 200), thin()), WARNING, "thin", "thing"),
     (lambda: rigid(faint(0.02)), PROBLEM, "no texture", "thing"),
     (lambda: rigid(faint(0.06)), WARNING, "no texture", "thing"),
+    (lambda: rigid(*letter()), WARNING, "outline", "thing"),
     (lambda: rigid(stripes()), WARNING, "slides", "thing"),
     (lambda: rigid(disc()), PROBLEM, "symmetric", "thing"),
     (lambda: rigid(half_turn()), PROBLEM, "symmetric", "thing"),
@@ -137,6 +145,7 @@ def test_it_is_told(make: Callable[[], Template], severity: Severity, kind: str,
     [
         lambda: rigid(photo("chelsea", 91, 87)),
         lambda: rigid(photo("coffee", 77, 121)),
+        lambda: rigid(photo("chelsea", 60, 70), letter()[1]),
         walker,
         limb,
         lambda: limb(pivot=(-1.0, 10.0)),  # at its edge

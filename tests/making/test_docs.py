@@ -36,6 +36,7 @@ def test_limits_are_those_of_the_code() -> None:
         "too small": [*reversed(checks._OBJECT_PIXELS), *reversed(checks._LIMB_PIXELS)],
         "thin": [checks._MIN_THICKNESS],
         "no texture": [checks._FAINT, checks._FLAT],
+        "outline": [checks._MAX_OUTLINE],
         "slides": [checks._MAX_SHIFT_ZNCC],
         "symmetric": [checks._AMBIGUOUS, checks._SAME],
         "alike": [checks.MIN_SIMILARITY],

@@ -1,6 +1,7 @@
 """A short video of a template that moves through a photograph."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +40,8 @@ def frame(template: Template) -> FrameOf:
 
 @pytest.fixture(scope="session")
 def video_file(frame: FrameOf, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("video") / "walk.mp4"
+    path = tmp_path_factory.mktemp("video") / "walk.webm"
     with write_video(path, SIZE, RATE) as add:
         for k in range(FRAMES):
-            add(to_image(frame(k)[0]))
+            add(partial(to_image, frame(k)[0]))
     return path

@@ -28,7 +28,7 @@ def test_an_object_is_tracked(
     video_file: Path, frame: FrameOf, template: Template, detector: Detector, tmp_path: Path
 ) -> None:
     with open_video(str(video_file)) as video:
-        tracked = list(track_frames(video, detector, tmp_path / "out.mp4", every=3))
+        tracked = list(track_frames(video, detector, tmp_path / "out.webm", every=3))
     assert [len(one.frame.found) for one in tracked] == [0, 0, 1, 1, 1, 1, 1, 1]
     assert {track for one in tracked for track in one.frame.tracks} == {1}
     for one in tracked[2:]:
@@ -40,7 +40,7 @@ def test_an_object_is_tracked(
     record = tracked[5].to_dict()
     assert (record["frame"], record["time"]) == (5, 0.4)
     assert record["detections"][0]["track"] == 1
-    with open_video(str(tmp_path / "out.mp4")) as drawn:
+    with open_video(str(tmp_path / "out.webm")) as drawn:
         assert drawn.length == 8
         last = list(drawn)[7].astype(float)
     assert np.abs(last - np.asarray(to_image(frame(7)[0]))).mean() > 1.5, "outlines are drawn"
@@ -48,9 +48,9 @@ def test_an_object_is_tracked(
 
 def test_stopping_early_keeps_the_video_so_far(video_file: Path, detector: Detector, tmp_path: Path) -> None:
     with open_video(str(video_file)) as video:
-        tracked = track_frames(video, detector, tmp_path / "out.mp4")
+        tracked = track_frames(video, detector, tmp_path / "out.webm")
         for _ in range(3):
             next(tracked)
         tracked.close()
-    with open_video(str(tmp_path / "out.mp4")) as drawn:
+    with open_video(str(tmp_path / "out.webm")) as drawn:
         assert drawn.length == 3

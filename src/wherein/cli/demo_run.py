@@ -9,8 +9,9 @@ import torch
 from numpy.typing import NDArray
 
 from wherein.cli.console import Console
-from wherein.cli.output_files import check_folder, save, write_errors
+from wherein.cli.output_files import check_folder, check_new, save, write_errors
 from wherein.demo import GAUGE, ROBOT
+from wherein.demo.cup_scenes import CUP, cup_scenes
 from wherein.demo.gauge_scene import NEEDLE, GaugeScene, gauge_scene
 from wherein.demo.pose_errors import closest_truth, pose_errors
 from wherein.demo.robot_scene import SCALE, DemoScene, Truth, demo_scene, photograph
@@ -40,6 +41,9 @@ FILES = {
 }
 """The files that the demo writes, by what they show."""
 
+_SCENES = "photographs"
+"""The folder of scenes with a cup, apart from the picture that a template is made of."""
+
 
 def check_target(out: Path, overwrite: bool) -> None:
     """Check that the files of the demo can be written to a folder, before any work.
@@ -52,6 +56,24 @@ def check_target(out: Path, overwrite: bool) -> None:
         free = overwrite or not path.exists()
         require(free, f"{path} already exists: choose another --out or use --overwrite")
     check_folder(out)
+
+
+def write_pictures(folder: Path, overwrite: bool) -> Iterator[str]:
+    """Write pictures to try wherein with to a folder, and yield lines about them.
+
+    Raises:
+        ArgumentError, UnwritableError: they cannot be written, and why; none has been written then.
+    """
+    require(folder.is_dir() or not folder.exists(), f"--pictures {folder} is a file: choose a folder")
+    pictures = {folder / _SCENES / name: to_image(scene) for name, scene in cup_scenes().items()}
+    pictures[folder / CUP.name] = to_image(load_picture(CUP).pixels)
+    for path in pictures:
+        check_new(path, overwrite)
+    check_folder(folder)
+    for path, picture in pictures.items():
+        save(picture, path)
+    yield f"photograph of a cup: {folder / CUP.name}"
+    yield f"scenes, with and without the cup: {folder / _SCENES}"
 
 
 def run_demo(out: Path, seed: int, console: Console) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The work of `wherein detect`: search scenes one by one, print the results, write the files."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -15,6 +15,7 @@ from wherein.cli.output_files import OutputFiles, write_errors
 from wherein.cli.output_writers import SceneWriters, open_writers
 from wherein.cli.scene_totals import FrameTotals, Totals
 from wherein.cli.terminal.scene_table import SceneTable
+from wherein.detect.calibration.model import Calibration
 from wherein.detect.detector import Detector
 from wherein.detect.result import Detections
 from wherein.detect.score import rounded_down
@@ -23,6 +24,7 @@ from wherein.report.stopwatch import SEARCH, Stopwatch
 from wherein.template.template_library import Library
 from wherein.thresholds import MinScore
 from wherein.video.source import Video, camera_index, open_video
+from wherein.video.video_writer import CODECS
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,17 @@ class DetectRun:
         # A report or an export about nothing would only replace an older one.
         with suppress(_NothingReadError):
             self._search_all(listed.scenes)
+        if self.totals.read > self.totals.with_detections:
+            for line in self._expectations():
+                self.console.message(line)
         self.console.message(self.totals.summary(listed.skipped_summary))
         return self.totals
+
+    def _expectations(self) -> Iterator[str]:
+        """A line for each template of which the calibration has warned, where it was not found."""
+        for name, known in self.detector.calibrations.items():
+            if isinstance(known, Calibration) and known.warnings:
+                yield f"{name}: {known.warnings[0]}. `wherein template check` says more."
 
     def _search_all(self, scenes: Sequence[SceneFile]) -> None:
         with (
@@ -139,10 +150,10 @@ class DetectRun:
             self.console.message(_nothing_found(path, best.score, self.detector.thresholds[best.template]))
 
     def _search_video(self, path: Path, writers: SceneWriters) -> None:
-        counts = FrameTotals()
+        counts, drawing = FrameTotals(), writers.drawings.get(path)
         try:
             with open_video(str(path)) as video:
-                self._search_frames(path, video, writers.drawings.get(path), counts)
+                self._search_frames(path, video, drawing, counts)
         except (PictureError, MissingError) as error:
             raise UnreadableError("scene", path, error) from error
         except KeyboardInterrupt:
@@ -152,7 +163,8 @@ class DetectRun:
             raise UnreadableError("scene", path, "no frame can be read")
         self.totals.count(counts.found)
         writers.add_video(path, counts.frames)
-        self.console.message(f"{path}: {counts}")
+        drawn = "" if drawing is None else f"; drawn to {drawing} ({CODECS[drawing.suffix.lower()].name})"
+        self.console.message(f"{path}: {counts}{drawn}")
 
     def _search_frames(self, path: Path, video: Video, drawing: Path | None, counts: FrameTotals) -> None:
         """Print a line for each frame, and count in `counts`, which so survives Ctrl-C."""

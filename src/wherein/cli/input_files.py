@@ -187,6 +187,12 @@ def check_template_path(path: str) -> None:
         raise UnreadableError("template", Path(path), f"the template {path} does not exist: {remedy}")
 
 
+def check_exists(role: str, path: Path) -> None:
+    """Raise `UnreadableError` if there is no file or folder at a path, before torch is loaded."""
+    if not path.exists():
+        raise UnreadableError(role, path, f"{role}: {path}: file not found")
+
+
 def load_template(path: str) -> "Template":
     """Load a template, or raise `UnreadableError`."""
     check_template_path(path)

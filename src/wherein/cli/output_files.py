@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from wherein.errors import ArgumentError, WhereinError, require
 from wherein.files import atomic_file, check_writable
 from wherein.formats.registry import BY_EXTENSION, FORMATS, Format
+from wherein.video.video_writer import CODECS
 
 if TYPE_CHECKING:  # not at run time: a wrong --draw is reported before torch is loaded
     from PIL import Image
@@ -18,7 +19,7 @@ if TYPE_CHECKING:  # not at run time: a wrong --draw is reported before torch is
 DRAWINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 """Extensions that Pillow can write."""
 
-VIDEO_DRAWINGS = (".mp4",)
+VIDEO_DRAWINGS = tuple(CODECS)
 _DRAWN = DRAWINGS + VIDEO_DRAWINGS
 
 _NOT_DRAWN = (".gif", ".svg", ".pdf", ".eps", ".html", ".json", ".avif", ".heic")
@@ -225,7 +226,7 @@ class OutputFiles:
         targets: dict[Path, Path] = {}
         for scene in scenes:
             stem = scene.path.stem.replace(":", "-")  # camera:0
-            target = folder / f"{_free(stem, taken)}{'.mp4' if scene.is_video else suffix}"
+            target = folder / f"{_free(stem, taken)}{VIDEO_DRAWINGS[0] if scene.is_video else suffix}"
             message = f"{option} {folder} would replace the scene {target}: choose another folder"
             require(target.resolve() not in given, message)
             check_new(target, self.overwrite)

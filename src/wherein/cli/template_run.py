@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wherein.cli.console import UnreadableError
+from wherein.cli.console import Console, UnreadableError
 from wherein.cli.output_files import check_file, check_new, save, write_errors
 from wherein.errors import ArgumentError, PictureError, TemplateError, require
 from wherein.formats import annotation
@@ -146,6 +146,25 @@ def save_template(template: Template, out: Path, overwrite: bool) -> None:
     """Write a template atomically; raises `UnwritableError`."""
     with write_errors(out):
         template.save(out, overwrite)
+
+
+def predictions(
+    template: Template, rotation: float, scale: tuple[float, float], tilt: float, console: Console
+) -> list[Finding]:
+    """How well a template will be found; calibrates it if that has not been done.
+
+    Arguments:
+        template: of one object.
+        rotation, scale, tilt: the poses that will be searched.
+        console: shows the progress.
+    """
+    from wherein.detect.detector import Detector
+    from wherein.making.forecast import forecast
+
+    with console.progress("Calibrating (first use of this template)") as progress:
+        detector = Detector(template, rotation=rotation, scale=scale, tilt=tilt, progress=progress)
+    with console.progress("Trying it out") as progress:
+        return forecast(detector, progress)
 
 
 def summary(template: Template) -> str:

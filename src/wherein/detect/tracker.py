@@ -9,13 +9,17 @@ from numpy.typing import NDArray
 from wherein.detect.detector import Detector
 from wherein.detect.result import Detection, Detections
 from wherein.errors import require
-from wherein.images.load import Source, load_picture
+from wherein.images.load import Picture, Source, load_picture
 from wherein.motion.homography import mapped, square
 from wherein.pyramid.levels import Poses
 
 _MAX_STEP = 0.5
 """Fraction of the object's diagonal in the scene. A choice: a detection that is further from a track's last
 one is another object."""
+
+SEARCH_INTERVAL = 25
+"""Frames between two searches of the whole frame. A choice: once a second of most videos. A search takes
+about six times as long as following one object, so that this is a fifth of the time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +55,8 @@ class Frame:
 class Tracker:
     """Finds a template, or several, in one frame after the other.
 
-    The search starts where each object was, and where it would be at constant velocity. That takes a
-    fraction of the time of a full search. The whole frame is searched if no object is known, if one was
+    The search starts where each object would be at constant velocity. That takes a fraction of the time of
+    a full search. The whole frame is searched if no object is known, if one was
     lost, and at regular intervals, for objects that have come into view.
 
     Arguments:
@@ -69,7 +73,7 @@ class Tracker:
     def __init__(
         self,
         detector: Detector,
-        every: int = 10,
+        every: int = SEARCH_INTERVAL,
         region: tuple[float, float, float, float] | None = None,
     ) -> None:
         require(
@@ -94,39 +98,55 @@ class Tracker:
         """
         picture = load_picture(frame, color=color, role="scene")
         began = time.perf_counter()
-        expected, names = self._expected() if self.tracks else (np.zeros((0, 3, 3)), ())
-        found = self.detector.follow(picture, expected, templates=names) if self.tracks else None
-        searched = found is None or self._due(found)
-        if not self.tracks:
-            found = self.detector(picture, region=self.region)
-        elif searched:
-            found = self.detector.follow(
-                picture, expected, everywhere=True, region=self.region, templates=names
-            )
-        assert found is not None
+        found = None if self._is_due else self._followed(picture)
+        searched = found is None or len(found) < len(self.tracks)
+        if found is None or searched:
+            found = self._searched(picture)
         self._since = 0 if searched else self._since + 1
         self.tracks = self._continued(found)
         found = replace(found, seconds=time.perf_counter() - began)
         return Frame(found, tuple(track.number for track in self.tracks), searched)
 
-    def _expected(self) -> tuple[Poses, tuple[str, ...]]:
-        """Where each object was, and where it would be at constant velocity, (N, 3, 3), and its template."""
-        last = np.stack([square(track.last.matrix) for track in self.tracks])
-        velocity = np.stack([track.velocity for track in self.tracks])
-        shift = np.repeat(np.eye(3)[None], len(last), axis=0)
-        shift[:, :2, 2] = velocity
-        # Within a pixel the two lie in one basin of attraction, and one of them is enough.
-        moved = np.abs(velocity).max(1) > 1.0
-        names = [track.last.template for track in self.tracks]
-        names += [name for name, far in zip(names, moved, strict=True) if far]
-        return np.concatenate((last, (shift @ last)[moved])), tuple(names)
+    def _followed(self, picture: Picture) -> Detections:
+        """The detections near where each object would be at constant velocity.
 
-    def _due(self, found: Detections) -> bool:
-        """Whether the whole frame has to be searched, given the detections near known places."""
-        if len(found) < len(self.tracks):
+        From one place for each: two that lead to the same pose would both be fitted, with all limbs, and
+        then be compared pixel by pixel, which takes twice as long.
+        """
+        names = [track.last.template for track in self.tracks]
+        return self.detector.follow(picture, self._expected(), templates=names)
+
+    def _searched(self, picture: Picture) -> Detections:
+        """The detections in the whole frame, and near where each object was and where it would be.
+
+        Both, since an object may have stopped or turned round.
+        """
+        if not self.tracks:
+            return self.detector(picture, region=self.region)
+        # Within a pixel the two lie in one basin of attraction, and one of them is enough.
+        moved = [k for k, track in enumerate(self.tracks) if np.abs(track.velocity).max() > 1.0]
+        before = np.concatenate((self._last(), self._expected()[moved]))
+        names = [track.last.template for track in self.tracks]
+        names += [names[k] for k in moved]
+        return self.detector.follow(picture, before, everywhere=True, region=self.region, templates=names)
+
+    def _last(self) -> Poses:
+        """Where each object was, (N, 3, 3)."""
+        return np.stack([square(track.last.matrix) for track in self.tracks])
+
+    def _expected(self) -> Poses:
+        """Where each object would be at constant velocity, (N, 3, 3)."""
+        shift = np.repeat(np.eye(3)[None], len(self.tracks), axis=0)
+        shift[:, :2, 2] = [track.velocity for track in self.tracks]
+        return shift @ self._last()
+
+    @property
+    def _is_due(self) -> bool:
+        """Whether the whole frame has to be searched for objects that are not known."""
+        if not self.tracks:
             return True
         limit = self.detector.max_instances
-        return self._since + 1 >= self.every and (limit is None or len(found) < limit)
+        return self._since + 1 >= self.every and (limit is None or len(self.tracks) < limit)
 
     def _continued(self, found: Detections) -> tuple[Track, ...]:
         """The track of each detection: the nearest known one of the same template if it is near enough, each

@@ -10,6 +10,10 @@ Color = tuple[int, int, int]
 INK: Color = (20, 20, 20)
 PAPER: Color = (255, 255, 255)
 
+_FIRST_HUE = 0.5
+"""Of the first part, often the only one: cyan. A choice: few objects have this colour, and it stands out most
+from the reds and browns of wood, skin and brick."""
+
 _HUE_STEP = 0.381966
 """Share of the colour circle between parts that follow one another, often left and right: 2 − (1 + √5)/2, the
 golden angle, by which neighbours in a long list differ the most."""
@@ -28,7 +32,8 @@ def colors(names: Iterable[str]) -> dict[str, Color]:
     # Hues at equal distances, visited in steps that have no divisor in common with their number: each once.
     step = next(k for k in range(max(1, round(_HUE_STEP * count)), count + 2) if math.gcd(k, count) == 1)
     return {
-        name: _color(k * step % count / count, _TONES[k * step % count % 2]) for k, name in enumerate(listed)
+        name: _color(_FIRST_HUE + k * step % count / count, _TONES[k * step % count % 2])
+        for k, name in enumerate(listed)
     }
 
 

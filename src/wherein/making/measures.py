@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from wherein.images.motif import Motif
+from wherein.planes.plane_search import motif_stages
 from wherein.template.bundle import Template
 from wherein.template.tree import Point
 
@@ -42,6 +43,14 @@ def contrast(motif: Motif) -> float:
     if not bool(inside.any()):
         return 0.0
     return float(small.pixels[:, inside].var(1, correction=0).mean().sqrt())
+
+
+def outline_share(motif: Motif) -> float:
+    """The share of what the detector compares that lies at the outline: 0 for a motif that fills its picture,
+    close to 1 for a shape of one colour."""
+    compared = motif_stages(motif)[0]
+    energy = compared.weights * compared.target.square().sum(1)
+    return float(energy[compared.unsigned].sum() / energy.sum().clamp_min(1e-12))
 
 
 def shift_similarity(motif: Motif) -> tuple[float, float]:

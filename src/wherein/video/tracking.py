@@ -3,11 +3,12 @@
 from collections.abc import Generator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from wherein.detect.detector import Detector
-from wherein.detect.tracker import Frame, Tracker
+from wherein.detect.tracker import SEARCH_INTERVAL, Frame, Tracker
 from wherein.drawing.detections import draw_frame
 from wherein.video.source import Video
 from wherein.video.video_writer import AddFrame, write_video
@@ -39,7 +40,7 @@ def track_frames(
     video: Video,
     detector: Detector,
     out: Path | None = None,
-    every: int = 10,
+    every: int = SEARCH_INTERVAL,
     region: tuple[float, float, float, float] | None = None,
 ) -> Generator[VideoFrame]:
     """Detect a template in each frame, one frame at a time.
@@ -47,8 +48,8 @@ def track_frames(
     Arguments:
         video: an open video.
         detector: the template and the search range.
-        out: .mp4 file for the annotated video; None: none is written. The file appears after the last frame,
-            or when the generator is closed or interrupted.
+        out: .webm or .mp4 file for the annotated video; None: none is written. The file appears after the
+            last frame, or when the generator is closed or interrupted.
         every: frames between two searches of the whole frame.
         region: x, y, width and height of the part of each frame that is searched; None: all of it.
 
@@ -65,7 +66,7 @@ def track_frames(
                 frame = tracker(pixels)
                 found = frame.found
                 if add is not None:
-                    add(draw_frame(found.scene, found, frame.tracks, named=bool(found.templates)))
+                    add(partial(draw_frame, found.scene, found, frame.tracks, named=bool(found.templates)))
                 yield VideoFrame(index, index / video.rate, frame)
         # An exception would make `write_video` discard its file. Someone who stops early wants the frames so
         # far, so the block ends normally and the interrupt is raised after it.

@@ -159,7 +159,7 @@ def test_nothing_is_made_anew_unless_it_may(folder: Path, backgrounds: Path, mad
         (["missing"], 3, "does not exist"),
         (["nothing"], 3, "template.json"),
         (["toy", "--backgrounds", "nothing"], 3, "can be used as a background"),
-        (["toy", "--backgrounds", "missing"], 3, "can be used as a background"),
+        (["toy", "--backgrounds", "missing"], 3, "missing: file not found"),
         (["toy", "--rotation", "200"], 2, "0 to 180"),
         (["toy", "--scale", "2", "1"], 2, "0 < LOW ≤ HIGH"),
     ],

@@ -120,3 +120,23 @@ def test_a_gauge_that_is_missed_or_has_lost_its_needle() -> None:
     without = gauge_scene(template, 0, hidden=("needle",))
     found = ready(template, 180.0, (0.5, 2.0), tilt=40.0)(without.pixels)
     assert describe_gauge(found, without).startswith("needle not found (score ")
+
+
+def test_pictures_alone(tmp_path: Path) -> None:
+    arguments = ["demo", "--pictures", str(tmp_path / "new")]
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert f"photograph of a cup: {tmp_path / 'new' / 'coffee.jpg'}" in result.stdout
+    written = sorted(path for path in tmp_path.rglob("*") if path.is_file())
+    assert [path.relative_to(tmp_path / "new").as_posix() for path in written] == [
+        "coffee.jpg",
+        "photographs/cup-on-bricks.jpg",
+        "photographs/cup-on-gravel.jpg",
+        "photographs/no-cup.jpg",
+    ]
+    before = [path.read_bytes() for path in written]
+    again = runner.invoke(app, arguments)
+    assert again.exit_code == 2
+    assert "already exists: choose another name or use --overwrite" in str(again.exception) + again.output
+    assert runner.invoke(app, [*arguments, "--overwrite"]).exit_code == 0
+    assert [path.read_bytes() for path in written] == before, "the same pictures every time"

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from detecting import empty, noise, scene, toy, write_picture, write_template
 from wherein.cli.main import app
-from wherein.detect import Detector
+from wherein.detect import Calibration, Detector
 from wherein.detect.calibration import measure
 from wherein.images.motif import Motif
 from wherein.motion.homography import mapped
@@ -86,6 +86,19 @@ def test_what_came_close_is_told_on_standard_error(folder: Path) -> None:
     again = detect(folder, folder / "scenes", "--threshold", line.split()[-4])
     assert len(records(again)[0]["detections"]) == 1
     assert detect(folder, folder / "scenes", "--threshold", str(score + 0.005), "--quiet").stderr == ""
+
+
+def test_what_the_calibration_warned_of_is_repeated_where_nothing_is_found(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, however many scenes there are, and not where all is found."""
+    monkeypatch.setattr(Calibration, "warnings", ["no threshold separates it", "another"])
+    lines = detect(folder, folder / "scenes", folder / "scenes" / "b.png").stderr.splitlines()
+    assert lines == [
+        "toy: no threshold separates it. `wherein template check` says more.",
+        "1 found in 1 of 2 scenes",
+    ]
+    assert detect(folder, folder / "scenes" / "a.png").stderr == "1 found in 1 of 1 scene\n"
 
 
 def test_files_folders_and_globs_each_once(folder: Path) -> None:

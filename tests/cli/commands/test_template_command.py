@@ -9,8 +9,11 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
 
-from detecting import noise, photo
+from detecting import made_up, noise, photo
 from wherein.cli.main import app
+from wherein.detect import Calibration
+from wherein.detect.calibration import measure
+from wherein.detect.search_range import Range
 from wherein.images.eight_bit import to_image
 from wherein.template import Template
 
@@ -143,7 +146,7 @@ def test_coco(folder: Path) -> None:
     [
         (["missing.png"], 3, "file not found"),
         (["broken.png"], 3, "content is not PNG"),
-        (["missing.json"], 3, "cannot be read"),
+        (["missing.json"], 3, "file not found"),
         (["cat.png", "--box", "1", "1", "0", "5"], 2, "--box 1 1 0 5 is 0 × 5 pixels"),
         (["cat.png", "--box", "500", "1", "10", "10"], 2, "which is 151 × 121 pixels"),
         (["cat.png", "--box", "100", "1", "60", "10"], 2, "--box 100 1 60 10 is not inside the picture"),
@@ -224,7 +227,7 @@ def crane(folder: Path) -> Path:
 
 
 def test_check_says_what_it_is(crane: Path) -> None:
-    result = template("check", crane)
+    result = template("check", crane, "--quick")
     assert result.exit_code == 0, result.output
     first, *tree = result.stdout.splitlines()
     assert first == "crane: 2 parts, 1 joint, 120 × 60 pixels"
@@ -234,7 +237,7 @@ def test_check_says_what_it_is(crane: Path) -> None:
 
 def test_check_as_json_and_drawn(crane: Path, folder: Path) -> None:
     out = folder / "deep" / "sheet.png"
-    result = template("check", crane, "--json", "--draw", out)
+    result = template("check", crane, "--quick", "--json", "--draw", out)
     assert result.exit_code == 0, result.output
     record = json.loads(result.stdout)
     assert list(record) == ["template", "width", "height", "parts", "findings"]
@@ -250,12 +253,36 @@ def test_check_as_json_and_drawn(crane: Path, folder: Path) -> None:
     again = template("check", crane, "--draw", out)
     assert again.exit_code == 2
     assert f"{out} already exists: choose another name or use --overwrite" in again.stderr
-    assert template("check", crane, "--draw", out, "--overwrite").exit_code == 0
+    assert template("check", crane, "--quick", "--draw", out, "--overwrite").exit_code == 0
+
+
+def test_check_predicts_what_happens(crane: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It calibrates for the poses that are given, and tries the template out."""
+    asked = []
+
+    def calibrate(of: Template, ranges: Range, **_: object) -> Calibration:
+        asked.append(ranges)
+        return made_up(of, ranges.rotation, ranges.scale, tilt=ranges.tilt)
+
+    monkeypatch.setattr(measure, "calibrate", calibrate)
+    poses = ("--rotation", "20", "--scale", "0.9", "1", "--tilt", "0")
+    result = template("check", crane, *poses)
+    assert result.exit_code == 0, result.output
+    assert asked == [Range(20.0, (0.9, 1.0), 0.0)]
+    notes = [line for line in result.stdout.splitlines() if line.startswith("note: ")]
+    assert any("expect it to be found in 100% of scenes" in line for line in notes)
+    assert any("it is found down to scale 0.90" in line for line in notes)
+    kinds = [
+        finding["kind"]
+        for finding in json.loads(template("check", crane, *poses, "--json").stdout)["findings"]
+    ]
+    assert {"expected", "size"} <= set(kinds)
+    assert len(asked) == 1, "the calibration is stored, for detect too"
 
 
 def test_check_finds_what_is_wrong_and_still_ends_well(folder: Path) -> None:
     template("new", folder / "wall.png", "--out", folder / "wall")
-    result = template("check", folder / "wall", "--json")
+    result = template("check", folder / "wall", "--quick", "--json")
     assert result.exit_code == 0
     (finding,) = json.loads(result.stdout)["findings"]
     assert (finding["severity"], finding["kind"], finding["part"], finding["measured"]) == (

@@ -51,6 +51,10 @@ def test_a_table_on_a_terminal_and_json_on_request(folder: Path) -> None:
         ["detect", "toy", "nowhere.png"],
         ["detect", "toy", "scenes", "--scale", "80", "125"],
         ["register", "nowhere.png", "scenes/a.png"],
+        ["calibrate", "nowhere"],
+        ["calibrate", "toy", "--backgrounds", "nowhere"],
+        ["template", "check", "nowhere"],
+        ["template", "new", "nowhere.png", "--out", "made"],
     ],
 )
 def test_what_is_not_there_is_said_before_torch_is_loaded(folder: Path, arguments: list[str]) -> None:

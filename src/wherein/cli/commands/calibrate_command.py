@@ -36,6 +36,11 @@ def calibrate(
 
     Example: wherein calibrate robot --backgrounds photographs/
     """
+    from wherein.cli.input_files import check_exists, check_template_path
+
+    check_template_path(template)
+    if backgrounds is not None:
+        check_exists("background", backgrounds)
     from wherein.cli.calibrate_run import describe, run_calibration, to_record
     from wherein.cli.input_files import load_library
     from wherein.detect.arguments import checked_range

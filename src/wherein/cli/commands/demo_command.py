@@ -11,6 +11,13 @@ from wherein.cli.options import Overwrite, Quiet, Seed
 
 def demo(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write to.")] = Path("demo"),
+    pictures: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Only write pictures to try wherein with: a photograph of a cup, and scenes to find it in.",
+        ),
+    ] = None,
     seed: Seed = 0,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -21,10 +28,14 @@ def demo(
 
     Example: wherein demo --out demo
     """
-    from wherein.cli.demo_run import check_target, run_demo
+    from wherein.cli.demo_run import check_target, run_demo, write_pictures
 
     console = Console(quiet)
-    check_target(out, overwrite)
-    for line in run_demo(out, seed, console):
+    if pictures is not None:
+        lines = write_pictures(pictures, overwrite)
+    else:
+        check_target(out, overwrite)
+        lines = run_demo(out, seed, console)
+    for line in lines:
         if not quiet:
             console.text(line)

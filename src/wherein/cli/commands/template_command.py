@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from wherein.cli.console import Console
-from wherein.cli.options import Draw, Json, Overwrite, Quiet, TemplatePath
+from wherein.cli.options import Draw, Json, Overwrite, Quiet, Rotation, Scale, TemplatePath, Tilt
 
 
 def new(
@@ -60,6 +60,9 @@ def new(
 
     Example: wherein template new mug.jpg --box 210 95 180 160 --out mug
     """
+    from wherein.cli.input_files import check_exists
+
+    check_exists("picture", source)
     from wherein.cli.template_run import TemplateSource, check_target, make_template, save_template, summary
     from wherein.making.checks import findings
 
@@ -78,26 +81,40 @@ def new(
 
 def check(
     template: TemplatePath,
+    rotation: Rotation = 180.0,
+    scale: Scale = (0.5, 2.0),
+    tilt: Tilt = 40.0,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Look at the template only: do not calibrate it and try it out.")
+    ] = False,
     draw: Draw = None,
     as_json: Json = False,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check a template for problems that make it hard to find.
+    """Check a template for problems that make it hard to find, and predict how well it will be found.
 
-    Prints its parts and joints, and each problem with the measured value.
+    Prints its parts and joints, each problem with the measured value, and how small and how tilted the object
+    is still found. For that the template is calibrated, for `detect` with the same rotation, scale and tilt,
+    and searched for in scenes that it is painted into.
 
     Example: wherein template check mug --draw mug.png
     """
+    from wherein.cli.input_files import check_template_path
     from wherein.cli.output_files import check_drawing
 
+    check_template_path(template)
     target = check_drawing(draw, Path(template).stem, overwrite)
     from wherein.cli.input_files import load_template
     from wherein.cli.template_run import draw_sheet, summary, to_record, tree_lines
-    from wherein.making.checks import findings
+    from wherein.making.checks import Severity, by_severity, findings
 
     console, loaded = Console(quiet), load_template(template)
     found = findings(loaded)
+    if not quick:
+        from wherein.cli.template_run import predictions
+
+        found = by_severity([*found, *predictions(loaded, rotation, scale, tilt, console)])
     if target is not None:
         draw_sheet(loaded, found, target)
     if as_json:
@@ -105,5 +122,5 @@ def check(
         return
     for line in (summary(loaded), *tree_lines(loaded.parts), *map(str, found)):
         console.text(line)
-    if not found and not quiet:
+    if not quiet and all(finding.severity is Severity.NOTE for finding in found):
         console.text("no problems found")

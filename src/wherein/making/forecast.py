@@ -1,0 +1,168 @@
+"""What to expect of a template before it is searched for: how surely it is found, how small, how tilted.
+
+The calibration says how surely. For the limits, the object is painted over backgrounds in smaller and smaller
+sizes, and then more and more tilted, until it is not found any more.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from wherein.detect.calibration.backgrounds import Backgrounds
+from wherein.detect.calibration.conditions import photographed
+from wherein.detect.calibration.measure import SCENE_SIZE
+from wherein.detect.calibration.model import Calibration
+from wherein.detect.calibration.store import Progress, no_progress
+from wherein.detect.detector import Detector
+from wherein.making.checks import NOTE, PROBLEM, WARNING, Finding
+from wherein.template.pose import matrices, placed, tilted
+from wherein.template.render import render
+from wherein.template.tree import Matrix
+
+_SCENES, _ENOUGH = 4, 3
+"""Scenes of each size and tilt, and in how many of them the object has to be found. A choice: some conditions
+are too hard for any object."""
+
+_SIZE_STEP, _TILT_STEP = 2**-0.25, 10.0
+"""Factor from one size to the next, and degrees from one tilt to the next. Choices."""
+
+_MIN_SHARE, _HALF = 0.95, 0.5
+"""Share of the test scenes in which an object is found if a threshold separates it from clutter, as
+`Calibration.separates` has it; and below which it is missed more often than found."""
+
+_ROOM = 1.3
+"""Width and height of a scene, at least, in those of the object."""
+
+_NEAR = 0.25
+"""How far the centre of a detection may be off, in diagonals of the object. A choice: further away it is
+something else."""
+
+_DISTANCE = 4.0
+"""Of the camera, in diagonals of the template: that of a photograph from nearby, where perspective shows."""
+
+IsFound = Callable[[float, float], bool]
+"""Whether an object is found at a scale and a tilt."""
+
+
+def forecast(detector: Detector, progress: Progress = no_progress) -> list[Finding]:
+    """What the calibration of a template predicts, and how small and how tilted it is still found.
+
+    Arguments:
+        detector: of one template, with the default method.
+        progress: is called with the fraction that is done, and what is being done.
+    """
+    calibration = detector.calibration
+    assert isinstance(calibration, Calibration), "of the default method"
+    found = list(_of_calibration(calibration))
+    low, high = calibration.scale
+    first = min(max(1.0, low), high)
+    sizes = _steps(first, low, lambda scale: scale * _SIZE_STEP)
+    tilts = _steps(0.0, calibration.tilt, lambda tilt: tilt + _TILT_STEP)[1:]
+    done = 0
+
+    def is_found(scale: float, tilt: float) -> bool:
+        nonlocal done
+        progress(done / (len(sizes) + len(tilts)), "trying sizes and tilts")
+        done += 1
+        return _is_found(detector, scale, tilt)
+
+    smallest = _last(sizes, lambda scale: is_found(scale, 0.0))
+    found.append(_smallest(detector, smallest, low, first))
+    if smallest is not None and tilts:
+        steepest = _last(tilts, lambda tilt: is_found(first, tilt)) or 0.0
+        found.append(_steepest(steepest, calibration.tilt))
+    return found
+
+
+def _of_calibration(known: Calibration) -> Iterator[Finding]:
+    """What its scores say."""
+    missed = sum(score < known.threshold for score in known.present)
+    share = 1 - missed / len(known.present)
+    low, high, clutter = known.present[0], known.present[-1], known.clutter[-1]
+    scores = (
+        f"it scored {low:.2f} to {high:.2f} in {len(known.present)} test scenes, clutter up to {clutter:.2f}"
+    )
+    if not known.separates:
+        yield Finding(
+            PROBLEM if share < _HALF else WARNING,
+            *("no threshold", None, share, _MIN_SHARE, "of the test scenes"),
+            f"no threshold separates it from clutter: {scores}. Expect false alarms, and to miss it in "
+            f"{1 - share:.0%} of scenes (threshold {known.threshold:.2f})",
+            "use a larger picture of it, or more of its surroundings",
+        )
+        return
+    yield Finding(
+        *(NOTE, "expected", None, share, _MIN_SHARE, "of the test scenes"),
+        f"expect it to be found in {share:.0%} of scenes: {scores} (threshold {known.threshold:.2f})",
+        f"false alarms: {known.describe_false_alarms(known.threshold)}",
+    )
+
+
+def _smallest(detector: Detector, smallest: float | None, low: float, first: float) -> Finding:
+    width, height = detector.template.size
+    if smallest is None:
+        return Finding(
+            *(PROBLEM, "size", None, 0.0, first, "scale"),
+            f"it is not found reliably even at scale {first:g}, in {_SCENES} test scenes",
+            "use another picture of it, with more detail",
+        )
+    pixels = f"{smallest * width:.0f} × {smallest * height:.0f} pixels"
+    everything = smallest <= low
+    return Finding(
+        NOTE if everything or smallest < first else WARNING,
+        *("size", None, smallest, low, "scale"),
+        f"it is found down to scale {smallest:.2f} ({pixels}), "
+        f"{'all of the range' if everything else 'not less'}",
+        "search smaller scales if it may be smaller" if everything else _BEYOND,
+    )
+
+
+def _steepest(steepest: float, limit: float) -> Finding:
+    everything = steepest >= limit
+    return Finding(
+        NOTE if steepest > 0 else WARNING,
+        *("tilt", None, steepest, limit, "degrees"),
+        f"it is found up to a tilt of {steepest:.0f}°, {'all of the range' if everything else 'not more'}",
+        "search a wider range if it may be tilted further" if everything else _BEYOND,
+    )
+
+
+_BEYOND = "use a larger or sharper picture of it, or another view, if your scenes go beyond that"
+
+
+def _steps(first: float, last: float, after: Callable[[float], float]) -> list[float]:
+    """Values from the first on, each after the one before, up to the last, which is always among them."""
+    values, between = [first], first
+    while min(first, last) + 1e-9 < (between := after(between)) < max(first, last) - 1e-9:
+        values.append(between)
+    return values if math.isclose(first, last) else [*values, last]
+
+
+def _last(values: Sequence[float], holds: Callable[[float], bool]) -> float | None:
+    """The last value before the condition fails for the first time; None if it fails at once."""
+    last = None
+    for value in values:
+        if not holds(value):
+            break
+        last = value
+    return last
+
+
+def _is_found(detector: Detector, scale: float, tilt: float) -> bool:
+    template = detector.template
+    size = tuple(max(least, math.ceil(_ROOM * scale * math.hypot(*template.size))) for least in SCENE_SIZE)
+    backgrounds = Backgrounds((), 1, (size[0], size[1]))
+    found = 0
+    for number in range(_SCENES):
+        rng = np.random.default_rng(number)
+        middle = ((size[0] - 1) / 2, (size[1] - 1) / 2)
+        turn = float(rng.uniform(-1, 1)) * detector.calibration.rotation
+        root: Matrix = placed(turn, scale, middle, template.centre)
+        if tilt:
+            distance = _DISTANCE * math.hypot(*template.size)
+            root = root @ tilted(tilt, 360.0 * number / _SCENES, distance, template.centre)
+        scene = render(backgrounds(number), template, matrices(template.parts, root, {}))
+        reach = _NEAR * scale * math.hypot(*template.size)
+        found += any(math.dist(item.center, middle) < reach for item in detector(photographed(scene, rng)))
+    return found >= _ENOUGH

@@ -1,0 +1,75 @@
+"""What is to be expected of a template: found how surely, how small, how tilted."""
+
+import pytest
+
+from detecting import ready, walker
+from wherein.detect import Detector
+from wherein.making import Finding, Severity, forecast
+
+PROBLEM, WARNING, NOTE = Severity
+
+
+def by_kind(found: list[Finding]) -> dict[str, Finding]:
+    return {finding.kind: finding for finding in found}
+
+
+@pytest.fixture(scope="module")
+def detector() -> Detector:
+    return ready(walker(), scale=(0.85, 1.0), tilt=10.0)
+
+
+def test_a_good_template_is_found_in_its_whole_range(detector: Detector) -> None:
+    shares: list[float] = []
+    found = by_kind(forecast.forecast(detector, lambda share, _: shares.append(share)))
+    assert set(found) == {"expected", "size", "tilt"}
+    assert {finding.severity for finding in found.values()} == {NOTE}
+    assert found["expected"].words.startswith(
+        "expect it to be found in 100% of scenes: it scored 0.85 to 0.95"
+    )
+    assert found["size"].measured == 0.85
+    assert "all of the range" in found["size"].words
+    assert found["tilt"].measured == 10
+    assert shares == sorted(shares)
+    assert shares[0] == 0
+    assert shares[-1] < 1
+
+
+def limits(
+    found_at: dict[str, float], detector: Detector, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Finding]:
+    """The forecast if objects are found down to a scale and up to a tilt."""
+    monkeypatch.setattr(
+        forecast,
+        "_is_found",
+        lambda _, scale, tilt: scale >= found_at["scale"] and tilt <= found_at["tilt"],
+    )
+    return by_kind(forecast.forecast(detector))
+
+
+def test_it_says_where_the_object_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = ready(walker(), scale=(0.4, 2.0), tilt=40.0)
+    width, height = wide.template.size
+    found = limits({"scale": 0.65, "tilt": 25.0}, wide, monkeypatch)
+    assert found["size"].measured == pytest.approx(2**-0.5)
+    assert f"({0.7071 * width:.0f} × {0.7071 * height:.0f} pixels), not less" in found["size"].words
+    assert found["tilt"].words == "it is found up to a tilt of 20°, not more"
+    assert limits({"scale": 0.9, "tilt": 5.0}, wide, monkeypatch)["tilt"].severity is WARNING
+    lost = limits({"scale": 3.0, "tilt": 40.0}, wide, monkeypatch)
+    assert lost["size"].severity is PROBLEM
+    assert "tilt" not in lost, "nothing to tilt"
+
+
+@pytest.mark.parametrize(("threshold", "severity"), [(0.92, PROBLEM), (0.87, WARNING)])
+def test_no_threshold_separates(
+    threshold: float, severity: Severity, detector: Detector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = detector.calibration.model_copy(update={"threshold": threshold})
+    monkeypatch.setattr(Detector, "calibration", known)
+    found = limits({"scale": 0.5, "tilt": 40.0}, detector, monkeypatch)["no threshold"]
+    assert found.severity is severity
+    assert found.words.startswith("no threshold separates it from clutter: it scored 0.85 to 0.95 in 3 test")
+
+
+def test_without_tilt_there_is_no_word_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    flat = ready(walker(), scale=(1.0, 1.0), tilt=0.0)
+    assert set(limits({"scale": 1.0, "tilt": 0.0}, flat, monkeypatch)) == {"expected", "size"}
