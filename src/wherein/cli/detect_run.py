@@ -80,14 +80,14 @@ class DetectRun:
         # A report or an export about nothing would only replace an older one.
         with suppress(_NothingReadError):
             self._search_all(listed.scenes)
-        if self.totals.read > self.totals.with_detections:
+        if self.totals.read and not self.totals.found:
             for line in self._expectations():
                 self.console.message(line)
         self.console.message(self.totals.summary(listed.skipped_summary))
         return self.totals
 
     def _expectations(self) -> Iterator[str]:
-        """A line for each template of which the calibration has warned, where it was not found."""
+        """A line for each template of which the calibration has warned, where nothing is found at all."""
         for name, known in self.detector.calibrations.items():
             if isinstance(known, Calibration) and known.warnings:
                 yield f"{name}: {known.warnings[0]}. `wherein template check` says more."

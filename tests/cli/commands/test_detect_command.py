@@ -91,14 +91,15 @@ def test_what_came_close_is_told_on_standard_error(folder: Path) -> None:
 def test_what_the_calibration_warned_of_is_repeated_where_nothing_is_found(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once, however many scenes there are, and not where all is found."""
+    """Once, however many scenes there are, and not if something is found in one of them."""
     monkeypatch.setattr(Calibration, "warnings", ["no threshold separates it", "another"])
-    lines = detect(folder, folder / "scenes", folder / "scenes" / "b.png").stderr.splitlines()
+    write_picture(folder / "scenes" / "c.png", empty())
+    lines = detect(folder, folder / "scenes" / "b.png", folder / "scenes" / "c.png").stderr.splitlines()
     assert lines == [
         "toy: no threshold separates it. `wherein template check` says more.",
-        "1 found in 1 of 2 scenes",
+        "Nothing found in 2 scenes",
     ]
-    assert detect(folder, folder / "scenes" / "a.png").stderr == "1 found in 1 of 1 scene\n"
+    assert detect(folder, folder / "scenes").stderr == "1 found in 1 of 3 scenes\n"
 
 
 def test_files_folders_and_globs_each_once(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """Progress: on standard error, only on a terminal, and out of the way of what others print."""
 
 import io
+import re
 import sys
 
 import pytest
@@ -44,6 +45,14 @@ def test_many_scenes_have_a_bar_that_goes_away_for_every_line(
         console.scene_done()
     assert screen.getvalue().endswith("\x1b[2K")
     assert capsys.readouterr() == ('{"scene": "a.png"}\n', "a message\n")
+
+
+def test_a_long_task_leaves_room_for_the_bar_and_the_time(screen: io.StringIO) -> None:
+    with Console().progress("Calibrating (first use of this template)") as show:
+        show(0.5, "searching scenes without the object")
+    text = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", screen.getvalue())
+    words = r"Calibrating \(first use of this template\): searc"
+    assert re.search(rf"[━╸╺]{{20}} [-\d]:[-\d]{{2}}:[-\d]{{2}} {words}", text)
 
 
 def test_it_is_gone_when_things_go_wrong(screen: io.StringIO) -> None:

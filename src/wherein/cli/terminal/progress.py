@@ -7,6 +7,10 @@ from time import monotonic
 
 from rich.console import Console as RichConsole
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
+
+_BAR_WIDTH, _TIME_WIDTH = 20, len("0:00:00")
+"""Characters. The first is a choice: the words fit beside it on most terminals."""
 
 
 class SceneBar:
@@ -49,7 +53,12 @@ def task_progress(task: str) -> AbstractContextManager[Callable[[float, str], No
 
 @contextmanager
 def _bar(console: RichConsole, task: str) -> Iterator[Callable[[float, str], None]]:
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    # On a narrow terminal the words are cut: rich would rather cut the bar and the time.
+    columns = (
+        BarColumn(_BAR_WIDTH, table_column=Column(min_width=_BAR_WIDTH)),
+        TimeRemainingColumn(table_column=Column(min_width=_TIME_WIDTH)),
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis")),
+    )
     bar = Progress(*columns, console=console, transient=True)
     number = bar.add_task(task, total=1.0)
 
