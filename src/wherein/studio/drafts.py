@@ -277,7 +277,8 @@ def _draft_part(part: Part, tree: Tree, implicit: dict[str, str]) -> DraftPart:
     jointed = tree[above] if above is not None and implicit.get(above) == part.name else part
     parent = implicit.get(jointed.parent or "", jointed.parent)
     is_root = jointed.parent is None
-    polygon = None if part.motif is None else _editable_outline(part.motif) + np.array(part.at)
+    outline = None if part.motif is None else _checked(_editable_outline(part.motif), part.name)
+    polygon = None if outline is None else outline + np.array(part.at)
     return DraftPart(
         name=part.name,
         parent=None if parent == tree.root else parent,
@@ -293,6 +294,15 @@ def _draft_part(part: Part, tree: Tree, implicit: dict[str, str]) -> DraftPart:
 def _editable_outline(motif: Motif) -> Polygon:
     """The outline of its largest component, without holes, with few corners."""
     return contours(motif.mask.numpy() > 0.5, _EDITABLE)[0]
+
+
+def _checked(polygon: Polygon, name: str) -> Polygon:
+    if len(polygon) > _MAX_CORNERS:
+        raise TemplateError(
+            f'The outline of "{name}" has {len(polygon)} corners. The studio edits outlines of up to '
+            f"{_MAX_CORNERS:,}."
+        )
+    return polygon
 
 
 def opaque_canvas(template: Template) -> Picture:
