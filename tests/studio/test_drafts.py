@@ -173,6 +173,13 @@ def test_the_picture_is_white_where_the_canvas_is_transparent() -> None:
     assert shown.flatten(1).sum(1).allclose(19 + pixels[:, 1, 2])
 
 
+def test_a_group_keeps_no_pixels() -> None:
+    draft, picture = opened(walker())
+    made = compile_draft(changed(draft, "arm", pixels_from="upper"), picture)
+    assert made.parts["arm"].motif is None
+    assert made.paint_order == walker().paint_order
+
+
 def test_an_outline_of_too_many_corners_is_refused_in_words() -> None:
     """A comb of combs, which is a valid template: `wherein detect` finds it, but no one could edit it."""
     y, x = torch.meshgrid(torch.arange(600), torch.arange(600), indexing="ij")

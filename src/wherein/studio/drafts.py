@@ -175,7 +175,11 @@ def compile_draft(draft: Draft, source: DraftPicture) -> Template:
         return cut(source.picture, [part.outline() for part in draft.parts], draft.name, draft.paint_order)
     if source.draft is not None and draft.model_copy(update={"name": source.draft.name}) == source.draft:
         return replace(base, name=draft.name)  # unchanged: its calibration stays valid
-    kept = {part.name: _kept_part(part, base) for part in draft.parts if part.pixels_from is not None}
+    kept = {
+        part.name: _kept_part(part, base)
+        for part in draft.parts
+        if part.pixels_from is not None and part.points is not None
+    }
     outlines = [_outline(part, kept.get(part.name), base.size) for part in draft.parts]
     drawn = [part.name for part in draft.parts if part.points is not None and part.name not in kept]
     made = cut(source.picture, outlines, draft.name, draft.paint_order, keep_covered=not drawn)
