@@ -28,7 +28,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# 10,000 mutated inputs of each kind, which takes half an hour; FUZZ="--seconds 60" for less.
+# 10,000 mutated inputs of each kind, which takes about ten minutes; FUZZ="--seconds 60" for less.
 fuzz: setup
 	$(BIN)/python -m tools.fuzz $(FUZZ)
 

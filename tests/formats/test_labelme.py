@@ -136,6 +136,14 @@ def test_masks(tmp_path: Path, at: tuple[int, int], inside: tuple[int, int]) -> 
     assert made.size == inside
 
 
+@pytest.mark.parametrize("at", [(-20, 5), (5, -20), (-500, -500), (10**6, 5), (-(10**300), 0)])
+def test_a_mask_outside_of_the_picture_covers_nothing(tmp_path: Path, at: tuple[int, int]) -> None:
+    mask = np.full((9, 9), 255, np.uint8)
+    corner = [at[0] + 8, at[1] + 8]
+    (outline,) = read(written(tmp_path, shape("blob", [list(at), corner], "mask", mask=png(mask)))).outlines
+    assert outline.mask is not None and not np.asarray(outline.mask).any()
+
+
 def test_the_group_tells_the_object(tmp_path: Path) -> None:
     path = written(
         tmp_path,

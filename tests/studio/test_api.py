@@ -237,6 +237,8 @@ def test_exported_results(page: Page, tmp_path: Path) -> None:
     scenes = [page.upload("scene", content, name)["id"], page.upload("scene", png(crane()), "b.png")["id"]]
     search = {"template": made["id"], "scenes": scenes}
     lines = page.client.post("/api/exports/json", json=search).text.splitlines()
+    twice = search | {"scenes": search["scenes"] * 1000}
+    assert len(page.client.post("/api/exports/json", json=twice).text.splitlines()) == len(lines)
     records = [json.loads(line) for line in lines]
     assert [record["scene"] for record in records] == [name, "b.png"]
     keys = ["scene", "width", "height", "template", "seconds", "detections", "candidates"]

@@ -9,6 +9,7 @@ from walkers import SCALE, gauge
 from wherein.demo import ROBOT
 from wherein.errors import TemplateError
 from wherein.images.load import Picture
+from wherein.images.motif import Motif
 from wherein.studio.drafts import (
     Draft,
     DraftPicture,
@@ -170,3 +171,21 @@ def test_the_picture_is_white_where_the_canvas_is_transparent() -> None:
     shown = opaque_canvas(Template("a", Picture(pixels, mask), of.parts, of.paint_order)).pixels
     assert torch.equal(shown[:, 1, 2], pixels[:, 1, 2])
     assert shown.flatten(1).sum(1).allclose(19 + pixels[:, 1, 2])
+
+
+def test_a_group_keeps_no_pixels() -> None:
+    draft, picture = opened(walker())
+    made = compile_draft(changed(draft, "arm", pixels_from="upper"), picture)
+    assert made.parts["arm"].motif is None
+    assert made.paint_order == walker().paint_order
+
+
+def test_an_outline_of_too_many_corners_is_refused_in_words() -> None:
+    """A comb of combs, which is a valid template: `wherein detect` finds it, but no one could edit it."""
+    y, x = torch.meshgrid(torch.arange(600), torch.arange(600), indexing="ij")
+    mask = ((x % 12 < 3) | (y < 3) | ((y % 6 < 3) & (x % 12 < 9))).float()
+    comb = Template.rigid("comb", Motif(torch.rand(3, 600, 600), mask))
+    with pytest.raises(
+        TemplateError, match=r'The outline of "comb" has 20002 corners. The studio edits outlines'
+    ):
+        draft_from(comb)

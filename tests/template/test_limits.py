@@ -125,9 +125,11 @@ def test_names_of_pictures_that_no_file_can_have(spec: Spec, write: Write, name:
         Template.load(write(spec))
 
 
-def test_the_name_of_a_parent_is_not_repeated_at_length(spec: Spec, write: Write) -> None:
-    spec["parts"]["arm"]["parent"] = "a" * 5000
-    with pytest.raises(TemplateError, match='"parent": String should have at most') as caught:
+@pytest.mark.parametrize("field", ["parent", "paint_order"])
+def test_the_name_of_another_part_is_not_repeated_at_length(spec: Spec, write: Write, field: str) -> None:
+    spec["parts"]["arm"]["parent"] = "a" * (5000 if field == "parent" else 20)
+    spec["paint_order"] = ["a" * (5000 if field == "paint_order" else 20)]
+    with pytest.raises(TemplateError, match=f'"{field}.*": String should have at most') as caught:
         Template.load(write(spec))
     assert len(str(caught.value)) < 400
 

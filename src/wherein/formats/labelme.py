@@ -266,7 +266,9 @@ def _mask(shape: _Shape, picture: Picture) -> Shape:
     levels = load_mask(_embedded(shape.mask or "", f'the mask "{shape.label}"'))
     mask = np.zeros(picture.pixels.shape[-2:], dtype=np.float32)
     left, top = round(x0), round(y0)
-    inside = mask[max(0, top) : top + levels.shape[0], max(0, left) : left + levels.shape[1]]
+    # Not below 0, where an end would count from the other side.
+    bottom, right = max(0, top + levels.shape[0]), max(0, left + levels.shape[1])
+    inside = mask[max(0, top) : bottom, max(0, left) : right]
     inside[:] = levels.numpy()[max(0, -top) :, max(0, -left) :][: inside.shape[0], : inside.shape[1]]
     return Shape(mask=mask)
 

@@ -165,7 +165,8 @@ class Api:
         chosen, template = RESULT_FORMATS[kind], self.session.templates[request.template]
         # The report asks the detector for more than its detections, so no other search may change it.
         with self.session.searching:
-            results = [self._final_result(request, key) for key in request.scenes]
+            # Each scene once, however often a request names it: a search is far more work than a name.
+            results = [self._final_result(request, key) for key in dict.fromkeys(request.scenes)]
             content = chosen.write(template, results)
         return _download(content, chosen.media_type, f"detections{chosen.suffix}")
 

@@ -17,6 +17,7 @@ from wherein.errors import TemplateError
 from wherein.formats.part_outline import Outline
 from wherein.images.load import Picture, load_picture
 from wherein.images.motif import Motif
+from wherein.images.polygons import Polygon
 from wherein.making.cutout import cut
 from wherein.studio.bounds import Bounds
 from wherein.studio.id_map import IdMap
@@ -171,7 +172,11 @@ def compile_draft(draft: Draft, source: DraftPicture) -> Template:
         return cut(source.picture, [part.outline() for part in draft.parts], draft.name, draft.paint_order)
     if source.draft is not None and draft.model_copy(update={"name": source.draft.name}) == source.draft:
         return replace(base, name=draft.name)  # unchanged: its calibration stays valid
-    kept = {part.name: _kept_part(part, base) for part in draft.parts if part.pixels_from is not None}
+    kept = {
+        part.name: _kept_part(part, base)
+        for part in draft.parts
+        if part.pixels_from is not None and part.points is not None
+    }
     outlines = [_outline(part, kept.get(part.name), base.size) for part in draft.parts]
     drawn = [part.name for part in draft.parts if part.points is not None and part.name not in kept]
     made = cut(source.picture, outlines, draft.name, draft.paint_order, keep_covered=not drawn)
@@ -275,7 +280,7 @@ def _draft_part(part: Part, tree: Tree, implicit: dict[str, str]) -> DraftPart:
     is_root = jointed.parent is None
     polygon = None
     if part.motif is not None:
-        polygon = editable_outline(part.motif.mask.numpy() > 0.5) + np.array(part.at)
+        polygon = _checked(editable_outline(part.motif.mask.numpy() > 0.5), part.name) + np.array(part.at)
     return DraftPart(
         name=part.name,
         parent=None if parent == tree.root else parent,
@@ -286,6 +291,15 @@ def _draft_part(part: Part, tree: Tree, implicit: dict[str, str]) -> DraftPart:
         static=jointed.static or is_root,
         reading=None if jointed.reading is None else DraftReading(**jointed.reading.to_dict()),
     )
+
+
+def _checked(polygon: Polygon, name: str) -> Polygon:
+    if len(polygon) > _MAX_CORNERS:
+        raise TemplateError(
+            f'The outline of "{name}" has {len(polygon)} corners. The studio edits outlines of up to '
+            f"{_MAX_CORNERS:,}."
+        )
+    return polygon
 
 
 def opaque_canvas(template: Template) -> Picture:

@@ -46,7 +46,7 @@ class TemplateSpec(_Spec):
     format: Literal["wherein-template/1"]
     name: _Name
     canvas: _File
-    paint_order: list[str] | None = None
+    paint_order: list[_Name] | None = None
     parts: Annotated[dict[_Name, PartSpec], Field(min_length=1)]
 
 

@@ -100,6 +100,15 @@ def test_the_width_of_spikes_is_bounded(sigma0: float) -> None:
         PaperCalibration.model_validate(record({}).model_dump() | {"sigma0": sigma0})
 
 
+@pytest.mark.parametrize(("sigma", "right"), [(5.0, True), (500.0, False)])
+def test_a_leaf_is_not_smoothed_away(sigma: float, right: bool) -> None:
+    template = walker()
+    node = NodeCalibration.model_validate(NODE | {"sigma": sigma, "covered": 0.9})
+    known = record({template.parts.leaves[0]: node})
+    known = known.model_copy(update={"fingerprint": template.fingerprint})
+    assert known.serves(template, known.range) == right
+
+
 def test_nodes_that_the_template_lacks() -> None:
     template = walker()
     node = NodeCalibration.model_validate(NODE)

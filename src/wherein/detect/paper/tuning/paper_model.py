@@ -18,7 +18,7 @@ from wherein.detect.paper.tuning.prescriptions import (
 )
 from wherein.detect.search_range import Range
 from wherein.template.bundle import Template
-from wherein.template.tree import MAX_PARTS
+from wherein.template.tree import MAX_PARTS, Part
 
 VERSION = 1
 """Version of the measurement: raise it where calibrations on disk are no longer right."""
@@ -92,7 +92,12 @@ class PaperCalibration(StoredCalibration):
 
     def serves(self, template: Template, ranges: Range) -> bool:
         """Whether it was measured for parts of this template, and this range of poses."""
-        return super().serves(template, ranges) and set(self.nodes) <= set(template.parts)
+        known = set(self.nodes) <= set(template.parts)
+        return (
+            super().serves(template, ranges)
+            and known
+            and all(node.sigma <= _size(template.parts[name]) for name, node in self.nodes.items())
+        )
 
     @property
     def missed(self) -> int:
@@ -130,6 +135,11 @@ class PaperCalibration(StoredCalibration):
     def shared(self) -> Hyperparameters:
         """The hyperparameters that all nodes have in common."""
         return replace(DEFAULTS, sigma0=self.sigma0)
+
+
+def _size(part: Part) -> float:
+    """The side of a square with as many pixels as a leaf has: a larger σ would leave nothing of it."""
+    return math.inf if part.motif is None else math.sqrt(float(part.motif.mask.sum()))
 
 
 def _doubt(name: str, node: NodeCalibration) -> str:
