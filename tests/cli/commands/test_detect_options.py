@@ -22,10 +22,9 @@ class _Recorder(Detector):
     """Finds nothing, and keeps what it was asked."""
 
     def __init__(self, template: object, progress: object = None, **options: Any) -> None:
-        self.options, self.search = (
-            options,
-            type("Search", (), {"threshold": 0.6, "calibration": upright(toy())}),
-        )
+        self.options = options
+        self.search = type("Search", (), {"threshold": 0.6, "calibration": upright(toy())})
+        self.searches = {"toy": self.search}
 
     def __call__(self, scene: Picture, color: str = "rgb", region: object = None) -> Detections:
         ASKED.append({**self.options, "region": region})
