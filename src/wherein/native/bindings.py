@@ -445,8 +445,9 @@ def _first_place(
     responses: UInt8[Tensor, "12 4 h w"], margin: int, size: tuple[int, int], offsets: Int[Tensor, "..."]
 ) -> int:
     """The address of the first place, from which all features of all places lie within the responses."""
-    stride = responses.shape[3]
-    corner, last = margin * stride + margin, (size[0] - 1) * stride + size[1] - 1
+    # Whole spans are read, also beyond the last place of a row.
+    stride, row = responses.shape[3], -(-size[1] // abi.LOOK_SPAN) * abi.LOOK_SPAN
+    corner, last = margin * stride + margin, (size[0] - 1) * stride + row - 1
     _check_reach(responses.numel(), corner, last, offsets)
     return pointer(responses, tuple(responses.shape), torch.uint8) + corner
 

@@ -237,8 +237,8 @@ class Finder:
         if self.body_search is None:
             ended = {name: search.briefly(scene, effort.crowd) for name, search in searches.items()}
         else:
-            # A body is rarely hidden, and mostly not there at all: one look for all limbs takes a tenth of
-            # the time of looks for each.
+            # A body is rarely hidden, and mostly not there at all: one look for all limbs takes far less time
+            # than looks for each.
             places = zip(searches, self._limb_look(scene), strict=True)
             ended = {name: searches[name].likely(scene, poses, effort.crowd) for name, poses in places}
         return {
