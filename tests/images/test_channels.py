@@ -8,7 +8,7 @@ from torch import Tensor
 
 from wherein.images.channels import DIRECTIONS, ChannelSettings, channels, opposite
 from wherein.images.gaussian import blur
-from wherein.native import bindings
+from wherein.native import kernel
 
 OTHER = ChannelSettings(sigma=0.7, window=5, floor=0.01, noise=0.005)
 
@@ -18,7 +18,7 @@ def in_torch(picture: Tensor, settings: ChannelSettings = ChannelSettings()) -> 
     return channels(picture[None], settings)[0]
 
 
-@pytest.mark.skipif(not bindings.available(), reason="there is no C library")
+@pytest.mark.skipif(not kernel.available(), reason="there is no C library")
 @pytest.mark.parametrize("size", [(1, 1), (2, 7), (7, 2), (37, 31)], ids=str)
 @pytest.mark.parametrize("colours", [1, 3, 4])
 @pytest.mark.parametrize("settings", [ChannelSettings(), OTHER], ids=["default", "other"])
@@ -27,7 +27,7 @@ def test_c_is_torch(size: tuple[int, int], colours: int, settings: ChannelSettin
     torch.testing.assert_close(channels(picture, settings), in_torch(picture, settings), rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.skipif(not bindings.available(), reason="there is no C library")
+@pytest.mark.skipif(not kernel.available(), reason="there is no C library")
 def test_c_reads_views_and_does_not_touch_them() -> None:
     picture = torch.rand(31, 37, 3)
     before = picture.clone()

@@ -16,7 +16,7 @@ from wherein.images.gaussian import (
     gaussian_density,
     offsets_2d,
 )
-from wherein.native import bindings
+from wherein.native import kernel
 
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 2.7, 9.0])
@@ -54,7 +54,7 @@ def test_filtering_by_matrices_is_filtering_by_convolution(sigma: float, size: t
     torch.testing.assert_close(blur(picture, sigma), expected)
 
 
-@pytest.mark.skipif(not bindings.available(), reason=f"no native library: {bindings.reason()}")
+@pytest.mark.skipif(not kernel.available(), reason=f"no native library: {kernel.reason()}")
 @pytest.mark.parametrize("sigma", [0.4, 1.3, 6.0, 40.0])
 @pytest.mark.parametrize("size", [(1, 1), (5, 7), (37, 131), (3, 64), (70, 65)])
 def test_filtering_in_c_is_filtering_in_torch(
@@ -66,7 +66,7 @@ def test_filtering_in_c_is_filtering_in_torch(
     assert torch.equal(compiled[1, 2], blur(picture[1, 2], sigma)), "alone as among others"
     assert torch.equal(compiled, blur(turned, sigma))
     assert blur(picture[:0], sigma).shape == (0, 3, *size)
-    monkeypatch.setattr(bindings, "accepts", lambda *tensors: False)
+    monkeypatch.setattr(kernel, "accepts", lambda *tensors: False)
     torch.testing.assert_close(compiled, blur(picture, sigma), atol=3e-6, rtol=0)
 
 

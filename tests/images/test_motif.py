@@ -2,7 +2,7 @@
 
 import torch
 
-from wherein.images.motif import Motif
+from wherein.images.motif import Motif, alike
 
 
 def test_inset_halves_the_mask_at_the_outline_and_at_the_border() -> None:
@@ -29,3 +29,18 @@ def test_inset_leaves_soft_values_alone() -> None:
 def test_the_centre_is_between_the_first_pixel_and_the_last() -> None:
     assert Motif.whole(torch.rand(3, 5, 8)).centre == (3.5, 2.0)
     assert Motif.whole(torch.rand(3, 1, 1)).centre == (0.0, 0.0)
+
+
+def test_grey_pictures_are_compared_in_one_channel() -> None:
+    generator = torch.Generator().manual_seed(0)
+    colour, grey = torch.rand(3, 6, 7, generator=generator), torch.rand(1, 6, 7, generator=generator)
+    grey = grey.expand(3, -1, -1)
+    for scene, motif, channels in (
+        (colour, colour, 3),
+        (grey, colour, 1),
+        (colour, grey, 1),
+        (grey, grey, 1),
+    ):
+        one, other = alike(scene, Motif.whole(motif))
+        assert (len(one), len(other.pixels)) == (channels, channels)
+    assert torch.equal(alike(grey, Motif.whole(colour))[0], grey[:1])

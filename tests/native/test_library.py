@@ -4,16 +4,17 @@ import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 import wherein
-from wherein.native import abi, bindings, compiler, library, shipped
+from wherein.native import abi, compiler, kernel, library, shipped
 
 has_compiler = pytest.mark.skipif(
-    not bindings.available() or bindings.library().source != "compiled", reason="no C compiler here"
+    not kernel.available() or kernel.library().source != "compiled", reason="no C compiler here"
 )
 
 
@@ -29,11 +30,11 @@ def fresh(monkeypatch, tmp_path):
 
 @pytest.fixture
 def reloaded():
-    """`bindings` loads the library anew in the test, and again after it; the file that it had loaded."""
-    before = bindings.library()
-    bindings._loaded.cache_clear()
+    """`kernel` loads the library anew in the test, and again after it; the file that it had loaded."""
+    before = kernel.library()
+    kernel._loaded.cache_clear()
     yield before and before.file
-    bindings._loaded.cache_clear()
+    kernel._loaded.cache_clear()
 
 
 def _script(path, text):
@@ -54,8 +55,8 @@ def _result(process):
 
 def test_without_a_compiler_register_goes_the_plain_way(fresh, monkeypatch, reloaded):
     monkeypatch.setenv("CC", "no-such-compiler")
-    assert not bindings.available()
-    assert bindings.reason().startswith(
+    assert not kernel.available()
+    assert kernel.reason().startswith(
         "no C compiler found (looked for no-such-compiler); no shipped kernel: "
     )
     scene = torch.rand(3, 61, 73)
@@ -95,8 +96,8 @@ def test_a_compiler_that_hangs_is_given_up(fresh, monkeypatch):
 @pytest.mark.usefixtures("fresh", "reloaded")
 def test_a_compiler_that_cannot_be_parsed_is_a_reason(monkeypatch):
     monkeypatch.setenv("CC", 'gcc "unmatched')
-    assert not bindings.available()
-    assert "No closing quotation" in bindings.reason()
+    assert not kernel.available()
+    assert "No closing quotation" in kernel.reason()
     assert str(wherein.register(np.eye(20), np.eye(20)[4:14, 4:14]).status) == "converged"
 
 
@@ -145,11 +146,11 @@ def test_the_library_is_kept_in_a_private_folder_and_compiled_once(fresh, monkey
 
 
 @has_compiler
-@pytest.mark.usefixtures("reloaded")
-def test_no_one_else_can_write_to_a_library(fresh):
+@pytest.mark.usefixtures("fresh")
+def test_no_one_else_can_write_to_a_library():
     mask = os.umask(0)
     try:
-        loaded = bindings.library()
+        loaded = library.load()
     finally:
         os.umask(mask)
     assert stat.S_IMODE(loaded.file.stat().st_mode) & 0o077 == 0
@@ -157,7 +158,7 @@ def test_no_one_else_can_write_to_a_library(fresh):
 
 @has_compiler
 @pytest.mark.parametrize("unsafe", ["written by all", "link"])
-def test_a_library_that_others_can_change_is_not_loaded(fresh, reloaded, unsafe):
+def test_a_library_that_others_can_change_is_not_loaded(fresh, unsafe):
     """It is removed and compiled again."""
     library.cache_folder().mkdir(parents=True, exist_ok=True)
     planted = fresh / "planted.so"
@@ -168,8 +169,38 @@ def test_a_library_that_others_can_change_is_not_loaded(fresh, reloaded, unsafe)
     else:
         planted.rename(kept)
         kept.chmod(0o666)
-    assert bindings.available()
+    assert library.load().source == "compiled"
     assert not os.path.lexists(kept)
+
+
+@has_compiler
+def test_a_library_that_cannot_be_removed_is_not_loaded_either(fresh, monkeypatch):
+    """Another one is compiled, for this process alone."""
+
+    def refuse(*given):
+        asked.append(given[-1])
+        raise PermissionError
+
+    folder = library.private_folder(library.cache_folder())
+    (folder / "kernel-0123.so").touch()
+    (folder / "kernel-0123.so").chmod(0o666)
+    asked = []
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", refuse)
+        patch.setattr(library, "_open", refuse)
+        with pytest.raises(library.UnavailableError):
+            library.load()
+    kept, opened = asked
+    assert (kept.name, kept.parent) == ("kernel-0123.so", folder)
+    assert opened.parent != folder
+
+
+def test_what_another_process_is_writing_stays(tmp_path):
+    for name in (".0123456789abcdef.so", "kernel-0123.so"):
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(0o666)
+    library._remove_unsafe(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == [".0123456789abcdef.so"]
 
 
 @has_compiler
@@ -201,6 +232,6 @@ def test_a_library_that_does_not_fit_is_not_used(fresh, monkeypatch, reloaded):
     """Everything then runs in torch."""
     monkeypatch.setattr(abi, "SCREEN_SPAN", abi.SCREEN_SPAN + 1)
     monkeypatch.setattr(library, "_open", lambda *_: library._checked(reloaded))
-    assert not bindings.available()
-    assert bindings.reason().startswith("C and Python disagree: SCREEN_SPAN is 32 in C and 33 in Python; no")
-    assert not bindings.accepts(torch.zeros(3, 4, 4))
+    assert not kernel.available()
+    assert kernel.reason().startswith("C and Python disagree: SCREEN_SPAN is 32 in C and 33 in Python; no")
+    assert not kernel.accepts(torch.zeros(3, 4, 4))

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 import wherein
-from wherein.native import abi, bindings, compiler, library, shipped
+from wherein.native import abi, compiler, kernel, library, shipped
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_each_registers_as_torch_does(built: Path, monkeypatch: pytest.MonkeyPat
         if only is not None and only.level > shipped.open_shipped(built)[0].wherein_cpu_level():
             continue
         loaded = _opened(built, only, monkeypatch) if only else None
-        monkeypatch.setattr(bindings, "_loaded", lambda loaded=loaded: (loaded, ""))
+        monkeypatch.setattr(kernel, "_loaded", lambda loaded=loaded: (loaded, ""))
         found.append(wherein.register(scene, scene[:, 30:61, 40:77], "affine").matrix)
     for matrix in found:
         np.testing.assert_allclose(matrix, found[-1], atol=2e-3)

@@ -80,3 +80,20 @@ def test_transparent_pixels_count_for_less():
     weights = _weights(_described(Motif(pixels, mask)))
     clear, thin = weights[18:58, 14:32].mean(), weights[18:58, 46:62].mean()
     assert float(thin / clear) == pytest.approx(0.36, abs=0.12)
+
+
+def test_fewer_pixels_are_spread_over_all_of_a_motif() -> None:
+    whole = _described(_dark_box())
+    few = whole.thinned(400)
+    assert int(few.where.sum()) == 400
+    assert not (few.where & ~whole.where).any()
+    middle = few.where.shape[0] // 2
+    assert 150 < int(few.where[:middle].sum()) < 250
+    assert whole.thinned(10**6) is whole
+
+
+def test_a_motif_with_few_points_has_the_same_channels() -> None:
+    pixels = torch.rand(3, 60, 70, generator=torch.Generator().manual_seed(0))
+    full, few = (PlaneMotif.of(Motif.whole(pixels), 30.0, limit=limit) for limit in (None, 500))
+    assert len(few.points) == 500 < len(full.points)
+    assert torch.equal(few.channels, full.channels)

@@ -6,7 +6,7 @@ import torch
 
 from detecting import noise
 from wherein.images.motif import Motif
-from wherein.native import bindings
+from wherein.native import kernel
 from wherein.native.abi import LOOK_ROWS, LOOK_SPAN
 from wherein.planes import features
 from wherein.planes.features import FeatureTemplates, best_places, look, peaks, ratings
@@ -14,11 +14,12 @@ from wherein.planes.plane_range import PlaneRange
 from wherein.planes.responses import responses_at
 from wherein.pyramid.levels import ScenePyramid
 
-compiled = pytest.mark.skipif(not bindings.available(), reason=f"no native library: {bindings.reason()}")
+compiled = pytest.mark.skipif(not kernel.available(), reason=f"no native library: {kernel.reason()}")
 
 
-def templates() -> FeatureTemplates:
-    return FeatureTemplates.of(Motif.whole(noise(40, 50, 3)), 15.0, PlaneRange(180, (1, 1), 0).linear(45.0))
+def templates(tilt: float = 0.0) -> FeatureTemplates:
+    ranges = PlaneRange(180, (1, 1), tilt)
+    return FeatureTemplates.of(Motif.whole(noise(40, 50, 3)), 15.0, ranges.linear(45.0))
 
 
 @compiled
@@ -26,7 +27,7 @@ def templates() -> FeatureTemplates:
 def test_places_in_c_are_those_in_torch(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     scene = noise(*size, 5)
     in_c, found = ratings(ScenePyramid(scene), templates(), 0), look(ScenePyramid(scene), templates(), 0, 50)
-    monkeypatch.setattr(bindings, "accepts", lambda *_: False)
+    monkeypatch.setattr(kernel, "accepts", lambda *_: False)
     in_torch = ratings(ScenePyramid(scene), templates(), 0)
     others = look(ScenePyramid(scene), templates(), 0, 50)
     # A channel that lies between two levels may end on either side of the border.
@@ -38,7 +39,7 @@ def test_places_in_c_are_those_in_torch(size: tuple[int, int], monkeypatch: pyte
 @pytest.mark.parametrize("native", [True, False])
 def test_nothing_is_found_outside_of_the_tiles(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not native:
-        monkeypatch.setattr(bindings, "accepts", lambda *_: False)
+        monkeypatch.setattr(kernel, "accepts", lambda *_: False)
     responses = responses_at(ScenePyramid(noise(90, 400, 5)), 0, 32)
     rows, columns = -(-responses.size[0] // LOOK_ROWS), -(-responses.size[1] // LOOK_SPAN)
     tiles = torch.zeros(rows, columns, dtype=torch.bool)
@@ -59,22 +60,40 @@ def test_a_rough_look_keeps_the_tiles_with_the_object(monkeypatch: pytest.Monkey
     scene = noise(300, 500, 5)
     scene[:, 200:240, 400:450] = noise(40, 50, 3)
     levels, level = ScenePyramid(scene), 3  # the size at which the motif is that of its templates
-    assert features._promising(responses_at(levels, level, 32), templates()).sum() == features._MIN_TILES
-    best = look(levels, templates(), level, 1)
+    tilted = templates(tilt=40.0)
+    assert features._promising(responses_at(levels, level, 32), tilted).sum() == features._MIN_TILES
+    best = look(levels, tilted, level, 1)
     assert np.abs(best.spots[0] - (424.5, 219.5)).max() <= 4
 
 
-def test_one_template_needs_no_rough_look() -> None:
-    upright = FeatureTemplates.of(Motif.whole(noise(40, 50, 3)), 15.0, PlaneRange(0, (1, 1), 0).linear(45.0))
-    assert upright.rough is None
-    assert templates().rough is not None
+def test_only_a_look_with_tilts_is_rough_first() -> None:
+    assert templates().rough is None
+    assert templates(tilt=40.0).rough is not None
+
+
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_an_object_that_the_border_cuts_is_among_the_best_places(seed: int) -> None:
+    # A third of its features are outside: without regard to that, a thousand places of the noise come first.
+    scene = noise(300, 500, seed)
+    scene[:, 200:240, 465:] = noise(40, 50, 3)[:, :, :35]
+    best = look(ScenePyramid(scene), templates(), 3, 10)
+    assert np.abs(best.spots - (489.5, 219.5)).max(1).min() <= 5
+
+
+@compiled
+def test_ratings_at_the_border_in_c_are_those_in_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    responses = responses_at(ScenePyramid(noise(61, 83, 4)), 0, 32)
+    best = torch.full((responses.size[0], LOOK_SPAN), 100, dtype=torch.uint16)
+    in_c = responses.rated(best, 9)
+    monkeypatch.setattr(kernel, "accepts", lambda *_: False)
+    torch.testing.assert_close(in_c, responses.rated(best[:, : responses.size[1]], 9))
 
 
 @compiled
 def test_energies_in_c_are_those_in_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     responses = responses_at(ScenePyramid(noise(61, 83, 4)), 0, 32)
     in_c = responses.energy
-    monkeypatch.setattr(bindings, "accepts", lambda *_: False)
+    monkeypatch.setattr(kernel, "accepts", lambda *_: False)
     del responses.__dict__["energy"]
     assert torch.equal(in_c, responses.energy)
 
@@ -82,7 +101,7 @@ def test_energies_in_c_are_those_in_torch(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("native", [True, False])
 def test_peaks_are_local_maxima_the_highest_first(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not native:
-        monkeypatch.setattr(bindings, "accepts", lambda *_: False)
+        monkeypatch.setattr(kernel, "accepts", lambda *_: False)
     rating = torch.zeros(5, 7)
     rating[0, 0], rating[2, 3], rating[2, 4], rating[4, 6] = 2.0, 5.0, 4.0, 3.0
     rows, columns, values = peaks(rating, 10)
@@ -101,6 +120,6 @@ def test_peaks_in_c_are_those_in_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     for picture in (drawn, drawn[:1], drawn[:, :1], drawn[:1, :1]):
         in_c = peaks(picture.contiguous(), 30)
         with monkeypatch.context() as patched:
-            patched.setattr(bindings, "accepts", lambda *_: False)
+            patched.setattr(kernel, "accepts", lambda *_: False)
             in_torch = peaks(picture.contiguous(), 30)
         assert all(torch.equal(a, b) for a, b in zip(in_c, in_torch, strict=True))

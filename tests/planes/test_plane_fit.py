@@ -6,14 +6,14 @@ import torch
 
 from wherein.images.motif import Motif
 from wherein.motion.models import MOTIONS, motion_named
-from wherein.native import bindings
+from wherein.native import kernel
 from wherein.planes.plane_descent import PlaneStage
-from wherein.planes.plane_fit import fit_planes
+from wherein.planes.plane_fit import FitJob, fit_each, fit_planes
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.paint import paint
 
-compiled = pytest.mark.skipif(not bindings.available(), reason=f"no native library: {bindings.reason()}")
+compiled = pytest.mark.skipif(not kernel.available(), reason=f"no native library: {kernel.reason()}")
 
 _TRUTH = np.array(((0.95, -0.25, 60.0), (0.2, 1.05, 40.0), (4e-4, -3e-4, 1.0)))
 
@@ -60,7 +60,7 @@ def _odd_poses():
 
 def _in_both(monkeypatch, *problem):
     in_c = fit_planes(*problem)
-    monkeypatch.setattr(bindings, "accepts", lambda *_: False)
+    monkeypatch.setattr(kernel, "accepts", lambda *_: False)
     return in_c, fit_planes(*problem)
 
 
@@ -179,3 +179,22 @@ def test_a_flat_scene_has_no_fit():
     )
     assert (np.abs(found.zncc) < 0.05).all()
     assert np.isfinite(found.poses).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_several_motifs_are_fitted_as_each_alone(threads):
+    """Also one without poses, and the same motif twice."""
+    scene = ScenePyramid(_scene(), threads=threads)
+    motifs = [PlaneMotif.of(_motif(), radius) for radius in (20.0, 30.0)]
+    euclidean, similarity = MOTIONS["euclidean"], MOTIONS["similarity"]
+    jobs = [
+        FitJob(motifs[0], euclidean, PlaneStage(), _beside(5)),
+        FitJob(motifs[1], similarity, PlaneStage(rounds=1), _beside(3, seed=1)),
+        FitJob(motifs[1], euclidean, PlaneStage(), _beside(0)),
+        FitJob(motifs[0], euclidean, PlaneStage(), _beside(2, seed=2)),
+    ]
+    for job, found in zip(jobs, fit_each(scene, jobs), strict=True):
+        alone = fit_planes(ScenePyramid(_scene()), job.motif, job.motion, job.stage, job.poses)
+        assert np.array_equal(found.poses, alone.poses)
+        assert np.array_equal(found.zncc, alone.zncc)
+        assert np.array_equal(found.visible, alone.visible)

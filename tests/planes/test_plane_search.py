@@ -6,16 +6,14 @@ import torch
 
 from wherein.images.motif import Motif
 from wherein.motion.homography import angles, rotations
-from wherein.native import bindings
+from wherein.native import kernel
 from wherein.planes.plane_fit import PlaneFits
 from wherein.planes.plane_range import PlaneRange
 from wherein.planes.plane_search import PlaneSearch
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.paint import paint
 
-pytestmark = pytest.mark.skipif(
-    not bindings.available(), reason=f"too slow in plain torch: {bindings.reason()}"
-)
+pytestmark = pytest.mark.skipif(not kernel.available(), reason=f"too slow in plain torch: {kernel.reason()}")
 
 
 def _texture(height, width, seed, detail=7):

@@ -7,16 +7,17 @@ import torch
 from detecting import noise
 from wherein.images.motif import Motif
 from wherein.motion.models import motion_named
-from wherein.native import bindings
+from wherein.native import kernel
+from wherein.planes import rating
 from wherein.planes.plane_descent import PlaneStage, steering
 from wherein.planes.plane_fit import fit_planes
 from wherein.planes.plane_motif import PlaneMotif
-from wherein.planes.rating import best_turns, rate_turns, refine_poses
+from wherein.planes.rating import best_turns, rate_poses, rate_turns, refine_poses
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.paint import paint
 from wherein.template.pose import placed, rotations, tilted
 
-compiled = pytest.mark.skipif(not bindings.available(), reason=f"no native library: {bindings.reason()}")
+compiled = pytest.mark.skipif(not kernel.available(), reason=f"no native library: {kernel.reason()}")
 
 JOINT, TURN = (10.0, 22.0), 24.0
 AT_REST = placed(0.0, 1.0, (30.0, 40.0), JOINT)
@@ -58,7 +59,7 @@ def test_ratings_in_c_are_those_in_torch(
     motif = PlaneMotif.of(limb(channels), 20, any_polarity=any_polarity)
     problem = scene(channels=channels), motif, planes(), turns(20.0)
     in_c = rate_turns(*problem)
-    monkeypatch.setattr(bindings, "accepts", lambda *_: False)
+    monkeypatch.setattr(kernel, "accepts", lambda *_: False)
     np.testing.assert_allclose(in_c, rate_turns(*problem), atol=2e-3)
     assert in_c.shape == (4, 7)
     assert in_c.std() > 0.1
@@ -74,7 +75,7 @@ def test_poses_are_refined_in_c_as_in_torch(
     starts = np.concatenate([plane @ turns(30.0) for plane in planes()])
     problem = motif, motion_named(motion), PlaneStage(rounds=1), starts
     in_c = refine_poses(scene(), *problem)
-    monkeypatch.setattr(bindings, "accepts", lambda *_: False)
+    monkeypatch.setattr(kernel, "accepts", lambda *_: False)
     in_torch = refine_poses(scene(), *problem)
     np.testing.assert_allclose(in_c.zncc, in_torch.zncc, atol=2e-3)
     np.testing.assert_allclose(in_c.visible, in_torch.visible, atol=1e-3)
@@ -106,6 +107,31 @@ def test_refining_does_not_depend_on_threads_or_on_the_other_poses() -> None:
     some = refine_poses(scene(), *settings, starts[7:9])
     assert np.array_equal(alone.poses, shared.poses)
     assert np.array_equal(alone.poses[7:9], some.poses)
+
+
+def test_large_scenes_are_refined_level_by_level_with_the_same_result(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    motif = PlaneMotif.of(limb(), 20)
+    poses = np.concatenate(
+        [placed(a, s, (70.0, 90.0), (30.0, 40.0))[None] for a in (0, 30) for s in (1, 2, 3)]
+    )
+    problem = motif, motion_named("similarity"), PlaneStage()
+    together, rated = refine_poses(scene(), *problem, poses), rate_poses(scene(), motif, poses)
+    made: list[int] = []
+    original = rating._scene_channels
+
+    def counted(levels: ScenePyramid, motif: PlaneMotif, number: int) -> rating._Channels:
+        made.append(number)
+        return original(levels, motif, number)
+
+    monkeypatch.setattr(rating, "_MAX_AT_ONCE", 1)
+    monkeypatch.setattr(rating, "_scene_channels", counted)
+    alone = refine_poses(scene(), *problem, poses)
+    assert len(made) == len(set(made)) > 1  # each level once
+    np.testing.assert_array_equal(alone.poses, together.poses)
+    np.testing.assert_array_equal(alone.zncc, together.zncc)
+    np.testing.assert_array_equal(rate_poses(scene(), motif, poses), rated)
 
 
 def test_the_best_turns_are_found_and_refined() -> None:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from wherein.native import bindings
+from wherein.native import kernel
 from wherein.planes.rectify import rectify
 
-compiled = pytest.mark.skipif(not bindings.available(), reason=f"no native library: {bindings.reason()}")
+compiled = pytest.mark.skipif(not kernel.available(), reason=f"no native library: {kernel.reason()}")
 
 
 def _scene(channels=3, height=31, width=37, seed=0):
@@ -42,7 +42,7 @@ def test_c_is_torch(size, channels, monkeypatch):
     scene = _scene(channels, *size, seed=1)
     matrix = np.array(((0.9, -0.2, 3.3), (0.15, 1.1, -1.7), (2e-3, -1e-3, 1.0)))
     in_c = rectify(scene, matrix, 25, 23)
-    monkeypatch.setattr(bindings, "accepts", lambda *_: False)
+    monkeypatch.setattr(kernel, "accepts", lambda *_: False)
     in_torch = rectify(scene, matrix, 25, 23)
     torch.testing.assert_close(in_c[0], in_torch[0], rtol=0, atol=2e-5)
     assert torch.equal(in_c[1], in_torch[1])

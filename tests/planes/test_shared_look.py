@@ -8,8 +8,8 @@ from torch import Tensor
 from detecting import noise, photo
 from wherein.images.motif import Motif
 from wherein.motion.homography import angles, mapped, scales
-from wherein.native import bindings
-from wherein.planes import shared_look
+from wherein.native import kernel
+from wherein.planes import responses, shared_look
 from wherein.planes.plane_range import PlaneRange
 from wherein.planes.plane_search import PlaneSearch
 from wherein.planes.shared_look import SharedLook
@@ -63,11 +63,24 @@ def test_threads_and_scenes_of_another_size_change_nothing() -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.skipif(not bindings.available(), reason="no native library")
+@pytest.mark.skipif(not kernel.available(), reason="no native library")
+def test_large_scenes_are_looked_at_level_by_level_with_the_same_result(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pixels, shared = scene(0, 20.0, 1.0, (150.0, 110.0)), SharedLook(searches())
+    together, levels = shared(ScenePyramid(pixels)), ScenePyramid(pixels)
+    monkeypatch.setattr(shared_look, "MAX_KEPT", 0)
+    monkeypatch.setattr(responses, "MAX_KEPT", 0)
+    for one, other in zip(together, shared(levels), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert not any(key[0] == "responses" for key in levels.kept if isinstance(key, tuple))
+
+
+@pytest.mark.skipif(not kernel.available(), reason="no native library")
 def test_torch_finds_the_same_as_c(monkeypatch: pytest.MonkeyPatch) -> None:
     pixels = scene(1, 20.0, 1.0, (150.0, 110.0))
     in_c = SharedLook(searches())(ScenePyramid(pixels))
-    monkeypatch.setattr(shared_look.bindings, "accepts", lambda *_: False)
+    monkeypatch.setattr(kernel, "accepts", lambda *_: False)
     in_torch = SharedLook(searches())(ScenePyramid(pixels))
     for one, other in zip(in_c, in_torch, strict=True):
         np.testing.assert_allclose(one[0], other[0], atol=1e-6)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from detecting import noise, photo
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
-from wherein.native import bindings
+from wherein.native import kernel
 from wherein.pyramid.first_search import Kernels, Maps, PoseGrid, peaks, screen
 from wherein.template.paint import paint
 from wherein.template.pose import placed
 
-compiled = pytest.mark.skipif(not bindings.available(), reason=f"no native library: {bindings.reason()}")
+compiled = pytest.mark.skipif(not kernel.available(), reason=f"no native library: {kernel.reason()}")
 EVERYWHERE = PoseGrid.over(180, 30, (0.9, 1.1), 1.12)
 
 
@@ -32,7 +32,7 @@ def test_c_equals_fft(size: tuple[int, int], limit: int, monkeypatch: pytest.Mon
     scene = noise(*size, seed=1)
     kernels = Kernels.of(ellipse(31, 23), 2, EVERYWHERE, limit)
     in_c = screen(scene, kernels)
-    monkeypatch.setattr(bindings, "accepts", lambda *tensors: False)
+    monkeypatch.setattr(kernel, "accepts", lambda *tensors: False)
     by_fft = screen(scene, kernels)
     assert in_c.best.shape == by_fft.best.shape == (4, *(s + 2 * in_c.margin for s in size))
     torch.testing.assert_close(in_c.best, by_fft.best, atol=2e-4, rtol=0)
@@ -44,7 +44,7 @@ def test_c_equals_fft(size: tuple[int, int], limit: int, monkeypatch: pytest.Mon
 def test_threads_change_no_bit(c: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither ours nor torch's own, of which there is work for several in a scene of some size."""
     if not c:
-        monkeypatch.setattr(bindings, "accepts", lambda *tensors: False)
+        monkeypatch.setattr(kernel, "accepts", lambda *tensors: False)
     monkeypatch.setattr("wherein.pyramid.first_search._WORTH_THREADS", 0)
     kernels, before = (
         Kernels.of(ellipse(25, 33), 1, PoseGrid.over(180, 60, (1, 1), 1.1), 32),
@@ -94,7 +94,7 @@ def test_a_cut_motif_correlates_fully_with_itself_and_gain_does_not_matter() -> 
 @pytest.mark.parametrize("level", [0.0, 0.37, 1.0])
 def test_a_flat_scene_has_no_peak_and_no_nan(c: bool, level: float, monkeypatch: pytest.MonkeyPatch) -> None:
     if not c:
-        monkeypatch.setattr(bindings, "accepts", lambda *tensors: False)
+        monkeypatch.setattr(kernel, "accepts", lambda *tensors: False)
     kernels = Kernels.of(ellipse(25, 33), 2, EVERYWHERE, 96)
     maps = screen(torch.full((3, 40, 50), level), kernels)
     assert maps.best.isfinite().all()

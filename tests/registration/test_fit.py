@@ -1,5 +1,7 @@
 """The way from a start to the best pose: which contender wins, and what is counted on the way."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -90,3 +92,24 @@ def test_steps_that_were_refused_are_counted_too() -> None:
     descend = descent(MOTIONS["translation"])
     found = descend((Stage(1, 8, tolerance=1e-3),), Candidates.at(shifted(42, 31)[None]))
     assert descend.tally.interpolations >= found.steps[0] + 1
+
+
+def test_a_start_that_does_not_fit_at_all_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the searches are left out too, nothing but the coarsest stage and those at full size are run."""
+    plan, descend = replace(coarse_to_fine(40, 50, 2000), searches=()), descent()
+    scales, through = [], Descent._through
+    monkeypatch.setattr(
+        Descent, "_through", lambda s, stage, found: scales.append(stage.scale) or through(s, stage, found)
+    )
+    fit(descend, shifted(5, 50), plan, everywhere=True)
+    assert scales[0] == plan.alone[0].scale
+    assert set(scales[1:]) == {1}
+
+
+def test_a_fit_that_is_fair_goes_on_at_the_finest_scale() -> None:
+    """And through all scales where that leads nowhere."""
+    descend, stages = descent(), (Stage(4, 6, 3, pixels=600), COMPARISON)
+    fair = replace(Candidates.at(shifted(41, 30)[None]), costs=np.float32([0.1]))
+    assert descend.refined(stages, fair).steps[0] == descend((COMPARISON,), fair).steps[0]
+    far = replace(Candidates.at(shifted(70, 50)[None]), costs=np.float32([0.1]))
+    assert descend.refined(stages, far).steps[0] == descend(stages, far).steps[0]

@@ -39,3 +39,14 @@ def test_a_scene_that_shows_the_motif_smaller_is_reduced_less() -> None:
     assert Stage(1, 1, finer=2).scene_scale == 1
     half = [search for search in coarse_to_fine(100, 100, 10_000).searches if search.size == 0.5]
     assert [stage.scene_scale for stage in half[0].thin + half[0].refine] == [4, 4, 4, 2, 1]
+
+
+def test_a_stage_that_would_keep_all_starts_as_they_are_is_left_out() -> None:
+    search = coarse_to_fine(100, 100, 10_000).searches[0]
+    assert search.thin_for(65) == search.thin
+    assert search.thin_for(64) == search.thin[1:]
+
+
+def test_only_the_last_stage_of_a_large_motif_leaves_pixels_out() -> None:
+    assert coarse_to_fine(300, 300, 90_000).finish[1].pixels == 90_000
+    assert coarse_to_fine(600, 600, 360_000).finish[1].pixels == 2**16

@@ -215,3 +215,28 @@ def test_photographs_of_one_wall_from_steep_angles(shared: Path) -> None:
         ends = np.array(((0, width - 1, 0, width - 1), (0, 0, height - 1, height - 1), (1, 1, 1, 1)))
         a, b = found @ ends, truth @ ends
         assert np.hypot(*(a[:2] / a[2] - b[:2] / b[2])).mean() < 5
+
+
+def test_a_motif_without_any_edge_is_not_an_error() -> None:
+    """A chequerboard of single pixels: central differences see none of it."""
+    chequered = np.indices((32, 32)).sum(0) % 2 * 1.0
+    scene = np.full((90, 90), 0.5)
+    scene[20:52, 30:62] = chequered
+    assert wherein.register(scene, chequered, "translation").zncc > 0.9
+
+
+def test_incomplete_pixels_of_a_large_picture_are_no_outline() -> None:
+    """Its height is no multiple of the factor by which it is reduced."""
+    motif = Motif.whole(photo("astronaut", 401, 301))
+    search = ChannelSearch(ScenePyramid(photo("coffee", 420, 320)), motif, MOTIONS["homography"])
+    assert search.large
+    assert bool((search.motif.mask == 1).all())
+
+
+def test_texture_tells_whether_a_motif_is_rich() -> None:
+    scene = ScenePyramid(photo("coffee", 200, 150))
+    rich, plain, small = photo("gravel", 90, 80), photo("gravel", 90, 80) * 0.02, photo("gravel", 20, 20)
+    found = [
+        ChannelSearch(scene, Motif.whole(one), MOTIONS["similarity"]).rich for one in (rich, plain, small)
+    ]
+    assert found == [True, False, False]

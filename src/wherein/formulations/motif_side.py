@@ -11,7 +11,7 @@ from wherein.errors import require
 from wherein.images.motif import Motif
 from wherein.motion import field as fields
 from wherein.motion.models import Affine, Euclidean, Homography, Motion, Similarity, Translation
-from wherein.native import abi, bindings
+from wherein.native import abi, correlation_calls, kernel, structs
 
 PURE, HALF, SHARE = 0.9, 0.5, 0.4
 """A choice: a pixel with a mask above PURE is the motif alone, above HALF more motif than background. The
@@ -66,8 +66,8 @@ def motif_side(motif: Motif, motion: Motion, limit: int | None = None) -> MotifS
     require(limit is None or limit > 0, f"limit must be a number of pixels or None, but is {limit}")
     kind = MOTION_KINDS.get(type(motion))
     few = len(motif.pixels) <= abi.MAX_CHANNELS
-    if kind is not None and few and bindings.accepts(motif.pixels, motif.mask):
-        return MotifSide(*bindings.motif_side(motif.pixels, motif.mask, kind, _rules(motif, limit)))
+    if kind is not None and few and kernel.accepts(motif.pixels, motif.mask):
+        return MotifSide(*correlation_calls.motif_side(motif.pixels, motif.mask, kind, _rules(motif, limit)))
     gradients = _extended_gradient(motif)
     rows, columns = _support(motif, gradients, limit)
     points = torch.stack((columns, rows), -1).to(motif.pixels.dtype)
@@ -85,9 +85,9 @@ def motif_side(motif: Motif, motion: Motion, limit: int | None = None) -> MotifS
     return MotifSide(centre, radius, unit, points, known - known.mean(0))
 
 
-def _rules(motif: Motif, limit: int | None) -> abi.SideRules:
+def _rules(motif: Motif, limit: int | None) -> structs.SideRules:
     """Every number that C would otherwise have to know by itself."""
-    return abi.SideRules(
+    return structs.SideRules(
         pure=PURE,
         half=HALF,
         share=SHARE,

@@ -27,7 +27,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.images.gaussian import Sigma, gaussian_1d, radius_of
-from wherein.native import bindings
+from wherein.native import kernel, picture_calls
 from wherein.native.abi import DIRECTIONS
 
 __all__ = ["DIRECTIONS", "ChannelSettings", "channels", "opposite"]
@@ -83,8 +83,8 @@ def channels(
     Differentiable: where two colours change equally, the derivative is that of the first.
     """
     taps = settings.taps(picture)
-    if picture.ndim == 3 and bindings.accepts(picture, taps):
-        found = bindings.channels(picture, taps, settings.floor, settings.noise, settings.window)
+    if picture.ndim == 3 and kernel.accepts(picture, taps):
+        found = picture_calls.channels(picture, taps, settings.floor, settings.noise, settings.window)
         return found.permute(2, 0, 1)
     flat = picture.reshape(-1, *picture.shape[-3:])
     gx, gy = _strongest_gradient(flat)

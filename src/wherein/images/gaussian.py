@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.errors import require
-from wherein.native import bindings
+from wherein.native import kernel, picture_calls
 
 Sigma = float | Float[Tensor, ""]
 
@@ -109,8 +109,8 @@ def separable(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, " K"]) -> Fl
     radius = taps.numel() // 2
     if radius == 0:
         return picture * taps
-    if bindings.accepts(picture, taps):
-        return bindings.separable(picture, taps)
+    if kernel.accepts(picture, taps):
+        return picture_calls.separable(picture, taps)
     height, width = picture.shape[-2:]
     if height + width < _DENSE * taps.numel():
         planes = picture.reshape(-1, height, width)

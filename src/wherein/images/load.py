@@ -64,6 +64,34 @@ class Picture:
     pixels: Float[Tensor, "3 H W"]
     mask: Float[Tensor, "H W"] | None
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of what it shows, in pixels."""
+        return self.pixels.shape[-1], self.pixels.shape[-2]
+
+
+@dataclass(frozen=True, eq=False)
+class Overview(Picture):
+    """A reduced picture of a scene that is too large to be loaded.
+
+    Attributes:
+        reduction: how much smaller it is, a power of 2.
+        full_size: width and height of the scene.
+    """
+
+    reduction: int = 1
+    full_size: tuple[int, int] = (0, 0)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the scene."""
+        return self.full_size
+
+
+def is_reduced(picture: Picture) -> bool:
+    """Return whether a picture is an overview with fewer pixels than its scene."""
+    return isinstance(picture, Overview) and picture.reduction > 1
+
 
 if TYPE_CHECKING:
     Source: TypeAlias = str | PathLike[str] | Image.Image | npt.NDArray[Any] | Tensor | Picture
@@ -123,6 +151,17 @@ def load_scene(source: Source, *, color: str = "rgb") -> Picture:
         return picture
     mask = None if picture.mask is None else picture.mask.detach().clone()
     return Picture(picture.pixels.detach().clone(), mask)
+
+
+def decoded_array(path: Path, *, max_pixels: int = MAX_PIXELS) -> npt.NDArray[Any]:
+    """The values of a picture file as they are stored, in 8 or 16 bits, (H, W), (H, W, 3) or (H, W, 4).
+
+    Raises:
+        PictureError: as of `load_picture`.
+    """
+    with as_picture_error(str(path)), strict_pillow():
+        image = decode(path, max_pixels)
+        return _deep_values(image) if image.mode in _DEEP else _values(image)
 
 
 def count_pixels(path: Path, *, max_pixels: int = MAX_PIXELS) -> int:
@@ -208,26 +247,36 @@ def _from_decoded(image: Image.Image) -> Picture:
     """Convert a loaded Pillow image of any mode."""
     if image.mode in _DEEP:
         return _from_deep(image)
+    return _from_array(_values(image))
+
+
+def _values(image: Image.Image) -> npt.NDArray[Any]:
+    """The values of a loaded Pillow image of 8 bits."""
     if image.mode in ("P", "La"):
         # "P": converting marks the palette of the caller's image; "La" converts in two steps only.
         image = image.copy() if image.mode == "P" else image.convert("LA")
     grey = "L" if image.mode in ("1", "L") else "RGB"
-    return _from_array(np.asarray(image.convert("RGBA" if image.has_transparency_data else grey)))
+    return np.asarray(image.convert("RGBA" if image.has_transparency_data else grey))
 
 
 def _from_deep(image: Image.Image) -> Picture:
     """Convert one channel of more than 8 bits."""
+    values = _deep_values(image)
+    picture = _from_array(values)
+    hidden = image.info.get("transparency")  # of a 16-bit PNG: the one grey that is transparent
+    if not isinstance(hidden, int):
+        return picture
+    return Picture(picture.pixels, torch.from_numpy(values != hidden).to(torch.float32))
+
+
+def _deep_values(image: Image.Image) -> npt.NDArray[Any]:
     values = np.asarray(image)
     if image.mode == "I":
         low, high = int(values.min()), int(values.max())
         if low < 0 or high > 65535:
             raise PictureError(f"the values are {low} to {high}: integers must be 0 to 65535, rescale them")
         values = values.astype(np.uint16)
-    picture = _from_array(values)
-    hidden = image.info.get("transparency")  # of a 16-bit PNG: the one grey that is transparent
-    if not isinstance(hidden, int):
-        return picture
-    return Picture(picture.pixels, torch.from_numpy(values != hidden).to(torch.float32))
+    return values
 
 
 def _from_array(array: npt.NDArray[Any], color: str = "rgb") -> Picture:

@@ -97,9 +97,10 @@ class Motif:
         return Motif(planes[:-1] / planes[-1].clamp_min(torch.finfo(planes.dtype).eps), planes[-1])
 
 
-def alike(scene: Float[Tensor, "3 H W"], motif: Motif) -> tuple[Float[Tensor, "3 H W"], Motif]:
-    """A scene and a motif, both in grey if one of them is: colours and greys do not compare."""
-    if _is_grey(scene) == _is_grey(motif.pixels):
+def alike(scene: Float[Tensor, "3 H W"], motif: Motif) -> tuple[Float[Tensor, "C H W"], Motif]:
+    """A scene and a motif, both in grey, with one channel, if one of them is: colours and greys do not
+    compare."""
+    if not _is_grey(scene) and not _is_grey(motif.pixels):
         return scene, motif
     return _grey(scene), Motif(_grey(motif.pixels), motif.mask)
 
@@ -108,9 +109,11 @@ def _is_grey(pixels: Float[Tensor, "3 H W"]) -> bool:
     return torch.equal(pixels[0], pixels[1]) and torch.equal(pixels[1], pixels[2])
 
 
-def _grey(pixels: Float[Tensor, "3 H W"]) -> Float[Tensor, "3 H W"]:
+def _grey(pixels: Float[Tensor, "3 H W"]) -> Float[Tensor, "1 H W"]:
+    if _is_grey(pixels):
+        return pixels[:1]
     red, green, blue = pixels
-    return (_LUMA[0] * red + _LUMA[1] * green + _LUMA[2] * blue).expand(3, -1, -1).contiguous()
+    return (_LUMA[0] * red + _LUMA[1] * green + _LUMA[2] * blue)[None]
 
 
 def load_motif(source: Source, mask: Source | None, color: str, device: torch.device) -> Motif:

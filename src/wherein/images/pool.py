@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from wherein.native import bindings
+from wherein.native import kernel, picture_calls
 
 
 def pool(pixels: Float[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]:
@@ -17,4 +17,4 @@ def pool(pixels: Float[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]:
         return pixels
     if min(pixels.shape[-2:]) < factor:  # no block fits; torch would raise an error
         return pixels.new_empty(len(pixels), pixels.shape[-2] // factor, pixels.shape[-1] // factor)
-    return bindings.pool(pixels, factor) if bindings.accepts(pixels) else F.avg_pool2d(pixels, factor)
+    return picture_calls.pool(pixels, factor) if kernel.accepts(pixels) else F.avg_pool2d(pixels, factor)

@@ -1,4 +1,4 @@
-/* The interface between Python and this library: abi.py mirrors everything here by name.
+/* The interface between Python and this library: abi.py, structs.py and abi_check.py mirror it by name.
  *
  * The two are compared when the library is loaded (abi.c says what there is to compare), so a field that is
  * added, renamed or moved on one side only makes the library unusable instead of its results wrong. What such

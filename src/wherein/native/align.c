@@ -1,7 +1,7 @@
 /* The fast objective and its solver: formulations/correlation.py and solve/gauss_newton.py in C.
  *
  * Same mathematics, one pose after the other, without the cost of a hundred small tensor operations for each step.
- * The Python modules are the reference; tests/native/test_bindings.py compares the two. A batch gives the same bits
+ * The Python modules are the reference; tests/native/test_correlation_calls.py compares the two. A batch gives the same bits
  * as its items one by one: no sum runs over poses, and the order of a sum depends on the number of points alone.
  */
 #include <stdlib.h>

@@ -27,9 +27,13 @@ def find_compiler() -> list[str]:
     """The command that compiles C here: $CC, or the first of cc, gcc and clang.
 
     Raises:
-        CompilerError: there is none.
+        CompilerError: there is none, or $CC cannot be parsed.
     """
-    wanted = shlex.split(os.environ.get("CC", ""))
+    asked = os.environ.get("CC", "")
+    try:
+        wanted = shlex.split(asked)
+    except ValueError as error:
+        raise CompilerError(f"CC={asked}: {error}") from error
     for command in [wanted] if wanted else [["cc"], ["gcc"], ["clang"]]:
         found = shutil.which(command[0])
         if found:

@@ -19,7 +19,7 @@ from typing import Literal
 
 from wherein import files
 from wherein.files import atomic_file
-from wherein.native import abi, compiler, shipped
+from wherein.native import abi_check, compiler, shipped
 
 SETTINGS = ("0", "1", "compile", "shipped")
 """Of WHEREIN_NATIVE; 1 is the default."""
@@ -76,7 +76,7 @@ def load() -> Library:
 def _load_shipped(reason: str) -> Library:
     try:
         functions, file = shipped.open_shipped(shipped.FOLDER)
-    except (OSError, abi.AbiError) as error:
+    except (OSError, abi_check.AbiError) as error:
         raise UnavailableError(f"no shipped kernel: {error}") from error
     return Library(functions, "shipped", file, reason)
 
@@ -87,12 +87,13 @@ def _load_compiled() -> Library:
         name = f"kernel-{_fingerprint(command)}.so"
         try:
             folder = private_folder(cache_folder())
+            _remove_unsafe(folder)
         except OSError:
             # Nowhere to keep it: compiled for this process alone, and gone as soon as it is loaded.
             with tempfile.TemporaryDirectory(prefix="wherein-") as temporary:
                 return _open(command, Path(temporary) / name)
         return _open(command, folder / name)
-    except (compiler.CompilerError, abi.AbiError) as error:
+    except (compiler.CompilerError, abi_check.AbiError) as error:
         raise UnavailableError(str(error)) from error
     except (OSError, UnicodeError) as error:
         raise UnavailableError(f"{type(error).__name__}: {error}") from error
@@ -102,16 +103,17 @@ def _open(command: list[str], library: Path) -> Library:
     if _is_ours(library):
         try:
             return _checked(library)
-        except (OSError, abi.AbiError):
+        except (OSError, abi_check.AbiError):
             library.unlink(missing_ok=True)  # damaged, or from an older system: compiled again
     with atomic_file(library) as partial:  # two processes at once each put a complete file in place
         compiler.compile_library(command, partial, _TUNINGS)
+        partial.chmod(0o600)  # the compiler leaves it as the umask allows
     return _checked(library)
 
 
 def _checked(file: Path) -> Library:
     functions = ctypes.CDLL(str(file))
-    abi.check(functions)
+    abi_check.check(functions)
     return Library(functions, "compiled", file)
 
 
@@ -154,6 +156,15 @@ def private_folder(folder: Path) -> Path:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(f"{folder} is not writable")
     return folder
+
+
+def _remove_unsafe(folder: Path) -> None:
+    """Remove compiled libraries that another user could have changed: to load one is to run it."""
+    # By the whole name, so that files that other processes are about to write stay.
+    for file in folder.glob("kernel-*.so"):
+        mode = file.lstat().st_mode
+        if not stat.S_ISREG(mode) or mode & (stat.S_IWGRP | stat.S_IWOTH):
+            file.unlink()
 
 
 def _is_ours(library: Path) -> bool:

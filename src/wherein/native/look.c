@@ -208,11 +208,16 @@ int wherein_energy(const FeatureMaps *maps, int32_t height, int32_t width, int64
     return DONE;
 }
 
-/* best / √(mean energy + quiet), the mean over a window around each place; at the border over what is inside. */
+/* best / √((mean energy + quiet) · share), the mean over a window around each place; at the border over what is
+ * inside, and `share` is how much of the window that is: fewer features can add up there. It counts as 1 for a window
+ * of more than half of the scene, which reaches beyond the border nearly everywhere.
+ */
 int wherein_rate_places(const LookPlaces *places, const uint16_t *best, const int64_t *table, int32_t window,
                         float quiet, float *ratings)
 {
     const int height = places->height, width = places->width, reach = window / 2;
+    const float whole = (float)(2 * reach + 1) * (2 * reach + 1);
+    const int small = 2 * window <= (height < width ? height : width);
     for (int y = 0; y < height; y++) {
         const int top = y > reach ? y - reach : 0, bottom = y + reach + 1 < height ? y + reach + 1 : height;
         const int64_t *above = table + (int64_t)top * (width + 1), *below = table + (int64_t)bottom * (width + 1);
@@ -221,7 +226,8 @@ int wherein_rate_places(const LookPlaces *places, const uint16_t *best, const in
         for (int x = 0; x < width; x++) {
             const int left = x > reach ? x - reach : 0, right = x + reach + 1 < width ? x + reach + 1 : width;
             const float sum = (below[right] - below[left]) - (above[right] - above[left]);
-            to[x] = from[x] / sqrtf(sum / (float)((bottom - top) * (right - left)) + quiet);
+            const float inside = (bottom - top) * (right - left);
+            to[x] = from[x] / sqrtf((sum / inside + quiet) * (small ? inside / whole : 1));
         }
     }
     return DONE;

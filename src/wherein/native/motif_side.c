@@ -1,6 +1,6 @@
 /* The motif's side of the fast objective: formulations/motif_side.py in C.
  *
- * The Python module is the reference; tests/native/test_bindings.py compares the two.
+ * The Python module is the reference; tests/native/test_correlation_calls.py compares the two.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from wherein.native import abi
+from wherein.native import abi_check
 from wherein.native.compiler import CompilerError, compile_library, find_compiler
 
 FOLDER = Path(__file__).parent
@@ -82,12 +82,12 @@ def open_shipped(folder: Path) -> tuple[ctypes.CDLL, Path]:
     if not file.exists():
         raise FileNotFoundError(f"this installation has no {baseline.name}")
     library = ctypes.CDLL(str(file))
-    abi.check(library)
+    abi_check.check(library)
     level = library.wherein_cpu_level()
     for variant in reversed(others):
         if variant.level <= level and (folder / variant.name).exists():
             file = folder / variant.name
             library = ctypes.CDLL(str(file))
-            abi.check(library)
+            abi_check.check(library)
             break
     return library, file

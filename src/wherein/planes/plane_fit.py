@@ -7,18 +7,21 @@ channels are made *after* rectification, gradients are compared in the motif's f
 tilt in the scene, and always at the same resolution, whatever the object's size: so scores compare.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
+from typing import cast
 
 import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.images.channels import channels
+from wherein.images.channels import ChannelSettings, channels
+from wherein.images.motif import Motif
 from wherein.motion.models import Affine, Euclidean, Homography, Motion, Similarity, Translation
-from wherein.native import abi, bindings
+from wherein.native import kernel, picture_calls, plane_calls, structs
 from wherein.planes.plane_descent import (
     DAMPING,
     EASE,
@@ -30,7 +33,7 @@ from wherein.planes.plane_descent import (
     Surface,
     descend,
 )
-from wherein.planes.plane_motif import MARGIN, PlaneMotif
+from wherein.planes.plane_motif import MARGIN, PlaneMotif, extent
 from wherein.planes.rectify import rectify, scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid, reduce
 from wherein.threads import shared_out
@@ -44,8 +47,36 @@ PARAMETERS_OF: dict[type[Motion], int] = {
 }
 """How many of a plane's parameters a motion has, in the order of `plane_motif`."""
 
+_RADII = (30.0, 42.0, 60.0, 100.0)
+"""Extent of the motif at the stages of the fit, in pixels; a smaller motif ends at its full size. A choice:
+beyond 100 px the score gets no surer. With two stages instead of three up to 60 px, fits that ended a little
+off the coarsest optimum lose their way."""
+
+_MIN_GAIN = 1.2
+"""A stage is left out where the motif would have to be enlarged by more than this. A choice."""
+
+CHANNELS, SHARP = ChannelSettings(), ChannelSettings(sigma=0.5)
+"""Of the fits, and of their last steps: with less smoothing poses are more exact. On ../shared/scenes parts
+were 0.034 px off with 0.5, 0.041 with 0.7 and 0.045 with 1.3."""
+
 _SHARES = 4
 """Shares of the poses for each thread. A choice: some poses take longer than others."""
+
+
+def motif_stages(
+    motif: Motif,
+    any_polarity: bool = False,
+    covered: Float[Tensor, "h w"] | None = None,
+    pivot: tuple[float, float] | None = None,
+    settings: ChannelSettings = CHANNELS,
+    even: bool = False,
+) -> tuple[PlaneMotif, ...]:
+    """The resolutions at which a motif is fitted, from coarse to fine; arguments as of `PlaneMotif.of`."""
+    largest = extent(motif)
+    radii = [radius for radius in _RADII if radius < _MIN_GAIN * largest] or [largest]
+    return tuple(
+        PlaneMotif.of(motif, radius, settings, any_polarity, covered, pivot, even) for radius in radii
+    )
 
 
 @dataclass(frozen=True)
@@ -100,42 +131,85 @@ def fit_planes(
         stage: how long.
         poses: motif pixels → scene pixels at full size, (B, 3, 3).
     """
-    if not len(poses):
-        return PlaneFits(poses, np.zeros(0), np.zeros(0))
-    levels, parameters = scene_levels(scene), PARAMETERS_OF[type(motion)]
-    starts = poses @ np.linalg.inv(motif.from_full)
-    threads = scene.threads
-    shares = np.array_split(starts, min(len(starts), threads * _SHARES)) if threads > 1 else [starts]
-    work = partial(_fit, levels, motif, parameters, stage)
-    if len(shares) == 1:
-        found = work(starts)
-    else:
-        _ = motif.in_c  # made before the threads start
-        first, *others = shared_out(work, shares, threads)
-        found = first.joined(*others)
-    ended = found.poses @ motif.from_full
+    return fit_each(scene, [FitJob(motif, motion, stage, poses)])[0]
+
+
+@dataclass(frozen=True)
+class FitJob:
+    """Poses of one motif that are to be fitted; attributes as the arguments of `fit_planes`."""
+
+    motif: PlaneMotif
+    motion: Motion
+    stage: PlaneStage
+    poses: Poses
+
+
+def fit_each(scene: ScenePyramid, jobs: Sequence[FitJob]) -> list[PlaneFits]:
+    """The fits of several motifs, each of its own poses: `fit_planes` of each, shared out among threads.
+
+    Limbs have one or a few poses each: one by one, all threads but one would wait most of the time.
+    """
+    each = [_shares(job.poses @ job.motif.to_full, scene.threads) for job in jobs]
+    shares = [(job, starts) for job, own in zip(jobs, each, strict=True) for starts in own]
+    fit = _fit_of(scene)
+    if len(shares) > 1 and scene.threads > 1:
+        for job in jobs:
+            _ = job.motif.in_c  # made before the threads start
+    found = iter(shared_out(lambda share: fit(*share), shares, scene.threads))
+    return [_joined(job, list(islice(found, len(own)))) for job, own in zip(jobs, each, strict=True)]
+
+
+def _shares(starts: Poses, threads: int) -> list[Poses]:
+    """Poses in a few shares for each thread; none if there are no poses."""
+    if not len(starts):
+        return []
+    return np.array_split(starts, min(len(starts), threads * _SHARES)) if threads > 1 else [starts]
+
+
+def _joined(job: FitJob, fits: Sequence[PlaneFits]) -> PlaneFits:
+    """The fits of all shares of a job, at full size."""
+    if not fits:
+        return PlaneFits(job.poses, np.zeros(0), np.zeros(0))
+    found = fits[0] if len(fits) == 1 else fits[0].joined(*fits[1:])
+    ended = found.poses @ job.motif.from_full
     return replace(found, poses=ended / ended[:, 2:, 2:])
 
 
-def _fit(
-    levels: Sequence[Tensor], motif: PlaneMotif, parameters: int, stage: PlaneStage, starts: Poses
-) -> PlaneFits:
-    """The fits of poses at the motif's resolution, in C where that is possible."""
-    if not bindings.accepts(*levels):
-        return _fit_in_torch(levels, motif, parameters, stage, starts)
-    levels = [level.contiguous() for level in levels]
-    taps = motif.settings.taps(levels[0]).contiguous()
-    rules = plane_rules(motif, stage, parameters, len(levels), taps)
-    return PlaneFits(*bindings.fit_planes(levels, motif.in_c, rules, starts))
+def _fit_of(scene: ScenePyramid) -> Callable[[FitJob, Poses], PlaneFits]:
+    """What fits poses at the resolution of a motif to a scene, in C where that is possible."""
+    levels = scene_levels(scene)
+    if not kernel.accepts(*levels):
+        return partial(_fit_in_torch, levels)
+    if "levels in C" not in scene.kept:
+        # Kept with the tensors that it points to: a scene is fitted to dozens of times.
+        contiguous = [level.contiguous() for level in levels]
+        scene.kept["levels in C"] = plane_calls.levels_of(contiguous), contiguous
+    in_c, _ = cast(tuple[plane_calls.Levels, list[Tensor]], scene.kept["levels in C"])
+
+    def fit(job: FitJob, starts: Poses) -> PlaneFits:
+        rules = plane_rules(job.motif, job.stage, PARAMETERS_OF[type(job.motion)], len(levels))
+        return PlaneFits(*plane_calls.fit_planes(in_c, job.motif.in_c, rules, starts))
+
+    return fit
 
 
-def plane_rules(
+def plane_rules(motif: PlaneMotif, stage: PlaneStage, parameters: int, levels: int) -> structs.PlaneRules:
+    """Every number that C would otherwise have to know by itself; they must not be changed."""
+    known = motif.rules
+    key = (stage, parameters, levels)
+    if key not in known:
+        # The rules point to the taps, which are kept with them.
+        taps = motif.settings.taps(motif.points).contiguous()
+        known.setdefault(key, (_rules(motif, stage, parameters, levels, taps), taps))
+    return known[key][0]
+
+
+def _rules(
     motif: PlaneMotif, stage: PlaneStage, parameters: int, levels: int, taps: Tensor
-) -> abi.PlaneRules:
-    """Every number that C would otherwise have to know by itself."""
+) -> structs.PlaneRules:
     settings = motif.settings
-    return abi.PlaneRules(
-        channels=bindings.channel_rules(taps, settings.floor, settings.noise, settings.window),
+    return structs.PlaneRules(
+        channels=picture_calls.channel_rules(taps, settings.floor, settings.noise, settings.window),
         damping=DAMPING,
         ease=EASE,
         tighten=TIGHTEN,
@@ -151,11 +225,10 @@ def plane_rules(
     )
 
 
-def _fit_in_torch(
-    levels: Sequence[Tensor], motif: PlaneMotif, parameters: int, stage: PlaneStage, starts: Poses
-) -> PlaneFits:
+def _fit_in_torch(levels: Sequence[Tensor], job: FitJob, starts: Poses) -> PlaneFits:
     """The same in torch: the reference for C."""
-    ended = [_fit_one(levels, motif, parameters, stage, start) for start in starts]
+    parameters = PARAMETERS_OF[type(job.motion)]
+    ended = [_fit_one(levels, job.motif, parameters, job.stage, start) for start in starts]
     poses, zncc, visible = zip(*ended, strict=True)
     return PlaneFits(np.stack(poses), np.array(zncc), np.array(visible))
 

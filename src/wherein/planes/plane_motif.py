@@ -7,6 +7,7 @@ of perspective. A motion with fewer parameters uses the first of them.
 """
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,8 +21,8 @@ from torch import Tensor
 from wherein.images.channels import DIRECTIONS, ChannelSettings
 from wherein.images.motif import Motif
 from wherein.images.pool import pool
-from wherein.native import abi
-from wherein.native.bindings import pointer
+from wherein.native import structs
+from wherein.native.pointers import pointer
 from wherein.planes.description import MARGIN, Description, described, emphasis, point_weights
 from wherein.planes.rectify import rectify
 
@@ -81,6 +82,7 @@ class PlaneMotif:
         covered: Float[Tensor, "h w"] | None = None,
         pivot: tuple[float, float] | None = None,
         even: bool = False,
+        limit: int | None = None,
     ) -> "PlaneMotif":
         """The motif reduced so that its `extent` is `radius`; at full size if it is smaller than that.
 
@@ -95,6 +97,8 @@ class PlaneMotif:
             pivot: the point about which it turns, (x, y) in its pixels at full size: its pixels are weighed
                 by what they say about the turn. A round hub looks the same at every turn.
             even: straight edges count in full, for exact poses.
+            limit: maximum number of its points, evenly spread; None: all. Of a large motif, what is made of
+                all of them only to be `thinned` takes most of the time.
         """
         factor = max(1.0, extent(motif) / radius)
         width, height = (max(2, math.ceil(side / factor - 1e-9)) for side in (motif.width, motif.height))
@@ -104,6 +108,7 @@ class PlaneMotif:
         to_full = np.array(((factor, 0, x - across), (0, factor, y - down), (0, 0, 1)))
         planes, fills = _reduced(motif, covered, to_full, height, width), bool((motif.mask > 0.5).all())
         seen = described(planes, settings, fills, any_polarity)
+        seen = seen if limit is None else seen.thinned(limit)
         from_full = np.linalg.inv(to_full)
         about = None if pivot is None else (from_full @ (*pivot, 1.0))[:2]
         weights = point_weights(seen, even)
@@ -126,6 +131,11 @@ class PlaneMotif:
         weight = self.weights.double().clamp_min(1e-9)
         known = (self.derivatives.double().square().sum((0, 2)) / weight).numpy()
         return self._with_points(torch.from_numpy(np.sort(np.argsort(-known, kind="stable")[:count])))
+
+    @cached_property
+    def to_full(self) -> NDArray[np.float64]:
+        """Pixels at this resolution → pixels of the motif at full size, 3×3."""
+        return np.asarray(np.linalg.inv(self.from_full))
 
     @cached_property
     def rough(self) -> "PlaneMotif":
@@ -208,7 +218,7 @@ class PlaneMotif:
         return np.asarray(gx * x[:, None] + gy * y[:, None])
 
     @cached_property
-    def in_c(self) -> abi.PlaneMotifArrays:
+    def in_c(self) -> structs.PlaneMotifArrays:
         """The same for C; it points into this object, which must outlive it."""
         points, weights, target, dx, dy = kept = (
             self.points.contiguous(),
@@ -221,7 +231,7 @@ class PlaneMotif:
         # Two threads may come here at the same time, and make each of these twice: none of them may go.
         self._kept.extend((*kept, unsigned, hessian, with_1, with_t))
         n, each = len(points), (len(points), DIRECTIONS)
-        return abi.PlaneMotifArrays(
+        return structs.PlaneMotifArrays(
             points=pointer(points, (n, 2)),
             weights=pointer(weights, (n,)),
             unsigned_points=pointer(unsigned, (n,), torch.int32),
@@ -240,6 +250,11 @@ class PlaneMotif:
             width=self.size[0],
             margin=MARGIN,
         )
+
+    @cached_property
+    def rules(self) -> dict[Hashable, tuple[structs.PlaneRules, Tensor]]:
+        """The rules of its fits for C, as they were made first, with what they point to."""
+        return {}
 
     @cached_property
     def _kept(self) -> list[Tensor | NDArray[np.float64]]:

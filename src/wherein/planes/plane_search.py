@@ -9,28 +9,15 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.images.channels import ChannelSettings
 from wherein.images.motif import Motif
 from wherein.motion.homography import angles, local_map, mapped, rotations, scales
 from wherein.planes.first_look import TURN_STEP, FirstLook
 from wherein.planes.plane_descent import PlaneStage
-from wherein.planes.plane_fit import PlaneFits, fit_planes
-from wherein.planes.plane_motif import PlaneMotif, extent
+from wherein.planes.plane_fit import PlaneFits, fit_planes, motif_stages
+from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.plane_range import PlaneRange, rotation
 from wherein.planes.rating import rate_poses, refine_poses
 from wherein.pyramid.levels import Poses, ScenePyramid
-
-_RADII = (30.0, 42.0, 60.0, 100.0)
-"""Extent of the motif at the stages of the fit, in pixels; a smaller motif ends at its full size. A choice:
-beyond 100 px the score gets no surer. With two stages instead of three up to 60 px, fits that ended a little
-off the coarsest optimum lose their way."""
-
-_MIN_GAIN = 1.2
-"""A stage is left out where the motif would have to be enlarged by more than this. A choice."""
-
-CHANNELS, SHARP = ChannelSettings(), ChannelSettings(sigma=0.5)
-"""Of the fits, and of their last steps: with less smoothing poses are more exact. On ../shared/scenes parts
-were 0.034 px off with 0.5, 0.041 with 0.7 and 0.045 with 1.3."""
 
 _PLACES, _RATED_POINTS = 4000, 64
 """Number of places of the first look that are rated, and number of points of the motif by which they are.
@@ -97,22 +84,6 @@ _SAME_MIDDLE, _WORSE = 0.15, 0.8
 """A pose is another fit of the same object if its middle is closer to that of a better pose than this
 fraction of the object's size, and its ZNCC below this share. Choices: fits that got stuck in another tilt or
 size lie within the object, and are far worse."""
-
-
-def motif_stages(
-    motif: Motif,
-    any_polarity: bool = False,
-    covered: Float[Tensor, "h w"] | None = None,
-    pivot: tuple[float, float] | None = None,
-    settings: ChannelSettings = CHANNELS,
-    even: bool = False,
-) -> tuple[PlaneMotif, ...]:
-    """The resolutions at which a motif is fitted, from coarse to fine; arguments as of `PlaneMotif.of`."""
-    largest = extent(motif)
-    radii = [radius for radius in _RADII if radius < _MIN_GAIN * largest] or [largest]
-    return tuple(
-        PlaneMotif.of(motif, radius, settings, any_polarity, covered, pivot, even) for radius in radii
-    )
 
 
 class PlaneSearch:
@@ -313,6 +284,11 @@ class PlaneSearch:
         rated = np.argsort(-rate_poses(scene, self._few_points, poses), kind="stable")
         first = np.unique(np.concatenate((rated[:by_rating], np.arange(min(by_look, len(poses))))))
         return poses, first, rated[by_rating:]
+
+    def best_rated(self, scene: ScenePyramid, poses: Poses, count: int) -> Poses:
+        """The best `count` of some poses by their rating, the best first."""
+        rated = rate_poses(scene, self._few_points, poses)
+        return poses[np.argsort(-rated, kind="stable")[:count]]
 
     def roughly_refined(self, scene: ScenePyramid, poses: Poses) -> PlaneFits:
         """The poses after two steps by few points of the motif, without tilt: enough to rank them."""

@@ -8,6 +8,8 @@ channels of the turned picture, but close enough to choose where fits start, and
 """
 
 import math
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import torch
@@ -18,7 +20,7 @@ from torch import Tensor
 from wherein.images.channels import DIRECTIONS, channels, opposite
 from wherein.motion.homography import scales
 from wherein.motion.models import Motion
-from wherein.native import bindings
+from wherein.native import kernel, plane_calls
 from wherein.native.abi import STEERING
 from wherein.planes.plane_descent import (
     MIN_VARIANCE,
@@ -32,12 +34,18 @@ from wherein.planes.plane_descent import (
 )
 from wherein.planes.plane_fit import PARAMETERS_OF, PlaneFits, patch_of, plane_rules
 from wherein.planes.plane_motif import MARGIN, PlaneMotif
-from wherein.planes.rectify import SIZE_STEP, scene_at, scene_levels
+from wherein.planes.rectify import SIZE_STEP, factor_of, scene_at, scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 
 _MAX_KEPT = 1_000_000
 """Channels of a scene of at most so many pixels are kept for other motifs. A choice: 32 MB."""
+
+_Channels = tuple[Float[Tensor, "8 h w"], NDArray[np.float64]]
+"""Channels of a scene at a level, and the matrix from its pixels to those at full size."""
+
+_MAX_AT_ONCE = 4_000_000
+"""Channels of so many pixels are there at the same time, or those of one level. A choice: 128 MB."""
 
 _SHARE = 64
 """Number of poses that a thread refines at a time. A choice: a millisecond of work."""
@@ -142,7 +150,8 @@ def rate_poses(scene: ScenePyramid, motif: PlaneMotif, poses: Poses) -> NDArray[
         rated[chosen] = _rated(motif, found, None, in_picture)
 
     _ = scene_levels(scene), motif.in_c  # made before the threads start
-    shared_out(rate, np.unique(numbers).tolist(), scene.threads)
+    for some in _at_once(scene, numbers):
+        shared_out(rate, some, scene.threads)
     return rated
 
 
@@ -165,8 +174,7 @@ def refine_poses(
     found = PlaneFits(poses.copy(), np.full(len(poses), -1.0), np.zeros(len(poses)))
     to_motif = motif.from_full
     _ = scene_levels(scene), motif.in_c  # made before the threads start
-    made = shared_out(lambda n: _scene_channels(scene, motif, n), np.unique(numbers).tolist(), scene.threads)
-    levels = dict(zip(np.unique(numbers).tolist(), made, strict=True))
+    levels: dict[int, _Channels] = {}
 
     def refine(chosen: NDArray[np.int64]) -> None:
         picture, to_full = levels[int(numbers[chosen[0]])]
@@ -176,10 +184,27 @@ def refine_poses(
         found.poses[chosen] = ended / ended[:, 2:, 2:]
         found.zncc[chosen], found.visible[chosen] = fits.zncc, fits.visible
 
-    order = np.argsort(numbers, kind="stable")
-    groups = [own for n in levels for own in _shares(order[numbers[order] == n])]
-    shared_out(refine, groups, scene.threads)
+    for some in _at_once(scene, numbers):
+        levels.clear()  # before the next are made
+        make = partial(_scene_channels, scene, motif)
+        levels.update(zip(some, shared_out(make, some, scene.threads), strict=True))
+        groups = [share for n in some for share in _shares(np.flatnonzero(numbers == n))]
+        shared_out(refine, groups, scene.threads)
     return found
+
+
+def _at_once(scene: ScenePyramid, numbers: NDArray[np.int64]) -> Iterator[list[int]]:
+    """The levels in groups whose channels are there at the same time, each level once, the finest first."""
+    group, pixels = list[int](), 0.0
+    for number in np.unique(numbers).tolist():
+        own = scene.size[0] * scene.size[1] / factor_of(number) ** 2
+        if group and pixels + own > _MAX_AT_ONCE:
+            yield group
+            group, pixels = [], 0.0
+        group.append(number)
+        pixels += own
+    if group:
+        yield group
 
 
 def _shares(chosen: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -194,9 +219,7 @@ def _at_levels(motif: PlaneMotif, poses: Poses) -> tuple[Poses, NDArray[np.int64
     return own, np.round(np.log(sizes) / math.log(SIZE_STEP)).astype(np.int64)
 
 
-def _scene_channels(
-    scene: ScenePyramid, motif: PlaneMotif, number: int
-) -> tuple[Float[Tensor, "8 h w"], NDArray[np.float64]]:
+def _scene_channels(scene: ScenePyramid, motif: PlaneMotif, number: int) -> _Channels:
     """Channels of the scene at a level, and the matrix from its pixels to those at full size."""
     known = scene.kept.get(("channels", motif.settings, number))
     if known is not None:
@@ -216,12 +239,12 @@ def _rated(
     poses: Poses,
 ) -> NDArray[np.float64]:
     """ZNCC of the motif at poses in a picture of channels; `inside`: which pixels lie in the scene, (T,)."""
-    if not bindings.accepts(found):
+    if not kernel.accepts(found):
         seen = torch.ones(found.shape[1:], dtype=torch.bool) if inside is None else inside
         return np.array([_rated_in_torch(motif, found, seen, pose) for pose in poses])
-    rules = plane_rules(motif, PlaneStage(), 0, 1, motif.settings.taps(found).contiguous())
+    rules = plane_rules(motif, PlaneStage(), 0, 1)
     seen_in_c = None if inside is None else inside.contiguous()
-    return bindings.rate_poses(found.movedim(0, -1).contiguous(), seen_in_c, motif.in_c, rules, poses)
+    return plane_calls.rate_poses(found.movedim(0, -1).contiguous(), seen_in_c, motif.in_c, rules, poses)
 
 
 def _rated_in_torch(
@@ -259,13 +282,13 @@ def _refined(
 ) -> PlaneFits:
     """Poses in a picture of channels after a descent there; `inside`: which pixels lie in the scene."""
     parameters = PARAMETERS_OF[type(motion)]
-    if not bindings.accepts(found):
+    if not kernel.accepts(found):
         seen = torch.ones(found.shape[1:], dtype=torch.bool) if inside is None else inside
         return _refined_in_torch(motif, Surface(found, seen, steered=True), parameters, stage, poses)
-    rules = plane_rules(motif, stage, parameters, 1, motif.settings.taps(found).contiguous())
+    rules = plane_rules(motif, stage, parameters, 1)
     seen_in_c = None if inside is None else inside.contiguous()
     picture = found.movedim(0, -1).contiguous()
-    return PlaneFits(*bindings.refine_poses(picture, seen_in_c, motif.in_c, rules, poses))
+    return PlaneFits(*plane_calls.refine_poses(picture, seen_in_c, motif.in_c, rules, poses))
 
 
 def _refined_in_torch(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.motion.field import lattice, transform
-from wherein.native import bindings
+from wherein.native import kernel, picture_calls
 from wherein.pyramid.levels import ScenePyramid, reduce
 
 _MIN_LEVEL = 8
@@ -37,8 +37,8 @@ def rectify(
         matrix: 3×3, pixels of the result → pixels of the scene.
         height, width: of the result.
     """
-    if bindings.accepts(scene):
-        return bindings.rectify(scene, matrix, height, width)
+    if kernel.accepts(scene):
+        return picture_calls.rectify(scene, matrix, height, width)
     points = lattice(height, width, scene.new_zeros((), dtype=torch.float64))
     places = transform(torch.from_numpy(np.asarray(matrix, dtype=np.float64)).to(points), points)
     limits = places.new_tensor((scene.shape[-1] - 1, scene.shape[-2] - 1))
@@ -53,10 +53,15 @@ def rectify(
 
 def scene_levels(scene: ScenePyramid) -> list[Float[Tensor, "C _ _"]]:
     """The scene at full size, at half, at a quarter, and so on."""
+    known = scene.kept.get("levels")
+    if known is not None:
+        return known  # type: ignore[return-value]
     count, shortest = 1, min(scene.size)
     while shortest >> count >= _MIN_LEVEL:
         count += 1
-    return [scene.reduced(2**level) for level in range(count)]
+    made = [scene.reduced(2**level) for level in range(count)]
+    scene.kept["levels"] = made
+    return made
 
 
 def factor_of(number: int) -> float:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.images.channels import DIRECTIONS, ChannelSettings, channels
-from wherein.native import bindings
+from wherein.native import kernel, look_calls, picture_calls
 from wherein.native.abi import LOOK_SPAN
 from wherein.planes.rectify import scene_at
 from wherein.pyramid.levels import ScenePyramid
@@ -35,8 +35,15 @@ that of a few weak edges, so that noise on a flat background does not rank first
 _MARGIN = 32
 """Places around a scene without any response, at least. A choice: what the features of most motifs reach."""
 
+MAX_KEPT = 12_000_000
+"""Responses of at most so many bytes are kept for other motifs. A choice: of a megapixel. Those of a larger
+scene are made again for each motif, which takes far less time than the look."""
+
 STRIDE = 2
 """Pixels between neighbouring places. The spreading by one pixel either way covers those between."""
+
+BYTES_PER_PIXEL = DIRECTIONS + DIRECTIONS // 2
+"""Of the maps, without their margins: a byte for each direction, and for the larger of two opposite ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,43 +74,53 @@ class Responses:
         """Sum of the squares over the directions, summed from the corner: the sum of any box is four of
         these."""
         m, (height, width) = self.margin, self.size
-        if bindings.accepts():
-            return bindings.energy(self.maps, m, self.size)
+        if kernel.accepts():
+            return look_calls.energy(self.maps, m, self.size)
         # As floats, which are exact up to 2²⁴ and faster; the sums over the scene are larger.
         own = self.maps[:DIRECTIONS, 0, m : m + height, m : m + width].float().square().sum(0)
         return F.pad(own.int().cumsum(0).cumsum(1), (1, 0, 1, 0))
 
-    def _mean_energy(self, window: int) -> Float[Tensor, "H W"]:
-        """Mean of the squares over a window around each place; at the border over what is inside."""
+    def _mean_energy(self, window: int) -> tuple[Float[Tensor, "H W"], Float[Tensor, "H W"]]:
+        """Mean of the squares over a window around each place, at the border over what is inside; and which
+        share of the window that is."""
         (height, width), reach, table = self.size, window // 2, self.energy
         rows, columns = torch.arange(height), torch.arange(width)
         top, bottom = (rows - reach).clamp_min(0), (rows + reach + 1).clamp_max(height)
         left, right = (columns - reach).clamp_min(0), (columns + reach + 1).clamp_max(width)
         band = table[bottom] - table[top]
         sums = band[:, right] - band[:, left]
-        return sums.float() / ((bottom - top)[:, None] * (right - left))
+        inside = ((bottom - top)[:, None] * (right - left)).float()
+        small = 2 * window <= min(self.size)
+        return sums.float() / inside, inside / (2 * reach + 1) ** 2 if small else torch.ones_like(inside)
 
     def rated(self, best: Integer[Tensor, "H row"], window: int) -> Float[Tensor, "H W"]:
         """Sums of responses at all places, relative to the energy around each.
+
+        Of an object that the border of the scene cuts, fewer features add up. By the square root of the share
+        that is inside: then clutter is rated as high at the border as elsewhere (by measurement, with twelve
+        cut-outs in four photographs), and an object that is cut stands out as far as it can. A motif of more
+        than half of the scene is at the border nearly everywhere, which says nothing then.
 
         Arguments:
             best: the sums; rows may be longer than those of the places.
             window: width of the square over which the energy is averaged, in places.
         """
-        if bindings.accepts():
-            return bindings.rate_places(best, self.size[1], self.energy, window, QUIET)
-        return best.float() / (self._mean_energy(window) + QUIET).sqrt()
+        if kernel.accepts():
+            return look_calls.rate_places(best, self.size[1], self.energy, window, QUIET)
+        energy, share = self._mean_energy(window)
+        return best.float() / ((energy + QUIET) * share).sqrt()
 
 
 def responses_at(scene: ScenePyramid, level: int, margin: int) -> Responses:
-    """The responses of a scene at a level; made once for each level."""
+    """The responses of a scene at a level; made once for each level, unless they take much memory."""
     known = scene.kept.get(("responses", level))
     if isinstance(known, Responses) and known.margin >= margin:
         return known
     picture, to_full = scene_at(scene, level)
     maps, size = _responses(picture, max(margin, _MARGIN))
     made = Responses(maps, size, max(margin, _MARGIN), to_full)
-    scene.kept["responses", level] = made
+    if maps.numel() <= MAX_KEPT:
+        scene.kept["responses", level] = made
     return made
 
 
@@ -114,12 +131,11 @@ def _responses(
     height, width = picture.shape[-2:]
     size = -(-height // STRIDE), -(-width // STRIDE)
     row = -(-size[1] // LOOK_SPAN) * LOOK_SPAN + 2 * margin + LOOK_SPAN
-    count = DIRECTIONS + DIRECTIONS // 2
-    out = torch.zeros(count, STRIDE**2, size[0] + 2 * margin, row, dtype=torch.uint8)
-    if bindings.accepts(picture):
+    out = torch.zeros(BYTES_PER_PIXEL, STRIDE**2, size[0] + 2 * margin, row, dtype=torch.uint8)
+    if kernel.accepts(picture):
         taps = LOOK.taps(picture).contiguous()
-        rules = bindings.channel_rules(taps, LOOK.floor, LOOK.noise, LOOK.window)
-        bindings.features(picture, rules, _GAIN, out, margin)
+        rules = picture_calls.channel_rules(taps, LOOK.floor, LOOK.noise, LOOK.window)
+        look_calls.features(picture, rules, _GAIN, out, margin)
         return out, size
     levels = (channels(picture, LOOK) * _GAIN).clamp_max(_LEVELS).floor()
     spread = F.max_pool2d(levels, 3, 1, 1).to(torch.uint8)

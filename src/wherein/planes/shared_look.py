@@ -9,9 +9,9 @@ has a dozen places instead of thousands.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
@@ -20,13 +20,13 @@ from jaxtyping import Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.native import bindings
+from wherein.native import kernel, look_calls
 from wherein.planes.features import FeatureTemplates, best_places
 from wherein.planes.plane_motif import extent
 from wherein.planes.plane_range import PlaneRange
 from wherein.planes.plane_search import PlaneSearch
 from wherein.planes.rectify import SIZE_STEP, factor_of
-from wherein.planes.responses import QUIET, Responses, responses_at
+from wherein.planes.responses import BYTES_PER_PIXEL, MAX_KEPT, QUIET, Responses, responses_at
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 
@@ -41,8 +41,8 @@ _TURN_STEP = 15.0
 """Degrees between neighbouring rotations. A choice, measured with these: with 20° the right place is first in
 87 % instead of 92 %."""
 
-_PLACES = 12
-"""How many places of each motif are kept, of each size and in the end. A choice."""
+PLACES = 12
+"""How many places of each motif are kept, of each size and in the end, unless more are wanted. A choice."""
 
 _SHARE = 8
 """How many motifs a thread takes at a time. A choice: few enough that all threads end at the same time."""
@@ -117,10 +117,11 @@ class SharedLook:
 
     Arguments:
         searches: of the motifs: their pictures, and the poses that are searched.
+        places: how many of each motif are kept.
     """
 
-    def __init__(self, searches: Sequence[PlaneSearch]) -> None:
-        self._count = len(searches)
+    def __init__(self, searches: Sequence[PlaneSearch], places: int = PLACES) -> None:
+        self._count, self._places = len(searches), places
         batches: dict[tuple[int, int, int], _Batch] = {}
         for number, search in enumerate(searches):
             for templates, level in _looks(search):
@@ -137,16 +138,33 @@ class SharedLook:
         margins: dict[int, int] = {}
         for batch in self._batches:
             margins[batch.level] = max(margins.get(batch.level, 0), *(one.margin for one in batch.templates))
-        # Made before the threads start, else each would: the finest first, which takes longest.
-        for level in sorted(margins):
-            _ = responses_at(scene, level, margins[level]).energy
-        parts = shared_out(
-            lambda batch: _best_places(scene, batch, margins[batch.level]), self._batches, scene.threads
-        )
-        found = _Found.joined(parts)
+        parts: dict[int, _Found] = {}
+        for levels in _together(scene, sorted(margins)):
+            # Made before the threads start, else each would: the finest first, which takes longest.
+            made = {level: responses_at(scene, level, margins[level]) for level in levels}
+            for responses in made.values():
+                _ = responses.energy
+            numbers = [k for k, batch in enumerate(self._batches) if batch.level in made]
+            look = partial(self._look, made)
+            parts |= zip(numbers, shared_out(look, numbers, scene.threads), strict=True)
+        found = _Found.joined([parts[number] for number in sorted(parts)])
         order = np.lexsort((-found.ratings, found.motifs))
         ends = np.searchsorted(found.motifs[order], np.arange(self._count + 1))
-        return [found.poses(order[a:b][:_PLACES]) for a, b in pairwise(ends.tolist())]
+        return [found.poses(order[a:b][: self._places]) for a, b in pairwise(ends.tolist())]
+
+    def _look(self, made: Mapping[int, Responses], number: int) -> _Found:
+        batch = self._batches[number]
+        return _best_places(made[batch.level], batch, self._places)
+
+
+def _together(scene: ScenePyramid, levels: Sequence[int]) -> Iterator[list[int]]:
+    """The levels whose responses are there at the same time: each of those that are not kept is alone."""
+    width, height = scene.size
+    sizes = {level: BYTES_PER_PIXEL * width * height / factor_of(level) ** 2 for level in levels}
+    yield from ([level] for level in levels if sizes[level] > MAX_KEPT)
+    small = [level for level in levels if sizes[level] <= MAX_KEPT]
+    if small:
+        yield small
 
 
 def _parts(batch: _Batch) -> list[_Batch]:
@@ -191,10 +209,9 @@ def _templates(search: PlaneSearch, radius: float) -> FeatureTemplates:
     return made.first_features(_FEATURES)
 
 
-def _best_places(scene: ScenePyramid, batch: _Batch, margin: int) -> _Found:
-    """The best places for each motif of a batch."""
-    responses = responses_at(scene, batch.level, margin)
-    ratings, at, which = _rated(responses, batch)
+def _best_places(responses: Responses, batch: _Batch, count: int) -> _Found:
+    """The best `count` places for each motif of a batch."""
+    ratings, at, which = _rated(responses, batch, count)
     motif, rank = np.nonzero(ratings > 0)
     at, which = at[motif, rank], which[motif, rank]
     return _Found(
@@ -206,10 +223,10 @@ def _best_places(scene: ScenePyramid, batch: _Batch, margin: int) -> _Found:
     )
 
 
-def _rated(responses: Responses, batch: _Batch) -> tuple[NDArray[np.float64], _Numbers, _Numbers]:
+def _rated(responses: Responses, batch: _Batch, count: int) -> tuple[NDArray[np.float64], _Numbers, _Numbers]:
     """Ratings, indices and templates of the best places, (M, K) each; ratings are 0 where there are fewer."""
-    if bindings.accepts():
-        ratings, at, which = bindings.look_many(
+    if kernel.accepts():
+        ratings, at, which = look_calls.look_many(
             responses.maps,
             responses.margin,
             responses.size,
@@ -217,12 +234,12 @@ def _rated(responses: Responses, batch: _Batch) -> tuple[NDArray[np.float64], _N
             batch.offsets_in(responses),
             batch.windows,
             QUIET,
-            _PLACES,
+            count,
         )
         return ratings.double().numpy(), at.numpy(), which.numpy()
-    shape = len(batch.motifs), _PLACES
+    shape = len(batch.motifs), count
     ratings_, at_, which_ = np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     for number, templates in enumerate(batch.templates):
-        own, places, views = best_places(responses, templates, _PLACES)
+        own, places, views = best_places(responses, templates, count)
         ratings_[number, : len(own)], at_[number, : len(own)], which_[number, : len(own)] = own, places, views
     return ratings_, at_, which_

@@ -17,7 +17,7 @@ from wherein.formulations.correlation import CorrelationObjective
 from wherein.formulations.motif_side import MOTION_KINDS
 from wherein.formulations.objective import Variables
 from wherein.motion.models import Motion
-from wherein.native import abi, bindings
+from wherein.native import abi, correlation_calls, kernel, structs
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.pyramid.motif_levels import Level, MotifPyramid
 from wherein.solve.gauss_newton import Damping, gauss_newton
@@ -97,13 +97,13 @@ def _in_c(level: Level, start: Variables, damping: Damping) -> bool:
         # C checks no sizes. Where they disagree, the objective in torch says so.
         and channels == side.known.shape[1] <= abi.MAX_CHANNELS
         and len(side.unit) == level.motion.size
-        and bindings.accepts(level.scene, side.known, side.radius, start.pose)
+        and kernel.accepts(level.scene, side.known, side.radius, start.pose)
     )
 
 
 def _align_in_c(level: Level, start: Variables, steps: int, damping: Damping, tolerance: float) -> Solution:
     side = level.side
-    pose, cost, taken, evaluations, numbers = bindings.align(
+    pose, cost, taken, evaluations, numbers = correlation_calls.align(
         level.scene,
         side.points,
         side.known,
@@ -117,9 +117,9 @@ def _align_in_c(level: Level, start: Variables, steps: int, damping: Damping, to
     return Solution(Variables(pose), cost, status, taken, evaluations)
 
 
-def _rules(robust: bool, steps: int, damping: Damping, tolerance: float) -> abi.SolverRules:
+def _rules(robust: bool, steps: int, damping: Damping, tolerance: float) -> structs.SolverRules:
     """Every number that C would otherwise have to know by itself."""
-    return abi.SolverRules(
+    return structs.SolverRules(
         damping=float(damping.start),
         ease=damping.ease,
         tighten=damping.tighten,

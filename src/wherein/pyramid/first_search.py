@@ -25,7 +25,7 @@ from torch import Tensor
 
 from wherein.images.motif import Motif
 from wherein.motion.field import lattice
-from wherein.native import bindings
+from wherein.native import correlation_calls, kernel
 from wherein.native.abi import SCREEN_SPAN
 
 MIN_VARIANCE = 1e-4
@@ -181,7 +181,7 @@ def screen(scene: Float[Tensor, "C H W"], kernels: Kernels, threads: int = 1) ->
     sectors = _sectors(len(kernels.values))
     best = scene.new_full((len(sectors), height, width), -1.0)
     which = torch.zeros(best.shape, dtype=torch.int32)
-    work = _in_c if bindings.accepts(scene) else _in_torch
+    work = _in_c if kernel.accepts(scene) else _in_torch
 
     def run(sector: int) -> None:
         work(padded, kernels, sectors[sector], best[sector], which[sector])
@@ -208,7 +208,9 @@ def _in_c(padded: Tensor, kernels: Kernels, sector: range, best: Tensor, which: 
     values = torch.cat([kernels.values[k].flatten() for k in sector])
     counts = torch.tensor([len(kernels.offsets[k]) for k in sector], dtype=torch.int32)
     margin = kernels.radius
-    bindings.screen(padded, margin, (places, values, counts), sector.start, MIN_VARIANCE, best, which)
+    correlation_calls.screen(
+        padded, margin, (places, values, counts), sector.start, MIN_VARIANCE, best, which
+    )
 
 
 def _in_torch(padded: Tensor, kernels: Kernels, sector: range, best: Tensor, which: Tensor) -> None:

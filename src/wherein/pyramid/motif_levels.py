@@ -41,6 +41,13 @@ class MotifPyramid:
         """The number of pixels inside the motif's mask."""
         return int((self.motif.mask > 0.5).sum())
 
+    def compared(self, scale: int) -> Float[Tensor, "C N"]:
+        """The colours that are compared at a scale; all, where the mask is above ½ nowhere."""
+        motif = self._full if scale == 1 else self.reduced(scale)
+        inside = motif.mask > 0.5
+        pixels, count = motif.pixels, int(inside.sum())
+        return pixels[:, inside] if 0 < count < inside.numel() else pixels.flatten(1)
+
     def reduced(self, scale: int) -> Motif:
         """The motif, reduced by a power of 2."""
         if scale not in self._reduced:

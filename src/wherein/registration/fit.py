@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from wherein.pyramid.descent import Stage, solve_stage
 from wherein.pyramid.levels import Poses
 from wherein.pyramid.motif_levels import Level
+from wherein.registration.channel_search import MIN_SCALE
 from wherein.registration.plan import Plan
 from wherein.registration.problem import Problem
 from wherein.registration.starts import anywhere, around
@@ -17,6 +18,13 @@ from wherein.solve.solution import Status
 _GOOD = 0.05
 """A fit with a cost, 1 − ZNCC, below this is accepted without trying other starts. A choice: higher, and
 wrong poses are accepted; lower, and noisy scenes are searched in vain."""
+
+_HOPELESS = 0.5
+"""A start with a cost above this after its coarsest stage is not followed to finer ones. A choice: where it
+is in the basin of the motif, noise and other light cost less at that scale."""
+
+_PROMISING = 0.2
+"""With a cost below this at a coarse scale, a fit goes on at the finest. A choice: mostly it is good then."""
 
 _FAIR = 0.1
 """A fit with a cost below this after all searches is accepted without asking the channels. A choice: noise
@@ -34,7 +42,7 @@ _BEFORE_CHANNELS = 1
 """Number of searches on colours before the search by channels. A choice: the first, at the coarsest scale,
 takes a few milliseconds and finds nearly all painted motifs; the others are then not needed."""
 
-_ON_COLOURS = Stage(1, 10, pixels=30000, tolerance=1e-3)
+_ON_COLOURS = Stage(1, 10, pixels=20000, tolerance=1e-3)
 """The last refinement of a pose that channels found. A choice: brief, because in other light a pose does not
 get more exact than a hundredth of a pixel."""
 
@@ -81,6 +89,18 @@ class Descent:
         for stage in stages:
             found = self._through(stage, found)
         return found
+
+    def refined(self, stages: tuple[Stage, ...], found: Candidates) -> Candidates:
+        """The candidates after all the stages, or after the last one alone where that leads to a good fit.
+
+        A fit that is fair at a coarse scale is mostly close enough for the finest. Where it is not, the
+        stages in between lead there.
+        """
+        if found.costs[0] < _PROMISING and len(stages) > 1:
+            best = self._through(stages[-1], found)
+            if best.good:
+                return best
+        return self(stages, found)
 
     def _through(self, stage: Stage, found: Candidates) -> Candidates:
         """The best `stage.keep` of the candidates after a stage."""
@@ -148,45 +168,61 @@ def fit(
         everywhere: whether the searches try every position and rotation, and not only those near the start.
         whole: the searches by channels, for a scene about which nothing is known.
     """
-    first = Candidates.at(start[None])
-    best = descend.probe(plan.comparison, descend(plan.alone, first))
-    problem = descend.problem
+    first, problem = Candidates.at(start[None]), descend.problem
+    best = descend(plan.alone[:1], first)
+    if best.costs[0] < _HOPELESS:
+        best = descend.refined(plan.alone[1:], best)
+        # Where the channels come next, they tell size and proportions better.
+        if not best.good and not (whole is not None and whole.large):
+            best = descend.probe(plan.comparison, best)
+    ruled_out = False
     for number, search in enumerate(plan.searches_for(problem.motion, everywhere)):
         if best.good:
             break
-        if whole is not None and number == (0 if whole.large else _BEFORE_CHANNELS) and whole.clear:
-            return _refined(descend, whole, plan, whole.clear)
+        if whole is not None and number == (0 if whole.large else _BEFORE_CHANNELS):
+            if whole.clear:
+                return _refined(descend, whole, plan, whole.clear)
+            ruled_out = whole.rich and not descend.robust  # which fits the colours of what is not covered
+        # It has deformed, is covered or is not there, or has a size that the channels were not searched for.
+        if ruled_out and search.size >= MIN_SCALE:
+            continue
         if search.anywhere:
             starts = anywhere(problem, search.thin[0].scale)
         else:
             starts = start @ around(problem.motion, problem.motif.motif, search, everywhere)
         if not len(starts):  # ZNCC has no positive maximum anywhere
             continue
-        found = descend(search.thin + search.refine, Candidates.at(starts))
-        best = descend.best_of(plan.comparison, best, descend.probe(plan.comparison, found))
-    ended = _finished(descend, plan, first, best)
+        found = descend.refined(search.refine, descend(search.thin_for(len(starts)), Candidates.at(starts)))
+        found = descend.probe(plan.comparison, found)
+        best = found if found.good else descend.best_of(plan.comparison, best, found)
+    ended = _finished(descend, plan, first, best, everywhere)
     if whole is None or ended.costs[0] < _FAIR:
         return ended
     winner = whole.best(ended.poses)
     return ended if np.array_equal(winner.pose, ended.poses) else _refined(descend, whole, plan, winner)
 
 
-def _finished(descend: Descent, plan: Plan, first: Candidates, best: Candidates) -> Candidates:
+def _finished(
+    descend: Descent, plan: Plan, first: Candidates, best: Candidates, everywhere: bool
+) -> Candidates:
     """The best candidate, refined at full size."""
     strongest, every = plan.finish
-    best = descend((strongest,), best)
     # A start that was right already, or whose texture shows at full size only, must not get lost on the way.
-    if not best.good or descend((replace(strongest, steps=0),), first).costs[0] < best.costs[0]:
-        best = descend.best_of(strongest, best, descend((strongest,), first))
-    return descend((every,), best)
+    if not best.good:
+        best = descend.best_of(strongest, descend((strongest,), best), descend((strongest,), first))
+    best = descend((every,), best)
+    if not everywhere and descend((replace(every, steps=0),), first).costs[0] < best.costs[0]:
+        best = descend((every,), first)
+    # The pixels where it changes most fit better, or worse, than the motif as a whole.
+    return best if descend.problem.motif.support <= every.pixels else descend.evaluated(best)
 
 
 def _refined(descend: Descent, whole: WholeScene, plan: Plan, found: Found) -> Candidates:
     """A pose that channels or cells found, refined on colours at full size if that does not lead away."""
     # Cells tell a place to some pixels only: from there, as from any start, it goes from coarse to fine.
-    stages = (plan.finish[0], _ON_COLOURS) if found.sure else (*plan.alone, plan.finish[0], _ON_COLOURS)
+    stages = (_ON_COLOURS,) if found.sure else (*plan.alone, plan.finish[0], _ON_COLOURS)
     refined = descend(stages, Candidates.at(found.pose))
     if refined.good or whole.as_good(refined.poses, found, 1 - float(refined.costs[0])):
-        return replace(descend.evaluated(refined), statuses=refined.statuses)
+        return descend.evaluated(refined)
     # Not a step was taken on colours; but the fit by channels ended at its maximum.
     return replace(descend.evaluated(Candidates.at(found.pose)), statuses=(Status.CONVERGED,))

@@ -1,6 +1,7 @@
 """The coarse-to-fine plan of `register`: which scales, how many steps, how many poses are kept."""
 
 from dataclasses import dataclass
+from functools import cache
 
 from wherein.motion.models import Motion
 from wherein.pyramid.descent import Stage
@@ -13,6 +14,12 @@ across could be reduced further."""
 _MIN_SIZE, _MIN_SUPPORT = 10, 100
 """Minimum height and width of the motif at the coarsest scale, and minimum number of pixels in its support. A
 choice: with less, poses can no longer be distinguished."""
+
+
+_ALL, _MOST = 2**17, 2**16
+"""Number of pixels in the support up to which all are compared in the last stage, and how many of a larger
+one. By measurement: the error of 40 sub-pixel problems with 90,000 pixels is 0.00144 px RMS, with the 65,536
+pixels where the motif changes most 0.00146, and with half of these 0.00159."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,10 @@ class MultiStart:
     anywhere: bool = False
     near: bool = False
 
+    def thin_for(self, count: int) -> tuple[Stage, ...]:
+        """The first stages for so many starts, without those that would keep them all as they are."""
+        return tuple(stage for stage in self.thin if stage.steps or count > stage.keep)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -52,16 +63,14 @@ class Plan:
     Attributes:
         alone: the stages for the start alone, from the coarsest scale to half size.
         searches: in the order in which they are tried.
-        finish: two stages at full size: first with the pixels where the motif changes most, then with all.
-            The tolerance of the second is so small that stopping early does not contribute to the error.
+        finish: two stages at full size: with few pixels, for candidates that are not good yet; then with all
+            or most. The tolerance of the second is so small that stopping early does not contribute to the
+            error: each step is a small fraction of the one before.
     """
 
     alone: tuple[Stage, ...]
     searches: tuple[MultiStart, ...]
-    finish: tuple[Stage, Stage] = (
-        Stage(1, 8, pixels=3000, tolerance=1e-3),
-        Stage(1, 60, tolerance=1e-4),
-    )
+    finish: tuple[Stage, Stage]
 
     def searches_for(self, motion: Motion, everywhere: bool) -> tuple[MultiStart, ...]:
         """The searches for a motion; those at another size are left out if the motion has no scale.
@@ -82,6 +91,7 @@ class Plan:
         return self.alone[-1]
 
 
+@cache
 def coarse_to_fine(height: int, width: int, support: int) -> Plan:
     """The plan for a motif of this size with this many pixels in its support.
 
@@ -111,7 +121,11 @@ def coarse_to_fine(height: int, width: int, support: int) -> Plan:
         _resized(scale, 1.7, finer=1, shifts=3),
         _resized(scale, 0.28, finer=4, shifts=5),
     )
-    return Plan((Stage(scale, 8, pixels=600), *_refining(scale)), searches)
+    finish = (
+        Stage(1, 8, pixels=3000, tolerance=1e-3),
+        Stage(1, 60, pixels=support if support <= _ALL else _MOST, tolerance=1e-3),
+    )
+    return Plan((Stage(scale, 8, pixels=600), *_refining(scale)), searches, finish)
 
 
 def _resized(scale: int, size: float, finer: int, shifts: int) -> MultiStart:

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from wherein.formulations.correlation import LEAST_VARIANCE
 from wherein.formulations.motif_side import MotifSide, motif_side
 from wherein.formulations.objective import Tally
 from wherein.images.motif import Motif
@@ -20,6 +21,10 @@ from wherein.pyramid.motif_levels import Level, MotifPyramid
 
 _SCORED = MOTIONS["translation"]
 """The motion whose derivatives are made where poses are only scored."""
+
+_SCORED_PIXELS = 2**16
+"""Maximum number of pixels on which a pose is scored. A choice: the ZNCC of so many, evenly spread, is that
+of all of them to the third decimal."""
 
 _ROUNDING = 1e-3
 """A point counts as inside the scene up to this many pixels outside of it. A choice: more than the rounding
@@ -52,18 +57,28 @@ class Problem:
 
     @cached_property
     def sample(self) -> MotifSide:
-        """The pixels on which a pose is scored: all, or of a large motif about MAX_PIXELS, evenly spread.
+        """The pixels on which a pose is scored: all, or of a large motif some, evenly spread.
 
         With the fewest derivatives: none of them is needed.
         """
         motif, support = self.motif.motif, self.motif.support
-        if support <= MAX_PIXELS:
+        if support <= _SCORED_PIXELS:
             return self.motif.side(1, _SCORED, MAX_PIXELS)
         # Evenly, not where the motif changes most: there the ZNCC is higher than that of the whole motif.
-        chosen = torch.nonzero(motif.mask.flatten() > 0.5)[:: math.ceil(support / MAX_PIXELS), 0]
-        mask = torch.zeros_like(motif.mask)
+        chosen = torch.nonzero(motif.mask.flatten() > 0.5)[:: math.ceil(support / _SCORED_PIXELS), 0]
+        # The others are not compared, but stay in the mask: beyond it, pixels are made up from neighbours.
+        mask = motif.mask.clamp_max(0.5)
         mask.view(-1)[chosen] = 1
         return motif_side(Motif(motif.pixels, mask), _SCORED)
+
+    def is_flat(self, scale: int) -> bool:
+        """Whether the motif has no texture, so that its ZNCC is 0/0 at every pose.
+
+        Arguments:
+            scale: at which it is looked at first. Reduced it has less texture, and far fewer pixels.
+        """
+        reduced = (self.motif.compared(some) for some in (scale, 1))
+        return all(float(pixels.var(1, correction=0).mean()) < LEAST_VARIANCE for pixels in reduced)
 
     def visible_fraction(self, pose: Poses) -> float:
         """The fraction of the motif's support that lies inside the scene at a pose (3, 3)."""

@@ -12,14 +12,13 @@ from PIL import Image
 from torch import Tensor
 
 from wherein.errors import ArgumentError, require
-from wherein.formulations.correlation import LEAST_VARIANCE, MIN_VISIBLE
+from wherein.formulations.correlation import MIN_VISIBLE
 from wherein.images.load import Picture, Source, load_scene
 from wherein.images.motif import Motif, alike, load_motif
 from wherein.images.polygons import box
 from wherein.images.shown import Shown
 from wherein.motion.homography import mapped, tilt_at
 from wherein.motion.models import MOTIONS, Motion, motion_named
-from wherein.pyramid.descent import MAX_PIXELS
 from wherein.pyramid.levels import ScenePyramid
 from wherein.registration.fit import Candidates, Descent, fit
 from wherein.registration.plan import coarse_to_fine
@@ -187,12 +186,11 @@ def register(
         loaded = load_motif(motif, mask, color, pixels.device)
         first = _start(start, model, loaded, pixels)
         problem = Problem(*alike(pixels, loaded), model, threads)
-        # ZNCC of a flat motif is 0/0 at every pose, and all searches would be in vain.
-        if float(problem.sample.known[..., -1].square().mean()) < LEAST_VARIANCE:
+        plan = coarse_to_fine(loaded.height, loaded.width, problem.motif.support)
+        if problem.is_flat(plan.alone[0].scale):  # all searches would be in vain
             visible = problem.visible_fraction(first)
             flat = Registration(_public(first, model), math.nan, visible, math.nan, 0, Status.FLAT)
             return replace(flat, scene=picture, motif=loaded)
-        plan = coarse_to_fine(loaded.height, loaded.width, problem.motif.support)
         descend = Descent(problem, robust)
         whole = _whole_scene(problem) if start is None else None
         found = _result(descend, fit(descend, first, plan, start is None, whole))
@@ -214,9 +212,7 @@ def _whole_scene(problem: Problem) -> WholeScene | None:
 def _result(descend: Descent, best: Candidates) -> Registration:
     """The public form of the best candidate."""
     problem, cost, status = descend.problem, float(best.costs[0]), best.statuses[0]
-    # The last stage has the ZNCC of all pixels, unless it compared only some of them or weighted them.
-    minimised = problem.motif.support <= MAX_PIXELS and not descend.robust
-    zncc = 1 - cost if minimised else descend.zncc(best.poses)
+    zncc = descend.zncc(best.poses) if descend.robust else 1 - cost
     visible = problem.visible_fraction(best.poses[0])
     if not math.isfinite(zncc):
         zncc, cost, status = math.nan, math.nan, Status.OUTSIDE if visible < MIN_VISIBLE else Status.FLAT

@@ -72,9 +72,13 @@ class WholeScene:
     """
 
     def __init__(self, scene: ScenePyramid, motif: Motif, motion: Motion) -> None:
-        self.motif, self.motion = motif, motion
-        self._search = ChannelSearch(scene, motif, motion)
+        self.scene, self.motif, self.motion = scene, motif, motion
         self._cells = CellMatch(scene, motif)
+
+    @cached_property
+    def _search(self) -> ChannelSearch:
+        """Made on first use: most fits from the middle of a scene do without."""
+        return ChannelSearch(self.scene, self.motif, self.motion)
 
     @cached_property
     def _fits(self) -> PlaneFits:
@@ -83,6 +87,11 @@ class WholeScene:
 
     def _allowed(self, fits: PlaneFits) -> PlaneFits:
         return replace(fits, poses=self._conformed(fits.poses))
+
+    @property
+    def rich(self) -> bool:
+        """Whether the motif has so much texture that colours find nothing where channels do not."""
+        return self._search.rich
 
     @property
     def large(self) -> bool:

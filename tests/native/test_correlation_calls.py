@@ -1,8 +1,6 @@
-"""The C functions against their references in torch: same costs, steps and fits."""
+"""The C functions that compare pixels, against their references in torch: same costs, steps and fits."""
 
 import math
-import os
-import shutil
 
 import numpy as np
 import pytest
@@ -14,21 +12,14 @@ from wherein.errors import ArgumentError
 from wherein.formulations import CorrelationObjective, Variables
 from wherein.formulations.motif_side import motif_side
 from wherein.images.motif import Motif
-from wherein.images.pool import pool
 from wherein.motion import MOTIONS, Affine, motion_named
-from wherein.native import bindings
+from wherein.native import kernel
 from wherein.pyramid import descent
 from wherein.pyramid.motif_levels import Level
 from wherein.solve import Damping, Status, gauss_newton
 from wherein.warp import Surface
 
-compiled = pytest.mark.skipif(not bindings.available(), reason=f"no native library: {bindings.reason()}")
-
-
-def test_where_there_is_a_compiler_there_is_a_library() -> None:
-    """So that C that does not compile cannot hide behind the plain path."""
-    if shutil.which("cc") and os.environ.get("WHEREIN_NATIVE", "1") != "0":
-        assert bindings.available(), bindings.reason()
+compiled = pytest.mark.skipif(not kernel.available(), reason=f"no native library: {kernel.reason()}")
 
 
 _SHIFT = torch.tensor([[1.0, 0, 31.3], [0, 1, 21.6], [0, 0, 1]])
@@ -169,16 +160,6 @@ def test_a_thin_motif_that_fills_no_reduced_pixel_still_has_a_side(monkeypatch):
 
 
 @compiled
-@pytest.mark.parametrize("factor", [2, 3, 4, 8])
-def test_pooling_is_that_of_the_reference(factor):
-    picture = _noise(3, 53, 61, 2)
-    expected = F.avg_pool2d(picture, factor)
-    torch.testing.assert_close(pool(picture, factor), expected)
-    part = _noise(3, 60, 70, 2)[:, 3:56, 5:66]
-    torch.testing.assert_close(pool(part, factor), F.avg_pool2d(part, factor))
-
-
-@compiled
 @pytest.mark.parametrize("level", [0.0, 0.3, 1.0])
 def test_a_scene_without_texture_has_no_cost_in_either(level, monkeypatch):
     scene = torch.full((3, 83, 101), level)
@@ -251,7 +232,7 @@ def test_what_c_does_not_know_goes_the_plain_way(monkeypatch):
     class Mine(Affine):
         pass
 
-    monkeypatch.setattr(bindings, "_call", lambda *_: pytest.fail("C was called"))
+    monkeypatch.setattr(kernel, "call", lambda *_: pytest.fail("C was called"))
     surface, motif = Surface(_noise(3, 83, 101, 1).double()), _motif(_noise(3, 83, 101, 1))
     double = Motif(motif.pixels.double(), motif.mask.double())
     _align(CorrelationObjective(surface, double, Affine()), Variables(_SHIFT[None].double()), 1)
@@ -279,7 +260,7 @@ def test_register_finds_the_same_with_and_without(motion, monkeypatch):
 
 
 def _turn_off(monkeypatch):
-    monkeypatch.setattr(bindings, "_loaded", lambda: (None, "turned off by a test"))
+    monkeypatch.setattr(kernel, "_loaded", lambda: (None, "turned off by a test"))
 
 
 def test_scene_and_motif_must_agree_before_c_reads_them() -> None:
@@ -297,60 +278,3 @@ def test_scene_and_motif_must_agree_before_c_reads_them() -> None:
         descent.align(
             Level(torch.rand(1, 40, 40), side, motion_named("translation")), Variables(_SHIFT[None]), 1
         )
-
-
-WRONG_TENSORS = {
-    "elsewhere": torch.empty(4, 6, device="meta"),
-    "another type": torch.empty(4, 6, dtype=torch.float64),
-    "strided": torch.empty(6, 4).mT,
-    "too small": torch.empty(4, 5),
-    "too large": torch.empty(5, 6),
-    "another rank": torch.empty(24),
-    "sparse": torch.empty(4, 6).to_sparse(),
-    "an array of another type": np.empty((4, 6), np.float32),
-    "a strided array": np.empty((6, 4)).T,
-}
-
-
-@pytest.mark.parametrize("wrong", WRONG_TENSORS)
-def test_nothing_but_what_c_expects_goes_to_c(wrong):
-    values = WRONG_TENSORS[wrong]
-    kind = np.float64 if isinstance(values, np.ndarray) else torch.float32
-    with pytest.raises(
-        ArgumentError, match=r"the C kernel needs .* of shape \(4, 6\), contiguous and on the CPU"
-    ):
-        bindings.pointer(values, (4, 6), kind)
-
-
-def test_what_c_expects_is_its_address():
-    tensor, array = torch.empty(4, 6), np.empty((4, 6))
-    assert bindings.pointer(tensor, (4, 6)) == tensor.data_ptr()
-    assert bindings.pointer(array, (4, 6), np.float64) == array.ctypes.data
-
-
-@compiled
-@pytest.mark.parametrize(
-    "wrong",
-    [torch.rand(3, 20, 30, dtype=torch.float64), torch.rand(3, 20, 30, device="meta")],
-    ids=["type", "device"],
-)
-def test_pictures_are_checked_as_well(wrong):
-    with pytest.raises(ArgumentError, match="the C kernel needs rows of float32 on the CPU"):
-        bindings.pool(wrong, 2)
-
-
-@compiled
-def test_a_picture_one_pixel_wide_may_have_any_strides():
-    picture = torch.rand(4, 1, 3).movedim(-1, 0)
-    assert picture.stride() == (1, 3, 3)
-    assert torch.equal(bindings.pool(picture, 1), picture)
-
-
-@compiled
-def test_offsets_must_not_lead_out_of_the_responses():
-    responses = torch.zeros(12, 4, 40, 50, dtype=torch.uint8)
-    inside = torch.tensor([[0, responses.numel() - 50 * 40]], dtype=torch.int32)
-    bindings.look(responses, 4, (8, 8), inside)
-    for offset in (-4 * 50 - 5, responses.numel() - 4 * 50):
-        with pytest.raises(ArgumentError, match="lead out of 96000 elements"):
-            bindings.look(responses, 4, (8, 8), torch.tensor([[0, offset]], dtype=torch.int32))

@@ -1,0 +1,71 @@
+"""The C functions on pictures: reduced, smoothed, rectified, and their channels."""
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from wherein.native import abi, kernel, structs
+from wherein.native.pointers import planes_of, pointer, with_contiguous_rows
+
+
+def pool(pixels: Float[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]:
+    """`wherein.images.pool.pool`."""
+    (pixels,) = with_contiguous_rows(pixels)
+    channels, height, width = pixels.shape
+    out = pixels.new_empty(channels, height // factor, width // factor)
+    kernel.call("wherein_pool", planes_of(pixels), factor, pointer(out, tuple(out.shape)))
+    return out
+
+
+def separable(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, " K"]) -> Float[Tensor, "*B H W"]:
+    """`wherein.images.gaussian.separable`."""
+    picture, taps = picture.contiguous(), taps.contiguous()
+    out = torch.empty_like(picture)
+    if picture.numel():
+        planes = planes_of(picture.reshape(-1, *picture.shape[-2:]))
+        length = taps.numel()
+        kernel.call(
+            "wherein_separable", planes, pointer(taps, (length,)), length, pointer(out, picture.shape)
+        )
+    return out
+
+
+def channels(
+    picture: Float[Tensor, "C H W"], taps: Float[Tensor, " K"], floor: float, noise: float, window: int
+) -> Float[Tensor, "H W 8"]:
+    """`wherein.images.channels.channels`, with the channels of a pixel side by side."""
+    (picture,) = with_contiguous_rows(picture)
+    taps = taps.contiguous()
+    out = picture.new_empty(*picture.shape[-2:], abi.DIRECTIONS)
+    rules = channel_rules(taps, floor, noise, window)
+    kernel.call("wherein_channels", planes_of(picture), rules, pointer(out, tuple(out.shape)))
+    return out
+
+
+def channel_rules(taps: Float[Tensor, " K"], floor: float, noise: float, window: int) -> structs.ChannelRules:
+    """The rules as C wants them; `taps` must be contiguous, and kept for as long as they are used."""
+    return structs.ChannelRules(
+        taps=pointer(taps, (taps.numel(),)), floor=floor, noise=noise, window=window, count=taps.numel()
+    )
+
+
+def rectify(
+    scene: Float[Tensor, "C H W"], matrix: NDArray[np.float64], height: int, width: int
+) -> tuple[Float[Tensor, "C h w"], Bool[Tensor, "h w"]]:
+    """`wherein.planes.rectify.rectify`."""
+    (scene,) = with_contiguous_rows(scene)
+    matrix = np.ascontiguousarray(matrix, dtype=np.float64)
+    out = scene.new_empty(len(scene), height, width)
+    inside = scene.new_empty(height, width, dtype=torch.bool)
+    kernel.call(
+        "wherein_rectify",
+        planes_of(scene),
+        pointer(matrix, (3, 3), np.float64),
+        height,
+        width,
+        pointer(out, (len(scene), height, width)),
+        pointer(inside, (height, width), torch.bool),
+    )
+    return out, inside

@@ -1,0 +1,109 @@
+"""The C functions that fit and rate poses of a flat motif, by its channels."""
+
+import ctypes
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from wherein.native import abi, kernel, structs
+from wherein.native.pointers import planes_of, pointer
+
+_Fits = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+"""Poses, ZNCC and visible fractions."""
+
+
+Levels: TypeAlias = "ctypes.Array[structs.Planes]"
+"""The levels of a scene, as C wants them."""
+
+
+def levels_of(levels: Sequence[Float[Tensor, "C _ _"]]) -> Levels:
+    """The levels of a scene for C, which reads them where they are: keep them for as long as C does.
+
+    Arguments:
+        levels: each half of the last; contiguous.
+    """
+    return (structs.Planes * len(levels))(*map(planes_of, levels))
+
+
+def fit_planes(
+    levels: Levels,
+    motif: structs.PlaneMotifArrays,
+    rules: structs.PlaneRules,
+    poses: NDArray[np.float64],
+) -> _Fits:
+    """`wherein.planes.plane_fit.fit_planes`: poses, ZNCC and visible fractions.
+
+    Arguments:
+        levels: of `levels_of`.
+        motif, rules: as C wants them.
+        poses: pixels of the motif at its resolution → pixels of the first level, (B, 3, 3).
+    """
+    return _fitted("wherein_fit_planes", levels, motif, rules, poses)
+
+
+def rate_poses(
+    channels: Float[Tensor, "H W 8"],
+    inside: Bool[Tensor, "H W"] | None,
+    motif: structs.PlaneMotifArrays,
+    rules: structs.PlaneRules,
+    poses: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """`wherein.planes.rating` on one picture: the ZNCC of each pose.
+
+    Arguments:
+        channels: of the picture, contiguous.
+        inside: which of its pixels lie in the scene, contiguous; None: all.
+        motif, rules: as C wants them.
+        poses: pixels of the motif at its resolution → pixels of the picture, affine, (B, 3, 3).
+    """
+    _, zncc, _ = _fitted("wherein_rate_poses", _channel_picture(channels, inside), motif, rules, poses)
+    return zncc
+
+
+def refine_poses(
+    channels: Float[Tensor, "H W 8"],
+    inside: Bool[Tensor, "H W"] | None,
+    motif: structs.PlaneMotifArrays,
+    rules: structs.PlaneRules,
+    poses: NDArray[np.float64],
+) -> _Fits:
+    """The same after a descent on that picture: poses, ZNCC and visible fractions; arguments likewise."""
+    return _fitted("wherein_refine_poses", _channel_picture(channels, inside), motif, rules, poses)
+
+
+def _fitted(
+    function: str,
+    picture: "structs.ChannelPicture | Levels",
+    motif: structs.PlaneMotifArrays,
+    rules: structs.PlaneRules,
+    poses: NDArray[np.float64],
+) -> _Fits:
+    """What a function makes of a copy of the poses: poses, ZNCC and visible fractions."""
+    count = len(poses)
+    found = np.array(poses, dtype=np.float64, order="C")
+    zncc, visible = np.zeros(count), np.zeros(count)
+    fits = structs.PlaneFits(
+        poses=pointer(found, (count, 3, 3), np.float64),
+        zncc=pointer(zncc, (count,), np.float64),
+        visible=pointer(visible, (count,), np.float64),
+        count=count,
+    )
+    kernel.call(function, picture, motif, rules, fits)
+    return found, zncc, visible
+
+
+def _channel_picture(
+    channels: Float[Tensor, "H W 8"], inside: Bool[Tensor, "H W"] | None
+) -> structs.ChannelPicture:
+    height, width, _ = channels.shape
+    return structs.ChannelPicture(
+        channels=pointer(channels, (height, width, abi.DIRECTIONS)),
+        inside=None if inside is None else pointer(inside, (height, width), torch.bool),
+        height=height,
+        width=width,
+    )
