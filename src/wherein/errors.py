@@ -25,6 +25,10 @@ class MissingError(WhereinError, ImportError):
     """An optional package is not installed; the message says how to install it."""
 
 
+class UnwritableError(WhereinError):
+    """A file cannot be written; the message names it and gives the system's reason."""
+
+
 class WorkerError(WhereinError, RuntimeError):
     """A worker process ended without a result; the message says why that may be."""
 

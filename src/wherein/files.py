@@ -1,4 +1,5 @@
-"""Atomic writes, names that must not lead out of a folder, and the user's cache folder."""
+"""Atomic writes, errors that name the file, names that must stay in a folder, lists of archives, and the
+cache folder."""
 
 import os
 import secrets
@@ -6,6 +7,21 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TYPE_CHECKING
+
+from wherein.errors import UnwritableError
+
+if TYPE_CHECKING:  # not at run time: the command line checks files before anything slow is loaded
+    from PIL import Image
+
+_ZIP_END, _ZIP_END_SIZE = b"PK\5\6", 22
+"""The record at the end of a .zip, and its size in bytes, without the comment of up to 64 KB after it."""
+
+ZARR_MARKS = (".zgroup", ".zarray", "zarr.json")
+"""A folder with one of these files is a picture in the format Zarr."""
+
+_ZIP64 = b"PK\6\7"
+"""What stands 20 bytes before the end record of an archive of more than 4 GB or 65,535 files."""
 
 
 @contextmanager
@@ -28,6 +44,21 @@ def atomic_file(path: Path) -> Iterator[Path]:
     except BaseException:  # KeyboardInterrupt too
         temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Turn an `OSError` inside the block into an `UnwritableError` about `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise UnwritableError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def save(picture: "Image.Image", path: Path) -> None:
+    """Write a picture atomically; raises `UnwritableError`."""
+    with write_errors(path), atomic_file(path) as target:
+        picture.save(target)
 
 
 @contextmanager
@@ -117,3 +148,27 @@ def cache_folder(kind: str) -> Path:
     except RuntimeError as error:
         raise FileNotFoundError("no home directory: set HOME or XDG_CACHE_HOME") from error
     return root / "wherein" / kind
+
+
+def zip_directory_size(path: Path) -> int | None:
+    """Bytes of the list of files of a .zip, by the record at its end; None: a Zip64 archive, which may have
+    any.
+
+    Python's `zipfile` reads the whole list before it can be counted.
+    """
+    with path.open("rb") as file:
+        length = file.seek(0, os.SEEK_END)
+        file.seek(max(0, length - _ZIP_END_SIZE - 2**16 - len(_ZIP64) - 16))
+        tail = file.read()
+    at, largest = tail.find(_ZIP_END), 0
+    while at >= 0:  # all of them: which one a reader takes for the last is up to the reader
+        if tail[max(0, at - 20) : at].startswith(_ZIP64):
+            return None
+        largest = max(largest, int.from_bytes(tail[at + 12 : at + 16], "little"))
+        at = tail.find(_ZIP_END, at + 1)
+    return largest
+
+
+def is_zarr_folder(path: Path) -> bool:
+    """Return whether a folder is a picture in the format Zarr."""
+    return any((path / mark).is_file() for mark in ZARR_MARKS)

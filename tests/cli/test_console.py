@@ -15,8 +15,7 @@ import pytest
 from PIL import Image
 
 from wherein.cli.console import Console, UnreadableError, deferred_signals, errors_as_exit_status
-from wherein.cli.output_files import UnwritableError
-from wherein.errors import ArgumentError, TemplateError, WhereinError
+from wherein.errors import ArgumentError, TemplateError, UnwritableError, WhereinError
 
 PROGRAM = [sys.executable, "-c", "from wherein.cli.main import main; main()"]
 FULL = Path("/dev/full")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -90,6 +91,33 @@ def test_detect_on_a_full_disk(folder: Path, full_disk: Path, option: str, name:
     assert left(full_disk) == ["filler"]
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_the_folder_of_a_run_on_a_full_disk(folder: Path, full_disk: Path, workers: str) -> None:
+    """What was finished before is kept; with room, the run is continued."""
+    run = full_disk / "run"
+    command = [str(word) for word in ("detect", folder / "toy", folder / "scenes", "--rotation", "0")]
+    more = ["--resume", str(run), "--workers", workers]
+    os.truncate(full_disk / "filler", DISK - 2 * 4096)  # for run.json and the first of two scenes
+    result = CliRunner().invoke(app, [*command, *more])
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith(f"wherein: cannot write {run}")
+    assert result.stderr.count("\n") == 1
+    assert [path for path in left(full_disk) if "/." in path] == []
+    (full_disk / "filler").unlink()
+    again = CliRunner().invoke(app, [*command, *more])
+    assert again.exit_code == 0, again.output
+    assert [Path(json.loads(line)["scene"]).name for line in again.stdout.splitlines()] == ["a.png", "b.png"]
+
+
+def test_a_worker_on_a_full_disk(folder: Path, full_disk: Path) -> None:
+    out = full_disk / "drawn"
+    words = ("detect", folder / "toy", folder / "scenes", "--rotation", "0", "--workers", "2", "--draw", out)
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 2, result.output
+    assert re.fullmatch(rf"wherein: cannot write {out}/[ab].png: .*\n", result.stderr)
+    assert left(full_disk) == ["filler"]
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -140,8 +168,8 @@ def test_a_disk_that_fills_up_on_the_way(folder: Path, full_disk: Path) -> None:
     assert left(full_disk) == ["filler"]
 
 
-@pytest.fixture
-def running(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+@pytest.fixture(params=[1, 2], ids=["here", "workers"])
+def running(folder: Path, request: pytest.FixtureRequest) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
     """A detection in very many scenes that writes all that it can, after its first line."""
     scenes = folder / "many"
     scenes.mkdir()
@@ -149,7 +177,8 @@ def running(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
         (scenes / f"{k:04}.png").symlink_to(folder / "scenes" / "a.png")
     out = folder / "out"
     outputs = ["--draw", out / "drawn", "--report", out / "found.html", "--export", out / "found.json"]
-    command = [*PROGRAM, "detect", folder / "toy", scenes, "--rotation", "0", *outputs]
+    workers = ["--workers", request.param]
+    command = [*PROGRAM, "detect", folder / "toy", scenes, "--rotation", "0", *outputs, *workers]
     process = subprocess.Popen(
         [str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -176,8 +205,13 @@ def drawings(out: Path) -> int:
     ("number", "status", "word"), [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"terminated")]
 )
 def test_ctrl_c_and_sigterm(
-    running: tuple[subprocess.Popen[bytes], Path], number: int, status: int, word: bytes
+    running: tuple[subprocess.Popen[bytes], Path],
+    request: pytest.FixtureRequest,
+    number: int,
+    status: int,
+    word: bytes,
 ) -> None:
+    running_here = request.node.callspec.params["running"] == 1
     process, out = running
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(3)]
@@ -187,7 +221,10 @@ def test_ctrl_c_and_sigterm(
     lines += rest.splitlines(keepends=True)
     assert all(line.endswith(b"\n") and json.loads(line)["detections"] for line in lines)
     assert len(lines) < 400
-    assert 2 <= drawings(out) <= len(lines)
+    if running_here:  # workers draw ahead of the lines
+        assert 2 <= drawings(out) <= len(lines)
+    else:
+        assert drawings(out) >= 2
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGPIPE"), reason="there is no such signal here")

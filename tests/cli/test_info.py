@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import wherein
 from wherein.cli.main import app
-from wherein.native import bindings
+from wherein.native import kernel
 from wherein.native.library import Library
 
 ASKED = [
@@ -53,7 +53,7 @@ def test_as_json() -> None:
     assert told["packages"]["torch"] == torch.__version__
     assert told["threads"] == torch.get_num_threads()
     assert told["calibrations"].endswith("wherein/calibrations")
-    assert told["kernel"]["built"] == bindings.available()
+    assert told["kernel"]["built"] == kernel.available()
     numpy = metadata.version("numpy")
     assert told["extras"] == {
         "tables": {
@@ -81,9 +81,9 @@ def kernel_line() -> str:
 
 
 def test_the_kernel_with_its_compiler_or_why_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = bindings.library()
+    found = kernel.library()
     assert ("compiled by /" in kernel_line()) == (found is not None and found.source == "compiled")
-    monkeypatch.setattr(bindings, "_loaded", lambda: (None, "turned off by WHEREIN_NATIVE=0"))
+    monkeypatch.setattr(kernel, "_loaded", lambda: (None, "turned off by WHEREIN_NATIVE=0"))
     assert kernel_line() == (
         "C kernel: not available, using the slower PyTorch code: turned off by WHEREIN_NATIVE=0"
     )
@@ -100,7 +100,7 @@ def test_the_kernel_with_its_compiler_or_why_there_is_none(monkeypatch: pytest.M
 def test_the_shipped_kernel_and_why_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     file, reason = Path("site/kernel-x86-64.so"), "no C compiler found (looked for cc, gcc and clang)"
     shipped = Library(ctypes.CDLL(None), "shipped", file, reason)
-    monkeypatch.setattr(bindings, "_loaded", lambda: (shipped, ""))
+    monkeypatch.setattr(kernel, "_loaded", lambda: (shipped, ""))
     assert kernel_line() == (
         f"C kernel: kernel-x86-64.so, from the wheel; not compiled on this machine: {reason}"
     )

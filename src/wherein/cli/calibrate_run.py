@@ -1,7 +1,9 @@
 """The work of `wherein calibrate`: read backgrounds, calibrate, store the calibration, describe it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +11,14 @@ import torch
 from torch import Tensor
 
 from wherein.cli.console import SOME_UNREADABLE, Console, UnreadableError
-from wherein.cli.input_files import list_scenes, read_picture
+from wherein.cli.input_files import list_scenes, load_library, read_picture
 from wherein.detect.calibration.measure import MAX_BACKGROUNDS, SCENE_SIZE, calibrate
 from wherein.detect.calibration.model import STORE, Calibration
 from wherein.detect.search_range import Range
+from wherein.engine.processes import in_processes
 from wherein.errors import ArgumentError
 from wherein.template.bundle import Template
+from wherein.template.template_library import Library
 
 _SCORES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Scores whose false-alarm rates are listed; a choice."""
@@ -46,40 +50,105 @@ class CalibrateResult:
         return SOME_UNREADABLE if self.skipped else 0
 
 
-def run_calibration(
-    template: Template, ranges: Range, backgrounds: Path | None, overwrite: bool, console: Console
-) -> CalibrateResult:
-    """Load the stored calibration, or measure a new one and store it.
+@dataclass(frozen=True)
+class CalibrateRun:
+    """Calibrates templates, one after the other or several at once.
 
-    Arguments:
-        template: what will be searched for.
-        ranges: the rotations, scales and tilts that will be searched.
+    Attributes:
+        library: where the templates are loaded from.
+        ranges: the rotations, scales and tilts that will be searched, by the name of the template.
         backgrounds: a folder of pictures without the object; synthetic clutter if None.
-        overwrite: measure a new one even if one is stored.
+        overwrite: measure a new calibration even if one is stored.
         console: shows progress, and a message for each background that cannot or should not be used.
-
-    Raises:
-        ArgumentError: a calibration is stored, so that the backgrounds would not be used.
-        UnreadableError: no background can be used.
     """
-    stored = STORE.load(template, ranges)
-    if stored is not None and not overwrite:
-        if backgrounds is not None:
+
+    library: str
+    ranges: Mapping[str, Range]
+    backgrounds: Path | None
+    overwrite: bool
+    console: Console
+
+    def __call__(self, templates: Sequence[Template], workers: int = 1) -> Iterator[CalibrateResult]:
+        """Load the stored calibration of each template, or measure a new one and store it.
+
+        Arguments:
+            templates: what will be searched for.
+            workers: how many are measured at the same time, each in a process of its own.
+
+        Raises:
+            ArgumentError: a calibration is stored, so that the backgrounds would not be used.
+            UnreadableError: no background can be used.
+        """
+        stored = {one.name: self._stored(one) for one in templates}
+        missing = [name for name, known in stored.items() if known is None]
+        pictures, skipped = list[Path](), 0
+        if missing and self.backgrounds is not None:
+            pictures, skipped = _usable(self.backgrounds, self.console)
+        made: dict[str, tuple[Calibration, Path | None]] = {}
+        if workers > 1 and len(missing) > 1:
+            made = self._side_by_side({one.name: one for one in templates}, missing, pictures, workers)
+        for one in templates:
+            known = stored[one.name]
+            if known is not None:
+                yield CalibrateResult(one, *known, new=False)
+            else:
+                new, path = made[one.name] if made else self._measured(one, pictures)
+                yield CalibrateResult(one, new, path, True, skipped, self._suspects(new, pictures))
+
+    def _stored(self, template: Template) -> tuple[Calibration, Path] | None:
+        stored = None if self.overwrite else STORE.load(template, self.ranges[template.name])
+        if stored is not None and self.backgrounds is not None:
             raise ArgumentError(
                 f"{stored[1]} already has a calibration for this rotation, scale and tilt: "
                 "use --overwrite to calibrate again"
             )
-        return CalibrateResult(template, *stored, new=False)
-    pictures, skipped = _usable(backgrounds, console) if backgrounds is not None else ([], 0)
-    with torch.no_grad(), console.progress(f"Calibrating {template.name}") as progress:
-        made = calibrate(template, ranges, _Pictures(pictures), progress=progress)
-    suspects = tuple(pictures[index] for index in made.suspects)
-    for path in suspects:
-        console.warning(
-            f"{path}: something in this background scores as high as the object. If it shows the "
-            "object, remove it and calibrate again with --overwrite."
-        )
-    return CalibrateResult(template, made, STORE.save(template, made), True, skipped, suspects)
+        return stored
+
+    def _measured(self, template: Template, pictures: Sequence[Path]) -> tuple[Calibration, Path | None]:
+        with torch.no_grad(), self.console.progress(f"Calibrating {template.name}") as progress:
+            made = calibrate(template, self.ranges[template.name], _Pictures(pictures), progress=progress)
+        return made, STORE.save(template, made)
+
+    def _side_by_side(
+        self, templates: Mapping[str, Template], names: Sequence[str], pictures: Sequence[Path], workers: int
+    ) -> dict[str, tuple[Calibration, Path | None]]:
+        """Measure several at once, and store each as soon as it is there; by the names of the templates."""
+        made: dict[str, tuple[Calibration, Path | None]] = {}
+        job = CalibrateJob(self.library, dict(self.ranges), tuple(pictures))
+        with (
+            self.console.progress(f"Calibrating {len(names)} templates") as progress,
+            closing(in_processes(job, names, workers)) as done,
+        ):
+            for name, calibration in done:
+                made[name] = calibration, STORE.save(templates[name], calibration)
+                progress(len(made) / len(names), name)
+        return made
+
+    def _suspects(self, made: Calibration, pictures: Sequence[Path]) -> tuple[Path, ...]:
+        suspects = tuple(pictures[index] for index in made.suspects)
+        for path in suspects:
+            self.console.warning(
+                f"{path}: something in this background scores as high as the object. If it shows the "
+                "object, remove it and calibrate again with --overwrite."
+            )
+        return suspects
+
+
+@dataclass(frozen=True)
+class CalibrateJob:
+    """What a process needs to calibrate templates of a library; attributes as of `CalibrateRun`."""
+
+    library: str
+    ranges: dict[str, Range]
+    pictures: tuple[Path, ...]
+
+    def __call__(self) -> Callable[[str], tuple[str, Calibration]]:
+        """A function that measures the calibration of a template, by its name."""
+        return partial(self._measure, load_library(self.library))
+
+    def _measure(self, library: Library, name: str) -> tuple[str, Calibration]:
+        with torch.no_grad():
+            return name, calibrate(library.by_name[name], self.ranges[name], _Pictures(self.pictures))
 
 
 def to_record(result: CalibrateResult) -> dict[str, Any]:

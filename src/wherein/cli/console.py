@@ -126,7 +126,7 @@ class Console:
 
     @contextmanager
     def scene_bar(self, total: int) -> Iterator[None]:
-        """Show a bar of how many scenes are done, if there are many; `scene_done` advances it."""
+        """Show a bar of how many scenes are done, if there are many; `scenes_done` advances it."""
         if self.quiet or total <= FEW_SCENES:
             yield
             return
@@ -139,10 +139,10 @@ class Console:
             self._hide_bar()
             self._bar = None
 
-    def scene_done(self) -> None:
-        """Count one more scene."""
+    def scenes_done(self, count: int) -> None:
+        """Count more scenes."""
         if self._bar is not None:
-            self._bar.advance()
+            self._bar.advance(count)
 
     def _hide_bar(self) -> None:
         if self._bar is not None:

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from wherein.cli.console import Console
-from wherein.cli.output_files import check_folder, check_new, save, write_errors
+from wherein.cli.output_files import check_folder, check_new
 from wherein.demo import GAUGE, ROBOT
 from wherein.demo.cup_scenes import CUP, cup_scenes
 from wherein.demo.gauge_scene import NEEDLE, GaugeScene, gauge_scene
@@ -19,6 +19,7 @@ from wherein.detect.detector import Detector
 from wherein.detect.result import Detection, Detections
 from wherein.drawing.registrations import draw_registration
 from wherein.errors import require
+from wherein.files import save, write_errors
 from wherein.images.eight_bit import to_image
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif

@@ -1,29 +1,28 @@
-"""The work of `wherein detect`: search scenes one by one, print the results, write the files."""
+"""The work of `wherein detect`: have scenes searched, print the results, write the files."""
 
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, nullcontext, suppress
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from wherein.cli.console import Console, UnreadableError
-from wherein.cli.input_files import SceneFile, SceneList, read_picture
+from wherein.cli.console import Console
+from wherein.cli.input_files import SceneList, load_library
 from wherein.cli.options import Box
-from wherein.cli.output_files import OutputFiles, write_errors
+from wherein.cli.output_files import OutputFiles
 from wherein.cli.output_writers import SceneWriters, open_writers
-from wherein.cli.scene_totals import FrameTotals, Totals
+from wherein.cli.scene_totals import Totals
 from wherein.cli.terminal.scene_table import SceneTable
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.detector import Detector
-from wherein.detect.result import Detections
 from wherein.detect.score import rounded_down
-from wherein.errors import MissingError, PictureError
-from wherein.report.stopwatch import SEARCH, Stopwatch
-from wherein.template.template_library import Library
+from wherein.engine.engine_options import EngineOptions
+from wherein.engine.manifest import Entry, SceneFile, manifest
+from wherein.engine.scene_events import Failed, PictureDone, SceneEvent, SceneLine, Unreadable, VideoDone
+from wherein.engine.scene_work import SceneWork, WorkSettings, is_readable
+from wherein.engine.shared_run import SharedRun
 from wherein.thresholds import MinScore
-from wherein.video.source import Video, camera_index, open_video
 from wherein.video.video_writer import CODECS
 
 
@@ -37,6 +36,7 @@ class SearchOptions:
     max_instances: int | None = None
     overlap: float | None = None
     polarity: str | None = None
+    memory: int | None = None
 
     def given(self) -> dict[str, Any]:
         """The options that are not left to the detector."""
@@ -51,25 +51,28 @@ class DetectRun:
     """Searches scenes for a template, or several.
 
     Arguments:
-        library: what to search for.
+        template: a template, or a folder of them, to search for.
         options: how to search.
         outputs: files to write besides the lines of JSON.
         console: where results and messages go.
         threshold: of the score, or of its rate of false alarms; None: the calibrated one.
         region: x, y, width and height of the part of each scene that is searched; None: all of it.
+        engine: who searches the scenes, and which of them.
     """
 
     def __init__(
         self,
-        library: Library,
+        template: Path,
         options: SearchOptions,
         outputs: OutputFiles,
         console: Console,
         threshold: MinScore | None = None,
         region: Box | None = None,
+        engine: EngineOptions = EngineOptions(),
     ) -> None:
-        self.library, self.options, self.outputs, self.console = library, options, outputs, console
-        self.threshold, self.region = threshold, region
+        self.template, self.library = template, load_library(str(template))
+        self.options, self.outputs, self.console = options, outputs, console
+        self.threshold, self.region, self.engine = threshold, region, engine
         self.totals, self._has_header = Totals(), False
         self.table = SceneTable(())
 
@@ -93,95 +96,103 @@ class DetectRun:
                 yield f"{name}: {known.warnings[0]}. `wherein template check` says more."
 
     def _search_all(self, scenes: Sequence[SceneFile]) -> None:
+        part = self.engine.portion.of_scenes(len(scenes))
+        checked = scenes[part]
+        drawings = self.outputs.drawings(scenes, checked)
         with (
-            self.console.scene_bar(len(scenes)),
-            open_writers(self.outputs, self.library, scenes) as writers,
+            self.console.scene_bar(len(checked)),
+            open_writers(self.outputs, self.library, scenes, checked) as writers,
+            closing(self._results(scenes, drawings, part)) as results,  # ends workers, whatever happens
         ):
-            for scene in scenes:
-                self._search(scene, writers)
-                self.console.scene_done()
+            for entry, events in results:
+                self._report(entry, events, writers)
             if not self.totals.read:
                 raise _NothingReadError
 
+    def _results(
+        self, scenes: Sequence[SceneFile], drawings: Mapping[Path, Path], part: slice
+    ) -> Generator[tuple[Entry, Iterator[SceneEvent]]]:
+        """Each scene of the portion, with its results."""
+        settings = WorkSettings(
+            self.region,
+            None if self.outputs.report is None else len(scenes),
+            self.outputs.maps,
+            self.outputs.export is not None,
+            self.options.memory,
+        )
+        entries = manifest(scenes, drawings, settings.page is not None)[part]
+        here = SceneWork(lambda: self.detector, settings)
+        # Before anything is calibrated: a run whose scenes are all unreadable ends at once.
+        if not self.engine.shared or not any(is_readable(entry, self.options.memory) for entry in entries):
+            for entry in entries:
+                yield entry, here(entry)
+                self.console.scenes_done(1)
+            return
+        run = SharedRun(
+            self.engine,
+            self.template,
+            self.options.given(),
+            self.threshold,
+            settings,
+            self.outputs.draw,
+            self.outputs.overwrite,
+        )
+        yield from run(entries, len(scenes), self.detector, self.console.scenes_done)
+
     @cached_property
     def detector(self) -> Detector:
-        """The detector, made when the first scene has been read: it may have to calibrate for a minute, and a
-        misspelled file name should be reported before that.
-        """
+        """The detector, made when a scene has been read, or before workers start."""
         these = "these templates" if len(self.library) > 1 else "this template"
         with self.console.progress(f"Calibrating (first use of {these})") as progress:
             return Detector(self.library, threshold=self.threshold, progress=progress, **self.options.given())
 
-    def _search(self, scene: SceneFile, writers: SceneWriters) -> None:
-        try:
-            if scene.error is not None:
-                raise UnreadableError("scene", scene.path, scene.error)
-            search = self._search_video if scene.is_video else self._search_picture
-            search(scene.path, writers)
-        except UnreadableError as error:
-            self.totals.unreadable += 1
-            self.console.unreadable("scene", str(scene.path), str(error))
-            writers.add_unreadable(scene.path, str(error))
+    def _report(self, entry: Entry, events: Iterator[SceneEvent], writers: SceneWriters) -> None:
+        """Print and write the results of a scene."""
+        event = next(events, None)
+        while event is not None:
+            try:
+                self._handle(entry, event, writers)
+            except KeyboardInterrupt as interrupt:
+                if not isinstance(events, Generator):
+                    raise
+                event = events.throw(interrupt)  # a camera ends so; others raise it again
+            else:
+                event = next(events, None)
 
-    def _print(
-        self, name: str, found: Detections, record: dict[str, Any], tracks: Sequence[int] = ()
-    ) -> None:
+    def _handle(self, entry: Entry, event: SceneEvent, writers: SceneWriters) -> None:
+        path = entry.scene.path
+        if isinstance(event, SceneLine):
+            self._print(event)
+        elif isinstance(event, PictureDone):
+            self.totals.count(event.found)
+            writers.add(path, event, self.detector)
+            if event.best is not None:
+                template, score = event.best
+                self.console.message(_nothing_found(path, score, self.detector.thresholds[template]))
+        elif isinstance(event, VideoDone):
+            self.totals.count(event.found)
+            writers.add_video(path, event.frames)
+            self.console.message(f"{path}: {event}{_drawn(entry.drawing)}")
+        else:
+            self.totals.failed += isinstance(event, Failed)
+            self.totals.unreadable += isinstance(event, Unreadable)
+            self.console.unreadable("scene", str(path), event.reason)
+            writers.add_unreadable(path, event.reason)
+
+    def _print(self, line: SceneLine) -> None:
         """Print a scene or a frame: as JSON, or on a terminal as rows of a table."""
         if not self.console.readable:
-            self.console.result(record)
-        elif found or "frame" not in record:  # most frames of a video show nothing
+            self.console.result(line.record)
+        elif line.rows or "frame" not in line.record:  # most frames of a video show nothing
             if not self._has_header:
                 self.console.text(self.table.header)
             self._has_header = True
-            for row in self.table.rows(name, found, tracks):
+            for row in self.table.rows(line.name, line.rows):
                 self.console.text(row)
 
-    def _search_picture(self, path: Path, writers: SceneWriters) -> None:
-        stopwatch = Stopwatch()
-        with stopwatch("reading"):
-            picture = read_picture(path, "scene")
-        found = self.detector(picture, region=self.region)
-        stopwatch.laps[SEARCH] = found.seconds
-        self.totals.count(len(found))
-        self._print(str(path), found, {"scene": str(path), **found.to_dict()})
-        writers.add(path, found, self.detector, stopwatch)
-        if not found and found.candidates:
-            best = found.candidates[0]
-            self.console.message(_nothing_found(path, best.score, self.detector.thresholds[best.template]))
 
-    def _search_video(self, path: Path, writers: SceneWriters) -> None:
-        counts, drawing = FrameTotals(), writers.drawings.get(path)
-        try:
-            with open_video(str(path)) as video:
-                self._search_frames(path, video, drawing, counts)
-        except (PictureError, MissingError) as error:
-            raise UnreadableError("scene", path, error) from error
-        except KeyboardInterrupt:
-            if camera_index(str(path)) is None:  # Ctrl-C is the usual way to stop a camera
-                raise
-        if not counts.frames:
-            raise UnreadableError("scene", path, "no frame can be read")
-        self.totals.count(counts.found)
-        writers.add_video(path, counts.frames)
-        drawn = "" if drawing is None else f"; drawn to {drawing} ({CODECS[drawing.suffix.lower()].name})"
-        self.console.message(f"{path}: {counts}{drawn}")
-
-    def _search_frames(self, path: Path, video: Video, drawing: Path | None, counts: FrameTotals) -> None:
-        """Print a line for each frame, and count in `counts`, which so survives Ctrl-C."""
-        from wherein.video.tracking import track_frames  # only videos need it
-
-        detector = self.detector  # made before the clock starts
-        began = time.perf_counter()
-        errors = write_errors(drawing) if drawing is not None else nullcontext()
-        with errors, closing(track_frames(video, detector, drawing, region=self.region)) as frames:
-            for frame in frames:
-                found = len(frame.frame.found)
-                name, record = f"{path}: {frame.index}", {"scene": str(path), **frame.to_dict()}
-                self._print(name, frame.frame.found, record, frame.frame.tracks)
-                counts.frames += 1
-                counts.frames_with_detections += found > 0
-                counts.found += found
-                counts.seconds = time.perf_counter() - began
+def _drawn(drawing: Path | None) -> str:
+    return "" if drawing is None else f"; drawn to {drawing} ({CODECS[drawing.suffix.lower()].name})"
 
 
 def _nothing_found(path: Path, score: float, threshold: float) -> str:

@@ -8,14 +8,15 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wherein.cli.console import UnreadableError
+from wherein.engine.manifest import SceneFile
 from wherein.errors import ArgumentError, PictureError, TemplateError
-from wherein.video.source import VIDEOS, is_animated, is_video
+from wherein.files import is_zarr_folder
+from wherein.video.source import VIDEOS, is_video
 
 if TYPE_CHECKING:
     from wherein.images.load import Picture
@@ -44,24 +45,6 @@ _REMEDIES = {
 }
 _NAMED = 5
 """Files that a message names. A choice: a line or two."""
-
-
-@dataclass(frozen=True)
-class SceneFile:
-    """A scene that the user asked for.
-
-    Attributes:
-        path: the file, or the camera.
-        error: why there is no scene here, such as an empty folder; None if there may be one.
-    """
-
-    path: Path
-    error: str | None = None
-
-    @cached_property
-    def is_video(self) -> bool:
-        """Whether it has many frames: a video, a camera or an animated GIF."""
-        return is_video(str(self.path)) or (self.error is None and is_animated(self.path))
 
 
 @dataclass
@@ -111,6 +94,8 @@ def list_scenes(arguments: Sequence[str], recursive: bool = False) -> SceneList:
 
 def _expand(argument: str, recursive: bool, skipped: dict[Path, str]) -> list[SceneFile]:
     path = Path(argument)
+    if is_zarr_folder(path):
+        return [SceneFile(path)]
     if path.is_dir():
         found = _in_folder(path, recursive, skipped)
         none = f"no pictures ({', '.join(PICTURES)}) or videos ({', '.join(VIDEOS)}) in this folder"
@@ -130,7 +115,9 @@ def _in_folder(folder: Path, recursive: bool, skipped: dict[Path, str]) -> list[
     found = []
     for path in sorted(folder.iterdir()):
         kind = _kind(path)
-        if path.is_dir():
+        if is_zarr_folder(path):
+            found.append(path)
+        elif path.is_dir():
             if recursive and not path.name.startswith("."):
                 found += _in_folder(path, recursive, skipped)
             elif _has_scenes(path):

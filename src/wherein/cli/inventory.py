@@ -12,7 +12,7 @@ import torch
 
 import wherein
 from wherein.detect.calibration.store import cached_calibrations
-from wherein.native import bindings, compiler
+from wherein.native import compiler, kernel
 
 _PACKAGES = ("torch", "numpy", "pillow")
 _DEVELOPMENT = "dev"
@@ -69,14 +69,14 @@ def _describe_kernel(kernel: dict[str, Any]) -> str:
 
 def _kernel() -> dict[str, Any]:
     """Which C library is in use and why; it is compiled now if it can be and has not been."""
-    library = bindings.library()
+    library = kernel.library()
     source = library and library.source
     command = compiler.find_compiler() if source == "compiled" else None
     return {
         "built": library is not None,
         "source": source,
         "file": library and str(library.file),
-        "reason": library.reason if library else bindings.reason(),
+        "reason": library.reason if library else kernel.reason(),
         "compiler": command and " ".join(command),
         "version": command and compiler.compiler_version(command).decode(errors="replace").partition("\n")[0],
         "folder": str(library.file.parent) if library and library.file.exists() else None,

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from wherein.engine.manifest import Portion
 from wherein.errors import ArgumentError
 from wherein.formats.registry import BY_EXTENSION, FORMATS
+from wherein.memory import bytes_of
 from wherein.thresholds import MAX_SCALE, MIN_SCALE, MinScore
 
 TemplatePath = Annotated[
@@ -108,6 +110,13 @@ def _threshold(text: str) -> MinScore:
         raise typer.BadParameter(str(error)) from error
 
 
+def _memory(text: str) -> int:
+    try:
+        return bytes_of(text)
+    except ArgumentError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
 # The detector checks these numbers too. Checking them here as well reports a slip before torch is loaded.
 Rotation = Annotated[
     float,
@@ -168,6 +177,16 @@ Region = Annotated[
     Box | None,
     typer.Option(callback=_region, metavar="X Y WIDTH HEIGHT", help="Search this part of each scene only."),
 ]
+Memory = Annotated[
+    int | None,
+    typer.Option(
+        parser=_memory,
+        metavar="SIZE",
+        help="Maximum memory of each process, such as 4GB. A scene that would take more is searched in "
+        "overlapping tiles; TIFF and OME-Zarr are then read by region.",
+        show_default="4GB for scenes of more than 200 megapixels, else no limit",
+    ),
+]
 MaxInstances = Annotated[
     int | None,
     typer.Option(
@@ -175,6 +194,59 @@ MaxInstances = Annotated[
         metavar="N",
         help="Maximum number of detections per scene.",
         show_default="no limit",
+    ),
+]
+
+
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        callback=_count,
+        metavar="N",
+        help="Number of processes that search scenes side by side.",
+        show_default="1, or with Ray the CPUs of the cluster",
+    ),
+]
+
+
+TemplateWorkers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        callback=_count,
+        metavar="N",
+        help="Number of templates of a folder that are calibrated at the same time.",
+        show_default="1",
+    ),
+]
+
+
+class Engine(StrEnum):
+    """Where workers are."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+EngineChoice = Annotated[
+    Engine, typer.Option(help="Where workers are: on this machine, or on a Ray cluster.")
+]
+
+
+def _portion(text: str) -> Portion:
+    try:
+        return Portion.of(text)
+    except ArgumentError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+Shard = Annotated[
+    Portion | None,
+    typer.Option(
+        parser=_portion,
+        metavar="I/N",
+        help="Search only the I-th of N equal parts of the scenes, for schedulers such as Slurm.",
+        show_default="all scenes",
     ),
 ]
 

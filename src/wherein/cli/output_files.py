@@ -1,20 +1,17 @@
-"""Files that commands write: where they may go, checked before any work, and errors that name the file."""
+"""Files that commands write: where they may go, checked before any work."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wherein.errors import ArgumentError, WhereinError, require
-from wherein.files import atomic_file, check_writable
+from wherein.errors import ArgumentError, require
+from wherein.files import check_writable, write_errors
 from wherein.formats.registry import BY_EXTENSION, FORMATS, Format
 from wherein.video.video_writer import CODECS
 
 if TYPE_CHECKING:  # not at run time: a wrong --draw is reported before torch is loaded
-    from PIL import Image
-
-    from wherein.cli.input_files import SceneFile
+    from wherein.engine.manifest import SceneFile
 
 DRAWINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 """Extensions that Pillow can write."""
@@ -28,19 +25,6 @@ _NOT_DRAWN = (".gif", ".svg", ".pdf", ".eps", ".html", ".json", ".avif", ".heic"
 _DRAW_NAMES = f"use a folder, or a picture that ends in {' or '.join(DRAWINGS)}"
 
 PAGES = (".html", ".htm")
-
-
-class UnwritableError(WhereinError):
-    """A file cannot be written; the message names it and gives the system's reason."""
-
-
-@contextmanager
-def write_errors(path: Path) -> Iterator[None]:
-    """Turn an `OSError` inside the block into an `UnwritableError` about `path`."""
-    try:
-        yield
-    except OSError as error:
-        raise UnwritableError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def check_file(path: Path) -> None:
@@ -101,12 +85,6 @@ def _check_draw_folder(folder: Path | None) -> None:
         require(not folder.exists() and not named, f"--draw {folder} is no folder: {_DRAW_NAMES}")
 
 
-def save(picture: "Image.Image", path: Path) -> None:
-    """Write a picture atomically; raises `UnwritableError`."""
-    with write_errors(path), atomic_file(path) as target:
-        picture.save(target)
-
-
 @dataclass(frozen=True)
 class OutputFiles:
     """What `wherein detect` writes besides its lines of JSON.
@@ -118,6 +96,7 @@ class OutputFiles:
         overwrite: whether existing files are replaced.
         export: file or folder for another program.
         format_name: format of the export; by the file extension if None.
+        resumed: whether this continues a run, whose files of single scenes are replaced.
     """
 
     draw: Path | None = None
@@ -126,6 +105,7 @@ class OutputFiles:
     overwrite: bool = False
     export: Path | None = None
     format_name: str | None = None
+    resumed: bool = False
 
     def check(self) -> None:
         """Check all of them, before any work.
@@ -190,10 +170,15 @@ class OutputFiles:
         folder = self._export_folder
         return [] if folder is None or self.format is None else [folder / n for n in self.format.more_files]
 
-    def drawings(self, scenes: Sequence["SceneFile"]) -> dict[Path, Path]:
-        """Return the picture or video to draw of each scene, by scene; empty without `--draw`."""
+    def drawings(self, scenes: Sequence["SceneFile"], searched: Sequence["SceneFile"]) -> dict[Path, Path]:
+        """Return the picture or video to draw of each scene, by scene; empty without `--draw`.
+
+        Arguments:
+            scenes: all scenes, after which files are named.
+            searched: those of them that are searched in this run.
+        """
         if self.draw is None or self._draw_folder is not None:
-            return self._named(scenes, "--draw", self._draw_folder, ".png")
+            return self._named(scenes, searched, "--draw", self._draw_folder, ".png")
         pictures = [scene for scene in scenes if scene.error is None]
         count = len(pictures)
         require(count == 1, f"--draw {self.draw} is one file, but there are {count} scenes: use a folder")
@@ -204,24 +189,34 @@ class OutputFiles:
         require(not same, f"--draw {self.draw} would replace the scene: choose another name")
         return {pictures[0].path: self.draw}
 
-    def files(self, scenes: Sequence["SceneFile"]) -> dict[Path, Path]:
-        """The file of each scene in the export, by the scene's path, if its format has a file for each."""
+    def files(self, scenes: Sequence["SceneFile"], searched: Sequence["SceneFile"]) -> dict[Path, Path]:
+        """The file of each scene in the export, by the scene's path, if its format has a file for each.
+
+        Arguments as of `drawings`.
+        """
         if self.format is None:
             return {}
         pictures = [scene for scene in scenes if not scene.is_video]
-        return self._named(pictures, "--export", self._export_folder, self.format.extension)
+        return self._named(pictures, searched, "--export", self._export_folder, self.format.extension)
 
     def _named(
-        self, scenes: Sequence["SceneFile"], option: str, folder: Path | None, suffix: str
+        self,
+        scenes: Sequence["SceneFile"],
+        searched: Sequence["SceneFile"],
+        option: str,
+        folder: Path | None,
+        suffix: str,
     ) -> dict[Path, Path]:
         """Name a file in `folder` after each scene, with a number where two scenes have the same name.
+
+        Those of scenes that are searched in other runs may be there already.
 
         Raises:
             ArgumentError: one of them exists and must not be replaced, or is a scene itself.
         """
         if folder is None:
             return {}
-        given = {scene.path.resolve() for scene in scenes}
+        given, written = {scene.path.resolve() for scene in scenes}, {scene.path for scene in searched}
         taken: set[str] = set()
         targets: dict[Path, Path] = {}
         for scene in scenes:
@@ -229,7 +224,8 @@ class OutputFiles:
             target = folder / f"{_free(stem, taken)}{VIDEO_DRAWINGS[0] if scene.is_video else suffix}"
             message = f"{option} {folder} would replace the scene {target}: choose another folder"
             require(target.resolve() not in given, message)
-            check_new(target, self.overwrite)
+            if scene.path in written:
+                check_new(target, self.overwrite or self.resumed)
             targets[scene.path] = target
         return targets
 

@@ -1,4 +1,4 @@
-"""Writes the drawings, the report and the export of `wherein detect`, scene by scene."""
+"""Writes the report and the export of `wherein detect`, scene by scene."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from wherein.cli.input_files import SceneFile
-from wherein.cli.output_files import OutputFiles, save, write_errors
+from wherein.cli.output_files import OutputFiles
 from wherein.detect.detector import Detector
-from wherein.detect.result import Detections
+from wherein.engine.manifest import SceneFile
+from wherein.engine.scene_events import PictureDone
+from wherein.files import write_errors
 from wherein.formats.export_target import AddScene, ExportTarget
 from wherein.report.page import Page, page
-from wherein.report.stopwatch import Stopwatch
 from wherein.template.template_library import Library
 
 T = TypeVar("T")
@@ -24,29 +24,24 @@ class SceneWriters:
 
     Attributes:
         outputs: the files.
-        drawings: the drawing of each scene, by scene; empty if there are none.
         report: the report, if any.
         export: adds a scene to the export, if any.
         scene_files: the file of each scene in the export, where its format has a file for each.
     """
 
     outputs: OutputFiles
-    drawings: Mapping[Path, Path]
     report: Page | None
     export: AddScene | None
     scene_files: Mapping[Path, Path]
 
-    def add(self, scene: Path, found: Detections, detector: Detector, stopwatch: Stopwatch) -> None:
-        """Write about a picture: its detections, the detector that made them, and the times so far."""
-        if scene in self.drawings:
-            with stopwatch("drawing"):
-                save(found.draw(), self.drawings[scene])
-        if self.export is not None and self.outputs.export is not None:
+    def add(self, scene: Path, done: PictureDone, detector: Detector) -> None:
+        """Write about a picture: what was found in it, by this detector or one that is the same."""
+        if self.export is not None and self.outputs.export is not None and done.detections is not None:
             with write_errors(self.scene_files.get(scene, self.outputs.export)):
-                self.export(scene, found)
-        if self.report is not None and self.outputs.report is not None:
+                self.export(scene, done.detections)
+        if self.report is not None and self.outputs.report is not None and done.rendered is not None:
             with write_errors(self.outputs.report):
-                self.report.add(str(scene), found, detector, self.outputs.maps, stopwatch)
+                self.report.add_rendered(done.rendered, detector)
 
     def add_video(self, scene: Path, frames: int) -> None:
         """Write about a video; a report and an export are about pictures, so the report just mentions it."""
@@ -63,16 +58,22 @@ class SceneWriters:
 
 @contextmanager
 def open_writers(
-    outputs: OutputFiles, library: Library, scenes: Sequence[SceneFile]
+    outputs: OutputFiles, library: Library, scenes: Sequence[SceneFile], searched: Sequence[SceneFile]
 ) -> Iterator[SceneWriters]:
     """Open the report and the export; both are complete when the block ends, or not there at all.
+
+    Arguments:
+        outputs: the files.
+        library: the templates that are searched for.
+        scenes: all scenes, after which files are named.
+        searched: those of them that are searched in this run.
 
     Raises:
         ArgumentError: a file exists and must not be replaced, or is a scene; nothing has been written then.
     """
-    drawings, files = outputs.drawings(scenes), outputs.files(scenes)
+    files = outputs.files(scenes, searched)
     with _export(outputs, library, files) as exported, _report(outputs, library, len(scenes)) as report:
-        yield SceneWriters(outputs, drawings, report, exported, files)
+        yield SceneWriters(outputs, report, exported, files)
 
 
 def _report(outputs: OutputFiles, library: Library, scenes: int) -> AbstractContextManager[Page | None]:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from wherein.cli.console import Console, UnreadableError
-from wherein.cli.output_files import check_file, check_new, save, write_errors
+from wherein.cli.output_files import check_file, check_new
 from wherein.errors import ArgumentError, PictureError, TemplateError, require
+from wherein.files import save, write_errors
 from wherein.formats import annotation
 from wherein.formats.annotation import Annotation
 from wherein.formats.part_outline import Outline

@@ -1,7 +1,7 @@
 """`wherein calibrate`: what it says, what it keeps, what it does not make anew, and how it exits."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,10 @@ from wherein.cli import calibrate_run
 from wherein.cli.main import app
 from wherein.detect import Calibration
 from wherein.detect.calibration.measure import SCENE_SIZE
+from wherein.detect.calibration.model import STORE
 from wherein.detect.search_range import Range
 from wherein.template import Template
+from wherein.template.template_library import Library
 
 runner = CliRunner()
 
@@ -183,3 +185,27 @@ def test_one_that_cannot_be_kept_is_told_and_fails(
     assert result.exit_code == 2
     assert json.loads(result.stdout)["kept"] is None
     assert "cannot store the calibration" in result.stderr
+
+
+def test_several_templates_at_once(folder: Path, made: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the job that processes get; they are stored as they come, and told in the order of the folder."""
+    for name in ("cup", "key"):
+        write_picture(folder / "things" / f"{name}.png", torch.rand(3, 40, 50))
+    (folder / "toy").rename(folder / "things" / "toy")
+
+    def here(job: calibrate_run.CalibrateJob, names: Sequence[str], count: int) -> Generator[Any]:
+        assert (list(names), count) == (["cup", "key", "toy"], 2)
+        for name in reversed(names):
+            yield job()(name)
+            kept = Library.of(folder / "things").by_name[name]
+            assert STORE.load(kept, Range(10.0, (0.5, 2.0), 40.0)) is not None
+
+    monkeypatch.setattr(calibrate_run, "in_processes", here)
+    command = ["calibrate", str(folder / "things"), "--rotation", "10", "--json", "--workers", "2"]
+    result = runner.invoke(app, command)
+    assert result.exit_code == 0, result.output
+    told = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(one["template"], one["new"]) for one in told] == [("cup", True), ("key", True), ("toy", True)]
+    assert len(made) == 3
+    again = runner.invoke(app, command)
+    assert [json.loads(line)["new"] for line in again.stdout.splitlines()] == [False] * 3

@@ -30,19 +30,19 @@ def test_many_scenes_have_a_bar_that_goes_away_for_every_line(
     console, before = Console(), sys.stdout
     with console.scene_bar(7):
         assert screen.getvalue() == ""  # nothing before the first is done
-        console.scene_done()
-        console.scene_done()
+        console.scenes_done(1)
+        console.scenes_done(1)
         assert "2/7" in screen.getvalue()
         assert sys.stdout is before  # rich would lead it to the bar
         console.result({"scene": "a.png"})
         assert screen.getvalue().endswith("\x1b[2K")  # the line is empty
         printed = len(screen.getvalue())
-        console.scene_done()
+        console.scenes_done(1)
         assert "3/7" in screen.getvalue()[printed:]
         assert "-:--:--" in screen.getvalue() or "0:00" in screen.getvalue()  # the time that is left
         console.message("a message")
         assert screen.getvalue().endswith("\x1b[2K")
-        console.scene_done()
+        console.scenes_done(1)
     assert screen.getvalue().endswith("\x1b[2K")
     assert capsys.readouterr() == ('{"scene": "a.png"}\n', "a message\n")
 
@@ -58,7 +58,7 @@ def test_a_long_task_leaves_room_for_the_bar_and_the_time(screen: io.StringIO) -
 def test_it_is_gone_when_things_go_wrong(screen: io.StringIO) -> None:
     console = Console()
     with pytest.raises(KeyboardInterrupt), console.scene_bar(7):
-        console.scene_done()
+        console.scenes_done(1)
         raise KeyboardInterrupt
     assert screen.getvalue().endswith("\x1b[2K")
     assert "\x1b[?25h" in screen.getvalue()  # the cursor is back
@@ -68,7 +68,7 @@ def test_it_is_gone_when_things_go_wrong(screen: io.StringIO) -> None:
 def test_a_few_scenes_or_quiet_has_none(screen: io.StringIO, total: int, quiet: bool) -> None:
     console = Console(quiet)
     with console.scene_bar(total):
-        console.scene_done()
+        console.scenes_done(1)
         console.message("")
     assert screen.getvalue() == ""
 
@@ -76,7 +76,7 @@ def test_a_few_scenes_or_quiet_has_none(screen: io.StringIO, total: int, quiet: 
 def test_without_a_terminal_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     console = Console()
     with console.scene_bar(7):
-        console.scene_done()
+        console.scenes_done(1)
     assert capsys.readouterr() == ("", "")
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from wherein.cli.console import USAGE, Console, stop
-from wherein.cli.options import Json, LibraryPath, Quiet, Rotation, Scale, Tilt
+from wherein.cli.options import Json, LibraryPath, Quiet, Rotation, Scale, TemplateWorkers, Tilt
 
 
 def calibrate(
@@ -25,6 +25,7 @@ def calibrate(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Calibrate again, replacing the stored calibration.")
     ] = False,
+    workers: TemplateWorkers = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -41,15 +42,14 @@ def calibrate(
     check_template_path(template)
     if backgrounds is not None:
         check_exists("background", backgrounds)
-    from wherein.cli.calibrate_run import describe, run_calibration, to_record
+    from wherein.cli.calibrate_run import CalibrateRun, describe, to_record
     from wherein.cli.input_files import load_library
     from wherein.detect.arguments import checked_range
 
     console, library = Console(quiet), load_library(template)
-    ranges = [checked_range(rotation, scale, tilt, one) for one in library.templates]
-    status = 0
-    for one, wanted in zip(library.templates, ranges, strict=True):
-        result = run_calibration(one, wanted, backgrounds, overwrite, console)
+    ranges = {one.name: checked_range(rotation, scale, tilt, one) for one in library.templates}
+    run, status = CalibrateRun(template, ranges, backgrounds, overwrite, console), 0
+    for result in run(library.templates, workers or 1):
         if as_json:
             console.result(to_record(result))
         else:

@@ -8,11 +8,14 @@ import typer
 from wherein.cli.console import Console
 from wherein.cli.options import (
     Draw,
+    Engine,
+    EngineChoice,
     Export,
     ExportFormat,
     JsonLines,
     LibraryPath,
     MaxInstances,
+    Memory,
     Overlap,
     Overwrite,
     PolarityChoice,
@@ -20,9 +23,12 @@ from wherein.cli.options import (
     Region,
     Rotation,
     Scale,
+    Shard,
     Threshold,
     Tilt,
+    Workers,
 )
+from wherein.engine.manifest import ALL
 
 if TYPE_CHECKING:
     from wherein.cli.input_files import SceneList
@@ -44,6 +50,7 @@ def detect(
     max_instances: MaxInstances = None,
     overlap: Overlap = None,
     polarity: PolarityChoice = None,
+    memory: Memory = None,
     recursive: Annotated[
         bool, typer.Option("--recursive", help="Search the subfolders of a folder too.")
     ] = False,
@@ -62,6 +69,27 @@ def detect(
     export_format: ExportFormat = None,
     overwrite: Overwrite = False,
     as_json: JsonLines = False,
+    workers: Workers = None,
+    engine: EngineChoice = Engine.LOCAL,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="With --engine ray: address of the cluster; it needs --resume.",
+            show_default="a cluster on this machine",
+        ),
+    ] = None,
+    dashboard: Annotated[
+        bool, typer.Option("--dashboard", help="With --engine ray: start Ray's dashboard, on this machine.")
+    ] = False,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Keep finished scenes in this folder, and continue there if the same command was stopped.",
+        ),
+    ] = None,
+    shard: Shard = None,
     fail_if_none: Annotated[
         bool, typer.Option("--fail-if-none", help="Exit with status 1 if nothing is found.")
     ] = False,
@@ -74,21 +102,27 @@ def detect(
 
     Example: wherein detect robot photographs/ --report found.html
     """
-    from wherein.cli.input_files import list_scenes, load_library
+    from wherein.cli.input_files import list_scenes
     from wherein.cli.output_files import OutputFiles
+    from wherein.engine.engine_options import EngineOptions
+    from wherein.engine.manifest import has_begun
 
-    outputs = OutputFiles(draw, report, maps, overwrite, export, export_format)
+    resumed = resume is not None and has_begun(resume)
+    outputs = OutputFiles(draw, report, maps, overwrite, export, export_format, resumed)
     outputs.check()
     console, listed = Console(quiet, as_json), list_scenes(scenes, recursive)
+    use_ray = engine is Engine.RAY
+    shared = EngineOptions(workers, use_ray, address, dashboard, resume, shard or ALL)
+    shared.check(listed.scenes)
     _check_any(template, listed, console)
     for line in listed.skipped_messages:
         console.message(line)
     from wherein.cli.detect_run import DetectRun, SearchOptions
 
     options = SearchOptions(
-        rotation, scale, tilt, max_instances, overlap, None if polarity is None else str(polarity)
+        rotation, scale, tilt, max_instances, overlap, None if polarity is None else str(polarity), memory
     )
-    run = DetectRun(load_library(template), options, outputs, console, threshold, region)
+    run = DetectRun(Path(template), options, outputs, console, threshold, region, shared)
     raise typer.Exit(run(listed).exit_status(fail_if_none))
 
 

@@ -53,7 +53,8 @@ def register(
 
     Example: wherein register scene.png motif.png --motion similarity
     """
-    from wherein.cli.output_files import check_drawing, save
+    from wherein.cli.output_files import check_drawing
+    from wherein.files import save
 
     target = check_drawing(draw, scene.stem, overwrite)
     matrix = _parse_matrix(start)

@@ -37,10 +37,10 @@ def reproduce(
 
     Example: wherein reproduce fig4 --quick --out figures
     """
-    from wherein.cli.output_files import write_errors
     from wherein.experiments.runs.experiment import experiment_named
     from wherein.experiments.runs.reproduction import Request
     from wherein.experiments.runs.reproduction import reproduce as run
+    from wherein.files import write_errors
 
     console = Console(quiet)
     if data is not None and not experiment_named(figure).pictured:

@@ -29,9 +29,9 @@ class SceneBar:
         )
         self._task = self._bar.add_task("scenes", total=total)
 
-    def advance(self) -> None:
-        """Count one more scene and show the bar."""
-        self._bar.advance(self._task)
+    def advance(self, count: int = 1) -> None:
+        """Count more scenes and show the bar."""
+        self._bar.advance(self._task, count)
         if self._shown:
             self._bar.start()
             self._bar.refresh()

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from wherein.engine.processes import usable_cores
 from wherein.errors import require
 from wherein.experiments import Name, plots
 from wherein.experiments.runs.experiment import Experiment, FinishedRun, Task, experiment_named
 from wherein.experiments.runs.journal import Journal
-from wherein.experiments.runs.processes import usable_cores
 from wherein.experiments.runs.runner import Progress, run, versions
 from wherein.experiments.subject import Subject
 from wherein.files import atomic_file

@@ -8,9 +8,9 @@ from importlib.metadata import version
 from time import perf_counter
 
 import wherein
+from wherein.engine.processes import in_processes
 from wherein.experiments.runs.experiment import Json, Task
 from wherein.experiments.runs.journal import Journal
-from wherein.experiments.runs.processes import in_processes
 from wherein.threads import one_thread
 
 Progress = Callable[[float, str], None]

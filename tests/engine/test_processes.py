@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from wherein.engine.processes import in_processes, usable_cores
 from wherein.errors import WorkerError
-from wherein.experiments.runs.processes import in_processes, usable_cores
 
 
 def adding(more: int) -> Callable[[str], tuple[str, int, int]]:

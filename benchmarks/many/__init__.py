@@ -1,0 +1,1 @@
+"""Many scenes: throughput of workers, runs that are killed, long runs."""

@@ -1,0 +1,183 @@
+"""Workers that are actors of a Ray cluster, on this machine or on many.
+
+Only the core of Ray is used. Tasks and results are small: scenes are read from files, and results written to
+files, which all machines must see under the same paths.
+"""
+
+import os
+import secrets
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import torch
+
+from wherein.engine.processes import usable_cores
+from wherein.engine.workers import Died, Done, Event, Make, Raised, Ready
+from wherein.errors import WorkerError
+from wherein.extras import require_package
+
+_OBJECT_STORE = 100 * 2**20
+"""Bytes of shared memory of a cluster of our own. Ray wants 75 MB at least, and nothing large passes
+through it; by default it would take a third of the memory."""
+
+_WAIT = 60.0
+"""Seconds after which the cluster is asked for news again. A choice: it only limits how long a lost
+notification could go unnoticed."""
+
+
+def ray_module() -> Any:
+    """The module ray, with its defaults set: token authentication, and nothing sent to its makers.
+
+    Raises:
+        MissingError: it is not installed.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
+    return require_package("ray", "--engine ray", "pip install 'wherein[scale]'")
+
+
+def _set_up_own_cluster() -> None:
+    """Set what Ray reads when it is imported: a secret of this run alone, and loopback addresses."""
+    if not {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys():
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+    # Its name speaks of other systems, but on all of them it decides whether a node has a loopback address.
+    os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+
+
+@contextmanager
+def ray_cluster(address: str | None, dashboard: bool = False, cpus: int | None = None) -> Iterator[int]:
+    """Connect to a Ray cluster, or start one on this machine; gives its number of CPUs.
+
+    Arguments:
+        address: of the cluster, such as 127.0.0.1:6379; "auto": the one that runs on this machine; None:
+            start one, and stop it when the block ends.
+        dashboard: whether a cluster that is started has its dashboard, on 127.0.0.1.
+        cpus: how many a cluster that is started may use; None: those of this process.
+
+    Raises:
+        MissingError: Ray is not installed.
+        WorkerError: there is no cluster at this address, or it does not let us in.
+    """
+    if address is None:
+        _set_up_own_cluster()
+    ray = ray_module()
+    own = {
+        "num_cpus": cpus or usable_cores(),
+        "include_dashboard": dashboard,
+        "dashboard_host": "127.0.0.1",
+        "object_store_memory": _OBJECT_STORE,
+    }
+    quiet = {"log_to_driver": False, "logging_level": "error"}
+    try:
+        with _own_sigterm():
+            ray.init(address=address or "local", **quiet, **({} if address else own))
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        where = f"connect to Ray at {address}" if address else "start Ray"
+        raise WorkerError(f"cannot {where}: {_first_line(error)}") from error
+    _silence(ray)
+    try:
+        yield max(1, int(ray.cluster_resources().get("CPU", 1)))
+    finally:
+        ray.shutdown()
+
+
+def _silence(ray: Any) -> None:
+    """Keep Ray from printing about workers and nodes that died, which it does on standard output.
+
+    No option prevents it, and lines of text among those of JSON would break every reader. This is the switch
+    that its own debugger uses; `tests/engine/test_ray_workers.py` fails if it is moved.
+    """
+    ray._private.worker._worker_logs_enabled = False
+
+
+class RayWorkers:
+    """Actors of the cluster that this process is connected to, with one CPU and one torch thread each.
+
+    Arguments:
+        make: makes the function to apply, once in each actor; it, the tasks and the results must be
+            picklable.
+    """
+
+    def __init__(self, make: Make) -> None:
+        self._ray, self._make = ray_module(), make
+        # Not restarted by Ray: the supervisor decides what is tried again.
+        self._class = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor)
+        self._actors: dict[int, Any] = {}
+        self._calls: dict[Any, tuple[int, bool]] = {}
+        self._count = 0
+
+    def start(self) -> int:
+        """Start an actor, which says `Ready` when the cluster has a CPU for it; returns its number."""
+        self._count += 1
+        actor = self._actors[self._count] = self._class.remote()
+        self._calls[actor.prepare.remote(self._make)] = self._count, True
+        return self._count
+
+    def send(self, worker: int, task: Any) -> None:
+        """Give a task to an actor that has none; if it has died meanwhile, `wait` says so."""
+        self._calls[self._actors[worker].apply.remote(task)] = worker, False
+
+    def wait(self) -> list[Event]:
+        """Wait until something happens."""
+        try:
+            done, _ = self._ray.wait(list(self._calls), timeout=_WAIT)
+            return [self._event(call) for call in done]
+        except self._ray.exceptions.RayError as error:
+            raise WorkerError(f"the connection to Ray was lost: {_first_line(error)}") from error
+
+    def _event(self, call: Any) -> Event:
+        worker, starting = self._calls.pop(call)
+        errors = self._ray.exceptions
+        try:
+            result = self._ray.get(call)
+        except errors.RayTaskError as error:
+            cause = error.cause
+            return Raised(worker, cause if isinstance(cause, Exception) else error)
+        except (errors.RayActorError, errors.WorkerCrashedError, errors.ObjectLostError) as error:
+            self._kill(self._actors.pop(worker))
+            return Died(worker, _first_line(error))
+        return Ready(worker) if starting else Done(worker, result)
+
+    def _kill(self, actor: Any) -> None:
+        with suppress(Exception):  # it may be gone, and so may the cluster
+            self._ray.kill(actor)
+
+    def close(self) -> None:
+        """Kill all actors."""
+        for actor in self._actors.values():
+            self._kill(actor)
+        self._actors.clear()
+        self._calls.clear()
+
+
+class _Actor:
+    """In a process of the cluster: applies the function to tasks."""
+
+    def prepare(self, make: Make) -> None:
+        """Make the function."""
+        torch.set_num_threads(1)
+        self._work = make()
+
+    def apply(self, task: Any) -> Any:
+        """Do a task."""
+        return self._work(task)
+
+
+@contextmanager
+def _own_sigterm() -> Iterator[None]:
+    """Keep the handler of SIGTERM that the program has: Ray sets its own, which exits without a word."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

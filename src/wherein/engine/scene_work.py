@@ -1,0 +1,151 @@
+"""The work on one scene: read it, search it, draw it, render it for the report."""
+
+import time
+from collections.abc import Callable, Generator
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wherein.detect.giant_search import giant_source
+from wherein.engine.manifest import Entry
+from wherein.engine.scene_events import PictureDone, SceneEvent, SceneLine, Unreadable, VideoDone
+from wherein.engine.scene_rows import detection_rows
+from wherein.errors import MissingError, PictureError
+from wherein.files import save, write_errors
+from wherein.images.load import load_picture
+from wherein.report.rendered_scene import SceneRenderer
+from wherein.report.stopwatch import SEARCH, Stopwatch
+from wherein.video.source import Video, camera_index, open_video
+
+if TYPE_CHECKING:
+    from wherein.detect.detector import Detector
+    from wherein.images.load import Picture
+
+Box = tuple[int, int, int, int]
+"""x, y, width and height in pixels."""
+
+
+@dataclass(frozen=True)
+class WorkSettings:
+    """What is done with each scene besides searching it.
+
+    Attributes:
+        region: the part of each scene that is searched; None: all of it.
+        page: scenes in the report, for which each is rendered; None: there is none.
+        maps: whether the report has occurrence maps.
+        export: whether detections are exported.
+        memory: bytes that a process may take; None: as much as a picture needs.
+    """
+
+    region: Box | None = None
+    page: int | None = None
+    maps: bool = False
+    export: bool = False
+    memory: int | None = None
+
+
+def read_scene(path: Path, memory: int | None) -> "Picture | Path":
+    """A scene, or its path where it is read by region while it is searched.
+
+    Arguments:
+        path: of the scene.
+        memory: bytes that this process may take; None: as much as a picture needs.
+
+    Raises:
+        PictureError: it cannot be read.
+        MissingError: the package that reads it is not installed.
+    """
+    source = giant_source(path, memory)
+    if source is None:
+        return load_picture(path, role="scene")
+    source.close()
+    return path
+
+
+def is_readable(entry: Entry, memory: int | None = None) -> bool:
+    """Whether a scene is a picture that can be read, or may be a video."""
+    if entry.scene.error is not None or entry.scene.is_video:
+        return entry.scene.error is None
+    try:
+        read_scene(entry.scene.path, memory)
+    except (PictureError, MissingError):
+        return False
+    return True
+
+
+class SceneWork:
+    """Searches scenes, one after the other.
+
+    Arguments:
+        detector: gives the detector. It is asked when a scene has been read: it may have to calibrate for a
+            minute, and a misspelled file name should be reported before that.
+        settings: what else is done.
+    """
+
+    def __init__(self, detector: Callable[[], "Detector"], settings: WorkSettings) -> None:
+        self.detector, self.settings = detector, settings
+        self._renderer: SceneRenderer | None = None
+
+    def __call__(self, entry: Entry) -> Generator[SceneEvent]:
+        """The results of a scene, as they come.
+
+        Raises:
+            UnwritableError: its drawing cannot be written.
+            ArgumentError: the region lies outside of it.
+        """
+        if entry.scene.error is not None:
+            yield Unreadable(entry.scene.error)
+            return
+        try:
+            yield from self._video(entry) if entry.scene.is_video else self._picture(entry)
+        except (PictureError, MissingError) as error:  # an optional package is not installed
+            yield Unreadable(str(error))
+
+    def _picture(self, entry: Entry) -> Generator[SceneEvent]:
+        path, stopwatch = entry.scene.path, Stopwatch()
+        with stopwatch("reading"):
+            scene = read_scene(path, self.settings.memory)
+        detector = self.detector()
+        found = detector(scene, region=self.settings.region)
+        stopwatch.laps[SEARCH] = found.seconds
+        yield SceneLine(str(path), {"scene": str(path), **found.to_dict()}, detection_rows(found))
+        if entry.drawing is not None:
+            with stopwatch("drawing"):
+                save(found.draw(), entry.drawing)
+        rendered = None
+        if self.settings.page is not None:
+            self._renderer = self._renderer or SceneRenderer(detector.library, self.settings.page)
+            rendered = self._renderer(entry.number, str(path), found, detector, self.settings.maps, stopwatch)
+        near = None if found or not found.candidates else found.candidates[0]
+        best = None if near is None else (near.template, float(near.score))
+        yield PictureDone(len(found), best, rendered, found if self.settings.export else None)
+
+    def _video(self, entry: Entry) -> Generator[SceneEvent]:
+        counts, path = VideoDone(), str(entry.scene.path)
+        try:
+            with open_video(path) as video:
+                yield from self._frames(path, video, entry.drawing, counts)
+        except KeyboardInterrupt:
+            if camera_index(path) is None:  # Ctrl-C is the usual way to stop a camera
+                raise
+        yield counts if counts.frames else Unreadable("no frame can be read")
+
+    def _frames(
+        self, path: str, video: Video, drawing: Path | None, counts: VideoDone
+    ) -> Generator[SceneEvent]:
+        """A line for each frame; `counts`, where they are counted, so survives Ctrl-C."""
+        from wherein.video.tracking import track_frames  # only videos need it
+
+        detector = self.detector()  # made before the clock starts
+        began = time.perf_counter()
+        errors = write_errors(drawing) if drawing is not None else nullcontext()
+        with errors, closing(track_frames(video, detector, drawing, region=self.settings.region)) as frames:
+            for frame in frames:
+                found = frame.frame.found
+                counts.frames += 1
+                counts.frames_with_detections += len(found) > 0
+                counts.found += len(found)
+                counts.seconds = time.perf_counter() - began
+                rows = detection_rows(found, frame.frame.tracks)
+                yield SceneLine(f"{path}: {frame.index}", {"scene": path, **frame.to_dict()}, rows)

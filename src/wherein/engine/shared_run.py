@@ -1,0 +1,103 @@
+"""A run of `wherein detect` that is shared out among workers, or kept in a folder, or both."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wherein import __version__
+from wherein.detect.detector import Detector
+from wherein.engine.batch import Batch, Finish, finish_here, finish_with
+from wherein.engine.detect_job import DetectJob
+from wherein.engine.engine_options import EngineOptions
+from wherein.engine.manifest import Entry
+from wherein.engine.processes import LocalWorkers, threads_each
+from wherein.engine.run_folder import RunFolder
+from wherein.engine.scene_events import SceneEvent
+from wherein.engine.scene_work import SceneWork, WorkSettings
+from wherein.native import kernel
+from wherein.thresholds import MinScore
+
+
+@dataclass(frozen=True)
+class SharedRun:
+    """What is searched for, how, and by whom.
+
+    Attributes:
+        engine: who searches.
+        template: where workers load the templates from.
+        options: arguments of the detector, by name.
+        threshold: of the score; None: the calibrated one.
+        settings: what else is done with each scene.
+        drawings: the folder or file of drawings; None: none.
+        overwrite: start again in a folder that belongs to another run.
+    """
+
+    engine: EngineOptions
+    template: Path
+    options: Mapping[str, Any]
+    threshold: MinScore | None
+    settings: WorkSettings
+    drawings: Path | None = None
+    overwrite: bool = False
+
+    def __call__(
+        self, entries: Sequence[Entry], total: int, detector: Detector, progress: Callable[[int], None]
+    ) -> Iterator[tuple[Entry, Iterator[SceneEvent]]]:
+        """Each scene, in order, with its results.
+
+        Arguments:
+            entries: the scenes.
+            total: scenes of the whole run, of which these may be a portion.
+            detector: has the calibrations; it searches itself where there are no workers.
+            progress: called with the number of scenes that were finished since.
+        """
+        with ExitStack() as stack:
+            folder = self._folder(detector, stack)
+            folder.forget_undrawn(entries)
+            batch = Batch(entries, total, folder)
+            finish = self._finish(detector, folder, bool(batch.missing()), stack)
+            yield from batch.results(finish, progress)
+
+    def _folder(self, detector: Detector, stack: ExitStack) -> RunFolder:
+        if self.engine.resume is None:
+            return stack.enter_context(RunFolder.temporary(detector.library))
+        return RunFolder.open(self.engine.resume, detector.library, self._about(detector), self.overwrite)
+
+    def _about(self, detector: Detector) -> dict[str, Any]:
+        """Everything that the results of a scene depend on."""
+        return {
+            "wherein": __version__,
+            "templates": {one.name: one.fingerprint for one in detector.library.templates},
+            "options": dict(self.options),
+            "thresholds": detector.thresholds,
+            "region": self.settings.region,
+            "drawings": None if self.drawings is None else str(self.drawings.absolute()),
+            "report": self.settings.page is not None,
+            "maps": self.settings.maps,
+            "export": self.settings.export,
+        }
+
+    def _finish(self, detector: Detector, folder: RunFolder, needed: bool, stack: ExitStack) -> Finish:
+        engine = self.engine
+        job = DetectJob(
+            str(self.template.absolute()),
+            self.options,
+            self.threshold,
+            detector.calibrations,
+            self.settings,
+            folder.path.absolute(),
+            Path.cwd(),
+        )
+        if engine.ray and needed:
+            from wherein.engine.ray_workers import RayWorkers, ray_cluster  # only if it is asked for
+
+            cluster = ray_cluster(engine.address, engine.dashboard, engine.workers)
+            cpus = stack.enter_context(cluster)
+            return finish_with(lambda: RayWorkers(job), engine.workers or cpus)
+        count = engine.workers or 1
+        if count > 1:
+            kernel.available()  # compiled here, if it has to be: workers would all do it at once
+            return finish_with(lambda: LocalWorkers(job, threads_each(count)), count)
+        return finish_here(folder, SceneWork(lambda: detector, self.settings))
