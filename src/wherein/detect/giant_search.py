@@ -1,0 +1,359 @@
+"""The search of scenes that are too large for memory: tile by tile, with the result of one piece.
+
+Each tile is searched as a scene of its own. What was found in a tile counts if all that its fit looked at
+lies in the tile; of what is cut off at a border between tiles, another tile has the whole (`tiles`). Then
+hypotheses of all tiles exclude each other as those of one scene do, so that of an object in an overlap one is
+left."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from wherein.detect.fast.exclusion import Supports
+from wherein.detect.fast.finder import Finder
+from wherein.detect.fast.hypotheses import Hypotheses, Placement
+from wherein.detect.fast.scene_search import SceneSearch
+from wherein.detect.result import Detection, MethodResult, best_first
+from wherein.detect.tiles import (
+    ALIGNMENT,
+    DEFAULT_MEMORY,
+    Box,
+    ObjectSize,
+    TilePass,
+    plan,
+    tile_side,
+    whole_pixels,
+)
+from wherein.giant.opened import opened
+from wherein.giant.region_source import RegionSource
+from wherein.images.load import Overview, Source
+from wherein.images.pool import pool
+from wherein.memory import held
+from wherein.motion.homography import mapped, scales
+from wherein.planes.description import MARGIN
+from wherein.planes.plane_motif import extent
+from wherein.pyramid.levels import Poses, ScenePyramid, enlarge, reduce
+from wherein.threads import allowed_threads
+
+_OVERVIEW = 2048
+"""Pixels of the longer side of an overview, at most. A choice: what a screen shows."""
+
+_UNREAD = 0.5
+"""The grey of parts of an overview that were not read, as they are not in the region."""
+
+_SMALLER = 1.4
+"""An object may seem smaller than the range of a pass by this factor. A choice: tilted, it is foreshortened;
+and what two passes find is merged."""
+
+_BEYOND = 2
+"""Pixels at the coarsest resolution by which a fit may have moved, besides `MARGIN`. A choice."""
+
+
+def giant_source(
+    scene: Source, memory: int | None, color: str = "rgb", threads: int | None = None
+) -> RegionSource | None:
+    """A scene that is read by region, as it would take more memory than is allowed; None: it would not.
+
+    Arguments:
+        scene, color: as of a detector.
+        memory: bytes that this process may take; None: only what no picture may have is read by region.
+        threads: of the search.
+    """
+    pixels = None if memory is None else whole_pixels(memory, held(), threads or allowed_threads())
+    return opened(scene, pixels, color)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What was found of a template: hypotheses in pixels of the scene, and for each its detection and where
+    its evidence comes from."""
+
+    hypotheses: Hypotheses
+    detections: tuple[Detection, ...]
+    supports: Supports
+
+    def joined(self, other: "_Found") -> "_Found":
+        """The hypotheses of both, those of `self` first."""
+        count = len(self.detections)
+        more = {(name, row + count): values for (name, row), values in other.supports.items()}
+        both = self.hypotheses.joined(other.hypotheses)
+        return _Found(both, self.detections + other.detections, {**self.supports, **more})
+
+
+@dataclass(frozen=True)
+class _View:
+    """A part of a scene at a reduction, in which poses are those of a template that may be reduced too.
+
+    Attributes:
+        box: the part, in pixels at full size.
+        reduction: of the scene.
+        template: reduction of the template.
+    """
+
+    box: Box
+    reduction: int
+    template: int = 1
+
+    def to_scene(self, frames: Poses) -> Poses:
+        """Frames of the template in the scene, from those of the reduced one in the view."""
+        return enlarge(self.reduction, *self.box[:2]) @ frames @ reduce(self.template)
+
+    def from_scene(self, frames: Poses) -> Poses:
+        """The inverse of `to_scene`."""
+        return reduce(self.reduction, *self.box[:2]) @ frames @ enlarge(self.template)
+
+
+@runtime_checkable
+class TileSearch(Protocol):
+    """A search for one template or for several, in tiles."""
+
+    def at(self, reduction: int) -> "TileSearch":
+        """The search in scenes that are reduced, for templates that are reduced as much."""
+
+    def levels(self, scene: Float[Tensor, "3 H W"]) -> ScenePyramid:
+        """The scene as the search wants it."""
+
+    def by_template(self, levels: ScenePyramid, count: int | None) -> dict[str, Hypotheses]:
+        """The hypotheses that stand in a scene, by the name of the template."""
+
+    def of(self, name: str) -> SceneSearch:
+        """The search for one template."""
+
+    def between(self, levels: ScenePyramid | None, found: Mapping[str, Hypotheses]) -> dict[str, Hypotheses]:
+        """The hypotheses that stand beside those of other templates."""
+
+
+class GiantSearch:
+    """Searches scenes that are read by region.
+
+    Arguments:
+        search: for one template, or for several.
+        searches: of each template, by name.
+    """
+
+    def __init__(self, search: TileSearch, searches: Mapping[str, SceneSearch]) -> None:
+        self._search, self._searches = search, searches
+        self._made: dict[int, TileSearch] = {}
+        some = next(iter(searches.values())).finder.ranges
+        self._scale, self._tilted = some.scale, some.tilt > 0
+        self._size = ObjectSize.of_all([object_size(one.finder) for one in searches.values()])
+
+    def __call__(
+        self, source: RegionSource, box: Box, count: int | None, memory: int | None = None, side: int = 0
+    ) -> tuple[MethodResult, Overview]:
+        """The best `count` detections in a part of a scene, and a reduced picture of the scene.
+
+        Arguments:
+            source: the scene.
+            box: the part that is searched.
+            count: maximum number of detections; None: all.
+            memory: bytes that this process may take; None: `DEFAULT_MEMORY`.
+            side: of a tile in pixels; 0: as memory allows.
+
+        Raises:
+            ArgumentError: there is not enough memory for a tile.
+            PictureError: a part of the scene cannot be read.
+        """
+        threads = next(iter(self._searches.values())).threads
+        side = side or tile_side(whole_pixels(memory or DEFAULT_MEMORY, held(), threads))
+        overview = _overview(source)
+        passes = plan(box, self._size, self._scale, self._tilted, side, overview.reduction)
+        found: dict[str, _Found] = {}
+        for number, one in enumerate(passes):
+            for name, more in self._in_tiles(source, one, side, count, None if number else overview):
+                found[name] = found[name].joined(more) if name in found else more
+        return self._merged(found, count), overview
+
+    def _in_tiles(
+        self, source: RegionSource, one: TilePass, side: int, count: int | None, overview: Overview | None
+    ) -> Iterator[tuple[str, _Found]]:
+        """What each tile of a pass has, by the name of the template."""
+        search = self._at(one.reduction)
+        for tile in one.tiles:
+            pixels = source.region(tile, one.reduction)
+            view = _View(tile, one.reduction, one.reduction)
+            if overview is not None:
+                _paste(overview, pixels, view)
+            levels = search.levels(pixels)
+            for name, kept in search.by_template(levels, count).items():
+                own = self._own(name, _in_scene(kept, view), tile, one)
+                if not len(own):
+                    continue
+                chosen = kept[own]
+                if one.reduction == 1:
+                    yield name, self._reported(name, search.of(name), levels, chosen, view)
+                    continue
+                for row in range(len(own)):
+                    finer = self._refined(source, name, chosen[np.array([row])], view, side)
+                    if finer is not None:
+                        yield name, finer
+
+    def _at(self, reduction: int) -> TileSearch:
+        """The search in a reduced scene; made once."""
+        # For all sizes, not only for those of a pass: where an object is, what is far worse is not followed.
+        if reduction not in self._made:
+            self._made[reduction] = self._search.at(reduction)
+        return self._made[reduction]
+
+    def _own(self, name: str, found: Hypotheses, tile: Box, one: TilePass) -> NDArray[np.int64]:
+        """The hypotheses that this tile has to report: those that it holds, or that no tile of any pass can
+        hold."""
+        finder, here = self._searches[name].finder, one.tiles.index(tile)
+        low, high = np.array(one.tiles)[:, :2].min(0), np.array(one.tiles)[:, 2:].max(0)
+        sizes = scales(found.placement.frames[finder.pieces.tree.root], finder.middle)
+        chosen = []
+        for row, (box, size) in enumerate(zip(self._boxes(name, found), sizes, strict=True)):
+            seen = *np.maximum(box[:2], low), *np.minimum(box[2:], high)
+            holding = [_holds(other, seen) for other in one.tiles]
+            # What is cut off here, and larger than any tile of this pass, the next pass has.
+            cut = not any(holding) and one.scale[1] >= self._scale[1]
+            if (holding[here] or cut) and size >= one.scale[0] / _SMALLER:
+                chosen.append(row)
+        return np.array(chosen, dtype=np.int64)
+
+    def _boxes(self, name: str, found: Hypotheses) -> NDArray[np.float64]:
+        """Left, top, right and bottom of what the fits of hypotheses look at, (H, 4)."""
+        finder, frames = self._searches[name].finder, found.placement.frames
+        corners = np.concatenate(
+            [
+                mapped(frames[part] @ model.to_canvas, model.footprint.corners)
+                for part, model in finder.models.items()
+            ],
+            1,
+        )
+        around = self._size.around * scales(frames[finder.pieces.tree.root], finder.middle)[:, None]
+        return np.concatenate((corners.min(1) - around, corners.max(1) + around), 1)
+
+    def _refined(
+        self, source: RegionSource, name: str, kept: Hypotheses, view: _View, side: int
+    ) -> _Found | None:
+        """A hypothesis of a reduced scene, refined in the scene around it as far as that fits into a tile."""
+        found = _in_scene(kept, view)
+        left, top, right, bottom = self._boxes(name, found)[0]
+        room = max(right - left, bottom - top)
+        reduction = 1
+        while room / reduction > side and reduction < view.reduction:
+            reduction *= 2
+        # More around it where that fits too: static leaves are compared with other places of the scene.
+        more = room / 2 if 2 * room / reduction <= side else 0.0
+        step = ALIGNMENT * reduction
+        first = [int(max(0.0, one - more) // step * step) for one in (left, top)]
+        last = [
+            int(min(float(limit), one + more) // reduction * reduction)
+            for one, limit in zip((right, bottom), source.size, strict=True)
+        ]
+        near = _View((first[0], first[1], last[0], last[1]), reduction)
+        search = self._searches[name]
+        levels = search.levels(source.region(near.box, reduction))
+        polished = search.finder.polish(levels, _moved(found, near.from_scene))
+        # Scored by its size in the scene, not by that in the view.
+        there = _in_scene(polished, near).placement
+        scores = search.finder.score(there, polished.evidence, polished.visible)
+        if not len(search.in_range(replace(polished, placement=there)).scores):
+            return None
+        return self._reported(name, search, levels, replace(polished, scores=scores), near)
+
+    def _reported(
+        self, name: str, search: SceneSearch, levels: ScenePyramid, kept: Hypotheses, view: _View
+    ) -> _Found:
+        """Hypotheses of a view with their detections, in pixels of the scene."""
+        shown, sure = kept, np.flatnonzero(kept.scores >= search.threshold)
+        if len(sure):
+            better = search.finder.uncover(levels, kept[sure])
+            shown = replace(kept, placement=kept.placement.replaced(sure, better.placement))
+        detections = self._searches[name].assembled(_in_scene(shown, view), search.leaves(levels, shown))
+        to_scene = enlarge(view.reduction, *view.box[:2])
+        supports = {
+            key: (mapped(to_scene, points), evidence)
+            for key, (points, evidence) in search.finder.supports(levels, kept).items()
+        }
+        return _Found(_in_scene(kept, view), detections, supports)
+
+    def _merged(self, found: Mapping[str, _Found], count: int | None) -> MethodResult:
+        """The detections and candidates that stand when those of all tiles exclude each other."""
+        left = {
+            name: self._searches[name].merged(one.hypotheses, one.supports) for name, one in found.items()
+        }
+        left = self._search.between(None, left)
+        items, candidates = list[Detection](), list[Detection]()
+        for name in (name for name in self._searches if name in left):
+            one = left[name]
+            root = self._searches[name].finder.pieces.tree.root
+            # Scores are capped. Of equals the best fit comes first, whatever the order of the tiles.
+            fits = np.sum(list(one.placement.zncc.values()), axis=0)
+            one = one[np.lexsort((-fits, -one.scores))]
+            known = {
+                frame.tobytes(): detection
+                for frame, detection in zip(
+                    found[name].hypotheses.placement.frames[root], found[name].detections, strict=True
+                )
+            }
+            for frame, score in zip(one.placement.frames[root], one.scores.tolist(), strict=True):
+                detection = replace(known[frame.tobytes()], score=score)
+                (items if score >= self._searches[name].threshold else candidates).append(detection)
+        return MethodResult(best_first(items)[:count], best_first(candidates))
+
+
+def object_size(finder: Finder) -> ObjectSize:
+    """How large an object is at its own size, however its limbs turn."""
+    joints = {one.name: one for one in (*finder.pieces.groups, *finder.pieces.pieces)}
+    root, reach = finder.pieces.tree.root, 0.0
+    for name, model in finder.models.items():
+        at = np.asarray(finder.middle if name == root else joints[name].joint)
+        corners = mapped(model.to_canvas, model.footprint.corners)
+        length = float(np.linalg.norm(corners - at, axis=1).max())
+        while name != root:
+            above = joints[name].parent
+            end = finder.middle if above == root else joints[above].joint
+            length += float(np.linalg.norm(np.asarray(joints[name].joint) - end)) + joints[name].play
+            name = above  # noqa: PLW2901  # up the tree
+        reach = max(reach, length)
+    pixel = max(1 / model.stages[0].from_full[0, 0] for model in finder.models.values())
+    detail = min(extent(piece.motif) for piece in finder.pieces.pieces)
+    return ObjectSize(2 * reach, float((MARGIN + _BEYOND) * pixel), detail)
+
+
+def _in_scene(found: Hypotheses, view: _View) -> Hypotheses:
+    return _moved(found, view.to_scene)
+
+
+def _moved(found: Hypotheses, move: Callable[[Poses], Poses]) -> Hypotheses:
+    placement = found.placement
+    frames = {name: move(poses) for name, poses in placement.frames.items()}
+    return replace(found, placement=Placement(frames, placement.zncc))
+
+
+def _holds(tile: Box, box: Sequence[float]) -> bool:
+    return bool(tile[0] <= box[0] and tile[1] <= box[1] and tile[2] >= box[2] and tile[3] >= box[3])
+
+
+def _overview(source: RegionSource) -> Overview:
+    """A grey picture for the overview of a scene."""
+    reduction = 1
+    while max(source.size) > _OVERVIEW * reduction:
+        reduction *= 2
+    width, height = (max(1, side // reduction) for side in source.size)
+    return Overview(torch.full((3, height, width), _UNREAD), None, reduction, source.size)
+
+
+def _paste(overview: Overview, pixels: Float[Tensor, "3 h w"], view: _View) -> None:
+    """Write what was read into an overview."""
+    reduction = max(overview.reduction, view.reduction)
+    # The first pixels of the overview that the view covers.
+    first = [-(-begin // reduction) for begin in view.box[:2]]
+    x, y = (
+        (reduction * one - begin) // view.reduction for one, begin in zip(first, view.box[:2], strict=True)
+    )
+    small = pool(pixels[:, y:, x:].contiguous(), reduction // view.reduction)
+    if reduction > overview.reduction:  # only where one tile is larger than any overview
+        small = small.repeat_interleave(reduction // overview.reduction, 1)
+        small = small.repeat_interleave(reduction // overview.reduction, 2)
+        first = [one * reduction // overview.reduction for one in first]
+    target = overview.pixels[:, first[1] : first[1] + small.shape[1], first[0] : first[0] + small.shape[2]]
+    target[:] = small[:, : target.shape[1], : target.shape[2]]

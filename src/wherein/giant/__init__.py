@@ -1,0 +1,1 @@
+"""Pictures that are too large for memory, read by region."""
