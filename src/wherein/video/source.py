@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,12 +116,14 @@ def open_video(name: str) -> Iterator[Video]:
             raise PictureError(
                 f"cannot open camera {camera}" if camera is not None else "unsupported or damaged video file"
             )
-        yield _video(cv2, capture, camera is not None)
+        # A frame is decoded while the one before it is searched; the thread ends before the capture does.
+        with ThreadPoolExecutor(1, "wherein-video") as thread:
+            yield _video(cv2, capture, camera is not None, thread)
     finally:
         capture.release()
 
 
-def _video(cv2: Any, capture: Any, live: bool) -> Video:
+def _video(cv2: Any, capture: Any, live: bool, thread: ThreadPoolExecutor) -> Video:
     from wherein.images.decode import check_size
 
     width, height = (int(capture.get(k)) for k in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT))
@@ -131,15 +134,20 @@ def _video(cv2: Any, capture: Any, live: bool) -> Video:
     if not (math.isfinite(rate) and rate > 0):
         rate = _DEFAULT_RATE
     known = length if length > 0 and not live else None
-    return Video((width, height), rate, known, lambda: _captured(cv2, capture))
+    return Video((width, height), rate, known, lambda: _captured(cv2, capture, thread))
 
 
-def _captured(cv2: Any, capture: Any) -> "Iterator[NDArray[np.uint8]]":
-    while True:
-        read, frame = capture.read()
-        if not read:
-            return
-        yield cv2.cvtColor(frame, cv2.COLOR_BGR2RGB)
+def _captured(cv2: Any, capture: Any, thread: ThreadPoolExecutor) -> "Iterator[NDArray[np.uint8]]":
+    """The frames of a capture, read by a thread, at most one ahead."""
+
+    def read() -> "NDArray[np.uint8] | None":
+        done, frame = capture.read()
+        return cv2.cvtColor(frame, cv2.COLOR_BGR2RGB) if done else None
+
+    coming = thread.submit(read)
+    while (frame := coming.result()) is not None:
+        coming = thread.submit(read)
+        yield frame
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from wherein.detect.detector import Detector
 from wherein.detect.tracker import SEARCH_INTERVAL, Frame, Tracker
 from wherein.drawing.detections import draw_frame
@@ -66,7 +68,8 @@ def track_frames(
                 frame = tracker(pixels)
                 found = frame.found
                 if add is not None:
-                    add(partial(draw_frame, found.scene, found, frame.tracks, named=bool(found.templates)))
+                    image = Image.fromarray(pixels)
+                    add(partial(draw_frame, image, found, frame.tracks, named=bool(found.templates)))
                 yield VideoFrame(index, index / video.rate, frame)
         # An exception would make `write_video` discard its file. Someone who stops early wants the frames so
         # far, so the block ends normally and the interrupt is raised after it.

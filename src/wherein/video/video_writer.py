@@ -1,17 +1,14 @@
 """Writing a video file that browsers play: it appears complete or not at all."""
 
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wherein.errors import require
 from wherein.files import atomic_file
-from wherein.video.source import opencv
 
 if TYPE_CHECKING:  # not at run time: the command line asks for the extensions before anything slow is loaded
     from PIL import Image
@@ -27,8 +24,9 @@ class Codec:
 
 CODECS = {".webm": Codec("VP8", "VP80"), ".mp4": Codec("VP9", "vp09")}
 """By the file's extension, the preferred one first. Of the codecs that browsers play, OpenCV's wheels encode
-these two; they have no software encoder of H.264 (that of PyAV's wheels is x264, under the GPL). VP9 makes
-smaller files but takes about seven times as long: OpenCV passes no setting of its speed on to FFmpeg."""
+these two; they have no software encoder of H.264 (that of PyAV's wheels is x264, under the GPL). VP8 is
+encoded in real time where that is possible (`video.vp8`). VP9 makes smaller files but takes about eighty
+times as long: OpenCV passes no setting of its speed on to FFmpeg."""
 
 AddFrame = Callable[[Callable[[], "Image.Image"]], None]
 """Adds a frame, given a function that draws it."""
@@ -50,36 +48,20 @@ def write_video(path: Path, size: tuple[int, int], rate: float) -> Iterator[AddF
         ArgumentError: the file has another extension.
         OSError: the file cannot be written.
     """
+    from wherein.video.encoders import open_encoder
+
     suffix = path.suffix.lower()
     require(suffix in CODECS, f"{path}: unknown extension of a video. Use {' or '.join(CODECS)}")
     with atomic_file(path) as target:
-        writer = _opened(path, target, CODECS[suffix], size, rate)
+        encoder = open_encoder(path, target, CODECS[suffix], size, rate)
         try:
-            with _in_turn(lambda draw: _write(writer, draw())) as add:
+            with _in_turn(lambda draw: encoder.add(draw())) as add:
                 yield add
         finally:
-            writer.release()
+            encoder.close()
         # OpenCV does not report a failed encoding.
         if not target.stat().st_size:
             raise OSError(None, "the video encoder wrote no data", str(path))
-
-
-def _opened(path: Path, target: Path, codec: Codec, size: tuple[int, int], rate: float) -> Any:
-    cv2 = opencv()
-    with _c_messages() as messages:
-        # FFmpeg only: other backends have other codecs.
-        letters = cv2.VideoWriter.fourcc(*codec.letters)
-        writer = cv2.VideoWriter(str(target), cv2.CAP_FFMPEG, letters, rate, size)
-    if not writer.isOpened():
-        reason = f" ({messages[-1]})" if messages else ""
-        raise OSError(None, f"OpenCV has no {codec.name} encoder{reason}", str(path))
-    return writer
-
-
-def _write(writer: Any, frame: "Image.Image") -> None:
-    import numpy as np
-
-    writer.write(np.ascontiguousarray(np.asarray(frame)[:, :, ::-1]))
 
 
 @contextmanager
@@ -100,27 +82,3 @@ def _in_turn(work: Callable[[Callable[[], "Image.Image"]], None]) -> Iterator[Ad
         yield add
         while pending:
             pending.pop().result()
-
-
-@contextmanager
-def _c_messages() -> Iterator[list[str]]:
-    """The lines that C libraries write to standard error inside the block; complete when it ends.
-
-    OpenCV reports a tag for WebM as unsupported and then uses it, past its own logger: that is no news for a
-    user, unless the file cannot be written.
-    """
-    lines: list[str] = []
-    try:
-        saved = os.dup(2)
-    except OSError:  # there is no standard error
-        yield lines
-        return
-    with tempfile.TemporaryFile() as file:
-        os.dup2(file.fileno(), 2)
-        try:
-            yield lines
-        finally:
-            os.dup2(saved, 2)
-            os.close(saved)
-            file.seek(0)
-            lines += file.read().decode(errors="replace").splitlines()
