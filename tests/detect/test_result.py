@@ -14,6 +14,7 @@ from walkers import TILTED, gauge, ring, ring_mask, tilted
 from wherein.detect.fast.assemble import Assembler
 from wherein.detect.result import Detections
 from wherein.drawing.detections import draw_frame
+from wherein.images.eight_bit import to_image
 from wherein.images.load import Picture
 from wherein.images.motif import Motif
 from wherein.images.polygons import area, hull, signed_area
@@ -200,7 +201,9 @@ def test_it_is_shown_as_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_drawing_changes_nothing_but_what_is_near_a_line() -> None:
     some = found()
     item = replace(some[0], parts={name: some[0].parts[name] for name in ("leg",)})
-    plain, drawn = (np.asarray(draw_frame(some.scene, *what)) for what in (((), ()), ((item,), (7,))))
+    plain, drawn = (
+        np.asarray(draw_frame(to_image(some.scene.pixels), *what)) for what in (((), ()), ((item,), (7,)))
+    )
     changed = (drawn != plain).any(-1)
     (left, top), (right, bottom) = (item.parts["leg"].polygon.min(0), item.parts["leg"].polygon.max(0))
     rows, columns = np.nonzero(changed)
@@ -215,7 +218,7 @@ def test_an_object_outside_the_scene_leaves_no_line_in_it() -> None:
     some = found()
     away = {name: replace(part, rings=(part.polygon + 900,)) for name, part in some[0].parts.items()}
     plain, drawn = (
-        np.asarray(draw_frame(some.scene, *what))
+        np.asarray(draw_frame(to_image(some.scene.pixels), *what))
         for what in (((), ()), ((replace(some[0], parts=away),), (7,)))
     )
     rows, columns = np.nonzero((drawn != plain).any(-1))

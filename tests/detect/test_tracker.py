@@ -155,6 +155,7 @@ class _Scripted(Detector):
         everywhere: bool = False,
         region: object = None,
         templates: object = None,
+        seen: object = None,
     ) -> Detections:
         self.asked.append(np.asarray(before))
         return self.frames.pop(0)

@@ -9,6 +9,7 @@ from walkers import TILTED, logo, ring, tilted
 from wherein.drawing.detections import draw_frame
 from wherein.drawing.legend import summaries
 from wherein.drawing.palette import colors
+from wherein.images.eight_bit import to_image
 from wherein.images.polygons import signed_area
 from wherein.motion.homography import mapped
 
@@ -17,7 +18,7 @@ EDGES = ("dial", [(-0.5, -0.5), (60.5, -0.5), (60.5, 60.5), (-0.5, 60.5)])
 
 def test_the_outline_of_a_square_is_drawn_through_its_mapped_corners() -> None:
     some = tilted("needle")
-    drawn = np.asarray(draw_frame(some.scene, some.items, (1,))).astype(int)
+    drawn = np.asarray(draw_frame(to_image(some.scene.pixels), some.items, (1,))).astype(int)
     name, square = EDGES
     corners = mapped(TILTED, square)
     wanted = colors(("dial", "needle"))[name]
@@ -63,7 +64,7 @@ def test_a_single_motif_is_never_drawn_as_missing() -> None:
     (item,) = whole
     doubtful = replace(item, parts={"logo": replace(item.parts["logo"], found=False)})
     assert doubtful.missing == ()
-    drawn = draw_frame(whole.scene, [doubtful], (1,))
+    drawn = draw_frame(to_image(whole.scene.pixels), [doubtful], (1,))
     assert drawn.size == whole.size
-    assert (np.asarray(drawn) == np.asarray(draw_frame(whole.scene, [item], (1,)))).all()
+    assert (np.asarray(drawn) == np.asarray(draw_frame(to_image(whole.scene.pixels), [item], (1,)))).all()
     assert tilted("needle")[0].missing == ("needle",)

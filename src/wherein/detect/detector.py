@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Literal, cast, overload
 
 import numpy as np
@@ -17,12 +18,16 @@ from wherein.detect.calibration.together import calibrations_together
 from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map
 from wherein.detect.fast.exclusion import OVERLAP
+from wherein.detect.fast.following import Seen
+from wherein.detect.giant_search import GiantSearch, giant_source
 from wherein.detect.library_search import MAX_ALONE, LibrarySearch
 from wherein.detect.methods import METHODS, FastSearch, Search
 from wherein.detect.result import SCENE, Detections, MethodResult
 from wherein.detect.score import score_with_rate
 from wherein.errors import ArgumentError, require
-from wherein.images.load import Source, is_many, load_picture, load_scene
+from wherein.giant.region_source import RegionSource
+from wherein.images.load import Picture, Source, is_many, is_reduced, load_picture, load_scene
+from wherein.memory import bytes_of
 from wherein.motion.homography import shift, square
 from wherein.progress_line import ProgressLine, is_watched
 from wherein.pyramid.levels import Poses
@@ -66,6 +71,10 @@ class Detector:
             a line shows it, on a terminal or in a notebook; False: nothing does.
         method: "fast", or "paper" for the network of the paper (algorithm 1): far slower, at one scale
             only, and within ±30°. `wherein.detect.paper.network.PaperNetwork` can be trained.
+        memory: bytes that this process may take, or a text such as "4GB". A scene that would take more is
+            searched in overlapping tiles, which gives the same detections; TIFF and OME-Zarr are then read by
+            region, so that they may be larger than memory. None: scenes are searched in one piece, and in
+            tiles, with 4 GB, only if they have more than 200 million pixels.
 
     Raises:
         ArgumentError: an argument is out of range, or the calibration was measured for something else.
@@ -98,7 +107,9 @@ class Detector:
         threads: int | None = None,
         progress: Progress | Literal[False] | None = None,
         method: str = "fast",
+        memory: float | str | None = None,
     ) -> None:
+        self._memory = None if memory is None else bytes_of(memory)
         self.library = Library.of(template)
         for one in self.library.templates:
             self.ranges = checked_range(rotation, scale, tilt, one, polarity)
@@ -144,8 +155,11 @@ class Detector:
             self._limit_false_alarms()
         self.search: Search | LibrarySearch = next(iter(self.searches.values()))
         if self.library.several:
-            fast = {name: one for name, one in self.searches.items() if isinstance(one, FastSearch)}
-            self.search = LibrarySearch(fast, overlap)
+            self.search = LibrarySearch(self._fast, overlap)
+
+    @property
+    def _fast(self) -> dict[str, FastSearch]:
+        return {name: one for name, one in self.searches.items() if isinstance(one, FastSearch)}
 
     def _given(
         self, calibration: StoredCalibration | Mapping[str, StoredCalibration] | None
@@ -243,8 +257,9 @@ class Detector:
         """All detections in a scene, the highest score first; or, of many scenes, those of one after another.
 
         Arguments:
-            scene: a path, an array, a tensor or a PIL image. A list, a tuple or a generator of these gives a
-                generator of results, which searches a scene when it is asked for its result.
+            scene: a path, an array, a tensor or a PIL image; also the path of an OME-Zarr. A list, a tuple
+                or a generator of these gives a generator of results, which searches a scene when it is asked
+                for its result.
             region: the part of the scene that is searched, (x, y, width, height) in pixels; None: all of it.
             color: "rgb", or "bgr" for an array from OpenCV.
 
@@ -258,6 +273,10 @@ class Detector:
         return self._one(cast(Source, scene), region, color)
 
     def _one(self, scene: Source, region: Region | None, color: str) -> Detections:
+        source = giant_source(scene, self._memory, color)
+        if source is not None:
+            with source:
+                return self._in_tiles(source, region)
         return self._detect(scene, color, region, lambda pixels, _: self.search(pixels, self.max_instances))
 
     def follow(
@@ -268,6 +287,7 @@ class Detector:
         everywhere: bool = False,
         region: Region | None = None,
         templates: Sequence[str] | None = None,
+        seen: Sequence[Seen] | None = None,
     ) -> Detections:
         """Detections near known or expected places: faster than a search of the whole scene.
 
@@ -276,10 +296,12 @@ class Detector:
             before: `matrix` of earlier detections, canvas → scene, (N, 2, 3) or (N, 3, 3), N > 0.
             everywhere: search the whole scene, or region, as well.
             templates: the `template` of each of these detections; not needed if there is one only.
+            seen: what was seen of each of them in the frame before, as a `Tracker` knows it: parts are then
+                looked for where they are expected first, which is faster.
 
         Raises:
-            ArgumentError: `before` has another shape, the templates are not those of this detector, or its
-                method is not "fast".
+            ArgumentError: `before` has another shape, the templates are not those of this detector, `seen`
+                has another length, or its method is not "fast".
         """
         matrices = np.asarray(before, dtype=np.float64)
         require(
@@ -288,13 +310,18 @@ class Detector:
             f"but has shape {matrices.shape}",
         )
         roots, names = square(matrices), self._template_names(templates, len(matrices))
+        require(
+            seen is None or len(seen) == len(matrices),
+            f"seen must have one item for each of {len(matrices)} matrices, but has {len(seen or ())}",
+        )
 
         def search(pixels: Tensor, corner: tuple[int, int]) -> MethodResult:
             here = shift(-corner[0], -corner[1]) @ roots
             if isinstance(self.search, LibrarySearch):
                 near: dict[str, Poses] = {name: here[[name == one for one in names]] for name in names}
-                return self.search.follow(pixels, near, self.max_instances, everywhere)
-            return self.search.follow(pixels, here, self.max_instances, everywhere)
+                own = None if seen is None else _by_name(names, seen)
+                return self.search.follow(pixels, near, self.max_instances, everywhere, own)
+            return self.search.follow(pixels, here, self.max_instances, everywhere, seen)
 
         return self._detect(scene, color, region, search)
 
@@ -330,9 +357,28 @@ class Detector:
         if left or top:
             found = found.moved(left, top)
         name = os.fspath(scene) if isinstance(scene, str | os.PathLike) else SCENE
-        seconds = time.perf_counter() - began
+        return self._results(found, picture, time.perf_counter() - began, name)
+
+    def _in_tiles(self, source: RegionSource, region: Region | None) -> Detections:
+        """Search a scene that is read by region."""
+        require(
+            isinstance(self.search, FastSearch | LibrarySearch),
+            f'{source.name} is searched in tiles, which method="{self.search.name}" cannot do: use '
+            f'method="{FastSearch.name}"',
+        )
+        box, began = region_box(region, *source.size), time.perf_counter()
+        with plain_torch():
+            found, overview = self._giant(source, box, self.max_instances, self._memory)
+        return self._results(found, overview, time.perf_counter() - began, source.name)
+
+    @cached_property
+    def _giant(self) -> GiantSearch:
+        """The search in tiles."""
+        return GiantSearch(cast(FastSearch | LibrarySearch, self.search), self._fast)
+
+    def _results(self, found: MethodResult, scene: Picture, seconds: float, name: str) -> Detections:
         several = tuple(self.searches) if self.library.several else ()
-        return Detections(found.items, self.library.name, picture, seconds, name, found.candidates, several)
+        return Detections(found.items, self.library.name, scene, seconds, name, found.candidates, several)
 
     def occurrence(self, scene: Source, color: str = "rgb") -> dict[str, Map]:
         """Maps of where parts could be.
@@ -361,10 +407,20 @@ class Detector:
         Returns:
             For each detection the trace of every fitted part, by name, from a start of the search to full
             size. Parts that were not found or not fitted themselves have none, nor have detections of the
-            paper's network.
+            paper's network, or of a scene that was searched in tiles and is not there any more.
         """
+        if is_reduced(found.scene):
+            return tuple({} for _ in found)
         with plain_torch():
             return self.search.fit_traces(found.scene.pixels.detach().float().cpu(), found.items)
+
+
+def _by_name(names: Sequence[str], seen: Sequence[Seen]) -> dict[str, list[Seen]]:
+    """What was seen of the objects of each template."""
+    return {
+        name: [one for own, one in zip(names, seen, strict=True) if own == name]
+        for name in dict.fromkeys(names)
+    }
 
 
 @contextmanager

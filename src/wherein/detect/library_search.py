@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
 from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map
 from wherein.detect.fast.exclusion import OVERLAP
+from wherein.detect.fast.following import Seen
 from wherein.detect.fast.hypotheses import Hypotheses
-from wherein.detect.fast.scene_search import LIKELY
+from wherein.detect.fast.scene_search import LIKELY, SceneSearch
 from wherein.detect.fast.shared_pixels import Contender, between_templates
 from wherein.detect.fast.shared_search import SharedSearch
-from wherein.detect.result import Detection, MethodResult
+from wherein.detect.result import Detection, MethodResult, best_first
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 if TYPE_CHECKING:  # a search does not know that it is one of several
@@ -44,8 +44,38 @@ class LibrarySearch:
 
     def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> MethodResult:
         """The best `count` detections of all templates in a scene; None: all."""
-        levels = self._levels(scene)
+        levels = self.levels(scene)
         return self._result(levels, self._everywhere(levels, tuple(self.searches), count), count)
+
+    def at(self, reduction: int) -> "LibrarySearch":
+        """The search in scenes that are reduced, for templates that are reduced as much."""
+        if reduction == 1:
+            return self
+        return LibrarySearch({name: one.at(reduction) for name, one in self.searches.items()}, self._overlap)
+
+    def by_template(self, levels: ScenePyramid, count: int | None) -> dict[str, Hypotheses]:
+        """The hypotheses of each template that stand beside those of the others, by its name.
+
+        Arguments:
+            levels: the scene to search.
+            count: how many detections are wanted at most; None: all.
+        """
+        return self.between(levels, self._everywhere(levels, tuple(self.searches), count))
+
+    def of(self, name: str) -> SceneSearch:
+        """The search for one template."""
+        return self.searches[name]
+
+    def between(self, levels: ScenePyramid | None, found: Mapping[str, Hypotheses]) -> dict[str, Hypotheses]:
+        """The hypotheses that stand after templates have competed for pixels, by the name of the template.
+
+        Arguments:
+            levels: the scene; None: only areas are compared.
+            found: those of each template, which exclude each other already.
+        """
+        some = {name: one for name, one in found.items() if len(one.scores)}
+        contenders = [self._contender(name, one) for name, one in some.items()]
+        return dict(zip(some, between_templates(levels, contenders, self._overlap), strict=True))
 
     def _everywhere(
         self, levels: ScenePyramid, names: Sequence[str], count: int | None
@@ -75,6 +105,7 @@ class LibrarySearch:
         roots: Mapping[str, Poses],
         count: int | None,
         everywhere: bool,
+        seen: Mapping[str, Sequence[Seen]] | None = None,
     ) -> MethodResult:
         """The best `count` detections near known places.
 
@@ -83,30 +114,32 @@ class LibrarySearch:
             roots: canvas → scene, (N, 3, 3), N > 0, by the name of the template.
             count: maximum number of detections; None: all.
             everywhere: search the whole scene as well.
+            seen: what was seen of each in the frame before, if that is known.
         """
-        levels = self._levels(scene)
-        found = {name: self.searches[name].near(levels, own, everywhere) for name, own in roots.items()}
+        levels, before = self.levels(scene), seen or {}
+        found = {
+            name: self.searches[name].near(levels, own, everywhere, before.get(name))
+            for name, own in roots.items()
+        }
         if everywhere:
             others = [name for name in self.searches if name not in found]
             found |= self._everywhere(levels, others, count)
         return self._result(levels, found, count)
 
-    def _levels(self, scene: Float[Tensor, "3 H W"]) -> ScenePyramid:
+    def levels(self, scene: Float[Tensor, "3 H W"]) -> ScenePyramid:
+        """The scene as the searches want it."""
         return next(iter(self.searches.values())).levels(scene)
 
     def _result(
         self, levels: ScenePyramid, found: Mapping[str, Hypotheses], count: int | None
     ) -> MethodResult:
         """What is reported, after templates have competed for pixels."""
-        some = {name: one for name, one in found.items() if len(one.scores)}
-        contenders = [self._contender(name, one) for name, one in some.items()]
-        left = between_templates(levels, contenders, self._overlap)
         items, candidates = list[Detection](), list[Detection]()
-        for name, one in zip(some, left, strict=True):
+        for name, one in self.between(levels, found).items():
             reported = self.searches[name].reported(levels, one, count)
             items += reported.items
             candidates += reported.candidates
-        return MethodResult(_best_first(items)[:count], _best_first(candidates))
+        return MethodResult(best_first(items)[:count], best_first(candidates))
 
     def _contender(self, name: str, found: Hypotheses) -> Contender:
         search = self.searches[name]
@@ -124,8 +157,3 @@ class LibrarySearch:
     def fit_traces(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
         """How the fit of each piece of each detection converged."""
         return tuple(self.searches[one.template].fit_traces(scene, (one,))[0] for one in found)
-
-
-def _best_first(found: Sequence[Detection]) -> tuple[Detection, ...]:
-    order = np.argsort([-one.score for one in found], kind="stable")
-    return tuple(found[index] for index in order)

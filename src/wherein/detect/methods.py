@@ -1,7 +1,7 @@
 """The search methods of a detector, "fast" and "paper": each owns its name and its calibration."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +17,8 @@ from wherein.detect.explain.occurrence_maps import Map, occurrence
 from wherein.detect.fast.assemble import Assembler
 from wherein.detect.fast.exclusion import OVERLAP
 from wherein.detect.fast.finder import Finder
+from wherein.detect.fast.following import Seen
+from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.scene_search import LIKELY, SceneSearch
 from wherein.detect.paper.instances import PaperDetection, PaperDetector
 from wherein.detect.paper.network import PaperNetwork
@@ -26,8 +28,9 @@ from wherein.detect.paper.tuning.paper_model import PaperCalibration
 from wherein.detect.result import Detection, MethodResult
 from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError, require
-from wherein.pyramid.levels import Poses
+from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
+from wherein.template.reduced import reduced_template
 from wherein.threads import allowed_threads
 
 
@@ -78,7 +81,12 @@ class Search(ABC):
 
     @abstractmethod
     def follow(
-        self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
+        self,
+        scene: Float[Tensor, "3 H W"],
+        roots: Poses,
+        count: int | None,
+        everywhere: bool,
+        seen: Sequence[Seen] | None = None,
     ) -> MethodResult:
         """The best `count` detections near known places.
 
@@ -87,6 +95,7 @@ class Search(ABC):
             roots: canvas → scene, (N, 3, 3), N > 0.
             count: maximum number of detections; None: all.
             everywhere: search the whole scene as well.
+            seen: what was seen of each in the frame before, if that is known.
 
         Raises:
             ArgumentError: the method cannot start from known places.
@@ -113,6 +122,7 @@ class FastSearch(SceneSearch, Search):
     """
 
     name = "fast"
+    calibration: Calibration
 
     def __init__(
         self,
@@ -156,6 +166,29 @@ class FastSearch(SceneSearch, Search):
         else:
             known = _checked(calibration, Calibration, cls.name, template, ranges)
         return cls(template, ranges, known, threshold, threads, overlap)
+
+    def by_template(self, levels: ScenePyramid, count: int | None) -> dict[str, Hypotheses]:
+        """The hypotheses that stand in a scene, by the name of the template, as of a search for several."""
+        return {self.finder.template.name: self.kept(levels, count)}
+
+    def of(self, name: str) -> "FastSearch":
+        """The search for a template, which is this one."""
+        del name
+        return self
+
+    def between(self, levels: ScenePyramid | None, found: Mapping[str, Hypotheses]) -> dict[str, Hypotheses]:
+        """The hypotheses themselves: there is no other template that could have their pixels."""
+        del levels
+        return dict(found)
+
+    def at(self, reduction: int) -> "FastSearch":
+        """The search in scenes that are reduced, for the template that is reduced as much."""
+        if reduction == 1:
+            return self
+        template = reduced_template(self.finder.template, reduction)
+        return FastSearch(
+            template, self.finder.ranges, self.calibration, self.threshold, self.threads, self._overlap
+        )
 
     def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
         """ZNCC with the part's centre at each pixel, in the first search."""
@@ -224,7 +257,12 @@ class PaperSearch(Search):
         return MethodResult(items, tuple(one for one in turned if one.score < self.threshold))
 
     def follow(  # noqa: D102
-        self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
+        self,
+        scene: Float[Tensor, "3 H W"],
+        roots: Poses,
+        count: int | None,
+        everywhere: bool,
+        seen: Sequence[Seen] | None = None,
     ) -> MethodResult:
         raise ArgumentError(
             'method="paper" cannot start from a known pose: use method="fast" to follow objects'

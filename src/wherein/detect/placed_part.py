@@ -68,6 +68,7 @@ class PartFound(Placed):
         middle: of its picture, or of the canvas for a group, (x, y) in its pixels.
         turn: how far it is turned from its rest position, in degrees in the plane of the object.
         turn_spread: ± degrees within which other turns explain the picture nearly as well; None: unknown.
+            Of an object that is followed, it may be that of up to eight frames before.
         reading: what its turn means, from the template; None: nothing.
         pivot: the point that it turns about, in its pixels; None: it does not turn.
     """

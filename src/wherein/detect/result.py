@@ -1,7 +1,7 @@
 """The detections in a scene: as numbers, as JSON, in other formats, and drawn."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, overload
@@ -12,9 +12,11 @@ from PIL import Image
 from wherein.detect.exports import Exports
 from wherein.detect.placed_part import PartFound, Placed, outline_box
 from wherein.errors import ArgumentError
-from wherein.images.load import Picture
+from wherein.images.load import Overview, Picture
+from wherein.images.polygons import Polygon
 from wherein.images.shown import Shown
-from wherein.motion.homography import Matrix, rounded, shift, square
+from wherein.motion.homography import Matrix, mapped, rounded, shift, square
+from wherein.pyramid.levels import reduce
 from wherein.template.tree import Point
 
 SCENE = "scene.png"
@@ -70,7 +72,7 @@ class Detection(Placed, Shown):
         """Its scene and its outlines on the axes of matplotlib, as of `Detections`."""
         from wherein.drawing.notebook import plot_detections
 
-        return plot_detections(self._known_scene.pixels, [self], ax)
+        return plot_detections(self._known_scene.pixels, [self.on(self._known_scene)], ax)
 
     @property
     def _known_scene(self) -> Picture:
@@ -92,15 +94,24 @@ class Detection(Placed, Shown):
 
     def moved(self, x: float, y: float) -> "Detection":
         """The same in a scene that begins (x, y) pixels earlier."""
+        return self._seen(shift(x, y), lambda ring: ring + np.array((x, y)))
+
+    def on(self, picture: Picture) -> "Detection":
+        """The same in pixels of a picture of the scene, which may be a reduced one."""
+        if not isinstance(picture, Overview):
+            return self
+        smaller = reduce(picture.reduction)
+        return self._seen(smaller, lambda ring: mapped(smaller, ring))
+
+    def _seen(self, moved: Matrix, move: Callable[[Polygon], Polygon]) -> "Detection":
+        """The same after a motion of the scene, which is given as a matrix and for outlines."""
         parts = {
             name: replace(
-                part,
-                matrix=_shifted(part.matrix, x, y),
-                rings=tuple(ring + np.array((x, y)) for ring in part.rings),
+                part, matrix=_moved(part.matrix, moved), rings=tuple(move(ring) for ring in part.rings)
             )
             for name, part in self.parts.items()
         }
-        return replace(self, matrix=_shifted(self.matrix, x, y), parts=parts)
+        return replace(self, matrix=_moved(self.matrix, moved), parts=parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers and lists for JSON, as `wherein detect` prints them."""
@@ -112,8 +123,8 @@ class Detection(Placed, Shown):
         }
 
 
-def _shifted(matrix: Matrix, x: float, y: float) -> Matrix:
-    return np.asarray(shift(x, y)[: len(matrix)] @ square(matrix))
+def _moved(matrix: Matrix, moved: Matrix) -> Matrix:
+    return np.asarray(moved[: len(matrix)] @ square(matrix))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +150,12 @@ class MethodResult:
         )
 
 
+def best_first(found: Sequence[Detection]) -> tuple[Detection, ...]:
+    """Detections, the highest score first."""
+    order = np.argsort([-one.score for one in found], kind="stable")
+    return tuple(found[index] for index in order)
+
+
 @dataclass(frozen=True, eq=False)
 class Detections(Exports, Shown, Sequence[Detection]):
     """All detections in a scene, the highest score first.
@@ -148,8 +165,8 @@ class Detections(Exports, Shown, Sequence[Detection]):
     Attributes:
         items: the detections.
         template: the template's name; of several templates, the name of their folder, or their names.
-        scene: the picture that was searched.
-        seconds: how long the search took.
+        scene: the picture that was searched; of a scene that was searched in tiles, a reduced `Overview`.
+        seconds: how long the search took; in tiles, with the time to read them.
         name: of the scene's file, as it was given; for exports.
         candidates: below the threshold but close to it, the highest score first; also where others were
             found.
@@ -191,8 +208,7 @@ class Detections(Exports, Shown, Sequence[Detection]):
     @cached_property
     def size(self) -> tuple[int, int]:
         """Width and height of the scene."""
-        height, width = self.scene.pixels.shape[-2:]
-        return width, height
+        return self.scene.size
 
     def template_of(self, item: Detection) -> str:
         """The name of the template of a detection, which differ if a library was searched for."""
@@ -220,7 +236,8 @@ class Detections(Exports, Shown, Sequence[Detection]):
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
 
     def draw(self, legend: bool = False) -> Image.Image:
-        """The scene with the outline of every part, in the size of the scene.
+        """The scene with the outline of every part, in the size of the scene; of a scene that was searched in
+        tiles, on a reduced overview.
 
         Arguments:
             legend: whether the names of parts and a line for each detection follow below.
@@ -237,7 +254,7 @@ class Detections(Exports, Shown, Sequence[Detection]):
         """
         from wherein.drawing.notebook import plot_detections
 
-        return plot_detections(self.scene.pixels, self.items, ax)
+        return plot_detections(self.scene.pixels, [item.on(self.scene) for item in self.items], ax)
 
     def _repr_html_(self) -> str:
         from wherein.drawing.notebook import detections_html

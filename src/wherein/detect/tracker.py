@@ -1,12 +1,14 @@
 """`Tracker`: follows objects from frame to frame, and searches again for those that are lost."""
 
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.detector import Detector
+from wherein.detect.fast.following import Seen
 from wherein.detect.result import Detection, Detections
 from wherein.errors import require
 from wherein.images.load import Picture, Source, load_picture
@@ -22,6 +24,12 @@ SEARCH_INTERVAL = 25
 about six times as long as following one object, so that this is a fifth of the time."""
 
 
+SPREAD_INTERVAL = 8
+"""Frames between two measurements of how surely the turn of a part is known. A choice: it takes
+a good part of the time of a followed frame, and changes slowly. A part that is lost or fits less well than
+before is measured at once."""
+
+
 @dataclass(frozen=True, eq=False)
 class Track:
     """One object over time.
@@ -30,11 +38,33 @@ class Track:
         number: from 1, in the order of first detection; never used again.
         last: its last detection.
         velocity: motion of the canvas's centre in the scene between the last two frames, (dx, dy).
+        rates: degrees by which each part turned between the last two frames, by name.
+        age: number of frames before the last in which it was found.
     """
 
     number: int
     last: Detection
     velocity: NDArray[np.float64]
+    rates: Mapping[str, float] = field(default_factory=dict)
+    age: int = 0
+
+    def followed(self, last: Detection, velocity: NDArray[np.float64]) -> "Track":
+        """The same object a frame later."""
+        before = self.last.parts
+        rates = {
+            name: (part.turn - before[name].turn + 180.0) % 360.0 - 180.0
+            for name, part in last.parts.items()
+            if part.found and before[name].found
+        }
+        return Track(self.number, last, velocity, rates, self.age + 1)
+
+    @property
+    def seen(self) -> Seen:
+        """What was seen of it, for the search in the next frame."""
+        # In turn, so that every frame takes about as long.
+        turning = [name for name, part in self.last.parts.items() if part.turn_spread is not None]
+        due = {name for k, name in enumerate(turning) if (self.age + k) % SPREAD_INTERVAL == 0}
+        return Seen(self.last, self.rates, due)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +144,8 @@ class Tracker:
         then be compared pixel by pixel, which takes twice as long.
         """
         names = [track.last.template for track in self.tracks]
-        return self.detector.follow(picture, self._expected(), templates=names)
+        seen = [track.seen for track in self.tracks]
+        return self.detector.follow(picture, self._expected(), templates=names, seen=seen)
 
     def _searched(self, picture: Picture) -> Detections:
         """The detections in the whole frame, and near where each object was and where it would be.
@@ -161,7 +192,7 @@ class Tracker:
             near = min(steps, key=lambda track: float(np.linalg.norm(steps[track])), default=None)
             if near is not None and np.linalg.norm(steps[near]) <= reach:
                 del free[near]
-                tracks.append(Track(near.number, item, steps[near]))
+                tracks.append(near.followed(item, steps[near]))
             else:
                 self._count += 1
                 tracks.append(Track(self._count, item, np.zeros(2)))

@@ -6,6 +6,7 @@ A legend is below: names on the parts would hide them.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -49,31 +50,32 @@ def draw_detections(
     cut out would look like a needle.
 
     Arguments:
-        scene: the picture that was searched.
-        items: the detections in it.
+        scene: the picture that was searched, or a reduced overview of it.
+        items: the detections in the scene.
         legend: whether the names of parts, their colours and a line for each detection follow below.
         named: whether the name of its template stands beside each, as there are several.
     """
-    image = draw_frame(scene, items, range(1, len(items) + 1), named)
+    items = [item.on(scene) for item in items]
+    image = draw_frame(to_image(scene.pixels), items, range(1, len(items) + 1), named)
     if not legend:
         return image
-    font = ImageFont.load_default(max(13, min(24, image.width // 80)))
+    font = _font(max(13, min(24, image.width // 80)))
     return with_legend(image, items, _palette(items), font, named)
 
 
 def draw_frame(
-    scene: Picture, items: Sequence["Detection"], numbers: Sequence[int], named: bool = False
+    frame: Image.Image, items: Sequence["Detection"], numbers: Sequence[int], named: bool = False
 ) -> Image.Image:
     """A frame of a video with its detections, without a legend.
 
     Arguments:
-        scene: the frame.
+        frame: RGB; it may be drawn on.
         items: the detections in it.
         numbers: the track of each.
         named: as of `draw_detections`.
     """
-    image = _outlined(scene, items, _palette(items))
-    font = ImageFont.load_default(max(11, min(24, image.width // 60)))
+    image = _outlined(frame, items, _palette(items))
+    font = _font(max(11, min(24, image.width // 60)))
     _draw_labels(image, items, numbers, font, named)
     return image
 
@@ -82,9 +84,14 @@ def _palette(items: Sequence["Detection"]) -> dict[str, Color]:
     return colors(dict.fromkeys(name for item in items for name, part in item.parts.items() if part.leaf))
 
 
-def _outlined(scene: Picture, items: Sequence["Detection"], palette: Mapping[str, Color]) -> Image.Image:
-    """The scene with outlines. Drawn at twice the size and reduced, lines are smooth."""
-    image = to_image(scene.pixels)
+@cache
+def _font(size: int) -> Font:
+    # Kept: to read the font takes as long as to draw a frame.
+    return ImageFont.load_default(size)
+
+
+def _outlined(image: Image.Image, items: Sequence["Detection"], palette: Mapping[str, Color]) -> Image.Image:
+    """The picture with outlines. Drawn at twice the size and reduced, lines are smooth."""
     fine = 2 if max(image.size) < _LARGE else 1
     for item in items:
         outlines = {name: outer(part.rings) for name, part in item.parts.items() if part.leaf}

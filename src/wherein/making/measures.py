@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from wherein.images.motif import Motif
-from wherein.planes.plane_search import motif_stages
+from wherein.planes.plane_fit import motif_stages
 from wherein.template.bundle import Template
 from wherein.template.tree import Point
 

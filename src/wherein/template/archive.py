@@ -2,12 +2,11 @@
 
 import zipfile
 import zlib
-from os import SEEK_END
 from pathlib import Path, PurePosixPath
 from shutil import copyfileobj
 
 from wherein.errors import TemplateError
-from wherein.files import inside
+from wherein.files import inside, zip_directory_size
 
 MAX_BYTES = 512 * 2**20
 """Maximum size of the unpacked files. A choice: far more than a template needs, and no danger to a disk."""
@@ -22,12 +21,6 @@ MAX_DIRECTORY = 4 * 2**20
 MAX_RATIO, FREE_BYTES = 100, 16 * 2**20
 """Maximum ratio of unpacked to packed size, for what unpacks to more than `FREE_BYTES`. Choices: pictures do
 not shrink, text shrinks to a tenth, and zeros to a thousandth."""
-
-_END, _END_SIZE = b"PK\5\6", 22
-"""The record at the end of an archive, and its size in bytes, without the comment of up to 64 KB after it."""
-
-_ZIP64 = b"PK\6\7"
-"""What stands 20 bytes before the end record of an archive of more than 4 GB or 65,535 files."""
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Supported compression methods. bzip2 and LZMA unpack a whole block at once, however large: a file of 1,384
@@ -79,21 +72,14 @@ def unpack(path: Path, folder: Path, description: str) -> None:
 
 def _check_directory(path: Path) -> None:
     """Refuse an archive by the size of its list of files, before that is read."""
-    with path.open("rb") as file:
-        length = file.seek(0, SEEK_END)
-        file.seek(max(0, length - _END_SIZE - 2**16 - len(_ZIP64) - 16))
-        tail = file.read()
-    at = tail.find(_END)
-    while at >= 0:  # all of them: which one a reader takes for the last is up to the reader
-        if tail[max(0, at - 20) : at].startswith(_ZIP64):
-            raise TemplateError(f"{path} is a Zip64 archive, for more than 4 GB: use a usual .zip")
-        size = int.from_bytes(tail[at + 12 : at + 16], "little")
-        if size > MAX_DIRECTORY:
-            raise TemplateError(
-                f"{path} cannot be unpacked: its list of files has {size:,} bytes: the maximum is "
-                f"{MAX_DIRECTORY:,}"
-            )
-        at = tail.find(_END, at + 1)
+    size = zip_directory_size(path)
+    if size is None:
+        raise TemplateError(f"{path} is a Zip64 archive, for more than 4 GB: use a usual .zip")
+    if size > MAX_DIRECTORY:
+        raise TemplateError(
+            f"{path} cannot be unpacked: its list of files has {size:,} bytes: the maximum is "
+            f"{MAX_DIRECTORY:,}"
+        )
 
 
 def _files(path: Path, archive: zipfile.ZipFile) -> dict[PurePosixPath, zipfile.ZipInfo]:

@@ -1,5 +1,7 @@
-"""Static leaves, which are not fitted themselves: each is evaluated in its place and has a score of its
-own."""
+"""Leaves: whether a fitted one is found; static ones, which are evaluated in their place and have a score of
+their own."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -7,6 +9,8 @@ import torch
 
 from detecting import group, leaf, noise, painted, photo, ready, template
 from wherein.detect import Detector
+from wherein.detect.fast.assemble import fitted_leaf_scores
+from wherein.detect.fast.hypotheses import Hypotheses, Placement
 from wherein.template import Template
 from wherein.template.pose import placed
 
@@ -85,3 +89,33 @@ def test_also_where_it_is_small_or_large(size: float) -> None:
         (item,) = found(scene)
         assert item.parts["badge"].found == (not hidden)
         assert item.parts["big"].found
+
+
+@pytest.mark.parametrize(
+    ("turn", "spread", "evidence", "found"),
+    [
+        (180.0, 2.0, 1.6, True),  # little evidence, but at one of many turns only
+        (180.0, 90.0, 1.6, False),
+        (30.0, 2.0, 1.6, False),  # few turns to compare with
+        (180.0, 2.0, 1.2, False),  # no more than clutter has
+        (30.0, 2.0, 2.1, True),
+        (180.0, 90.0, 2.1, False),
+    ],
+)
+def test_a_limb_that_fits_at_one_turn_only_needs_less_evidence(
+    turn: float, spread: float, evidence: float, found: bool
+) -> None:
+    needle = SimpleNamespace(name="needle", turn=turn, fitted_leaf=SimpleNamespace(name="needle"))
+    finder = SimpleNamespace(
+        pieces=SimpleNamespace(pieces=[needle]),
+        weights={"needle": 4.0},
+        models={"needle": SimpleNamespace(max_spread=10.0)},
+    )
+    hypotheses = Hypotheses(
+        Placement({"needle": np.eye(3)[None]}, {"needle": np.ones(1)}),
+        evidence={"needle": np.array([evidence / 4.0])},
+        visible={"needle": np.ones(1)},
+        scores=np.ones(1),
+    )
+    scores = fitted_leaf_scores(finder, hypotheses, 0, {"needle": spread})
+    assert scores["needle"][1] is found

@@ -8,7 +8,7 @@ from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import place, place_behind_hidden, turn_towards
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Pieces
-from wherein.detect.fast.polish import polish_piece
+from wherein.detect.fast.polish import polish_pieces, with_polished
 from wherein.images.gaussian import blur
 from wherein.motion.homography import rotations
 from wherein.pyramid.levels import ScenePyramid
@@ -28,7 +28,8 @@ def polished(scene: ScenePyramid, model: PieceModel, parent: np.ndarray, frame: 
     before = Placement(
         {piece.parent: parent[None], piece.name: frame[None]}, {piece.name: np.array([BEFORE])}
     )
-    return polish_piece(scene, before, model, EUCLIDEAN)
+    found = polish_pieces(scene, before, [model], EUCLIDEAN)
+    return with_polished(before, model, found[piece.name])
 
 
 def test_many_rotations_are_each_a_rotation() -> None:
@@ -85,7 +86,9 @@ def test_what_was_not_found_is_not_polished() -> None:
     true = frames(made.parts, ROOT, TURNS)
     beside = true["wrist"] @ rotation(2.0, piece.joint)
     before = Placement({"arm": true["arm"][None], "wrist": beside[None]}, {"wrist": np.array([-1.0])})
-    found = polish_piece(ScenePyramid(scene), before, PieceModel(piece), EUCLIDEAN)
+    model = PieceModel(piece)
+    fits = polish_pieces(ScenePyramid(scene), before, [model], EUCLIDEAN)
+    found = with_polished(before, model, fits[piece.name])
     np.testing.assert_array_equal(found.frames["wrist"][0], beside)
     assert found.zncc["wrist"][0] == -1
 

@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.explain.fit_trace import FitTrace, FitTraces, TraceStage
+from wherein.detect.fast.assemble import frames_of
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.polish import POLISH
 from wherein.detect.result import Detection
-from wherein.motion.homography import mapped, square
+from wherein.motion.homography import mapped
 from wherein.motion.models import Motion
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.pyramid.levels import Poses, ScenePyramid
-from wherein.template.tree import Tree
 
 _SAME_END = 0.03
 """Fraction of a motif's diagonal by which two poses may differ and still count as the same. A choice."""
@@ -39,14 +39,7 @@ def fit_traces(finder: Finder, scene: ScenePyramid, found: Sequence[Detection]) 
     """
     body = finder.body_search
     starts = body.best_starts(scene) if body is not None and found else np.zeros((0, 3, 3))
-    return tuple(_traces(finder, scene, _frames(finder.pieces.tree, item), item, starts) for item in found)
-
-
-def _frames(tree: Tree, item: Detection) -> dict[str, NDArray[np.float64]]:
-    """Canvas → scene of every part, 3×3, by name."""
-
-    frames = {name: square(part.matrix) @ np.linalg.inv(tree[name].rest) for name, part in item.parts.items()}
-    return {**frames, tree.root: square(item.matrix)}
+    return tuple(_traces(finder, scene, frames_of(finder.pieces.tree, item), item, starts) for item in found)
 
 
 def _traces(

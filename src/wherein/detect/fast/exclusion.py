@@ -6,6 +6,7 @@ worse pose may share less than half of its area, and yet fit by nothing but the 
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,10 @@ tested. Choices: the smoothing of the channels."""
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 """Multiples of it, without their whole part, are spread evenly."""
+
+Supports = Mapping[tuple[str, int], tuple[NDArray[np.float64], NDArray[np.float64]]]
+"""Points of the scene that a piece is compared with, and how much each of them agrees, by the name of the
+piece and the number of the hypothesis."""
 
 
 class Footprint:
@@ -95,15 +100,23 @@ class Claims:
     Arguments:
         finder: that made the hypotheses.
         hypotheses: all of them.
-        scene: where they are; None: only areas are compared.
+        scene: where they are; None: only areas are compared, unless there are supports.
+        supports: where the evidence of each piece comes from, as of `Finder.support`, by its name and the
+            number of the hypothesis; what is missing is made from the scene.
 
     Attributes:
         evidence: (H,) by name of the piece; 0 where a piece lies on claimed pixels.
     """
 
-    def __init__(self, finder: "Finder", hypotheses: Hypotheses, scene: ScenePyramid | None = None) -> None:
+    def __init__(
+        self,
+        finder: "Finder",
+        hypotheses: Hypotheses,
+        scene: ScenePyramid | None = None,
+        supports: Supports | None = None,
+    ) -> None:
         self._scene, self._finder = scene, finder
-        self._supports: dict[tuple[str, int], tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        self._supports = dict(supports or {})
         placement = hypotheses.placement
         self.evidence = {name: values.copy() for name, values in hypotheses.evidence.items()}
         self._footprints = {name: model.footprint for name, model in finder.models.items()}
@@ -136,7 +149,7 @@ class Claims:
     def _explained(self, name: str, first: int, other: str, row: int) -> float:
         """The share of the evidence of a piece `other` that comes from pixels of the piece `name` of
         `first`."""
-        if self._scene is None:
+        if self._scene is None and (other, row) not in self._supports:
             return 0.0
         points, evidence = self._support(other, row)
         around = _OUTLINE / float(self._finder.models[name].stages[0].from_full[0, 0])
@@ -145,8 +158,8 @@ class Claims:
 
     def _support(self, name: str, row: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Points of the scene that a piece is compared with, and how much each of them agrees."""
-        assert self._scene is not None, "a scene to compare with"
         if (name, row) not in self._supports:
+            assert self._scene is not None, "a scene to compare with"
             self._supports[name, row] = self._finder.support(self._scene, name, self._poses[name][row])
         return self._supports[name, row]
 
@@ -164,6 +177,7 @@ def exclusive(
     count: int | None,
     overlap: float = OVERLAP,
     scene: ScenePyramid | None = None,
+    supports: Supports | None = None,
 ) -> Hypotheses:
     """The hypotheses that stand after mutual exclusion, the highest score first.
 
@@ -177,12 +191,12 @@ def exclusive(
         threshold: minimum score.
         count: maximum number that are kept; None: all.
         overlap: fraction of a piece, or of its evidence, that may lie on pixels of another object.
-        scene: where they are; None: only areas are compared.
+        scene, supports: as of `Claims`.
 
     Returns:
         The kept hypotheses, with the evidence and scores that are left to them.
     """
-    claims = Claims(finder, hypotheses, scene)
+    claims = Claims(finder, hypotheses, scene, supports)
     kept: list[int] = []
     final: list[float] = []
     scores, free = hypotheses.scores.copy(), np.ones(len(hypotheses.scores), dtype=np.bool_)

@@ -6,28 +6,33 @@ by a turn about its joint, whatever the perspective.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wherein.detect.fast.exclusion import Supports
 from wherein.detect.fast.hypotheses import Hypotheses, Placement
 from wherein.detect.fast.joints import (
     LOOSE,
     TIGHT,
-    best_of_each,
     carry_group,
     place,
     place_behind_hidden,
     place_group,
     turn_group,
-    turn_spreads,
 )
-from wherein.detect.fast.piece_model import BASIN, PieceModel
+from wherein.detect.fast.piece_model import PieceModel
 from wherein.detect.fast.pieces import Piece, Pieces
-from wherein.detect.fast.polish import polish_piece, root_from_joints, settle_roots, uncover_piece
+from wherein.detect.fast.polish import (
+    polish_pieces,
+    root_from_joints,
+    settle_roots,
+    uncover_piece,
+    with_polished,
+)
 from wherein.detect.fast.roots import STRONG_EVIDENCE, roots_from_pairs, roots_from_singles
 from wherein.detect.score import (
     MAX_ZNCC,
@@ -39,7 +44,7 @@ from wherein.detect.score import (
     tilt_share,
 )
 from wherein.detect.search_range import Effort, Range
-from wherein.motion.homography import rotations, scales, tilts
+from wherein.motion.homography import scales, tilts
 from wherein.motion.models import MOTIONS
 from wherein.planes.cover import point_evidence
 from wherein.planes.plane_descent import PlaneStage
@@ -67,13 +72,6 @@ _MAX_ROOTS = 4
 _PLAIN_VIEW, _MIN_LIMBS_SCORE = 0.9, 0.5
 """ZNCC of limbs in plain view, and the score that they must then reach together for an object to be found
 without its body. Choices: what little limbs reach, clutter reaches too."""
-
-_MAX_FOLLOWED = 2
-"""How many poses of each followed object go on from one resolution to the next. A choice."""
-
-_NEAR_SHIFTS, _NEAR_TURNS, _MAX_NEAR = 3, 2, 4
-"""How many steps of a shift and of a turn to either side of where an object was are rated, and how many
-starts are fitted. Choices: an object may move by about half the extent of its body from frame to frame."""
 
 _SIMILARITY = MOTIONS["similarity"]
 
@@ -186,7 +184,7 @@ class Finder:
         )
         found = ended[-1]
         if not self.pieces.limbs:
-            return self._from_body_poses(scene, found)
+            return self.from_body_poses(scene, found)
         # Placing all limbs costs far more than the fit of the body, so only likely poses go on: those that
         # fit better than clutter does, or else the best two, unless the limbs are looked for next anyway.
         weight = self.weights.get(self.pieces.tree.root, 1.0)
@@ -194,7 +192,7 @@ class Finder:
         likely = weight * self._body_information(found.zncc, frames) >= _MIN_BODY_EVIDENCE
         if not likely.any() and not self.limbs_suffice:
             likely[:_MAX_UNLIKELY] = True
-        return self._from_body_poses(scene, found[np.flatnonzero(likely)])
+        return self.from_body_poses(scene, found[np.flatnonzero(likely)])
 
     @cached_property
     def _standing_out(self) -> float:
@@ -203,7 +201,8 @@ class Finder:
         # Without weights, during calibration, clutter is what is looked for.
         return math.inf if weight is None else float(equivalent_zncc(np.array(_MIN_BODY_EVIDENCE / weight)))
 
-    def _from_body_poses(self, scene: ScenePyramid, found: PlaneFits) -> Hypotheses:
+    def from_body_poses(self, scene: ScenePyramid, found: PlaneFits) -> Hypotheses:
+        """Hypotheses from poses of the body, with all limbs."""
         root = self.pieces.tree.root
         frames = found.poses @ self.models[root].from_canvas
         placement = Placement({root: frames / frames[:, 2:, 2:]}, {root: found.zncc})
@@ -321,23 +320,23 @@ class Finder:
             if group is not None:
                 placement = place_group(scene, placement, group, models, self.weights, tolerance)
             elif pieces[0] is not self.pieces.body:
-                placement = self._with_limb(scene, placement, models[0], tolerance)
+                placement = self.with_limb(scene, placement, models[0], tolerance)
         return placement
 
-    def _with_limb(
+    def with_limb(
         self, scene: ScenePyramid, placement: Placement, model: PieceModel, tolerance: float
     ) -> Placement:
         """The placement with one limb, also where the limb that it is attached to is hidden."""
         piece = model.piece
         placement = place(scene, placement, model, tolerance)
         if piece.parent in self.models and piece.parent != self.pieces.tree.root:
-            lost = np.flatnonzero(~self._found(placement, piece.parent) & ~self._found(placement, piece.name))
+            lost = np.flatnonzero(~self.found(placement, piece.parent) & ~self.found(placement, piece.name))
             beyond = place_behind_hidden(scene, placement[lost], model, self.models[piece.parent])
-            good = np.flatnonzero(self._found(beyond, piece.name))
+            good = np.flatnonzero(self.found(beyond, piece.name))
             placement = placement.replaced(lost[good], beyond[good])
         return placement
 
-    def _found(self, placement: Placement, name: str) -> NDArray[np.bool_]:
+    def found(self, placement: Placement, name: str) -> NDArray[np.bool_]:
         """In which hypotheses a piece was found, (H,)."""
         zncc, body = placement.zncc[name], name == self.pieces.tree.root
         known = self._body_information(zncc, placement.frames[name]) if body else information(zncc)
@@ -373,30 +372,52 @@ class Finder:
 
     def scored(self, scene: ScenePyramid, placement: Placement) -> Hypotheses:
         """The hypotheses with their scores, the highest first."""
+        found = self.evaluated(scene, placement)
+        # Best first: later stages cut the list off.
+        return found[np.argsort(-found.scores, kind="stable")]
+
+    def evaluated(self, scene: ScenePyramid, placement: Placement) -> Hypotheses:
+        """The hypotheses with their scores, in their order."""
         visible, evidence = {}, {}
         for name, model in self.models.items():
             poses = placement.frames[name] @ model.to_canvas
             visible[name] = model.footprint.visible(poses, scene.size)
             evidence[name] = information(placement.zncc[name])
-        scores = self.score(placement, evidence, visible)
-        # Best first: later stages cut the list off.
-        order = np.argsort(-scores, kind="stable")
-        return Hypotheses(placement, evidence, visible, scores)[order]
+        return Hypotheses(placement, evidence, visible, self.score(placement, evidence, visible))
 
     def polish(self, scene: ScenePyramid, hypotheses: Hypotheses) -> Hypotheses:
         """The same hypotheses refined at full size, and scored again."""
-        placement = hypotheses.placement
+        return self.scored(scene, self.polish_placement(scene, hypotheses.placement))
+
+    def polish_placement(
+        self, scene: ScenePyramid, before: Placement, names: Collection[str] | None = None
+    ) -> Placement:
+        """The same placement refined at full size.
+
+        Arguments:
+            scene: where the object is.
+            before: with every piece.
+            names: of the pieces that are refined; None: all.
+        """
+        models = [model for name, model in self.models.items() if names is None or name in names]
+        polished = polish_pieces(scene, before, models, self.motion, self._tilt_costs)
+        placement = before
         for group, pieces in self.pieces.in_order:
             if group is not None:
                 # Its parent has been refined before it. The pieces need a frame of the group to keep to.
-                placement = carry_group(hypotheses.placement, placement, group)
+                placement = carry_group(before, placement, group)
             for piece in pieces:
-                placement = polish_piece(
-                    scene, placement, self.models[piece.name], self.motion, self._tilt_costs
-                )
+                if piece.name in polished:
+                    placement = with_polished(placement, self.models[piece.name], polished[piece.name])
             if group is not None:
                 placement, _ = turn_group(placement, group, pieces, self.weights)
-        return self.scored(scene, settle_roots(placement, self.pieces, self.weights))
+        return settle_roots(placement, self.pieces, self.weights)
+
+    def polish_body(self, scene: ScenePyramid, before: Placement) -> Placement:
+        """The placement with the body refined at full size; limbs are not needed yet."""
+        model = self.models[self.pieces.tree.root]
+        found = polish_pieces(scene, before, [model], self.motion, self._tilt_costs)
+        return with_polished(before, model, found[model.piece.name])
 
     def uncover(self, scene: ScenePyramid, hypotheses: Hypotheses) -> Hypotheses:
         """The same hypotheses with pieces that are partly covered fitted by the rest; their scores remain."""
@@ -411,62 +432,10 @@ class Finder:
         """Where in a scene a piece at a pose of its leaf is compared, (N, 2), and how much agrees, (N,)."""
         return point_evidence(scene, self.models[name].stages[0].rough, pose)
 
-    def turn_spreads(self, scene: ScenePyramid, hypotheses: Hypotheses) -> dict[str, NDArray[np.float64]]:
-        """± degrees within which the turn of each limb is known, (H,) by name of its fitted leaf."""
+    def supports(self, scene: ScenePyramid, hypotheses: Hypotheses) -> Supports:
+        """Where the evidence of every piece of hypotheses comes from, as of `support`."""
         return {
-            piece.fitted_leaf.name: turn_spreads(scene, hypotheses.placement, self.models[piece.name])
-            for piece in self.pieces.limbs
-            if piece.turn > 0
+            (name, row): self.support(scene, name, frame @ model.to_canvas)
+            for name, model in self.models.items()
+            for row, frame in enumerate(hypotheses.placement.frames[name])
         }
-
-    def follow(self, scene: ScenePyramid, roots: Poses, stop_score: float) -> Hypotheses:
-        """Hypotheses near known places: from the body, and from the limbs if those do not all reach
-        `stop_score`, or the body of one was not found.
-
-        Arguments:
-            scene: the scene to search.
-            roots: canvas → scene, (N, 3, 3): where objects were, or are expected.
-            stop_score: from which a hypothesis is good enough.
-        """
-        if self.body_search is None:
-            return self.from_roots(scene, roots, len(roots))
-        hypotheses = self._from_body_poses(scene, self._body_near(scene, roots))
-        # Without its body an object may score well by a limb alone, about a root that is a guess.
-        body_found = self._found(hypotheses.placement, self.pieces.tree.root)
-        good = (hypotheses.scores >= stop_score) & body_found
-        if good.all() or not self.pieces.root_limbs:
-            return hypotheses
-        # The body of some object is hidden. Which of them is not known, so the limbs are searched for at all
-        # places.
-        return hypotheses.joined(self.from_roots(scene, roots, len(roots)))
-
-    def _body_near(self, scene: ScenePyramid, roots: Poses) -> PlaneFits:
-        """The best pose of the body near each root, from the shifts and turns about it that rate best."""
-        model = self.models[self.pieces.tree.root]
-        offsets = self._offsets(model) @ model.to_canvas
-        ratings = rate_turns(scene, model.stages[0], roots, offsets)
-        chosen = np.argsort(-ratings, axis=1, kind="stable")[:, :_MAX_NEAR]
-        starts = roots[:, None] @ offsets[chosen]
-        found = PlaneFits(starts.reshape(-1, 3, 3), np.zeros(0), np.zeros(0))
-        for motif in model.stages:
-            found = fit_planes(scene, motif, self.motion, PlaneStage(), found.poses)
-            found = best_of_each(found, len(roots), 1 if motif is model.stages[-1] else _MAX_FOLLOWED)
-        return found
-
-    def _offsets(self, model: PieceModel) -> Poses:
-        """Motions of the canvas about where an object was, none first: shifts with turns either way.
-
-        Each step moves the canvas by twice the radius of a basin, so that the basins of neighbours touch.
-        """
-        distance = 2 * BASIN / math.sqrt(abs(np.linalg.det(model.stages[0].from_full)))
-        turn = math.degrees(math.atan2(distance, math.hypot(*self.corners[2]) / 2))
-        turns = rotations(turn * _around_zero(_NEAR_TURNS), self.middle)
-        steps = distance * _around_zero(_NEAR_SHIFTS)
-        shifts = np.repeat(np.eye(3)[None], len(steps) ** 2, axis=0)
-        shifts[:, 0, 2], shifts[:, 1, 2] = np.repeat(steps, len(steps)), np.tile(steps, len(steps))
-        return (shifts[:, None] @ turns).reshape(-1, 3, 3)
-
-
-def _around_zero(count: int) -> NDArray[np.float64]:
-    """0, −1, 1, −2, 2, … to either side."""
-    return np.array([0.0, *(sign * k for k in range(1, count + 1) for sign in (-1.0, 1.0))])

@@ -1,7 +1,7 @@
 """Hypotheses about the whole object, many at a time: the frame of every piece, and the score of each."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,12 +63,15 @@ class Hypotheses:
         evidence: information that the fit of each piece carries (`detect.fast.evidence`), (H,) by name.
         visible: fraction of each piece that lies inside the scene, (H,) by name.
         scores: (H,).
+        spreads: ± degrees within which the turns of limbs are known (`detect.fast.assemble`), (H,) by
+            name, from earlier frames; NaN where they are not, and missing where none is.
     """
 
     placement: Placement
     evidence: Mapping[str, NDArray[np.float64]]
     visible: Mapping[str, NDArray[np.float64]]
     scores: NDArray[np.float64]
+    spreads: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def joined(self, other: "Hypotheses") -> "Hypotheses":
         """The hypotheses of both, those of `self` first."""
@@ -77,7 +80,14 @@ class Hypotheses:
             {name: np.concatenate((part, other.evidence[name])) for name, part in self.evidence.items()},
             {name: np.concatenate((part, other.visible[name])) for name, part in self.visible.items()},
             np.concatenate((self.scores, other.scores)),
+            {
+                name: np.concatenate((self._spread(name), other._spread(name)))
+                for name in self.spreads.keys() | other.spreads.keys()
+            },
         )
+
+    def _spread(self, name: str) -> NDArray[np.float64]:
+        return self.spreads.get(name, np.full(len(self.scores), np.nan))
 
     def __getitem__(self, chosen: NDArray[np.int64]) -> "Hypotheses":
         return Hypotheses(
@@ -85,4 +95,5 @@ class Hypotheses:
             {name: part[chosen] for name, part in self.evidence.items()},
             {name: part[chosen] for name, part in self.visible.items()},
             self.scores[chosen],
+            {name: part[chosen] for name, part in self.spreads.items()},
         )

@@ -29,7 +29,8 @@ from wherein.detect.score import MIN_EVIDENCE, information
 from wherein.motion.homography import mapped, relative, rotations
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes
-from wherein.planes.rating import best_turns, rate_turns
+from wherein.planes.plane_motif import PlaneMotif
+from wherein.planes.rating import best_turns
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.tree import Point
 
@@ -47,9 +48,14 @@ finer resolution. Choices."""
 
 _REFINE, _FIT = PlaneStage(rounds=1, steps=4), PlaneStage()
 
-_NEARLY, _MAX_RIVALS = 0.93, 3
-"""A turn explains the picture nearly as well if its ZNCC is this share of the best, and how many other turns
-are fitted to see that. Choices."""
+_MIN_SHARE = 0.5
+"""Share of the best ZNCC that a pose must have to be fitted on. By 563 limbs of the crab, the robot and the
+gauge: of limbs that fitted with 0.6 or more, the start that won had at least 0.55 of the best before the
+first fit; of limbs with 0.4 or more, at least 0.39."""
+
+_SAME = 0.5
+"""Pixels of the motif's resolution within which two poses are one. A choice: most starts that are left after
+the refinement have come to the same place."""
 
 
 def place(
@@ -80,13 +86,28 @@ def place(
     found = _at_joint(model, group, parents, found, LOOSE, _MAX_STARTS)
     for motif in model.stages:
         last = motif is model.stages[-1]
-        found = fit_planes(scene, motif, EUCLIDEAN, _FIT, found.poses)
+        hopeful = _hopeful(motif, found, len(parents))
+        fits = fit_planes(scene, motif, EUCLIDEAN, _FIT, found.poses[hopeful])
+        found = replace(found, zncc=np.full(len(found), -1.0)).replaced(np.flatnonzero(hopeful), fits)
         found = _at_joint(
             model, group, parents, found, tolerance if last else LOOSE, 1 if last else _MAX_FOLLOWED
         )
     # A piece that was not found is at rest, so that those attached to it have a frame.
     frames = np.where((found.zncc > 0)[:, None, None], found.poses @ model.from_canvas, parents)
     return placement.with_piece(piece.name, frames, found.zncc)
+
+
+def _hopeful(motif: PlaneMotif, found: PlaneFits, groups: int) -> NDArray[np.bool_]:
+    """Which poses are worth a fit, (B,): not far below the best of their group, and no better one is at the
+    same place; the best of each group comes first."""
+    zncc = found.zncc.reshape(groups, -1)
+    (x, y), radius = motif.centre, motif.radius
+    middle, edge = np.moveaxis(mapped(found.poses @ motif.to_full, [(x, y), (x + radius, y)]), 1, 0)
+    pixel = (np.linalg.norm(edge - middle, axis=1) / radius).reshape(groups, -1)
+    ends = np.concatenate((middle, edge), 1).reshape(groups, -1, 1, 4)
+    apart = np.abs(ends - ends.swapaxes(1, 2)).max(-1)
+    same = np.tril(apart < _SAME * pixel[:, :, None], -1).any(2)
+    return ((zncc > -1) & (zncc >= _MIN_SHARE * zncc[:, :1]) & ~same).ravel()
 
 
 def _at_joint(
@@ -100,39 +121,6 @@ def _at_joint(
     # The fit is free to shift the piece. One that has left its joint fits something else.
     fits = keeps_joint(model.piece, repeated, frames, tolerance)
     return best_of_each(replace(found, zncc=np.where(fits, found.zncc, -1.0)), len(parents), count)
-
-
-def turn_spreads(scene: ScenePyramid, placement: Placement, model: PieceModel) -> NDArray[np.float64]:
-    """± degrees within which other turns of a piece explain the picture nearly as well, (H,).
-
-    All turns within its limits are rated. A piece whose turn can be told has a few degrees: those within its
-    own basin.
-
-    Arguments:
-        scene: where the piece is.
-        placement: with the piece and its parent.
-        model: the piece.
-    """
-    piece = model.piece
-    parents = placement.frames[piece.parent]
-    # From the pose as it was found and not about the exact joint: the joint may have some play.
-    moved, own = relative(parents, placement.frames[piece.name]), turns(parents, placement.frames[piece.name])
-    limits = np.arange(-piece.turn, piece.turn + 1e-9, model.turn_step / 2)
-    spreads = np.zeros(len(own))
-    for index, turn in enumerate(own):
-        further = _wrapped(np.concatenate(((turn,), limits)) - turn)
-        poses = moved[index] @ rotations(further, piece.joint) @ model.to_canvas
-        rated = rate_turns(scene, model.turning, parents[index][None], poses)[0]
-        near = np.abs(further) <= model.max_spread
-        close = np.abs(further[near & (rated >= _NEARLY * rated[near].max())]).max(initial=0.0)
-        # Ratings are approximate: the best of the others are fitted before they count.
-        others = np.flatnonzero(~near)[np.argsort(-rated[~near], kind="stable")[:_MAX_RIVALS]]
-        tried = parents[index] @ poses[np.concatenate(((0,), others))]
-        fits = fit_planes(scene, model.turning, EUCLIDEAN, _FIT, tried)
-        away = np.abs(_wrapped(turns(parents[index][None], fits.poses @ model.from_canvas) - turn))
-        rivals = away[1:][fits.zncc[1:] >= _NEARLY * fits.zncc[0]]
-        spreads[index] = np.append(rivals, close).max()
-    return spreads
 
 
 def best_of_each(found: PlaneFits, groups: int, count: int = 1) -> PlaneFits:
@@ -172,31 +160,40 @@ def group_frames(
         # A piece beyond its own limit shows that the group has turned too: the only clue there is where the
         # piece's joint lies on the group's.
         total = turns(parents, frames[piece.name])
-        own = np.clip(_wrapped(total - degrees), -piece.turn, piece.turn)
-        degrees = np.where(weight > 0, _wrapped(total - own), degrees)
+        own = np.clip(wrapped(total - degrees), -piece.turn, piece.turn)
+        degrees = np.where(weight > 0, wrapped(total - own), degrees)
     return parents @ rotations(np.clip(degrees, -group.turn, group.turn), group.joint)
 
 
-def _wrapped(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
+def wrapped(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
     """The same angles between −180 and 180."""
     return (degrees + 180.0) % 360.0 - 180.0
 
 
 def keeps_joint(piece: Joint, parents: Poses, frames: Poses, tolerance: float) -> NDArray[np.bool_]:
     """Whether each frame is its parent's up to a turn about the joint within the limits, (H,)."""
-    moved, degrees = joint_error(piece, parents, frames), turns(parents, frames)
-    return (moved <= max(tolerance, piece.play)) & (np.abs(degrees) <= piece.turn + TURN_TOLERANCE)
+    moved = relative(parents, frames)
+    off, degrees = _joint_error(piece, moved), _turns(moved)
+    return (off <= max(tolerance, piece.play)) & (np.abs(degrees) <= piece.turn + TURN_TOLERANCE)
 
 
 def joint_error(piece: Joint, parents: Poses, frames: Poses) -> NDArray[np.float64]:
     """The distance between where a piece and where its parent has the joint, in canvas pixels, (H,)."""
-    moved = mapped(relative(parents, frames), piece.joint)
-    return np.asarray(np.linalg.norm(moved - np.array(piece.joint), axis=1))
+    return _joint_error(piece, relative(parents, frames))
+
+
+def _joint_error(piece: Joint, moved: Poses) -> NDArray[np.float64]:
+    """The same for frames relative to those of the parents."""
+    return np.asarray(np.linalg.norm(mapped(moved, piece.joint) - np.array(piece.joint), axis=1))
 
 
 def turns(parents: Poses, frames: Poses) -> NDArray[np.float64]:
     """Degrees by which each frame is turned relative to its parent, in the plane of the object, (H,)."""
-    moved = relative(parents, frames)
+    return _turns(relative(parents, frames))
+
+
+def _turns(moved: Poses) -> NDArray[np.float64]:
+    """The same for frames relative to those of the parents."""
     return np.degrees(np.arctan2(moved[:, 1, 0], moved[:, 0, 0]))
 
 

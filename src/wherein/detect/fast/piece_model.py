@@ -12,8 +12,8 @@ from wherein.detect.fast.pieces import Joint, Piece
 from wherein.images.channels import ChannelSettings
 from wherein.motion.homography import mapped
 from wherein.motion.models import MOTIONS
+from wherein.planes.plane_fit import CHANNELS, SHARP, motif_stages
 from wherein.planes.plane_motif import PlaneMotif
-from wherein.planes.plane_search import CHANNELS, SHARP, motif_stages
 from wherein.pyramid.levels import Poses
 from wherein.template.tree import Matrix
 

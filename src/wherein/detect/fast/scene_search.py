@@ -1,7 +1,8 @@
 """The search of a scene: hypotheses, their refinement, exclusion, and the detections."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,9 +16,11 @@ from wherein.detect.fast.assemble import (
     fitted_leaf_scores,
     static_leaf_scores,
     static_leaves,
+    turn_spreads,
 )
-from wherein.detect.fast.exclusion import OVERLAP, exclusive
+from wherein.detect.fast.exclusion import OVERLAP, Supports, exclusive
 from wherein.detect.fast.finder import Finder
+from wherein.detect.fast.following import Follower, Seen
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.result import Detection, MethodResult
 from wherein.detect.search_range import Effort
@@ -30,8 +33,9 @@ LIKELY = 0.7
 candidate. A choice: refinement can raise a score, and the time that it takes is wasted on hypotheses far
 below the threshold."""
 
-_IN_CROWD = 0.6
-"""The same fraction in a crowd, where more is to be expected. A choice."""
+_IN_CROWD = 0.5
+"""The same fraction in a crowd, where more is to be expected. A choice: with 0.6, one in five of the coins in
+scikit-image's `coins` was no candidate of another one as the template."""
 
 _MAX_FALLBACK, _MIN_FALLBACK = 2, 0.55
 """Where no hypothesis is likely, so many are refined at full size all the same, if their scores reach this
@@ -46,9 +50,21 @@ _CROWD, _CROWD_STEP, _MAX_CROWD = 3, 4, 64
 that were not followed (`plane_search` follows four poses to the end), and the search is repeated with four
 times as many poses, up to 64 times as many as usual. Choices."""
 
-
 _SAMPLE = 16
 """Every so many pixels along each axis are compared first, to see whether a scene has colours. A choice."""
+
+
+@dataclass(frozen=True)
+class LeafScores:
+    """The leaves under one hypothesis.
+
+    Attributes:
+        scores: of each leaf, and whether it was found, by name.
+        spreads: ± degrees within which the turns of the fitted leaves are known, by name.
+    """
+
+    scores: Mapping[str, LeafScore]
+    spreads: Mapping[str, float]
 
 
 class SceneSearch:
@@ -129,7 +145,12 @@ class SceneSearch:
         return int((found.scores >= self.threshold).sum())
 
     def follow(
-        self, scene: Float[Tensor, "3 H W"], roots: Poses, count: int | None, everywhere: bool
+        self,
+        scene: Float[Tensor, "3 H W"],
+        roots: Poses,
+        count: int | None,
+        everywhere: bool,
+        seen: Sequence[Seen] | None = None,
     ) -> MethodResult:
         """The best `count` detections near known places.
 
@@ -138,16 +159,27 @@ class SceneSearch:
             roots: canvas → scene, (N, 3, 3), N > 0.
             count: maximum number of detections; None: all.
             everywhere: search the whole scene as well.
+            seen: what was seen of each in the frame before, if that is known.
         """
         levels = self.levels(scene)
-        return self.reported(levels, self.near(levels, roots, everywhere), count)
+        return self.reported(levels, self.near(levels, roots, everywhere, seen), count)
 
-    def near(self, levels: ScenePyramid, roots: Poses, everywhere: bool) -> Hypotheses:
+    def near(
+        self, levels: ScenePyramid, roots: Poses, everywhere: bool, seen: Sequence[Seen] | None = None
+    ) -> Hypotheses:
         """The hypotheses near known places that stand after exclusion; arguments as of `follow`."""
-        found = self.polished(levels, self.finder.follow(levels, roots, self.stop_score))
+        again = None if seen is None else self._follower.again(levels, roots, seen, self.stop_score)
+        if again is not None:
+            found = self.in_range(again)
+        else:
+            found = self.polished(levels, self._follower.near(levels, roots, self.stop_score))
         if everywhere:
             found = found.joined(self._everywhere(levels))
         return self._exclusive(levels, found)
+
+    @cached_property
+    def _follower(self) -> Follower:
+        return Follower(self.finder)
 
     def levels(self, scene: Float[Tensor, "3 H W"]) -> ScenePyramid:
         """The scene as the search wants it: a grey one with a single plane."""
@@ -180,9 +212,9 @@ class SceneSearch:
         likely, close = (int((found.scores[order] >= share * least).sum()) for share in (1.0, _MIN_FALLBACK))
         found = found[order[: likely or min(_MAX_FALLBACK, close)]]
         # Checked after refinement: before, a pose at the edge of the range may still be off by a basin.
-        return self._in_range(self.finder.polish(scene, found))
+        return self.in_range(self.finder.polish(scene, found))
 
-    def _in_range(self, found: Hypotheses) -> Hypotheses:
+    def in_range(self, found: Hypotheses) -> Hypotheses:
         """The hypotheses whose rotation, scale and tilt are in the range, or nearly."""
         roots, ranges = found.placement.frames[self.finder.pieces.tree.root], self.finder.ranges
         (low, high), middle = ranges.scale, self.finder.middle
@@ -207,37 +239,40 @@ class SceneSearch:
         return MethodResult(items, self._assembled(scene, kept[np.arange(sure, len(kept.scores))]))
 
     def _assembled(self, scene: ScenePyramid, hypotheses: Hypotheses) -> tuple[Detection, ...]:
-        spreads = self.finder.turn_spreads(scene, hypotheses)
-        return tuple(
-            self._detection(
-                hypotheses,
-                k,
-                static_leaf_scores(self._static_leaves, scene, hypotheses, k),
-                {name: float(values[k]) for name, values in spreads.items()},
-            )
-            for k in range(len(hypotheses.scores))
-        )
+        return self.assembled(hypotheses, self.leaves(scene, hypotheses))
+
+    def leaves(self, scene: ScenePyramid, hypotheses: Hypotheses) -> tuple[LeafScores, ...]:
+        """The leaves under each of the hypotheses that are reported."""
+        limbs = [piece for piece in self.finder.pieces.limbs if piece.turn > 0]
+        models = [self.finder.models[piece.name] for piece in limbs]
+        measured = turn_spreads(scene, hypotheses.placement, models, hypotheses.spreads)
+        spreads = {piece.fitted_leaf.name: measured[piece.name] for piece in limbs}
+        made = []
+        for k in range(len(hypotheses.scores)):
+            own = {name: float(values[k]) for name, values in spreads.items()}
+            static = static_leaf_scores(self._static_leaves, scene, hypotheses, k)
+            made.append(LeafScores({**fitted_leaf_scores(self.finder, hypotheses, k, own), **static}, own))
+        return tuple(made)
+
+    def assembled(self, hypotheses: Hypotheses, leaves: Sequence[LeafScores]) -> tuple[Detection, ...]:
+        """The detections that hypotheses stand for, with their leaves."""
+        found = []
+        for k, own in enumerate(leaves):
+            frames = {name: poses[k] for name, poses in hypotheses.placement.frames.items()}
+            found.append(self._assembler(frames, own.scores, float(hypotheses.scores[k]), own.spreads))
+        return tuple(found)
+
+    def merged(self, found: Hypotheses, supports: Supports) -> Hypotheses:
+        """The hypotheses that stand after exclusion, of those that stand in parts of a scene.
+
+        Arguments:
+            found: in pixels of the whole scene.
+            supports: where the evidence of their pieces comes from.
+        """
+        least = self._least(found) * self.threshold
+        return exclusive(self.finder, found, least, None, self._overlap, supports=supports)
 
     @cached_property
     def _static_leaves(self) -> tuple[StaticLeaf, ...]:
         """The leaves that are not fitted themselves."""
         return static_leaves(self.finder)
-
-    def _detection(
-        self,
-        hypotheses: Hypotheses,
-        index: int,
-        static: Mapping[str, LeafScore],
-        spreads: Mapping[str, float],
-    ) -> Detection:
-        """The detection that one hypothesis stands for.
-
-        Arguments:
-            hypotheses: those that are reported.
-            index: of the one.
-            static: the scores of its static leaves, by name.
-            spreads: ± degrees within which the turns of its fitted leaves are known, by name.
-        """
-        frames = {name: poses[index] for name, poses in hypotheses.placement.frames.items()}
-        leaves = {**fitted_leaf_scores(self.finder, hypotheses, index, spreads), **static}
-        return self._assembler(frames, leaves, float(hypotheses.scores[index]), spreads)

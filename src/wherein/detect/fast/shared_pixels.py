@@ -91,7 +91,7 @@ class _Rows:
         sure = self.scores >= self.of.threshold
         return [(bool(a), float(b)) for a, b in zip(sure, np.asarray(left), strict=True)]
 
-    def lose(self, scene: ScenePyramid, winner: "_Rows", first: int, overlap: float) -> None:
+    def lose(self, scene: ScenePyramid | None, winner: "_Rows", first: int, overlap: float) -> None:
         """Take the evidence of pixels that a hypothesis of another template claims."""
         changed = False
         for name, pose in ((name, poses[first]) for name, poses in winner.poses.items()):
@@ -115,9 +115,11 @@ class _Rows:
             self.free &= self.scores >= self.of.least
 
     def _rest(
-        self, scene: ScenePyramid, name: str, row: int, claims: tuple[Footprint, NDArray[np.float64]]
+        self, scene: ScenePyramid | None, name: str, row: int, claims: tuple[Footprint, NDArray[np.float64]]
     ) -> float:
         """Information of a piece without the pixels under a footprint at a pose."""
+        if scene is None:  # what is left says as much as all of it
+            return float(self.evidence[name][row])
         motif, pose = self.of.finder.models[name].stages[-1].thinned(_POINTS), self.poses[name][row]
         places = motif.points.double() * motif.radius + motif.points.new_tensor(motif.centre).double()
         to_scene = pose @ np.linalg.inv(motif.from_full)
@@ -133,7 +135,7 @@ class _Rows:
 
 
 def between_templates(
-    scene: ScenePyramid, contenders: Sequence[Contender], overlap: float
+    scene: ScenePyramid | None, contenders: Sequence[Contender], overlap: float
 ) -> list[Hypotheses]:
     """The hypotheses of each template that stand beside those of all others, the highest score first.
 
@@ -141,7 +143,7 @@ def between_templates(
     pixels from what does.
 
     Arguments:
-        scene: where they are.
+        scene: where they are; None: only areas are compared.
         contenders: the hypotheses of each template, which exclude each other already.
         overlap: fraction of a piece that may lie on pixels of another object.
     """

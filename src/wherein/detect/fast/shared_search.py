@@ -1,10 +1,10 @@
 """The search for many templates at once: which of them to follow, and from where.
 
-One look over the scene has a dozen places for the body of each template (`planes.shared_look`). All of them
-are refined by a short descent with few points of the motif, on channels that are made once for all templates;
-the best of each template by more points, and with tilt. Only bodies that then fit nearly as well as a
-detection are followed to the end, as in the search for one template. So the time grows with the number of
-templates that may be there, and little with the number of all.
+One look over the scene has some places for the body of each template (`planes.shared_look`). They are rated
+by few points of the motif, on channels that are made once for all templates; the best are refined by a short
+descent with these points, and the best of those by more points, and with tilt. Only bodies that then fit
+nearly as well as a detection are followed to the end, as in the search for one template. So the time grows
+with the number of templates that may be there, and little with the number of all.
 """
 
 import copy
@@ -23,6 +23,12 @@ from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 
 _Result = TypeVar("_Result")
+
+_PLACES, _RATED = 150, 8
+"""So many places of each template are rated, and go on to the first descent. Choices, by measurement with 100
+cut-outs and patches, 93 of them in photographs: the look has the right place of 85 among its first twelve,
+and of 91 among its first 136; by their rating, all of these are among the first ten, and 89 among the first
+four."""
 
 _EACH, _LIKELY_START = 2, 0.7
 """So many places of each template go on from the first descent, and those that reach this share of the
@@ -50,7 +56,7 @@ class SharedSearch:
             body = search.finder.body_search
             assert body is not None, "a template with a body"
             self._bodies.append(body)
-        self._look = SharedLook(self._bodies)
+        self._look = SharedLook(self._bodies, _PLACES)
 
     def __call__(self, levels: ScenePyramid) -> dict[int, Hypotheses]:
         """The hypotheses that stand after exclusion among those of their template, by its number."""
@@ -73,7 +79,8 @@ class SharedSearch:
         places = self._look(levels)
 
         def chosen(alone: ScenePyramid, number: int) -> Poses:
-            found = self._bodies[number].roughly_refined(alone, places[number])
+            body = self._bodies[number]
+            found = body.roughly_refined(alone, body.best_rated(alone, places[number], _RATED))
             order = np.argsort(-found.zncc, kind="stable")
             likely = found.zncc[order] >= _LIKELY_START * self.searches[number].threshold
             return found.poses[order[likely | (np.arange(len(order)) < each)]]
