@@ -15,7 +15,7 @@ from wherein.detect.explain.fit_trace import FitTrace, TraceStage
 from wherein.report.convergence_plot import convergence
 from wherein.report.html_format import render
 from wherein.report.page import page
-from wherein.report.template_view import part_entries
+from wherein.report.part_entries import part_entries
 from wherein.template import Template
 
 WAY = FitTrace(

@@ -11,7 +11,8 @@ from wherein.detect.result import Detections
 from wherein.images.polygons import signed_area
 from wherein.report.detection_view import DetectionView, DetectionViewer
 from wherein.report.html_format import render
-from wherein.report.template_view import PartEntry, ScoreView, part_entries
+from wherein.report.part_entries import PartEntry, part_entries
+from wherein.report.template_view import ScoreView
 
 GAUGE = part_entries(gauge())
 SCORES = ScoreView(0.5, 180.0, (1.0, 1.0), 0.0, None, "once in {:.4f} scenes".format)

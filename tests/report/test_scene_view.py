@@ -9,8 +9,9 @@ from walkers import gauge, tilted
 from wherein.detect.result import Detections
 from wherein.detect.score import rounded_down
 from wherein.report.html_format import render
+from wherein.report.part_entries import part_entries
 from wherein.report.scene_view import SceneView, SceneViewer
-from wherein.report.template_view import ScoreView, part_entries
+from wherein.report.template_view import ScoreView
 from wherein.template import Library
 
 

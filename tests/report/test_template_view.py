@@ -5,7 +5,8 @@ from pages import ParsedPage, fragment
 from wherein.detect import Detector
 from wherein.detect.calibration.store import StoredCalibration
 from wherein.report.html_format import render
-from wherein.report.template_view import part_entries, score_view, template_view
+from wherein.report.part_entries import part_entries
+from wherein.report.template_view import score_view, template_view
 
 
 def section(of: Detector) -> ParsedPage:

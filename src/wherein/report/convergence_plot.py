@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from wherein.detect.explain.fit_trace import FitTrace, FitTraces, TraceStage
 from wherein.detect.result import Detection
 from wherein.detect.score import MAX_ZNCC
-from wherein.report.template_view import PartEntry
+from wherein.report.part_entries import PartEntry
 
 MAX_SCORED_ZNCC = MAX_ZNCC
 """A ZNCC above this does not increase the score; the page says so."""

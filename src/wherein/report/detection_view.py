@@ -11,8 +11,9 @@ from wherein.detect.score import rounded_down
 from wherein.images.polygons import outer
 from wherein.motion.homography import Matrix, mapped
 from wherein.report.convergence_plot import Convergence, convergence
+from wherein.report.part_entries import PartEntry
 from wherein.report.svg_path import outline_path
-from wherein.report.template_view import PartEntry, ScoreView
+from wherein.report.template_view import ScoreView
 
 Point = tuple[float, ...]
 Rows = list[list[float]]

@@ -11,7 +11,8 @@ from wherein.detect.result import Detections
 from wherein.drawing.heat import ColorScale, color_scale, heat
 from wherein.report.detection_view import DetectionView, DetectionViewer, NearMissView
 from wherein.report.image_uri import cutout_uri
-from wherein.report.template_view import PartEntry, ScoreView
+from wherein.report.part_entries import PartEntry
+from wherein.report.template_view import ScoreView
 from wherein.template.template_library import Library
 
 Maps = Mapping[str, NDArray[np.float32]]

@@ -1,0 +1,129 @@
+"""A scene of the report as HTML: rendered wherever the scene was searched, and added to the page later."""
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from wherein.detect.result import Detections
+from wherein.images.eight_bit import to_image
+from wherein.images.load import is_reduced
+from wherein.report.html_format import render
+from wherein.report.image_uri import picture_uri
+from wherein.report.part_entries import PartEntry, part_entries
+from wherein.report.scene_card import Card, Kind, scene_card
+from wherein.report.scene_view import SceneView, SceneViewer
+from wherein.report.stopwatch import SEARCH, Stopwatch
+from wherein.report.template_view import ScoreView, score_view
+from wherein.report.times import laps_of
+from wherein.template.template_library import Library
+
+if TYPE_CHECKING:
+    from wherein.detect.detector import Detector
+
+PAGE_SIZE = 4_500_000
+"""Characters that all scenes together may take; pictures are reduced as far as it needs. A choice: a browser
+opens such a page at once, and it can be sent by mail."""
+
+
+@dataclass(frozen=True)
+class RenderedScene:
+    """What a page needs of a scene that was searched.
+
+    Attributes:
+        card: its card in the grid.
+        laps: seconds by step.
+        maps: number of its occurrence maps.
+        html: the card and what it shows when it is opened.
+    """
+
+    card: Card
+    laps: dict[str, float]
+    maps: int
+    html: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its values for JSON."""
+        return asdict(self)
+
+    @staticmethod
+    def of(record: dict[str, Any]) -> "RenderedScene":
+        """The same from `to_dict`."""
+        card = Card(**{**record["card"], "kind": Kind(record["card"]["kind"])})
+        return RenderedScene(card, record["laps"], record["maps"], record["html"])
+
+
+@dataclass(frozen=True)
+class SceneRenderer:
+    """Renders scenes for a page.
+
+    Attributes:
+        library: the templates that are searched for.
+        scenes: how many the page will have, about: the more, the smaller are their pictures.
+    """
+
+    library: Library
+    scenes: int = 1
+
+    @cached_property
+    def entries(self) -> dict[str, tuple[PartEntry, ...]]:
+        """The parts of each template, by its name."""
+        made: dict[str, tuple[PartEntry, ...]] = {}
+        for template in self.library.templates:
+            made[template.name] = part_entries(template, sum(map(len, made.values())))
+        return made
+
+    def __call__(
+        self,
+        number: int,
+        name: str,
+        found: Detections,
+        detector: "Detector",
+        maps: bool = False,
+        watch: Stopwatch | None = None,
+    ) -> RenderedScene:
+        """The HTML of a scene.
+
+        Arguments:
+            number: of the scene in the page, from 0.
+            name: of its file.
+            found: its detections.
+            detector: that found them; it also replays how each fit converged.
+            maps: whether to add occurrence maps, as layers that can be switched on.
+            watch: has measured the work on the scene so far; by default the search alone.
+        """
+        watch, card = watch or Stopwatch({SEARCH: found.seconds}), scene_card(anchor(number), name, found)
+        occurrence = {}
+        if maps and not is_reduced(found.scene):  # they are maps of all pixels
+            with watch("occurrence maps"):
+                occurrence = detector.occurrence(found.scene)
+        with watch("convergence plots"):
+            traces = detector.fit_traces(found)
+        with watch("page"):
+            viewer = SceneViewer(self.library, self.entries, score_views(detector))
+            shown = viewer(card.anchor, name, found, occurrence, traces)
+            numbers = render("numbers.html", scene=shown)
+            # The picture gets the room that the rest leaves: many parts need much of it.
+            image = picture_uri(to_image(found.scene.pixels), self._room(shown, numbers))
+            picture = render("scene_image.html", scene=shown, image=image)
+        # The card is rendered last: its time bar includes the time for what is in it.
+        html = render("card.html", card=card, picture=picture, numbers=numbers, **_time_bar(watch))
+        return RenderedScene(card, dict(watch.laps), len(occurrence), html)
+
+    def _room(self, shown: SceneView, numbers: str) -> int:
+        """Characters that are left for the picture of a scene, at least one."""
+        share = PAGE_SIZE // max(1, self.scenes)
+        return max(1, share - len(numbers) - sum(len(layer.image) for layer in shown.maps))
+
+
+def anchor(number: int) -> str:
+    """The anchor of a scene in the page, by its number."""
+    return f"s{number}"
+
+
+def score_views(detector: "Detector") -> dict[str, ScoreView]:
+    """What scores mean, by the name of the template."""
+    return {name: score_view(detector, name) for name in detector.thresholds}
+
+
+def _time_bar(watch: Stopwatch) -> dict[str, object]:
+    return {"laps": laps_of(watch.laps), "total": sum(watch.laps.values())}
