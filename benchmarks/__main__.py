@@ -12,7 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from benchmarks import detection, library, matcher, registration, sections
+from benchmarks import detection, giant, library, matcher, registration, sections, video
+from benchmarks.many import faults, soak, throughput
 from benchmarks.real import suite as real
 from benchmarks.registration import Settings
 from benchmarks.report import write
@@ -23,13 +24,19 @@ SUITES = {
     "real": real.run,
     "library": library.run,
     "matcher": matcher.run,
+    "scale": throughput.run,
+    "faults": faults.run,
+    "soak": soak.run,
+    "video": video.run,
+    "giant": giant.run,
 }
+ON_DEMAND = ("faults", "soak")  # they measure no speed, and take long: only if they are named
 _in_sections = partial(write, text=sections.markdown, table=sections.terminal)
-WRITERS = {"detection": _in_sections, "real": _in_sections, "library": _in_sections, "matcher": _in_sections}
+WRITERS = {suite: _in_sections for suite in SUITES if suite != "registration"}
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the given suites, or all of them."""
+    """Run the given suites, or all but those on demand."""
     parser = _parser()
     asked = parser.parse_args(arguments)
     if unknown := [suite for suite in asked.suites if suite not in SUITES]:
@@ -40,8 +47,10 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error("--sections is for the suite real: python -m benchmarks real --sections gauge,pairs")
     settings = Settings(seed=asked.seed, quick=asked.quick, threads=asked.threads)
     messages = Console(stderr=True)
-    for suite in asked.suites or SUITES:
+    for suite in asked.suites or [suite for suite in SUITES if suite not in ON_DEMAND]:
         some = {"names": asked.sections} if asked.sections else {}
+        if suite == "soak":
+            some = {"scenes": asked.scenes, "minutes": asked.minutes}
         report = _measured(suite, settings, messages, some)
         for file in WRITERS.get(suite, write)(report, asked.out, _wide(Console())):
             messages.print(f"wrote {file}")
@@ -68,7 +77,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Measure wherein and its peers."
     )
-    parser.add_argument("suites", nargs="*", metavar="suite", help=f"{', '.join(SUITES)}; default: all")
+    parser.add_argument(
+        "suites",
+        nargs="*",
+        metavar="suite",
+        help=f"{', '.join(SUITES)}; default: all but {' and '.join(ON_DEMAND)}",
+    )
     parser.add_argument(
         "--quick", action="store_true", help="only a few problems of each kind, in under a minute"
     )
@@ -77,6 +91,8 @@ def _parser() -> argparse.ArgumentParser:
         type=lambda text: text.split(","),
         help=f"only these of the suite real, separated by commas: {', '.join(real.SECTIONS)}",
     )
+    parser.add_argument("--scenes", type=int, help="number of scenes of the suite soak")
+    parser.add_argument("--minutes", type=float, help="duration of its threads")
     parser.add_argument("--out", type=Path, default=Path("results"), help="folder for JSON and Markdown")
     parser.add_argument("--seed", type=int, default=0)
     threads = int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)

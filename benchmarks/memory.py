@@ -51,21 +51,21 @@ def main(name: str, file: str, threads: str) -> None:
     set_threads(int(threads))
     problem: Problem = pickle.loads(Path(file).read_bytes())
     attempt(METHODS[name], tiny(problem.motion))
-    before = _held()
+    before = held()
     attempt(METHODS[name], problem)
-    print(max(_peak() - before, 0.0))
+    print(max(peak() - before, 0.0))
 
 
-def _held() -> float:
+def held() -> float:
     """The current memory in MB. Linux can reset the peak; elsewhere the peak so far is used instead."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
-        return _peak()
+        return peak()
     return _status("VmRSS")
 
 
-def _peak() -> float:
+def peak() -> float:
     """The peak in MB."""
     if Path("/proc/self/status").exists():
         return _status("VmHWM")

@@ -14,7 +14,7 @@ from wherein.formulations.motif_side import MotifSide
 from wherein.images.motif import Motif
 from wherein.motion import MOTIONS, Euclidean
 from wherein.motion.field import shift_matrix
-from wherein.native import bindings
+from wherein.native import kernel
 from wherein.pyramid.motif_levels import Level
 from wherein.solve import gauss_newton
 from wherein.template import Template
@@ -34,7 +34,7 @@ def elsewhere() -> Iterator[None]:
 def test_the_default_device_is_none_of_our_business(
     motion: str, robust: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bindings, "accepts", lambda *_: False)  # C is for the CPU, this is for the others
+    monkeypatch.setattr(kernel, "accepts", lambda *_: False)  # C is for the CPU, this is for the others
     scene = np.kron(np.random.default_rng(0).random((12, 16)), np.ones((8, 8)))
     motif = np.dstack((*[scene[30:70, 40:90]] * 3, np.ones((40, 50))))
     found = wherein.register(scene, motif, motion, start=[[1, 0, 38], [0, 1, 31]], robust=robust)

@@ -1,4 +1,4 @@
-"""Every test that docs/threats.md names exists."""
+"""Every test that docs/threats.md and docs/faults.md name exists."""
 
 import ast
 import re
@@ -7,15 +7,22 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-ROWS = re.findall(
-    r"^\| (.+?) \| .+ \| `(\S+)::(\w+)` \|$", (ROOT / "docs/threats.md").read_text(), re.MULTILINE
-)
+PAGES = {"threat": ROOT / "docs" / "threats.md", "fault": ROOT / "docs" / "faults.md"}
 
 
-def test_every_row_names_a_test() -> None:
-    lines = (ROOT / "docs/threats.md").read_text().splitlines()
-    rows = [line for line in lines if line.startswith("| ") and not line.startswith("| threat")]
-    assert len(ROWS) == len(rows) > 20
+def rows(page: Path) -> list[tuple[str, str, str]]:
+    """What can happen, and the file and name of the test."""
+    return re.findall(r"^\| (.+?) \| .+ \| `(\S+)::(\w+)` \|$", page.read_text(), re.MULTILINE)
+
+
+ROWS = [row for page in PAGES.values() for row in rows(page)]
+
+
+@pytest.mark.parametrize("title", PAGES)
+def test_every_row_names_a_test(title: str) -> None:
+    lines = PAGES[title].read_text().splitlines()
+    listed = [line for line in lines if line.startswith("| ") and not line.startswith(f"| {title} |")]
+    assert len(rows(PAGES[title])) == len(listed) > 10
 
 
 @pytest.mark.parametrize(("threat", "file", "name"), ROWS, ids=[row[0][:50] for row in ROWS])

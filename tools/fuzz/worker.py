@@ -21,7 +21,7 @@ from tools.fuzz import seeds
 from tools.fuzz.targets import TARGETS, Target
 from tools.fuzz.watch import Watch
 from wherein.errors import WhereinError
-from wherein.native import bindings
+from wherein.native import kernel
 
 MAX_CPU_SECONDS, MAX_SECONDS = 10, 120
 """Of a case, after which it counts as hanging: of the processor, and on the clock, which also passes while
@@ -37,7 +37,7 @@ _MAX_MESSAGE = 3000
 
 def main(target: str, seed: int, first: int, last: int, deadline: float, folder: Path) -> None:
     """Run the cases `first` to `last`, until the time `deadline`, and note what came of each."""
-    bindings.available()  # compiled now, if need be: no case may start a compiler
+    kernel.available()  # compiled now, if need be: no case may start a compiler
     folder = folder.resolve()
     for name in ("case", "tmp", "home"):
         (folder / name).mkdir(exist_ok=True)
