@@ -112,6 +112,7 @@ def made_up(
     threshold: float = 0.5,
     tilt: float = 0.0,
     polarity: str = "same",
+    crowd_from: float = 0.0,
 ) -> Calibration:
     """A calibration with invented values, like those of the templates here: measuring takes half a minute."""
     names = [piece.name for piece in Pieces.of(of).pieces]
@@ -128,6 +129,7 @@ def made_up(
         confused=[],
         limits=Reach(rotation=rotation, scale=scale),
         megapixels=0.2,
+        crowd_from=crowd_from,
     )
 
 
