@@ -21,7 +21,7 @@ demo: setup
 	$(BIN)/wherein demo --overwrite
 
 test: setup
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: setup
 	$(BIN)/ruff check .
