@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from wherein.engine.processes import in_processes, usable_cores
+from wherein.engine.processes import LocalWorkers, in_processes, usable_cores
 from wherein.errors import WorkerError
+from wherein.files import atomic_file
 
 
 def adding(more: int) -> Callable[[str], tuple[str, int, int]]:
@@ -27,6 +28,17 @@ def sleeping(begun: Path) -> Callable[[str], None]:
             time.sleep(600)
 
     return sleep
+
+
+def writing(folder: Path) -> Callable[[str], None]:
+    """Each begins a file that it does not finish."""
+
+    def write(name: str) -> None:
+        with atomic_file(folder / name):
+            (folder / f"{name}.begun").touch()
+            time.sleep(600)
+
+    return write
 
 
 def failing() -> Callable[[str], int]:
@@ -55,6 +67,19 @@ def test_who_is_stopped_ends_them_at_once(tmp_path: Path) -> None:
         work.throw(KeyboardInterrupt)
     assert len(begun) == 2
     assert not any(process.is_alive() for process in begun)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a process cannot be asked to end here")
+def test_what_a_process_has_not_finished_writing_is_deleted(tmp_path: Path) -> None:
+    workers = LocalWorkers(partial(writing, tmp_path))
+    workers.start()
+    (ready,) = workers.wait()
+    workers.send(ready.worker, "drawing.png")
+    while not (tmp_path / "drawing.png.begun").exists():
+        time.sleep(0.01)
+    assert len(list(tmp_path.iterdir())) == 2
+    workers.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["drawing.png.begun"]
 
 
 def test_an_error_is_the_callers() -> None:

@@ -8,6 +8,7 @@ with the process that started them, however it ends.
 import os
 import signal
 import threading
+import time
 import traceback
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -16,7 +17,7 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pickle import PicklingError, UnpicklingError
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import torch
 
@@ -41,6 +42,11 @@ _EXIT_TIME = 5.0
 """Seconds for a process to end after it has closed its pipe, so that its exit status is known. A choice."""
 
 
+_CLEANUP_TIME = 3.0
+"""Seconds for processes to delete their temporary files when they are to end. A choice: a call of C, which
+cannot be interrupted, takes less."""
+
+
 def usable_cores() -> int:
     """The number of cores that this process may use."""
     known = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -52,16 +58,17 @@ def threads_each(workers: int) -> int:
     return max(1, usable_cores() // workers)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Process:
-    """A process, and the pipe to it."""
+    """A process, the pipe to it, and whether it has said that it is ready."""
 
     process: BaseProcess
     pipe: Connection
+    ready: bool = False
 
 
 class LocalWorkers:
-    """Spawned processes. `close` them in any case: they are killed at once.
+    """Spawned processes. `close` them in any case: they end at once, whatever they are doing.
 
     Arguments:
         make: makes the function to apply, once in each process; it, the tasks and the results must be
@@ -108,6 +115,7 @@ class LocalWorkers:
         except _GONE:
             return Died(number, self._end(number))
         if kind == _READY:
+            self._known[number].ready = True
             return Ready(number)
         return Done(number, value) if kind == _DONE else Raised(number, value)
 
@@ -125,10 +133,17 @@ class LocalWorkers:
         return f"killed by signal {-status}"
 
     def close(self) -> None:
-        """Kill all processes."""
+        """End all processes: those that may be writing have a moment to delete what they have not
+        finished."""
         for known in self._known.values():
+            if known.ready:
+                known.process.terminate()
+            else:
+                known.process.kill()
+        deadline = time.monotonic() + _CLEANUP_TIME
+        for known in self._known.values():
+            known.process.join(max(0.0, deadline - time.monotonic()))
             known.process.kill()
-        for known in self._known.values():
             known.process.join()
             known.pipe.close()
         self._known.clear()
@@ -186,8 +201,10 @@ def _ignoring(*signals: signal.Signals) -> Iterator[None]:
 
 def _serve(pipe: Connection, make: Make, threads: int) -> None:
     """In a spawned process: apply the function to one task after the other."""
-    for number in _STOP_SIGNALS:  # the parent answers these; not every system lets a child inherit it
-        signal.signal(number, signal.SIG_IGN)
+    # The parent answers Ctrl-C; not every system lets a child inherit that.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # As an exception, so that temporary files are deleted.
+    signal.signal(signal.SIGTERM, _stop)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     try:
@@ -205,6 +222,11 @@ def _serve(pipe: Connection, make: Make, threads: int) -> None:
                 _send_error(pipe, error)
 
 
+def _stop(*_: object) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once: a second exception would interrupt the cleaning up
+    raise SystemExit(1)
+
+
 def _send_error(pipe: Connection, error: Exception) -> None:
     """Send an exception, with where it was raised as a note."""
     where = "".join(traceback.format_exception(error))
@@ -220,4 +242,7 @@ def _end_with_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()
+        if os.name == "posix":  # elsewhere this signal ends a process at once too
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(_CLEANUP_TIME)
         os._exit(1)
