@@ -2,7 +2,15 @@
 
 import pytest
 
-from wherein.detect.calibration.false_alarms import describe_rate, suspect_scenes
+from wherein.detect.calibration.false_alarms import (
+    choose_threshold,
+    describe_rate,
+    rare_clutter_score,
+    suspect_scenes,
+)
+
+CLUTTER = [0.30 + 0.005 * k for k in range(20)]
+PRESENT = [0.70 + 0.01 * k for k in range(24)]
 
 
 @pytest.mark.parametrize(
@@ -26,3 +34,25 @@ def test_scenes_are_suspect_only_if_all_others_are_clear() -> None:
     blurred = [0.2, 0.5, 0.8, 0.85, 0.4, 0.7]  # such a template cannot be told from clutter
     assert suspect_scenes([*blurred, 0.95], present) == []
     assert suspect_scenes([0.3, 0.31, *[0.95] * 6], present) == []  # nor can one that is everywhere
+
+
+def test_clutter_hardly_ever_reaches_it() -> None:
+    threshold = choose_threshold(CLUTTER, PRESENT)
+    assert rare_clutter_score(CLUTTER, 1e-2) <= threshold <= rare_clutter_score(CLUTTER, 1e-4)
+
+
+def test_it_is_not_below_what_clutter_has_reached() -> None:
+    outlier = [*CLUTTER[:-1], 0.69]
+    assert rare_clutter_score(outlier, 1e-2) < 0.69
+    assert choose_threshold(outlier, PRESENT) >= 0.69
+
+
+def test_a_background_that_shows_the_object_does_not_set_it() -> None:
+    shown = [*CLUTTER[:-1], 0.85]
+    assert choose_threshold(shown, PRESENT) < 0.85
+
+
+@pytest.mark.parametrize("highest", [0.3, 0.6, 0.97])
+def test_the_object_passes_it_in_good_scenes(highest: float) -> None:
+    clutter = [highest - 0.005 * k for k in range(20)]
+    assert sum(score >= choose_threshold(clutter, PRESENT) for score in PRESENT) >= len(PRESENT) // 4

@@ -104,6 +104,10 @@ def choose_threshold(empty: Sequence[float], present: Sequence[float]) -> float:
         present: scores of scenes with the object, sorted.
     """
     strict, loose = (rare_clutter_score(empty, rate) for rate in (_FEWEST_ALARMS, _MOST_ALARMS))
+    # The law may fall short of what a scene has shown, where a few scenes resemble the object far more than
+    # the rest do. Scores as high as the object's own say nothing: such a scene may well show it.
+    seen = max((score for score in empty if score < low_score(present)), default=0.0)
+    loose = max(loose, seen)
     reached = _WELL_ABOVE * present[len(present) // _HARD_SHARE]
     return min(max(loose, min(strict, reached)), _OWN_SHARE * present[3 * len(present) // 4])
 

@@ -14,7 +14,7 @@ from wherein.detect.search_range import Range
 from wherein.template.bundle import Template
 from wherein.template.tree import MAX_PARTS
 
-VERSION = 11
+VERSION = 12
 """Of the measurement: raise it when old calibrations are no longer right."""
 
 LITTLE_TEXTURE = 0.7
