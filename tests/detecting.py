@@ -14,8 +14,8 @@ from wherein.detect import Calibration, Detector
 from wherein.detect.calibration.reach import Reach
 from wherein.detect.fast.pieces import Pieces
 from wherein.images.eight_bit import to_image
-from wherein.images.load import Picture
 from wherein.images.motif import Motif
+from wherein.images.picture import Picture
 from wherein.motion.homography import angle_at, mapped
 from wherein.template import Part, Template, Tree
 from wherein.template.pose import matrices, placed

@@ -13,7 +13,7 @@ from wherein.detect.explain.fit_trace import FitTrace, FitTraces, TraceStage
 from wherein.detect.fast.assemble import Assembler
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.result import Detection, Detections
-from wherein.images.load import Picture
+from wherein.images.picture import Picture
 from wherein.report.page import page
 from wherein.template import Template
 from wherein.template.pose import frames, matrices, placed

@@ -8,8 +8,8 @@ import torch
 from detecting import group, leaf, noise, template, walker
 from wherein.detect.fast.assemble import Assembler
 from wherein.detect.result import Detections
-from wherein.images.load import Picture
 from wherein.images.motif import Motif
+from wherein.images.picture import Picture
 from wherein.template import Reading, Template
 from wherein.template.pose import frames, placed
 

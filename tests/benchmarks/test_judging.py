@@ -8,8 +8,8 @@ from benchmarks import objects
 from benchmarks.judging import Tally, judge
 from benchmarks.objects import Instance, Scene
 from benchmarks.subjects import bodiless, body, moving, robot, without
-from wherein.images.load import Picture
 from wherein.images.motif import Motif
+from wherein.images.picture import Picture
 from wherein.template import Part, Template, Tree
 from wherein.template.pose import matrices, placed, rotation
 

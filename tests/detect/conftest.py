@@ -7,8 +7,8 @@ from torch import Tensor
 
 from wherein.detect.paper.nodes import Hyperparameters
 from wherein.images.gaussian import blur
-from wherein.images.load import Picture
 from wherein.images.motif import Motif
+from wherein.images.picture import Picture
 from wherein.template import Part, Template, Tree
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render

@@ -16,8 +16,8 @@ from wherein.detect.giant_search import GiantSearch, object_size
 from wherein.detect.tiles import plan
 from wherein.giant.region_source import ArraySource
 from wherein.images.eight_bit import to_image, to_levels
-from wherein.images.load import Overview
 from wherein.images.motif import Motif
+from wherein.images.picture import Overview
 from wherein.images.pool import pool
 from wherein.template import Template
 from wherein.template.pose import matrices, placed

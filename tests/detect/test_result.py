@@ -15,8 +15,8 @@ from wherein.detect.fast.assemble import Assembler
 from wherein.detect.result import Detections
 from wherein.drawing.detections import draw_frame
 from wherein.images.eight_bit import to_image
-from wherein.images.load import Picture
 from wherein.images.motif import Motif
+from wherein.images.picture import Picture
 from wherein.images.polygons import area, hull, signed_area
 from wherein.motion.homography import mapped
 from wherein.template import Template

@@ -11,8 +11,8 @@ from wherein.detect.result import Detection, PartFound
 from wherein.drawing.detections import draw_detections
 from wherein.drawing.template_sheet import sheet
 from wherein.drawing.text import LETTERS, legible
-from wherein.images.load import Picture
 from wherein.images.motif import Motif
+from wherein.images.picture import Picture
 from wherein.template import Template
 
 BOX = "\ue000"

@@ -9,8 +9,8 @@ import torch
 from detecting import texture
 from wherein.experiments.subject import Subject
 from wherein.images.gaussian import blur
-from wherein.images.load import Picture
 from wherein.images.motif import Motif
+from wherein.images.picture import Picture
 from wherein.template import Part, Template, Tree
 from wherein.template.pose import matrices
 from wherein.template.render import render

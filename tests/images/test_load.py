@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from wherein.errors import ArgumentError, PictureError
-from wherein.images.load import Picture, load_mask, load_picture, load_scene
+from wherein.images.load import load_mask, load_picture, load_scene
+from wherein.images.picture import Picture
 
 H, W = 13, 7  # odd and not square
 
@@ -117,7 +118,9 @@ def test_an_array_a_tensor_and_a_pil_image_are_the_same_picture(height, width, c
     tensor = torch.from_numpy(array) if channels is None else torch.from_numpy(array).permute(2, 0, 1)
     same(load_picture(tensor), expected.pixels, expected.mask)
     same(
-        load_picture(Image.fromarray(array.squeeze(2) if channels == 1 else array)), *vars(expected).values()
+        load_picture(Image.fromarray(array.squeeze(2) if channels == 1 else array)),
+        expected.pixels,
+        expected.mask,
     )
 
 

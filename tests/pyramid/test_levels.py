@@ -6,6 +6,7 @@ import torch
 
 from detecting import noise, photo
 from wherein.images.motif import Motif
+from wherein.images.picture import unit
 from wherein.motion import motion_named
 from wherein.pyramid.descent import Stage, descend
 from wherein.pyramid.levels import ScenePyramid
@@ -107,3 +108,27 @@ def test_levels_are_made_once_and_hold_their_centres() -> None:
     assert motif.side(2, EUCLIDEAN, 100) is motif.side(2, EUCLIDEAN, 100)
     assert scene.reduced(4).shape == (3, 32, 45)
     assert motif.reduced(4).mask.shape == (10, 13)
+
+
+def test_a_scene_in_bytes_has_the_levels_of_its_floats() -> None:
+    samples = torch.from_numpy(np.random.default_rng(0).integers(0, 256, (3, 75, 118), dtype=np.uint8))
+    given, floats = ScenePyramid(samples), ScenePyramid(unit(samples))
+    assert given.size == (118, 75)
+    for scale in (4, 1, 8, 2):
+        assert torch.equal(given.reduced(scale), floats.reduced(scale))
+    box = (16, 8, 77, 60)
+    assert torch.equal(ScenePyramid(samples).part(box, 4), floats.part(box, 4))
+
+
+def test_a_level_is_made_of_the_one_before_it() -> None:
+    scene = ScenePyramid(torch.rand(1, 64, 64))
+    for scale in (2, 4, 8):
+        scene.reduced(scale)
+    assert scene.tally.convolutions == 1 + 1 / 4 + 1 / 16
+
+
+def test_full_size_in_floats_is_made_only_when_it_is_needed() -> None:
+    scene = ScenePyramid(torch.zeros(1, 64, 64, dtype=torch.uint8))
+    scene.reduced(4)
+    assert "scene" not in vars(scene)
+    assert scene.reduced(1).dtype == torch.float32

@@ -8,8 +8,8 @@ from detecting import group, leaf, noise, template, walker
 from walkers import SCALE, gauge
 from wherein.demo import ROBOT
 from wherein.errors import TemplateError
-from wherein.images.load import Picture
 from wherein.images.motif import Motif
+from wherein.images.picture import Picture
 from wherein.studio.drafts import (
     Draft,
     DraftPicture,

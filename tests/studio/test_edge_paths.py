@@ -7,7 +7,8 @@ import pytest
 
 from studio_page import Page, png
 from wherein.errors import MissingError
-from wherein.images.load import Picture, load_picture
+from wherein.images.load import load_picture
+from wherein.images.picture import Picture
 from wherein.studio.edge_paths import PathRequest, edge_path
 
 pytest.importorskip("cv2", reason="OpenCV is not installed: no paths along edges")

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from studio_page import Page, crane, png
-from wherein.images.load import Picture, load_picture
+from wherein.images.load import load_picture
+from wherein.images.picture import Picture
 from wherein.images.polygons import signed_area
 from wherein.studio.mask_outlines import alpha_outline
 

@@ -11,7 +11,7 @@ from tools.fuzz.mutations import mutated, mutated_json
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.calibration.store import Progress
 from wherein.detect.search_range import Range
-from wherein.images.load import Picture
+from wherein.images.picture import Picture
 from wherein.studio.api import Api
 from wherein.studio.bounds import Bounds
 from wherein.studio.calibrations import Calibrator, default_calibration

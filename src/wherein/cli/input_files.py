@@ -19,7 +19,7 @@ from wherein.files import is_zarr_folder
 from wherein.video.source import VIDEOS, is_video
 
 if TYPE_CHECKING:
-    from wherein.images.load import Picture
+    from wherein.images.picture import Picture
     from wherein.template.bundle import Template
     from wherein.template.template_library import Library
 

@@ -8,8 +8,9 @@ from typing import Any
 from PIL import Image
 
 from wherein.cli.input_files import read_picture
-from wherein.images.load import Picture, load_mask
+from wherein.images.load import load_mask
 from wherein.images.motif import Motif
+from wherein.images.picture import Picture
 from wherein.registration.certainty import certainty
 from wherein.registration.register import Registration, register
 

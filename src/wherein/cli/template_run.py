@@ -13,7 +13,8 @@ from wherein.files import save, write_errors
 from wherein.formats import annotation
 from wherein.formats.annotation import Annotation
 from wherein.formats.part_outline import Outline
-from wherein.images.load import Picture, load_picture
+from wherein.images.load import load_picture
+from wherein.images.picture import Picture
 from wherein.making.checks import Finding
 from wherein.making.cutout import cut
 from wherein.template.bundle import Template

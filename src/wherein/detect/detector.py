@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal, cast, overload
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
@@ -26,7 +27,8 @@ from wherein.detect.result import SCENE, Detections, MethodResult
 from wherein.detect.score import score_with_rate
 from wherein.errors import ArgumentError, require
 from wherein.giant.region_source import RegionSource
-from wherein.images.load import Picture, Source, is_many, is_reduced, load_picture, load_scene
+from wherein.images.load import Source, is_many, load_picture, load_scene
+from wherein.images.picture import Picture, Samples, is_reduced
 from wherein.memory import bytes_of
 from wherein.motion.homography import shift, square
 from wherein.progress_line import ProgressLine, is_watched
@@ -350,10 +352,10 @@ class Detector:
         """Load a scene, search it and measure the time of the search."""
         with plain_torch():
             picture = load_scene(scene, color=color)
-            pixels = picture.pixels.detach().float().cpu()
-            left, top, right, bottom = region_box(region, pixels.shape[-1], pixels.shape[-2])
+            samples = searched(picture)
+            left, top, right, bottom = region_box(region, *picture.size)
             began = time.perf_counter()
-            found = search(pixels[:, top:bottom, left:right].contiguous(), (left, top))
+            found = search(samples[:, top:bottom, left:right].contiguous(), (left, top))
         if left or top:
             found = found.moved(left, top)
         name = os.fspath(scene) if isinstance(scene, str | os.PathLike) else SCENE
@@ -394,7 +396,7 @@ class Detector:
         """
         with plain_torch():
             picture = load_picture(scene, color=color, role="scene")
-            return self.search.occurrence(picture.pixels.detach().float().cpu())
+            return self.search.occurrence(searched(picture))
 
     def fit_traces(self, found: Detections) -> tuple[FitTraces, ...]:
         """How the fits of detections converged: ZNCC step by step (`wherein.detect.explain.convergence`).
@@ -412,7 +414,13 @@ class Detector:
         if is_reduced(found.scene):
             return tuple({} for _ in found)
         with plain_torch():
-            return self.search.fit_traces(found.scene.pixels.detach().float().cpu(), found.items)
+            return self.search.fit_traces(searched(found.scene), found.items)
+
+
+def searched(picture: Picture) -> Samples:
+    """The samples of a scene as a search takes them: bytes, or floats of 32 bits, on the CPU."""
+    samples = picture.samples.detach().cpu()
+    return samples if samples.dtype == torch.uint8 else samples.float()
 
 
 def _by_name(names: Sequence[str], seen: Sequence[Seen]) -> dict[str, list[Seen]]:

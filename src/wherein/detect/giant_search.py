@@ -32,7 +32,8 @@ from wherein.detect.tiles import (
 )
 from wherein.giant.opened import opened
 from wherein.giant.region_source import RegionSource
-from wherein.images.load import Overview, Source
+from wherein.images.load import Source
+from wherein.images.picture import Overview, Samples
 from wherein.images.pool import pool
 from wherein.memory import held
 from wherein.motion.homography import mapped, scales
@@ -116,7 +117,7 @@ class TileSearch(Protocol):
     def at(self, reduction: int) -> "TileSearch":
         """The search in scenes that are reduced, for templates that are reduced as much."""
 
-    def levels(self, scene: Float[Tensor, "3 H W"]) -> ScenePyramid:
+    def levels(self, scene: Samples) -> ScenePyramid:
         """The scene as the search wants it."""
 
     def by_template(self, levels: ScenePyramid, count: int | None) -> dict[str, Hypotheses]:

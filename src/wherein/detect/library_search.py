@@ -4,9 +4,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from jaxtyping import Float
-from torch import Tensor
-
 from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map
 from wherein.detect.fast.exclusion import OVERLAP
@@ -16,6 +13,7 @@ from wherein.detect.fast.scene_search import LIKELY, SceneSearch
 from wherein.detect.fast.shared_pixels import Contender, between_templates
 from wherein.detect.fast.shared_search import SharedSearch
 from wherein.detect.result import Detection, MethodResult, best_first
+from wherein.images.picture import Samples
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 if TYPE_CHECKING:  # a search does not know that it is one of several
@@ -42,7 +40,7 @@ class LibrarySearch:
     def __init__(self, searches: "Mapping[str, FastSearch]", overlap: float = OVERLAP) -> None:
         self.searches, self._overlap = searches, overlap
 
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> MethodResult:
+    def __call__(self, scene: Samples, count: int | None) -> MethodResult:
         """The best `count` detections of all templates in a scene; None: all."""
         levels = self.levels(scene)
         return self._result(levels, self._everywhere(levels, tuple(self.searches), count), count)
@@ -101,7 +99,7 @@ class LibrarySearch:
 
     def follow(
         self,
-        scene: Float[Tensor, "3 H W"],
+        scene: Samples,
         roots: Mapping[str, Poses],
         count: int | None,
         everywhere: bool,
@@ -126,7 +124,7 @@ class LibrarySearch:
             found |= self._everywhere(levels, others, count)
         return self._result(levels, found, count)
 
-    def levels(self, scene: Float[Tensor, "3 H W"]) -> ScenePyramid:
+    def levels(self, scene: Samples) -> ScenePyramid:
         """The scene as the searches want it."""
         return next(iter(self.searches.values())).levels(scene)
 
@@ -146,7 +144,7 @@ class LibrarySearch:
         least = min(LIKELY * search.threshold, float(found.scores.min()))
         return Contender(search.finder, found, search.threshold, least)
 
-    def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
+    def occurrence(self, scene: Samples) -> dict[str, Map]:
         """The maps of every template, by its name and that of the part."""
         return {
             f"{name}: {part}": values
@@ -154,6 +152,6 @@ class LibrarySearch:
             for part, values in search.occurrence(scene).items()
         }
 
-    def fit_traces(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
+    def fit_traces(self, scene: Samples, found: Sequence[Detection]) -> tuple[FitTraces, ...]:
         """How the fit of each piece of each detection converged."""
         return tuple(self.searches[one.template].fit_traces(scene, (one,))[0] for one in found)

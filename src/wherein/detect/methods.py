@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Float
-from torch import Tensor
 
 from wherein.detect.calibration.measure import calibration_for
 from wherein.detect.calibration.model import Calibration
@@ -28,6 +26,7 @@ from wherein.detect.paper.tuning.paper_model import PaperCalibration
 from wherein.detect.result import Detection, MethodResult
 from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError, require
+from wherein.images.picture import Picture, Samples
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
 from wherein.template.reduced import reduced_template
@@ -76,13 +75,13 @@ class Search(ABC):
         """
 
     @abstractmethod
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> MethodResult:
+    def __call__(self, scene: Samples, count: int | None) -> MethodResult:
         """The best `count` detections in a scene; None: all."""
 
     @abstractmethod
     def follow(
         self,
-        scene: Float[Tensor, "3 H W"],
+        scene: Samples,
         roots: Poses,
         count: int | None,
         everywhere: bool,
@@ -102,11 +101,11 @@ class Search(ABC):
         """
 
     @abstractmethod
-    def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
+    def occurrence(self, scene: Samples) -> dict[str, Map]:
         """Maps of where parts could be, by name."""
 
     @abstractmethod
-    def fit_traces(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
+    def fit_traces(self, scene: Samples, found: Sequence[Detection]) -> tuple[FitTraces, ...]:
         """How the fit of each piece of each detection converged."""
 
 
@@ -190,11 +189,11 @@ class FastSearch(SceneSearch, Search):
             template, self.finder.ranges, self.calibration, self.threshold, self.threads, self._overlap
         )
 
-    def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
+    def occurrence(self, scene: Samples) -> dict[str, Map]:
         """ZNCC with the part's centre at each pixel, in the first search."""
         return occurrence(self.finder, self.levels(scene))
 
-    def fit_traces(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
+    def fit_traces(self, scene: Samples, found: Sequence[Detection]) -> tuple[FitTraces, ...]:
         """The traces from the starts of the search to full size."""
         return fit_traces(self.finder, self.levels(scene), found)
 
@@ -250,15 +249,16 @@ class PaperSearch(Search):
         made.calibration = known
         return made
 
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> MethodResult:  # noqa: D102
-        found = [self._detection(one) for one in self.detector(scene, LIKELY * self.threshold)]
+    def __call__(self, scene: Samples, count: int | None) -> MethodResult:  # noqa: D102
+        pixels = Picture(scene, None).pixels
+        found = [self._detection(one) for one in self.detector(pixels, LIKELY * self.threshold)]
         turned = [one for one in found if abs(one.angle) <= self.ranges.rotation]
         items = tuple(one for one in turned if one.score >= self.threshold)[:count]
         return MethodResult(items, tuple(one for one in turned if one.score < self.threshold))
 
     def follow(  # noqa: D102
         self,
-        scene: Float[Tensor, "3 H W"],
+        scene: Samples,
         roots: Poses,
         count: int | None,
         everywhere: bool,
@@ -268,12 +268,12 @@ class PaperSearch(Search):
             'method="paper" cannot start from a known pose: use method="fast" to follow objects'
         )
 
-    def occurrence(self, scene: Float[Tensor, "3 H W"]) -> dict[str, Map]:
+    def occurrence(self, scene: Samples) -> dict[str, Map]:
         """The occurrence map ω of every node of the network."""
-        nodes = self.detector.network(scene).nodes
+        nodes = self.detector.network(Picture(scene, None).pixels).nodes
         return {name: node.map.float().numpy() for name, node in nodes.items()}
 
-    def fit_traces(self, scene: Float[Tensor, "3 H W"], found: Sequence[Detection]) -> tuple[FitTraces, ...]:
+    def fit_traces(self, scene: Samples, found: Sequence[Detection]) -> tuple[FitTraces, ...]:
         """No traces: thousands of descents make a map, and none of them belongs to one detection."""
         return tuple({} for _ in found)
 

@@ -12,7 +12,7 @@ from PIL import Image
 from wherein.detect.exports import Exports
 from wherein.detect.placed_part import PartFound, Placed, outline_box
 from wherein.errors import ArgumentError
-from wherein.images.load import Overview, Picture
+from wherein.images.picture import Overview, Picture
 from wherein.images.polygons import Polygon
 from wherein.images.shown import Shown
 from wherein.motion.homography import Matrix, mapped, rounded, shift, square

@@ -11,7 +11,8 @@ from wherein.detect.detector import Detector
 from wherein.detect.fast.following import Seen
 from wherein.detect.result import Detection, Detections
 from wherein.errors import require
-from wherein.images.load import Picture, Source, load_picture
+from wherein.images.load import Source, load_picture
+from wherein.images.picture import Picture
 from wherein.motion.homography import mapped, square
 from wherein.pyramid.levels import Poses
 

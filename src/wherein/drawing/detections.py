@@ -17,7 +17,7 @@ from wherein.drawing.legend import with_legend
 from wherein.drawing.palette import INK, PAPER, Color, colors
 from wherein.drawing.text import Font, legible
 from wherein.images.eight_bit import to_image
-from wherein.images.load import Picture
+from wherein.images.picture import Picture
 from wherein.images.polygons import Polygon, Rings, outer
 
 if TYPE_CHECKING:

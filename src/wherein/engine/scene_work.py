@@ -20,7 +20,7 @@ from wherein.video.source import Video, camera_index, open_video
 
 if TYPE_CHECKING:
     from wherein.detect.detector import Detector
-    from wherein.images.load import Picture
+    from wherein.images.picture import Picture
 
 Box = tuple[int, int, int, int]
 """x, y, width and height in pixels."""

@@ -8,7 +8,7 @@ import torch
 
 from wherein.detect.placed_part import PartFound
 from wherein.detect.result import Detection, Detections
-from wherein.images.load import Picture
+from wherein.images.picture import Picture
 from wherein.template.template_library import Library
 
 _PLAIN = tuple(f.name for f in fields(PartFound) if f.name not in ("matrix", "rings", "reading"))

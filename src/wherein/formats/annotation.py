@@ -20,7 +20,8 @@ from wherein.files import inside
 from wherein.formats.joint_spec import JointSpec
 from wherein.formats.part_outline import Outline
 from wherein.formats.registry import FORMATS
-from wherein.images.load import Picture, Source, load_picture
+from wherein.images.load import Source, load_picture
+from wherein.images.picture import Picture
 from wherein.images.polygons import Polygon, coverage
 from wherein.template.tree import DEFAULT_TURN, MAX_NAME
 

@@ -45,7 +45,7 @@ from wherein.formats.detection_outlines import (
 )
 from wherein.formats.export_target import AddScene, ExportTarget, json_text, text_file
 from wherein.formats.joint_spec import add_groups, from_values
-from wherein.images.load import Picture
+from wherein.images.picture import Picture
 from wherein.images.polygons import CORNER_OFFSET
 from wherein.images.run_lengths import decode_run_lengths, encode_run_lengths
 

@@ -40,7 +40,8 @@ from wherein.formats.annotation import (
 from wherein.formats.detection_outlines import DetectionOutline, detection_outlines, leaves
 from wherein.formats.export_target import AddScene, ExportTarget, json_text, text_file
 from wherein.formats.joint_spec import JointSpec, add_groups, from_text
-from wherein.images.load import Picture, Source, load_bytes, load_mask
+from wherein.images.load import Source, load_bytes, load_mask
+from wherein.images.picture import Picture
 from wherein.images.polygons import CORNER_OFFSET, Polygon, components, joined
 
 if TYPE_CHECKING:

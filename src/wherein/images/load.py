@@ -8,7 +8,6 @@ Pillow keeps only the high byte of 16-bit *colour*; 16-bit grey keeps all bits.
 import io
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -31,6 +30,7 @@ from wherein.images.decode import (
     strict_pillow,
     upright,
 )
+from wherein.images.picture import FULL, Picture, is_grey, unit
 from wherein.threads import one_thread
 
 OVERSHOOT = 0.25
@@ -40,7 +40,6 @@ MAX_PIXELS = 200_000_000
 """Maximum number of pixels of a file or a PIL image, unless the caller says otherwise. A choice: no camera
 has more, and as floats they take 2.4 GB."""
 
-_FULL = {torch.bool: 1, torch.uint8: 255, torch.uint16: 65535}
 _FLOATS = {
     torch.float16: torch.float32,  # widened, exactly: too few digits for the sums that follow
     torch.bfloat16: torch.float32,
@@ -50,47 +49,6 @@ _FLOATS = {
 _KINDS = "uint8, uint16, bool or float in [0, 1]"
 _KNOWN_ORDER = "color='bgr' is for arrays and tensors only, and this is a {}: leave color out"
 _DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I", "F")
-
-
-@dataclass(frozen=True, eq=False)  # tensors do not compare to one bool
-class Picture:
-    """A picture in the form that the whole package uses.
-
-    Attributes:
-        pixels: RGB in [0, 1], contiguous; grey is repeated. Do not write to it: it may be shared.
-        mask: alpha in [0, 1], 1 where the picture counts; None if the source has no alpha channel.
-    """
-
-    pixels: Float[Tensor, "3 H W"]
-    mask: Float[Tensor, "H W"] | None
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Width and height of what it shows, in pixels."""
-        return self.pixels.shape[-1], self.pixels.shape[-2]
-
-
-@dataclass(frozen=True, eq=False)
-class Overview(Picture):
-    """A reduced picture of a scene that is too large to be loaded.
-
-    Attributes:
-        reduction: how much smaller it is, a power of 2.
-        full_size: width and height of the scene.
-    """
-
-    reduction: int = 1
-    full_size: tuple[int, int] = (0, 0)
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Width and height of the scene."""
-        return self.full_size
-
-
-def is_reduced(picture: Picture) -> bool:
-    """Return whether a picture is an overview with fewer pixels than its scene."""
-    return isinstance(picture, Overview) and picture.reduction > 1
 
 
 if TYPE_CHECKING:
@@ -150,7 +108,7 @@ def load_scene(source: Source, *, color: str = "rgb") -> Picture:
     if not isinstance(source, Tensor):
         return picture
     mask = None if picture.mask is None else picture.mask.detach().clone()
-    return Picture(picture.pixels.detach().clone(), mask)
+    return Picture(picture.samples.detach().clone(), mask)
 
 
 def decoded_array(path: Path, *, max_pixels: int = MAX_PIXELS) -> npt.NDArray[Any]:
@@ -266,7 +224,7 @@ def _from_deep(image: Image.Image) -> Picture:
     hidden = image.info.get("transparency")  # of a 16-bit PNG: the one grey that is transparent
     if not isinstance(hidden, int):
         return picture
-    return Picture(picture.pixels, torch.from_numpy(values != hidden).to(torch.float32))
+    return Picture(picture.samples, torch.from_numpy(values != hidden).to(torch.float32))
 
 
 def _deep_values(image: Image.Image) -> npt.NDArray[Any]:
@@ -289,6 +247,8 @@ def _from_array(array: npt.NDArray[Any], color: str = "rgb") -> Picture:
         allowed = "(H, W), (H, W, 1), (H, W, 3) or (H, W, 4)"
         raise ArgumentError(f"the array has shape {shape}: it must be {allowed}{hint}")
     planes = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
+    if dtype == np.uint8 and len(planes) == 3 and is_grey(planes):
+        planes = planes[:1]  # before the copy, of which it saves two thirds
     # One copy that torch can use: planar, in native byte order, with positive strides, writable, and our own.
     return _from_planes(torch.from_numpy(np.array(planes, dtype=_native(dtype), order="C")), color)
 
@@ -307,7 +267,7 @@ def _from_tensor(tensor: Tensor, color: str) -> Picture:
         f"the tensor is sparse ({tensor.layout}): use tensor.to_dense()",
     )
     require(tensor.device.type != "meta", "the tensor is on the device meta, which holds no values")
-    right = dtype in _FULL or dtype in _FLOATS
+    right = dtype in FULL or dtype in _FLOATS
     integer = not (dtype.is_floating_point or dtype.is_complex)
     require(right, f"the tensor has type {dtype}: it must be {_KINDS}{_advice(integer)}")
     if tensor.ndim not in (2, 3) or (tensor.ndim == 3 and shape[0] not in (1, 3, 4)):
@@ -315,25 +275,27 @@ def _from_tensor(tensor: Tensor, color: str) -> Picture:
         hint = "; it looks like (H, W, C): use tensor.permute(2, 0, 1)" if swapped else ""
         allowed = "(H, W), (1, H, W), (3, H, W) or (4, H, W)"
         raise ArgumentError(f"the tensor has shape {shape}: it must be {allowed}{hint}")
-    return _from_planes(tensor if tensor.ndim == 3 else tensor[None], color)
+    # Bytes are kept as they are: a copy, since the caller may write to them.
+    own = tensor.clone() if dtype == torch.uint8 else tensor
+    return _from_planes(own if own.ndim == 3 else own[None], color)
 
 
 def _from_planes(planes: Shaped[Tensor, "C H W"], color: str) -> Picture:
     """Make a picture of 1, 3 or 4 planes of any type that is allowed."""
     empty = f"the picture is empty, {tuple(planes.shape[1:])}: it must have at least one pixel"
     require(planes.numel() > 0, empty)
-    # Copied while the samples are small, before they become floats: the fastest of eleven ways measured.
-    unit = _to_unit(planes.contiguous())
-    if len(planes) == 1:
-        return Picture(unit.expand(3, -1, -1).contiguous(), None)
-    pixels = unit[:3].flip(0) if color == "bgr" else unit[:3]
-    return Picture(pixels, unit[3] if len(planes) == 4 else None)
+    # Bytes are kept as they are; what else is an integer, which torch can do little with, becomes a float.
+    kept = planes.dtype == torch.uint8
+    samples = planes.contiguous() if kept else _to_unit(planes.contiguous())
+    colours = samples[:3].flip(0) if color == "bgr" and len(samples) > 1 else samples[:3]
+    mask = unit(samples[3]) if len(samples) == 4 else None
+    return Picture(colours[:1] if kept and is_grey(colours) else colours, mask)
 
 
 def _to_unit(planes: Shaped[Tensor, "C H W"]) -> Float[Tensor, "C H W"]:
     """Scale integers to [0, 1] in float32; check that floats are in that range."""
-    if planes.dtype in _FULL:
-        return planes.to(torch.float32).div_(_FULL[planes.dtype])
+    if planes.dtype in FULL:
+        return unit(planes)
     low, high = (value.item() for value in planes.detach().aminmax())
     if not (low >= -OVERSHOOT and high <= 1 + OVERSHOOT):  # written so that NaN fails too
         raise ArgumentError(_range_message(planes.detach(), low, high))

@@ -15,8 +15,9 @@ from torch import Tensor
 from wherein.errors import TemplateError, require
 from wherein.formats.part_outline import Outline
 from wherein.images.eight_bit import rounded_to_levels
-from wherein.images.load import Picture, Source, load_picture
+from wherein.images.load import Source, load_picture
 from wherein.images.motif import Motif
+from wherein.images.picture import Picture
 from wherein.making.outline_masks import PixelBox, outline_masks
 from wherein.making.part_tree import depths, part_tree
 from wherein.template.bundle import Template

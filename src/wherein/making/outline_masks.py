@@ -12,7 +12,8 @@ from torch import Tensor
 from wherein.errors import TemplateError
 from wherein.formats.part_outline import Outline
 from wherein.images.eight_bit import rounded_to_levels
-from wherein.images.load import Picture, load_mask
+from wherein.images.load import load_mask
+from wherein.images.picture import Picture
 from wherein.images.polygons import Polygon, coverage
 from wherein.template.tree import Point
 

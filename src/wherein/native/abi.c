@@ -46,7 +46,7 @@ static const Fact facts[] = {
     FIELD(PlaneRules, rounds), FIELD(PlaneRules, steps), FIELD(PlaneRules, levels),
     FIELD(PlaneRules, unchecked),
     SIZE(PlaneFits), FIELD(PlaneFits, poses), FIELD(PlaneFits, zncc), FIELD(PlaneFits, visible),
-    FIELD(PlaneFits, count),
+    FIELD(PlaneFits, finest), FIELD(PlaneFits, count),
     SIZE(ChannelPicture), FIELD(ChannelPicture, channels), FIELD(ChannelPicture, inside),
     FIELD(ChannelPicture, height), FIELD(ChannelPicture, width),
     SIZE(FeatureMaps), FIELD(FeatureMaps, responses), FIELD(FeatureMaps, height), FIELD(FeatureMaps, width),

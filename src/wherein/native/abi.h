@@ -129,6 +129,7 @@ typedef struct {
 typedef struct {
     double *poses; /* (count, 3, 3) */
     double *zncc, *visible;
+    const int32_t *finest; /* level of the scene of which each may make use, and coarser ones; read by fits alone */
     int32_t count;
 } PlaneFits;
 
@@ -184,6 +185,7 @@ int wherein_cpu_level(void);
 int wherein_align(const Planes *scene, const SideArrays *side, const SolverRules *rules, const FitArrays *fits);
 int wherein_motif_side(const Planes *motif, const Planes *mask, const SideRules *rules, SideArrays *side);
 int wherein_pool(const Planes *picture, int32_t factor, float *out);
+int wherein_halve_bytes(const uint8_t *from, int32_t planes, int32_t height, int32_t width, float *out);
 int wherein_screen(const Planes *places, const ScreenKernels *kernels, float min_variance, const ScreenMaps *maps);
 int wherein_separable(const Planes *picture, const float *taps, int32_t count, float *out);
 int wherein_channels(const Planes *picture, const ChannelRules *rules, float *out);

@@ -2,12 +2,12 @@
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, UInt8
 from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.native import abi, kernel, structs
-from wherein.native.pointers import planes_of, pointer, with_contiguous_rows
+from wherein.native.pointers import CPU, planes_of, pointer, with_contiguous_rows
 
 
 def pool(pixels: Float[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]:
@@ -16,6 +16,16 @@ def pool(pixels: Float[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]:
     channels, height, width = pixels.shape
     out = pixels.new_empty(channels, height // factor, width // factor)
     kernel.call("wherein_pool", planes_of(pixels), factor, pointer(out, tuple(out.shape)))
+    return out
+
+
+def halve_bytes(samples: UInt8[Tensor, "C H W"]) -> Float[Tensor, "C h w"]:
+    """`wherein.images.pool.pool` of bytes, by a factor of 2."""
+    samples = samples.contiguous()
+    channels, height, width = samples.shape
+    out = torch.empty(channels, height // 2, width // 2, device=CPU)
+    at, to = pointer(samples, (channels, height, width), torch.uint8), pointer(out, tuple(out.shape))
+    kernel.call("wherein_halve_bytes", at, channels, height, width, to)
     return out
 
 

@@ -81,14 +81,14 @@ static int rectify(const Planes *s, const double M[9], int height, int width, fl
 }
 
 /* The scene in the motif's frame at the pose F, and its channels. Returns 0 where there is no such picture. */
-static int take_patch(Patch *p, const double F[9])
+static int take_patch(Patch *p, const double F[9], int finest)
 {
     const PlaneMotifArrays *m = p->motif;
     const double scale = scale_of(m, F);
     if (!(scale > 0))
         return 0;
     /* The level whose pixels come closest to the motif's: finer ones would alias, coarser ones are blurred. */
-    int level = 0;
+    int level = finest;
     while (level + 1 < p->rules->levels && scale > M_SQRT2 * (1 << level))
         level++;
     const Planes *scene = &p->levels[level];
@@ -113,8 +113,10 @@ static double distance_from_identity(const double M[9])
     return sqrt(sum);
 }
 
-/* One pose, in place: motif pixels of this resolution → scene pixels at full size. */
-static void fit_plane(Patch *p, double F[9], double *zncc, double *visible)
+/* One pose, in place: motif pixels of this resolution → scene pixels at full size. Levels finer than `finest` are not
+ * read.
+ */
+static void fit_plane(Patch *p, double F[9], int finest, double *zncc, double *visible)
 {
     const PlaneMotifArrays *m = p->motif;
     const double to_unit[9] = {1 / m->radius, 0, -m->centre_x / m->radius, 0, 1 / m->radius, -m->centre_y / m->radius,
@@ -124,7 +126,7 @@ static void fit_plane(Patch *p, double F[9], double *zncc, double *visible)
     *zncc = -1, *visible = 0;
     for (int round = 0; round < p->rules->rounds; round++) {
         double best[9], M[9];
-        if (!take_patch(p, F)) {
+        if (!take_patch(p, F, finest)) {
             *zncc = -1;
             return;
         }
@@ -154,7 +156,7 @@ int wherein_fit_planes(const Planes *levels, const PlaneMotifArrays *motif, cons
     p.inside = malloc(pixels);
     const int result = p.picture && p.channels && p.inside ? DONE : NO_MEMORY;
     for (int i = 0; i < fits->count && result == DONE; i++)
-        fit_plane(&p, fits->poses + 9 * (int64_t)i, &fits->zncc[i], &fits->visible[i]);
+        fit_plane(&p, fits->poses + 9 * (int64_t)i, fits->finest[i], &fits->zncc[i], &fits->visible[i]);
     free(p.picture), free(p.channels), free(p.inside);
     free_channel_buffers(&p.buffers);
     return result;

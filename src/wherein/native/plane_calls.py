@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from wherein.errors import ArgumentError
 from wherein.native import abi, kernel, structs
 from wherein.native.pointers import planes_of, pointer
 
@@ -21,13 +22,18 @@ Levels: TypeAlias = "ctypes.Array[structs.Planes]"
 """The levels of a scene, as C wants them."""
 
 
-def levels_of(levels: Sequence[Float[Tensor, "C _ _"]]) -> Levels:
+def levels_of(levels: Sequence[Float[Tensor, "C _ _"]], missing: int = 0) -> Levels:
     """The levels of a scene for C, which reads them where they are: keep them for as long as C does.
 
     Arguments:
         levels: each half of the last; contiguous.
+        missing: number of finer levels before them that are not there.
     """
-    return (structs.Planes * len(levels))(*map(planes_of, levels))
+    absent = (
+        structs.Planes(pixels=None, plane_stride=0, row_stride=0, channels=len(levels[0]), height=0, width=0)
+        for _ in range(missing)
+    )
+    return (structs.Planes * (missing + len(levels)))(*absent, *map(planes_of, levels))
 
 
 def fit_planes(
@@ -35,6 +41,7 @@ def fit_planes(
     motif: structs.PlaneMotifArrays,
     rules: structs.PlaneRules,
     poses: NDArray[np.float64],
+    finest: NDArray[np.int32],
 ) -> _Fits:
     """`wherein.planes.plane_fit.fit_planes`: poses, ZNCC and visible fractions.
 
@@ -42,8 +49,14 @@ def fit_planes(
         levels: of `levels_of`.
         motif, rules: as C wants them.
         poses: pixels of the motif at its resolution → pixels of the first level, (B, 3, 3).
+        finest: number of the finest level that each pose may be compared with, (B,).
+
+    Raises:
+        ArgumentError: one of these levels is not there.
     """
-    return _fitted("wherein_fit_planes", levels, motif, rules, poses)
+    if len(finest) and not (finest.min() >= 0 and finest.max() < len(levels) and levels[finest.min()].pixels):
+        raise ArgumentError(f"levels {finest.min()} to {finest.max()} are not all among the levels for C")
+    return _fitted("wherein_fit_planes", levels, motif, rules, poses, finest)
 
 
 def rate_poses(
@@ -82,6 +95,7 @@ def _fitted(
     motif: structs.PlaneMotifArrays,
     rules: structs.PlaneRules,
     poses: NDArray[np.float64],
+    finest: NDArray[np.int32] | None = None,
 ) -> _Fits:
     """What a function makes of a copy of the poses: poses, ZNCC and visible fractions."""
     count = len(poses)
@@ -91,6 +105,7 @@ def _fitted(
         poses=pointer(found, (count, 3, 3), np.float64),
         zncc=pointer(zncc, (count,), np.float64),
         visible=pointer(visible, (count,), np.float64),
+        finest=None if finest is None else pointer(finest, (count,), np.int32),
         count=count,
     )
     kernel.call(function, picture, motif, rules, fits)

@@ -30,3 +30,23 @@ int wherein_pool(const Planes *picture, int32_t factor, float *out)
         }
     return DONE;
 }
+
+/* The same for bytes, by a factor of 2: `from` is (planes, height, width), contiguous, and 255 becomes 1. Each byte is
+ * divided by 255 before the sum, so that the result is that of the picture in floats to the last bit.
+ */
+int wherein_halve_bytes(const uint8_t *from, int32_t planes, int32_t height, int32_t width, float *out)
+{
+    const int down = height / 2, across = width / 2;
+    for (int c = 0; c < planes; c++)
+        for (int r = 0; r < down; r++, out += across) {
+            const uint8_t *restrict upper = from + ((int64_t)c * height + 2 * r) * width, *restrict lower = upper + width;
+            for (int i = 0; i < across; i++) {
+                float sum = upper[2 * i] / 255.0f;
+                sum += upper[2 * i + 1] / 255.0f;
+                sum += lower[2 * i] / 255.0f;
+                sum += lower[2 * i + 1] / 255.0f;
+                out[i] = sum / 4;
+            }
+        }
+    return DONE;
+}

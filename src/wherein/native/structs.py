@@ -172,6 +172,7 @@ class PlaneFits(ctypes.Structure):
         ("poses", _POINTER),
         ("zncc", _POINTER),
         ("visible", _POINTER),
+        ("finest", _POINTER),
         ("count", _I32),
     )
 

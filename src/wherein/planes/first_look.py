@@ -12,7 +12,7 @@ from wherein.images.motif import Motif
 from wherein.planes.features import FeatureTemplates, look
 from wherein.planes.plane_motif import extent
 from wherein.planes.plane_range import PlaneRange
-from wherein.planes.rectify import SIZE_STEP, factor_of, scene_levels
+from wherein.planes.rectify import SIZE_STEP, factor_of
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 
@@ -92,7 +92,6 @@ class FirstLook:
             count: maximum number of them.
             tilt: only with this foreshortening, a number in `ranges.tilts`; None: with all.
         """
-        scene_levels(scene)  # made once, before the threads start: else each of them would
         looks = [(self._tilted(templates, tilt), level) for templates, level in self.looks]
         found = shared_out(lambda one: look(scene, one[0], one[1], count), looks, scene.threads)
         ratings = np.concatenate([places.ratings for places in found])

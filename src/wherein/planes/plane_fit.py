@@ -20,6 +20,7 @@ from torch import Tensor
 
 from wherein.images.channels import ChannelSettings, channels
 from wherein.images.motif import Motif
+from wherein.motion.homography import local_map
 from wherein.motion.models import Affine, Euclidean, Homography, Motion, Similarity, Translation
 from wherein.native import kernel, picture_calls, plane_calls, structs
 from wherein.planes.plane_descent import (
@@ -34,7 +35,7 @@ from wherein.planes.plane_descent import (
     descend,
 )
 from wherein.planes.plane_motif import MARGIN, PlaneMotif, extent
-from wherein.planes.rectify import rectify, scene_levels
+from wherein.planes.rectify import SceneLevels, rectify, scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid, reduce
 from wherein.threads import shared_out
 
@@ -150,8 +151,13 @@ def fit_each(scene: ScenePyramid, jobs: Sequence[FitJob]) -> list[PlaneFits]:
     Limbs have one or a few poses each: one by one, all threads but one would wait most of the time.
     """
     each = [_shares(job.poses @ job.motif.to_full, scene.threads) for job in jobs]
-    shares = [(job, starts) for job, own in zip(jobs, each, strict=True) for starts in own]
-    fit = _fit_of(scene)
+    levels = scene_levels(scene)
+    shares = [
+        (job, starts, _finest_levels(job.motif, starts, len(levels)))
+        for job, own in zip(jobs, each, strict=True)
+        for starts in own
+    ]
+    fit = _fit_of(scene, levels, min((int(finest.min()) for _, _, finest in shares), default=0))
     if len(shares) > 1 and scene.threads > 1:
         for job in jobs:
             _ = job.motif.in_c  # made before the threads start
@@ -175,20 +181,53 @@ def _joined(job: FitJob, fits: Sequence[PlaneFits]) -> PlaneFits:
     return replace(found, poses=ended / ended[:, 2:, 2:])
 
 
-def _fit_of(scene: ScenePyramid) -> Callable[[FitJob, Poses], PlaneFits]:
-    """What fits poses at the resolution of a motif to a scene, in C where that is possible."""
-    levels = scene_levels(scene)
-    if not kernel.accepts(*levels):
-        return partial(_fit_in_torch, levels)
-    if "levels in C" not in scene.kept:
-        # Kept with the tensors that it points to: a scene is fitted to dozens of times.
-        contiguous = [level.contiguous() for level in levels]
-        scene.kept["levels in C"] = plane_calls.levels_of(contiguous), contiguous
-    in_c, _ = cast(tuple[plane_calls.Levels, list[Tensor]], scene.kept["levels in C"])
+_SHRINKS = 1.25
+"""Factor by which a fit may make a pose smaller and still be compared with the level closest to it. A choice:
+a fit that goes further has left its object."""
 
-    def fit(job: FitJob, starts: Poses) -> PlaneFits:
+_Finest = NDArray[np.int32]
+
+
+def _finest_levels(motif: PlaneMotif, starts: Poses, count: int) -> _Finest:
+    """The finest of `count` levels that the fit of each pose may need, (B,).
+
+    That for the motif at a smaller size than it starts with: the finer levels of a large scene take time and
+    memory, and are only made if they are needed.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sizes = np.sqrt(np.linalg.det(local_map(starts, motif.centre)))
+    # Poses without a meaning are not fitted at all, and need none.
+    return _level(np.where(sizes > 0, sizes, np.inf) / _SHRINKS, count).astype(np.int32)
+
+
+def _level(scale: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Of `count` levels the one whose pixels come closest to a motif's that are `scale` times as large:
+    finer ones would alias, coarser ones are blurred."""
+    return np.asarray(np.clip(np.ceil(np.log2(scale / np.sqrt(2))), 0, count - 1))
+
+
+def _fit_of(
+    scene: ScenePyramid, levels: SceneLevels, finest: int
+) -> Callable[[FitJob, Poses, _Finest], PlaneFits]:
+    """What fits poses at the resolution of a motif to a scene, in C where that is possible.
+
+    Arguments:
+        scene, levels: where they are fitted.
+        finest: number of the finest level that any of the poses needs.
+    """
+    if not kernel.accepts(levels[len(levels) - 1]):
+        return partial(_fit_in_torch, levels)
+    known = cast("tuple[int, plane_calls.Levels, list[Tensor]] | None", scene.kept.get("levels in C"))
+    if known is None or known[0] > finest:
+        # Kept with the tensors that it points to: a scene is fitted to dozens of times.
+        contiguous = [levels[number].contiguous() for number in range(finest, len(levels))]
+        known = finest, plane_calls.levels_of(contiguous, finest), contiguous
+        scene.kept["levels in C"] = known
+    in_c = known[1]
+
+    def fit(job: FitJob, starts: Poses, finest: _Finest) -> PlaneFits:
         rules = plane_rules(job.motif, job.stage, PARAMETERS_OF[type(job.motion)], len(levels))
-        return PlaneFits(*plane_calls.fit_planes(in_c, job.motif.in_c, rules, starts))
+        return PlaneFits(*plane_calls.fit_planes(in_c, job.motif.in_c, rules, starts, finest))
 
     return fit
 
@@ -225,23 +264,23 @@ def _rules(
     )
 
 
-def _fit_in_torch(levels: Sequence[Tensor], job: FitJob, starts: Poses) -> PlaneFits:
+def _fit_in_torch(levels: Sequence[Tensor], job: FitJob, starts: Poses, finest: _Finest) -> PlaneFits:
     """The same in torch: the reference for C."""
-    parameters = PARAMETERS_OF[type(job.motion)]
-    ended = [_fit_one(levels, job.motif, parameters, job.stage, start) for start in starts]
+    ended = [_fit_one(levels, job, start, int(own)) for start, own in zip(starts, finest, strict=True)]
     poses, zncc, visible = zip(*ended, strict=True)
     return PlaneFits(np.stack(poses), np.array(zncc), np.array(visible))
 
 
 def _fit_one(
-    levels: Sequence[Tensor], motif: PlaneMotif, parameters: int, stage: PlaneStage, pose: NDArray[np.float64]
+    levels: Sequence[Tensor], job: FitJob, pose: NDArray[np.float64], finest: int
 ) -> tuple[NDArray[np.float64], float, float]:
+    motif, stage, parameters = job.motif, job.stage, PARAMETERS_OF[type(job.motion)]
     (x, y), r = motif.centre, motif.radius
     from_unit = np.array(((r, 0, x), (0, r, y), (0, 0, 1.0)))
     in_patch = np.array(((r, 0, x + MARGIN), (0, r, y + MARGIN), (0, 0, 1.0)))
     zncc, visible = -1.0, 0.0
     for _ in range(stage.rounds):
-        patch = patch_of(levels, motif, pose)
+        patch = patch_of(levels, motif, pose, finest=finest)
         if patch is None:
             return pose, -1.0, visible
         best, found = descend(motif, Surface(patch.channels, patch.inside), in_patch, parameters, stage)
@@ -267,6 +306,7 @@ def patch_of(
     motif: PlaneMotif,
     pose: NDArray[np.float64],
     size: tuple[int, int] | None = None,
+    finest: int = 0,
 ) -> Patch | None:
     """The scene in the frame and at the resolution of a motif, and `MARGIN` pixels around it.
 
@@ -275,6 +315,7 @@ def patch_of(
         motif: whose channels are wanted.
         pose: pixels at its resolution → scene pixels at full size.
         size: width and height without the margin; None: those of the motif.
+        finest: number of the finest level that is used.
 
     Returns:
         The patch, or None where the pose is mirrored or behind.
@@ -283,8 +324,7 @@ def patch_of(
     scale = _local_scale(pose, motif.centre if size is None else ((across - 1) / 2, (down - 1) / 2))
     if not scale > 0:
         return None
-    # The level whose pixels come closest to the motif's: finer ones would alias, coarser ones are blurred.
-    level = int(np.clip(np.ceil(np.log2(scale / np.sqrt(2))), 0, len(levels) - 1))
+    level = max(int(_level(np.array(scale), len(levels))), finest)
     to_level = reduce(2**level)
     from_patch = np.array(((1, 0, -MARGIN), (0, 1, -MARGIN), (0, 0, 1.0)))
     width, height = (side + 2 * MARGIN for side in (across, down))

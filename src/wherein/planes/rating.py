@@ -98,7 +98,7 @@ def best_turns(
         poses = plane @ view.from_patch @ view.to_patch @ fits.poses @ motif.from_full
         return PlaneFits(poses / poses[:, 2:, 2:], fits.zncc, fits.visible)
 
-    _ = scene_levels(scene), motif.rough.in_c  # made before the threads start
+    _ = motif.rough.in_c  # made before the threads start
     first, *others = shared_out(found_in, list(planes), scene.threads)
     return first.joined(*others)
 
@@ -149,7 +149,7 @@ def rate_poses(scene: ScenePyramid, motif: PlaneMotif, poses: Poses) -> NDArray[
         in_picture = np.linalg.inv(to_full) @ own[chosen]
         rated[chosen] = _rated(motif, found, None, in_picture)
 
-    _ = scene_levels(scene), motif.in_c  # made before the threads start
+    _ = motif.in_c  # made before the threads start
     for some in _at_once(scene, numbers):
         shared_out(rate, some, scene.threads)
     return rated
@@ -173,7 +173,7 @@ def refine_poses(
     own, numbers = _at_levels(motif, poses)
     found = PlaneFits(poses.copy(), np.full(len(poses), -1.0), np.zeros(len(poses)))
     to_motif = motif.from_full
-    _ = scene_levels(scene), motif.in_c  # made before the threads start
+    _ = motif.in_c  # made before the threads start
     levels: dict[int, _Channels] = {}
 
     def refine(chosen: NDArray[np.int64]) -> None:

@@ -1,6 +1,7 @@
 """A scene seen through a pose, the picture that brings a flat motif upright; and the scene at any size."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -51,17 +52,26 @@ def rectify(
     return found, inside
 
 
-def scene_levels(scene: ScenePyramid) -> list[Float[Tensor, "C _ _"]]:
+class SceneLevels(Sequence[Float[Tensor, "C _ _"]]):
+    """The scene at full size, at half, at a quarter, and so on; each is made when it is first asked for."""
+
+    def __init__(self, scene: ScenePyramid) -> None:
+        self._scene, self._count, shortest = scene, 1, min(scene.size)
+        while shortest >> self._count >= _MIN_LEVEL:
+            self._count += 1
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, level: int) -> Float[Tensor, "C _ _"]:  # type: ignore[override]  # no slices
+        if not 0 <= level < self._count:
+            raise IndexError(level)
+        return self._scene.reduced(2**level)
+
+
+def scene_levels(scene: ScenePyramid) -> SceneLevels:
     """The scene at full size, at half, at a quarter, and so on."""
-    known = scene.kept.get("levels")
-    if known is not None:
-        return known  # type: ignore[return-value]
-    count, shortest = 1, min(scene.size)
-    while shortest >> count >= _MIN_LEVEL:
-        count += 1
-    made = [scene.reduced(2**level) for level in range(count)]
-    scene.kept["levels"] = made
-    return made
+    return SceneLevels(scene)
 
 
 def factor_of(number: int) -> float:

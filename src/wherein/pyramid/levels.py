@@ -5,13 +5,16 @@ A level is full size reduced by a power of 2. Each is computed once, when it is 
 
 import math
 from collections.abc import Callable, Hashable
+from functools import cached_property
+from threading import Lock
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.formulations.objective import Tally
+from wherein.images.picture import Samples, unit
 from wherein.images.pool import pool
 
 Poses = NDArray[np.float64]
@@ -50,7 +53,7 @@ class ScenePyramid:
     """A scene at full size and reduced by powers of 2.
 
     Arguments:
-        scene: the picture to search.
+        samples: the picture to search, in floats or as `Picture.samples` has it.
         tally: counts the filtering, in units of whole scenes.
         threads: how many share the work on the scene; results do not depend on it.
 
@@ -58,23 +61,30 @@ class ScenePyramid:
         kept: what others have made of the scene, and want to make only once.
     """
 
-    def __init__(self, scene: Float[Tensor, "C H W"], tally: Tally | None = None, threads: int = 1) -> None:
-        self.scene, self.tally, self.threads = scene, tally or Tally(), threads
+    def __init__(self, samples: Samples, tally: Tally | None = None, threads: int = 1) -> None:
+        self.samples, self.tally, self.threads = samples, tally or Tally(), threads
         self.kept: dict[Hashable, object] = {}
         # One box for each scale, the last one: later stages mostly lie inside it.
         self._reduced: dict[int, tuple[int, int, Tensor]] = {}
-        self._whole = {1: scene}
+        self._whole: dict[int, Float[Tensor, "C h w"]] = {}
+        self._making = Lock()  # threads that need the same scale make it once
+
+    @cached_property
+    def scene(self) -> Float[Tensor, "C H W"]:
+        """The scene at full size, in floats."""
+        return unit(self.samples)
 
     @property
     def size(self) -> tuple[int, int]:
         """Width and height at full size."""
-        return self.scene.shape[-1], self.scene.shape[-2]
+        return self.samples.shape[-1], self.samples.shape[-2]
 
     def reduced(self, scale: int) -> Float[Tensor, "C h w"]:
         """The whole scene, reduced by a power of 2."""
-        if scale not in self._whole:
-            self._whole[scale] = self.part((0, 0, *self.size), scale)
-        return self._whole[scale]
+        with self._making:
+            if scale not in self._whole:
+                self._whole[scale] = self.part((0, 0, *self.size), scale)
+            return self._whole[scale]
 
     def part(self, box: Box, scale: int) -> Float[Tensor, "C h w"]:
         """The part of the scene in a box, reduced; the box must begin at a multiple of the scale."""
@@ -85,12 +95,21 @@ class ScenePyramid:
         if known is not None:
             return known
         # Halved step by step: cheaper than at once, and later stages need the scales in between.
-        part = self.scene[:, top:bottom, left:right]
-        for half in (2**k for k in range(1, scale.bit_length())):
-            self.tally.convolutions += part[0].numel() / self.scene[0].numel()
-            part = pool(part, 2)
-            self._reduced[half] = (left, top, part)
+        part, done = self._largest_known(box, scale)
+        while done < scale:
+            self.tally.convolutions += part[0].numel() / self.samples[0].numel()
+            part, done = pool(part, 2), 2 * done
+            self._reduced[done] = (left, top, part)
         return part
+
+    def _largest_known(self, box: Box, scale: int) -> tuple[Shaped[Tensor, "C h w"], int]:
+        """The part of the scene in a box at the scale closest to `scale` at which it is known, and that."""
+        left, top, right, bottom = box
+        while (scale := scale // 2) > 1:
+            known = self._known(box, scale)
+            if known is not None:
+                return known, scale
+        return self.samples[:, top:bottom, left:right], 1
 
     def _known(self, box: Box, scale: int) -> Float[Tensor, "C h w"] | None:
         """The same part, cropped from a larger box that was reduced before; None if there is none."""

@@ -13,8 +13,9 @@ from torch import Tensor
 
 from wherein.errors import ArgumentError, require
 from wherein.formulations.correlation import MIN_VISIBLE
-from wherein.images.load import Picture, Source, load_scene
+from wherein.images.load import Source, load_scene
 from wherein.images.motif import Motif, alike, load_motif
+from wherein.images.picture import Picture
 from wherein.images.polygons import box
 from wherein.images.shown import Shown
 from wherein.motion.homography import mapped, tilt_at

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wherein.detect.result import Detections
 from wherein.images.eight_bit import to_image
-from wherein.images.load import is_reduced
+from wherein.images.picture import is_reduced
 from wherein.report.html_format import render
 from wherein.report.image_uri import picture_uri
 from wherein.report.part_entries import PartEntry, part_entries

@@ -12,7 +12,7 @@ from wherein.demo import ROBOT
 from wherein.demo.robot_scene import SCALE, demo_scene, photograph
 from wherein.drawing.palette import colors
 from wherein.errors import ArgumentError, require
-from wherein.images.load import Picture
+from wherein.images.picture import Picture
 from wherein.making.checks import findings
 from wherein.studio.calibrations import CalibrationKind
 from wherein.studio.downloads import RESULT_FORMATS, NamedResult, preview

@@ -15,7 +15,7 @@ from wherein.detect.detector import Detector
 from wherein.detect.result import Detections
 from wherein.formats.coco import coco
 from wherein.images.eight_bit import to_image
-from wherein.images.load import Picture
+from wherein.images.picture import Picture
 from wherein.report.page import page
 from wherein.template.bundle import Template
 

@@ -15,8 +15,9 @@ from torch import Tensor
 
 from wherein.errors import TemplateError
 from wherein.formats.part_outline import Outline
-from wherein.images.load import Picture, load_picture
+from wherein.images.load import load_picture
 from wherein.images.motif import Motif
+from wherein.images.picture import Picture
 from wherein.images.polygons import Polygon
 from wherein.making.cutout import cut
 from wherein.studio.bounds import Bounds

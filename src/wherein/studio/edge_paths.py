@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from wherein.extras import require_package
 from wherein.images.eight_bit import to_levels
-from wherein.images.load import Picture
+from wherein.images.picture import Picture
 
 Point = tuple[float, float]
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.images.contours import contours
-from wherein.images.load import Picture
+from wherein.images.picture import Picture
 from wherein.images.polygons import Polygon, hull, signed_area
 
 _TOLERANCE = 1.0

@@ -13,7 +13,8 @@ from wherein.detect.result import Detections
 from wherein.detect.score import rounded_down
 from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError, require
-from wherein.images.load import Picture, load_picture
+from wherein.images.load import load_picture
+from wherein.images.picture import Picture
 from wherein.studio.bounds import Bounds
 from wherein.studio.calibrations import CalibrationKind, Calibrator
 from wherein.studio.id_map import IdMap

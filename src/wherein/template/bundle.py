@@ -21,8 +21,9 @@ from torch import Tensor
 from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.files import atomic_file, filled_folder, inside, new_folder
 from wherein.images.eight_bit import to_image, to_levels
-from wherein.images.load import Picture, count_pixels, load_picture
+from wherein.images.load import count_pixels, load_picture
 from wherein.images.motif import Motif
+from wherein.images.picture import Picture
 from wherein.images.polygons import Polygon, hull
 from wherein.template.archive import pack, unpack
 from wherein.template.reading import Reading

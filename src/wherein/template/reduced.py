@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from wherein.images.load import Picture
 from wherein.images.motif import Motif
+from wherein.images.picture import Picture
 from wherein.images.pool import pool
 from wherein.template.bundle import Template
 from wherein.template.tree import Part, Tree

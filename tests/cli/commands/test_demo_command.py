@@ -20,7 +20,7 @@ from wherein.demo.gauge_scene import gauge_scene
 from wherein.demo.robot_scene import demo_scene, photograph
 from wherein.detect import Calibration, Detections, methods
 from wherein.detect.search_range import Range
-from wherein.images.load import Picture
+from wherein.images.picture import Picture
 from wherein.template import Template
 
 runner = CliRunner()

@@ -11,7 +11,7 @@ from detecting import toy, upright
 from wherein.cli import detect_run
 from wherein.cli.main import app
 from wherein.detect import Detections, Detector
-from wherein.images.load import Picture
+from wherein.images.picture import Picture
 from wherein.thresholds import MinScore
 
 DEFAULTS = {"rotation": 180.0, "scale": (0.5, 2.0), "tilt": 40.0, "threshold": None}

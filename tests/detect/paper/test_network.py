@@ -156,7 +156,7 @@ def centroid(spike: Tensor, at: tuple[float, float]) -> Tensor:
 
 def test_a_part_that_the_canvas_does_not_show(template: Template, tiny: Hyperparameters) -> None:
     dark = Template(
-        template.name, replace(template.canvas, pixels=torch.zeros(3, 36, 48)), template.parts, ()
+        template.name, replace(template.canvas, samples=torch.zeros(3, 36, 48)), template.parts, ()
     )
     with pytest.raises(TemplateError, match=r'children .* of the group "pair" were not found'):
         PaperNetwork(dark, tiny).extract()

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float
-from torch import Tensor
 
 from wherein.detect.fast.assemble import (
     Assembler,
@@ -24,6 +22,7 @@ from wherein.detect.fast.following import Follower, Seen
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.result import Detection, MethodResult
 from wherein.detect.search_range import Effort
+from wherein.images.picture import Samples, is_grey
 from wherein.motion.homography import angles, scales, tilts
 from wherein.planes.plane_fit import PlaneFits
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -49,9 +48,6 @@ _CROWD, _CROWD_STEP, _MAX_CROWD = 3, 4, 64
 """With so many detections and candidates that score higher than clutter usually does, there may be others
 that were not followed (`plane_search` follows four poses to the end), and the search is repeated with four
 times as many poses, up to 64 times as many as usual. Choices."""
-
-_SAMPLE = 16
-"""Every so many pixels along each axis are compared first, to see whether a scene has colours. A choice."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +97,7 @@ class SceneSearch:
         # At least the calibrated threshold: a lower one reports more, but must not end the search earlier.
         return max(self.threshold, self._calibrated_threshold)
 
-    def __call__(self, scene: Float[Tensor, "3 H W"], count: int | None) -> MethodResult:
+    def __call__(self, scene: Samples, count: int | None) -> MethodResult:
         """The best `count` detections in a scene; None: all."""
         levels = self.levels(scene)
         return self.reported(levels, self.kept(levels, count), count)
@@ -146,7 +142,7 @@ class SceneSearch:
 
     def follow(
         self,
-        scene: Float[Tensor, "3 H W"],
+        scene: Samples,
         roots: Poses,
         count: int | None,
         everywhere: bool,
@@ -181,12 +177,10 @@ class SceneSearch:
     def _follower(self) -> Follower:
         return Follower(self.finder)
 
-    def levels(self, scene: Float[Tensor, "3 H W"]) -> ScenePyramid:
+    def levels(self, scene: Samples) -> ScenePyramid:
         """The scene as the search wants it: a grey one with a single plane."""
         # Gradients are those of the plane that changes most, so that equal planes say the same as one.
-        thin = scene[:, ::_SAMPLE, ::_SAMPLE]
-        grey = bool((thin == thin[:1]).all()) and bool((scene[1:] == scene[:1]).all())
-        return ScenePyramid(scene[:1] if grey else scene, threads=self.threads)
+        return ScenePyramid(scene[:1] if is_grey(scene) else scene, threads=self.threads)
 
     def _everywhere(self, scene: ScenePyramid, crowd: int = 1) -> Hypotheses:
         found = self.finder(scene, Effort(self.stop_score, crowd))

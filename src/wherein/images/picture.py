@@ -1,0 +1,93 @@
+"""Pictures as the package keeps them: samples as they were stored, and as floats when those are asked for."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import torch
+from jaxtyping import Float, Shaped
+from numpy.typing import NDArray
+from torch import Tensor
+
+Samples: TypeAlias = Shaped[Tensor, "C H W"]
+"""A picture in floats in [0, 1], or in bytes, of which 255 means 1; one plane if it is grey."""
+
+FULL = {torch.bool: 1, torch.uint8: 255, torch.uint16: 65535}
+"""Types of samples that are no floats, and their highest value."""
+
+
+def unit(samples: Shaped[Tensor, "*S"]) -> Float[Tensor, "*S"]:
+    """Samples as floats in [0, 1]; floats are returned as they are."""
+    if samples.dtype not in FULL:
+        return samples
+    return samples.to(torch.float32).div_(FULL[samples.dtype])
+
+
+@dataclass(frozen=True, eq=False)  # tensors do not compare to one bool
+class Picture:
+    """A picture in the form that the whole package uses.
+
+    A photograph of 12 megapixels has 144 MB as floats, 36 MB as bytes and 12 MB if it is grey. So samples
+    stay as they are until floats are asked for: a search needs most of a large scene only at a reduced size.
+
+    Attributes:
+        samples: RGB, or one plane if it is grey; floats in [0, 1], or bytes, of which 255 means 1. Do not
+            write to it: it may be shared.
+        mask: alpha in [0, 1], 1 where the picture counts; None if the source has no alpha channel.
+    """
+
+    samples: Samples
+    mask: Float[Tensor, "H W"] | None
+
+    @cached_property
+    def pixels(self) -> Float[Tensor, "3 H W"]:
+        """RGB in [0, 1]; grey is repeated. Do not write to it: it may be shared."""
+        pixels = unit(self.samples)
+        return pixels if len(pixels) == 3 else pixels.expand(3, -1, -1).contiguous()
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of what it shows, in pixels."""
+        return self.samples.shape[-1], self.samples.shape[-2]
+
+
+@dataclass(frozen=True, eq=False)
+class Overview(Picture):
+    """A reduced picture of a scene that is too large to be loaded.
+
+    Attributes:
+        reduction: how much smaller it is, a power of 2.
+        full_size: width and height of the scene.
+    """
+
+    reduction: int = 1
+    full_size: tuple[int, int] = (0, 0)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the scene."""
+        return self.full_size
+
+
+def is_reduced(picture: Picture) -> bool:
+    """Return whether a picture is an overview with fewer pixels than its scene."""
+    return isinstance(picture, Overview) and picture.reduction > 1
+
+
+_SAMPLE, _ROWS = 16, 64
+"""Every so many pixels along each axis are compared first, to see whether a picture has colours, and then so
+many rows at a time: they stay in the cache. Choices."""
+
+
+def is_grey(planes: "Tensor | NDArray[Any]") -> bool:
+    """Whether all planes of a picture (C, H, W), a tensor or an array, are equal."""
+    first, others = planes[0], planes[1:]
+    if not all(_equal(plane[::_SAMPLE, ::_SAMPLE], first[::_SAMPLE, ::_SAMPLE]) for plane in others):
+        return False
+    bands = [slice(k, k + _ROWS) for k in range(0, len(first), _ROWS)]
+    return all(_equal(plane[band], first[band]) for band in bands for plane in others)
+
+
+def _equal(some: "Tensor | NDArray[Any]", others: "Tensor | NDArray[Any]") -> bool:
+    same: Any = some == others
+    return bool(same.all())

@@ -1,0 +1,54 @@
+"""Pictures in bytes and in floats."""
+
+import numpy as np
+import pytest
+import torch
+
+from wherein.images.load import load_picture
+from wherein.images.picture import Picture, is_grey, unit
+
+H, W = 37, 31
+
+
+def grey_bytes() -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (H, W), dtype=np.uint8)
+
+
+def test_bytes_stay_bytes_until_floats_are_asked_for() -> None:
+    array = np.random.default_rng(1).integers(0, 256, (H, W, 3), dtype=np.uint8)
+    picture = load_picture(array)
+    assert picture.samples.dtype == torch.uint8
+    assert torch.equal(picture.samples, torch.from_numpy(array).permute(2, 0, 1))
+    assert torch.equal(picture.pixels, unit(picture.samples))
+
+
+@pytest.mark.parametrize("planes", [None, 1, 3])
+def test_grey_is_one_plane_in_memory_and_three_as_pixels(planes: int | None) -> None:
+    grey = grey_bytes()
+    picture = load_picture(grey if planes is None else np.repeat(grey[..., None], planes, axis=2))
+    assert picture.samples.shape == (1, H, W)
+    assert picture.pixels.shape == (3, H, W)
+    assert picture.pixels.is_contiguous()
+    assert torch.equal(picture.pixels[2], torch.from_numpy(grey).float() / 255)
+
+
+@pytest.mark.parametrize("at", [(0, 0), (36, 30), (17, 5)])
+def test_a_single_pixel_in_colour_is_seen(at: tuple[int, int]) -> None:
+    array = np.repeat(grey_bytes()[..., None], 3, axis=2)
+    assert is_grey(array.transpose(2, 0, 1))
+    array[*at, 1] ^= 1
+    assert not is_grey(array.transpose(2, 0, 1))
+    assert load_picture(array).samples.shape == (3, H, W)
+
+
+def test_writing_to_the_bytes_that_were_given_changes_nothing() -> None:
+    tensor = torch.from_numpy(grey_bytes())
+    picture = load_picture(tensor)
+    before = picture.samples.clone()
+    tensor.zero_()
+    assert torch.equal(picture.samples, before)
+
+
+def test_floats_are_not_copied() -> None:
+    pixels = torch.rand(3, H, W)
+    assert Picture(pixels, None).pixels is pixels
