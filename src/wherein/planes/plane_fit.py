@@ -157,7 +157,9 @@ def fit_each(scene: ScenePyramid, jobs: Sequence[FitJob]) -> list[PlaneFits]:
         for job, own in zip(jobs, each, strict=True)
         for starts in own
     ]
-    fit = _fit_of(scene, levels, min((int(finest.min()) for _, _, finest in shares), default=0))
+    if not shares:
+        return [_joined(job, []) for job in jobs]
+    fit = _fit_of(scene, levels, min(int(finest.min()) for _, _, finest in shares))
     if len(shares) > 1 and scene.threads > 1:
         for job in jobs:
             _ = job.motif.in_c  # made before the threads start
