@@ -88,6 +88,17 @@ def test_what_came_close_is_told_on_standard_error(folder: Path) -> None:
     assert detect(folder, folder / "scenes", "--threshold", str(score + 0.005), "--quiet").stderr == ""
 
 
+def test_a_region_outside_of_one_scene_does_not_stop_the_others(folder: Path) -> None:
+    wide = folder / "scenes" / "wide.png"
+    Image.new("RGB", (400, 120)).save(wide)
+    result = detect(folder, folder / "scenes", "--region", "300", "0", "90", "90")
+    assert result.exit_code == 4, result.output
+    first, second, third = records(result)
+    assert first["error"].startswith("region must be (x, y, width, height) within the scene of ")
+    assert "error" in second and third["detections"] == []
+    assert result.stderr.splitlines()[-1] == "Nothing found in 3 scenes; 2 unreadable"
+
+
 def test_what_the_calibration_warned_of_is_repeated_where_nothing_is_found(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
