@@ -168,7 +168,10 @@ class DetectRun:
             writers.add(path, event, self.detector)
             if event.best is not None:
                 template, score = event.best
-                self.console.message(_nothing_found(path, score, self.detector.thresholds[template]))
+                nearest = _nearest(score, self.detector.thresholds[template])
+                # On a terminal the row above has said so.
+                shown = nearest if self.console.readable else f"{path}: Nothing found. {nearest}"
+                self.console.message(shown)
         elif isinstance(event, VideoDone):
             self.totals.count(event.found)
             writers.add_video(path, event.frames)
@@ -195,10 +198,7 @@ def _drawn(drawing: Path | None) -> str:
     return "" if drawing is None else f"; drawn to {drawing} ({CODECS[drawing.suffix.lower()].name})"
 
 
-def _nothing_found(path: Path, score: float, threshold: float) -> str:
-    """Describe a scene without detections, but with a candidate below the threshold."""
+def _nearest(score: float, threshold: float) -> str:
+    """Describe the best candidate below the threshold in a scene without detections."""
     shown = rounded_down(score)  # rounded down, so that this threshold does show the candidate
-    return (
-        f"{path}: Nothing found. Best candidate: {shown:.3f} (threshold {threshold:.3f}). "
-        f"Use --threshold {shown:.3f} to see it."
-    )
+    return f"Best candidate: {shown:.3f} (threshold {threshold:.3f}). Use --threshold {shown:.3f} to see it."
