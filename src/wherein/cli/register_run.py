@@ -10,7 +10,7 @@ from PIL import Image
 from wherein.cli.input_files import read_picture
 from wherein.images.load import Picture, load_mask
 from wherein.images.motif import Motif
-from wherein.registration.certainty import certainty
+from wherein.registration.certainty import LIKELY, certainty
 from wherein.registration.register import Registration, register
 
 
@@ -50,5 +50,8 @@ def describe(record: dict[str, Any]) -> Iterator[str]:
     """Yield a registration as text, line by line."""
     zncc = "unknown" if record["zncc"] is None else f"{record['zncc']:.3f}"
     yield f"{record['status']}, ZNCC {zncc}, {record['steps']} steps, {record['seconds']:.2f} s"
-    yield f"rotation {record['angle']:.2f}°, scale {record['scale']:.3f}, certainty {record['certainty']:.3f}"
+    yield f"rotation {record['angle']:.2f}°, scale {record['scale']:.3f}"
+    sure = record["certainty"] > LIKELY
+    meaning = "the motif is most likely there" if sure else "the motif may not be there"
+    yield f"certainty {record['certainty']:.3f}, {'above' if sure else 'not above'} {LIKELY:g}: {meaning}"
     yield from (f"[{', '.join(f'{value:.6g}' for value in row)}]" for row in record["matrix"])
