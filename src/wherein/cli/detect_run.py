@@ -176,6 +176,10 @@ class DetectRun:
             self.totals.count(event.found)
             writers.add_video(path, event.frames)
             self.console.message(f"{path}: {event}{_drawn(entry.drawing)}")
+            if self.outputs.export is not None:
+                self.console.message(
+                    f"{path}: not exported. Exports have pictures only; use --json for frames."
+                )
         else:
             self.totals.failed += isinstance(event, Failed)
             self.totals.unreadable += isinstance(event, Unreadable)
