@@ -90,10 +90,26 @@ class DetectRun:
         return self.totals
 
     def _expectations(self) -> Iterator[str]:
-        """A line for each template of which the calibration has warned, where nothing is found at all."""
+        """Where nothing is found at all: at which sizes the object was searched for, and a line for each
+        template of which the calibration has warned."""
+        yield self._searched_sizes()
         for name, known in self.detector.calibrations.items():
             if isinstance(known, Calibration) and known.warnings:
                 yield f"{name}: {known.warnings[0]}. `wherein template check` says more."
+
+    def _searched_sizes(self) -> str:
+        """The range of scales, in pixels where there is one template: a photograph by a phone shows most
+        objects larger than a template that was cut out of a smaller picture."""
+        low, high = self.options.scale
+        if len(self.library) > 1:
+            sizes = f"the templates at scales {low:g} to {high:g}"
+        else:
+            (template,) = self.library.templates
+            small, large = (
+                " × ".join(f"{scale * side:.0f}" for side in template.size) for scale in (low, high)
+            )
+            sizes = f"{template.name} at {small} to {large} pixels"
+        return f"Searched for {sizes}. Use --scale for other sizes."
 
     def _search_all(self, scenes: Sequence[SceneFile]) -> None:
         part = self.engine.portion.of_scenes(len(scenes))

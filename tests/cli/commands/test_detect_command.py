@@ -80,8 +80,10 @@ def test_what_came_close_is_told_on_standard_error(folder: Path) -> None:
     (close,), none = (record["candidates"] for record in records(near))
     assert none == []
     assert close == {key: first["detections"][0][key] for key in ("score", "matrix")}
-    line, summary = near.stderr.splitlines()
+    line, sizes, summary = near.stderr.splitlines()
     assert summary == "Nothing found in 2 scenes"
+    small, large = (" × ".join(f"{scale * side:.0f}" for side in toy().size) for scale in (0.5, 2))
+    assert sizes == f"Searched for toy at {small} to {large} pixels. Use --scale for other sizes."
     assert line.startswith(f"{folder / 'scenes' / 'a.png'}: Nothing found. Best candidate: ")
     again = detect(folder, folder / "scenes", "--threshold", line.split()[-4])
     assert len(records(again)[0]["detections"]) == 1
@@ -106,7 +108,7 @@ def test_what_the_calibration_warned_of_is_repeated_where_nothing_is_found(
     monkeypatch.setattr(Calibration, "warnings", ["no threshold separates it", "another"])
     write_picture(folder / "scenes" / "c.png", empty())
     lines = detect(folder, folder / "scenes" / "b.png", folder / "scenes" / "c.png").stderr.splitlines()
-    assert lines == [
+    assert lines[1:] == [
         "toy: no threshold separates it. `wherein template check` says more.",
         "Nothing found in 2 scenes",
     ]
