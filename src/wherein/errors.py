@@ -13,6 +13,10 @@ class ArgumentError(WhereinError, ValueError):
     """An argument has a wrong value, shape or type; the message says what is allowed."""
 
 
+class RegionError(ArgumentError):
+    """A region to search lies outside of the scene; the message gives the size of the scene."""
+
+
 class PictureError(WhereinError, ValueError):
     """A picture cannot be read, or cannot be used."""
 

@@ -14,6 +14,7 @@ def photographs(tmp_path: Path) -> Path:
     """A folder with pictures, files that cannot be read, and folders in it."""
     for name in ("b.png", "A.JPG", "c.heic", "d.HEIF", "e.pdf", "f.svg", "notes.txt", "g.dng"):
         (tmp_path / name).write_bytes(b"")
+    (tmp_path / "._b.png").write_bytes(b"")
     for name in ("more/deep/z.png", ".hidden/x.png", "empty/notes.txt"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_bytes(b"")

@@ -209,7 +209,8 @@ def test_the_best_candidate_is_reported_if_nothing_was_found() -> None:
 
 def test_repr() -> None:
     made = ready(walker(), 30, (0.8, 1.25))
-    assert repr(made) == "Detector('walker', rotation ±30°, scale 0.8 to 1.25, threshold 0.500, fast)"
+    ranges = "rotation ±30°, scale 0.8 to 1.25, tilt 0°"
+    assert repr(made) == f"Detector('walker', {ranges}, threshold 0.500, fast)"
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 50), (3, 3), (15, 16), (40, 30)])

@@ -22,7 +22,8 @@ def test_the_picture_and_a_row_for_each() -> None:
     with Image.open(io.BytesIO(some._repr_png_() or b"")) as picture:
         assert picture.size == (WIDTH, HEIGHT)
     assert "needle: 70 °C" in tilted()._repr_html_()
-    assert "missing" not in logo()._repr_html_()
+    assert "missing" not in logo()._repr_html_() and "<th>parts</th>" not in logo()._repr_html_()
+    assert "<th>parts</th>" in page
     assert replace(some, items=()).draw().size == (WIDTH, HEIGHT)
 
 

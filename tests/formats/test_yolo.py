@@ -10,6 +10,7 @@ import torch
 from detecting import walker
 from walkers import HEIGHT, LEAVES, WIDTH, found, gauge, ring, ring_mask, tilted
 from wherein.detect.result import Detections
+from wherein.errors import ArgumentError
 from wherein.formats.export_target import ExportTarget
 from wherein.formats.registry import FORMATS
 from wherein.formats.yolo import oriented_box
@@ -101,6 +102,12 @@ def test_poses_have_the_joints(tmp_path: Path) -> None:
         np.testing.assert_allclose((x, y) * SIZE - 0.5, some[0].parts[name].joint, atol=0.01)
         assert visible == (1 if name == "leg" else 2)
     assert 0 in rows[1][1][6::3]  # outside of the scene
+
+
+def test_poses_of_a_template_without_joints_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="ring has no joints: use yolo-obb or yolo-segment"):
+        exported("yolo-pose", ring(), Template.rigid("ring", ring_motif()), tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_joints_in_perspective(tmp_path: Path) -> None:

@@ -60,14 +60,27 @@ def test_it_says_where_the_object_is_lost(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(("threshold", "severity"), [(0.92, PROBLEM), (0.87, WARNING)])
+@pytest.mark.parametrize(
+    ("clutter", "words"),
+    [
+        (0.86, "no threshold separates it from clutter: it scored 0.85 to 0.95 in 3 test scenes, clutter"),
+        (0.84, "it scores little more than clutter: it scored 0.85 to 0.95 in 3 test scenes, clutter up to"),
+    ],
+)
 def test_no_threshold_separates(
-    threshold: float, severity: Severity, detector: Detector, monkeypatch: pytest.MonkeyPatch
+    threshold: float,
+    severity: Severity,
+    clutter: float,
+    words: str,
+    detector: Detector,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known = detector.calibration.model_copy(update={"threshold": threshold})
+    scores = (*detector.calibration.clutter[:-1], clutter)
+    known = detector.calibration.model_copy(update={"threshold": threshold, "clutter": scores})
     monkeypatch.setattr(Detector, "calibration", known)
     found = limits({"scale": 0.5, "tilt": 40.0}, detector, monkeypatch)["no threshold"]
     assert found.severity is severity
-    assert found.words.startswith("no threshold separates it from clutter: it scored 0.85 to 0.95 in 3 test")
+    assert found.words.startswith(words)
 
 
 def test_without_tilt_there_is_no_word_about_it(monkeypatch: pytest.MonkeyPatch) -> None:

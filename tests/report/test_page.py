@@ -84,7 +84,7 @@ def test_every_part_has_an_outline_a_switch_and_a_row(tmp_path: Path) -> None:
 
 def test_what_it_says(tmp_path: Path) -> None:
     text = made(tmp_path / "a.html", toy()).text
-    assert "1 found in 2 scenes" in text
+    assert "1 found in 1 of 2 scenes" in text
     assert "1 scene could not be read" in text
     assert "scene: broken a.png: not a picture" in text
     assert "nothing found" in text

@@ -1,12 +1,14 @@
 """What the page says about the template and its scores."""
 
-from detecting import detector, group, leaf, noise, ready, template, toy, upright
+from detecting import detector, group, leaf, noise, ready, template, toy, upright, walker
 from pages import ParsedPage, fragment
 from wherein.detect import Detector
 from wherein.detect.calibration.store import StoredCalibration
+from wherein.images.motif import Motif
 from wherein.report.html_format import render
-from wherein.report.part_entries import part_entries
+from wherein.report.part_entries import library_entries, part_entries
 from wherein.report.template_view import score_view, template_view
+from wherein.template import Library, Template
 
 
 def section(of: Detector) -> ParsedPage:
@@ -66,3 +68,12 @@ def test_the_tree_of_parts_is_a_nested_list() -> None:
     page = fragment(render("template.html", template=template_view(toy())))
     assert len(page.all("ul")) == 2
     assert page.text == "Template toy, 80 × 48 px, 3 parts toy body arm turns ±20°"
+
+
+def test_parts_of_all_templates_of_a_library_have_different_colors() -> None:
+    one, other = (Template.rigid(name, Motif.whole(noise(9, 9, 1))) for name in ("one", "other"))
+    entries = [*library_entries(Library.of([one, other, walker()])).values()]
+    assert [entry.number for some in entries for entry in some] == list(range(sum(map(len, entries))))
+    leaves = [entry.color for some in entries for entry in some if entry.leaf]
+    assert len(set(leaves)) == len(leaves) == 2 + len(walker().parts.leaves)
+    assert library_entries(Library.of(walker())) == {"walker": part_entries(walker())}

@@ -67,6 +67,7 @@ def test_the_first_scene_is_shown_and_the_others_wait(someone: tuple[str, User])
     expect(user("#scenes .count")).to_have_text(["1", "0", "1"])
     expect(user("#totals")).to_have_text("2 found in 2 of 3 scenes")
     expect(user("#status")).to_have_text("1 found in this scene; 2 found in 2 of 3 scenes.")
+    expect(user("#results .head")).not_to_contain_text("parts")  # there is only one
     assert len([url for url in user.requests if url.endswith("/api/detections")]) == 3
     user.shot(f"30-totals-{size}")
     user.fits()

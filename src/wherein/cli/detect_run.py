@@ -90,10 +90,26 @@ class DetectRun:
         return self.totals
 
     def _expectations(self) -> Iterator[str]:
-        """A line for each template of which the calibration has warned, where nothing is found at all."""
+        """Where nothing is found at all: at which sizes the object was searched for, and a line for each
+        template of which the calibration has warned."""
+        yield self._searched_sizes()
         for name, known in self.detector.calibrations.items():
             if isinstance(known, Calibration) and known.warnings:
                 yield f"{name}: {known.warnings[0]}. `wherein template check` says more."
+
+    def _searched_sizes(self) -> str:
+        """The range of scales, in pixels where there is one template: a photograph by a phone shows most
+        objects larger than a template that was cut out of a smaller picture."""
+        low, high = self.options.scale
+        if len(self.library) > 1:
+            sizes = f"the templates at scales {low:g} to {high:g}"
+        else:
+            (template,) = self.library.templates
+            small, large = (
+                " × ".join(f"{scale * side:.0f}" for side in template.size) for scale in (low, high)
+            )
+            sizes = f"{template.name} at {small} to {large} pixels"
+        return f"Searched for {sizes}. Use --scale for other sizes."
 
     def _search_all(self, scenes: Sequence[SceneFile]) -> None:
         part = self.engine.portion.of_scenes(len(scenes))
@@ -168,11 +184,18 @@ class DetectRun:
             writers.add(path, event, self.detector)
             if event.best is not None:
                 template, score = event.best
-                self.console.message(_nothing_found(path, score, self.detector.thresholds[template]))
+                nearest = _nearest(score, self.detector.thresholds[template])
+                # On a terminal the row above has said so.
+                shown = nearest if self.console.readable else f"{path}: Nothing found. {nearest}"
+                self.console.message(shown)
         elif isinstance(event, VideoDone):
             self.totals.count(event.found)
             writers.add_video(path, event.frames)
             self.console.message(f"{path}: {event}{_drawn(entry.drawing)}")
+            if self.outputs.export is not None:
+                self.console.message(
+                    f"{path}: not exported. Exports have pictures only; use --json for frames."
+                )
         else:
             self.totals.failed += isinstance(event, Failed)
             self.totals.unreadable += isinstance(event, Unreadable)
@@ -195,10 +218,7 @@ def _drawn(drawing: Path | None) -> str:
     return "" if drawing is None else f"; drawn to {drawing} ({CODECS[drawing.suffix.lower()].name})"
 
 
-def _nothing_found(path: Path, score: float, threshold: float) -> str:
-    """Describe a scene without detections, but with a candidate below the threshold."""
+def _nearest(score: float, threshold: float) -> str:
+    """Describe the best candidate below the threshold in a scene without detections."""
     shown = rounded_down(score)  # rounded down, so that this threshold does show the candidate
-    return (
-        f"{path}: Nothing found. Best candidate: {shown:.3f} (threshold {threshold:.3f}). "
-        f"Use --threshold {shown:.3f} to see it."
-    )
+    return f"Best candidate: {shown:.3f} (threshold {threshold:.3f}). Use --threshold {shown:.3f} to see it."

@@ -114,11 +114,13 @@ def _in_folder(folder: Path, recursive: bool, skipped: dict[Path, str]) -> list[
     """The scenes in a folder, sorted by name; adds to `skipped` what might be one."""
     found = []
     for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):  # as in a glob pattern: macOS leaves a ._photo.jpg beside photo.jpg
+            continue
         kind = _kind(path)
         if is_zarr_folder(path):
             found.append(path)
         elif path.is_dir():
-            if recursive and not path.name.startswith("."):
+            if recursive:
                 found += _in_folder(path, recursive, skipped)
             elif _has_scenes(path):
                 skipped[path] = SUBFOLDER
@@ -151,9 +153,7 @@ def _is_readable(optional: str) -> bool:
 
 def _has_scenes(folder: Path) -> bool:
     """Whether there is a picture or a video in a folder or below it."""
-    if folder.name.startswith("."):
-        return False
-    names = (name for _, _, files in os.walk(folder) for name in files)
+    names = (name for _, _, files in os.walk(folder) for name in files if not name.startswith("."))
     return any(Path(name).suffix.lower() in PICTURES + VIDEOS for name in names)
 
 

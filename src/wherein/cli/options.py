@@ -153,7 +153,7 @@ Overlap = Annotated[
         callback=_overlap,
         metavar="FRACTION",
         help="How much of a detection others may cover, from 0 to 1.",
-        show_default="from the detector",
+        show_default="0.5",
     ),
 ]
 
@@ -170,7 +170,7 @@ PolarityChoice = Annotated[
     typer.Option(
         "--polarity",
         help="Contrast of the object: as in the template, or also inverted.",
-        show_default="from the detector",
+        show_default="same",
     ),
 ]
 Region = Annotated[

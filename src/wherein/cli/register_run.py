@@ -11,7 +11,7 @@ from wherein.cli.input_files import read_picture
 from wherein.images.load import load_mask
 from wherein.images.motif import Motif
 from wherein.images.picture import Picture
-from wherein.registration.certainty import certainty
+from wherein.registration.certainty import LIKELY, certainty
 from wherein.registration.register import Registration, register
 
 
@@ -51,5 +51,8 @@ def describe(record: dict[str, Any]) -> Iterator[str]:
     """Yield a registration as text, line by line."""
     zncc = "unknown" if record["zncc"] is None else f"{record['zncc']:.3f}"
     yield f"{record['status']}, ZNCC {zncc}, {record['steps']} steps, {record['seconds']:.2f} s"
-    yield f"rotation {record['angle']:.2f}°, scale {record['scale']:.3f}, certainty {record['certainty']:.3f}"
+    yield f"rotation {record['angle']:.2f}°, scale {record['scale']:.3f}"
+    sure = record["certainty"] > LIKELY
+    meaning = "the motif is most likely there" if sure else "the motif may not be there"
+    yield f"certainty {record['certainty']:.3f}, {'above' if sure else 'not above'} {LIKELY:g}: {meaning}"
     yield from (f"[{', '.join(f'{value:.6g}' for value in row)}]" for row in record["matrix"])

@@ -174,7 +174,8 @@ def summary(template: Template) -> str:
     tree, (width, height) = template.parts, template.size
     joints = sum(part.moves for part in tree.values())
     parts = f"{len(tree.leaves)} parts" if len(tree.leaves) > 1 else "one motif"
-    return f"{template.name}: {parts}, {joints} joint{'s' * (joints != 1)}, {width} × {height} pixels"
+    moving = f", {joints} joint{'s' * (joints != 1)}" if joints or len(tree.leaves) > 1 else ""
+    return f"{template.name}: {parts}{moving}, {width} × {height} pixels"
 
 
 def tree_lines(tree: Tree, name: str | None = None, indent: str = "") -> Iterator[str]:

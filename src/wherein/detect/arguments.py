@@ -4,7 +4,7 @@ import math
 from numbers import Integral, Real
 
 from wherein.detect.search_range import Range
-from wherein.errors import ArgumentError, require
+from wherein.errors import ArgumentError, RegionError, require
 from wherein.template.bundle import Template
 from wherein.thresholds import MAX_SCALE, MIN_SCALE, MinScore
 
@@ -33,11 +33,11 @@ def region_box(region: Region | None, width: int, height: int) -> tuple[int, int
         x = y = across = down = math.nan
     left, top = max(0.0, x), max(0.0, y)
     right, bottom = min(float(width), x + across), min(float(height), y + down)
-    require(
-        all(map(math.isfinite, (x, y, across, down))) and right - left >= 1 and bottom - top >= 1,
-        f"region must be (x, y, width, height) within the scene of {width} × {height} pixels, but is "
-        f"{region!r}",
-    )
+    if not (all(map(math.isfinite, (x, y, across, down))) and right - left >= 1 and bottom - top >= 1):
+        raise RegionError(
+            f"region must be (x, y, width, height) within the scene of {width} × {height} pixels, but is "
+            f"{region!r}"
+        )
     return math.floor(left), math.floor(top), math.ceil(right), math.ceil(bottom)
 
 

@@ -214,7 +214,7 @@ class Detector:
         least = f"{lowest:.3f}" if lowest == highest else f"{lowest:.3f} to {highest:.3f}"
         return (
             f"Detector({self.library.name!r}, rotation ±{turn:g}°, scale {scales}, "
-            f"threshold {least}, {self.search.name})"
+            f"tilt {self.ranges.tilt:g}°, threshold {least}, {self.search.name})"
         )
 
     @property

@@ -46,8 +46,11 @@ def detections_html(png: bytes | None, items: Sequence["Detection"]) -> str:
     """Detections for Jupyter: their drawing, and a row for each."""
     rows = [_detection_row(number, item) for number, item in enumerate(items[:_MAX_ROWS], 1)]
     more = len(items) - len(rows)
+    columns = ["", "template", "score", "x", "y", "angle", "scale", "tilt", "parts"]
+    if not any(row[-1] for row in rows):  # the last column is empty: of a single motif, for example
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
     rows += [["", f"and {more} more"]] if more else []
-    return html(png, ("", "template", "score", "x", "y", "angle", "scale", "tilt", "parts"), rows)
+    return html(png, columns, rows)
 
 
 def _detection_row(number: int, item: "Detection") -> list[str]:

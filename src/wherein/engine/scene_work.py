@@ -11,7 +11,7 @@ from wherein.detect.giant_search import giant_source
 from wherein.engine.manifest import Entry
 from wherein.engine.scene_events import PictureDone, SceneEvent, SceneLine, Unreadable, VideoDone
 from wherein.engine.scene_rows import detection_rows
-from wherein.errors import MissingError, PictureError
+from wherein.errors import MissingError, PictureError, RegionError
 from wherein.files import save, write_errors
 from wherein.images.load import load_picture
 from wherein.report.rendered_scene import SceneRenderer
@@ -58,7 +58,7 @@ def read_scene(path: Path, memory: int | None) -> "Picture | Path":
     """
     source = giant_source(path, memory)
     if source is None:
-        return load_picture(path, role="scene")
+        return load_picture(path)
     source.close()
     return path
 
@@ -92,15 +92,15 @@ class SceneWork:
 
         Raises:
             UnwritableError: its drawing cannot be written.
-            ArgumentError: the region lies outside of it.
         """
         if entry.scene.error is not None:
             yield Unreadable(entry.scene.error)
             return
         try:
             yield from self._video(entry) if entry.scene.is_video else self._picture(entry)
-        except (PictureError, MissingError) as error:  # an optional package is not installed
-            yield Unreadable(str(error))
+        # A package is not installed, or the region lies outside of this scene; others may be larger.
+        except (PictureError, MissingError, RegionError) as error:
+            yield Unreadable(str(error).removeprefix(f"{entry.scene.path}: "))  # results begin with it anyway
 
     def _picture(self, entry: Entry) -> Generator[SceneEvent]:
         path, stopwatch = entry.scene.path, Stopwatch()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from wherein.errors import require
 from wherein.formats.detection_outlines import Classes, DetectionOutline, detection_outlines, keypoints
 from wherein.formats.export_target import AddScene, ExportTarget, json_text, text_file
 from wherein.images.contours import contours
@@ -104,6 +105,10 @@ def _exporter(write: Write) -> Callable[[ExportTarget, "Library"], AbstractConte
         classes = Classes(library.templates, parts=write is not poses)
         joints = [[name for name, part in one.parts.items() if part.moves] for one in library.templates]
         count = max(map(len, joints))
+        require(
+            write is not poses or count > 0,
+            f"poses are joints as keypoints, but {library.name} has no joints: use yolo-obb or yolo-segment",
+        )
 
         def add(scene: Path, found: "Detections") -> None:
             with text_file(target.scene_files[scene]) as file:

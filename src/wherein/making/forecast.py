@@ -84,11 +84,13 @@ def _of_calibration(known: Calibration) -> Iterator[Finding]:
         f"it scored {low:.2f} to {high:.2f} in {len(known.present)} test scenes, clutter up to {clutter:.2f}"
     )
     if not known.separates:
+        misses = f"miss it in {1 - share:.0%} of scenes (threshold {known.threshold:.2f})"
         yield Finding(
             PROBLEM if share < _HALF else WARNING,
             *("no threshold", None, share, _MIN_SHARE, "of the test scenes"),
-            f"no threshold separates it from clutter: {scores}. Expect false alarms, and to miss it in "
-            f"{1 - share:.0%} of scenes (threshold {known.threshold:.2f})",
+            f"no threshold separates it from clutter: {scores}. Expect false alarms, and to {misses}"
+            if clutter >= low
+            else f"it scores little more than clutter: {scores}. Expect to {misses}",
             "use a larger picture of it, or more of its surroundings",
         )
         return

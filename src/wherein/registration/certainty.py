@@ -16,6 +16,9 @@ from wherein.registration.register import Registration
 from wherein.threads import plain_torch
 from wherein.warp import Surface
 
+LIKELY = 0.25
+"""Above this certainty a motif is most likely in the scene. A choice: by chance hardly any cell fits best."""
+
 _MAX_CELLS = 8
 """Maximum number of cells along each axis. A choice: 64 cells resolve the fraction to 1/64."""
 

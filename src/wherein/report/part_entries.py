@@ -1,12 +1,14 @@
 """How the report lists the parts of a template."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.drawing.palette import colors
+from wherein.drawing.palette import Color, colors
 from wherein.template.bundle import Template
+from wherein.template.template_library import Library
 from wherein.template.tree import Tree
 
 _GROUP_COLOR = "#b0b0b0"
@@ -34,10 +36,30 @@ class PartEntry:
     centre: tuple[float, float]
 
 
-def part_entries(template: Template, first: int = 0) -> tuple[PartEntry, ...]:
-    """The parts that a detection has, numbered from `first`, every group followed by its parts."""
+def library_entries(library: Library) -> dict[str, tuple[PartEntry, ...]]:
+    """The parts of each template, by its name; all leaves have different colours, as a scene may show all."""
+    leaves = [(one.name, leaf) for one in library.templates for leaf in one.parts.leaves]
+    palette = dict(zip(leaves, colors(map(str, range(len(leaves)))).values(), strict=True))
+    made: dict[str, tuple[PartEntry, ...]] = {}
+    for one in library.templates:
+        own = {leaf: palette[one.name, leaf] for leaf in one.parts.leaves}
+        made[one.name] = part_entries(one, sum(map(len, made.values())), own)
+    return made
+
+
+def part_entries(
+    template: Template, first: int = 0, palette: Mapping[str, Color] | None = None
+) -> tuple[PartEntry, ...]:
+    """The parts that a detection has, every group followed by its parts.
+
+    Arguments:
+        template: that has them.
+        first: number of the first.
+        palette: colours of the leaves; None: those of drawings.
+    """
     tree = template.parts
-    leaf_colors = {name: f"#{r:02x}{g:02x}{b:02x}" for name, (r, g, b) in colors(tree.leaves).items()}
+    chosen = colors(tree.leaves) if palette is None else palette
+    leaf_colors = {name: f"#{r:02x}{g:02x}{b:02x}" for name, (r, g, b) in chosen.items()}
     return tuple(
         PartEntry(
             name,

@@ -9,7 +9,7 @@ from wherein.images.eight_bit import to_image
 from wherein.images.picture import is_reduced
 from wherein.report.html_format import render
 from wherein.report.image_uri import picture_uri
-from wherein.report.part_entries import PartEntry, part_entries
+from wherein.report.part_entries import PartEntry, library_entries
 from wherein.report.scene_card import Card, Kind, scene_card
 from wherein.report.scene_view import SceneView, SceneViewer
 from wherein.report.stopwatch import SEARCH, Stopwatch
@@ -67,10 +67,7 @@ class SceneRenderer:
     @cached_property
     def entries(self) -> dict[str, tuple[PartEntry, ...]]:
         """The parts of each template, by its name."""
-        made: dict[str, tuple[PartEntry, ...]] = {}
-        for template in self.library.templates:
-            made[template.name] = part_entries(template, sum(map(len, made.values())))
-        return made
+        return library_entries(self.library)
 
     def __call__(
         self,

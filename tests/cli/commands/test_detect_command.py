@@ -80,12 +80,25 @@ def test_what_came_close_is_told_on_standard_error(folder: Path) -> None:
     (close,), none = (record["candidates"] for record in records(near))
     assert none == []
     assert close == {key: first["detections"][0][key] for key in ("score", "matrix")}
-    line, summary = near.stderr.splitlines()
+    line, sizes, summary = near.stderr.splitlines()
     assert summary == "Nothing found in 2 scenes"
+    small, large = (" × ".join(f"{scale * side:.0f}" for side in toy().size) for scale in (0.5, 2))
+    assert sizes == f"Searched for toy at {small} to {large} pixels. Use --scale for other sizes."
     assert line.startswith(f"{folder / 'scenes' / 'a.png'}: Nothing found. Best candidate: ")
     again = detect(folder, folder / "scenes", "--threshold", line.split()[-4])
     assert len(records(again)[0]["detections"]) == 1
     assert detect(folder, folder / "scenes", "--threshold", str(score + 0.005), "--quiet").stderr == ""
+
+
+def test_a_region_outside_of_one_scene_does_not_stop_the_others(folder: Path) -> None:
+    wide = folder / "scenes" / "wide.png"
+    Image.new("RGB", (400, 120)).save(wide)
+    result = detect(folder, folder / "scenes", "--region", "300", "0", "90", "90")
+    assert result.exit_code == 4, result.output
+    first, second, third = records(result)
+    assert first["error"].startswith("region must be (x, y, width, height) within the scene of ")
+    assert "error" in second and third["detections"] == []
+    assert result.stderr.splitlines()[-1] == "Nothing found in 3 scenes; 2 unreadable"
 
 
 def test_what_the_calibration_warned_of_is_repeated_where_nothing_is_found(
@@ -95,7 +108,7 @@ def test_what_the_calibration_warned_of_is_repeated_where_nothing_is_found(
     monkeypatch.setattr(Calibration, "warnings", ["no threshold separates it", "another"])
     write_picture(folder / "scenes" / "c.png", empty())
     lines = detect(folder, folder / "scenes" / "b.png", folder / "scenes" / "c.png").stderr.splitlines()
-    assert lines == [
+    assert lines[1:] == [
         "toy: no threshold separates it. `wherein template check` says more.",
         "Nothing found in 2 scenes",
     ]

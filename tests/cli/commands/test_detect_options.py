@@ -1,5 +1,6 @@
 """The options of `wherein detect` that the detector gets."""
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,13 @@ def test_the_detector_gets_them(folder: Path, arguments: str, changes: dict[str,
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["detections"] == []
     assert [{**DEFAULTS, "region": None, **changes}] == ASKED
+
+
+def test_the_help_shows_the_defaults_of_the_detector() -> None:
+    words = " ".join(CliRunner().invoke(app, ["detect", "--help"]).stdout.split())
+    options = inspect.signature(Detector).parameters
+    assert f"others may cover, from 0 to 1. [default: ({options['overlap'].default:g})]" in words
+    assert f"or also inverted. [default: ({options['polarity'].default})]" in words
 
 
 @pytest.mark.parametrize("rate", ["0.001/MP", "1e-3 / megapixel"])

@@ -72,10 +72,12 @@ def test_a_video_among_pictures(folder: Path) -> None:
     assert names == ["a.png"] + 5 * ["b.mp4"]
     assert not result.stderr
     text = parsed(page).text
-    assert "1 found in 1 scene; 1 video searched, not shown" in text
+    assert "1 found in 1 of 1 scene; 1 video searched, not shown" in text
     assert "could not be read" not in text
     assert "video of 5 frames, not shown here" in text
     assert "b.mp4" not in (folder / "all.csv").read_text()
+    told = run(folder / "toy", folder / "scenes" / "b.mp4", "--export", folder / "video.csv").stderr
+    assert f"{folder / 'scenes' / 'b.mp4'}: not exported. Exports have pictures only" in told
 
 
 def test_what_is_no_video_is_one_line_and_the_rest_goes_on(folder: Path) -> None:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from wherein.cli.commands.register_command import MotionName
 from wherein.cli.main import app
+from wherein.cli.register_run import describe
 from wherein.motion import MOTIONS
 
 runner = CliRunner()
@@ -53,6 +54,20 @@ def test_one_json_object_on_standard_output(folder: Path) -> None:
         "converged",
     )
     np.testing.assert_allclose(record["matrix"], [[1, 0, 40], [0, 1, 30]], atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("certainty", "words"),
+    [
+        (0.64, "certainty 0.640, above 0.25: the motif is most likely there"),
+        (0.0, "certainty 0.000, not above 0.25: the motif may not be there"),
+    ],
+)
+def test_the_text_says_what_the_certainty_means(certainty: float, words: str) -> None:
+    record = {"status": "converged", "zncc": 0.4, "steps": 3, "seconds": 0.1, "angle": 1.0, "scale": 1.0}
+    matrix = [[1.0, 0.0, 40.0], [0.0, 1.0, 30.0]]
+    _, pose, meaning, *rows = describe(record | {"certainty": certainty, "matrix": matrix})
+    assert (pose, meaning, rows[0]) == ("rotation 1.00°, scale 1.000", words, "[1, 0, 40]")
 
 
 def test_draw_writes_a_picture_and_does_not_overwrite(folder: Path) -> None:

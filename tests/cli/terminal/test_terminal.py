@@ -37,11 +37,20 @@ def test_a_table_on_a_terminal_and_json_on_request(folder: Path) -> None:
     assert header.split() == ["scene", "score", "x", "y", "angle", "scale", "tilt"]
     assert first.startswith("scenes/a.png") and second.split(maxsplit=1) == ["scenes/b.png", "nothing found"]
     broken, summary = errors
-    assert broken.startswith("scene: broken.png: the content is not PNG")
+    assert broken.startswith("broken.png: the content is not PNG")
     assert summary == "1 found in 1 of 3 scenes; 1 unreadable"
     lines, errors, _ = on_terminal(*arguments, "--json", cwd=folder)
     assert [json.loads(line)["scene"] for line in lines] == ["scenes/a.png", "scenes/b.png", "broken.png"]
     assert errors == ["1 found in 1 of 3 scenes; 1 unreadable"]  # the error was shown, as JSON
+
+
+def test_a_near_miss_is_one_row_and_one_message(folder: Path) -> None:
+    arguments = ("detect", "toy", "scenes/a.png", "--rotation", "0", "--threshold", "0.9999")
+    (_, row), (nearest, _, summary), status = on_terminal(*arguments, cwd=folder)
+    assert status == 0
+    assert row.split(maxsplit=1) == ["scenes/a.png", "nothing found"]
+    assert nearest.startswith("Best candidate: 0.") and "(threshold 1.000). Use --threshold 0." in nearest
+    assert summary == "Nothing found in 1 scene"
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ function card(detection, index, template) {
     `${formatNumber(detection.angle, 1)}°`,
     `× ${detection.scale.toFixed(3)}`,
     ...(detection.matrix.length === 3 ? [`tilt ${formatNumber(detection.tilt, 1)}°`] : []),
-    `${found} of ${parts.length} parts`,
+    ...(parts.length > 1 ? [`${found} of ${parts.length} parts`] : []),
     ...Object.values(detection.parts).map(readingText).filter(Boolean),
   ].join(" · ");
   const head = cardHead(detection, index, facts);
