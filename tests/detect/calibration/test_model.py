@@ -11,7 +11,7 @@ def test_warnings() -> None:
     clear = made_up(walker())
     assert clear.warnings == []
     unclear = clear.model_copy(update={"threshold": 0.95, "confused": [("a", "b", 0.8)]})
-    assert ["no threshold separates" in words for words in unclear.warnings] == [True, False, False]
+    assert ["told from clutter in" in words for words in unclear.warnings] == [True, False, False]
     assert "little texture" in unclear.warnings[1]
     assert unclear.warnings[2] == "a and b look alike (ZNCC 0.80)"
 

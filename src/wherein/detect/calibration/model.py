@@ -77,9 +77,11 @@ class Calibration(StoredCalibration):
         parts."""
         found = []
         if not self.separates:
+            missed = sum(score < self.threshold for score in self.present)
             found.append(
-                f"no threshold separates the object (scores from {self.present[0]:.2f}) from clutter "
-                f"(scores up to {self.clutter[-1]:.2f}): expect missed objects or false alarms"
+                f"the object scores too little to be told from clutter in {missed} of {len(self.present)} "
+                f"test scenes: its lowest score was {self.present[0]:.2f}, the threshold is "
+                f"{self.threshold:.2f}, clutter scored up to {self.clutter[-1]:.2f}"
             )
         elif missed := sum(score < self.threshold for score in self.present):
             found.append(f"the object was missed in {missed} of {len(self.present)} test scenes")
