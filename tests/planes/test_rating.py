@@ -109,29 +109,47 @@ def test_refining_does_not_depend_on_threads_or_on_the_other_poses() -> None:
     assert np.array_equal(alone.poses[7:9], some.poses)
 
 
-def test_large_scenes_are_refined_level_by_level_with_the_same_result(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_large_scenes_are_divided_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     motif = PlaneMotif.of(limb(), 20)
     poses = np.concatenate(
         [placed(a, s, (70.0, 90.0), (30.0, 40.0))[None] for a in (0, 30) for s in (1, 2, 3)]
     )
     problem = motif, motion_named("similarity"), PlaneStage()
     together, rated = refine_poses(scene(), *problem, poses), rate_poses(scene(), motif, poses)
-    made: list[int] = []
-    original = rating._scene_channels
+    made: list[tuple[int, ...]] = []
+    original = rating.channels
 
-    def counted(levels: ScenePyramid, motif: PlaneMotif, number: int) -> rating._Channels:
-        made.append(number)
-        return original(levels, motif, number)
+    def counted(picture: torch.Tensor, settings: object) -> torch.Tensor:
+        made.append(tuple(picture.shape[1:]))
+        return original(picture, settings)
 
-    monkeypatch.setattr(rating, "_MAX_AT_ONCE", 1)
-    monkeypatch.setattr(rating, "_scene_channels", counted)
+    monkeypatch.setattr(rating, "_MAX_KEPT", 1)
+    monkeypatch.setattr(rating, "_SQUARE", 64)
+    monkeypatch.setattr(rating, "channels", counted)
+    width, height = scene().size
     alone = refine_poses(scene(), *problem, poses)
-    assert len(made) == len(set(made)) > 1  # each level once
-    np.testing.assert_array_equal(alone.poses, together.poses)
-    np.testing.assert_array_equal(alone.zncc, together.zncc)
-    np.testing.assert_array_equal(rate_poses(scene(), motif, poses), rated)
+    assert len(made) == len(poses)
+    assert all(down * across < width * height for down, across in made)
+    np.testing.assert_allclose(alone.poses, together.poses, atol=1e-3)
+    np.testing.assert_allclose(alone.zncc, together.zncc, atol=1e-4)
+    np.testing.assert_allclose(rate_poses(scene(), motif, poses), rated, atol=1e-4)
+    # One pose changes nothing for another.
+    some = refine_poses(scene(), *problem, poses[2:4])
+    np.testing.assert_array_equal(some.poses, alone.poses[2:4])
+    np.testing.assert_array_equal(
+        rate_poses(scene(), motif, poses[2:4]), rate_poses(scene(), motif, poses)[2:4]
+    )
+
+
+@pytest.mark.parametrize("at", [(-500.0, 20.0), (20.0, 9000.0)])
+def test_poses_outside_of_a_large_scene_have_no_rating(
+    at: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rating, "_MAX_KEPT", 1)
+    motif = PlaneMotif.of(limb(), 20)
+    outside = np.array(((1.0, 0, at[0]), (0, 1, at[1]), (0, 0, 1)))[None]
+    assert rate_poses(scene(), motif, outside) == -1
+    assert refine_poses(scene(), motif, motion_named("similarity"), PlaneStage(), outside).zncc == -1
 
 
 def test_the_best_turns_are_found_and_refined() -> None:

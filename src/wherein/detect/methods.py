@@ -139,7 +139,7 @@ class FastSearch(SceneSearch, Search):
                 calibration.weights,
                 calibration.tilt_cost,
                 size_power=calibration.size_power,
-                crowd_from=calibration.crowd_from,
+                crowd_from=calibration.crowd_floor,
             ),
             threshold or calibration.threshold,
             calibration.threshold,

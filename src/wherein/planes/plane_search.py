@@ -1,6 +1,7 @@
 """The search for a flat motif in a whole scene: a first look at all places, then fits from coarse to fine."""
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -86,6 +87,35 @@ fraction of the object's size, and its ZNCC below this share. Choices: fits that
 size lie within the object, and are far worse."""
 
 
+@dataclass(frozen=True)
+class CrowdFloor:
+    """The ZNCC of the third best place before the fits from which there may be a crowd.
+
+    The larger a scene, the higher clutter scores somewhere in it: the tail of its information −ln(1 − ρ²) is
+    exponential.
+
+    Attributes:
+        zncc: what clutter does not reach in a scene (`PlaneSearch.third_best`).
+        pixels: of that scene.
+        spread: by how much more information clutter reaches in a scene that is e times as large.
+    """
+
+    zncc: float = 0.0
+    pixels: float = 1.0
+    spread: float = 0.0
+
+    def at(self, pixels: float) -> float:
+        """The same for a scene of so many pixels; in a smaller scene no less."""
+        if self.zncc <= 0:
+            return self.zncc
+        reached = -math.log1p(-(self.zncc**2)) + self.spread * max(0.0, math.log(pixels / self.pixels))
+        return math.sqrt(-math.expm1(-reached))
+
+
+NO_FLOOR = CrowdFloor()
+"""With which any three places may be a crowd."""
+
+
 class PlaneSearch:
     """Finds a flat motif in scenes.
 
@@ -94,8 +124,7 @@ class PlaneSearch:
         ranges: the poses that are searched.
         any_polarity: also with light and dark exchanged.
         covered: as of `PlaneMotif.of`.
-        crowd_from: ZNCC of the third best place before the fits from which there may be a crowd: what clutter
-            does not reach (`third_best`).
+        crowd_from: ZNCC of the third best place before the fits from which there may be a crowd.
     """
 
     def __init__(
@@ -104,7 +133,7 @@ class PlaneSearch:
         ranges: PlaneRange,
         any_polarity: bool = False,
         covered: Float[Tensor, "h w"] | None = None,
-        crowd_from: float = 0.0,
+        crowd_from: CrowdFloor = NO_FLOOR,
     ) -> None:
         self._crowd_from = crowd_from
         self.motif, self.ranges, self.any_polarity, self.covered = motif, ranges, any_polarity, covered
@@ -143,7 +172,7 @@ class PlaneSearch:
         """The poses after every stage, the best first, from those of `refined`; as of the search."""
         ended: list[PlaneFits] = []
         # Once, here: at the end fits differ more from each other than at the coarsest.
-        standing_out = standing_out if self._third_best(found) >= self._crowd_from else math.inf
+        standing_out = standing_out if self._may_be_crowd(scene, found) else math.inf
         found = self._followed(found, _FOLLOWED, standing_out)
         for number, (motif, count) in enumerate(zip(self._thinned, self._counts, strict=True)):
             fits = fit_planes(scene, motif, self.ranges.motion, _FIT, found.poses)
@@ -180,7 +209,7 @@ class PlaneSearch:
         """The starts, refined: the usual number, and in a crowd more, as long as others stand out."""
         poses, first, rest = self._ranked_starts(scene, 1.0)
         found = self.refined(scene, poses[first])
-        crowd = self._crowd(found, standing_out) if self._third_best(found) >= self._crowd_from else None
+        crowd = self._crowd(found, standing_out) if self._may_be_crowd(scene, found) else None
         while crowd is not None and len(rest):
             rest, known = rest[self._elsewhere(poses[rest], crowd)], len(crowd)
             more = self.refined(scene, poses[rest[: len(found)]])
@@ -189,6 +218,10 @@ class PlaneSearch:
             if crowd is None or len(crowd) <= known:
                 break
         return found if crowd is None else crowd
+
+    def _may_be_crowd(self, scene: ScenePyramid, found: PlaneFits) -> bool:
+        """Whether more places stand out before the fits than those of clutter would."""
+        return self._third_best(found) >= self._crowd_from.at(math.prod(scene.size))
 
     def third_best(self, scene: ScenePyramid) -> float:
         """The ZNCC of the third best place of a scene before the fits; −1: there are fewer."""

@@ -8,8 +8,10 @@ channels of the turned picture, but close enough to choose where fits start, and
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.images.channels import DIRECTIONS, channels, opposite
-from wherein.motion.homography import scales
+from wherein.motion.homography import mapped, scales
 from wherein.motion.models import Motion
 from wherein.native import kernel, plane_calls
 from wherein.native.abi import STEERING
@@ -34,18 +36,24 @@ from wherein.planes.plane_descent import (
 )
 from wherein.planes.plane_fit import PARAMETERS_OF, PlaneFits, patch_of, plane_rules
 from wherein.planes.plane_motif import MARGIN, PlaneMotif
-from wherein.planes.rectify import SIZE_STEP, factor_of, scene_at, scene_levels
-from wherein.pyramid.levels import Poses, ScenePyramid
+from wherein.planes.rectify import SIZE_STEP, frame_at, part_at, scene_at, scene_levels, size_at
+from wherein.pyramid.levels import Box, Poses, ScenePyramid
 from wherein.threads import shared_out
 
 _MAX_KEPT = 1_000_000
-"""Channels of a scene of at most so many pixels are kept for other motifs. A choice: 32 MB."""
+"""Channels of a level with at most so many pixels are made in one piece, and kept for other motifs. A choice:
+32 MB."""
 
 _Channels = tuple[Float[Tensor, "8 h w"], NDArray[np.float64]]
 """Channels of a scene at a level, and the matrix from its pixels to those at full size."""
 
-_MAX_AT_ONCE = 4_000_000
-"""Channels of so many pixels are there at the same time, or those of one level. A choice: 128 MB."""
+_SQUARE, _STRETCH = 1024, 1.9
+"""Width of the squares in which places of larger levels are rated, in pixels, and how much longer a tilted
+motif may be than an upright one of the same area. Choices: 48 MB; at a tilt of 70° it is 1.7."""
+
+_DRIFT, _AROUND = 0.25, 12
+"""By how much of its size a pose may move when it is refined, and the pixels around it on which the channels
+at a place depend. Choices: a pose that moves further leaves what it was found on."""
 
 _SHARE = 64
 """Number of poses that a thread refines at a time. A choice: a millisecond of work."""
@@ -143,15 +151,13 @@ def rate_poses(scene: ScenePyramid, motif: PlaneMotif, poses: Poses) -> NDArray[
     own, numbers = _at_levels(motif, poses)
     rated = np.full(len(poses), -1.0)
 
-    def rate(number: int) -> None:
-        chosen = np.flatnonzero(numbers == number)
-        found, to_full = _scene_channels(scene, motif, number)
-        in_picture = np.linalg.inv(to_full) @ own[chosen]
-        rated[chosen] = _rated(motif, found, None, in_picture)
+    def rate(part: _Part) -> None:
+        found, to_full = _scene_channels(scene, motif, part)
+        in_picture = np.linalg.inv(to_full) @ own[part.poses]
+        rated[part.poses] = _rated(motif, found, None, in_picture)
 
     _ = motif.in_c  # made before the threads start
-    for some in _at_once(scene, numbers):
-        shared_out(rate, some, scene.threads)
+    shared_out(rate, _whole_or(scene, numbers, partial(_squares, scene, motif, own)), scene.threads)
     return rated
 
 
@@ -174,41 +180,101 @@ def refine_poses(
     found = PlaneFits(poses.copy(), np.full(len(poses), -1.0), np.zeros(len(poses)))
     to_motif = motif.from_full
     _ = motif.in_c  # made before the threads start
-    levels: dict[int, _Channels] = {}
 
-    def refine(chosen: NDArray[np.int64]) -> None:
-        picture, to_full = levels[int(numbers[chosen[0]])]
+    def refine(part: _Part) -> None:
+        chosen, (picture, to_full) = part.poses, _scene_channels(scene, motif, part)
         in_picture = np.linalg.inv(to_full) @ own[chosen]
         fits = _refined(motif, picture, None, motion, stage, in_picture)
         ended = to_full @ fits.poses @ to_motif
         found.poses[chosen] = ended / ended[:, 2:, 2:]
         found.zncc[chosen], found.visible[chosen] = fits.zncc, fits.visible
 
-    for some in _at_once(scene, numbers):
-        levels.clear()  # before the next are made
-        make = partial(_scene_channels, scene, motif)
-        levels.update(zip(some, shared_out(make, some, scene.threads), strict=True))
-        groups = [share for n in some for share in _shares(np.flatnonzero(numbers == n))]
-        shared_out(refine, groups, scene.threads)
+    parts = _whole_or(scene, numbers, partial(_neighbourhoods, scene, motif, own))
+    # Made before they are shared out: several shares need the same.
+    whole = {part.number: part for part in parts if part.box is None}
+    shared_out(partial(_scene_channels, scene, motif), list(whole.values()), scene.threads)
+    shared_out(refine, [share for part in parts for share in part.shares()], scene.threads)
     return found
 
 
-def _at_once(scene: ScenePyramid, numbers: NDArray[np.int64]) -> Iterator[list[int]]:
-    """The levels in groups whose channels are there at the same time, each level once, the finest first."""
-    group, pixels = list[int](), 0.0
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Poses in a part of a scene at one level.
+
+    Attributes:
+        number: of the level.
+        box: the part, in pixels of the scene at that level; None: all of it.
+        poses: their indices.
+    """
+
+    number: int
+    box: Box | None
+    poses: NDArray[np.int64]
+
+    def shares(self) -> "list[_Part]":
+        """The same with some of the poses each: as many as a thread should do at a time."""
+        if self.box is not None:
+            return [self]
+        some = np.array_split(self.poses, max(1, len(self.poses) // _SHARE))
+        return [replace(self, poses=share) for share in some]
+
+
+def _whole_or(
+    scene: ScenePyramid, numbers: NDArray[np.int64], divided: Callable[[int, NDArray[np.int64]], list[_Part]]
+) -> list[_Part]:
+    """Poses by their level, the finest first; those of a large level are divided further.
+
+    Channels of all of a large scene would take 32 bytes for each pixel, and most of them are not needed. How
+    poses are divided depends on each of them alone, so that one changes nothing for another.
+
+    Arguments:
+        scene: the scene.
+        numbers: the level of each pose, (B,).
+        divided: the parts of a level, from its number and the indices of its poses.
+    """
+    made = []
     for number in np.unique(numbers).tolist():
-        own = scene.size[0] * scene.size[1] / factor_of(number) ** 2
-        if group and pixels + own > _MAX_AT_ONCE:
-            yield group
-            group, pixels = [], 0.0
-        group.append(number)
-        pixels += own
-    if group:
-        yield group
+        chosen, (width, height) = np.flatnonzero(numbers == number), size_at(scene, number)
+        small = width * height <= _MAX_KEPT
+        made += [_Part(number, None, chosen)] if small else divided(number, chosen)
+    return made
 
 
-def _shares(chosen: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    return np.array_split(chosen, max(1, len(chosen) // _SHARE))
+def _squares(
+    scene: ScenePyramid, motif: PlaneMotif, poses: Poses, number: int, chosen: NDArray[np.int64]
+) -> list[_Part]:
+    """The squares of a level in which poses lie, each with room for a motif at its border."""
+    size, reach = size_at(scene, number), _STRETCH * math.hypot(*motif.size) / 2 + _AROUND
+    middles = mapped(np.linalg.inv(frame_at(scene, number)) @ poses[chosen], [motif.centre])[:, 0]
+    cells = np.clip(np.nan_to_num(middles) // _SQUARE, 0, np.array(size) // _SQUARE).astype(np.int64)
+    return [
+        _Part(number, _box(_SQUARE * cell, _SQUARE * (cell + 1), reach, size), chosen[own])
+        for cell in np.unique(cells, axis=0)
+        for own in [np.flatnonzero((cells == cell).all(1))]
+    ]
+
+
+def _neighbourhoods(
+    scene: ScenePyramid, motif: PlaneMotif, poses: Poses, number: int, chosen: NDArray[np.int64]
+) -> list[_Part]:
+    """The part of a level around each pose, with room to move."""
+    right, bottom = motif.size[0] - 1, motif.size[1] - 1
+    corners = np.array(((0, 0), (right, 0), (right, bottom), (0, bottom)), dtype=np.float64)
+    ends = np.nan_to_num(mapped(np.linalg.inv(frame_at(scene, number)) @ poses[chosen], corners))
+    size, reach = size_at(scene, number), _DRIFT * max(motif.size) + _AROUND
+    return [
+        _Part(number, _box(own.min(0), own.max(0), reach, size), chosen[k : k + 1])
+        for k, own in enumerate(ends)
+    ]
+
+
+def _box(
+    low: NDArray[np.number[Any]], high: NDArray[np.number[Any]], reach: float, size: tuple[int, int]
+) -> Box:
+    """A box in a level, and what is around it; at least two pixels wide, even outside of the level."""
+    left, top = (int(np.clip(at - reach, 0, side - 2)) for at, side in zip(low, size, strict=True))
+    right, bottom = (int(np.clip(at + reach + 1, 2, side)) for at, side in zip(high, size, strict=True))
+    return left, top, max(right, left + 2), max(bottom, top + 2)
 
 
 def _at_levels(motif: PlaneMotif, poses: Poses) -> tuple[Poses, NDArray[np.int64]]:
@@ -219,16 +285,19 @@ def _at_levels(motif: PlaneMotif, poses: Poses) -> tuple[Poses, NDArray[np.int64
     return own, np.round(np.log(sizes) / math.log(SIZE_STEP)).astype(np.int64)
 
 
-def _scene_channels(scene: ScenePyramid, motif: PlaneMotif, number: int) -> _Channels:
-    """Channels of the scene at a level, and the matrix from its pixels to those at full size."""
-    known = scene.kept.get(("channels", motif.settings, number))
-    if known is not None:
+def _scene_channels(scene: ScenePyramid, motif: PlaneMotif, part: _Part) -> _Channels:
+    """Channels of a part of the scene, and the matrix from its pixels to those at full size."""
+    key = "channels", motif.settings, part.number
+    known = scene.kept.get(key)
+    if known is not None and part.box is None:
         return known  # type: ignore[return-value]
-    picture, to_full = scene_at(scene, number)
+    picture, to_full = (
+        scene_at(scene, part.number) if part.box is None else part_at(scene, part.number, part.box)
+    )
     # The channels of a pixel lie side by side in memory: poses read all of them at once.
     made = channels(picture, motif.settings).movedim(0, -1).contiguous().movedim(-1, 0), to_full
-    if picture[0].numel() <= _MAX_KEPT:
-        scene.kept["channels", motif.settings, number] = made
+    if part.box is None:
+        scene.kept[key] = made
     return made
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from wherein.motion.field import lattice, transform
 from wherein.native import kernel, picture_calls
-from wherein.pyramid.levels import ScenePyramid, reduce
+from wherein.pyramid.levels import Box, ScenePyramid, reduce
 
 _MIN_LEVEL = 8
 """Minimum width and height of a reduced scene in pixels. A choice."""
@@ -95,12 +95,47 @@ def scene_at(scene: ScenePyramid, number: int) -> tuple[Float[Tensor, "C h w"], 
 
 def resized(scene: ScenePyramid, factor: float) -> tuple[Float[Tensor, "C h w"], NDArray[np.float64]]:
     """The scene reduced by any factor, and the matrix from its pixels to those at full size."""
-    levels = scene_levels(scene)
+    return _part_of(scene, factor, (0, 0, *_size_at(scene, factor)))
+
+
+def size_at(scene: ScenePyramid, number: int) -> tuple[int, int]:
+    """Width and height of the scene at a size."""
+    return _size_at(scene, factor_of(number))
+
+
+def part_at(scene: ScenePyramid, number: int, box: Box) -> tuple[Float[Tensor, "C h w"], NDArray[np.float64]]:
+    """A part of the scene at a size, and the matrix from its pixels to those at full size.
+
+    Arguments:
+        scene: the scene.
+        number: of the size.
+        box: the part, in pixels of the scene at that size.
+    """
+    return _part_of(scene, factor_of(number), box)
+
+
+def frame_at(scene: ScenePyramid, number: int) -> NDArray[np.float64]:
+    """The matrix from pixels of the scene at a size to those at full size."""
+    return _frame(scene, factor_of(number))
+
+
+def _frame(scene: ScenePyramid, factor: float) -> NDArray[np.float64]:
+    across, down = (full / own for full, own in zip(scene.size, _size_at(scene, factor), strict=True))
+    return np.array(((across, 0, (across - 1) / 2), (0, down, (down - 1) / 2), (0, 0, 1)))
+
+
+def _size_at(scene: ScenePyramid, factor: float) -> tuple[int, int]:
+    width, height = scene.size
+    return max(2, round(width / factor)), max(2, round(height / factor))
+
+
+def _part_of(
+    scene: ScenePyramid, factor: float, box: Box
+) -> tuple[Float[Tensor, "C h w"], NDArray[np.float64]]:
+    levels, (left, top, right, bottom) = scene_levels(scene), box
     level = int(np.clip(round(math.log2(factor)), 0, len(levels) - 1))
-    (width, height), reduced = scene.size, levels[level]
-    w, h = max(2, round(width / factor)), max(2, round(height / factor))
-    across, down = width / w, height / h
-    to_full = np.array(((across, 0, (across - 1) / 2), (0, down, (down - 1) / 2), (0, 0, 1)))
+    to_full = _frame(scene, factor) @ ((1, 0, left), (0, 1, top), (0, 0, 1))
     if factor == 1.0:
-        return reduced, to_full
-    return rectify(reduced, reduce(2**level) @ to_full, h, w)[0], to_full
+        return levels[0][:, top:bottom, left:right], to_full
+    made, _ = rectify(levels[level], reduce(2**level) @ to_full, bottom - top, right - left)
+    return made, to_full

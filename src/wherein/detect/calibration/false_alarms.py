@@ -112,6 +112,11 @@ def choose_threshold(empty: Sequence[float], present: Sequence[float]) -> float:
     return min(max(loose, min(strict, reached)), _OWN_SHARE * present[3 * len(present) // 4])
 
 
+def clutter_spread(clutter: Sequence[float]) -> float:
+    """By how much more information clutter reaches in a scene that is e times as large."""
+    return _gumbel(clutter)[1]
+
+
 def _gumbel(scores: Sequence[float]) -> tuple[float, float]:
     """Location and scale of the Gumbel distribution of the scores' information.
 

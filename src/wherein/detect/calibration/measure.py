@@ -30,6 +30,7 @@ from wherein.detect.fast.scene_search import SceneSearch
 from wherein.detect.score import evidence_weight
 from wherein.detect.search_range import Effort, Range
 from wherein.images.pool import pool
+from wherein.planes.plane_search import CrowdFloor
 from wherein.template.bundle import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.reduced import reduced_template
@@ -113,7 +114,8 @@ def _measured(
     )
     weights = {name: evidence_weight(q) for name, q in known.zncc.items()}
     # Every pair of limbs is followed, however weak: it is the scores of clutter that are to be known.
-    finder = Finder(template, ranges, weights, known.tilt_cost, 0.0, known.size_power, known.crowd_from)
+    crowd_from = CrowdFloor(known.crowd_from)
+    finder = Finder(template, ranges, weights, known.tilt_cost, 0.0, known.size_power, crowd_from)
     search = SceneSearch(finder, threshold=0.5, calibrated_threshold=0.5, usual_clutter=0.5, threads=1)
     progress(0.3, "searching scenes without the object")
     empty, present = [], []

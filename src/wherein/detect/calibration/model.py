@@ -5,12 +5,13 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from wherein.detect.calibration.false_alarms import describe_rate, false_alarm_rate, low_score
+from wherein.detect.calibration.false_alarms import clutter_spread, describe_rate, false_alarm_rate, low_score
 from wherein.detect.calibration.reach import Reach
 from wherein.detect.calibration.store import MAX_VALUES, CalibrationStore, StoredCalibration
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.score import MAX_ZNCC, evidence_weight, information
 from wherein.detect.search_range import Range
+from wherein.planes.plane_search import CrowdFloor
 from wherein.template.bundle import Template
 from wherein.template.tree import MAX_PARTS
 
@@ -70,6 +71,11 @@ class Calibration(StoredCalibration):
     def weights(self) -> dict[str, float]:
         """The weight of the evidence of each piece, by name."""
         return {name: evidence_weight(chance) for name, chance in self.chance.items()}
+
+    @property
+    def crowd_floor(self) -> CrowdFloor:
+        """From which ZNCC of the third best place there may be a crowd, in scenes of any size."""
+        return CrowdFloor(self.crowd_from, 1e6 * self.megapixels, clutter_spread(self.clutter))
 
     @property
     def warnings(self) -> list[str]:

@@ -49,7 +49,7 @@ from wherein.motion.models import MOTIONS
 from wherein.planes.cover import point_evidence
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes
-from wherein.planes.plane_search import PlaneSearch
+from wherein.planes.plane_search import NO_FLOOR, CrowdFloor, PlaneSearch
 from wherein.planes.rating import rate_turns
 from wherein.planes.shared_look import SharedLook
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -101,7 +101,7 @@ class Finder:
         tilt_cost: float = 0.0,
         min_pair_evidence: float = STRONG_EVIDENCE,
         size_power: float = 0.0,
-        crowd_from: float = 0.0,
+        crowd_from: CrowdFloor = NO_FLOOR,
     ) -> None:
         self.template, self.ranges, self.weights = template, ranges, weights
         self.tilt_cost, self.size_power, self.min_pair_evidence = tilt_cost, size_power, min_pair_evidence
