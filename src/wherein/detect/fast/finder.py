@@ -66,6 +66,10 @@ _MIN_BODY_EVIDENCE, _MAX_UNLIKELY = 1.3, 2
 """Weighted evidence of a body whose limbs are searched for, and how many are followed where none has it.
 Choices: clutter reaches 1 at the best of all places."""
 
+_MAX_UNRATED, _RATED_SHARE = 4, 0.5
+"""Number of likely bodies whose limbs are placed in any case; of more, those with at least this share of the
+threshold when all limbs are rated. Choices: ratings are lower than what fits reach."""
+
 _MAX_ROOTS = 4
 """How many of the root hypotheses from limbs are fitted, after a rating of all their limbs. A choice."""
 
@@ -192,7 +196,25 @@ class Finder:
         likely = weight * self._body_information(found.zncc, frames) >= _MIN_BODY_EVIDENCE
         if not likely.any() and not self.limbs_suffice:
             likely[:_MAX_UNLIKELY] = True
-        return self.from_body_poses(scene, found[np.flatnonzero(likely)])
+        return self.from_body_poses(
+            scene, self._with_likely_limbs(scene, found[np.flatnonzero(likely)], effort.stop_score)
+        )
+
+    def _with_likely_limbs(self, scene: ScenePyramid, found: PlaneFits, stop_score: float) -> PlaneFits:
+        """Poses of the body about which limbs may be found, if there are many poses.
+
+        In a busy scene a dozen places may look a little like the body. To rate the limbs about each takes a
+        tenth of the time of placing them.
+        """
+        if len(found) <= _MAX_UNRATED:
+            return found
+        frames = found.poses @ self.models[self.pieces.tree.root].from_canvas
+        total = self._limb_evidence(scene, frames)
+        total += self.weights[self.pieces.tree.root] * self._body_information(found.zncc, frames)
+        scores = equivalent_zncc(total / sum(self.weights.values()))
+        kept = scores >= _RATED_SHARE * stop_score
+        kept[np.argsort(-scores, kind="stable")[:_MAX_UNRATED]] = True
+        return found[np.flatnonzero(kept)]
 
     @cached_property
     def _standing_out(self) -> float:
@@ -253,8 +275,9 @@ class Finder:
         """
         limbs, root = self.pieces.root_limbs, self.pieces.tree.root
         roots = roots[self._promising(scene, roots)[: max(1, _MAX_ROOTS * count // _MAX_HYPOTHESES)]]
-        # Loose, since the roots are guesses and their joints are off.
-        placement = self.with_limbs(scene, Placement({root: roots}, {}), LOOSE)
+        # Loose, since the roots are guesses and their joints are off; limbs of limbs say nothing about them.
+        names = [piece.name for piece in limbs]
+        placement = self.with_limbs(scene, Placement({root: roots}, {}), LOOSE, names)
         trust = {piece.name: information(placement.zncc[piece.name]) for piece in limbs}
         evidence = sum(self.weights[name] * trust[name] for name in trust)
         best = np.argsort(-np.asarray(evidence), kind="stable")[:count]
@@ -267,13 +290,17 @@ class Finder:
 
     def _promising(self, scene: ScenePyramid, roots: Poses) -> NDArray[np.int64]:
         """The indices of root frames, those first about which the limbs can be placed best."""
+        return np.argsort(-self._limb_evidence(scene, roots), kind="stable")
+
+    def _limb_evidence(self, scene: ScenePyramid, roots: Poses) -> NDArray[np.float64]:
+        """The weighted evidence of limbs about each root frame, approximately: rated, not placed, (H,)."""
         total = np.zeros(len(roots))
         for piece in self.pieces.root_limbs:
             model = self.models[piece.name]
             turns = (model.group_starts if model.group else model.starts) @ model.to_canvas
             ratings = rate_turns(scene, model.stages[0], roots, turns)
             total += self.weights[piece.name] * information(ratings.max(1))
-        return np.argsort(-total, kind="stable")
+        return total
 
     def _root_scales(
         self, scene: ScenePyramid, placement: Placement, trust: Mapping[str, NDArray[np.float64]]
@@ -307,15 +334,24 @@ class Finder:
         frames = np.where(visible[:, None, None], fitted, placement.frames[root])
         return Placement({root: frames}, {root: np.where(visible, found.zncc, -1.0)})
 
-    def with_limbs(self, scene: ScenePyramid, placement: Placement, tolerance: float = TIGHT) -> Placement:
+    def with_limbs(
+        self,
+        scene: ScenePyramid,
+        placement: Placement,
+        tolerance: float = TIGHT,
+        names: Collection[str] | None = None,
+    ) -> Placement:
         """The placement with every limb, each about the joint of its parent.
 
         Arguments:
             scene: the scene to search.
             placement: with the root's frames.
             tolerance: how far a joint may be off, in canvas pixels.
+            names: of the limbs that are placed, with those that they are attached to; None: all.
         """
         for group, pieces in self.pieces.in_order:
+            if names is not None and pieces and not any(piece.name in names for piece in pieces):
+                continue
             models = [self.models[piece.name] for piece in pieces]
             if group is not None:
                 placement = place_group(scene, placement, group, models, self.weights, tolerance)
@@ -330,7 +366,9 @@ class Finder:
         piece = model.piece
         placement = place(scene, placement, model, tolerance)
         if piece.parent in self.models and piece.parent != self.pieces.tree.root:
-            lost = np.flatnonzero(~self.found(placement, piece.parent) & ~self.found(placement, piece.name))
+            hidden = ~self.found(placement, piece.parent) & ~self.found(placement, piece.name)
+            # Not where nothing was found so far: that is clutter, and to look behind hidden limbs takes long.
+            lost = np.flatnonzero(hidden & self._some_found(placement))
             beyond = place_behind_hidden(scene, placement[lost], model, self.models[piece.parent])
             good = np.flatnonzero(self.found(beyond, piece.name))
             placement = placement.replaced(lost[good], beyond[good])
@@ -341,6 +379,10 @@ class Finder:
         zncc, body = placement.zncc[name], name == self.pieces.tree.root
         known = self._body_information(zncc, placement.frames[name]) if body else information(zncc)
         return np.asarray(self.weights[name] * known >= MIN_EVIDENCE)
+
+    def _some_found(self, placement: Placement) -> NDArray[np.bool_]:
+        """In which hypotheses a piece of those that are placed was found, (H,)."""
+        return np.any([self.found(placement, name) for name in placement.zncc], axis=0)
 
     def _body_information(self, zncc: NDArray[np.float64], frames: Poses) -> NDArray[np.float64]:
         """The information of the body's fit, without what a tilt gives to clutter, (H,)."""
