@@ -10,6 +10,7 @@ from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import TIGHT, joint_error
 from wherein.detect.search_range import Range
 from wherein.motion.homography import scales
+from wherein.planes.plane_fit import PlaneFits
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template import Template
 from wherein.template.pose import frames, placed
@@ -128,3 +129,41 @@ def test_a_limb_stays_at_its_joint(away: float) -> None:
     leg = next(piece for piece in search.finder.pieces.limbs if piece.name == "leg")
     assert joint_error(leg, after.frames["walker"], after.frames["leg"])[0] < TIGHT
     assert (after.zncc["leg"][0] > 0.9) == (away == 0)
+
+
+def bodies(search: Search, roots: Array, zncc: float) -> PlaneFits:
+    """Poses of the walker's body."""
+    model = search.finder.models["walker"]
+    return PlaneFits(roots @ model.to_canvas, np.full(len(roots), zncc), np.ones(len(roots)))
+
+
+def test_of_many_bodies_those_go_on_about_which_limbs_may_be_found() -> None:
+    scene, _ = painted(WALKER, ROOT, TURNS)
+    search = Search(WALKER, scene)
+    beside = [placed(angle, 1.0, (60.0, 50.0), WALKER.centre) for angle in range(0, 240, 40)]
+    found = bodies(search, np.stack([*beside, ROOT]), 0.5)
+    kept = search.finder._with_likely_limbs(search.scene, found, 0.9)
+    assert len(kept) == 4
+    assert any(np.allclose(pose, found.poses[-1]) for pose in kept.poses)
+    # With a low threshold all of them may be objects: a crowd is not cut off.
+    assert len(search.finder._with_likely_limbs(search.scene, found, 0.1)) == len(found)
+    assert len(search.finder._with_likely_limbs(search.scene, found[np.arange(4)], 0.9)) == 4
+
+
+def test_nothing_is_looked_for_behind_hidden_limbs_where_nothing_was_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scene, _ = painted(WALKER, ROOT, TURNS)
+    search, asked = Search(WALKER, scene), []
+    monkeypatch.setattr(
+        "wherein.detect.fast.finder.place_behind_hidden",
+        lambda scene, placement, *others: asked.append(len(placement.frames["walker"])) or placement,
+    )
+    chosen = {name: frame[None] for name, frame in frames(WALKER.parts, ROOT, TURNS).items()}
+    model = search.finder.models["wrist"]
+    for body, looked_for in ((0.99, 1), (0.1, 0)):
+        asked.clear()
+        # The scene is flat, so that neither arm nor wrist is found in it.
+        placement = Placement(chosen, {"walker": np.array([body]), "arm": np.array([0.0])})
+        search.finder.with_limb(ScenePyramid(scene * 0), placement, model, TIGHT)
+        assert asked == [looked_for]
