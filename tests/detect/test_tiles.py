@@ -70,7 +70,7 @@ def test_memory_sets_the_size_of_tiles() -> None:
 
 
 def test_too_little_memory_says_how_much_is_needed() -> None:
-    with pytest.raises(ArgumentError, match="memory is 700 MB, but at least 819 MB are needed"):
+    with pytest.raises(ArgumentError, match="memory is 700 MB, but at least 820 MB are needed"):
         whole_pixels(7 * 10**8, 5 * 10**8, 2)
 
 

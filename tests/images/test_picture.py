@@ -1,5 +1,8 @@
 """Pictures in bytes and in floats."""
 
+import pickle
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
@@ -52,3 +55,29 @@ def test_writing_to_the_bytes_that_were_given_changes_nothing() -> None:
 def test_floats_are_not_copied() -> None:
     pixels = torch.rand(3, H, W)
     assert Picture(pixels, None).pixels is pixels
+
+
+def test_pixels_do_not_depend_on_who_asks_first() -> None:
+    grey = torch.rand(1, H, W, requires_grad=True)
+    with torch.no_grad():
+        assert Picture(grey, None).pixels.requires_grad
+    with torch.inference_mode():
+        assert not Picture(torch.from_numpy(grey_bytes())[None], None).pixels.is_inference()
+
+
+def test_a_pickled_grey_picture_has_one_plane() -> None:
+    picture = load_picture(torch.from_numpy(np.repeat(grey_bytes()[None], 3, axis=0)))
+    assert picture.pixels.shape == (3, H, W)
+    sent = pickle.dumps(picture)
+    assert len(sent) < 2 * H * W
+    assert torch.equal(pickle.loads(sent).pixels, picture.pixels)
+
+
+def test_a_wide_picture_of_few_rows_takes_little_memory() -> None:
+    wide = np.zeros((2, 5000, 3), dtype=np.uint8)
+    tracemalloc.start()
+    try:
+        assert is_grey(wide.transpose(2, 0, 1))
+        assert tracemalloc.get_traced_memory()[1] < 10 * wide.nbytes
+    finally:
+        tracemalloc.stop()

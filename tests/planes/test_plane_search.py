@@ -236,3 +236,4 @@ def test_a_crowd_stands_out_further_in_a_larger_scene() -> None:
     assert floor.at(100_000) == pytest.approx(0.4)
     assert floor.at(12_000_000) == pytest.approx(math.sqrt(1 - (1 - 0.16) * 60**-0.05))
     assert CrowdFloor(-1.0, 200_000, 0.05).at(12_000_000) == -1.0
+    assert 0.99 < CrowdFloor(1.0).at(1e6) < 1

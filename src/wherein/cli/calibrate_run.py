@@ -240,7 +240,7 @@ def _check_background(path: Path, error: str | None) -> None:
     """Raise `UnreadableError` unless there is a picture that is large enough to search in."""
     if error is not None:
         raise UnreadableError("background", path, f"{path}: {error}")
-    height, width = read_picture(path, "background").pixels.shape[-2:]
+    height, width = read_picture(path, "background").samples.shape[-2:]
     min_width, min_height = SCENE_SIZE
     if width < min_width or height < min_height:
         message = (

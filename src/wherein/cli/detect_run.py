@@ -102,13 +102,13 @@ class DetectRun:
         objects larger than a template that was cut out of a smaller picture."""
         low, high = self.options.scale
         if len(self.library) > 1:
-            sizes = f"the templates at scales {low:g} to {high:g}"
+            sizes = f"the templates at {'scale' if low == high else 'scales'} {span(f'{low:g}', f'{high:g}')}"
         else:
             (template,) = self.library.templates
             small, large = (
                 " × ".join(f"{scale * side:.0f}" for side in template.size) for scale in (low, high)
             )
-            sizes = f"{template.name} at {small} to {large} pixels"
+            sizes = f"{template.name} at {span(small, large)} pixels"
         return f"Searched for {sizes}. Use --scale for other sizes."
 
     def _search_all(self, scenes: Sequence[SceneFile]) -> None:
@@ -222,3 +222,8 @@ def _nearest(score: float, threshold: float) -> str:
     """Describe the best candidate below the threshold in a scene without detections."""
     shown = rounded_down(score)  # rounded down, so that this threshold does show the candidate
     return f"Best candidate: {shown:.3f} (threshold {threshold:.3f}). Use --threshold {shown:.3f} to see it."
+
+
+def span(low: str, high: str) -> str:
+    """A range as text; one value if both ends are the same."""
+    return low if low == high else f"{low} to {high}"

@@ -28,7 +28,7 @@ def run_registration(
     picture, sought = read_picture(scene, "scene"), read_picture(motif, "motif")
     limits = read_picture(mask, "mask") if mask is not None else None
     found = register(picture, sought, motion, limits, start, robust=robust)
-    height, width = picture.pixels.shape[-2:]
+    height, width = picture.samples.shape[-2:]
     record = {"scene": str(scene), "width": width, "height": height, "motif": motif.stem, "motion": motion}
     record |= {**found.to_dict(), "certainty": certainty(picture, sought, found, limits)}
     drawn = _draw(picture, sought, limits, found) if draw else None

@@ -103,7 +103,7 @@ def _read(source: TemplateSource) -> Annotation:
 
 def _outline(source: TemplateSource, picture: Picture) -> Annotation:
     """Return the picture with one outline: --box, --polygon, or all of it, of which the alpha is the mask."""
-    height, width = picture.pixels.shape[-2:]
+    height, width = picture.samples.shape[-2:]
     notes: tuple[str, ...] = ()
     if source.box is not None:
         outline = _box(source.name, source.box, (width, height))

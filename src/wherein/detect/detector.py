@@ -279,7 +279,7 @@ class Detector:
         if source is not None:
             with source:
                 return self._in_tiles(source, region)
-        return self._detect(scene, color, region, lambda pixels, _: self.search(pixels, self.max_instances))
+        return self._detect(scene, color, region, lambda samples, _: self.search(samples, self.max_instances))
 
     def follow(
         self,
@@ -317,13 +317,13 @@ class Detector:
             f"seen must have one item for each of {len(matrices)} matrices, but has {len(seen or ())}",
         )
 
-        def search(pixels: Tensor, corner: tuple[int, int]) -> MethodResult:
+        def search(samples: Tensor, corner: tuple[int, int]) -> MethodResult:
             here = shift(-corner[0], -corner[1]) @ roots
             if isinstance(self.search, LibrarySearch):
                 near: dict[str, Poses] = {name: here[[name == one for one in names]] for name in names}
                 own = None if seen is None else _by_name(names, seen)
-                return self.search.follow(pixels, near, self.max_instances, everywhere, own)
-            return self.search.follow(pixels, here, self.max_instances, everywhere, seen)
+                return self.search.follow(samples, near, self.max_instances, everywhere, own)
+            return self.search.follow(samples, here, self.max_instances, everywhere, seen)
 
         return self._detect(scene, color, region, search)
 
@@ -353,7 +353,7 @@ class Detector:
         with plain_torch():
             picture = load_scene(scene, color=color)
             samples = searched(picture)
-            left, top, right, bottom = region_box(region, *picture.size)
+            left, top, right, bottom = region_box(region, samples.shape[-1], samples.shape[-2])
             began = time.perf_counter()
             found = search(samples[:, top:bottom, left:right].contiguous(), (left, top))
         if left or top:

@@ -356,5 +356,5 @@ def _paste(overview: Overview, pixels: Float[Tensor, "3 h w"], view: _View) -> N
         small = small.repeat_interleave(reduction // overview.reduction, 1)
         small = small.repeat_interleave(reduction // overview.reduction, 2)
         first = [one * reduction // overview.reduction for one in first]
-    target = overview.pixels[:, first[1] : first[1] + small.shape[1], first[0] : first[0] + small.shape[2]]
+    target = overview.samples[:, first[1] : first[1] + small.shape[1], first[0] : first[0] + small.shape[2]]
     target[:] = small[:, : target.shape[1], : target.shape[2]]

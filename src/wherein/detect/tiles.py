@@ -30,10 +30,14 @@ FIXED = 3 * 10**8
 is kept of a scene for other motifs, at most a megapixel of each size, and what the allocator does not
 return."""
 
-_PIXELS, _LOOKED_AT, _COMPARED, _MOST_SIZES = 16, 27, 44, 3.5
-"""Bytes for each pixel of a tile: of its floats and of their pyramid; of its responses at full size with the
-picture that they are made of, for each thread up to the sum over all sizes; and of its channels and their
-picture at full size, of which there is one at a time. Sizes of the arrays."""
+_PIXELS, _LOOKED_AT, _MOST_SIZES = 19, 27, 3.5
+"""Bytes for each pixel of a tile: of its samples, their floats and their pyramid; and of its responses at
+full size with the picture that they are made of, for each thread up to the sum over all sizes. Sizes of the
+arrays."""
+
+_SQUARE, _UNDIVIDED = 64 * 10**6, 10**6
+"""Bytes for each thread: of the channels of a square, and of their picture; and pixels of tiles that are not
+divided into squares (`planes.rating`). Sizes of the arrays."""
 
 ALIGNMENT = 64
 """Tiles begin at multiples of so many of their pixels. A choice: then the reduced pixels of a tile are those
@@ -93,7 +97,7 @@ class TilePass:
 
 def bytes_per_pixel(threads: int) -> float:
     """Bytes of memory that a search takes for each pixel of a tile."""
-    return _PIXELS + max(_COMPARED, _LOOKED_AT * min(threads, _MOST_SIZES))
+    return _PIXELS + _LOOKED_AT * min(threads, _MOST_SIZES)
 
 
 def whole_pixels(memory: int, held: int, threads: int) -> int:
@@ -107,7 +111,11 @@ def whole_pixels(memory: int, held: int, threads: int) -> int:
     Raises:
         ArgumentError: there is not enough for a tile.
     """
-    pixels = int((memory - held - FIXED) / bytes_per_pixel(threads))
+    undivided, divided = (
+        int((memory - held - FIXED - squares) / bytes_per_pixel(threads))
+        for squares in (0, threads * _SQUARE)
+    )
+    pixels = max(divided, min(undivided, _UNDIVIDED))
     needed = held + FIXED + MIN_SIDE**2 * bytes_per_pixel(threads)
     require(
         pixels >= MIN_SIDE**2,

@@ -141,7 +141,7 @@ def annotated_picture(source: Source, path: AnyPath, width: int | None, height: 
         PictureError: it cannot be read, or has another size.
     """
     picture = load_picture(source, role=f"{path}: picture")
-    size = (picture.pixels.shape[-1], picture.pixels.shape[-2])
+    size = (picture.samples.shape[-1], picture.samples.shape[-2])
     expected = (width or size[0], height or size[1])
     if expected != size:
         turned = " (rotated by its EXIF orientation)" if expected == size[::-1] else ""
@@ -164,7 +164,7 @@ class Shape:
         if self.polygon is None:
             assert self.mask is not None, "one of the two"
             return self.mask
-        height, width = picture.pixels.shape[-2:]
+        height, width = picture.samples.shape[-2:]
         return coverage(self.polygon, width, height)
 
 

@@ -326,7 +326,7 @@ def _shapes(annotation: _Annotation, picture: Picture, what: str) -> list[Shape]
     segmentation = annotation.segmentation
     if isinstance(segmentation, _RunLengths):
         height, width = segmentation.size
-        if (height, width) != tuple(picture.pixels.shape[-2:]):
+        if (height, width) != tuple(picture.samples.shape[-2:]):
             raise TemplateError(
                 f"{what} has a run-length mask of {width} × {height} pixels, but the picture has another size"
             )

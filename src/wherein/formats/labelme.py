@@ -265,7 +265,7 @@ def _mask(shape: _Shape, picture: Picture) -> Shape:
     """A picture of its own, whose first and last pixel the points name; it may reach beyond the picture."""
     (x0, y0), _ = _two_points(shape)
     levels = load_mask(_embedded(shape.mask or "", f'the mask "{shape.label}"'))
-    mask = np.zeros(picture.pixels.shape[-2:], dtype=np.float32)
+    mask = np.zeros(picture.samples.shape[-2:], dtype=np.float32)
     left, top = round(x0), round(y0)
     # Not below 0, where an end would count from the other side.
     bottom, right = max(0, top + levels.shape[0]), max(0, left + levels.shape[1])

@@ -68,8 +68,8 @@ def load_picture(
             applied; of an animation the first frame is used); an array (H, W), (H, W, 1), (H, W, 3) or
             (H, W, 4); a tensor (H, W), (1, H, W), (3, H, W) or (4, H, W). Arrays and tensors are uint8,
             uint16, bool or float in [0, 1]. A tensor keeps its device and its gradient, and a float tensor
-            may be returned without a copy. float64 stays float64, everything else becomes float32. A
-            `Picture` is returned unchanged.
+            may be returned without a copy. In `samples` bytes stay bytes; in `pixels` float64 stays float64,
+            everything else becomes float32. A `Picture` is returned unchanged.
         color: order of the channels of an array or a tensor: "rgb", or "bgr" as in OpenCV. "bgr" is an error
             for files and PIL images, whose order is known.
         max_pixels: maximum number of pixels of a file or a PIL image, checked before decoding.
@@ -289,7 +289,9 @@ def _from_planes(planes: Shaped[Tensor, "C H W"], color: str) -> Picture:
     samples = planes.contiguous() if kept else _to_unit(planes.contiguous())
     colours = samples[:3].flip(0) if color == "bgr" and len(samples) > 1 else samples[:3]
     mask = unit(samples[3]) if len(samples) == 4 else None
-    return Picture(colours[:1] if kept and is_grey(colours) else colours, mask)
+    if kept and len(samples) > 1 and is_grey(colours):
+        colours = colours[:1].clone()  # not a part of all planes, which would be kept as well
+    return Picture(colours, mask)
 
 
 def _to_unit(planes: Shaped[Tensor, "C H W"]) -> Float[Tensor, "C H W"]:

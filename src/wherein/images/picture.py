@@ -43,8 +43,14 @@ class Picture:
     @cached_property
     def pixels(self) -> Float[Tensor, "3 H W"]:
         """RGB in [0, 1]; grey is repeated. Do not write to it: it may be shared."""
-        pixels = unit(self.samples)
-        return pixels if len(pixels) == 3 else pixels.expand(3, -1, -1).contiguous()
+        # Kept for all who ask later, so it must not depend on the mode of who asks first.
+        with torch.inference_mode(False), torch.enable_grad():
+            pixels = unit(self.samples)
+            return pixels if len(pixels) == 3 else pixels.expand(3, -1, -1).contiguous()
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without `pixels`, which are made again."""
+        return {name: value for name, value in vars(self).items() if name != "pixels"}
 
     @property
     def size(self) -> tuple[int, int]:
@@ -104,7 +110,8 @@ def _has_equal_samples(pixels: NDArray[Any]) -> bool:
     """
     height, width, planes = pixels.shape
     rows = pixels.reshape(height, width * planes)
-    between = np.arange(_ROWS * width * planes - 1) % planes == planes - 1
+    last = np.arange(planes) == planes - 1
+    between = np.tile(last, min(_ROWS, height) * width)[:-1]
     for k in range(0, height, _ROWS):
         band = rows[k : k + _ROWS].reshape(-1)
         same = band[1:] == band[:-1]

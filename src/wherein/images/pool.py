@@ -17,7 +17,8 @@ def pool(pixels: Shaped[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]
     Its pixel X has its centre at factor · X + (factor − 1)/2 of the picture. Rows and columns that do not
     fill a block are left out: a mean over fewer pixels would have its centre elsewhere.
     """
-    if pixels.dtype == torch.uint8 and factor == 2 and min(pixels.shape[-2:]) >= 2 and kernel.accepts():
+    on_cpu = pixels.dtype == torch.uint8 and pixels.device.type == "cpu"
+    if on_cpu and factor == 2 and min(pixels.shape[-2:]) >= 2 and kernel.accepts():
         return picture_calls.halve_bytes(pixels)
     pixels = unit(pixels)
     if factor == 1:

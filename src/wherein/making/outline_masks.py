@@ -65,7 +65,7 @@ def outline_masks(
     Raises:
         TemplateError: an outline is wrong, or empty; the message names it.
     """
-    height, width = picture.pixels.shape[-2:]
+    height, width = picture.samples.shape[-2:]
     regions = {outline.name: _region(outline, width, height) for outline in outlines}
     low = np.min([region.low for region in regions.values()], 0).clip(0, (width - 1, height - 1))
     high = np.max([region.high for region in regions.values()], 0).clip(low + 1, (width, height))

@@ -225,11 +225,10 @@ def _fit_of(
         contiguous = [levels[number].contiguous() for number in range(finest, len(levels))]
         known = finest, plane_calls.levels_of(contiguous, finest), contiguous
         scene.kept["levels in C"] = known
-    in_c = known[1]
 
     def fit(job: FitJob, starts: Poses, finest: _Finest) -> PlaneFits:
         rules = plane_rules(job.motif, job.stage, PARAMETERS_OF[type(job.motion)], len(levels))
-        return PlaneFits(*plane_calls.fit_planes(in_c, job.motif.in_c, rules, starts, finest))
+        return PlaneFits(*plane_calls.fit_planes(known[1], job.motif.in_c, rules, starts, finest))
 
     return fit
 

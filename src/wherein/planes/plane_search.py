@@ -74,6 +74,9 @@ _LIKE_BEST, _LIKE_OTHERS = 0.45, 0.55
 must reach to be one of it. Choices: things of one kind, such as coins with other faces, are less alike than
 copies."""
 
+_MAX_ZNCC = 0.999
+"""Higher ones count as this: the information of 1 is infinite."""
+
 _HOPELESS = 0.4
 """Poses with a ZNCC below this fraction of the best are dropped, unless there is a crowd. A choice: where the
 best is an object in plain view, the others are clutter; beside a poor one, all go on."""
@@ -108,8 +111,9 @@ class CrowdFloor:
         """The same for a scene of so many pixels; in a smaller scene no less."""
         if self.zncc <= 0:
             return self.zncc
-        reached = -math.log1p(-(self.zncc**2)) + self.spread * max(0.0, math.log(pixels / self.pixels))
-        return math.sqrt(-math.expm1(-reached))
+        reached = -math.log1p(-(min(self.zncc, _MAX_ZNCC) ** 2))
+        grown = reached + self.spread * max(0.0, math.log(pixels / self.pixels))
+        return math.sqrt(-math.expm1(-grown))
 
 
 NO_FLOOR = CrowdFloor()

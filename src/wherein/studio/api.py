@@ -210,7 +210,7 @@ def part_colors(template: Template) -> dict[str, str]:
 
 
 def _describe(key: str, name: str, picture: Picture) -> Answer:
-    height, width = picture.pixels.shape[-2:]
+    height, width = picture.samples.shape[-2:]
     return {"id": key, "name": name, "width": width, "height": height}
 
 

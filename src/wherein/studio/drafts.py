@@ -126,7 +126,7 @@ class DraftPictures:
     def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
         self._pictures = IdMap[DraftPicture](
-            "picture", bounds.pictures, lambda one: one.picture.pixels[0].numel(), bounds.total_pixels
+            "picture", bounds.pictures, lambda one: one.picture.samples[0].numel(), bounds.total_pixels
         )
 
     def __getitem__(self, key: str) -> DraftPicture:

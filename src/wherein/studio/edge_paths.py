@@ -62,7 +62,7 @@ def edge_path(picture: Picture, request: PathRequest) -> list[Point]:
 
 
 def _on_picture(point: Point, picture: Picture) -> Point:
-    height, width = picture.pixels.shape[-2:]
+    height, width = picture.samples.shape[-2:]
     return min(max(point[0], 0), width - 1), min(max(point[1], 0), height - 1)
 
 

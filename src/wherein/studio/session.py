@@ -217,4 +217,4 @@ class Session:
 
 def _area(picture: Picture) -> int:
     """In pixels."""
-    return picture.pixels[0].numel()
+    return picture.samples[0].numel()

@@ -76,7 +76,7 @@ class Template(ShownTemplate):
     @property
     def size(self) -> tuple[int, int]:
         """Width and height of the canvas."""
-        height, width = self.canvas.pixels.shape[-2:]
+        height, width = self.canvas.samples.shape[-2:]
         return width, height
 
     @property
@@ -256,7 +256,7 @@ def _from_folder(folder: Path, where: Path, max_pixels: int) -> Template:
 def _assemble(pictures: "_Pictures", spec: TemplateSpec) -> Template:
     """The template that a valid template.json describes."""
     canvas = pictures(spec.canvas, "the canvas")
-    height, width = canvas.pixels.shape[-2:]
+    height, width = canvas.samples.shape[-2:]
     parts = {name: _part(pictures, name, part, (width, height)) for name, part in spec.parts.items()}
     tree = Tree(parts)
     return Template(spec.name, canvas, tree, _paint_order(spec.paint_order, tree))

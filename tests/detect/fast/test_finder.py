@@ -167,3 +167,25 @@ def test_nothing_is_looked_for_behind_hidden_limbs_where_nothing_was_found(
         placement = Placement(chosen, {"walker": np.array([body]), "arm": np.array([0.0])})
         search.finder.with_limb(ScenePyramid(scene * 0), placement, model, TIGHT)
         assert asked == [looked_for]
+
+
+def test_groups_below_limbs_of_limbs_wait_for_them() -> None:
+    """Roots are fitted to the limbs attached to them; what hangs on those comes afterwards."""
+    chain = template(
+        group("root"),
+        group("arm", "root", (12.0, 60.0)),
+        leaf("upper", "arm", noise(40, 50, 1), (10.0, 40.0), static=True),
+        leaf("other", "root", noise(40, 50, 2), (60.0, 90.0), (4.0, 20.0)),
+        group("fore", "arm", (60.0, 60.0)),
+        leaf("lower", "fore", noise(30, 40, 3), (60.0, 45.0), static=True),
+        group("hand", "fore", (100.0, 60.0)),
+        group("palm", "hand", (104.0, 60.0)),
+        leaf("finger", "palm", noise(30, 30, 4), (106.0, 45.0), (2.0, 15.0)),
+        size=(150, 140),
+    )
+    root = placed(0.0, 1.0, MIDDLE, chain.centre)
+    scene, _ = painted(chain, root)
+    search = Search(chain, scene)
+    found = search.finder.from_roots(search.scene, root[None]).placement
+    assert {"arm", "fore", "finger"} <= found.zncc.keys()
+    assert found.zncc["fore"][0] > 0.8

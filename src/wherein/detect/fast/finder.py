@@ -6,7 +6,7 @@ by a turn about its joint, whatever the perspective.
 """
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -25,7 +25,7 @@ from wherein.detect.fast.joints import (
     turn_group,
 )
 from wherein.detect.fast.piece_model import PieceModel
-from wherein.detect.fast.pieces import Piece, Pieces
+from wherein.detect.fast.pieces import Joint, Piece, Pieces
 from wherein.detect.fast.polish import (
     polish_pieces,
     root_from_joints,
@@ -209,9 +209,11 @@ class Finder:
         if len(found) <= _MAX_UNRATED:
             return found
         frames = found.poses @ self.models[self.pieces.tree.root].from_canvas
+        root, limbs = self.pieces.tree.root, self.pieces.root_limbs
         total = self._limb_evidence(scene, frames)
-        total += self.weights[self.pieces.tree.root] * self._body_information(found.zncc, frames)
-        scores = equivalent_zncc(total / sum(self.weights.values()))
+        total += self.weights[root] * self._body_information(found.zncc, frames)
+        # Limbs of limbs are not rated.
+        scores = equivalent_zncc(total / sum(self.weights[name] for name in (root, *(p.name for p in limbs))))
         kept = scores >= _RATED_SHARE * stop_score
         kept[np.argsort(-scores, kind="stable")[:_MAX_UNRATED]] = True
         return found[np.flatnonzero(kept)]
@@ -350,7 +352,7 @@ class Finder:
             names: of the limbs that are placed, with those that they are attached to; None: all.
         """
         for group, pieces in self.pieces.in_order:
-            if names is not None and pieces and not any(piece.name in names for piece in pieces):
+            if names is not None and not self._is_wanted(group, pieces, placement, names):
                 continue
             models = [self.models[piece.name] for piece in pieces]
             if group is not None:
@@ -358,6 +360,15 @@ class Finder:
             elif pieces[0] is not self.pieces.body:
                 placement = self.with_limb(scene, placement, models[0], tolerance)
         return placement
+
+    @staticmethod
+    def _is_wanted(
+        group: Joint | None, pieces: Sequence[Piece], placement: Placement, names: Collection[str]
+    ) -> bool:
+        """Whether some of the pieces are to be placed; a group without any if what it is attached to is."""
+        if pieces or group is None:
+            return any(piece.name in names for piece in pieces)
+        return group.parent in placement.frames
 
     def with_limb(
         self, scene: ScenePyramid, placement: Placement, model: PieceModel, tolerance: float
