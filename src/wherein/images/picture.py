@@ -10,6 +10,8 @@ from jaxtyping import Float, Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
+from wherein.threads import one_thread
+
 Samples: TypeAlias = Shaped[Tensor, "C H W"]
 """A picture in floats in [0, 1], or in bytes, of which 255 means 1; one plane if it is grey."""
 
@@ -43,8 +45,9 @@ class Picture:
     @cached_property
     def pixels(self) -> Float[Tensor, "3 H W"]:
         """RGB in [0, 1]; grey is repeated. Do not write to it: it may be shared."""
-        # Kept for all who ask later, so it must not depend on the mode of who asks first.
-        with torch.inference_mode(False), torch.enable_grad():
+        # Kept for all who ask later, so it must not depend on the mode of who asks first. With one thread: a
+        # forked process has no others of torch, and would wait for them for ever.
+        with one_thread(), torch.inference_mode(False), torch.enable_grad():
             pixels = unit(self.samples)
             return pixels if len(pixels) == 3 else pixels.expand(3, -1, -1).contiguous()
 
