@@ -9,10 +9,10 @@ import pytest
 from detecting import angle, between, group, leaf, noise, off, painted, template, walker
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import keeps_joint, place, turns
-from wherein.detect.fast.parallax import leans
 from wherein.detect.fast.piece_model import PieceModel
 from wherein.detect.fast.pieces import Pieces
 from wherein.motion.homography import mapped, shift
+from wherein.motion.parallax import leans
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.pose import frames, matrices, placed, rotation, tilted
 from wherein.template.render import render

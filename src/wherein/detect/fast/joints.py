@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.parallax import leans, raised_starts, without_parallax
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import TURN_TOLERANCE, Joint, Piece
 from wherein.detect.score import MIN_EVIDENCE, information
 from wherein.motion.homography import mapped, relative, rotations
+from wherein.motion.parallax import leans, raised_starts, without_parallax
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.planes.plane_motif import PlaneMotif
@@ -81,9 +81,9 @@ def place(
     parents = placement.frames[(group or piece).parent]
     if not len(parents):
         return placement.with_piece(piece.name, parents, np.zeros(0))
+    at_rest = model.group_starts if group else model.starts
     starts = [
-        raised_starts(piece, parent, model.group_starts if group else model.starts, model.basin)
-        @ model.to_canvas
+        raised_starts(parent, piece.joint, at_rest, piece.height, model.basin) @ model.to_canvas
         for parent in parents
     ]
     # All turns are rated and the best refined before any is fitted: both cost a fraction of a fit.
@@ -184,11 +184,6 @@ def keeps_joint(piece: Joint, parents: Poses, frames: Poses, tolerance: float) -
     shifted = without_parallax(_joint_shift(piece, moved), leans(parents, piece.joint), piece.height)
     off, degrees = np.linalg.norm(shifted, axis=1), _turns(moved)
     return (off <= max(tolerance, piece.play)) & (np.abs(degrees) <= piece.turn + TURN_TOLERANCE)
-
-
-def joint_error(piece: Joint, parents: Poses, frames: Poses) -> NDArray[np.float64]:
-    """The distance between where a piece and where its parent has the joint, in canvas pixels, (H,)."""
-    return np.asarray(np.linalg.norm(_joint_shift(piece, relative(parents, frames)), axis=1))
 
 
 def _joint_shift(piece: Joint, moved: Poses) -> NDArray[np.float64]:

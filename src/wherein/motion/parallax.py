@@ -12,16 +12,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.pieces import Joint
-from wherein.motion.homography import local_map, shift
-from wherein.pyramid.levels import Poses
-from wherein.template.tree import Point
+from wherein.motion.homography import Matrix, Numbers, local_map, shift
 
 _LEAST = 1e-9
 """Singular values below which a plane is seen from its edge."""
 
 
-def leans(planes: Poses, at: Point) -> NDArray[np.float64]:
+def leans(planes: Matrix, at: Numbers) -> NDArray[np.float64]:
     """The shift on each plane, at a point, of what lies 1 above it, or its opposite, (P, 2).
 
     Arguments:
@@ -45,20 +42,20 @@ def without_parallax(
     return np.asarray(off - most[:, None] * lean)
 
 
-def raised_starts(joint: Joint, plane: NDArray[np.float64], starts: Poses, step: float) -> Poses:
-    """Starts of a limb on a plane, also where it may be shifted if it lies above it; (K · T, 3, 3).
+def raised_starts(plane: Matrix, at: Numbers, starts: Matrix, height: float, step: float) -> Matrix:
+    """Starts of a limb on a plane, also where it is shifted if it lies above it, (K · T, 3, 3).
 
     Arguments:
-        joint: of the limb.
         plane: plane → scene, 3×3.
+        at: where its joint is on the plane.
         starts: on the plane, (T, 3, 3).
+        height: how high it may lie at most.
         step: how far two shifts may be apart, in pixels of the plane.
     """
-    (lean,) = leans(plane[None], joint.joint)
-    count = math.ceil(joint.height * math.hypot(*lean) / step - 0.5)
+    (lean,) = leans(plane[None], at)
+    count = math.ceil(height * math.hypot(*lean) / step - 0.5)
     if count < 1:
         return starts
-    heights = joint.height * np.arange(-count, count + 1) / (count + 0.5)
-    shifts: Poses = np.stack([shift(*(height * lean)) for height in heights])
-    raised: Poses = shifts[:, None] @ starts
-    return raised.reshape(-1, 3, 3)
+    heights = height * np.arange(-count, count + 1) / (count + 0.5)
+    shifts = np.stack([shift(*(one * lean)) for one in heights])
+    return np.asarray((shifts[:, None] @ starts).reshape(-1, 3, 3))

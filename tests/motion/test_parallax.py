@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from wherein.detect.fast.parallax import leans, raised_starts, without_parallax
-from wherein.detect.fast.pieces import Joint
+from wherein.motion.parallax import leans, raised_starts, without_parallax
 from wherein.template.pose import placed, tilted
 
 AT = (40.0, 30.0)
@@ -33,9 +32,9 @@ def test_parallax_explains_what_is_along_the_lean_up_to_the_height() -> None:
 
 
 def test_starts_are_shifted_to_both_sides_a_step_apart_at_most() -> None:
-    joint, turns = Joint("needle", "dial", AT, 90.0, 5.0, 10.0), np.repeat(np.eye(3)[None], 7, axis=0)
-    assert raised_starts(joint, np.eye(3), turns, 4.0) is turns  # seen from the front
-    starts = raised_starts(joint, tilted(45.0, 90.0, 1e9, AT), turns, 4.0)
+    turns = np.repeat(np.eye(3)[None], 7, axis=0)
+    assert raised_starts(np.eye(3), AT, turns, 10.0, 4.0) is turns  # seen from the front
+    starts = raised_starts(tilted(45.0, 90.0, 1e9, AT), AT, turns, 10.0, 4.0)
     moved = np.unique(np.round(starts[:, :2, 2], 6), axis=0)
     assert len(starts) == len(turns) * len(moved)
     assert np.diff(np.sort(moved[:, 1])).max() <= 4.0
