@@ -127,8 +127,8 @@ def test_a_limb_stays_at_its_joint(away: float) -> None:
     search = Search(WALKER, scene)
     after = search.polished(frames(WALKER.parts, ROOT, TURNS))
     leg = next(piece for piece in search.finder.pieces.limbs if piece.name == "leg")
-    moved = relative(after.frames["walker"], after.frames["leg"])
-    assert np.linalg.norm(mapped(moved, leg.joint)[0] - np.array(leg.joint)) < TIGHT
+    own = relative(after.frames["walker"], after.frames["leg"])
+    assert np.linalg.norm(mapped(own, leg.joint)[0] - np.array(leg.joint)) < TIGHT
     assert (after.zncc["leg"][0] > 0.9) == (away == 0)
 
 
