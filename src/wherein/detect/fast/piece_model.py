@@ -85,9 +85,14 @@ class PieceModel:
         return self._step(reach)
 
     def _step(self, reach: float) -> float:
-        """Degrees of a turn that moves a point at a distance by the width of a basin, at the coarsest."""
+        """Degrees of a turn that moves a point at a distance by the width of a basin."""
+        return 2 * math.degrees(math.atan2(self.basin / 2, max(reach, 1e-9)))
+
+    @cached_property
+    def basin(self) -> float:
+        """Width of the basin of attraction of a point at the coarsest resolution, in canvas pixels."""
         pixel = 1 / math.sqrt(self.stages[0].from_full[0, 0] * self.stages[0].from_full[1, 1])
-        return 2 * math.degrees(math.atan2(BASIN * pixel, max(reach, 1e-9)))
+        return 2 * BASIN * pixel
 
     @cached_property
     def max_spread(self) -> float:
