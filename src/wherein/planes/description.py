@@ -24,6 +24,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from wherein.images.channels import DIRECTIONS, ChannelSettings, channels, opposite
+from wherein.images.gaussian import blur
 
 MARGIN = 8
 """Pixels by which rectified pictures reach beyond the motif. A choice: the window and the smoothing of the
@@ -53,6 +54,15 @@ _BORDER, _BORDER_SHARE = 4, 8
 are at least than the picture. Choices: the channels there depend on what lies beyond, which is not known.
 With one pixel, a crop was found in its own photograph 1.2 % too large and 0.8 px aside; with four, 0.2 % and
 0.1 px."""
+
+OUTLINE_BLUR = 1.0
+"""Blur at the outline of a mask, in pixels at full size. A mask ends within a pixel; in a photograph the
+lens, the sensor and the compression blur an outline by about this much. By measurement, on 30 thin and plain
+things that are in no benchmark, at the poses that were found: of 196 in photographs 161 reach their threshold
+instead of 158, and 163 with 1.3; of those of their calibrations 566 instead of 556, and 565."""
+
+_SOLID = 0.99
+"""Share of the blurred mask from which a pixel lies well inside: there the motif is as sharp as it is."""
 
 _MIN_SEEN = 0.01
 """Fraction of a pixel that a picture must cover to have a colour there. A choice: far less than any does."""
@@ -106,7 +116,11 @@ class Description:
 
 
 def described(
-    planes: Float[Tensor, "P h w"], settings: ChannelSettings, fills: bool, any_polarity: bool
+    planes: Float[Tensor, "P h w"],
+    settings: ChannelSettings,
+    fills: bool,
+    any_polarity: bool,
+    outline_blur: float = 0.0,
 ) -> Description:
     """What of a motif is compared at one resolution.
 
@@ -116,8 +130,9 @@ def described(
         fills: whether it fills its rectangle at full size. It need not at this resolution, where the pixels
             at the border may lie half outside.
         any_polarity: compare all of it without sign.
+        outline_blur: blur at the outline of its mask, in pixels at this resolution.
     """
-    found, where, outline = _with_backdrops(planes, settings, fills)
+    found, where, outline = _with_backdrops(planes, settings, fills, outline_blur)
     unsigned = torch.ones_like(outline) if any_polarity else outline
     if bool(unsigned.any()):
         found = torch.where(unsigned, (found + opposite(found)) / 2, found)
@@ -173,7 +188,7 @@ def straight_lengths(found: Float[Tensor, "8 h w"], where: Bool[Tensor, "h w"]) 
 
 
 def _with_backdrops(
-    planes: Float[Tensor, "P h w"], settings: ChannelSettings, fills: bool
+    planes: Float[Tensor, "P h w"], settings: ChannelSettings, fills: bool, outline_blur: float
 ) -> tuple[Float[Tensor, "8 h w"], Bool[Tensor, "h w"], Bool[Tensor, "h w"]]:
     """Mean channels over the backdrops, which pixels are compared, and which of these belong to the outline.
 
@@ -196,7 +211,11 @@ def _with_backdrops(
         kept = kept if bool(kept.any()) else inside & free
         return channels(whole, settings), kept, torch.zeros_like(inside)
     colours = own.new_tensor(_BACKDROPS)[:, : len(own), None, None]
-    pictures = own + (1 - mask) * (colours if len(own) == 3 else colours.mean(1, keepdim=True))
+    colours = colours if len(own) == 3 else colours.mean(1, keepdim=True)
+    # Only what differs from the backdrop is blurred: beyond the margin, too, there is backdrop.
+    above = own - mask * colours
+    solid = blur(mask, outline_blur) > _SOLID
+    pictures = colours + torch.where(solid, above, blur(above, outline_blur))
     mean = torch.stack([channels(picture.contiguous(), settings) for picture in pictures]).mean(0)
     around = _dilated(inside, _OUTLINE_OUTSIDE) & free
     return mean, around, around & ~_eroded(inside, _OUTLINE_INSIDE)
