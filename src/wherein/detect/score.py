@@ -12,9 +12,9 @@ chance gives, and
 the ZNCC that every piece would need for the same total evidence.
 
 What lies outside the scene explains nothing, just as what is hidden: of a piece of which the fraction v is
-inside, the share ρ² v of its variance is explained. To count the information of what is inside in full, in
-proportion to v, would be to believe that the rest fits as well. Clutter makes use of that at the border: there
-half of a hammer is a stick, which fits every stripe.
+inside, the share ρ² v of its variance is explained. To count the information of what is inside in proportion
+to v would be to believe that the rest fits as well. Clutter makes use of that at the border: there half of a
+hammer is a stick, which fits every stripe.
 
 ℓ is called the *information* of a fit, and n ℓ its *weighted evidence*: 1 is what clutter reaches.
 
