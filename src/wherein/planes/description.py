@@ -72,19 +72,19 @@ _MIN_WEIGHT = 0.1
 there is worth knowing, but where an object is flat a scene shows noise, which local normalisation makes as
 strong as texture."""
 
-_STRAIGHT_REACH, _STRAIGHT_STEP = 12, 2
-"""How far an edge is followed to either side, and the steps, in pixels. Choices: beyond it what lies in front
-of an object, or its other end, interrupts most edges."""
+_STRAIGHT_REACH, _STRAIGHT_STEP = 24, 2
+"""How far an edge is followed to either side, and the steps, in pixels. Choices: what is thin is some 5 px
+wide and 100 long."""
 
 _STRAIGHT_SHARE = 0.5
 """Similarity of the channels along an edge at which it counts as ended. A choice: 1 is the same edge, and at
 half of it the edge has turned by about 45°."""
 
-_REDUNDANCY = 0.5
-"""Power of the length of a straight edge by which its pixels lose weight. By measurement: the information
-that clutter reaches for a wrench is 0.77 with 0, 0.62 with 0.5 and 0.53 with 1 (n pixels count as one), and
-that of the object hardly changes; but with more than 0.5 poses get less exact, and bare outlines with few
-corners are told from clutter less surely."""
+_REDUNDANCY = 1.0
+"""Power of the length of a straight edge by which its pixels lose weight: n of them count as one. By
+measurement, on 30 thin and plain things that are in no benchmark, at the poses that were found: in the scenes
+of their calibrations 579 reach their threshold, with 0.75 574 and with 0.5 572; with half of the reach 573,
+569 and 566."""
 
 
 @dataclass(frozen=True, eq=False)

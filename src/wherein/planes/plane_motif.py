@@ -136,6 +136,11 @@ class PlaneMotif:
         known = (self.derivatives.double().square().sum((0, 2)) / weight).numpy()
         return self._with_points(torch.from_numpy(np.sort(np.argsort(-known, kind="stable")[:count])))
 
+    @property
+    def places(self) -> NDArray[np.float64]:
+        """Its points in pixels at this resolution, (N, 2)."""
+        return np.asarray(self.points.double().numpy() * self.radius + self.centre)
+
     @cached_property
     def to_full(self) -> NDArray[np.float64]:
         """Pixels at this resolution → pixels of the motif at full size, 3×3."""

@@ -142,8 +142,8 @@ class BodySearches:
 def _best_body(finder: Finder, scene: ScenePyramid) -> float:
     """The best ZNCC of the body in a scene, less where it lies partly outside, as in a score."""
     assert finder.body_search is not None, "a template with a body"
-    found, footprint = finder.body_search(scene)[-1], finder.models[finder.pieces.tree.root].footprint
-    inside = footprint.visible(found.poses, scene.size)
+    found, model = finder.body_search(scene)[-1], finder.models[finder.pieces.tree.root]
+    inside = model.visible(found.poses, scene.size)
     return float(equivalent_zncc(shown(information(found.zncc), inside)).max(initial=0.0))
 
 

@@ -79,9 +79,9 @@ without its body. Choices: what little limbs reach, clutter reaches too."""
 
 _MIN_TILT_EVIDENCE = 0.4
 """Weighted evidence that a tilt must gain at least; clutter reaches 1 in all. By measurement: of four thin or
-plain things painted without any tilt, tilted poses gained up to 0.36, and their corners were off by up to 18 %
-of the size, where those of upright poses were off by 3 %. Painted at 20°, a heron gained 10, a letter 0.8 to
-1.7 and a hammer 0.5 to 1; what gains less is told no worse upright."""
+plain things painted without any tilt, tilted poses gained up to 0.36, and their corners were off by up to
+18 % of the size, where those of upright poses were off by 3 %. Painted at 20°, a heron gained 10, a letter
+0.8 to 1.7 and a hammer 0.5 to 1; what gains less is told no worse upright."""
 
 _SIMILARITY = MOTIONS["similarity"]
 
@@ -445,7 +445,7 @@ class Finder:
         visible, evidence = {}, {}
         for name, model in self.models.items():
             poses = placement.frames[name] @ model.to_canvas
-            visible[name] = model.footprint.visible(poses, scene.size)
+            visible[name] = model.visible(poses, scene.size)
             evidence[name] = information(placement.zncc[name])
         return Hypotheses(placement, evidence, visible, self.score(placement, evidence, visible))
 
