@@ -11,7 +11,7 @@ from detecting import noise
 from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.making import Outline, cut
 from wherein.template import Reading, Template
-from wherein.template.tree import DEFAULT_TURN
+from wherein.template.part_limits import DEFAULT_TURN
 
 PICTURE = noise(71, 93)
 """(3, 71, 93)."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from wherein.template.part_limits import DEFAULT_TURN
 from wherein.template.reading import Reading
 
 if TYPE_CHECKING:

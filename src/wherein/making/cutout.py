@@ -21,8 +21,9 @@ from wherein.images.picture import Picture
 from wherein.making.outline_masks import PixelBox, outline_masks
 from wherein.making.part_tree import depths, part_tree
 from wherein.template.bundle import Template
+from wherein.template.part_limits import DEFAULT_TURN
 from wherein.template.reading import Reading
-from wherein.template.tree import DEFAULT_TURN, Part, Point, Tree
+from wherein.template.tree import Part, Point, Tree
 
 
 def cut(
