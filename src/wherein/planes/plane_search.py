@@ -1,6 +1,7 @@
 """The search for a flat motif in a whole scene: a first look at all places, then fits from coarse to fine."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -129,6 +130,8 @@ class PlaneSearch:
         any_polarity: also with light and dark exchanged.
         covered: as of `PlaneMotif.of`.
         crowd_from: ZNCC of the third best place before the fits from which there may be a crowd.
+        made_stages: gives the motif of every stage, where it is made for other purposes as well; None: the
+            search makes its own.
     """
 
     def __init__(
@@ -138,8 +141,9 @@ class PlaneSearch:
         any_polarity: bool = False,
         covered: Float[Tensor, "h w"] | None = None,
         crowd_from: CrowdFloor = NO_FLOOR,
+        made_stages: Callable[[], tuple[PlaneMotif, ...]] | None = None,
     ) -> None:
-        self._crowd_from = crowd_from
+        self._crowd_from, self._made_stages = crowd_from, made_stages
         self.motif, self.ranges, self.any_polarity, self.covered = motif, ranges, any_polarity, covered
         self.first_look = FirstLook(motif, ranges, any_polarity, covered)
         self._middle, right, bottom = motif.centre, motif.width - 1, motif.height - 1
@@ -148,6 +152,8 @@ class PlaneSearch:
     @cached_property
     def stages(self) -> tuple[PlaneMotif, ...]:
         """The motif from coarse to fine."""
+        if self._made_stages is not None:
+            return self._made_stages()
         return motif_stages(self.motif, self.any_polarity, self.covered)
 
     @cached_property

@@ -157,7 +157,10 @@ class Finder:
 
     def _search(self, piece: Piece, ranges: Range, further: float = 0.0) -> PlaneSearch:
         own = ranges.of_plane(further)
-        return PlaneSearch(piece.motif, own, ranges.any_polarity, piece.covered, self._crowd_from)
+        model = self.models[piece.name]
+        return PlaneSearch(
+            piece.motif, own, ranges.any_polarity, piece.covered, self._crowd_from, lambda: model.stages
+        )
 
     def __call__(self, scene: ScenePyramid, effort: Effort) -> Hypotheses:
         """Hypotheses from the body, if there is one, and from the limbs if those do not reach
