@@ -117,6 +117,9 @@ class CrowdFloor:
         return math.sqrt(-math.expm1(-grown))
 
 
+GoesOn = Callable[[PlaneFits], NDArray[np.bool_]]
+"""Which of some fits are followed any further, (B,)."""
+
 NO_FLOOR = CrowdFloor()
 """With which any three places may be a crowd."""
 
@@ -177,15 +180,26 @@ class PlaneSearch:
         return self.followed(scene, self._refined_starts(scene, standing_out), standing_out)
 
     def followed(
-        self, scene: ScenePyramid, found: PlaneFits, standing_out: float = math.inf
+        self,
+        scene: ScenePyramid,
+        found: PlaneFits,
+        standing_out: float = math.inf,
+        goes_on: GoesOn | None = None,
     ) -> list[PlaneFits]:
-        """The poses after every stage, the best first, from those of `refined`; as of the search."""
+        """The poses after every stage, the best first, from those of `refined`.
+
+        Arguments:
+            scene, standing_out: as of the search.
+            found: where to start.
+            goes_on: which fits of a stage are followed any further, maybe none; None: all.
+        """
         ended: list[PlaneFits] = []
         # Once, here: at the end fits differ more from each other than at the coarsest.
         standing_out = standing_out if self._may_be_crowd(scene, found) else math.inf
         found = self._followed(found, _FOLLOWED, standing_out)
         for number, (motif, count) in enumerate(zip(self._thinned, self._counts, strict=True)):
             fits = fit_planes(scene, motif, self.ranges.motion, _FIT, found.poses)
+            fits = fits if goes_on is None else fits[np.flatnonzero(goes_on(fits))]
             if number == min(_RESTART_STAGE, len(self.stages) - 1):
                 fits = fits.joined(self._restarted(scene, motif, fits))
             found = self._followed(fits, count, standing_out)

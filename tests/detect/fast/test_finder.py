@@ -8,7 +8,9 @@ from detecting import Array, group, leaf, noise, off, painted, template, walker
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import TIGHT, joint_error
+from wherein.detect.score import information
 from wherein.detect.search_range import Range
+from wherein.images.motif import Motif
 from wherein.motion.homography import scales
 from wherein.planes.plane_fit import PlaneFits
 from wherein.pyramid.levels import ScenePyramid
@@ -189,3 +191,17 @@ def test_groups_below_limbs_of_limbs_wait_for_them() -> None:
     found = search.finder.from_roots(search.scene, root[None]).placement
     assert {"arm", "fore", "finger"} <= found.zncc.keys()
     assert found.zncc["fore"][0] > 0.8
+
+
+def test_a_small_body_must_fit_better_than_a_large_one_for_the_same_score() -> None:
+    finder = Finder(
+        Template.rigid("it", Motif.whole(noise(60, 70, 1))), Range(scale=(0.5, 2.0)), {}, size_power=0.35
+    )
+    name = finder.pieces.tree.root
+    finder.weights = {name: 1.0}
+    poses = np.stack([placed(0.0, size, (100.0, 100.0), finder.middle) for size in (0.5, 1.0, 2.0)])
+    needed = finder.body_zncc(poses, 0.7)
+    assert needed[0] > needed[1] > needed[2]
+    assert needed[1] == pytest.approx(0.7)
+    whole, placement = {name: np.ones(3)}, Placement({name: poses}, {name: needed})
+    np.testing.assert_allclose(finder.score(placement, {name: information(needed)}, whole), 0.7)
