@@ -14,12 +14,14 @@ from contextlib import contextmanager
 import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.detect.calibration.chances import measure_chances, random_root
 from wherein.detect.calibration.conditions import photographed
 from wherein.detect.calibration.false_alarms import choose_threshold, rare_clutter_score, suspect_scenes
+from wherein.detect.calibration.look_choice import LOOK_SCENES, needed_effort
 from wherein.detect.calibration.lookalikes import similar_parts
 from wherein.detect.calibration.model import STORE, Calibration
 from wherein.detect.calibration.reach import measure_reach
@@ -130,6 +132,9 @@ def _measured(
     for score in workers.map(lambda scene: _best_score(search, scene, rare), painted):
         present.append(score)
         progress(0.7 + 0.3 * len(present) / _PRESENT_SCENES, "searching scenes with the object")
+    apart = np.random.default_rng((seed, 3))
+    with_it = [painted_object(finder, scenes(k), apart) for k in range(LOOK_SCENES)]
+    look_effort = needed_effort(finder, with_it)
     suspects = suspect_scenes(empty, present)
     if backgrounds:
         # Scenes use them in turn.
@@ -158,6 +163,7 @@ def _measured(
         tilt_cost=known.tilt_cost,
         size_power=known.size_power,
         crowd_from=known.crowd_from,
+        look_effort=look_effort,
         threshold=threshold,
         clutter=empty,
         present=present,
@@ -207,10 +213,18 @@ def painted_scene(
 ) -> Float[Tensor, "3 H W"]:
     """A background with the template in a random pose, with up to a third of its limbs missing, as a
     photograph."""
+    return painted_object(finder, background, rng)[0]
+
+
+def painted_object(
+    finder: Finder, background: Float[Tensor, "3 H W"], rng: np.random.Generator
+) -> tuple[Float[Tensor, "3 H W"], NDArray[np.float64]]:
+    """The same, and the frame of the root in it, (3, 3)."""
     template, tree, limbs = finder.template, finder.pieces.tree, finder.pieces.limbs
     turns = {name: rng.uniform(-part.turn, part.turn) for name, part in tree.items() if part.moves}
     missing = rng.choice(len(limbs), rng.integers(len(limbs) // 3 + 1), replace=False) if limbs else ()
     hidden = {leaf.name for k in missing for leaf in limbs[k].leaves}
     height, width = background.shape[-2:]
-    where = matrices(tree, random_root(template, finder.ranges, (width, height), rng), turns)
-    return photographed(render(background, template, where, hidden), rng)
+    root = random_root(template, finder.ranges, (width, height), rng)
+    where = matrices(tree, root, turns)
+    return photographed(render(background, template, where, hidden), rng), root

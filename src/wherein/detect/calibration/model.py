@@ -9,13 +9,14 @@ from wherein.detect.calibration.false_alarms import clutter_spread, describe_rat
 from wherein.detect.calibration.reach import Reach
 from wherein.detect.calibration.store import MAX_VALUES, CalibrationStore, StoredCalibration
 from wherein.detect.fast.pieces import Pieces
+from wherein.detect.fast.shared_search import EFFORTS
 from wherein.detect.score import MAX_ZNCC, evidence_weight, information
 from wherein.detect.search_range import Range
 from wherein.planes.plane_search import CrowdFloor
 from wherein.template.bundle import Template
 from wherein.template.tree import MAX_PARTS
 
-VERSION = 12
+VERSION = 13
 """Of the measurement: raise it when old calibrations are no longer right."""
 
 LITTLE_TEXTURE = 0.7
@@ -38,6 +39,7 @@ class Calibration(StoredCalibration):
         size_power: of the object's size, by which the information that clutter reaches falls.
         crowd_from: the ZNCC of the third best place of clutter before the fits, at most: where three places
             reach more, there may be a crowd.
+        look_effort: which of `shared_search.EFFORTS` the body needs beside other templates.
         threshold: the lowest score of a detection.
         clutter: scores of scenes without the template, sorted.
         present: scores of scenes with the template, sorted.
@@ -54,6 +56,7 @@ class Calibration(StoredCalibration):
     tilt_cost: Annotated[float, Field(ge=0, le=_MAX_INFORMATION)] = 0.0
     size_power: Annotated[float, Field(ge=0, le=1)] = 0.0
     crowd_from: _Zncc = 0.0
+    look_effort: Annotated[int, Field(ge=0, lt=len(EFFORTS))] = 0
     threshold: Annotated[float, Field(gt=0, le=1)]
     clutter: _Scores
     present: _Scores
