@@ -8,7 +8,7 @@ from benchmarks import cold, determinism, growth, photographs, quality, speed
 from benchmarks.measure import machine, set_threads
 from benchmarks.registration import Settings, Step, silent
 from benchmarks.report import FORMAT
-from benchmarks.subjects import crab, describe_scales
+from benchmarks.subjects import crab, describe_range
 from benchmarks.workload import RANGES, Share, Workload
 
 
@@ -61,7 +61,7 @@ def _progress(section: Section, step: Step, before: float, weight: float) -> Sha
 
 
 def _ranges() -> list[str]:
-    return [f"every rotation, {describe_scales(scale)}" for scale in RANGES]
+    return [f"every rotation, {describe_range(ranges)}" for ranges in RANGES]
 
 
 def _missing(settings: Settings) -> list[str]:

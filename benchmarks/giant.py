@@ -205,8 +205,8 @@ def _giant(folder: Path, settings: Settings, step: Step) -> dict[str, Any]:
 
 def placed_instances(detector: Any, side: int) -> tuple[Instance, ...]:
     """One across the right and the lower border of the first tile of the search, one turned, one enlarged."""
-    from wherein.detect.giant_search import object_size
-    from wherein.detect.tiles import MAX_SIDE, plan
+    from wherein.detect.tiled.giant_search import object_size
+    from wherein.detect.tiled.tiles import MAX_SIDE, plan
 
     size = object_size(detector.search.finder)
     first = plan((0, 0, side, side), size, (0.5, 2.0), True, MAX_SIDE)[0].tiles[0]

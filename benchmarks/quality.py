@@ -10,14 +10,16 @@ from typing import Any
 
 from benchmarks import objects, photographs
 from benchmarks.judging import Tally, judge
-from benchmarks.subjects import CRAB, FIXED, SCALES, describe_scales, subjects
-from benchmarks.workload import Share, Workload, aim, section
+from benchmarks.subjects import CRAB, FIXED, describe_range, subjects
+from benchmarks.workload import RANGES, Share, Workload, aim, section
 from wherein.detect import Detector
+from wherein.detect.search_range import Range
 from wherein.template import Template
 
 ABOUT = (
     "Scenes of 512 × 384 px on photographs of scikit-image and scikit-learn: every rotation, every joint "
-    "within its turn. An instance is found within 4 px and 5° at the centre of its canvas, a part is right "
+    "within its turn; by defaults at half to twice the size, and searched with tilt. An instance is found "
+    "within 4 px and 5° at the centre of its canvas, a part is right "
     "within 1 px and 1°; parts that are hidden, covered or outside are not counted, those of missed "
     "instances are. Imagined: parts that are not there, but were reported as found. The rows called shared "
     "are those of ../shared/scenes, counted by score.py."
@@ -37,40 +39,38 @@ ALL = "all"
 
 
 def measure(work: Workload, share: Share) -> dict[str, Any]:
-    """Measure every template on every kind of scene, at fixed scale and over scales."""
+    """Measure every template on every kind of scene, at fixed scale, over scales and by defaults."""
     rows, targets = [], []
-    runs = [(t, scale) for t in subjects(work.settings.quick) for scale in (FIXED, SCALES)]
-    for done, (template, scale) in enumerate(runs):
-        detector = work.calibrations.detector(template, scale, work.settings.threads)
-        kinds = tuple(objects.KINDS) if scale == FIXED else work.counts.scaled
+    runs = [(template, ranges) for template in subjects(work.settings.quick) for ranges in RANGES]
+    for done, (template, ranges) in enumerate(runs):
+        detector = work.calibrations.detector(template, ranges, work.settings.threads)
+        kinds = tuple(objects.KINDS) if ranges == FIXED else work.counts.scaled
         made = []
         for k, kind in enumerate(kinds):
             share((done + k / len(kinds)) / len(runs))
-            made.append(_kind(work, detector, scale, kind))
+            made.append(_kind(work, detector, ranges, kind))
         rows += [*made, _total(made)]
-        targets += _targets(made, f"{template.name}, {describe_scales(scale)}")
+        targets += _targets(made, f"{template.name}, {describe_range(ranges)}")
         if template.name == "crab" and kinds == tuple(objects.KINDS):
-            rows += shared(detector, scale)
+            rows += shared(detector, ranges)
     return section("quality", ABOUT, COLUMNS, rows=rows, targets=targets, losses=_losses(rows))
 
 
-def _kind(work: Workload, detector: Detector, scale: tuple[float, float], kind: str) -> dict[str, Any]:
+def _kind(work: Workload, detector: Detector, ranges: Range, kind: str) -> dict[str, Any]:
     total, failures = Tally(), []
     count = work.counts.empty if kind == "empty" else work.counts.scenes
     for index in range(count):
-        scene = work.scene(detector.template, kind, index, scale)
+        scene = work.scene(detector.template, kind, index, ranges)
         tally = judge(detector(scene.picture).to_dict()["detections"], scene, detector.template)
         total += tally
         if not tally.perfect:
             failures.append({"scene": scene.name, **asdict(tally)})
-    return row(detector.template, scale, kind, asdict(total)) | {"failures": failures}
+    return row(detector.template, ranges, kind, asdict(total)) | {"failures": failures}
 
 
-def row(
-    template: Template, scale: tuple[float, float], kind: str, counts: Mapping[str, int]
-) -> dict[str, Any]:
+def row(template: Template, ranges: Range, kind: str, counts: Mapping[str, int]) -> dict[str, Any]:
     """A row of the table."""
-    return {"template": template.name, "scale": describe_scales(scale), "kind": kind, **counts}
+    return {"template": template.name, "scale": describe_range(ranges), "kind": kind, **counts}
 
 
 def _total(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -107,18 +107,18 @@ def _describe(failed: Mapping[str, Any]) -> str:
 # --- the scenes in ../shared, by its own score.py ---
 
 
-def shared(detector: Detector, scale: tuple[float, float]) -> list[dict[str, Any]]:
+def shared(detector: Detector, ranges: Range) -> list[dict[str, Any]]:
     """One row for each group of ../shared/scenes; those at other scales only if scales are searched."""
     score, folder = _score(photographs.SHARED / "score.py"), photographs.SHARED / "scenes"
     if score is None or not (folder / "truth.json").exists():
         return []
     truth = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
-    if scale == FIXED:
+    if ranges == FIXED:
         truth = [scene for scene in truth if not scene["scene"].startswith("scale")]
     found = {Path(s["scene"]).name: detector(folder / Path(s["scene"]).name).to_dict() for s in truth}
     groups = score.score(truth, found, CRAB)
     return [
-        row(detector.template, scale, f"shared: {name}", _as_tally(groups[name])) | {"failures": []}
+        row(detector.template, ranges, f"shared: {name}", _as_tally(groups[name])) | {"failures": []}
         for name in sorted(groups)
     ]
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from benchmarks.judging import Tally, judge
 from benchmarks.objects import Scene
-from benchmarks.subjects import FIXED, SCALES, bodiless, describe_scales, moving, timed_subject
+from benchmarks.subjects import DEFAULTS, FIXED, SCALES, describe_range, moving, subjects
 from benchmarks.sweep import EIGHT, STEP, Sweep, within
 from benchmarks.workload import RANGES, Share, Workload, aim, levels, section
+from wherein.detect.search_range import Range
 from wherein.template import Template
 
 PEER = "matchTemplate"
@@ -40,43 +41,50 @@ COLUMNS = (
 WITH, WITHOUT = "with it", "without it"
 FASTER = {FIXED: 100.0, SCALES: 200.0}
 FASTER_BODILESS, RATE = 20.0, 25.0
+MAX_WITHOUT, MAX_SECONDS = 1.2, {FIXED: 0.02, DEFAULTS: 0.1}
 
 
 @dataclass
 class Peer:
-    """The times and results of the sweep, by (scale, grey)."""
+    """The times and results of the sweep, by (range, grey)."""
 
-    seconds: dict[tuple[tuple[float, float], bool], list[float]] = field(default_factory=dict)
+    seconds: dict[tuple[Range, bool], list[float]] = field(default_factory=dict)
     rows: list[dict[str, Any]] = field(default_factory=list)
 
-    def median(self, scale: tuple[float, float], grey: bool) -> float | None:
+    def median(self, ranges: Range, grey: bool) -> float | None:
         """The median time for a scene; None if it was not measured."""
-        taken = self.seconds.get((scale, grey))
+        taken = self.seconds.get((ranges, grey))
         return float(np.median(taken)) if taken else None
 
 
 def measure(work: Workload, share: Share) -> dict[str, Any]:
-    """The crab with and without its body, at fixed scale and over scales, on scenes with and without it."""
-    whole = timed_subject()
-    runs = [(template, scale) for template in (whole, bodiless(whole)) for scale in RANGES]
+    """Every template in every range, on scenes with and without it."""
+    templates = subjects(work.settings.quick)
+    whole, runs = templates[0], [(template, ranges) for template in templates for ranges in RANGES]
     peer, ours, losses = Peer(), [], []
-    for done, (template, scale) in enumerate(runs):
+    for done, (template, ranges) in enumerate(runs):
         share(done / len(runs))
-        scenes = [work.scene(template, "plain", k, scale) for k in range(work.counts.timed)]
-        mine, near = _ours(work, template, scale, scenes)
-        ours += [mine, _ours_without(work, template, scale)]
-        count = _swept(work, scale, template is whole)
+        scenes = [work.scene(template, "plain", k, ranges) for k in range(work.counts.timed)]
+        mine, near = _ours(work, template, ranges, scenes)
+        ours += [mine, _ours_without(work, template, ranges)]
+        count = _swept(work, ranges, templates.index(template))
         for grey in (False, True):
-            losses += _sweep(peer, template, scale, scenes[:count], near, grey)
-    ranges = [scale for _, scale in runs for _ in (WITH, WITHOUT)]
-    rows = [row | _ratios(row["seconds"], peer, scale) for row, scale in zip(ours, ranges, strict=True)]
+            losses += _sweep(peer, template, ranges, scenes[:count], near, grey)
+    searched = [ranges for _, ranges in runs for _ in (WITH, WITHOUT)]
+    rows = [row | _ratios(row["seconds"], peer, ranges) for row, ranges in zip(ours, searched, strict=True)]
     aims = _targets(rows, whole.name)
     return section("speed", ABOUT, COLUMNS, rows=[*rows, *peer.rows], targets=aims, losses=losses)
 
 
-def _swept(work: Workload, scale: tuple[float, float], whole: bool) -> int:
-    """The number of scenes for the sweep. Without the body the parts, and so the time, are the same."""
-    if scale == FIXED:
+def _swept(work: Workload, ranges: Range, template: int) -> int:
+    """The number of scenes for the sweep, which knows no tilt.
+
+    Without the body the parts, and so the time, are the same. The robot is not swept.
+    """
+    whole = template == 0
+    if ranges == DEFAULTS or template > 1:
+        return 0
+    if ranges == FIXED:
         return work.counts.swept if whole or not work.settings.quick else 0
     return work.counts.swept_scales if whole else 0
 
@@ -85,16 +93,16 @@ def _swept(work: Workload, scale: tuple[float, float], whole: bool) -> int:
 
 
 def _ours(
-    work: Workload, template: Template, scale: tuple[float, float], scenes: Sequence[Scene]
+    work: Workload, template: Template, ranges: Range, scenes: Sequence[Scene]
 ) -> tuple[dict[str, Any], list[tuple[int, int]]]:
     """The row for scenes with the object, and for each scene the number of moving parts within 4 px."""
-    times, found = clock(work, template, scale, scenes)
+    times, found = clock(work, template, ranges, scenes)
     parts = moving(template)
     near = [
         _near(judge(one, _only(scene, parts), template)) for one, scene in zip(found, scenes, strict=True)
     ]
     total = [sum(column) for column in zip(*near, strict=True)]
-    row = {**_row(template, scale, WITH, len(scenes)), **times, "near": total[0], "parts": total[1]}
+    row = {**_row(template, ranges, WITH, len(scenes)), **times, "near": total[0], "parts": total[1]}
     return row, near
 
 
@@ -111,17 +119,17 @@ def _only(scene: Scene, parts: Sequence[str]) -> Scene:
     return Scene(scene.name, scene.picture, instances)
 
 
-def _ours_without(work: Workload, template: Template, scale: tuple[float, float]) -> dict[str, Any]:
-    scenes = [work.scene(template, "empty", k, scale) for k in range(work.counts.timed)]
-    times, _ = clock(work, template, scale, scenes)
-    return {**_row(template, scale, WITHOUT, len(scenes)), **times}
+def _ours_without(work: Workload, template: Template, ranges: Range) -> dict[str, Any]:
+    scenes = [work.scene(template, "empty", k, ranges) for k in range(work.counts.timed)]
+    times, _ = clock(work, template, ranges, scenes)
+    return {**_row(template, ranges, WITHOUT, len(scenes)), **times}
 
 
 def clock(
-    work: Workload, template: Template, scale: tuple[float, float], scenes: Sequence[Scene]
+    work: Workload, template: Template, ranges: Range, scenes: Sequence[Scene]
 ) -> tuple[dict[str, float], list[list[Mapping[str, Any]]]]:
     """The times of a new detector on scenes, and its detections in each; the first call is the warm-up."""
-    detector = work.calibrations.detector(template, scale, work.settings.threads)
+    detector = work.calibrations.detector(template, ranges, work.settings.threads)
     pictures = [levels(scene.picture) for scene in scenes]
     warm_up, found, taken = _timed(detector, pictures[0])[0], [], []
     for picture in pictures:
@@ -148,13 +156,13 @@ def summary(warm_up: float, taken: Sequence[float]) -> dict[str, float]:
     }
 
 
-def _row(template: Template, scale: tuple[float, float], which: str, scenes: int) -> dict[str, Any]:
-    words = describe_scales(scale)
+def _row(template: Template, ranges: Range, which: str, scenes: int) -> dict[str, Any]:
+    words = describe_range(ranges)
     return {"method": "wherein", "template": template.name, "scale": words, "with": which, "scenes": scenes}
 
 
-def _ratios(seconds: float, peer: Peer, scale: tuple[float, float]) -> dict[str, float | None]:
-    medians = peer.median(scale, grey=False), peer.median(scale, grey=True)
+def _ratios(seconds: float, peer: Peer, ranges: Range) -> dict[str, float | None]:
+    medians = peer.median(ranges, grey=False), peer.median(ranges, grey=True)
     colour, grey = (None if theirs is None else theirs / seconds for theirs in medians)
     return {"faster": colour, "faster_grey": grey}
 
@@ -165,7 +173,7 @@ def _ratios(seconds: float, peer: Peer, scale: tuple[float, float]) -> dict[str,
 def _sweep(
     peer: Peer,
     template: Template,
-    scale: tuple[float, float],
+    ranges: Range,
     scenes: Sequence[Scene],
     near: Sequence[tuple[int, int]],
     grey: bool,
@@ -174,17 +182,17 @@ def _sweep(
     if not scenes:
         return []
     began = perf_counter()
-    sweep = Sweep(template, moving(template), (1.0,) if scale == FIXED else EIGHT, grey=grey)
+    sweep = Sweep(template, moving(template), (1.0,) if ranges == FIXED else EIGHT, grey=grey)
     warm_up = perf_counter() - began
     taken, hits = [], []
     for scene in scenes:
         seconds, found = _timed(sweep, scene.picture)
         taken.append(seconds)
         hits.append(within(found, scene.instances[0], template))
-    peer.seconds.setdefault((scale, grey), []).extend(taken)
+    peer.seconds.setdefault((ranges, grey), []).extend(taken)
     theirs, ours = sum(hit for hit, _ in hits), sum(hit for hit, _ in near[: len(scenes)])
     name = f"{PEER}, {'grey' if grey else 'colour'}"
-    row = {**_row(template, scale, WITH, len(scenes)), **summary(warm_up, taken), "method": name}
+    row = {**_row(template, ranges, WITH, len(scenes)), **summary(warm_up, taken), "method": name}
     peer.rows.append({**row, "near": theirs, "parts": sum(n for _, n in hits), "calls": sweep.calls})
     if theirs <= ours:
         return []
@@ -195,14 +203,29 @@ def _targets(ours: Sequence[Mapping[str, Any]], whole: str) -> list[dict[str, An
     """The aims: on scenes with the object and, as most scenes are without it, on those too."""
     targets = []
     for row in ours:
+        if row["faster"] is None:  # not swept
+            continue
         words = f"{row['template']}, {row['scale']}, {row['with']}"
         if row["template"] == whole:
-            bound = FASTER[FIXED if row["scale"] == describe_scales(FIXED) else SCALES]
-        elif row["scale"] == describe_scales(FIXED):
+            bound = FASTER[FIXED if row["scale"] == describe_range(FIXED) else SCALES]
+        elif row["scale"] == describe_range(FIXED):
             bound = FASTER_BODILESS
         else:
             continue
         targets.append(aim(f"{words}: times faster than {PEER}", ">=", bound, row["faster"]))
-        if row["template"] == whole and row["scale"] == describe_scales(FIXED):
+        if row["template"] == whole and row["scale"] == describe_range(FIXED):
             targets.append(aim(f"{words}: scenes a second", ">=", RATE, row["rate"]))
+    return targets + _targets_of_time(ours, whole)
+
+
+def _targets_of_time(ours: Sequence[Mapping[str, Any]], whole: str) -> list[dict[str, Any]]:
+    """The aims of times themselves: with the object, and without it compared with that."""
+    targets = []
+    for row, without in zip(ours[::2], ours[1::2], strict=True):
+        words = f"{row['template']}, {row['scale']}"
+        for ranges, seconds in MAX_SECONDS.items():
+            if row["template"] == whole and row["scale"] == describe_range(ranges):
+                targets.append(aim(f"{words}, {WITH}: seconds", "<=", seconds, row["seconds"]))
+        ratio = without["seconds"] / row["seconds"]
+        targets.append(aim(f"{words}: time without it / with it", "<=", MAX_WITHOUT, ratio))
     return targets

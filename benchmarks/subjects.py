@@ -14,7 +14,7 @@ from wherein.detect.search_range import Range
 from wherein.template import Template, Tree
 
 CRAB = photographs.SHARED / "crab"
-FIXED, SCALES = (1.0, 1.0), (0.8, 1.25)
+FIXED, SCALES, DEFAULTS = Range(), Range(scale=(0.8, 1.25)), Range(scale=(0.5, 2.0), tilt=40.0)
 FEWER = {"_CHANCE_SCENES": 1, "_EMPTY_SCENES": 4, "_PRESENT_SCENES": 5}  # scenes of a calibration when quick
 
 
@@ -73,21 +73,21 @@ def timed_subject() -> Template:
 class Calibrations:
     """Calibrations, made once for each template and range and timed; stored ones are not used.
 
-    quick: on fewer scenes and at fixed scale only, also for a range of scales.
+    quick: on fewer scenes and at fixed scale only, whatever the range.
     """
 
     quick: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
-    _made: dict[tuple[str, tuple[float, float]], Calibration] = field(default_factory=dict)
+    _made: dict[tuple[str, Range], Calibration] = field(default_factory=dict)
 
-    def of(self, template: Template, scale: tuple[float, float]) -> Calibration:
-        """The calibration for every rotation and these scales."""
-        measured = FIXED if self.quick else scale
+    def of(self, template: Template, ranges: Range) -> Calibration:
+        """The calibration for this range of poses."""
+        measured = FIXED if self.quick else ranges
         key = template.fingerprint, measured
         if key not in self._made:
             began = perf_counter()
-            self._made[key] = self._make(template, Range(180.0, measured))
-            self.seconds[f"{template.name}, {describe_scales(measured)}"] = perf_counter() - began
+            self._made[key] = self._make(template, measured)
+            self.seconds[f"{template.name}, {describe_range(measured)}"] = perf_counter() - began
         return self._made[key]
 
     def _make(self, template: Template, ranges: Range) -> Calibration:
@@ -95,14 +95,17 @@ class Calibrations:
         with mock.patch.multiple(module, **FEWER) if self.quick else nullcontext():
             return module.calibrate(template, ranges)
 
-    def detector(self, template: Template, scale: tuple[float, float], threads: int) -> Detector:
-        """A new detector for every rotation."""
-        calibration = self.of(template, scale).model_copy(
-            update={"scale": scale}
-        )  # if quick, that of one scale
-        return Detector(template, 180.0, scale, tilt=0, calibration=calibration, threads=threads)
+    def detector(self, template: Template, ranges: Range, threads: int) -> Detector:
+        """A new detector for this range of poses."""
+        # If quick, the calibration is that of one scale.
+        searched = {"scale": ranges.scale, "tilt": ranges.tilt}
+        known = self.of(template, ranges).model_copy(update=searched)
+        return Detector(template, ranges.rotation, **searched, calibration=known, threads=threads)
 
 
-def describe_scales(scale: tuple[float, float]) -> str:
-    """The scales as text, for tables."""
-    return "fixed scale" if scale == FIXED else f"scales {scale[0]:g} to {scale[1]:g}"
+def describe_range(ranges: Range) -> str:
+    """The range as text, for tables."""
+    if ranges == DEFAULTS:
+        return "defaults"
+    low, high = ranges.scale
+    return "fixed scale" if ranges == FIXED else f"scales {low:g} to {high:g}"

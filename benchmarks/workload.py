@@ -11,7 +11,8 @@ from benchmarks import objects
 from benchmarks.objects import Scene
 from benchmarks.registration import Settings
 from benchmarks.report import Target
-from benchmarks.subjects import FIXED, SCALES, Calibrations
+from benchmarks.subjects import DEFAULTS, FIXED, SCALES, Calibrations
+from wherein.detect.search_range import Range
 from wherein.template import Template
 
 Share = Callable[[float], None]  # called with the fraction of a section that is done
@@ -23,7 +24,7 @@ class Counts:
 
     scenes: int = 12  # of each kind
     empty: int = 120  # without the object
-    scaled: tuple[str, ...] = tuple(objects.KINDS)  # kinds that are also searched over scales
+    scaled: tuple[str, ...] = tuple(objects.KINDS)  # kinds that are searched in other ranges too
     timed: int = 6  # scenes for each row of times
     repeats: int = 5
     swept: int = 3  # how many of them OpenCV gets
@@ -61,13 +62,13 @@ class Workload:
         """The full or the quick workload."""
         return Workload(settings, QUICK if settings.quick else FULL, Calibrations(settings.quick))
 
-    def scene(self, template: Template, kind: str, index: int, scale: tuple[float, float]) -> Scene:
+    def scene(self, template: Template, kind: str, index: int, searched: Range) -> Scene:
         """Scene `index` of a kind, at any rotation, with joints turned as far as the template allows."""
-        ranges = objects.Range(rotation=180.0, scale=scale, turn=180.0)
+        ranges = objects.Range(rotation=180.0, scale=searched.scale, turn=180.0)
         return objects.scene(template, kind, index, self.settings.seed, ranges)
 
 
-RANGES = (FIXED, SCALES)
+RANGES = (FIXED, SCALES, DEFAULTS)
 
 
 def levels(picture: NDArray) -> NDArray[np.uint8]:

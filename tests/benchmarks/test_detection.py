@@ -12,7 +12,7 @@ from benchmarks.__main__ import main
 from benchmarks.detection import Section
 from benchmarks.launch import launched
 from benchmarks.registration import Settings
-from benchmarks.subjects import FIXED, SCALES, Calibrations, robot
+from benchmarks.subjects import DEFAULTS, FIXED, SCALES, Calibrations, robot
 from benchmarks.workload import Counts, Workload, aim, section
 from wherein.detect import Calibration, Detector
 from wherein.detect.calibration.reach import Reach
@@ -29,13 +29,13 @@ def guessed(template):
     return Calibration(
         fingerprint=template.fingerprint,
         rotation=180.0,
-        scale=FIXED,
+        scale=FIXED.scale,
         chance=dict.fromkeys(homes, 0.35),
         threshold=0.5,
         clutter=[0.3, 0.35],
         present=[0.8, 0.9],
         confused=[],
-        limits=Reach(rotation=180.0, scale=FIXED),
+        limits=Reach(rotation=180.0, scale=FIXED.scale),
         megapixels=0.2,
     )
 
@@ -100,7 +100,7 @@ def silent(share):
 def test_quality_of_one_who_knows(oracle):
     work, _ = oracle
     made = quality.measure(work, silent)
-    assert [target["met"] for target in made["targets"]] == [True] * 6
+    assert [target["met"] for target in made["targets"]] == [True] * 9
     assert made["losses"] == []
     by = {(row["scale"], row["kind"]): row for row in made["rows"]}
     assert by["fixed scale", "two"]["instances"] == 2
@@ -144,30 +144,38 @@ def test_shared_scenes_are_scored_by_their_own_script(shared):
     assert "shared: scale" in {row["kind"] for row in quality.shared(Knows(), SCALES)}
 
 
-def row(template, scale, which, faster, rate=1.0):
-    words = {"template": template, "scale": workload_words(scale), "with": which}
-    return {**words, "faster": faster, "rate": rate}
-
-
-def workload_words(scale):
-    return speed.describe_scales(scale)
+def row(template, ranges, which, faster, rate=1.0, seconds=0.05):
+    words = {"template": template, "scale": speed.describe_range(ranges), "with": which}
+    return {**words, "faster": faster, "rate": rate, "seconds": seconds}
 
 
 def test_aims_of_speed():
     rows = [
         row("crab", FIXED, speed.WITH, 101.0, 26.0),
+        row("crab", FIXED, speed.WITHOUT, 101.0, 24.0, seconds=0.07),
         row("crab", SCALES, speed.WITH, 199.0),
+        row("crab", SCALES, speed.WITHOUT, 200.0),
+        row("crab", DEFAULTS, speed.WITH, None, seconds=0.09),
+        row("crab", DEFAULTS, speed.WITHOUT, None, seconds=0.10),
         row("crab without body", FIXED, speed.WITH, 20.0),
-        row("crab without body", SCALES, speed.WITH, 1.0),
-        row("crab", SCALES, speed.WITHOUT, None),
+        row("crab without body", FIXED, speed.WITHOUT, 19.0),
     ]
     targets = speed._targets(rows, "crab")
     assert [(t["bound"], t["met"]) for t in targets] == [
         (100, True),
         (25, True),
+        (100, True),
+        (25, False),
         (200, False),
+        (200, True),
         (20, True),
-        (200, None),
+        (20, False),
+        (0.02, False),
+        (1.2, False),
+        (1.2, True),
+        (0.1, True),
+        (1.2, True),
+        (1.2, True),
     ]
 
 
@@ -261,7 +269,7 @@ def test_quick_calibrations_serve_all_scales():
     assert list(calibrations.seconds) == ["robot with 2, fixed scale"]
     detector = calibrations.detector(template, SCALES, threads=1)
     assert isinstance(detector, Detector)
-    assert detector.ranges.scale == SCALES
+    assert detector.ranges == SCALES
 
 
 def test_fewer_scenes_of_a_calibration_are_fewer(monkeypatch):
@@ -269,7 +277,7 @@ def test_fewer_scenes_of_a_calibration_are_fewer(monkeypatch):
     module = sys.modules["wherein.detect.calibration.measure"]
 
     def noted(template, ranges):
-        seen[ranges.scale] = module._CHANCE_SCENES, module._EMPTY_SCENES, module._PRESENT_SCENES
+        seen[ranges] = module._CHANCE_SCENES, module._EMPTY_SCENES, module._PRESENT_SCENES
         return guessed(template)
 
     monkeypatch.setattr(module, "calibrate", noted)

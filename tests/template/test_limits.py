@@ -14,7 +14,7 @@ from PIL import Image
 from wherein.errors import TemplateError
 from wherein.images import decode
 from wherein.images.motif import Motif
-from wherein.template import Template, template_json, tree
+from wherein.template import Template, part_limits, template_json
 
 Spec = dict[str, Any]
 Write = Callable[[Spec], Path]
@@ -90,7 +90,7 @@ def test_a_long_description(spec: Spec, write: Write, monkeypatch: pytest.Monkey
 
 def test_many_parts_are_refused_before_pictures_are_loaded(spec: Spec, write: Write) -> None:
     arm = spec["parts"]["arm"]
-    spec["parts"] |= {str(number): arm | {"image": "none.png"} for number in range(tree.MAX_PARTS)}
+    spec["parts"] |= {str(number): arm | {"image": "none.png"} for number in range(part_limits.MAX_PARTS)}
     with pytest.raises(TemplateError, match=f"has {len(spec['parts'])} parts: the maximum is"):
         Template.load(write(spec))
 

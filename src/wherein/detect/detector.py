@@ -2,8 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Literal, cast, overload
 
@@ -13,40 +12,32 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from wherein.detect.arguments import Region, checked_range, is_count, is_number, least_score, region_box
-from wherein.detect.calibration.model import Calibration
-from wherein.detect.calibration.store import Progress, StoredCalibration, no_progress
-from wherein.detect.calibration.together import calibrations_together
+from wherein.detect.calibration.store import Progress, StoredCalibration
 from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map
 from wherein.detect.fast.exclusion import OVERLAP
 from wherein.detect.fast.following import Seen
-from wherein.detect.giant_search import GiantSearch, giant_source
-from wherein.detect.library_search import MAX_ALONE, LibrarySearch
+from wherein.detect.library_search import LibrarySearch
 from wherein.detect.methods import METHODS, FastSearch, Search
+from wherein.detect.preparation import (
+    GivenCalibration,
+    calibration_progress,
+    fast_searches,
+    prepared_searches,
+)
 from wherein.detect.result import SCENE, Detections, MethodResult
-from wherein.detect.score import score_with_rate
-from wherein.errors import ArgumentError, require
+from wherein.detect.tiled.giant_search import GiantSearch, giant_source
+from wherein.errors import require
 from wherein.giant.region_source import RegionSource
 from wherein.images.load import Source, is_many, load_picture, load_scene
 from wherein.images.picture import Picture, Samples, is_reduced
 from wherein.memory import bytes_of
 from wherein.motion.homography import shift, square
-from wherein.progress_line import ProgressLine, is_watched
 from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
 from wherein.template.template_library import Library, TemplateSource
 from wherein.threads import plain_torch
 from wherein.thresholds import MinScore
-
-_MAX_ALARMS = 1e-2
-"""False alarms of all templates of a library together in a scene without them, at most. A choice: as many as
-a single template may have (`calibration.false_alarms`)."""
-
-
-_MIN_THRESHOLD = 0.6
-"""The lowest threshold of a template of a library that is searched for together. A choice, by measurement
-with 100 cut-outs and patches: calibration scenes show clutter, and other objects resemble a template more;
-what is there and was found scores more."""
 
 
 class Detector:
@@ -105,7 +96,7 @@ class Detector:
         overlap: float = OVERLAP,
         polarity: str = "same",
         *,
-        calibration: StoredCalibration | Mapping[str, StoredCalibration] | None = None,
+        calibration: GivenCalibration = None,
         threads: int | None = None,
         progress: Progress | Literal[False] | None = None,
         method: str = "fast",
@@ -134,78 +125,13 @@ class Detector:
             f'method="{method}" searches for one template only: use method="{FastSearch.name}" for several',
         )
         self.max_instances = max_instances
-        known = dict(self._given(calibration))
         with plain_torch(), calibration_progress(self.library.name, progress) as shown:
-            if len(self.library) > MAX_ALONE:
-                missing = [one for one in self.library.templates if one.name not in known]
-                known |= calibrations_together(missing, self.ranges, shown or no_progress)
-            self.searches: dict[str, Search] = {
-                one.name: METHODS[method].prepare(
-                    one,
-                    self.ranges,
-                    known.get(one.name),
-                    least.score,
-                    threads,
-                    self._progress(shown, number),
-                    overlap,
-                )
-                for number, one in enumerate(self.library.templates)
-            }
-        if least.per_megapixel is not None:
-            self._set_rate(least.per_megapixel / len(self.library), method)
-        elif least.score is None and len(self.library) > 1:
-            self._limit_false_alarms()
+            self.searches = prepared_searches(
+                self.library, self.ranges, METHODS[method], least, calibration, threads, shown, overlap
+            )
         self.search: Search | LibrarySearch = next(iter(self.searches.values()))
         if self.library.several:
-            self.search = LibrarySearch(self._fast, overlap)
-
-    @property
-    def _fast(self) -> dict[str, FastSearch]:
-        return {name: one for name, one in self.searches.items() if isinstance(one, FastSearch)}
-
-    def _given(
-        self, calibration: StoredCalibration | Mapping[str, StoredCalibration] | None
-    ) -> Mapping[str, StoredCalibration]:
-        """The calibrations that were given, by the name of the template."""
-        if calibration is None:
-            return {}
-        if isinstance(calibration, Mapping):
-            unknown = [name for name in calibration if name not in self.library.by_name]
-            require(
-                not unknown,
-                f"calibration has {', '.join(unknown)}, but the templates are {self.library.listed}",
-            )
-            return calibration
-        require(
-            len(self.library) == 1,
-            f"calibration is that of one template, but there are {len(self.library)}: give calibrations by "
-            "the names of the templates",
-        )
-        return {self.library.templates[0].name: calibration}
-
-    def _progress(self, progress: Progress | None, number: int) -> Progress | None:
-        """Progress of one calibration as that of all."""
-        if progress is None or not self.library.several:
-            return progress
-        count, name = len(self.library), self.library.templates[number].name
-        return lambda done, step: progress((number + done) / count, f"{name}: {step}")
-
-    def _limit_false_alarms(self) -> None:
-        """Raise the thresholds so that all templates together have no more false alarms than one may have."""
-        for search in self.searches.values():
-            known = search.calibration
-            if isinstance(known, Calibration):
-                rate = _MAX_ALARMS / len(self.library) / known.megapixels
-                least = _MIN_THRESHOLD if len(self.library) > MAX_ALONE else 0.0
-                search.threshold = max(search.threshold, score_with_rate(known.false_alarms, rate), least)
-
-    def _set_rate(self, per_megapixel: float, method: str) -> None:
-        """Set the threshold of each template by its rate of false alarms."""
-        for search in self.searches.values():
-            known = search.calibration
-            if not isinstance(known, Calibration):
-                raise ArgumentError(f"threshold must be a score for the method {method}, which has no rate")
-            search.threshold = score_with_rate(known.false_alarms, per_megapixel)
+            self.search = LibrarySearch(fast_searches(self.searches), overlap)
 
     def __repr__(self) -> str:
         (low, high), turn = self.ranges.scale, self.ranges.rotation
@@ -376,7 +302,7 @@ class Detector:
     @cached_property
     def _giant(self) -> GiantSearch:
         """The search in tiles."""
-        return GiantSearch(cast(FastSearch | LibrarySearch, self.search), self._fast)
+        return GiantSearch(cast(FastSearch | LibrarySearch, self.search), fast_searches(self.searches))
 
     def _results(self, found: MethodResult, scene: Picture, seconds: float, name: str) -> Detections:
         several = tuple(self.searches) if self.library.several else ()
@@ -429,16 +355,3 @@ def _by_name(names: Sequence[str], seen: Sequence[Seen]) -> dict[str, list[Seen]
         name: [one for own, one in zip(names, seen, strict=True) if own == name]
         for name in dict.fromkeys(names)
     }
-
-
-@contextmanager
-def calibration_progress(name: str, progress: Progress | Literal[False] | None) -> Iterator[Progress | None]:
-    """What a calibration reports to: what the caller gave, or a line if someone watches."""
-    if progress is not None or not is_watched():
-        yield progress or None
-        return
-    line = ProgressLine(f"Calibrating {name} (first use)")
-    try:
-        yield line
-    finally:
-        line.close()

@@ -11,18 +11,13 @@ from wherein.detect.fast.following import Seen
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.scene_search import LIKELY, SceneSearch
 from wherein.detect.fast.shared_pixels import Contender, between_templates
-from wherein.detect.fast.shared_search import EFFORTS, SharedSearch
+from wherein.detect.fast.shared_search import EFFORTS, MAX_ALONE, SharedSearch
 from wherein.detect.result import Detection, MethodResult, best_first
 from wherein.images.picture import Samples
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 if TYPE_CHECKING:  # a search does not know that it is one of several
     from wherein.detect.methods import FastSearch
-
-
-MAX_ALONE = 3
-"""So many templates are searched for one by one, which is more thorough. A choice: with more, one look for
-all takes less time than a look for each."""
 
 
 class LibrarySearch:

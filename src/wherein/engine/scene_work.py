@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wherein.detect.giant_search import giant_source
+from wherein.detect.tiled.giant_search import giant_source
 from wherein.engine.manifest import Entry
 from wherein.engine.scene_events import PictureDone, SceneEvent, SceneLine, Unreadable, VideoDone
 from wherein.engine.scene_rows import detection_rows

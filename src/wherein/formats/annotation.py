@@ -23,7 +23,7 @@ from wherein.formats.registry import FORMATS
 from wherein.images.load import Source, load_picture
 from wherein.images.picture import Picture
 from wherein.images.polygons import Polygon, coverage
-from wherein.template.tree import DEFAULT_TURN, MAX_NAME
+from wherein.template.part_limits import DEFAULT_TURN, MAX_NAME
 
 _MAX_BYTES = 256 * 2**20
 """A choice: COCO's own largest file has 450 MB for 118,000 pictures; a template is made from a few."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import NDArray
 
+from wherein.template.part_limits import DEFAULT_TURN
 from wherein.template.reading import Reading
-from wherein.template.tree import DEFAULT_TURN
 
 if TYPE_CHECKING:
     Place: TypeAlias = Sequence[float]

@@ -22,7 +22,7 @@ from wherein.studio.mask_outlines import alpha_outline
 from wherein.studio.session import SearchRequest, Session
 from wherein.studio.uploads import label, read_upload
 from wherein.template.bundle import Template
-from wherein.template.tree import DEFAULT_TURN
+from wherein.template.part_limits import DEFAULT_TURN
 
 Answer = dict[str, Any]
 

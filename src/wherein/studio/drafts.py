@@ -24,8 +24,9 @@ from wherein.studio.bounds import Bounds
 from wherein.studio.id_map import IdMap
 from wherein.studio.mask_outlines import editable_outline
 from wherein.template.bundle import Template
+from wherein.template.part_limits import DEFAULT_TURN, MAX_NAME, MAX_PARTS
 from wherein.template.reading import MAX_POINTS, MAX_UNIT
-from wherein.template.tree import DEFAULT_TURN, MAX_NAME, MAX_PARTS, Part, Point, Tree
+from wherein.template.tree import Part, Point, Tree
 
 _MAX_CORNERS = 20_000
 """Corners of a part. A choice: far more than a person draws."""

@@ -26,6 +26,7 @@ from wherein.images.motif import Motif
 from wherein.images.picture import Picture
 from wherein.images.polygons import Polygon, hull
 from wherein.template.archive import pack, unpack
+from wherein.template.part_limits import check_name
 from wherein.template.reading import Reading
 from wherein.template.shown_template import ShownTemplate
 from wherein.template.template_json import (
@@ -37,7 +38,7 @@ from wherein.template.template_json import (
     parse_description,
     read_description,
 )
-from wherein.template.tree import Part, Point, Tree, check_name
+from wherein.template.tree import Part, Point, Tree
 from wherein.threads import one_thread
 
 

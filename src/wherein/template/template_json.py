@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from wherein.errors import TemplateError
 from wherein.files import inside
-from wherein.template.tree import DEFAULT_TURN, MAX_NAME, check_count
+from wherein.template.part_limits import DEFAULT_TURN, MAX_NAME, check_count
 
 FORMAT = "wherein-template/1"
 DESCRIPTION = "template.json"

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from wherein.errors import TemplateError
 from wherein.images.motif import Motif
+from wherein.template.part_limits import check_count, check_name
 from wherein.template.reading import Reading
 
 Point = tuple[float, float]
@@ -18,17 +19,6 @@ Matrix = NDArray[np.float64]
 MAX_DEPTH = 100
 """Maximum number of groups nested in each other. A choice: far more joints in a row than any object has, and
 far less than Python's recursion limit."""
-
-MAX_NAME = 200
-"""Maximum number of letters of a name. A choice: most file systems allow 255 for a file that is named after
-it."""
-
-MAX_PARTS = 500
-"""Maximum number of parts, groups included. A choice: far more than a person outlines."""
-
-DEFAULT_TURN = 30.0
-"""± degrees that a part may turn where none are given: in template.json, in annotations and in the studio.
-A choice, and part of the file format: to change it would change what existing templates mean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,23 +152,6 @@ class Tree(Mapping[str, Part]):
     def depth(self, name: str) -> int:
         """The number of ancestors of a part."""
         return self._depths[name]
-
-
-def check_name(name: str, what: str) -> None:
-    """Refuse a name that is empty, too long, or cannot be written as UTF-8."""
-    if not 0 < len(name) <= MAX_NAME:
-        shown = f'"{name[:40]}…"' if name else "without letters"
-        raise TemplateError(f"{what} {shown} has a name of {len(name)} letters: it must have 1 to {MAX_NAME}")
-    try:
-        name.encode()
-    except UnicodeEncodeError as error:  # half of a surrogate pair, which JSON can hold
-        raise TemplateError(f"{what} {name!a} has a name that is no text: rename it") from error
-
-
-def check_count(count: int) -> None:
-    """Refuse a template of more than `MAX_PARTS` parts."""
-    if count > MAX_PARTS:
-        raise TemplateError(f"the template has {count} parts: the maximum is {MAX_PARTS}")
 
 
 def _check_parent(name: str, part: Part, parts: Mapping[str, Part]) -> None:

@@ -14,9 +14,9 @@ from wherein.detect.score import MAX_ZNCC, evidence_weight, information
 from wherein.detect.search_range import Range
 from wherein.planes.plane_search import CrowdFloor
 from wherein.template.bundle import Template
-from wherein.template.tree import MAX_PARTS
+from wherein.template.part_limits import MAX_PARTS
 
-VERSION = 13
+VERSION = 14
 """Of the measurement: raise it when old calibrations are no longer right."""
 
 LITTLE_TEXTURE = 0.7

@@ -94,7 +94,7 @@ def calibrate_together(
     """
     if not templates:
         return []
-    scenes = Backgrounds((), seed, SCENE_SIZE)
+    scenes = Backgrounds((), seed, SCENE_SIZE, ranges.upright)
     with workers() as pool:
         efforts = _efforts(templates, ranges, scenes, seed, pool, progress)
         chances = _chances(templates, ranges, efforts, scenes, pool, progress)

@@ -24,6 +24,10 @@ from wherein.planes.shared_look import LookEffort, SharedLook
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 
+MAX_ALONE = 3
+"""So many templates are searched for one by one, which is more thorough. A choice: with more, one look for
+all takes less time than a look for each."""
+
 _Result = TypeVar("_Result")
 
 

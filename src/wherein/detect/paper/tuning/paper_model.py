@@ -18,7 +18,8 @@ from wherein.detect.paper.tuning.prescriptions import (
 )
 from wherein.detect.search_range import Range
 from wherein.template.bundle import Template
-from wherein.template.tree import MAX_PARTS, Part
+from wherein.template.part_limits import MAX_PARTS
+from wherein.template.tree import Part
 
 VERSION = 1
 """Version of the measurement: raise it where calibrations on disk are no longer right."""

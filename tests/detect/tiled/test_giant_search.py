@@ -11,9 +11,9 @@ from torch import Tensor
 
 from detecting import made_up, noise, photo, ready, toy
 from wherein import ArgumentError, Detection, Detections, Detector, PictureError
-from wherein.detect import giant_search
-from wherein.detect.giant_search import GiantSearch, object_size
-from wherein.detect.tiles import plan
+from wherein.detect.tiled import giant_search, overview
+from wherein.detect.tiled.giant_search import GiantSearch, object_size
+from wherein.detect.tiled.tiles import plan
 from wherein.giant.region_source import ArraySource
 from wherein.images.eight_bit import to_image, to_levels
 from wherein.images.motif import Motif
@@ -167,7 +167,7 @@ def test_the_best_of_all_tiles(patches: Detector) -> None:
 
 
 def test_the_overview_shows_what_was_read(patches: Detector, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(giant_search, "_OVERVIEW", 200)
+    monkeypatch.setattr(overview, "_OVERVIEW", 200)
     array = as_array(with_them(PATCH, [(0.0, 1.0, (321.0, 300.0))]))
     found = in_tiles(patches, array)
     assert isinstance(found.scene, Overview)

@@ -10,17 +10,15 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-import torch
-from jaxtyping import Float
 from numpy.typing import NDArray
-from torch import Tensor
 
 from wherein.detect.fast.exclusion import Supports
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Hypotheses, Placement
 from wherein.detect.fast.scene_search import SceneSearch
 from wherein.detect.result import Detection, MethodResult, best_first
-from wherein.detect.tiles import (
+from wherein.detect.tiled.overview import new_overview, paste
+from wherein.detect.tiled.tiles import (
     ALIGNMENT,
     DEFAULT_MEMORY,
     Box,
@@ -34,19 +32,12 @@ from wherein.giant.opened import opened
 from wherein.giant.region_source import RegionSource
 from wherein.images.load import Source
 from wherein.images.picture import Overview, Samples
-from wherein.images.pool import pool
 from wherein.memory import held
 from wherein.motion.homography import mapped, scales
 from wherein.planes.description import MARGIN
 from wherein.planes.plane_motif import extent
 from wherein.pyramid.levels import Poses, ScenePyramid, enlarge, reduce
 from wherein.threads import allowed_threads
-
-_OVERVIEW = 2048
-"""Pixels of the longer side of an overview, at most. A choice: what a screen shows."""
-
-_UNREAD = 0.5
-"""The grey of parts of an overview that were not read, as they are not in the region."""
 
 _SMALLER = 1.4
 """An object may seem smaller than the range of a pass by this factor. A choice: tilted, it is foreshortened;
@@ -163,7 +154,7 @@ class GiantSearch:
         """
         threads = next(iter(self._searches.values())).threads
         side = side or tile_side(whole_pixels(memory or DEFAULT_MEMORY, held(), threads))
-        overview = _overview(source)
+        overview = new_overview(source)
         passes = plan(box, self._size, self._scale, self._tilted, side, overview.reduction)
         found: dict[str, _Found] = {}
         for number, one in enumerate(passes):
@@ -180,7 +171,7 @@ class GiantSearch:
             pixels = source.region(tile, one.reduction)
             view = _View(tile, one.reduction, one.reduction)
             if overview is not None:
-                _paste(overview, pixels, view)
+                paste(overview, pixels, tile[:2], one.reduction)
             levels = search.levels(pixels)
             for name, kept in search.by_template(levels, count).items():
                 own = self._own(name, _in_scene(kept, view), tile, one)
@@ -332,29 +323,3 @@ def _moved(found: Hypotheses, move: Callable[[Poses], Poses]) -> Hypotheses:
 
 def _holds(tile: Box, box: Sequence[float]) -> bool:
     return bool(tile[0] <= box[0] and tile[1] <= box[1] and tile[2] >= box[2] and tile[3] >= box[3])
-
-
-def _overview(source: RegionSource) -> Overview:
-    """A grey picture for the overview of a scene."""
-    reduction = 1
-    while max(source.size) > _OVERVIEW * reduction:
-        reduction *= 2
-    width, height = (max(1, side // reduction) for side in source.size)
-    return Overview(torch.full((3, height, width), _UNREAD), None, reduction, source.size)
-
-
-def _paste(overview: Overview, pixels: Float[Tensor, "3 h w"], view: _View) -> None:
-    """Write what was read into an overview."""
-    reduction = max(overview.reduction, view.reduction)
-    # The first pixels of the overview that the view covers.
-    first = [-(-begin // reduction) for begin in view.box[:2]]
-    x, y = (
-        (reduction * one - begin) // view.reduction for one, begin in zip(first, view.box[:2], strict=True)
-    )
-    small = pool(pixels[:, y:, x:].contiguous(), reduction // view.reduction)
-    if reduction > overview.reduction:  # only where one tile is larger than any overview
-        small = small.repeat_interleave(reduction // overview.reduction, 1)
-        small = small.repeat_interleave(reduction // overview.reduction, 2)
-        first = [one * reduction // overview.reduction for one in first]
-    target = overview.samples[:, first[1] : first[1] + small.shape[1], first[0] : first[0] + small.shape[2]]
-    target[:] = small[:, : target.shape[1], : target.shape[2]]

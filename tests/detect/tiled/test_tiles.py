@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from wherein.detect import tiles
-from wherein.detect.tiles import ObjectSize, bytes_per_pixel, plan, tile_side, whole_pixels
+from wherein.detect.tiled import tiles
+from wherein.detect.tiled.tiles import ObjectSize, bytes_per_pixel, plan, tile_side, whole_pixels
 from wherein.errors import ArgumentError
 
 SIZE = ObjectSize(diameter=100.0, around=10.0, detail=40.0)

@@ -1,0 +1,1 @@
+"""Scenes that are too large for memory, searched in overlapping tiles."""
