@@ -8,7 +8,7 @@ tilts are left to the descent that follows. So each motif costs about a hundredt
 has a dozen places instead of thousands.
 
 What is thin or plain, or has its texture in few pixels, has lost what tells it from clutter at that size. How
-much effort a motif needs is measured (`detect.calibration.look_choice`), and most need the least.
+much effort a motif needs is measured (`detect.calibration.together`), and most need the least.
 """
 
 import math

@@ -22,7 +22,7 @@ def _few_scenes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("_CHANCE_SCENES", 1),
         ("_EMPTY_SCENES", 4),
         ("_PRESENT_SCENES", 2),
-        ("LOOK_SCENES", 2),
+        ("_LOOK_SCENES", 2),
     ):
         monkeypatch.setattr(together, name, count)
 

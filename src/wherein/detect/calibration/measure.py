@@ -21,7 +21,6 @@ from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.detect.calibration.chances import measure_chances, random_root
 from wherein.detect.calibration.conditions import photographed
 from wherein.detect.calibration.false_alarms import choose_threshold, rare_clutter_score, suspect_scenes
-from wherein.detect.calibration.look_choice import LOOK_SCENES, needed_effort
 from wherein.detect.calibration.lookalikes import similar_parts
 from wherein.detect.calibration.model import STORE, Calibration
 from wherein.detect.calibration.reach import measure_reach
@@ -132,9 +131,6 @@ def _measured(
     for score in workers.map(lambda scene: _best_score(search, scene, rare), painted):
         present.append(score)
         progress(0.7 + 0.3 * len(present) / _PRESENT_SCENES, "searching scenes with the object")
-    apart = np.random.default_rng((seed, 3))
-    with_it = [painted_object(finder, scenes(k), apart) for k in range(LOOK_SCENES)]
-    look_effort = needed_effort(finder, with_it)
     suspects = suspect_scenes(empty, present)
     if backgrounds:
         # Scenes use them in turn.
@@ -163,7 +159,6 @@ def _measured(
         tilt_cost=known.tilt_cost,
         size_power=known.size_power,
         crowd_from=known.crowd_from,
-        look_effort=look_effort,
         threshold=threshold,
         clutter=empty,
         present=present,

@@ -1,7 +1,7 @@
 """The search for many templates at once: which of them to follow, and from where.
 
 One look over the scene has some places for the body of each template (`planes.shared_look`), with more effort
-for templates that need it: which do is measured (`calibration.look_choice`). The places are rated
+for templates that need it: which do is measured (`calibration.together`). The places are rated
 by few points of the motif, on channels that are made once for all templates; the best are refined by a short
 descent with these points, and the best of those by more points, and with tilt. Only bodies that then fit
 nearly as well as a detection are followed to the end, as in the search for one template. So the time grows

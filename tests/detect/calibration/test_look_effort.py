@@ -6,13 +6,13 @@ from torch import Tensor
 
 from detecting import noise, photo
 from wherein import Template
-from wherein.detect.calibration.look_choice import needed_effort
 from wherein.detect.calibration.measure import painted_object
+from wherein.detect.calibration.together import needed_effort
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.scene_search import SceneSearch
 from wherein.detect.fast.shared_search import EFFORTS, SharedSearch
 from wherein.detect.score import MAX_ZNCC
-from wherein.detect.search_range import Range
+from wherein.detect.search_range import MAX_LOOK_EFFORT, Range
 from wherein.images.motif import Motif
 
 RANGES = Range(180.0, (0.7, 1.4), 0.0)
@@ -49,3 +49,7 @@ def test_more_effort_finds_what_the_least_misses() -> None:
         for one in (EFFORTS[0], EFFORTS[-1])
     )
     assert least < 0.5 < most
+
+
+def test_every_effort_that_a_calibration_may_name_is_known() -> None:
+    assert len(EFFORTS) == MAX_LOOK_EFFORT + 1
