@@ -8,7 +8,7 @@ from wherein.images.motif import Motif
 from wherein.motion.models import MOTIONS, motion_named
 from wherein.native import kernel
 from wherein.planes.plane_descent import PlaneStage
-from wherein.planes.plane_fit import FitJob, fit_each, fit_planes
+from wherein.planes.plane_fit import SHARP, FitJob, finest_stage, fit_each, fit_planes, motif_stages
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.paint import paint
@@ -198,3 +198,13 @@ def test_several_motifs_are_fitted_as_each_alone(threads):
         assert np.array_equal(found.poses, alone.poses)
         assert np.array_equal(found.zncc, alone.zncc)
         assert np.array_equal(found.visible, alone.visible)
+
+
+def test_the_finest_stage_is_the_last():
+    last, alone = (
+        motif_stages(_motif(), settings=SHARP, even=True)[-1],
+        finest_stage(_motif(), settings=SHARP, even=True),
+    )
+    torch.testing.assert_close(alone.target, last.target, rtol=0, atol=0)
+    torch.testing.assert_close(alone.weights, last.weights, rtol=0, atol=0)
+    np.testing.assert_array_equal(alone.from_full, last.from_full)

@@ -65,6 +65,24 @@ def test_what_is_not_there_scores_low():
     assert found.zncc.max(initial=0) < 0.6
 
 
+def test_fits_that_do_not_go_on_are_dropped_on_the_way():
+    search, pose = PlaneSearch(_motif(), PlaneRange(180, (0.5, 2.0), 40)), _pose(20, 1, (190, 150))
+    scene = ScenePyramid(paint(_texture(300, 400, 5, 11), _motif(), torch.from_numpy(pose)))
+    there, elsewhere = search.refined(scene, pose[None]), search.refined(scene, _pose(0, 1, (80, 80))[None])
+    both, seen = there.joined(elsewhere), []
+
+    def goes_on(fits):
+        seen.append(len(fits))
+        return fits.zncc >= 0.7
+
+    ended = search.followed(scene, both, goes_on=goes_on)
+    assert len(ended) == len(seen) == len(search.stages)
+    assert all((fits.zncc >= 0.7).all() for fits in ended)
+    assert _corner_error(ended[-1].poses[0], pose) < 1.0
+    none = search.followed(scene, both, goes_on=lambda fits: fits.zncc >= 2)
+    assert [len(fits) for fits in none] == [0] * len(search.stages)
+
+
 def test_only_what_is_asked_for_is_searched():
     truth = _pose(90, 1, (190, 150))
     upright = PlaneSearch(_motif(), PlaneRange(20, (1, 1), 0))

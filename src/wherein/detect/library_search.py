@@ -11,7 +11,7 @@ from wherein.detect.fast.following import Seen
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.scene_search import LIKELY, SceneSearch
 from wherein.detect.fast.shared_pixels import Contender, between_templates
-from wherein.detect.fast.shared_search import MAX_ALONE, SharedSearch
+from wherein.detect.fast.shared_search import EFFORTS, MAX_ALONE, SharedSearch
 from wherein.detect.result import Detection, MethodResult, best_first
 from wherein.images.picture import Samples
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -90,7 +90,8 @@ class LibrarySearch:
 
     @cached_property
     def _shared(self) -> SharedSearch:
-        return SharedSearch([self.searches[name] for name in self._shared_names])
+        searches = [self.searches[name] for name in self._shared_names]
+        return SharedSearch(searches, [EFFORTS[one.calibration.look_effort] for one in searches])
 
     def follow(
         self,

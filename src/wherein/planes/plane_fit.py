@@ -73,11 +73,28 @@ def motif_stages(
     even: bool = False,
 ) -> tuple[PlaneMotif, ...]:
     """The resolutions at which a motif is fitted, from coarse to fine; arguments as of `PlaneMotif.of`."""
-    largest = extent(motif)
-    radii = [radius for radius in _RADII if radius < _MIN_GAIN * largest] or [largest]
     return tuple(
-        PlaneMotif.of(motif, radius, settings, any_polarity, covered, pivot, even) for radius in radii
+        PlaneMotif.of(motif, radius, settings, any_polarity, covered, pivot, even)
+        for radius in _radii_of(motif)
     )
+
+
+def finest_stage(
+    motif: Motif,
+    any_polarity: bool = False,
+    covered: Float[Tensor, "h w"] | None = None,
+    pivot: tuple[float, float] | None = None,
+    settings: ChannelSettings = CHANNELS,
+    even: bool = False,
+) -> PlaneMotif:
+    """The last of `motif_stages`, without the work for the others."""
+    return PlaneMotif.of(motif, _radii_of(motif)[-1], settings, any_polarity, covered, pivot, even)
+
+
+def _radii_of(motif: Motif) -> list[float]:
+    """The extent of a motif at each resolution at which it is fitted."""
+    largest = extent(motif)
+    return [radius for radius in _RADII if radius < _MIN_GAIN * largest] or [largest]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The search for a flat motif in a whole scene: a first look at all places, then fits from coarse to fine."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -116,6 +117,9 @@ class CrowdFloor:
         return math.sqrt(-math.expm1(-grown))
 
 
+GoesOn = Callable[[PlaneFits], NDArray[np.bool_]]
+"""Which of some fits are followed any further, (B,)."""
+
 NO_FLOOR = CrowdFloor()
 """With which any three places may be a crowd."""
 
@@ -129,6 +133,8 @@ class PlaneSearch:
         any_polarity: also with light and dark exchanged.
         covered: as of `PlaneMotif.of`.
         crowd_from: ZNCC of the third best place before the fits from which there may be a crowd.
+        made_stages: gives the motif of every stage, where it is made for other purposes as well; None: the
+            search makes its own.
     """
 
     def __init__(
@@ -138,8 +144,9 @@ class PlaneSearch:
         any_polarity: bool = False,
         covered: Float[Tensor, "h w"] | None = None,
         crowd_from: CrowdFloor = NO_FLOOR,
+        made_stages: Callable[[], tuple[PlaneMotif, ...]] | None = None,
     ) -> None:
-        self._crowd_from = crowd_from
+        self._crowd_from, self._made_stages = crowd_from, made_stages
         self.motif, self.ranges, self.any_polarity, self.covered = motif, ranges, any_polarity, covered
         self.first_look = FirstLook(motif, ranges, any_polarity, covered)
         self._middle, right, bottom = motif.centre, motif.width - 1, motif.height - 1
@@ -148,6 +155,8 @@ class PlaneSearch:
     @cached_property
     def stages(self) -> tuple[PlaneMotif, ...]:
         """The motif from coarse to fine."""
+        if self._made_stages is not None:
+            return self._made_stages()
         return motif_stages(self.motif, self.any_polarity, self.covered)
 
     @cached_property
@@ -171,15 +180,26 @@ class PlaneSearch:
         return self.followed(scene, self._refined_starts(scene, standing_out), standing_out)
 
     def followed(
-        self, scene: ScenePyramid, found: PlaneFits, standing_out: float = math.inf
+        self,
+        scene: ScenePyramid,
+        found: PlaneFits,
+        standing_out: float = math.inf,
+        goes_on: GoesOn | None = None,
     ) -> list[PlaneFits]:
-        """The poses after every stage, the best first, from those of `refined`; as of the search."""
+        """The poses after every stage, the best first, from those of `refined`.
+
+        Arguments:
+            scene, standing_out: as of the search.
+            found: where to start.
+            goes_on: which fits of a stage are followed any further, maybe none; None: all.
+        """
         ended: list[PlaneFits] = []
         # Once, here: at the end fits differ more from each other than at the coarsest.
         standing_out = standing_out if self._may_be_crowd(scene, found) else math.inf
         found = self._followed(found, _FOLLOWED, standing_out)
         for number, (motif, count) in enumerate(zip(self._thinned, self._counts, strict=True)):
             fits = fit_planes(scene, motif, self.ranges.motion, _FIT, found.poses)
+            fits = fits if goes_on is None else fits[np.flatnonzero(goes_on(fits))]
             if number == min(_RESTART_STAGE, len(self.stages) - 1):
                 fits = fits.joined(self._restarted(scene, motif, fits))
             found = self._followed(fits, count, standing_out)

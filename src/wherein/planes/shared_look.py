@@ -6,6 +6,9 @@ ranks first among all places for it, even where it is reduced to a radius of 15 
 and described by 32 features: the places are a quarter as many, the turns and sizes half as many each, and
 tilts are left to the descent that follows. So each motif costs about a hundredth of a look of its own, and
 has a dozen places instead of thousands.
+
+What is thin or plain, or has its texture in few pixels, has lost what tells it from clutter at that size. How
+much effort a motif needs is measured (`detect.calibration.together`), and most need the least.
 """
 
 import math
@@ -32,17 +35,29 @@ from wherein.threads import shared_out
 
 _Numbers = NDArray[np.int32]
 
-_RADIUS, _FEATURES = 15.0, 32
-"""Extent of a motif in the look, in pixels, and number of its features. Choices, by measurement with 100
+
+@dataclass(frozen=True)
+class LookEffort:
+    """How thoroughly a motif is looked for.
+
+    Attributes:
+        radius: extent of the motif in the look, in pixels.
+        features: maximum number of its features.
+        turn_step: degrees between neighbouring rotations.
+        places: how many of them are kept, of each size and in the end.
+    """
+
+    radius: float = 15.0
+    features: int = 32
+    turn_step: float = 15.0
+    places: int = 12
+
+
+BRIEF_LOOK = LookEffort()
+"""The least effort, for motifs that need not be found in every scene. Choices, by measurement with 100
 cut-outs and patches, 120 of them in photographs at half to twice their size: the right place is among the
-first ten of its motif in 98 % with 15 px and 32 or 64 features, in 90 % with 12 px."""
-
-_TURN_STEP = 15.0
-"""Degrees between neighbouring rotations. A choice, measured with these: with 20° the right place is first in
-87 % instead of 92 %."""
-
-PLACES = 12
-"""How many places of each motif are kept, of each size and in the end, unless more are wanted. A choice."""
+first ten of its motif in 98 % with 15 px and 32 or 64 features, in 90 % with 12 px; with 20° between
+rotations it is first in 87 % instead of 92 %."""
 
 _SHARE = 8
 """How many motifs a thread takes at a time. A choice: few enough that all threads end at the same time."""
@@ -54,6 +69,7 @@ class _Batch:
 
     Attributes:
         level: of the scene.
+        count: how many places of each motif are kept.
         motifs: their numbers.
         templates: of each.
         scales: the size of each motif in the scene.
@@ -61,6 +77,7 @@ class _Batch:
     """
 
     level: int
+    count: int
     motifs: list[int]
     templates: list[FeatureTemplates]
     scales: list[float]
@@ -117,16 +134,17 @@ class SharedLook:
 
     Arguments:
         searches: of the motifs: their pictures, and the poses that are searched.
-        places: how many of each motif are kept.
+        efforts: of each; None: brief looks.
     """
 
-    def __init__(self, searches: Sequence[PlaneSearch], places: int = PLACES) -> None:
-        self._count, self._places = len(searches), places
-        batches: dict[tuple[int, int, int], _Batch] = {}
-        for number, search in enumerate(searches):
-            for templates, level in _looks(search):
-                key = (level, *templates.places.shape[:2])
-                batch = batches.setdefault(key, _Batch(level, [], [], []))
+    def __init__(self, searches: Sequence[PlaneSearch], efforts: Sequence[LookEffort] | None = None) -> None:
+        efforts = efforts or [BRIEF_LOOK] * len(searches)
+        self._places = [effort.places for effort in efforts]
+        batches: dict[tuple[int, ...], _Batch] = {}
+        for number, (search, effort) in enumerate(zip(searches, efforts, strict=True)):
+            for templates, level in _looks(search, effort):
+                key = (level, effort.places, *templates.places.shape[:2])
+                batch = batches.setdefault(key, _Batch(level, effort.places, [], [], []))
                 batch.motifs.append(number)
                 batch.templates.append(templates)
                 scale = factor_of(level) / templates.reduction
@@ -149,12 +167,15 @@ class SharedLook:
             parts |= zip(numbers, shared_out(look, numbers, scene.threads), strict=True)
         found = _Found.joined([parts[number] for number in sorted(parts)])
         order = np.lexsort((-found.ratings, found.motifs))
-        ends = np.searchsorted(found.motifs[order], np.arange(self._count + 1))
-        return [found.poses(order[a:b][: self._places]) for a, b in pairwise(ends.tolist())]
+        ends = np.searchsorted(found.motifs[order], np.arange(len(self._places) + 1)).tolist()
+        return [
+            found.poses(order[a:b][:count])
+            for (a, b), count in zip(pairwise(ends), self._places, strict=True)
+        ]
 
     def _look(self, made: Mapping[int, Responses], number: int) -> _Found:
         batch = self._batches[number]
-        return _best_places(made[batch.level], batch, self._places)
+        return _best_places(made[batch.level], batch)
 
 
 def _together(scene: ScenePyramid, levels: Sequence[int]) -> Iterator[list[int]]:
@@ -172,6 +193,7 @@ def _parts(batch: _Batch) -> list[_Batch]:
     return [
         _Batch(
             batch.level,
+            batch.count,
             batch.motifs[k : k + _SHARE],
             batch.templates[k : k + _SHARE],
             batch.scales[k : k + _SHARE],
@@ -180,38 +202,38 @@ def _parts(batch: _Batch) -> list[_Batch]:
     ]
 
 
-def _looks(search: PlaneSearch) -> list[tuple[FeatureTemplates, int]]:
+def _looks(search: PlaneSearch, effort: LookEffort) -> list[tuple[FeatureTemplates, int]]:
     """The templates of a motif, and the level of the scene at which each is looked for."""
     size = extent(search.motif)
-    usual = max(1.0, size / _RADIUS)
+    usual = max(1.0, size / effort.radius)
     low, high = (math.log(scale * usual) / math.log(SIZE_STEP) for scale in search.ranges.scale)
     below = max(0, math.ceil(min(high, 0.0) - low - 1e-9))
     # Below, a scene would have to be enlarged: the motif is reduced instead, in the middle of each share.
     steps = [low + (k + 0.5) * (min(high, 0.0) - low) / below for k in range(below)]
-    looks = [(_templates(search, size / usual * SIZE_STEP**step), 0) for step in steps]
+    looks = [(_templates(search, effort, size / usual * SIZE_STEP**step), 0) for step in steps]
     # The same levels for all motifs, as responses are made for each: those that come within half a step.
     first = max(0, math.ceil(max(low, 0.0) - 0.5 - 1e-9))
     levels = range(first, math.floor(high + 0.5 - 1e-9) + 1) if high >= 0 else range(0)
     if not looks and not levels:
         levels = range(max(0, round(high)), max(0, round(high)) + 1)
     if levels:
-        templates = _templates(search, size / usual)
+        templates = _templates(search, effort, size / usual)
         looks += [(templates, level) for level in levels]
     return looks
 
 
-def _templates(search: PlaneSearch, radius: float) -> FeatureTemplates:
+def _templates(search: PlaneSearch, effort: LookEffort, radius: float) -> FeatureTemplates:
     # Without tilt: the descent finds it, from the upright template.
     upright = PlaneRange(search.ranges.rotation, search.ranges.scale, 0.0)
     made = FeatureTemplates.of(
-        search.motif, radius, upright.linear(_TURN_STEP), search.any_polarity, search.covered
+        search.motif, radius, upright.linear(effort.turn_step), search.any_polarity, search.covered
     )
-    return made.first_features(_FEATURES)
+    return made.first_features(effort.features)
 
 
-def _best_places(responses: Responses, batch: _Batch, count: int) -> _Found:
-    """The best `count` places for each motif of a batch."""
-    ratings, at, which = _rated(responses, batch, count)
+def _best_places(responses: Responses, batch: _Batch) -> _Found:
+    """The best places for each motif of a batch."""
+    ratings, at, which = _rated(responses, batch)
     motif, rank = np.nonzero(ratings > 0)
     at, which = at[motif, rank], which[motif, rank]
     return _Found(
@@ -223,7 +245,7 @@ def _best_places(responses: Responses, batch: _Batch, count: int) -> _Found:
     )
 
 
-def _rated(responses: Responses, batch: _Batch, count: int) -> tuple[NDArray[np.float64], _Numbers, _Numbers]:
+def _rated(responses: Responses, batch: _Batch) -> tuple[NDArray[np.float64], _Numbers, _Numbers]:
     """Ratings, indices and templates of the best places, (M, K) each; ratings are 0 where there are fewer."""
     if kernel.accepts():
         ratings, at, which = look_calls.look_many(
@@ -234,12 +256,12 @@ def _rated(responses: Responses, batch: _Batch, count: int) -> tuple[NDArray[np.
             batch.offsets_in(responses),
             batch.windows,
             QUIET,
-            count,
+            batch.count,
         )
         return ratings.double().numpy(), at.numpy(), which.numpy()
-    shape = len(batch.motifs), count
+    shape = len(batch.motifs), batch.count
     ratings_, at_, which_ = np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     for number, templates in enumerate(batch.templates):
-        own, places, views = best_places(responses, templates, count)
+        own, places, views = best_places(responses, templates, batch.count)
         ratings_[number, : len(own)], at_[number, : len(own)], which_[number, : len(own)] = own, places, views
     return ratings_, at_, which_

@@ -18,7 +18,12 @@ TEMPLATES = [Template.rigid(f"t{seed}", Motif.whole(noise(60, 70, seed))) for se
 @pytest.fixture(autouse=True)
 def _few_scenes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for name, count in (("_CHANCE_SCENES", 1), ("_EMPTY_SCENES", 4), ("_PRESENT_SCENES", 2)):
+    for name, count in (
+        ("_CHANCE_SCENES", 1),
+        ("_EMPTY_SCENES", 4),
+        ("_PRESENT_SCENES", 2),
+        ("_LOOK_SCENES", 2),
+    ):
         monkeypatch.setattr(together, name, count)
 
 

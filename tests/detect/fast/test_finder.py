@@ -9,7 +9,9 @@ from detecting import Array, group, leaf, noise, off, painted, template, walker
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import TIGHT
+from wherein.detect.score import information
 from wherein.detect.search_range import Range
+from wherein.images.motif import Motif
 from wherein.motion.homography import mapped, relative, scales, tilts
 from wherein.planes.plane_fit import PlaneFits
 from wherein.pyramid.levels import ScenePyramid
@@ -211,3 +213,17 @@ def test_a_tilt_must_gain_evidence(weight: float, tilted: bool) -> None:
     )
     seen = tilts(found.placement.frames["stick"], finder.middle)[0]
     assert (seen > 10) == tilted
+
+
+def test_a_small_body_must_fit_better_than_a_large_one_for_the_same_score() -> None:
+    finder = Finder(
+        Template.rigid("it", Motif.whole(noise(60, 70, 1))), Range(scale=(0.5, 2.0)), {}, size_power=0.35
+    )
+    name = finder.pieces.tree.root
+    finder.weights = {name: 1.0}
+    poses = np.stack([placed(0.0, size, (100.0, 100.0), finder.middle) for size in (0.5, 1.0, 2.0)])
+    needed = finder.body_zncc(poses, 0.7)
+    assert needed[0] > needed[1] > needed[2]
+    assert needed[1] == pytest.approx(0.7)
+    whole, placement = {name: np.ones(3)}, Placement({name: poses}, {name: needed})
+    np.testing.assert_allclose(finder.score(placement, {name: information(needed)}, whole), 0.7)

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.detect.calibration.backgrounds import Backgrounds
@@ -207,10 +208,18 @@ def painted_scene(
 ) -> Float[Tensor, "3 H W"]:
     """A background with the template in a random pose, with up to a third of its limbs missing, as a
     photograph."""
+    return painted_object(finder, background, rng)[0]
+
+
+def painted_object(
+    finder: Finder, background: Float[Tensor, "3 H W"], rng: np.random.Generator
+) -> tuple[Float[Tensor, "3 H W"], NDArray[np.float64]]:
+    """The same, and the frame of the root in it, (3, 3)."""
     template, tree, limbs = finder.template, finder.pieces.tree, finder.pieces.limbs
     turns = {name: rng.uniform(-part.turn, part.turn) for name, part in tree.items() if part.moves}
     missing = rng.choice(len(limbs), rng.integers(len(limbs) // 3 + 1), replace=False) if limbs else ()
     hidden = {leaf.name for k in missing for leaf in limbs[k].leaves}
     height, width = background.shape[-2:]
-    where = matrices(tree, random_root(template, finder.ranges, (width, height), rng), turns)
-    return photographed(render(background, template, where, hidden), rng)
+    root = random_root(template, finder.ranges, (width, height), rng)
+    where = matrices(tree, root, turns)
+    return photographed(render(background, template, where, hidden), rng), root

@@ -10,12 +10,12 @@ from wherein.detect.calibration.reach import Reach
 from wherein.detect.calibration.store import MAX_VALUES, CalibrationStore, StoredCalibration
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.score import MAX_ZNCC, evidence_weight, information
-from wherein.detect.search_range import Range
+from wherein.detect.search_range import MAX_LOOK_EFFORT, USUAL_LOOK_EFFORT, Range
 from wherein.planes.plane_search import CrowdFloor
 from wherein.template.bundle import Template
 from wherein.template.part_limits import MAX_PARTS
 
-VERSION = 15
+VERSION = 16
 """Of the measurement: raise it when old calibrations are no longer right."""
 
 LITTLE_TEXTURE = 0.7
@@ -38,6 +38,8 @@ class Calibration(StoredCalibration):
         size_power: of the object's size, by which the information that clutter reaches falls.
         crowd_from: the ZNCC of the third best place of clutter before the fits, at most: where three places
             reach more, there may be a crowd.
+        look_effort: which of `shared_search.EFFORTS` the body needs beside other templates, where that was
+            measured: together with others.
         threshold: the lowest score of a detection.
         clutter: scores of scenes without the template, sorted.
         present: scores of scenes with the template, sorted.
@@ -54,6 +56,7 @@ class Calibration(StoredCalibration):
     tilt_cost: Annotated[float, Field(ge=0, le=_MAX_INFORMATION)] = 0.0
     size_power: Annotated[float, Field(ge=0, le=1)] = 0.0
     crowd_from: _Zncc = 0.0
+    look_effort: Annotated[int, Field(ge=0, le=MAX_LOOK_EFFORT)] = USUAL_LOOK_EFFORT
     threshold: Annotated[float, Field(gt=0, le=1)]
     clutter: _Scores
     present: _Scores

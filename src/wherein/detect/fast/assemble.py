@@ -30,7 +30,7 @@ from wherein.detect.score import MIN_EVIDENCE, equivalent_zncc, information
 from wherein.images.polygons import Polygon, Rings, hull
 from wherein.motion.homography import mapped, relative, rotations, square, turn_between
 from wherein.planes.plane_descent import MIN_VISIBLE, PlaneStage
-from wherein.planes.plane_fit import FitJob, PlaneFits, fit_each, fit_planes, motif_stages
+from wherein.planes.plane_fit import FitJob, PlaneFits, finest_stage, fit_each, fit_planes
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.rating import rate_turns
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -121,9 +121,9 @@ def static_leaves(finder: "Finder") -> tuple[StaticLeaf, ...]:
     for piece in finder.pieces.pieces:
         for leaf in piece.leaves[1:]:
             motif = uncovered_motif(finder.template, leaf.name)
-            finest = motif_stages(
+            finest = finest_stage(
                 motif, finder.ranges.any_polarity, cover_at_rest(finder.template, leaf.name)
-            )[-1]
+            )
             found.append(StaticLeaf(piece.name, leaf, finest, Footprint(motif), finder.weights[piece.name]))
     return tuple(found)
 

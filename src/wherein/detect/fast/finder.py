@@ -49,7 +49,7 @@ from wherein.motion.models import MOTIONS
 from wherein.planes.cover import point_evidence
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes
-from wherein.planes.plane_search import NO_FLOOR, CrowdFloor, PlaneSearch
+from wherein.planes.plane_search import NO_FLOOR, CrowdFloor, GoesOn, PlaneSearch
 from wherein.planes.rating import rate_turns
 from wherein.planes.shared_look import SharedLook
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -163,7 +163,10 @@ class Finder:
 
     def _search(self, piece: Piece, ranges: Range, further: float = 0.0) -> PlaneSearch:
         own = ranges.of_plane(further)
-        return PlaneSearch(piece.motif, own, ranges.any_polarity, piece.covered, self._crowd_from)
+        model = self.models[piece.name]
+        return PlaneSearch(
+            piece.motif, own, ranges.any_polarity, piece.covered, self._crowd_from, lambda: model.stages
+        )
 
     def __call__(self, scene: ScenePyramid, effort: Effort) -> Hypotheses:
         """Hypotheses from the body, if there is one, and from the limbs if those do not reach
@@ -177,20 +180,27 @@ class Finder:
         from_limbs = self.from_limbs(scene, effort)
         return from_limbs if from_body is None else from_body.joined(from_limbs)
 
-    def from_body(self, scene: ScenePyramid, effort: Effort, refined: PlaneFits | None = None) -> Hypotheses:
+    def from_body(
+        self,
+        scene: ScenePyramid,
+        effort: Effort,
+        refined: PlaneFits | None = None,
+        goes_on: GoesOn | None = None,
+    ) -> Hypotheses:
         """Hypotheses from the body: its pose fixes the root's frame.
 
         Arguments:
             scene: the scene to search.
             effort: how far to search.
             refined: poses of the body to follow; None: those of a search of the whole scene.
+            goes_on: which fits of these are followed any further; None: all.
         """
         search = self.body_search
         assert search is not None, "a template with a body"
         ended = (
             search(scene, self._standing_out)
             if refined is None
-            else search.followed(scene, refined, self._standing_out)
+            else search.followed(scene, refined, self._standing_out, goes_on)
         )
         found = ended[-1]
         if not self.pieces.limbs:
@@ -433,6 +443,12 @@ class Finder:
             most = information(np.array(MAX_ZNCC))
             evidence = {name: np.minimum(part * factor, most) for name, part in evidence.items()}
         return combined_score(evidence, visible, self.weights)
+
+    def body_zncc(self, poses: Poses, score: float) -> NDArray[np.float64]:
+        """The ZNCC at which a body without limbs has a score, in plain view and upright, at the size of each
+        pose."""
+        factor = size_factor(scales(poses, self.middle), self.size_power, self.ranges.usual_scale)
+        return equivalent_zncc(information(np.array(score)) / factor)
 
     def scored(self, scene: ScenePyramid, placement: Placement) -> Hypotheses:
         """The hypotheses with their scores, the highest first."""

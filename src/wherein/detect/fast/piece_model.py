@@ -12,7 +12,7 @@ from wherein.detect.fast.pieces import Joint, Piece
 from wherein.images.channels import ChannelSettings
 from wherein.motion.homography import mapped
 from wherein.motion.models import MOTIONS
-from wherein.planes.plane_fit import CHANNELS, SHARP, motif_stages
+from wherein.planes.plane_fit import CHANNELS, SHARP, finest_stage, motif_stages
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.pyramid.levels import Poses
 from wherein.template.tree import Matrix
@@ -61,7 +61,7 @@ class PieceModel:
         turn."""
         x, y = mapped(self.from_canvas, self.piece.joint)
         pivot = float(x), float(y)
-        return motif_stages(self.piece.motif, self.any_polarity, self.piece.covered, pivot)[-1]
+        return finest_stage(self.piece.motif, self.any_polarity, self.piece.covered, pivot)
 
     @cached_property
     def informative(self) -> PlaneMotif:
@@ -76,7 +76,7 @@ class PieceModel:
     def _exact(self, settings: ChannelSettings) -> PlaneMotif:
         """The fitted leaf at the finest resolution, with straight edges in full."""
         motif, covered = self.piece.motif, self.piece.covered
-        return motif_stages(motif, self.any_polarity, covered, settings=settings, even=True)[-1]
+        return finest_stage(motif, self.any_polarity, covered, settings=settings, even=True)
 
     @cached_property
     def turn_step(self) -> float:

@@ -25,6 +25,7 @@ from wherein.detect.search_range import Effort
 from wherein.images.picture import Samples, is_grey
 from wherein.motion.homography import angles, scales, tilts
 from wherein.planes.plane_fit import PlaneFits
+from wherein.planes.plane_search import GoesOn
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 LIKELY = 0.7
@@ -130,9 +131,17 @@ class SceneSearch:
                 break
         return found
 
-    def kept_from(self, levels: ScenePyramid, refined: PlaneFits) -> Hypotheses:
-        """The same from poses of the body that were found otherwise, without a search of the whole scene."""
-        found = self.finder.from_body(levels, Effort(self.stop_score), refined)
+    def kept_from(
+        self, levels: ScenePyramid, refined: PlaneFits, goes_on: GoesOn | None = None
+    ) -> Hypotheses:
+        """The same from poses of the body that were found otherwise, without a search of the whole scene.
+
+        Arguments:
+            levels: the scene to search.
+            refined: the poses.
+            goes_on: which fits of the body are followed any further; None: all.
+        """
+        found = self.finder.from_body(levels, Effort(self.stop_score), refined, goes_on)
         # Of many templates only a few are in a scene: nothing is refined of the others.
         likely = found[np.flatnonzero(found.scores >= LIKELY * self.threshold)]
         return self._exclusive(levels, self.polished(levels, likely) if len(likely.scores) else likely)

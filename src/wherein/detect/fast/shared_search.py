@@ -1,6 +1,7 @@
 """The search for many templates at once: which of them to follow, and from where.
 
-One look over the scene has some places for the body of each template (`planes.shared_look`). They are rated
+One look over the scene has some places for the body of each template (`planes.shared_look`), with more effort
+for templates that need it: which do is measured (`calibration.together`). The places are rated
 by few points of the motif, on channels that are made once for all templates; the best are refined by a short
 descent with these points, and the best of those by more points, and with tilt. Only bodies that then fit
 nearly as well as a detection are followed to the end, as in the search for one template. So the time grows
@@ -9,6 +10,7 @@ with the number of templates that may be there, and little with the number of al
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -17,8 +19,8 @@ from numpy.typing import NDArray
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.scene_search import SceneSearch
 from wherein.planes.plane_fit import PlaneFits
-from wherein.planes.plane_search import PlaneSearch
-from wherein.planes.shared_look import SharedLook
+from wherein.planes.plane_search import GoesOn, PlaneSearch
+from wherein.planes.shared_look import LookEffort, SharedLook
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 
@@ -28,22 +30,46 @@ all takes less time than a look for each."""
 
 _Result = TypeVar("_Result")
 
-_PLACES, _RATED = 150, 8
-"""So many places of each template are rated, and go on to the first descent. Choices, by measurement with 100
-cut-outs and patches, 93 of them in photographs: the look has the right place of 85 among its first twelve,
-and of 91 among its first 136; by their rating, all of these are among the first ten, and 89 among the first
-four."""
 
-_EACH, _LIKELY_START = 2, 0.7
-"""So many places of each template go on from the first descent, and those that reach this share of the
-threshold. Choices, by measurement with 100 cut-outs and patches, 78 of them in photographs: of those that the
-look has (96 %), all but one are among the best two after the first descent; by their rating in the look, 89 %
-are."""
+@dataclass(frozen=True)
+class SharedEffort:
+    """How thoroughly a template is looked for beside others.
+
+    Attributes:
+        look: of its body.
+        rated: so many of the places of the look, the best by their rating, go on to the first descent.
+        refined: so many of these at least go on from there.
+    """
+
+    look: LookEffort
+    rated: int
+    refined: int
+
+
+EFFORTS = (
+    SharedEffort(LookEffort(15.0, 32, 15.0, 150), 8, 2),
+    SharedEffort(LookEffort(15.0, 64, 15.0, 600), 32, 4),
+    SharedEffort(LookEffort(25.0, 64, 12.0, 1000), 64, 8),
+)
+"""From the least to the most. Choices, by measurement with 100 cut-outs and patches, each in eight scenes of
+calibration: with the first, the right place goes on in seven of them or more for 82 templates; of the other
+18, with the second for 6 and with the third for 15. They take about 4, 8 and 15 ms for one template alone in
+a scene of 512 × 384 pixels, most of which the first shares with other templates."""
+
+_LIKELY_START = 0.7
+"""Places that reach this share of the threshold in the first descent go on from there in any case. A choice,
+by measurement with 100 cut-outs and patches, 78 of them in photographs: of those that the look has (96 %),
+all but one are among the best two after the first descent; by their rating in the look, 89 % are."""
 
 _LIKELY_BODY = 0.85
-"""A body is followed if its refined ZNCC is at least this share of the template's threshold. A choice, by
-measurement with 100 cut-outs and patches: what is there has a ZNCC of 0.6 or more in 95 of 100, and 0.92 in
-the median; of the others 95 in 100 stay below 0.53."""
+"""A body is followed if its refined ZNCC is at least this share of what the threshold asks for at its size. A
+choice, by measurement with 100 cut-outs and patches: what is there has a ZNCC of 0.6 or more in 95 of 100,
+and 0.92 in the median; of the others 95 in 100 stay below 0.53."""
+
+_LIKELY_FIT = 0.9
+"""A body without limbs is followed further while its fits have this share of the threshold. A choice, by
+measurement with 100 cut-outs and patches: fits of what is there have 1.09 times the threshold or more, and
+fall from stage to stage; of others, half are dropped at the first stage, and four in five at the second."""
 
 
 class SharedSearch:
@@ -51,50 +77,67 @@ class SharedSearch:
 
     Arguments:
         searches: of each template.
+        efforts: of each; None: the least.
     """
 
-    def __init__(self, searches: Sequence[SceneSearch]) -> None:
-        self.searches = searches
+    def __init__(
+        self, searches: Sequence[SceneSearch], efforts: Sequence[SharedEffort] | None = None
+    ) -> None:
+        self.searches, self._efforts = searches, efforts or [EFFORTS[0]] * len(searches)
         self._bodies: list[PlaneSearch] = []
         for search in searches:
             body = search.finder.body_search
             assert body is not None, "a template with a body"
             self._bodies.append(body)
-        self._look = SharedLook(self._bodies, _PLACES)
+        self._look = SharedLook(self._bodies, [effort.look for effort in self._efforts])
 
     def __call__(self, levels: ScenePyramid) -> dict[int, Hypotheses]:
         """The hypotheses that stand after exclusion among those of their template, by its number."""
         found = self.refined(levels)
-        likely = {number: one[self._likely(number, one.zncc)] for number, one in enumerate(found)}
+        likely = {number: self._likely(number, one) for number, one in enumerate(found)}
         numbers = [number for number, one in likely.items() if len(one)]
-        kept = _in_threads(levels, lambda alone, k: self.searches[k].kept_from(alone, likely[k]), numbers)
+        kept = _in_threads(
+            levels, lambda alone, k: self.searches[k].kept_from(alone, likely[k], self._goes_on(k)), numbers
+        )
         return dict(zip(numbers, kept, strict=True))
 
-    def refined(self, levels: ScenePyramid, each: int = _EACH) -> list[PlaneFits]:
-        """Poses of the body of each template at the most likely places, refined, at least `each` of them."""
+    def refined(self, levels: ScenePyramid, each: int = 0) -> list[PlaneFits]:
+        """Poses of the body of each template at the most likely places, refined; as of `starts`."""
         starts = self.starts(levels, each)
         return _in_threads(
             levels, lambda alone, k: self._bodies[k].refined(alone, starts[k]), range(len(starts))
         )
 
-    def starts(self, levels: ScenePyramid, each: int = _EACH) -> list[Poses]:
-        """Poses of the body of each template at the most likely places, at least `each` of them, the best
-        first."""
+    def starts(self, levels: ScenePyramid, each: int = 0) -> list[Poses]:
+        """Poses of the body of each template at the most likely places, the best first: as many as its effort
+        says, but at least `each`."""
         places = self._look(levels)
 
         def chosen(alone: ScenePyramid, number: int) -> Poses:
-            body = self._bodies[number]
-            found = body.roughly_refined(alone, body.best_rated(alone, places[number], _RATED))
+            body, effort = self._bodies[number], self._efforts[number]
+            found = body.roughly_refined(alone, body.best_rated(alone, places[number], effort.rated))
             order = np.argsort(-found.zncc, kind="stable")
             likely = found.zncc[order] >= _LIKELY_START * self.searches[number].threshold
-            return found.poses[order[likely | (np.arange(len(order)) < each)]]
+            return found.poses[order[likely | (np.arange(len(order)) < max(each, effort.refined))]]
 
         return _in_threads(levels, chosen, range(len(places)))
 
-    def _likely(self, number: int, zncc: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The indices of fits of a body that are followed, the best first."""
-        order = np.argsort(-zncc, kind="stable")
-        return order[zncc[order] >= _LIKELY_BODY * self.searches[number].threshold]
+    def _goes_on(self, number: int) -> GoesOn | None:
+        """Which fits of a body are followed any further; None: all."""
+        # Limbs add to what the body is worth.
+        if self.searches[number].finder.pieces.limbs:
+            return None
+        return lambda fits: self._reaches(number, fits, _LIKELY_FIT)
+
+    def _reaches(self, number: int, fits: PlaneFits, share: float) -> NDArray[np.bool_]:
+        """Which fits of a body have a share of the ZNCC that the threshold asks for at their size."""
+        search = self.searches[number]
+        return np.asarray(fits.zncc >= share * search.finder.body_zncc(fits.poses, search.threshold))
+
+    def _likely(self, number: int, fits: PlaneFits) -> PlaneFits:
+        """The fits of a body that are followed, the best first."""
+        order = np.argsort(-fits.zncc, kind="stable")
+        return fits[order[self._reaches(number, fits[order], _LIKELY_BODY)]]
 
 
 def _in_threads(

@@ -1,0 +1,55 @@
+"""How much effort a template needs in a look for many: little texture in few pixels needs more."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from detecting import noise, photo
+from wherein import Template
+from wherein.detect.calibration.measure import painted_object
+from wherein.detect.calibration.together import needed_effort
+from wherein.detect.fast.finder import Finder
+from wherein.detect.fast.scene_search import SceneSearch
+from wherein.detect.fast.shared_search import EFFORTS, SharedSearch
+from wherein.detect.score import MAX_ZNCC
+from wherein.detect.search_range import MAX_LOOK_EFFORT, Range
+from wherein.images.motif import Motif
+
+RANGES = Range(180.0, (0.7, 1.4), 0.0)
+
+
+def stars(width: int, height: int, count: int) -> Tensor:
+    """A dark picture with a few bright points."""
+    rng, sky = np.random.default_rng(0), torch.full((3, height, width), 0.05)
+    for x, y in zip(rng.integers(4, width - 4, count), rng.integers(4, height - 4, count), strict=True):
+        sky[:, y : y + 2, x : x + 2] = 0.9
+    return sky
+
+
+def effort(picture: Tensor) -> int:
+    template, rng = Template.rigid("it", Motif.whole(picture)), np.random.default_rng(1)
+    finder = Finder(template, RANGES, {})
+    return needed_effort(finder, [painted_object(finder, photo("coffee", 400, 300), rng) for _ in range(4)])
+
+
+def test_texture_needs_the_least() -> None:
+    assert effort(noise(90, 100, 1)) == 0
+
+
+def test_points_of_light_need_more() -> None:
+    assert effort(stars(150, 160, 25)) > 0
+
+
+def test_more_effort_finds_what_the_least_misses() -> None:
+    finder = Finder(Template.rigid("it", Motif.whole(stars(150, 160, 25))), RANGES, {})
+    search = SceneSearch(finder, MAX_ZNCC, MAX_ZNCC, MAX_ZNCC, threads=1)
+    picture, _ = painted_object(finder, photo("coffee", 400, 300), np.random.default_rng(1))
+    least, most = (
+        float(SharedSearch([search], [one]).refined(search.levels(picture))[0].zncc.max(initial=0.0))
+        for one in (EFFORTS[0], EFFORTS[-1])
+    )
+    assert least < 0.5 < most
+
+
+def test_every_effort_that_a_calibration_may_name_is_known() -> None:
+    assert len(EFFORTS) == MAX_LOOK_EFFORT + 1
