@@ -35,8 +35,10 @@ ABOUT = (
     f"(`../shared/real/gauge.py`). {SIFT} gets the dial of the same photograph. wrong: a detection that is "
     "not the dial. °C: the template has a reading at two marks, their turns as found in the most frontal "
     "photograph of each, which are then left out; bias is the median of read − true, spread the range of the "
-    "middle half, worst the largest error, over the photographs whose needle was found. without: photographs "
-    "without the dial; wrong are those with a false alarm."
+    "middle half, worst the largest error, over the photographs whose needle was found. In the photographs "
+    "the needle points at the numbers of the outer scale, -20 to 120 °F in steps of 20; their °C are given "
+    "rounded, by up to 0.8 °C, which is most of the bias. without: photographs without the dial; wrong are "
+    "those with a false alarm."
 )
 COLUMNS = (
     ("method", "method", "text"),

@@ -38,20 +38,31 @@ def pose(size: tuple[int, int], scales: tuple[float, float], rng: np.random.Gene
     raise ValueError(f"an object of {size[0]} × {size[1]} px does not fit into {SIZE[0]} × {SIZE[1]} px")
 
 
-def judge(detections: Any, truth: Array | None, template: Template, symmetric: bool) -> Verdict:
-    """Compare the detections in a scene with the pose of the object; None: it is not there."""
+def judge(
+    detections: Any,
+    truth: Array | None,
+    template: Template,
+    symmetric: bool,
+    outline: Array | None = None,
+) -> Verdict:
+    """Compare the detections in a scene with the pose of the object; None: it is not there.
+
+    outline: of the object in pixels of the template; None: the template's own. That of a picture without
+    alpha is its frame, which tells turns apart that look alike.
+    """
     ranked = [*detections, *detections.candidates]
     scored = max((one.score for one in ranked), default=None)
     if truth is None or not len(detections):
         return Verdict(False, len(detections), float("inf"), 0.0, scored)
-    compared = [_compared(np.asarray(one.matrix), truth, template) for one in detections]
+    outline = template.outlines[template.parts.root] if outline is None else outline
+    compared = [_compared(np.asarray(one.matrix), truth, template.size, outline) for one in detections]
     good = [overlap >= OVERLAP if symmetric else error <= NEAR for error, overlap in compared]
     best = min(compared, key=lambda pair: (-pair[1], pair[0]))
     return Verdict(any(good), len(good) - any(good), *best, scored)
 
 
-def _compared(matrix: Array, truth: Array, template: Template) -> tuple[float, float]:
-    ends, outline = corners(*template.size), template.outlines[template.parts.root]
+def _compared(matrix: Array, truth: Array, size: tuple[int, int], outline: Array) -> tuple[float, float]:
+    ends = corners(*size)
     here, there = apply(matrix, ends), apply(truth, ends)
     diagonal = np.linalg.norm(there[2] - there[0])
     error = np.sqrt(((here - there) ** 2).sum(axis=1).mean()) / diagonal

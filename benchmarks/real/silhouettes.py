@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from benchmarks.geometry import apply
 from benchmarks.real import camera, placing
 from benchmarks.real.common import OURS, Picture, Plan, interleaved, median, rigid
 from benchmarks.workload import Share, section
@@ -141,12 +142,14 @@ def _row(
 ) -> tuple[dict[str, Any], list[str]]:
     found = beside = false = 0
     seconds, losses, count = [], [], plan.counts.shape_scenes
+    shape = rigid(name, cutout)
+    outline = apply(np.linalg.inv(inset)[:2], shape.outlines[shape.parts.root])
     for index in range(count):
         for there in (True, False):
             scene, truth = made(plan, name, on, index, cutout if there else None)
             answer = interleaved({OURS: partial(detector, scene)}, 1)[OURS]
             full = None if truth is None else np.vstack([truth, [0, 0, 1]]) @ inset
-            verdict = placing.judge(answer.value, full, detector.template, SHAPES[name][1])
+            verdict = placing.judge(answer.value, full, detector.template, SHAPES[name][1], outline)
             seconds.append(answer.seconds)
             found, false = found + verdict.found, false + (not there and verdict.false > 0)
             beside += verdict.false if there else 0

@@ -15,7 +15,7 @@ from wherein.planes.plane_search import CrowdFloor
 from wherein.template.bundle import Template
 from wherein.template.part_limits import MAX_PARTS
 
-VERSION = 14
+VERSION = 16
 """Of the measurement: raise it when old calibrations are no longer right."""
 
 LITTLE_TEXTURE = 0.7
