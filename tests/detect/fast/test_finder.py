@@ -100,7 +100,7 @@ def test_without_a_body_the_scale_is_that_of_the_limbs(scale: float) -> None:
     scene, _ = painted(LIMBS, placed(20.0, scale, MIDDLE, LIMBS.centre), {"a": 10.0, "b": -12.0})
     search = Search(LIMBS, scene, (0.6, 1.5))
     guess = placed(20.0, scale * (1.08 if scale < 1 else 0.92), MIDDLE, LIMBS.centre)
-    found = search.finder.from_roots(search.scene, guess[None]).placement
+    found = search.finder.limb_search.from_roots(search.scene, guess[None]).placement
     assert scales(found.frames["root"], (0.0, 0.0))[0] == pytest.approx(scale, rel=0.015)
 
 
@@ -186,6 +186,6 @@ def test_groups_below_limbs_of_limbs_wait_for_them() -> None:
     root = placed(0.0, 1.0, MIDDLE, chain.centre)
     scene, _ = painted(chain, root)
     search = Search(chain, scene)
-    found = search.finder.from_roots(search.scene, root[None]).placement
+    found = search.finder.limb_search.from_roots(search.scene, root[None]).placement
     assert {"arm", "fore", "finger"} <= found.zncc.keys()
     assert found.zncc["fore"][0] > 0.8

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from detecting import group, leaf, noise, template
+from wherein.detect.fast.limbs.roots import roots_from_pairs, roots_from_singles
 from wherein.detect.fast.pieces import Piece, Pieces
-from wherein.detect.fast.roots import roots_from_pairs, roots_from_singles
 from wherein.planes.plane_fit import PlaneFits
 from wherein.template.pose import placed, rotation
 
