@@ -8,7 +8,7 @@ from detecting import Array, group, leaf, noise, off, painted, template, walker
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import TIGHT, joint_error
-from wherein.detect.search_range import Range
+from wherein.detect.search_range import Effort, Range
 from wherein.motion.homography import scales
 from wherein.planes.plane_fit import PlaneFits
 from wherein.pyramid.levels import ScenePyramid
@@ -142,12 +142,40 @@ def test_of_many_bodies_those_go_on_about_which_limbs_may_be_found() -> None:
     search = Search(WALKER, scene)
     beside = [placed(angle, 1.0, (60.0, 50.0), WALKER.centre) for angle in range(0, 240, 40)]
     found = bodies(search, np.stack([*beside, ROOT]), 0.5)
-    kept = search.finder._with_likely_limbs(search.scene, found, 0.9)
+    kept = search.finder._with_likely_limbs(search.scene, found, Effort(0.9))
     assert len(kept) == 4
     assert any(np.allclose(pose, found.poses[-1]) for pose in kept.poses)
     # With a low threshold all of them may be objects: a crowd is not cut off.
-    assert len(search.finder._with_likely_limbs(search.scene, found, 0.1)) == len(found)
-    assert len(search.finder._with_likely_limbs(search.scene, found[np.arange(4)], 0.9)) == 4
+    assert len(search.finder._with_likely_limbs(search.scene, found, Effort(0.1))) == len(found)
+    assert len(search.finder._with_likely_limbs(search.scene, found[np.arange(4)], Effort(0.9))) == 4
+
+
+def test_bodies_go_on_that_may_come_to_a_score_of_use() -> None:
+    """Of two weak bodies the one that has its limbs; of a strong one the limbs may be hidden."""
+    scene, _ = painted(WALKER, ROOT, TURNS)
+    search = Search(WALKER, scene)
+    beside = placed(100.0, 1.0, (60.0, 50.0), WALKER.centre)
+    weights = dict.fromkeys(search.finder.weights, 4.0)
+    search.finder.weights = weights
+    roots, needed = np.stack([beside, ROOT]), Effort(0.9, least=0.7)
+    (kept,) = search.finder._with_likely_limbs(search.scene, bodies(search, roots, 0.6), needed).poses
+    assert np.allclose(kept, bodies(search, roots, 0.6).poses[1])
+    strong = bodies(search, roots, 0.95)
+    assert len(search.finder._with_likely_limbs(search.scene, strong, needed)) == 2
+    # What is of use is said by the caller; during calibration everything is.
+    weak = bodies(search, roots, 0.6)
+    assert len(search.finder._with_likely_limbs(search.scene, weak, Effort(0.9))) == 2
+
+
+def test_roots_go_on_that_may_come_to_a_score_of_use() -> None:
+    scene, _ = painted(LIMBS, ROOT, {})
+    search = Search(LIMBS, scene)
+    roots = np.stack([placed(100.0, 1.0, (60.0, 50.0), LIMBS.centre), ROOT])
+    limbs = search.finder.limb_search
+    assert len(limbs.from_roots(search.scene, roots).scores) == 2
+    (score,) = limbs.from_roots(search.scene, roots, least=0.6).scores
+    assert score > 0.8
+    assert not len(limbs.from_roots(search.scene, roots[:1], least=0.6).scores)
 
 
 def test_nothing_is_looked_for_behind_hidden_limbs_where_nothing_was_found(

@@ -127,7 +127,7 @@ class SceneSearch:
 
     def kept_from(self, levels: ScenePyramid, refined: PlaneFits) -> Hypotheses:
         """The same from poses of the body that were found otherwise, without a search of the whole scene."""
-        found = self.finder.from_body(levels, Effort(self.stop_score), refined)
+        found = self.finder.from_body(levels, Effort(self.stop_score, least=LIKELY * self.threshold), refined)
         # Of many templates only a few are in a scene: nothing is refined of the others.
         likely = found[np.flatnonzero(found.scores >= LIKELY * self.threshold)]
         return self._exclusive(levels, self.polished(levels, likely) if len(likely.scores) else likely)
@@ -183,7 +183,8 @@ class SceneSearch:
         return ScenePyramid(scene[:1] if is_grey(scene) else scene, threads=self.threads)
 
     def _everywhere(self, scene: ScenePyramid, crowd: int = 1) -> Hypotheses:
-        found = self.finder(scene, Effort(self.stop_score, crowd))
+        least = LIKELY if crowd == 1 else _IN_CROWD
+        found = self.finder(scene, Effort(self.stop_score, crowd, least * self.threshold))
         return self.polished(scene, found, self._least(found) * self.threshold)
 
     def _least(self, found: Hypotheses) -> float:

@@ -65,7 +65,32 @@ def roots_from_pairs(
         min_evidence: minimum weighted evidence of a pair.
         groups: the groups between each limb and the root by name, the nearest first; None: there are none.
     """
-    frames, totals, members = [], [], []
+    every, evidence, members = _pairs(found, pieces, weights, scale, groups)
+    order = [k for k in np.argsort(-evidence, kind="stable").tolist() if evidence[k] >= min_evidence]
+    return every[_distinct(every, order, members, pieces, count)]
+
+
+def best_pair_evidence(
+    found: Mapping[str, PlaneFits],
+    pieces: Sequence[Piece],
+    weights: Mapping[str, float],
+    scale: tuple[float, float],
+    groups: Mapping[str, Sequence[Joint]] | None = None,
+) -> float:
+    """The highest weighted evidence of two limbs that agree; arguments as of `roots_from_pairs`."""
+    _, evidence, _ = _pairs(found, pieces, weights, scale, groups)
+    return float(evidence.max(initial=0.0))
+
+
+def _pairs(
+    found: Mapping[str, PlaneFits],
+    pieces: Sequence[Piece],
+    weights: Mapping[str, float],
+    scale: tuple[float, float],
+    groups: Mapping[str, Sequence[Joint]] | None,
+) -> tuple[Poses, NDArray[np.float64], NDArray[np.int64]]:
+    """Root frames on which two limbs agree, their weighted evidence, and the numbers of the two poses."""
+    frames, totals, members = [np.zeros((0, 3, 3))], [np.zeros(0)], [np.zeros((0, 2), dtype=np.int64)]
     # Poses are numbered over all limbs, so that `_distinct` can count the uses of each.
     counts = np.cumsum([0, *(len(found[piece.name].zncc) for piece in pieces)]).tolist()
     first = {piece.name: number for piece, number in zip(pieces, counts, strict=False)}
@@ -78,15 +103,14 @@ def roots_from_pairs(
             frames.append(pairs)
             totals.append(evidence)
             members.append(which + np.array((first[a.name], first[b.name])))
-    if not frames:
-        return np.zeros((0, 3, 3))
-    every, evidence = np.concatenate(frames), np.concatenate(totals)
-    order = [k for k in np.argsort(-evidence, kind="stable").tolist() if evidence[k] >= min_evidence]
-    return every[_distinct(every, order, np.concatenate(members), pieces, count)]
+    return np.concatenate(frames), np.concatenate(totals), np.concatenate(members)
 
 
 def roots_from_singles(
-    found: Mapping[str, PlaneFits], pieces: Sequence[Piece], weights: Mapping[str, float]
+    found: Mapping[str, PlaneFits],
+    pieces: Sequence[Piece],
+    weights: Mapping[str, float],
+    min_evidence: float = 0.0,
 ) -> Poses:
     """Root frames from single limbs that fit far better than clutter, at every turn of the limb, (R, 3, 3).
 
@@ -94,13 +118,14 @@ def roots_from_singles(
         found: frames (canvas → scene) of every limb by name, and their ZNCC.
         pieces: the limbs attached to the root.
         weights: of the evidence of a limb, by name.
+        min_evidence: minimum weighted evidence of a limb; at least `STRONG_EVIDENCE` counts.
     """
     joints = np.array([piece.joint for piece in pieces])
     roots = [np.zeros((0, 3, 3))]
     for piece in pieces:
         evidence = weights[piece.name] * information(found[piece.name].zncc)
         # A template with one limb only has no pairs, so there every pose has to be followed.
-        enough = STRONG_EVIDENCE if len(pieces) > 1 else 0.0
+        enough = max(STRONG_EVIDENCE, min_evidence) if len(pieces) > 1 else 0.0
         strong = found[piece.name].poses[evidence >= enough][:_MAX_SINGLES]
         # Steps so small that the farthest joint of the others is off by no more than the tolerance.
         reach = np.linalg.norm(joints - piece.joint, axis=1).max()
