@@ -217,3 +217,12 @@ def test_groups_below_limbs_of_limbs_wait_for_them() -> None:
     found = search.finder.limb_search.from_roots(search.scene, root[None]).placement
     assert {"arm", "fore", "finger"} <= found.zncc.keys()
     assert found.zncc["fore"][0] > 0.8
+
+
+def test_no_hypotheses_have_the_pieces_that_others_have() -> None:
+    scene, _ = painted(WALKER, ROOT, TURNS)
+    search = Search(WALKER, scene)
+    some = search.finder.from_body_poses(search.scene, bodies(search, ROOT[None], 0.5))
+    both = some.joined(search.finder.nothing)
+    assert len(both.scores) == len(search.finder.nothing.joined(some).scores) == 1
+    assert both.placement.frames.keys() == some.placement.frames.keys()

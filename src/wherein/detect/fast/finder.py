@@ -113,6 +113,14 @@ class Finder:
         return None if body is None else self.search_of(body, self.ranges)
 
     @cached_property
+    def nothing(self) -> Hypotheses:
+        """No hypotheses: what is found in most scenes, without the work of placing the limbs of none."""
+        root, pieces, groups = self.pieces.tree.root, self.pieces.pieces, self.pieces.groups
+        frames = {name: np.zeros((0, 3, 3)) for name in (root, *(one.name for one in (*pieces, *groups)))}
+        each = {piece.name: np.zeros(0) for piece in pieces}
+        return Hypotheses(Placement(frames, each), each, each, np.zeros(0))
+
+    @cached_property
     def limb_search(self) -> LimbSearch:
         """The search by limbs, for objects without a body, or with a hidden one."""
         return LimbSearch(self, self._min_pair_evidence)
@@ -197,6 +205,8 @@ class Finder:
 
     def from_body_poses(self, scene: ScenePyramid, found: PlaneFits) -> Hypotheses:
         """Hypotheses from poses of the body, with all limbs."""
+        if not len(found):
+            return self.nothing
         root = self.pieces.tree.root
         frames = found.poses @ self.models[root].from_canvas
         placement = Placement({root: frames / frames[:, 2:, 2:]}, {root: found.zncc})

@@ -206,6 +206,8 @@ class SceneSearch:
         order = np.argsort(-found.scores, kind="stable")[:count]
         likely, close = (int((found.scores[order] >= share * least).sum()) for share in (1.0, _MIN_FALLBACK))
         found = found[order[: likely or min(_MAX_FALLBACK, close)]]
+        if not len(found.scores):
+            return found
         # Checked after refinement: before, a pose at the edge of the range may still be off by a basin.
         return self.in_range(self.finder.polish(scene, found))
 

@@ -166,6 +166,8 @@ class LimbSearch:
         most = max(1, _MAX_ROOTS * count // _MAX_HYPOTHESES)
         rated = finder.limb_evidence(scene, roots)
         roots = roots[self._useful(rated, _LEAST_RATED * least)[:most]]
+        if not len(roots):
+            return finder.nothing
         # Loose, since the roots are guesses and their joints are off; limbs of limbs say nothing about them.
         names = [piece.name for piece in limbs]
         placement = finder.with_limbs(scene, Placement({root: roots}, {}), LOOSE, names)
