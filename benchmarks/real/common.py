@@ -56,6 +56,7 @@ class Counts:
     shape_scenes: int = 4  # for each background
     needles: int | None = None  # shapes of needles
     needle_scenes: int = 12
+    screens: int | None = None  # elements that are templates
     repeats: int = 3
 
 
@@ -73,6 +74,7 @@ QUICK = Counts(
     shape_scenes=1,
     needles=2,
     needle_scenes=3,
+    screens=2,
     repeats=1,
 )
 

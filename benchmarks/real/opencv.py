@@ -72,8 +72,16 @@ def ecc(motif: NDArray, scene: NDArray) -> Array | None:
     return np.asarray(warp, np.float64)
 
 
-def match_template(motif: NDArray, scene: NDArray, count: int = 1) -> list[tuple[int, int, float]]:
-    """The best places (left, top, score) of matchTemplate by ZNCC in colour, at least half a motif apart."""
+def match_template(
+    motif: NDArray, scene: NDArray, count: int = 1, least: float = -1.0
+) -> list[tuple[int, int, float]]:
+    """The best places (left, top, score) of matchTemplate by ZNCC in colour, at least half a motif apart.
+
+    Arguments:
+        motif, scene: pictures.
+        count: maximum number of places.
+        least: the lowest score.
+    """
     import cv2
 
     height, width = motif.shape[:2]
@@ -81,6 +89,8 @@ def match_template(motif: NDArray, scene: NDArray, count: int = 1) -> list[tuple
     places = []
     for _ in range(count):
         _, score, _, (x, y) = cv2.minMaxLoc(scores)
+        if score < least:
+            break
         places.append((int(x), int(y), float(score)))
         scores[
             max(y - height // 2, 0) : y + height // 2 + 1, max(x - width // 2, 0) : x + width // 2 + 1

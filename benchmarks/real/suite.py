@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmarks.measure import machine, set_threads
-from benchmarks.real import coins, gauge, industrial, needles, oxford, pairs, silhouettes, stamps
+from benchmarks.real import coins, gauge, industrial, needles, oxford, pairs, screens, silhouettes, stamps
 from benchmarks.real.common import MissingDataError, Plan
 from benchmarks.registration import Settings, Step, silent
 from benchmarks.report import FORMAT
@@ -30,6 +30,7 @@ SECTIONS = {
     "stamps": Section(stamps.measure, 0.36),
     "silhouettes": Section(silhouettes.measure, 0.15),
     "needles": Section(needles.measure, 0.07),
+    "screens": Section(screens.measure, 0.1),
 }
 
 

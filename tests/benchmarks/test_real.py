@@ -20,6 +20,7 @@ from benchmarks.real import (
     oxford,
     pairs,
     placing,
+    screens,
     silhouettes,
     stamps,
     suite,
@@ -45,6 +46,7 @@ TINY = Counts(
     shape_scenes=1,
     needles=1,
     needle_scenes=1,
+    screens=1,
     repeats=1,
 )
 
@@ -421,3 +423,18 @@ def test_the_plate_is_wholly_inside_the_scene(plan):
     ends = apply(needles.pose(plan.rng("pose")), corners(*needles.PLATE))
     assert (ends >= 0).all()
     assert (ends <= np.array(placing.SIZE)).all()
+
+
+def test_screens(plan):
+    if not screens.CHROMIUM.exists():
+        pytest.skip(f"no {screens.CHROMIUM}")
+    made = screens.measure(plan, silent)
+    assert len(made["rows"]) == 2 * len(screens.SCREENS)
+    same = [row for row in made["rows"] if row["screen"] == "the same"]
+    assert [row["found"] == row["total"] > 0 for row in same] == [True, True]
+
+
+def test_places_on_a_screen_are_counted_once():
+    truth = [(10.0, 10.0), (50.0, 10.0)]
+    assert screens.counted([(11, 10), (10, 11), (90, 90)], truth) == {"found": 1, "total": 2, "false": 1}
+    assert screens.counted([], truth) == {"found": 0, "total": 2, "false": 0}

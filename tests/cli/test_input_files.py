@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
-from PIL import Image
+from PIL import Image, features
 
+from detecting import toy, write_template
 from wherein.cli import input_files
-from wherein.cli.input_files import list_scenes
+from wherein.cli.input_files import check_order, list_scenes
+from wherein.errors import ArgumentError
 
 
 @pytest.fixture
@@ -50,6 +52,26 @@ def test_subfolders_on_request(photographs: Path) -> None:
     assert "more/deep/z.png" in names(photographs, recursive=True)
     assert not any("hidden" in name for name in names(photographs, recursive=True))
     assert "subfolder" not in list_scenes([str(photographs)], True).skipped.values()
+
+
+@pytest.mark.skipif(not features.check("avif"), reason="this build of Pillow cannot read AVIF")
+def test_a_subfolder_of_avif_is_named(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "a.avif").write_bytes(b"")
+    assert list_scenes([str(tmp_path)]).skipped == {tmp_path / "more": "subfolder"}
+
+
+@pytest.mark.parametrize("template", ["photographs", "photograph.png"])
+def test_a_template_in_the_place_of_a_scene_is_refused(tmp_path: Path, template: str) -> None:
+    robot, given = tmp_path / "robot", tmp_path / template
+    write_template(robot, toy())
+    with pytest.raises(
+        ArgumentError, match=f"the template comes first, as in wherein detect {robot} {given}"
+    ):
+        check_order(str(given), ["a.png", str(robot)])
+    check_order(str(robot), [str(given)])
+    check_order(str(robot), [str(robot)])  # its own pictures
+    check_order(str(tmp_path), [str(robot)])  # a library
 
 
 def test_many_files_are_not_all_named(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ import torch
 
 from detecting import detector, empty, made_up, noise, off, painted, photo, ready, scene, toy, walker
 from wherein import ArgumentError, Detector
-from wherein.detect import Calibration
-from wherein.detect import detector as detector_module
+from wherein.detect import Calibration, preparation
 from wherein.detect.calibration import measure
 from wherein.detect.calibration.store import Progress
 from wherein.detect.search_range import Range
@@ -162,6 +161,6 @@ def test_progress_is_shown_where_someone_watches(
     monkeypatch.setattr(measure, "calibrate", measured)
     cases = ((True, None, True), (True, False, False), (False, None, False))
     for rotation, (watched, given, shown) in enumerate(cases, 50):  # each has a calibration of its own
-        monkeypatch.setattr(detector_module, "is_watched", lambda watched=watched: watched)
+        monkeypatch.setattr(preparation, "is_watched", lambda watched=watched: watched)
         Detector(replace(toy(), source=None), rotation=rotation, progress=given)
         assert ("Calibrating" in capsys.readouterr().err) == shown

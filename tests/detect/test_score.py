@@ -52,6 +52,12 @@ def test_a_piece_outside_the_scene_adds_nothing(rho: float) -> None:
     assert without < one({"body": 0.8, "arm": 0.8, "leg": 0.7})
 
 
+@given(st.floats(0, MAX_ZNCC), share)
+def test_what_lies_outside_the_scene_counts_as_not_explained(rho: float, inside: float) -> None:
+    cut = one(dict.fromkeys(WEIGHTS, rho), dict.fromkeys(WEIGHTS, inside))
+    assert cut == pytest.approx(rho * np.sqrt(inside), abs=1e-6)
+
+
 def test_hypotheses_are_scored_one_by_one() -> None:
     fits = {"body": np.array((0.9, 0.1)), "arm": np.array((0.2, 0.3)), "leg": np.array((-1.0, 0.5))}
     both = combined_score(

@@ -11,6 +11,7 @@ from detecting import noise
 from wherein.errors import ArgumentError, PictureError, TemplateError
 from wherein.making import Outline, cut
 from wherein.template import Reading, Template
+from wherein.template.part_limits import DEFAULT_TURN
 
 PICTURE = noise(71, 93)
 """(3, 71, 93)."""
@@ -72,6 +73,12 @@ def test_a_reading_stays_with_the_joint() -> None:
     chained = cut(PICTURE, [BODY, replace(needle, reading=made.parts["arm"].reading), tip], "gauge").parts
     assert chained["arm_group"].reading == made.parts["arm"].reading
     assert chained["arm"].reading is None
+
+
+def test_without_a_turn_a_joint_turns_by_that_of_template_json() -> None:
+    joint = cut(PICTURE, [BODY, replace(ARM, parent="body", turn=None)], "gauge").parts["arm"]
+    assert joint.moves and joint.turn == DEFAULT_TURN
+    assert Outline("arm").turn is None  # as in the contract
 
 
 def test_groups_are_outlines_without_a_shape() -> None:

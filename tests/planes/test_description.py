@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from wherein.images.channels import ChannelSettings
+from wherein.images.channels import ChannelSettings, channels, opposite
+from wherein.images.gaussian import blur
 from wherein.images.motif import Motif
 from wherein.planes.description import MARGIN, Description, described, point_weights, straight_lengths
 from wherein.planes.plane_motif import PlaneMotif
@@ -11,14 +12,25 @@ from wherein.planes.plane_motif import PlaneMotif
 SETTINGS = ChannelSettings()
 
 
-def _described(motif: Motif, margin: float = 0.0) -> Description:
+def _padded(plane: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.pad(plane, (MARGIN,) * 4)
+
+
+def _described(motif: Motif, margin: float = 0.0, outline_blur: float = 0.0) -> Description:
     """A motif with the margin, of whose border pixels a fraction lies outside."""
     planes = torch.cat((motif.pixels * motif.mask, motif.mask[None], torch.zeros_like(motif.mask)[None]))
     weight = torch.ones(motif.height, motif.width)
     weight[[0, -1]] *= 1 - margin
     weight[:, [0, -1]] *= 1 - margin
-    padded = torch.nn.functional.pad(planes * weight, (MARGIN,) * 4)
-    return described(padded, SETTINGS, bool((motif.mask > 0.5).all()), any_polarity=False)
+    fills = bool((motif.mask > 0.5).all())
+    return described(_padded(planes * weight), SETTINGS, fills, False, outline_blur)
+
+
+def _disc() -> Motif:
+    """A disc with texture, cut out."""
+    pixels = torch.rand(3, 60, 60, generator=torch.Generator().manual_seed(1))
+    away = torch.linspace(-30, 30, 60).square()
+    return Motif(pixels, ((away + away[:, None]) < 400).float())
 
 
 def _dark_box() -> Motif:
@@ -32,6 +44,28 @@ def _weights(seen: Description) -> torch.Tensor:
     weights = torch.zeros(seen.where.shape, dtype=torch.float64)
     weights[seen.where] = point_weights(seen)
     return weights
+
+
+def test_the_blur_of_an_outline_leaves_what_is_inside():
+    sharp, soft = _described(_disc()), _described(_disc(), outline_blur=1.5)
+    assert torch.equal(sharp.where, soft.where)
+    middle = slice(MARGIN + 27, MARGIN + 33)
+    torch.testing.assert_close(sharp.channels[:, middle, middle], soft.channels[:, middle, middle])
+    outline = sharp.unsigned
+    assert float((sharp.channels - soft.channels)[:, outline].norm()) > 0.1 * float(
+        sharp.channels[:, outline].norm()
+    )
+
+
+def test_a_motif_is_told_by_a_blurred_outline_and_placed_by_a_sharp_one():
+    """Photographs blur outlines, so that a shape in one agrees more with a blurred outline."""
+    motif = Motif(torch.zeros(3, 60, 60), _disc().mask)
+    seen = 1 - blur(_padded(motif.mask), 1.5).expand(3, -1, -1).contiguous()
+    judged, exact = (PlaneMotif.of(motif, 300.0, even=even) for even in (False, True))
+    found = channels(seen, SETTINGS)
+    found = (found + opposite(found)) / 2
+    agreement = [torch.cosine_similarity(m.channels.flatten(), found.flatten(), 0) for m in (judged, exact)]
+    assert float(agreement[0]) > float(agreement[1])
 
 
 @pytest.mark.parametrize("outside", [0.0, 0.3, 0.7, 0.9])

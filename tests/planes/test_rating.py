@@ -155,7 +155,7 @@ def test_poses_outside_of_a_large_scene_have_no_rating(
 def test_the_best_turns_are_found_and_refined() -> None:
     picture, motif = scene(), PlaneMotif.of(limb(), 20)
     found = best_turns(
-        picture, motif, motion_named("euclidean"), PlaneStage(rounds=1), PLANE[None], turns(10.0), 3
+        picture, motif, motion_named("euclidean"), PlaneStage(rounds=1), PLANE[None], [turns(10.0)], 3
     )
     assert found.poses.shape == (3, 3, 3)
     truth = PLANE @ rotations(np.array(TURN), (30.0, 40.0)) @ AT_REST

@@ -1,10 +1,12 @@
 """Requests that the studio refuses: other hosts, origins and sessions, large bodies, paths."""
 
+import asyncio
 import http.client
 import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -13,8 +15,12 @@ import pytest
 from studio_page import Page, asked, crane, png, served
 from wherein.errors import ArgumentError
 from wherein.studio import session
+from wherein.studio.api import Api
+from wherein.studio.bounds import Bounds
+from wherein.studio.calibrations import Calibrator
+from wherein.studio.drafts import DraftPictures
 from wherein.studio.security import HEADERS
-from wherein.studio.server import prepare
+from wherein.studio.server import application, prepare
 
 SESSION = "/api/session"
 
@@ -257,6 +263,24 @@ def test_too_many_scenes_and_too_large_ones(strict: Page) -> None:
 
 
 # Paths
+
+
+def test_no_address_is_made_of_what_was_asked() -> None:
+    """A redirect from no path to "/" failed where the query is not UTF-8 (found by fuzzing)."""
+    scope = {"type": "http", "method": "GET", "path": "", "query_string": b"a\x80", "headers": []}
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    own = session.Session(Bounds(), Calibrator(), session.SaveTarget())
+    app = application(Api(own, DraftPictures(Bounds())))
+    asyncio.run(app({**scope, "scheme": "http", "server": ("127.0.0.1", 80)}, receive, send))
+    assert sent[0]["status"] == 404
+
 
 TRICKS = [
     "/../../../../etc/passwd",

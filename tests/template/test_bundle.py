@@ -267,6 +267,12 @@ def test_no_template_there(tmp_path: Path) -> None:
         Template.load(tmp_path)
 
 
+def test_the_description_alone_is_no_template(tmp_path: Path, toy: Template) -> None:
+    folder = toy.save(tmp_path / "saved")
+    with pytest.raises(TemplateError, match=rf"template\.json is a file of one: use its folder, {folder}"):
+        Template.load(folder / "template.json")
+
+
 @pytest.mark.parametrize(
     ("names", "words"),
     [

@@ -98,7 +98,8 @@ def _expand(argument: str, recursive: bool, skipped: dict[Path, str]) -> list[Sc
         return [SceneFile(path)]
     if path.is_dir():
         found = _in_folder(path, recursive, skipped)
-        none = f"no pictures ({', '.join(PICTURES)}) or videos ({', '.join(VIDEOS)}) in this folder"
+        pictures, videos = ", ".join((*PICTURES, ".avif")), ", ".join(VIDEOS)
+        none = f"no pictures ({pictures}) or videos ({videos}) in this folder"
         return [SceneFile(one) for one in found] or [SceneFile(path, none)]
     if path.exists() or (is_video(argument) and not glob.has_magic(argument)):  # a camera is no file
         return [SceneFile(path, None if path.exists() or ":" in argument else "file not found")]
@@ -154,7 +155,7 @@ def _is_readable(optional: str) -> bool:
 def _has_scenes(folder: Path) -> bool:
     """Whether there is a picture or a video in a folder or below it."""
     names = (name for _, _, files in os.walk(folder) for name in files if not name.startswith("."))
-    return any(Path(name).suffix.lower() in PICTURES + VIDEOS for name in names)
+    return any(_kind(Path(name)) == "" for name in names)
 
 
 def read_picture(path: Path, role: str) -> "Picture":
@@ -172,6 +173,22 @@ def check_template_path(path: str) -> None:
     if not Path(path).exists():
         remedy = "use a folder with template.json, a .zip of one, or a picture"
         raise UnreadableError("template", Path(path), f"the template {path} does not exist: {remedy}")
+
+
+def check_order(template: str, scenes: Sequence[str]) -> None:
+    """Raise `ArgumentError` if the template and a scene are swapped, before pictures are calibrated as if
+    they were templates."""
+    if _is_template(template) or any(_is_template(str(one)) for one in Path(template).glob("*")):
+        return
+    for scene in filter(_is_template, scenes):
+        raise ArgumentError(
+            f"{scene} is a template, and {template} is not: the template comes first, "
+            f"as in wherein detect {scene} {template}"
+        )
+
+
+def _is_template(path: str) -> bool:
+    return (Path(path) / "template.json").is_file() or (path.endswith(".zip") and ".zarr" not in path)
 
 
 def check_exists(role: str, path: Path) -> None:

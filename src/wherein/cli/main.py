@@ -3,6 +3,7 @@
 Nothing slow is imported here: torch is loaded only when a command starts its work.
 """
 
+import os
 from typing import Annotated, Any
 
 import typer
@@ -24,6 +25,14 @@ class Command(TyperCommand):
 
     Typer would show `{TEMPLATE} {SCENE}... <list[str]>`; here it is `TEMPLATE SCENE...`.
     """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line; leave out what pydantic puts before the words about a wrong choice."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; every error that it raises becomes an exit status here, and only here."""
@@ -87,5 +96,8 @@ app.add_typer(template)
 
 def main() -> None:
     """Run the program: the console script and `python -m wherein`, under one name in help and completion."""
+    # OpenCV and FFmpeg print what goes wrong with a video beside the error of `wherein`, which says the same.
+    os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")
+    os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
     with clean_exit():
         app(prog_name="wherein")

@@ -29,7 +29,7 @@ class Totals:
         """
         scenes = self.read + self.unreadable + self.failed
         where = f"{self.with_detections} of {_scenes(scenes)}" if self.found else _scenes(scenes)
-        found = f"{self.found or 'Nothing'} found in {where}"
+        found = f"{self.found or 'Nothing'} found in {where}" if self.read else "No scene could be searched"
         left_out = [f"{self.unreadable} unreadable"] if self.unreadable else []
         left_out += [f"{self.failed} failed"] if self.failed else []
         left_out += [skipped] if skipped else []

@@ -9,7 +9,12 @@ chance gives, and
 
     score = √(1 − exp(−Σ_k n_k ℓ_k / Σ_k n_k)),   ℓ_k = −ln(1 − ρ_k²),   n_k = 1 / −ln(1 − q_k²):
 
-the ZNCC that every piece would need for the same total evidence. Pieces outside the scene add nothing.
+the ZNCC that every piece would need for the same total evidence.
+
+What lies outside the scene explains nothing, just as what is hidden: of a piece of which the fraction v is
+inside, the share ρ² v of its variance is explained. To count the information of what is inside in proportion
+to v would be to believe that the rest fits as well. Clutter makes use of that at the border: there half of a
+hammer is a stick, which fits every stripe.
 
 ℓ is called the *information* of a fit, and n ℓ its *weighted evidence*: 1 is what clutter reaches.
 
@@ -96,6 +101,16 @@ def evidence_weight(chance: float) -> float:
     return float(1 / information(np.array(max(chance, _MIN_CHANCE))))
 
 
+def shown(information: NDArray[np.float64], visible: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The information of whole pieces, −ln(1 − v ρ²), from that of their parts inside the scene.
+
+    Arguments:
+        information: ℓ of what is inside, any shape.
+        visible: the fraction v of each piece that is inside, likewise.
+    """
+    return np.asarray(-np.log1p(visible * np.expm1(-information)))
+
+
 def equivalent_zncc(information: NDArray[np.float64]) -> NDArray[np.float64]:
     """ρ = √(1 − exp(−ℓ)): the ZNCC that carries this information."""
     return np.asarray(np.sqrt(-np.expm1(-information)))
@@ -109,10 +124,10 @@ def combined_score(
     """The scores of H hypotheses, in [0, 1).
 
     Arguments:
-        evidence: information ℓ of each piece, (H,) by name.
+        evidence: information ℓ of what is inside the scene of each piece, (H,) by name.
         visible: fraction of each piece that lies inside the scene, (H,) by name.
         weights: weight n of every piece of the template, by name.
     """
-    total = sum(weights[name] * visible[name] * evidence[name] for name in weights)
+    total = sum(weights[name] * shown(evidence[name], visible[name]) for name in weights)
     # Divided by the weights of all pieces, found or not: a missing piece lowers the score.
     return equivalent_zncc(np.asarray(total) / sum(weights.values()))

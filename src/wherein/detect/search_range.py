@@ -4,6 +4,10 @@ from dataclasses import dataclass
 
 from wherein.planes.plane_range import PlaneRange
 
+MAX_UPRIGHT = 5.0
+"""Degrees of rotation up to which objects count as upright. A choice: as far as things turn that stand in
+their place before a fixed camera."""
+
 
 @dataclass(frozen=True)
 class Range:
@@ -37,6 +41,11 @@ class Range:
     def usual_scale(self) -> float:
         """The template's own size, or the nearest that is searched."""
         return min(max(1.0, self.scale[0]), self.scale[1])
+
+    @property
+    def upright(self) -> bool:
+        """Whether objects are as upright in the scene as in the template, as on screens."""
+        return self.rotation <= MAX_UPRIGHT and self.tilt == 0
 
     @property
     def any_polarity(self) -> bool:

@@ -6,16 +6,15 @@ A legend is below: names on the parts would hide them.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
+from wherein.drawing.labels import draw_labels, font_of
 from wherein.drawing.legend import with_legend
-from wherein.drawing.palette import INK, PAPER, Color, colors
-from wherein.drawing.text import Font, legible
+from wherein.drawing.palette import INK, Color, colors
 from wherein.images.eight_bit import to_image
 from wherein.images.picture import Picture
 from wherein.images.polygons import Polygon, Rings, outer
@@ -36,8 +35,6 @@ _MARGIN = 4
 """Pixels around an object that its lines may cover: half the width of the widest, and the smoothing."""
 
 Corner = tuple[float, float]
-Rectangle = tuple[float, float, float, float]
-"""Left, top, right and bottom."""
 
 
 def draw_detections(
@@ -59,7 +56,7 @@ def draw_detections(
     image = draw_frame(to_image(scene.pixels), items, range(1, len(items) + 1), named)
     if not legend:
         return image
-    font = _font(max(13, min(24, image.width // 80)))
+    font = font_of(max(13, min(24, image.width // 80)))
     return with_legend(image, items, _palette(items), font, named)
 
 
@@ -75,19 +72,12 @@ def draw_frame(
         named: as of `draw_detections`.
     """
     image = _outlined(frame, items, _palette(items))
-    font = _font(max(11, min(24, image.width // 60)))
-    _draw_labels(image, items, numbers, font, named)
+    draw_labels(image, items, numbers, max(11, min(24, image.width // 60)), named)
     return image
 
 
 def _palette(items: Sequence["Detection"]) -> dict[str, Color]:
     return colors(dict.fromkeys(name for item in items for name, part in item.parts.items() if part.leaf))
-
-
-@cache
-def _font(size: int) -> Font:
-    # Kept: to read the font takes as long as to draw a frame.
-    return ImageFont.load_default(size)
 
 
 def _outlined(image: Image.Image, items: Sequence["Detection"], palette: Mapping[str, Color]) -> Image.Image:
@@ -169,34 +159,3 @@ def dashes(corners: Sequence[Corner], length: float) -> Iterator[tuple[Corner, C
             done, left = done + step, left - step
             if left <= 0:
                 drawn, left = not drawn, length
-
-
-def _draw_labels(
-    image: Image.Image, items: Sequence["Detection"], numbers: Sequence[int], font: Font, named: bool
-) -> None:
-    """The number and score of each object above it, within the picture and not on another label."""
-    pen = ImageDraw.Draw(image)
-    taken: list[Rectangle] = []
-    for number, item in zip(numbers, items, strict=True):
-        rings = [ring for part in item.parts.values() if part.leaf for ring in part.rings]
-        corners = np.concatenate(rings)
-        text = f"{number}: {f'{legible(item.template)} ' if named else ''}{item.score:.2f}"
-        left, top, right, bottom = pen.textbbox((0, 0), text, font=font)
-        width, height = right - left + 12, bottom - top + 10
-        x = np.clip((corners[:, 0].min() + corners[:, 0].max() - width) / 2, 2, image.width - width - 2)
-        y = np.clip(corners[:, 1].min() - height - 4, 2, image.height - height - 2)
-        label = _moved_down((float(x), float(y), float(x + width), float(y + height)), taken, image.height)
-        taken.append(label)
-        pen.rounded_rectangle(label, 5, fill=PAPER, outline=INK)
-        pen.text((label[0] + 6 - left, label[1] + 5 - top), text, fill=INK, font=font)
-
-
-def _moved_down(label: Rectangle, taken: Sequence[Rectangle], height: int) -> Rectangle:
-    """A label, moved down until it overlaps no other, as far as there is room."""
-    x0, y0, x1, y1 = label
-    step = y1 - y0 + 2
-    while y1 + step < height and any(
-        x0 < right and left < x1 and y0 < bottom and top < y1 for left, top, right, bottom in taken
-    ):
-        y0, y1 = y0 + step, y1 + step
-    return x0, y0, x1, y1

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from wherein.template.part_limits import DEFAULT_TURN
 from wherein.template.reading import Reading
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ class Outline:
             around twice is outside.
         parent: the name of the part that it is attached to; None: the object itself.
         pivot: the point that it turns about relative to its parent; None: the centre of its cut-out.
-        turn: how far it may turn, ± degrees.
+        turn: how far it may turn, ± degrees; None: by ±30°, the default of template.json.
         static: whether it never moves relative to its parent; None: it moves if it has a pivot.
         mask: in place of a polygon, an array (H, W) of the picture's size: booleans, or any levels that
             `load_mask` takes. An outline with neither polygon nor mask is a group.
@@ -46,7 +45,7 @@ class Outline:
     polygon: Corners | None = None
     parent: str | None = None
     pivot: Place | None = None
-    turn: float = DEFAULT_TURN
+    turn: float | None = None
     static: bool | None = None
     mask: NDArray[Any] | None = None
     reading: Scale | None = None

@@ -164,9 +164,10 @@ def _thin(subject: _Subject) -> Iterator[Finding]:
     for name, piece in subject.fitted:
         across = thickness(piece.motif, _MIN_THICKNESS)
         if across < _MIN_THICKNESS:
+            unit = "pixel" if across == 1 else "pixels"
             yield Finding(
                 *(WARNING, "thin", name, across, _MIN_THICKNESS, "pixels"),
-                f"it is only {across} pixels thick, less than {_MIN_THICKNESS}",
+                f"it is only {across} {unit} thick, less than {_MIN_THICKNESS}",
                 "use a larger picture, or merge it with the part beside it",
             )
 

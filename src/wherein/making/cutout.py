@@ -21,6 +21,7 @@ from wherein.images.picture import Picture
 from wherein.making.outline_masks import PixelBox, outline_masks
 from wherein.making.part_tree import depths, part_tree
 from wherein.template.bundle import Template
+from wherein.template.part_limits import DEFAULT_TURN
 from wherein.template.reading import Reading
 from wherein.template.tree import Part, Point, Tree
 
@@ -121,11 +122,12 @@ def _group(outline: Outline, canvas: PixelBox, origin: tuple[int, int]) -> Part:
 
 
 def _part(outline: Outline, motif: Motif | None, at: Point, pivot: Point) -> Part:
-    if not (math.isfinite(outline.turn) and 0 <= outline.turn <= 180):
-        raise TemplateError(f'the part "{outline.name}" has turn={outline.turn}: use 0 to 180 degrees')
+    turn = DEFAULT_TURN if outline.turn is None else outline.turn
+    if not (math.isfinite(turn) and 0 <= turn <= 180):
+        raise TemplateError(f'the part "{outline.name}" has turn={turn}: use 0 to 180 degrees')
     static = outline.fixed and outline.parent is not None  # a root moves freely, with the object
     reading = None if outline.reading is None else Reading.of(outline.reading, f'the part "{outline.name}"')
-    return Part(outline.name, outline.parent, motif, at, pivot, float(outline.turn), static, reading)
+    return Part(outline.name, outline.parent, motif, at, pivot, float(turn), static, reading)
 
 
 def _pivot(outline: Outline, origin: tuple[int, int]) -> Point | None:

@@ -92,7 +92,7 @@ def _close(motif: PlaneMotif, poses: Poses, others: Poses) -> NDArray[np.bool_]:
 
 def covered_points(motif: PlaneMotif, patch: Patch) -> Bool[Tensor, " N"] | None:
     """Which points of a motif are covered in a patch of the scene at its pose; None: none, or too many."""
-    (columns, rows), t = (_places(motif).round().long() + MARGIN).unbind(1), motif.target
+    (columns, rows), t = (torch.from_numpy(motif.places).round().long() + MARGIN).unbind(1), motif.target
     y, w = _compared(motif, patch)
     if not float(w.sum()) > 0:
         return None
@@ -129,21 +129,16 @@ def point_evidence(
         pose: motif pixels → scene pixels at full size, 3×3.
     """
     to_scene = pose @ np.linalg.inv(motif.from_full)
-    spots, patch = mapped(to_scene, _places(motif).numpy()), patch_of(scene_levels(scene), motif, to_scene)
+    spots, patch = mapped(to_scene, motif.places), patch_of(scene_levels(scene), motif, to_scene)
     if patch is None:
         return spots, np.zeros(len(spots))
     y, w = _compared(motif, patch)
     return spots, (w * (motif.target * y).sum(1)).clamp_min(0).double().numpy()
 
 
-def _places(motif: PlaneMotif) -> Float[Tensor, "N 2"]:
-    """The points of a motif in pixels of its resolution."""
-    return motif.points.double() * motif.radius + motif.points.new_tensor(motif.centre).double()
-
-
 def _compared(motif: PlaneMotif, patch: Patch) -> tuple[Float[Tensor, "N 8"], Float[Tensor, " N"]]:
     """The scene's channels at the points of a motif, with mean 0, and the weights, 0 outside the scene."""
-    columns, rows = (_places(motif).round().long() + MARGIN).unbind(1)
+    columns, rows = (torch.from_numpy(motif.places).round().long() + MARGIN).unbind(1)
     scene = patch.channels.movedim(0, -1)[rows, columns]  # as they lie in memory
     both = (scene + scene.roll(DIRECTIONS // 2, 1)) / 2
     y = torch.where(motif.unsigned[:, None], both, scene)

@@ -24,6 +24,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from wherein.images.channels import DIRECTIONS, ChannelSettings, channels, opposite
+from wherein.images.gaussian import blur
 
 MARGIN = 8
 """Pixels by which rectified pictures reach beyond the motif. A choice: the window and the smoothing of the
@@ -54,6 +55,15 @@ are at least than the picture. Choices: the channels there depend on what lies b
 With one pixel, a crop was found in its own photograph 1.2 % too large and 0.8 px aside; with four, 0.2 % and
 0.1 px."""
 
+OUTLINE_BLUR = 1.0
+"""Blur at the outline of a mask, in pixels at full size. A mask ends within a pixel; in a photograph the
+lens, the sensor and the compression blur an outline by about this much. By measurement, on 30 thin and plain
+things that are in no benchmark, at the poses that were found: of 196 in photographs 161 reach their threshold
+instead of 158, and 163 with 1.3; of those of their calibrations 566 instead of 556, and 565."""
+
+_SOLID = 0.99
+"""Share of the blurred mask from which a pixel lies well inside: there the motif is as sharp as it is."""
+
 _MIN_SEEN = 0.01
 """Fraction of a pixel that a picture must cover to have a colour there. A choice: far less than any does."""
 
@@ -62,19 +72,19 @@ _MIN_WEIGHT = 0.1
 there is worth knowing, but where an object is flat a scene shows noise, which local normalisation makes as
 strong as texture."""
 
-_STRAIGHT_REACH, _STRAIGHT_STEP = 12, 2
-"""How far an edge is followed to either side, and the steps, in pixels. Choices: beyond it what lies in front
-of an object, or its other end, interrupts most edges."""
+_STRAIGHT_REACH, _STRAIGHT_STEP = 24, 2
+"""How far an edge is followed to either side, and the steps, in pixels. Choices: what is thin is some 5 px
+wide and 100 long."""
 
 _STRAIGHT_SHARE = 0.5
 """Similarity of the channels along an edge at which it counts as ended. A choice: 1 is the same edge, and at
 half of it the edge has turned by about 45°."""
 
-_REDUNDANCY = 0.5
-"""Power of the length of a straight edge by which its pixels lose weight. By measurement: the information
-that clutter reaches for a wrench is 0.77 with 0, 0.62 with 0.5 and 0.53 with 1 (n pixels count as one), and
-that of the object hardly changes; but with more than 0.5 poses get less exact, and bare outlines with few
-corners are told from clutter less surely."""
+_REDUNDANCY = 1.0
+"""Power of the length of a straight edge by which its pixels lose weight: n of them count as one. By
+measurement, on 30 thin and plain things that are in no benchmark, at the poses that were found: in the scenes
+of their calibrations 579 reach their threshold, with 0.75 574 and with 0.5 572; with half of the reach 573,
+569 and 566."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +116,11 @@ class Description:
 
 
 def described(
-    planes: Float[Tensor, "P h w"], settings: ChannelSettings, fills: bool, any_polarity: bool
+    planes: Float[Tensor, "P h w"],
+    settings: ChannelSettings,
+    fills: bool,
+    any_polarity: bool,
+    outline_blur: float = 0.0,
 ) -> Description:
     """What of a motif is compared at one resolution.
 
@@ -116,8 +130,9 @@ def described(
         fills: whether it fills its rectangle at full size. It need not at this resolution, where the pixels
             at the border may lie half outside.
         any_polarity: compare all of it without sign.
+        outline_blur: blur at the outline of its mask, in pixels at this resolution.
     """
-    found, where, outline = _with_backdrops(planes, settings, fills)
+    found, where, outline = _with_backdrops(planes, settings, fills, outline_blur)
     unsigned = torch.ones_like(outline) if any_polarity else outline
     if bool(unsigned.any()):
         found = torch.where(unsigned, (found + opposite(found)) / 2, found)
@@ -173,7 +188,7 @@ def straight_lengths(found: Float[Tensor, "8 h w"], where: Bool[Tensor, "h w"]) 
 
 
 def _with_backdrops(
-    planes: Float[Tensor, "P h w"], settings: ChannelSettings, fills: bool
+    planes: Float[Tensor, "P h w"], settings: ChannelSettings, fills: bool, outline_blur: float
 ) -> tuple[Float[Tensor, "8 h w"], Bool[Tensor, "h w"], Bool[Tensor, "h w"]]:
     """Mean channels over the backdrops, which pixels are compared, and which of these belong to the outline.
 
@@ -196,7 +211,11 @@ def _with_backdrops(
         kept = kept if bool(kept.any()) else inside & free
         return channels(whole, settings), kept, torch.zeros_like(inside)
     colours = own.new_tensor(_BACKDROPS)[:, : len(own), None, None]
-    pictures = own + (1 - mask) * (colours if len(own) == 3 else colours.mean(1, keepdim=True))
+    colours = colours if len(own) == 3 else colours.mean(1, keepdim=True)
+    # Only what differs from the backdrop is blurred: beyond the margin, too, there is backdrop.
+    above = own - mask * colours
+    solid = blur(mask, outline_blur) > _SOLID
+    pictures = colours + torch.where(solid, above, blur(above, outline_blur))
     mean = torch.stack([channels(picture.contiguous(), settings) for picture in pictures]).mean(0)
     around = _dilated(inside, _OUTLINE_OUTSIDE) & free
     return mean, around, around & ~_eroded(inside, _OUTLINE_INSIDE)

@@ -23,7 +23,7 @@ from wherein.images.motif import Motif
 from wherein.images.pool import pool
 from wherein.native import structs
 from wherein.native.pointers import pointer
-from wherein.planes.description import MARGIN, Description, described, emphasis, point_weights
+from wherein.planes.description import MARGIN, OUTLINE_BLUR, Description, described, emphasis, point_weights
 from wherein.planes.rectify import rectify
 
 __all__ = ["MARGIN", "PARAMETERS", "PlaneMotif", "extent"]
@@ -96,7 +96,7 @@ class PlaneMotif:
                 scene: not compared there, and no outline.
             pivot: the point about which it turns, (x, y) in its pixels at full size: its pixels are weighed
                 by what they say about the turn. A round hub looks the same at every turn.
-            even: straight edges count in full, for exact poses.
+            even: for exact poses. Straight edges count in full, and the outline is as sharp as the mask.
             limit: maximum number of its points, evenly spread; None: all. Of a large motif, what is made of
                 all of them only to be `thinned` takes most of the time.
         """
@@ -112,6 +112,10 @@ class PlaneMotif:
         from_full = np.linalg.inv(to_full)
         about = None if pivot is None else (from_full @ (*pivot, 1.0))[:2]
         weights = point_weights(seen, even)
+        if not even:
+            # Its weights remain those of the sharp outline: pixels beside it say less.
+            blurred = described(planes, settings, fills, any_polarity, OUTLINE_BLUR / factor)
+            seen = replace(seen, channels=blurred.channels)
         return _linearised(seen, weights, settings, from_full, (width, height), about)
 
     def thinned(self, count: int) -> "PlaneMotif":
@@ -131,6 +135,11 @@ class PlaneMotif:
         weight = self.weights.double().clamp_min(1e-9)
         known = (self.derivatives.double().square().sum((0, 2)) / weight).numpy()
         return self._with_points(torch.from_numpy(np.sort(np.argsort(-known, kind="stable")[:count])))
+
+    @property
+    def places(self) -> NDArray[np.float64]:
+        """Its points in pixels at this resolution, (N, 2)."""
+        return np.asarray(self.points.double().numpy() * self.radius + self.centre)
 
     @cached_property
     def to_full(self) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ channels of the turned picture, but close enough to choose where fits start, and
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -83,20 +83,23 @@ def best_turns(
     motion: Motion,
     stage: PlaneStage,
     planes: Poses,
-    turns: Poses,
+    turns: Sequence[Poses],
     count: int,
 ) -> PlaneFits:
     """The turns that rate best in each plane, refined there: `count` poses for each of the planes in turn.
 
     Arguments:
-        scene, motif, planes, turns: as of `rate_turns`.
+        scene, motif, planes: as of `rate_turns`.
         motion: how the motif may move in the plane.
         stage: number of steps and tolerance.
-        count: how many of the turns; fewer if there are not so many.
+        turns: motif pixels → plane, affine, (T, 3, 3) for each plane.
+        count: how many of the turns; fewer if there are not so many for every plane.
     """
-    view, count = _PlaneView(motif, turns), min(count, len(turns))
+    count = min([count, *(len(own) for own in turns)])
 
-    def found_in(plane: NDArray[np.float64]) -> PlaneFits:
+    def found_in(each: tuple[NDArray[np.float64], Poses]) -> PlaneFits:
+        plane, turns = each
+        view = _PlaneView(motif, turns)
         patch = patch_of(scene_levels(scene), motif, plane @ view.from_patch, view.size)
         if patch is None:
             return PlaneFits(plane @ turns[:count], np.full(count, -1.0), np.zeros(count))
@@ -107,7 +110,7 @@ def best_turns(
         return PlaneFits(poses / poses[:, 2:, 2:], fits.zncc, fits.visible)
 
     _ = motif.rough.in_c  # made before the threads start
-    first, *others = shared_out(found_in, list(planes), scene.threads)
+    first, *others = shared_out(found_in, list(zip(planes, turns, strict=True)), scene.threads)
     return first.joined(*others)
 
 

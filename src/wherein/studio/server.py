@@ -155,7 +155,8 @@ def open_browser(address: str) -> None:
 
 def application(api: Api) -> FastAPI:
     """The page's files and the requests of a session, without access control (see `security.Guard`)."""
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    # No redirects from "/path/" to "/path": making the address of one fails where a query is not UTF-8.
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     api.install(app)
     files = dict(page_files())
     files[""] = files["index.html"]

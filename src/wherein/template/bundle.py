@@ -139,6 +139,8 @@ class Template(ShownTemplate):
             return replace(_from_folder(path, path, max_pixels), source=path)
         if path.is_file() and zipfile.is_zipfile(path):
             return _from_zip(path, max_pixels)
+        if path.is_file() and path.name == DESCRIPTION:
+            raise TemplateError(f"the template {path} is a file of one: use its folder, {path.parent}")
         if path.is_file():
             return _from_picture(path, max_pixels)
         kind = "is no file and no folder" if path.exists() else "does not exist"

@@ -184,7 +184,7 @@ def test_a_template_that_cannot_be_read(folder: Path, template: str, words: str)
         (["--threshold", "0/MP"], "such as 0.01/MP"),
         (["--tilt", "71"], "0 to 70 degrees"),
         (["--overlap", "1.5"], "a fraction from 0 to 1"),
-        (["--polarity", "none"], "'same', 'any'"),
+        (["--polarity", "none"], "Invalid value for '--polarity': 'none' is not one of 'same', 'any'."),
         (["--region", "5", "5", "0", "9"], "5 5 0 9 is empty"),
         (["--scale", "2", "1"], "0 < LOW ≤ HIGH"),
         (["--scale", "nan", "1"], "0 < LOW ≤ HIGH"),

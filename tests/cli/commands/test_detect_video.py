@@ -1,6 +1,7 @@
 """`wherein detect` on videos: a line a frame, an annotated video, frames per second."""
 
 import json
+import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -88,6 +89,17 @@ def test_what_is_no_video_is_one_line_and_the_rest_goes_on(folder: Path) -> None
         record["error"] for line in result.stdout.splitlines() if "error" in (record := json.loads(line))
     ]
     assert errors == ["unsupported or damaged video file", "file not found", "cannot open camera 97"]
+
+
+def test_opencv_adds_nothing_to_the_error(folder: Path) -> None:
+    (folder / "broken.mp4").write_bytes(b"\0" * 100)
+    command = [sys.executable, "-m", "wherein", "detect", "toy", "broken.mp4", "camera:97"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines() == [
+        "broken.mp4: unsupported or damaged video file",
+        "camera:97: cannot open camera 97",
+        "No scene could be searched; 2 unreadable",
+    ]
 
 
 def test_without_opencv_it_says_what_to_do(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,8 @@ def test_a_near_miss_is_one_row_and_one_message(folder: Path) -> None:
         ["register", "nowhere.png", "scenes/a.png"],
         ["calibrate", "nowhere"],
         ["calibrate", "toy", "--backgrounds", "nowhere"],
+        ["detect", "scenes", "toy"],
+        ["studio", "nowhere", "--no-open"],
         ["template", "check", "nowhere"],
         ["template", "new", "nowhere.png", "--out", "made"],
     ],

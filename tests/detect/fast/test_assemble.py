@@ -97,7 +97,7 @@ def test_also_where_it_is_small_or_large(size: float) -> None:
         (180.0, 2.0, 1.6, True),  # little evidence, but at one of many turns only
         (180.0, 90.0, 1.6, False),
         (30.0, 2.0, 1.6, False),  # few turns to compare with
-        (180.0, 2.0, 1.2, False),  # no more than clutter has
+        (180.0, 2.0, 1.0, False),  # no more than clutter has
         (30.0, 2.0, 2.1, True),
         (180.0, 90.0, 2.1, False),
     ],

@@ -8,11 +8,14 @@ import pytest
 
 from detecting import angle, between, group, leaf, noise, off, painted, template, walker
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.joints import keeps_joint, place
+from wherein.detect.fast.joints import keeps_joint, place, turns
 from wherein.detect.fast.piece_model import PieceModel
 from wherein.detect.fast.pieces import Pieces
+from wherein.motion.homography import mapped, shift
+from wherein.motion.parallax import leans
 from wherein.pyramid.levels import ScenePyramid
-from wherein.template.pose import frames, placed, rotation
+from wherein.template.pose import frames, matrices, placed, rotation, tilted
+from wherein.template.render import render
 
 ROOT = placed(40.0, 1.0, (160.0, 120.0), walker().centre)
 
@@ -36,6 +39,30 @@ def test_a_chain_is_placed_link_by_link(arm: float, wrist: float, leg: float) ->
         assert pixels < 0.5
         assert degrees < 1
         assert found.zncc[piece][0] > 0.85
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+@pytest.mark.parametrize("axis", [0.0, 70.0])
+def test_a_limb_above_its_plane_is_found_under_tilt(axis: float, side: int) -> None:
+    """Seen from a side, all of it is shifted along the tilt; its turn is what it is."""
+    made, turn = walker(), 15.0
+    root = ROOT @ tilted(40.0, axis, 900.0, made.centre)
+    (leg,) = (piece for piece in Pieces.of(made).limbs if piece.name == "leg")
+    (lean,) = leans(root[None], leg.joint)
+    raised = root @ shift(*(side * 0.9 * leg.height * lean)) @ np.linalg.inv(root)
+    poses = matrices(made.parts, root, {"leg": turn})
+    poses["leg"] = raised @ poses["leg"]
+    scene = ScenePyramid(render(noise(240, 320, 9), made, poses))
+    found = place(scene, Placement({"walker": root[None]}, {"walker": np.ones(1)}), PieceModel(leg))
+    assert found.zncc["leg"][0] > 0.75
+    assert abs(turns(root[None], found.frames["leg"])[0] - turn) < 1
+    assert (
+        np.linalg.norm(
+            mapped(found.frames["leg"][0] @ made.parts["leg"].rest, (11.5, 21.5))
+            - mapped(poses["leg"], (11.5, 21.5))
+        )
+        < 1
+    )
 
 
 def test_nothing_of_a_piece_outlives_it() -> None:
@@ -106,3 +133,17 @@ def test_joints_of_large_templates_have_a_larger_tolerance(
     moved = np.repeat(np.eye(3)[None], 2, axis=0)
     moved[:, 0, 2] = (allowed - 0.1, allowed + 0.1)
     assert keeps_joint(piece, np.repeat(np.eye(3)[None], 2, axis=0), moved, 2.5).tolist() == [True, False]
+
+
+def test_a_tilt_allows_a_joint_to_be_off_along_it_alone() -> None:
+    made = template(
+        group("r"), leaf("a", "r", noise(9, 9), (3.0, 4.0), (2.0, 2.0), turn=20.0), size=(300, 400)
+    )
+    (piece,) = Pieces.of(made).pieces
+    lean = piece.height * np.tan(np.radians(40.0))
+    plane = tilted(40.0, 0.0, 1e9, piece.joint)
+    off = [(lean + piece.play - 0.1, 0), (-lean - piece.play + 0.1, 0), (lean + piece.play + 0.1, 0)]
+    off += [(0, piece.play - 0.1), (0, piece.play + 0.1)]
+    every = np.stack([plane @ shift(*by) for by in off])
+    kept = keeps_joint(piece, np.repeat(plane[None], len(every), 0), every, 2.5)
+    assert kept.tolist() == [True, True, False, True, False]

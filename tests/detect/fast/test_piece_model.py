@@ -1,6 +1,7 @@
 """What is prepared of a piece before there is a scene."""
 
 import numpy as np
+import pytest
 import torch
 
 from detecting import group, leaf, noise, template
@@ -28,6 +29,20 @@ def test_the_visible_fraction_is_what_lies_inside_the_scene() -> None:
     np.testing.assert_allclose(footprint.visible(poses, (100, 60)), (1.0, 0.5, 0.0), atol=0.05)
     tilted = np.array(((1, 0, 85.0), (0, 1, 5.0), (0.02, 0, 1.0)))  # foreshortened, more of it is inside
     assert footprint.visible(tilted[None], (100, 60))[0] > 0.8
+
+
+def test_what_a_piece_is_told_by_counts_where_the_border_cuts_it() -> None:
+    """A plain handle and a head with texture: without the head, less is left than its share of the area."""
+    pixels = torch.full((3, 30, 120), 0.5)
+    pixels[:, :, 90:] = noise(30, 30)
+    (piece,) = Pieces.of(template(leaf("a", None, pixels), size=(120, 30))).pieces
+    model = PieceModel(piece)
+    poses = np.stack([placed(0.0, 1.0, (x, 5.0), (0.0, 0.0)) for x in (-90.0, 5.0, 110.0)])
+    head, whole, handle = model.visible(poses, (200, 60))
+    assert whole == 1
+    assert head + handle == pytest.approx(1, abs=0.03)
+    assert handle < 0.3
+    assert model.footprint.visible(poses, (200, 60))[2] == pytest.approx(0.75, abs=0.03)
 
 
 def test_a_step_moves_no_point_further_than_its_basin() -> None:

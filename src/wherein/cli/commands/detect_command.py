@@ -102,7 +102,7 @@ def detect(
 
     Example: wherein detect robot photographs/ --report found.html
     """
-    from wherein.cli.input_files import list_scenes
+    from wherein.cli.input_files import check_order, list_scenes
     from wherein.cli.output_files import OutputFiles
     from wherein.engine.engine_options import EngineOptions
     from wherein.engine.manifest import has_begun
@@ -110,6 +110,7 @@ def detect(
     resumed = resume is not None and has_begun(resume)
     outputs = OutputFiles(draw, report, maps, overwrite, export, export_format, resumed)
     outputs.check()
+    check_order(template, scenes)
     console, listed = Console(quiet, as_json), list_scenes(scenes, recursive)
     use_ray = engine is Engine.RAY
     shared = EngineOptions(workers, use_ray, address, dashboard, resume, shard or ALL)

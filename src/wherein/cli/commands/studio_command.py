@@ -68,9 +68,11 @@ def studio(
 
     Example: wherein studio --save-to robot
     """
-    from wherein.cli.input_files import load_template
+    from wherein.cli.input_files import check_template_path, load_template
     from wherein.cli.output_files import check_file
 
+    if template is not None:
+        check_template_path(template)
     try:
         from wherein.studio import server
     except ModuleNotFoundError as error:

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 from torch import Tensor
 
+from wherein.detect.calibration.pages import page
+
 Image = NDArray[np.float32]
 """(H, W) or (H, W, 3)."""
 
@@ -140,7 +142,7 @@ def photographs() -> tuple[Float[Tensor, "3 H W"], ...]:
 
 
 class Backgrounds:
-    """Backgrounds of one size by number: the user's pictures, or photographs and clutter in turn.
+    """Backgrounds of one size by number: the user's pictures, or photographs and synthetic ones in turn.
 
     Large pictures are cropped, small ones continued by their mirror images. Each background is made once.
 
@@ -148,10 +150,22 @@ class Backgrounds:
         pictures: without the template; where there are none, photographs and clutter are used.
         seed: of the crops, and of the clutter.
         size: width and height.
+        with_pages: whether half of them are pages, as for objects that stay upright.
     """
 
-    def __init__(self, pictures: Sequence[Float[Tensor, "3 H W"]], seed: int, size: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        pictures: Sequence[Float[Tensor, "3 H W"]],
+        seed: int,
+        size: tuple[int, int],
+        with_pages: bool = False,
+    ) -> None:
         self.pictures, self.seed, self.size = pictures, seed, size
+        self._kinds = (
+            (self._clutter, self._page, self._photograph, self._page)
+            if with_pages
+            else (self._clutter, self._photograph)
+        )
         self._made: dict[int, Tensor] = {}  # each is used in several measurements
 
     def __call__(self, index: int) -> Float[Tensor, "3 H W"]:
@@ -161,16 +175,26 @@ class Backgrounds:
         return self._made[index]
 
     def _make(self, index: int) -> Float[Tensor, "3 H W"]:
-        across, down = self.size
+        if not self.pictures:
+            return self._kinds[index % len(self._kinds)](index)
         rng = np.random.default_rng((self.seed, index))
-        if self.pictures:
-            picture = self.pictures[index % len(self.pictures)]
-        elif index % 2:
-            known = photographs()
-            # The same photograph comes back: in another orientation it is as good as another one.
-            picture = _oriented(known[index // 2 % len(known)], int(rng.integers(8)))
-        else:
-            return clutter(across, down, seed=self.seed + index)
+        return self._cropped(self.pictures[index % len(self.pictures)], rng)
+
+    def _clutter(self, index: int) -> Float[Tensor, "3 H W"]:
+        return clutter(*self.size, seed=self.seed + index)
+
+    def _page(self, index: int) -> Float[Tensor, "3 H W"]:
+        return page(*self.size, seed=self.seed + index)
+
+    def _photograph(self, index: int) -> Float[Tensor, "3 H W"]:
+        known, rng = photographs(), np.random.default_rng((self.seed, index))
+        # The same photograph comes back: in another orientation it is as good as another one.
+        picture = _oriented(known[index // len(self._kinds) % len(known)], int(rng.integers(8)))
+        return self._cropped(picture, rng)
+
+    def _cropped(self, picture: Float[Tensor, "3 _ _"], rng: np.random.Generator) -> Float[Tensor, "3 H W"]:
+        """A part of a picture, or the picture continued, in the size of the backgrounds."""
+        across, down = self.size
         height, width = picture.shape[-2:]
         # A crop and not a reduced picture: textures keep their scale.
         left, top = rng.integers(max(1, width - across + 1)), rng.integers(max(1, height - down + 1))

@@ -15,7 +15,7 @@ from wherein.detect.calibration.store import Progress
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.joints import best_of_each
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
-from wherein.detect.score import equivalent_zncc, information
+from wherein.detect.score import equivalent_zncc, information, shown
 from wherein.detect.search_range import Range
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import fit_planes
@@ -142,9 +142,9 @@ class BodySearches:
 def _best_body(finder: Finder, scene: ScenePyramid) -> float:
     """The best ZNCC of the body in a scene, less where it lies partly outside, as in a score."""
     assert finder.body_search is not None, "a template with a body"
-    found, footprint = finder.body_search(scene)[-1], finder.models[finder.pieces.tree.root].footprint
-    inside = footprint.visible(found.poses, scene.size)
-    return float(equivalent_zncc(information(found.zncc) * inside).max(initial=0.0))
+    found, model = finder.body_search(scene)[-1], finder.models[finder.pieces.tree.root]
+    inside = model.visible(found.poses, scene.size)
+    return float(equivalent_zncc(shown(information(found.zncc), inside)).max(initial=0.0))
 
 
 def _limb_chance(model: PieceModel, scene: ScenePyramid, roots: Poses) -> float:

@@ -104,7 +104,7 @@ def _measured(
         # Scenes with room for a large template would take too long, and at half its size it scores about
         # the same.
         template, backgrounds = reduced_template(template, factor), [pool(one, factor) for one in backgrounds]
-    scenes = Backgrounds(backgrounds, seed, size)
+    scenes = Backgrounds(backgrounds, seed, size, ranges.upright)
     rng = np.random.default_rng((seed, 1))
     known = measure_chances(
         Finder(template, ranges, {}),

@@ -93,7 +93,7 @@ def calibrate_together(
     """
     if not templates:
         return []
-    scenes = Backgrounds((), seed, SCENE_SIZE)
+    scenes = Backgrounds((), seed, SCENE_SIZE, ranges.upright)
     with workers() as pool:
         chances = _chances(templates, ranges, scenes, pool, progress)
         searches = [

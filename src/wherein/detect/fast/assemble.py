@@ -59,10 +59,12 @@ _PERHAPS = 0.5
 the robot, the crab and the gauge: the 11 that fitted nearly as well had ratings of at least 0.8 times its
 rating, and seven of eight of all turns less than half."""
 
-_ONLY_TURN_EVIDENCE, _WIDE_TURN = 1.4, 90.0
+_ONLY_TURN_EVIDENCE, _WIDE_TURN = 1.2, 90.0
 """Weighted evidence from which a limb counts as found where it fits at one turn only, and ± degrees that it
-must be free to turn for that to say much. Choices: clutter reaches an evidence of 1, and it rarely does so at
-the turn of the limb and at no other: a needle in poor light has little evidence, and one turn."""
+must be free to turn for that to say much. Choices: a needle in poor light has little evidence, and one turn.
+By five templates of a wall thermometer in 188 photographs from which its needle was painted out: nothing
+reached 0.72. In other photographs 31 of 55 needles with less than 1.4 that lay right had 1.2 or more, and
+none of four that did not."""
 
 LeafScore = tuple[float, bool]
 """The score of a leaf, and whether it was found. The score is its ZNCC, or for an occluded leaf the ZNCC that

@@ -89,9 +89,14 @@ class Footprint:
 
     def visible(self, poses: Poses, size: tuple[int, int]) -> NDArray[np.float64]:
         """The fraction of the motif that lies inside a scene of some width and height, for each pose."""
-        x, y = np.moveaxis(mapped(poses, self.points), -1, 0)
-        inside = (x >= -0.5) & (y >= -0.5) & (x <= size[0] - 0.5) & (y <= size[1] - 0.5)
-        return np.asarray(inside.mean(-1))
+        return share_inside(self.points, poses, size)
+
+
+def share_inside(points: NDArray[np.float64], poses: Poses, size: tuple[int, int]) -> NDArray[np.float64]:
+    """The fraction of points (N, 2) that lie inside a scene of some width and height, for each pose."""
+    x, y = np.moveaxis(mapped(poses, points), -1, 0)
+    inside = (x >= -0.5) & (y >= -0.5) & (x <= size[0] - 0.5) & (y <= size[1] - 0.5)
+    return np.asarray(inside.mean(-1))
 
 
 class Claims:

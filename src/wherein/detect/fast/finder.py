@@ -66,6 +66,12 @@ _LEAST_RATED = 0.85
 view and with limbs missing or covered, of six templates (four cut from photographs): the lowest was 0.87, and
 half had more than 0.98."""
 
+_MIN_TILT_EVIDENCE = 0.6
+"""Weighted evidence that a tilt must gain at least; clutter reaches 1 in all. By measurement, on six thin or
+plain things: painted without any tilt, tilted poses gained up to 0.3, and their corners were off by 1 to 14 %
+of the size, those of upright poses by less than 1.5 %. Painted at 20°, a letter gained 1.1 to 5 and a spade
+up to 1.2; of a thermometer or a wrench, which gain less, upright poses are no worse."""
+
 
 class Finder:
     """Finds hypotheses about where a template is, in any scene.
@@ -291,6 +297,11 @@ class Finder:
             return np.zeros(len(frames))
         return self.tilt_cost * tilt_share(tilts(frames, self.middle), self.ranges.tilt)
 
+    def _least_tilt_gains(self, frames: Poses) -> NDArray[np.float64]:
+        """The information that each root frame must gain by its tilt, or else it is upright, (H,)."""
+        weight = self.weights.get(self.pieces.tree.root, 1.0)
+        return np.maximum(self._tilt_costs(frames), _MIN_TILT_EVIDENCE / weight)
+
     def score(
         self,
         placement: Placement,
@@ -320,7 +331,7 @@ class Finder:
         visible, evidence = {}, {}
         for name, model in self.models.items():
             poses = placement.frames[name] @ model.to_canvas
-            visible[name] = model.footprint.visible(poses, scene.size)
+            visible[name] = model.visible(poses, scene.size)
             evidence[name] = information(placement.zncc[name])
         return Hypotheses(placement, evidence, visible, self.score(placement, evidence, visible))
 
@@ -339,7 +350,7 @@ class Finder:
             names: of the pieces that are refined; None: all.
         """
         models = [model for name, model in self.models.items() if names is None or name in names]
-        polished = polish_pieces(scene, before, models, self.motion, self._tilt_costs)
+        polished = polish_pieces(scene, before, models, self.motion, self._least_tilt_gains)
         placement = before
         for group, pieces in self.pieces.in_order:
             if group is not None:
@@ -355,7 +366,7 @@ class Finder:
     def polish_body(self, scene: ScenePyramid, before: Placement) -> Placement:
         """The placement with the body refined at full size; limbs are not needed yet."""
         model = self.models[self.pieces.tree.root]
-        found = polish_pieces(scene, before, [model], self.motion, self._tilt_costs)
+        found = polish_pieces(scene, before, [model], self.motion, self._least_tilt_gains)
         return with_polished(before, model, found[model.piece.name])
 
     def uncover(self, scene: ScenePyramid, hypotheses: Hypotheses) -> Hypotheses:

@@ -169,7 +169,9 @@ class Follower:
         fell = np.flatnonzero(self._fell(placement, model.piece, seen))
         if not len(fell):
             return placement
-        found = best_turns(scene, model.stages[0], motion, _APPROACH, roots[fell], self._offsets, _MAX_NEAR)
+        found = best_turns(
+            scene, model.stages[0], motion, _APPROACH, roots[fell], len(fell) * [self._offsets], _MAX_NEAR
+        )
         found = best_of_each(found, len(fell), _MAX_FOLLOWED)
         other, name = self._with_body(scene, found.poses, len(fell)), model.piece.name
         better = np.flatnonzero(other.zncc[name] > placement.zncc[name][fell])

@@ -27,6 +27,7 @@ from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import TURN_TOLERANCE, Joint, Piece
 from wherein.detect.score import MIN_EVIDENCE, information
 from wherein.motion.homography import mapped, relative, rotations
+from wherein.motion.parallax import leans, raised_starts, without_parallax
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.planes.plane_motif import PlaneMotif
@@ -76,7 +77,11 @@ def place(
     parents = placement.frames[(group or piece).parent]
     if not len(parents):
         return placement.with_piece(piece.name, parents, np.zeros(0))
-    starts = (model.group_starts if group else model.starts) @ model.to_canvas
+    at_rest = model.group_starts if group else model.starts
+    starts = [
+        raised_starts(parent, piece.joint, at_rest, piece.height, model.basin) @ model.to_canvas
+        for parent in parents
+    ]
     # All turns are rated and the best refined before any is fitted: both cost a fraction of a fit.
     found = best_turns(scene, model.stages[0], EUCLIDEAN, _REFINE, parents, starts, _MAX_REFINED)
     found = _at_joint(model, group, parents, found, LOOSE, _MAX_STARTS)
@@ -167,20 +172,19 @@ def wrapped(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def keeps_joint(piece: Joint, parents: Poses, frames: Poses, tolerance: float) -> NDArray[np.bool_]:
-    """Whether each frame is its parent's up to a turn about the joint within the limits, (H,)."""
+    """Whether each frame is its parent's up to a turn about the joint within the limits, (H,).
+
+    The piece may lie above the plane of its parent.
+    """
     moved = relative(parents, frames)
-    off, degrees = _joint_error(piece, moved), _turns(moved)
+    shifted = without_parallax(_joint_shift(piece, moved), leans(parents, piece.joint), piece.height)
+    off, degrees = np.linalg.norm(shifted, axis=1), _turns(moved)
     return (off <= max(tolerance, piece.play)) & (np.abs(degrees) <= piece.turn + TURN_TOLERANCE)
 
 
-def joint_error(piece: Joint, parents: Poses, frames: Poses) -> NDArray[np.float64]:
-    """The distance between where a piece and where its parent has the joint, in canvas pixels, (H,)."""
-    return _joint_error(piece, relative(parents, frames))
-
-
-def _joint_error(piece: Joint, moved: Poses) -> NDArray[np.float64]:
-    """The same for frames relative to those of the parents."""
-    return np.asarray(np.linalg.norm(mapped(moved, piece.joint) - np.array(piece.joint), axis=1))
+def _joint_shift(piece: Joint, moved: Poses) -> NDArray[np.float64]:
+    """From where a parent to where a piece has the joint, for frames relative to the parents', (H, 2)."""
+    return np.asarray(mapped(moved, piece.joint) - np.array(piece.joint))
 
 
 def turns(parents: Poses, frames: Poses) -> NDArray[np.float64]:

@@ -25,8 +25,11 @@ from wherein.template.tree import Matrix, Part, Point, Tree
 from wherein.warp import warp
 
 _PLAY = 0.02
-"""Fraction of the canvas's diagonal. A choice: pivots are placed by hand, and parts that lie above the plane
-of the object, such as a needle above its dial, shift against it when it is tilted."""
+"""Fraction of the canvas's diagonal. A choice: pivots are placed by hand."""
+
+_HEIGHT = 0.035
+"""Fraction of the canvas's diagonal. A choice: a tenth of the radius of a dial that fills the canvas. By 160
+photographs of a wall thermometer, its needle lies a twentieth of the radius above the plate."""
 
 MIN_UNCOVERED = 0.3
 """Fraction of a leaf. A choice: if other parts cover more of it at rest, too little would be left to fit, and
@@ -50,6 +53,7 @@ class Joint:
         joint: the point that it turns about, on the canvas.
         turn: how far it may turn, ± degrees.
         play: how far the joint may be from where the template has it, in canvas pixels.
+        height: how high above the plane of its parent it may turn, in canvas pixels.
     """
 
     name: str
@@ -57,6 +61,7 @@ class Joint:
     joint: Point
     turn: float
     play: float
+    height: float
 
     def starts(self, step: float) -> Matrix:
         """Rotations about the joint, (T, 3, 3), over all of its range and at most `step` degrees apart."""
@@ -176,19 +181,20 @@ def _piece(template: Template, name: str, leaves: list[Part]) -> Piece:
     motif, covered = uncovered_motif(template, first), cover_at_rest(template, first)
     if motif is template.parts[first].motif:  # nearly all of it is covered, and nevertheless compared
         covered = torch.zeros_like(covered)
-    at = _joint(template, name)
-    return Piece(at.name, at.parent, at.joint, at.turn, at.play, tuple(leaves), motif, covered, texture)
+    at = vars(_joint(template, name))
+    return Piece(**at, leaves=tuple(leaves), motif=motif, covered=covered, texture=texture)
 
 
 def _joint(template: Template, name: str) -> Joint:
     """The joint of a part, which is attached to the next part above that moves."""
-    tree, part = template.parts, template.parts[name]
+    tree, part, diagonal = template.parts, template.parts[name], math.hypot(*template.size)
     return Joint(
         name=name,
         parent=name if part.parent is None else _moves_with(tree, part.parent),
         joint=part.joint,
         turn=min(part.turn, 180.0) if part.moves else 0.0,
-        play=_PLAY * math.hypot(*template.size),
+        play=_PLAY * diagonal,
+        height=_HEIGHT * diagonal,
     )
 
 

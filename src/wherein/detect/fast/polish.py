@@ -45,10 +45,10 @@ _MAX_LOSS = 0.02
 _PRESENT, _PLAIN_VIEW = 0.35, 0.9
 """ZNCC from which there is an object at all, and from which hardly anything of it is covered. Choices."""
 
-_MAX_UPRIGHT_TILT, _TILT_GAIN = 30.0, 0.01
+_MAX_UPRIGHT_TILT, _TILT_GAIN = 55.0, 0.01
 """Degrees up to which a tilt may be none, and ZNCC that it must gain, or what it costs if that is more.
-Choices: a true tilt of 15° shortens an object by 3 %, which costs an upright pose more than that; a bare
-outline may seem to be tilted by up to 30°."""
+Choices: a true tilt of 15° shortens an object by 3 %, which costs an upright pose more than that; something
+thin may seem to be tilted as far as the range goes."""
 
 TiltCosts = Callable[[Poses], NDArray[np.float64]]
 
@@ -77,7 +77,7 @@ def polish_pieces(
         placement: with all of them.
         models: the pieces.
         motion: how the body may move; a limb moves in the plane of its parent.
-        tilt_costs: what the tilt of root frames costs.
+        tilt_costs: what root frames must gain by their tilt.
     """
     poses = [placement.frames[model.piece.name] @ model.to_canvas for model in models]
     known = [np.flatnonzero(placement.zncc[model.piece.name] > 0) for model in models]

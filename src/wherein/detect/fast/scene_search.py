@@ -44,6 +44,11 @@ _MAX_ROTATION_EXCESS, _MAX_SCALE_EXCESS, _MAX_TILT_EXCESS = 8.0, 1.15, 12.0
 """Degrees, factor and degrees by which a refined pose may lie outside the range. Choices: a pose that has
 drifted further is another object or none; tilt is the least certain of the three."""
 
+_MAX_UPRIGHT_EXCESS, _MAX_FLAT_EXCESS = 3.0, 1.07
+"""Degrees by which it may be turned where only upright objects are searched for, and factor of the size where
+there is no tilt. Choices: before a fixed camera objects stand askew by a degree or two; and without a tilt,
+which changes sizes too, a size is known to a few per cent."""
+
 _CROWD, _CROWD_STEP, _MAX_CROWD = 3, 4, 64
 """With so many detections and candidates that score higher than clutter usually does, there may be others
 that were not followed (`plane_search` follows four poses to the end), and the search is repeated with four
@@ -218,8 +223,10 @@ class SceneSearch:
         sizes, tilted = scales(roots, middle), tilts(roots, middle)
         # A tilted object is as large as it would be upright along the axis of its tilt.
         upright = sizes / np.sqrt(np.maximum(np.cos(np.radians(tilted)), 1e-3))
-        fits = (upright > low / _MAX_SCALE_EXCESS) & (sizes < high * _MAX_SCALE_EXCESS)
-        fits &= np.abs(angles(roots, middle)) <= ranges.rotation + _MAX_ROTATION_EXCESS
+        factor = _MAX_SCALE_EXCESS if ranges.tilt > 0 else _MAX_FLAT_EXCESS
+        further = _MAX_ROTATION_EXCESS if ranges.rotation > 0 else _MAX_UPRIGHT_EXCESS
+        fits = (upright > low / factor) & (sizes < high * factor)
+        fits &= np.abs(angles(roots, middle)) <= ranges.rotation + further
         fits &= (tilted <= ranges.tilt + _MAX_TILT_EXCESS) | (ranges.tilt == 0)
         return found[np.flatnonzero(fits)]
 
