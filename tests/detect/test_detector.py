@@ -117,7 +117,7 @@ def test_limb_searches_are_not_prepared_if_the_body_is_enough() -> None:
     detector = ready(made)
     scene, _ = painted(made, placed(75.0, 1.0, (160.0, 120.0), made.centre))
     assert len(detector(scene)) == 1
-    assert "limb_searches" not in vars(detector.search.finder)
+    assert "searches" not in vars(detector.search.finder.limb_search)
 
 
 def test_a_part_that_is_not_there_is_not_found(small: Detector) -> None:

@@ -138,6 +138,7 @@ class FastSearch(SceneSearch, Search):
                 ranges,
                 calibration.weights,
                 calibration.tilt_cost,
+                calibration.min_pair_evidence,
                 size_power=calibration.size_power,
                 crowd_from=calibration.crowd_floor,
             ),

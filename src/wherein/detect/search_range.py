@@ -69,7 +69,9 @@ class Effort:
     Attributes:
         stop_score: once a hypothesis reaches this score, slower ways to find hypotheses are skipped.
         crowd: factor by which more poses than usual are followed, for scenes with many objects.
+        least: the lowest score that is of use: hypotheses that cannot come to it are not followed.
     """
 
     stop_score: float
     crowd: int = 1
+    least: float = 0.0

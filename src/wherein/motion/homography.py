@@ -141,3 +141,20 @@ def turn_between(parent: Matrix, own: Matrix) -> float:
     """
     moved = relative(parent, own)
     return float(np.degrees(np.arctan2(moved[1, 0] - moved[0, 1], moved[0, 0] + moved[1, 1])))
+
+
+def as_complex(points: NDArray[np.float64]) -> NDArray[np.complex128]:
+    """(x, y) as x + iy: multiplication is then a rotation and a scaling."""
+    return points[:, 0] + 1j * points[:, 1]
+
+
+def similarities(
+    linear: NDArray[np.complex128], spots: NDArray[np.complex128], at: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The similarities with these linear parts that map the point `at` to the spots, (N, 3, 3)."""
+    shift = spots - linear * complex(at[0], at[1])
+    frames = np.zeros((len(linear), 3, 3))
+    frames[:, 0, 0] = frames[:, 1, 1] = linear.real
+    frames[:, 1, 0], frames[:, 0, 1] = linear.imag, -linear.imag
+    frames[:, 0, 2], frames[:, 1, 2], frames[:, 2, 2] = shift.real, shift.imag, 1.0
+    return frames

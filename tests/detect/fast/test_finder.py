@@ -10,7 +10,7 @@ from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import TIGHT
 from wherein.detect.score import information
-from wherein.detect.search_range import Range
+from wherein.detect.search_range import Effort, Range
 from wherein.images.motif import Motif
 from wherein.motion.homography import mapped, relative, scales, tilts
 from wherein.planes.plane_fit import PlaneFits
@@ -105,7 +105,7 @@ def test_without_a_body_the_scale_is_that_of_the_limbs(scale: float) -> None:
     scene, _ = painted(LIMBS, placed(20.0, scale, MIDDLE, LIMBS.centre), {"a": 10.0, "b": -12.0})
     search = Search(LIMBS, scene, (0.6, 1.5))
     guess = placed(20.0, scale * (1.08 if scale < 1 else 0.92), MIDDLE, LIMBS.centre)
-    found = search.finder.from_roots(search.scene, guess[None]).placement
+    found = search.finder.limb_search.from_roots(search.scene, guess[None]).placement
     assert scales(found.frames["root"], (0.0, 0.0))[0] == pytest.approx(scale, rel=0.015)
 
 
@@ -148,12 +148,40 @@ def test_of_many_bodies_those_go_on_about_which_limbs_may_be_found() -> None:
     search = Search(WALKER, scene)
     beside = [placed(angle, 1.0, (60.0, 50.0), WALKER.centre) for angle in range(0, 240, 40)]
     found = bodies(search, np.stack([*beside, ROOT]), 0.5)
-    kept = search.finder._with_likely_limbs(search.scene, found, 0.9)
+    kept = search.finder._with_likely_limbs(search.scene, found, Effort(0.9))
     assert len(kept) == 4
     assert any(np.allclose(pose, found.poses[-1]) for pose in kept.poses)
     # With a low threshold all of them may be objects: a crowd is not cut off.
-    assert len(search.finder._with_likely_limbs(search.scene, found, 0.1)) == len(found)
-    assert len(search.finder._with_likely_limbs(search.scene, found[np.arange(4)], 0.9)) == 4
+    assert len(search.finder._with_likely_limbs(search.scene, found, Effort(0.1))) == len(found)
+    assert len(search.finder._with_likely_limbs(search.scene, found[np.arange(4)], Effort(0.9))) == 4
+
+
+def test_bodies_go_on_that_may_come_to_a_score_of_use() -> None:
+    """Of two weak bodies the one that has its limbs; of a strong one the limbs may be hidden."""
+    scene, _ = painted(WALKER, ROOT, TURNS)
+    search = Search(WALKER, scene)
+    beside = placed(100.0, 1.0, (60.0, 50.0), WALKER.centre)
+    weights = dict.fromkeys(search.finder.weights, 4.0)
+    search.finder.weights = weights
+    roots, needed = np.stack([beside, ROOT]), Effort(0.9, least=0.7)
+    (kept,) = search.finder._with_likely_limbs(search.scene, bodies(search, roots, 0.6), needed).poses
+    assert np.allclose(kept, bodies(search, roots, 0.6).poses[1])
+    strong = bodies(search, roots, 0.95)
+    assert len(search.finder._with_likely_limbs(search.scene, strong, needed)) == 2
+    # What is of use is said by the caller; during calibration everything is.
+    weak = bodies(search, roots, 0.6)
+    assert len(search.finder._with_likely_limbs(search.scene, weak, Effort(0.9))) == 2
+
+
+def test_roots_go_on_that_may_come_to_a_score_of_use() -> None:
+    scene, _ = painted(LIMBS, ROOT, {})
+    search = Search(LIMBS, scene)
+    roots = np.stack([placed(100.0, 1.0, (60.0, 50.0), LIMBS.centre), ROOT])
+    limbs = search.finder.limb_search
+    assert len(limbs.from_roots(search.scene, roots).scores) == 2
+    (score,) = limbs.from_roots(search.scene, roots, least=0.6).scores
+    assert score > 0.8
+    assert not len(limbs.from_roots(search.scene, roots[:1], least=0.6).scores)
 
 
 def test_nothing_is_looked_for_behind_hidden_limbs_where_nothing_was_found(
@@ -192,9 +220,18 @@ def test_groups_below_limbs_of_limbs_wait_for_them() -> None:
     root = placed(0.0, 1.0, MIDDLE, chain.centre)
     scene, _ = painted(chain, root)
     search = Search(chain, scene)
-    found = search.finder.from_roots(search.scene, root[None]).placement
+    found = search.finder.limb_search.from_roots(search.scene, root[None]).placement
     assert {"arm", "fore", "finger"} <= found.zncc.keys()
     assert found.zncc["fore"][0] > 0.8
+
+
+def test_no_hypotheses_have_the_pieces_that_others_have() -> None:
+    scene, _ = painted(WALKER, ROOT, TURNS)
+    search = Search(WALKER, scene)
+    some = search.finder.from_body_poses(search.scene, bodies(search, ROOT[None], 0.5))
+    both = some.joined(search.finder.nothing)
+    assert len(both.scores) == len(search.finder.nothing.joined(some).scores) == 1
+    assert both.placement.frames.keys() == some.placement.frames.keys()
 
 
 @pytest.mark.parametrize(("weight", "tilted"), [(0.6, False), (20.0, True)])

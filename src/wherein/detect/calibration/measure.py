@@ -32,6 +32,7 @@ from wherein.detect.score import evidence_weight
 from wherein.detect.search_range import Effort, Range
 from wherein.images.pool import pool
 from wherein.planes.plane_search import CrowdFloor
+from wherein.pyramid.levels import ScenePyramid
 from wherein.template.bundle import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.reduced import reduced_template
@@ -117,6 +118,7 @@ def _measured(
     # Every pair of limbs is followed, however weak: it is the scores of clutter that are to be known.
     crowd_from = CrowdFloor(known.crowd_from)
     finder = Finder(template, ranges, weights, known.tilt_cost, 0.0, known.size_power, crowd_from)
+    pair_from = _clutter_pair(finder, scenes)
     search = SceneSearch(finder, threshold=0.5, calibrated_threshold=0.5, usual_clutter=0.5, threads=1)
     progress(0.3, "searching scenes without the object")
     empty, present = [], []
@@ -159,6 +161,7 @@ def _measured(
         tilt_cost=known.tilt_cost,
         size_power=known.size_power,
         crowd_from=known.crowd_from,
+        pair_from=pair_from,
         threshold=threshold,
         clutter=empty,
         present=present,
@@ -167,6 +170,16 @@ def _measured(
         megapixels=math.prod(size) * factor**2 / 1e6,
         suspects=tuple(suspects),
     )
+
+
+def _clutter_pair(finder: Finder, scenes: Backgrounds) -> float:
+    """The highest weighted evidence of two limbs whose joints agree, over a few scenes without the object.
+
+    0 where there is no body, or limbs alone could not be told from clutter: then it is not needed.
+    """
+    if finder.body_search is None or not finder.limb_search.suffices:
+        return 0.0
+    return max(finder.limb_search.best_pair(ScenePyramid(scenes(k))) for k in range(_CHANCE_SCENES))
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from pydantic import Field
 from wherein.detect.calibration.false_alarms import clutter_spread, describe_rate, false_alarm_rate, low_score
 from wherein.detect.calibration.reach import Reach
 from wherein.detect.calibration.store import MAX_VALUES, CalibrationStore, StoredCalibration
+from wherein.detect.fast.limbs.roots import STRONG_EVIDENCE
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.score import MAX_ZNCC, evidence_weight, information
 from wherein.detect.search_range import MAX_LOOK_EFFORT, USUAL_LOOK_EFFORT, Range
@@ -15,7 +16,7 @@ from wherein.planes.plane_search import CrowdFloor
 from wherein.template.bundle import Template
 from wherein.template.part_limits import MAX_PARTS
 
-VERSION = 16
+VERSION = 17
 """Of the measurement: raise it when old calibrations are no longer right."""
 
 LITTLE_TEXTURE = 0.7
@@ -27,6 +28,7 @@ with texture have 0.3 to 0.6."""
 _Zncc = Annotated[float, Field(ge=-1, le=1)]
 _Scores = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=MAX_VALUES)]
 _MAX_INFORMATION = float(information(np.array(MAX_ZNCC)))
+_MAX_PAIR = 2 * _MAX_INFORMATION * evidence_weight(0.0)
 
 
 class Calibration(StoredCalibration):
@@ -40,6 +42,8 @@ class Calibration(StoredCalibration):
             reach more, there may be a crowd.
         look_effort: which of `shared_search.EFFORTS` the body needs beside other templates, where that was
             measured: together with others.
+        pair_from: the highest weighted evidence of two limbs of clutter whose joints agree: only pairs with
+            more are followed, where there is a body.
         threshold: the lowest score of a detection.
         clutter: scores of scenes without the template, sorted.
         present: scores of scenes with the template, sorted.
@@ -57,6 +61,7 @@ class Calibration(StoredCalibration):
     size_power: Annotated[float, Field(ge=0, le=1)] = 0.0
     crowd_from: _Zncc = 0.0
     look_effort: Annotated[int, Field(ge=0, le=MAX_LOOK_EFFORT)] = USUAL_LOOK_EFFORT
+    pair_from: Annotated[float, Field(ge=0, le=_MAX_PAIR)] = 0.0
     threshold: Annotated[float, Field(gt=0, le=1)]
     clutter: _Scores
     present: _Scores
@@ -74,6 +79,11 @@ class Calibration(StoredCalibration):
     def weights(self) -> dict[str, float]:
         """The weight of the evidence of each piece, by name."""
         return {name: evidence_weight(chance) for name, chance in self.chance.items()}
+
+    @property
+    def min_pair_evidence(self) -> float:
+        """The weighted evidence that two limbs must have together to be followed."""
+        return max(STRONG_EVIDENCE, self.pair_from)
 
     @property
     def crowd_floor(self) -> CrowdFloor:

@@ -25,7 +25,7 @@ Map = NDArray[np.float32]
 def occurrence(finder: Finder, scene: ScenePyramid) -> dict[str, Map]:
     """The map of the body, or of each leading limb where there is no body, by the name of the fitted leaf."""
     root, body = finder.pieces.tree.root, finder.body_search
-    searches = {root: body} if body is not None else finder.limb_searches
+    searches = {root: body} if body is not None else finder.limb_search.searches
     return {
         finder.models[name].piece.fitted_leaf.name: _map(search, scene) for name, search in searches.items()
     }

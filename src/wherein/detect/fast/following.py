@@ -87,7 +87,7 @@ class Follower:
         """
         finder = self._finder
         if finder.body_search is None:
-            return finder.from_roots(scene, roots, len(roots))
+            return finder.limb_search.from_roots(scene, roots, len(roots))
         hypotheses = finder.from_body_poses(scene, self._body_near(scene, roots))
         # Without its body an object may score well by a limb alone, about a root that is a guess.
         body_found = finder.found(hypotheses.placement, finder.pieces.tree.root)
@@ -96,7 +96,7 @@ class Follower:
             return hypotheses
         # The body of some object is hidden. Which of them is not known, so the limbs are searched for at all
         # places.
-        return hypotheses.joined(finder.from_roots(scene, roots, len(roots)))
+        return hypotheses.joined(finder.limb_search.from_roots(scene, roots, len(roots)))
 
     def _body_near(self, scene: ScenePyramid, roots: Poses) -> PlaneFits:
         """The best pose of the body near each root, from the shifts and turns about it that rate best."""

@@ -39,10 +39,6 @@ LOOSE, TIGHT = 6.0, 2.5
 """How far a fitted piece may have its joint from where its parent has it, in canvas pixels: on the way, at a
 coarse scale or about a guessed root, and where the fit is scored. Choices."""
 
-JOINT_TOLERANCE = 4.0
-"""The same for limbs that were each fitted on their own: how far the distance of two joints may be off. A
-choice, between the two."""
-
 _MAX_REFINED, _MAX_STARTS, _MAX_FOLLOWED = 8, 4, 4
 """Maximum number of turns of a piece that are refined, from which fits start, and that go on to the next
 finer resolution. Choices."""
@@ -213,23 +209,6 @@ def turn_towards(piece: Joint, parents: Poses, frames: Poses, point: Point) -> N
     arm = mapped(relative(parents, frames), point) - np.array(piece.joint)
     rest = np.array(point) - np.array(piece.joint)
     return np.degrees(np.arctan2(arm[:, 1], arm[:, 0]) - np.arctan2(rest[1], rest[0])) % 360.0
-
-
-def as_complex(points: NDArray[np.float64]) -> NDArray[np.complex128]:
-    """(x, y) as x + iy: multiplication is then a rotation and a scaling."""
-    return points[:, 0] + 1j * points[:, 1]
-
-
-def similarities(
-    linear: NDArray[np.complex128], spots: NDArray[np.complex128], at: NDArray[np.float64]
-) -> Poses:
-    """The similarities with these linear parts that map the point `at` to the spots, (N, 3, 3)."""
-    shift = spots - linear * complex(at[0], at[1])
-    frames = np.zeros((len(linear), 3, 3))
-    frames[:, 0, 0] = frames[:, 1, 1] = linear.real
-    frames[:, 1, 0], frames[:, 0, 1] = linear.imag, -linear.imag
-    frames[:, 0, 2], frames[:, 1, 2], frames[:, 2, 2] = shift.real, shift.imag, 1.0
-    return frames
 
 
 def place_group(

@@ -38,6 +38,10 @@ all of the leaf is compared."""
 TURN_TOLERANCE = 3.0
 """Degrees by which a turn may exceed its limit. A choice: limits are set by hand."""
 
+JOINT_TOLERANCE = 4.0
+"""Canvas pixels by which the distance of two joints may be off where their limbs were each fitted on their
+own. A choice, between what is allowed on the way and in the end (`joints`)."""
+
 
 @dataclass(frozen=True, eq=False)
 class Joint:

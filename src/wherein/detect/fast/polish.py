@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.joints import JOINT_TOLERANCE, TIGHT, as_complex, keeps_joint, similarities
+from wherein.detect.fast.joints import TIGHT, keeps_joint
+from wherein.detect.fast.limbs.roots import root_from_joints
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Joint, Piece, Pieces
 from wherein.detect.score import MIN_EVIDENCE, information
-from wherein.motion.homography import local_map, mapped, scales, tilts
+from wherein.motion.homography import as_complex, local_map, mapped, scales, similarities, tilts
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.cover import fit_uncovered
 from wherein.planes.plane_descent import PlaneStage
@@ -179,44 +180,6 @@ def _upright(scene: ScenePyramid, model: PieceModel, found: PlaneFits, tilt_cost
     gained = information(before.zncc) - information(upright.zncc)
     better |= (upright.zncc >= _PRESENT) & (gained < tilt_costs(before.poses @ model.from_canvas))
     return found.replaced(close[better], upright[np.flatnonzero(better)])
-
-
-def root_from_joints(
-    frames: Mapping[str, Poses],
-    trust: Mapping[str, NDArray[np.float64]],
-    pieces: Sequence[Piece],
-    roots: Poses,
-    sizes: NDArray[np.float64],
-) -> Poses:
-    """Root frames that fit the joints of all limbs that were found, by weighted least squares, (H, 3, 3).
-
-    min Σ_k w_k |s R q_k + b − F_k q_k|² over rotation R and shift b, with the scale s given. A root stays
-    as it is where fewer than two joints are known. For a limb in a group, q_k is the joint as the group has
-    turned it.
-
-    Arguments:
-        frames: canvas → scene, (H, 3, 3) by name, also of the groups that limbs are attached to.
-        trust: w, (H,) by name.
-        pieces: the limbs attached to the root.
-        roots: the root frames so far, (H, 3, 3).
-        sizes: s, (H,). It is given, since two joints that are close together determine it badly.
-    """
-    ends = np.stack([as_complex(mapped(frames[p.name], p.joint)) for p in pieces], 1)
-    inverse = np.linalg.inv(roots)
-    at = np.stack([as_complex(mapped(inverse @ frames.get(p.parent, roots), p.joint)) for p in pieces], 1)
-    w = np.stack([trust[p.name] for p in pieces], 1)
-    known = (w > 0).sum(1) > 1
-    total = np.maximum(w.sum(1), 1e-12)
-    mean_at, mean_end = (w * at).sum(1) / total, (w * ends).sum(1) / total
-    off_at, off_end = at - mean_at[:, None], ends - mean_end[:, None]
-    spread = (w * np.abs(off_at) ** 2).sum(1)
-    # Joints that nearly coincide determine no direction.
-    known &= spread / total > JOINT_TOLERANCE**2
-    linear = (w * off_end * off_at.conj()).sum(1) / np.maximum(spread, 1e-12)
-    size = np.abs(linear)
-    linear = np.where(size > 0, linear / np.where(size > 0, size, 1), 1.0) * sizes
-    fitted = similarities(linear, mean_end - linear * mean_at, np.zeros(2))
-    return np.where(known[:, None, None], fitted, roots)
 
 
 def settle_roots(placement: Placement, pieces: Pieces, weights: Mapping[str, float]) -> Placement:

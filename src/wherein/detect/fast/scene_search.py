@@ -141,7 +141,8 @@ class SceneSearch:
             refined: the poses.
             goes_on: which fits of the body are followed any further; None: all.
         """
-        found = self.finder.from_body(levels, Effort(self.stop_score), refined, goes_on)
+        effort = Effort(self.stop_score, least=LIKELY * self.threshold)
+        found = self.finder.from_body(levels, effort, refined, goes_on)
         # Of many templates only a few are in a scene: nothing is refined of the others.
         likely = found[np.flatnonzero(found.scores >= LIKELY * self.threshold)]
         return self._exclusive(levels, self.polished(levels, likely) if len(likely.scores) else likely)
@@ -197,7 +198,8 @@ class SceneSearch:
         return ScenePyramid(scene[:1] if is_grey(scene) else scene, threads=self.threads)
 
     def _everywhere(self, scene: ScenePyramid, crowd: int = 1) -> Hypotheses:
-        found = self.finder(scene, Effort(self.stop_score, crowd))
+        least = LIKELY if crowd == 1 else _IN_CROWD
+        found = self.finder(scene, Effort(self.stop_score, crowd, least * self.threshold))
         return self.polished(scene, found, self._least(found) * self.threshold)
 
     def _least(self, found: Hypotheses) -> float:
@@ -219,6 +221,8 @@ class SceneSearch:
         order = np.argsort(-found.scores, kind="stable")[:count]
         likely, close = (int((found.scores[order] >= share * least).sum()) for share in (1.0, _MIN_FALLBACK))
         found = found[order[: likely or min(_MAX_FALLBACK, close)]]
+        if not len(found.scores):
+            return found
         # Checked after refinement: before, a pose at the edge of the range may still be off by a basin.
         return self.in_range(self.finder.polish(scene, found))
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from detecting import angle, between, group, leaf, noise, template
+from wherein.detect.fast.limbs.roots import root_from_joints
 from wherein.detect.fast.pieces import Piece, Pieces
-from wherein.detect.fast.polish import root_from_joints
 from wherein.template.pose import placed, rotation
 
 ROOT = placed(-130.0, 1.0, (150.0, 90.0), (60.0, 40.0))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from detecting import group, leaf, noise, template
+from wherein.detect.fast.limbs.roots import best_pair_evidence, roots_from_pairs, roots_from_singles
 from wherein.detect.fast.pieces import Piece, Pieces
-from wherein.detect.fast.roots import roots_from_pairs, roots_from_singles
+from wherein.detect.score import information
 from wherein.planes.plane_fit import PlaneFits
 from wherein.template.pose import placed, rotation
 
@@ -133,3 +134,20 @@ def test_singles_need_strong_evidence_unless_there_is_one_limb_only() -> None:
     assert len(roots_from_singles(found, pieces, dict.fromkeys(found, 1.0))) == 0
     only = limbs(1)
     assert len(roots_from_singles(found_at(only, (0.0,), 0.7), only, {"limb0": 1.0})) > 0
+
+
+def test_the_best_pair_is_the_one_that_is_followed_first() -> None:
+    pieces = limbs()
+    weights = {piece.name: 2.0 for piece in pieces}
+    best = best_pair_evidence(found_at(pieces, (5, -20, 30)), pieces, weights, (1.0, 1.0))
+    assert best == pytest.approx(2 * 2.0 * float(information(np.array(0.9))))
+    none = found_at(pieces[:1], (5,))
+    assert best_pair_evidence(none, pieces[:1], weights, (1.0, 1.0)) == 0.0
+
+
+@pytest.mark.parametrize("least", [0.0, 1000.0])
+def test_a_single_limb_is_followed_from_the_evidence_that_is_asked_for(least: float) -> None:
+    pieces = limbs()
+    weights = {piece.name: 10.0 for piece in pieces}
+    roots = roots_from_singles(found_at(pieces, (5, -20, 30)), pieces, weights, least)
+    assert (len(roots) > 0) == (least == 0)

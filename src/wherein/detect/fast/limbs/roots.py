@@ -1,7 +1,8 @@
 """Root hypotheses from limbs: from pairs of limbs whose joints agree, and from single limbs that fit very
 well.
 
-They are needed where a template has no body, or its body is hidden.
+They are needed where a template has no body, or its body is hidden. In the end the joints of all limbs
+determine the root.
 """
 
 import math
@@ -12,9 +13,9 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.detect.fast.joints import JOINT_TOLERANCE, as_complex, similarities
-from wherein.detect.fast.pieces import TURN_TOLERANCE, Joint, Piece
+from wherein.detect.fast.pieces import JOINT_TOLERANCE, TURN_TOLERANCE, Joint, Piece
 from wherein.detect.score import information
+from wherein.motion.homography import as_complex, mapped, similarities
 from wherein.planes.plane_fit import PlaneFits
 from wherein.pyramid.levels import Poses
 from wherein.template.tree import Point
@@ -64,7 +65,32 @@ def roots_from_pairs(
         min_evidence: minimum weighted evidence of a pair.
         groups: the groups between each limb and the root by name, the nearest first; None: there are none.
     """
-    frames, totals, members = [], [], []
+    every, evidence, members = _pairs(found, pieces, weights, scale, groups)
+    order = [k for k in np.argsort(-evidence, kind="stable").tolist() if evidence[k] >= min_evidence]
+    return every[_distinct(every, order, members, pieces, count)]
+
+
+def best_pair_evidence(
+    found: Mapping[str, PlaneFits],
+    pieces: Sequence[Piece],
+    weights: Mapping[str, float],
+    scale: tuple[float, float],
+    groups: Mapping[str, Sequence[Joint]] | None = None,
+) -> float:
+    """The highest weighted evidence of two limbs that agree; arguments as of `roots_from_pairs`."""
+    _, evidence, _ = _pairs(found, pieces, weights, scale, groups)
+    return float(evidence.max(initial=0.0))
+
+
+def _pairs(
+    found: Mapping[str, PlaneFits],
+    pieces: Sequence[Piece],
+    weights: Mapping[str, float],
+    scale: tuple[float, float],
+    groups: Mapping[str, Sequence[Joint]] | None,
+) -> tuple[Poses, NDArray[np.float64], NDArray[np.int64]]:
+    """Root frames on which two limbs agree, their weighted evidence, and the numbers of the two poses."""
+    frames, totals, members = [np.zeros((0, 3, 3))], [np.zeros(0)], [np.zeros((0, 2), dtype=np.int64)]
     # Poses are numbered over all limbs, so that `_distinct` can count the uses of each.
     counts = np.cumsum([0, *(len(found[piece.name].zncc) for piece in pieces)]).tolist()
     first = {piece.name: number for piece, number in zip(pieces, counts, strict=False)}
@@ -77,15 +103,14 @@ def roots_from_pairs(
             frames.append(pairs)
             totals.append(evidence)
             members.append(which + np.array((first[a.name], first[b.name])))
-    if not frames:
-        return np.zeros((0, 3, 3))
-    every, evidence = np.concatenate(frames), np.concatenate(totals)
-    order = [k for k in np.argsort(-evidence, kind="stable").tolist() if evidence[k] >= min_evidence]
-    return every[_distinct(every, order, np.concatenate(members), pieces, count)]
+    return np.concatenate(frames), np.concatenate(totals), np.concatenate(members)
 
 
 def roots_from_singles(
-    found: Mapping[str, PlaneFits], pieces: Sequence[Piece], weights: Mapping[str, float]
+    found: Mapping[str, PlaneFits],
+    pieces: Sequence[Piece],
+    weights: Mapping[str, float],
+    min_evidence: float = 0.0,
 ) -> Poses:
     """Root frames from single limbs that fit far better than clutter, at every turn of the limb, (R, 3, 3).
 
@@ -93,19 +118,58 @@ def roots_from_singles(
         found: frames (canvas → scene) of every limb by name, and their ZNCC.
         pieces: the limbs attached to the root.
         weights: of the evidence of a limb, by name.
+        min_evidence: minimum weighted evidence of a limb; at least `STRONG_EVIDENCE` counts.
     """
     joints = np.array([piece.joint for piece in pieces])
     roots = [np.zeros((0, 3, 3))]
     for piece in pieces:
         evidence = weights[piece.name] * information(found[piece.name].zncc)
         # A template with one limb only has no pairs, so there every pose has to be followed.
-        enough = STRONG_EVIDENCE if len(pieces) > 1 else 0.0
+        enough = max(STRONG_EVIDENCE, min_evidence) if len(pieces) > 1 else 0.0
         strong = found[piece.name].poses[evidence >= enough][:_MAX_SINGLES]
         # Steps so small that the farthest joint of the others is off by no more than the tolerance.
         reach = np.linalg.norm(joints - piece.joint, axis=1).max()
         back = piece.starts(2 * math.degrees(math.atan2(_SINGLE_TOLERANCE, max(reach, 1.0))))
         roots.append((strong[:, None] @ back).reshape(-1, 3, 3))
     return np.concatenate(roots)
+
+
+def root_from_joints(
+    frames: Mapping[str, Poses],
+    trust: Mapping[str, NDArray[np.float64]],
+    pieces: Sequence[Piece],
+    roots: Poses,
+    sizes: NDArray[np.float64],
+) -> Poses:
+    """Root frames that fit the joints of all limbs that were found, by weighted least squares, (H, 3, 3).
+
+    min Σ_k w_k |s R q_k + b − F_k q_k|² over rotation R and shift b, with the scale s given. A root stays
+    as it is where fewer than two joints are known. For a limb in a group, q_k is the joint as the group has
+    turned it.
+
+    Arguments:
+        frames: canvas → scene, (H, 3, 3) by name, also of the groups that limbs are attached to.
+        trust: w, (H,) by name.
+        pieces: the limbs attached to the root.
+        roots: the root frames so far, (H, 3, 3).
+        sizes: s, (H,). It is given, since two joints that are close together determine it badly.
+    """
+    ends = np.stack([as_complex(mapped(frames[p.name], p.joint)) for p in pieces], 1)
+    inverse = np.linalg.inv(roots)
+    at = np.stack([as_complex(mapped(inverse @ frames.get(p.parent, roots), p.joint)) for p in pieces], 1)
+    w = np.stack([trust[p.name] for p in pieces], 1)
+    known = (w > 0).sum(1) > 1
+    total = np.maximum(w.sum(1), 1e-12)
+    mean_at, mean_end = (w * at).sum(1) / total, (w * ends).sum(1) / total
+    off_at, off_end = at - mean_at[:, None], ends - mean_end[:, None]
+    spread = (w * np.abs(off_at) ** 2).sum(1)
+    # Joints that nearly coincide determine no direction.
+    known &= spread / total > JOINT_TOLERANCE**2
+    linear = (w * off_end * off_at.conj()).sum(1) / np.maximum(spread, 1e-12)
+    size = np.abs(linear)
+    linear = np.where(size > 0, linear / np.where(size > 0, size, 1), 1.0) * sizes
+    fitted = similarities(linear, mean_end - linear * mean_at, np.zeros(2))
+    return np.where(known[:, None, None], fitted, roots)
 
 
 @dataclass(frozen=True)

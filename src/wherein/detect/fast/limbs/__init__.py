@@ -1,0 +1,1 @@
+"""Objects by their limbs, where they have no body or it is hidden."""
