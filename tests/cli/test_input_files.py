@@ -74,6 +74,15 @@ def test_a_template_in_the_place_of_a_scene_is_refused(tmp_path: Path, template:
     check_order(str(tmp_path), [str(robot)])  # a library
 
 
+def test_an_archive_among_pictures_is_no_template(tmp_path: Path) -> None:
+    archive = tmp_path / "robot.zip"
+    archive.write_bytes(b"")
+    with pytest.raises(ArgumentError, match="the template comes first"):
+        check_order("photographs", [str(archive)])
+    check_order("logo.png", ["a.png", str(archive)])
+    check_order(str(archive), [str(archive)])
+
+
 def test_many_files_are_not_all_named(tmp_path: Path) -> None:
     for number in range(9):
         (tmp_path / f"{number}.pdf").write_bytes(b"")

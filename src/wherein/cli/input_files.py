@@ -178,17 +178,26 @@ def check_template_path(path: str) -> None:
 def check_order(template: str, scenes: Sequence[str]) -> None:
     """Raise `ArgumentError` if the template and a scene are swapped, before pictures are calibrated as if
     they were templates."""
-    if _is_template(template) or any(_is_template(str(one)) for one in Path(template).glob("*")):
+    given = Path(template)
+    if any(_is_template_folder(one) or _is_archive(one) for one in (given, *given.glob("*"))):
         return
-    for scene in filter(_is_template, scenes):
-        raise ArgumentError(
-            f"{scene} is a template, and {template} is not: the template comes first, "
-            f"as in wherein detect {scene} {template}"
-        )
+    # Among pictures, a .zip may be any archive; alone, it is meant to be a template.
+    swapped = _is_archive if len(scenes) == 1 else _is_template_folder
+    for scene in scenes:
+        if _is_template_folder(Path(scene)) or swapped(Path(scene)):
+            raise ArgumentError(
+                f"{scene} is a template, and {template} is not: the template comes first, "
+                f"as in wherein detect {scene} {template}"
+            )
 
 
-def _is_template(path: str) -> bool:
-    return (Path(path) / "template.json").is_file() or (path.endswith(".zip") and ".zarr" not in path)
+def _is_template_folder(path: Path) -> bool:
+    return (path / "template.json").is_file()
+
+
+def _is_archive(path: Path) -> bool:
+    """Whether it is a .zip, and not that of a picture."""
+    return path.suffix == ".zip" and ".zarr" not in path.name and path.is_file()
 
 
 def check_exists(role: str, path: Path) -> None:
