@@ -27,9 +27,8 @@ def leans(planes: Matrix, at: Numbers) -> NDArray[np.float64]:
     """
     _, sizes, across = np.linalg.svd(local_map(planes, at))
     longer, shorter = np.maximum(sizes, _LEAST).T
-    slope = np.sqrt(
-        np.maximum((longer / shorter) ** 2 - 1, 0.0)
-    )  # tan of the tilt, whose cosine is their ratio
+    # The tangent of the tilt, whose cosine is their ratio.
+    slope = np.sqrt(np.maximum((longer / shorter) ** 2 - 1, 0.0))
     return np.asarray(slope[:, None] * across[:, 1])
 
 

@@ -147,8 +147,8 @@ class Backgrounds:
     Large pictures are cropped, small ones continued by their mirror images. Each background is made once.
 
     Arguments:
-        pictures: without the template; where there are none, photographs and clutter are used.
-        seed: of the crops, and of the clutter.
+        pictures: without the template; where there are none, photographs and synthetic ones are used.
+        seed: of the crops, and of what is synthetic.
         size: width and height.
         with_pages: whether half of them are pages, as for objects that stay upright.
     """

@@ -161,7 +161,7 @@ def needed_effort(
     body = finder.body_search
     if body is None:
         return 0
-    # A threshold that nothing reaches: only as many places go on as the effort says.
+    # The highest threshold there is: hardly more places go on than the effort says.
     search = SceneSearch(finder, MAX_ZNCC, MAX_ZNCC, MAX_ZNCC, threads=1)
     to_canvas = finder.models[finder.pieces.tree.root].to_canvas
     scenes = [search.levels(picture) for picture, _ in painted]

@@ -60,7 +60,7 @@ class Hypotheses:
 
     Attributes:
         placement: the frames of the pieces.
-        evidence: information that the fit of each piece carries (`detect.fast.evidence`), (H,) by name.
+        evidence: information that the fit of each piece carries (`detect.score`), (H,) by name.
         visible: fraction of each piece that lies inside the scene, (H,) by name.
         scores: (H,).
         spreads: ± degrees within which the turns of limbs are known (`detect.fast.assemble`), (H,) by

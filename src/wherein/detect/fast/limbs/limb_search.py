@@ -65,7 +65,7 @@ class LimbSearch:
 
     Arguments:
         finder: of the whole object.
-        min_pair_evidence: weighted evidence that two limbs must have together to be followed.
+        min_pair_evidence: weighted evidence that two limbs must have together, or one alone, to be followed.
     """
 
     def __init__(self, finder: "Finder", min_pair_evidence: float) -> None:
