@@ -6,10 +6,6 @@ fits as well is estimated on the scene itself, by the same evaluation at n other
 missing, its own place is one like all the others, and the best of the n + 1 with probability 1/(n + 1).
 Nothing was searched for, so no other chance comes in. In addition a static leaf needs as much evidence as
 its piece would.
-
-A limb may fit at several turns: the round hub of a needle at all of them. All turns within its limits are
-rated, with its pixels weighed by what they say about the turn. Ratings are approximate, so those far from the
-turn that was found are fitted before they count, if their rating comes anywhere near.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,27 +13,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wherein.detect.fast.exclusion import Footprint
-from wherein.detect.fast.hypotheses import Hypotheses, Placement
-from wherein.detect.fast.joints import turns, wrapped
-from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
+from wherein.detect.fast.hypotheses import Hypotheses
+from wherein.detect.fast.piece_model import EUCLIDEAN
 from wherein.detect.fast.pieces import cover_at_rest, uncovered_motif
 from wherein.detect.placed_part import PartFound
 from wherein.detect.result import Detection
 from wherein.detect.score import MIN_EVIDENCE, equivalent_zncc, information
 from wherein.images.polygons import Polygon, Rings, hull
-from wherein.motion.homography import mapped, relative, rotations, square, turn_between
+from wherein.motion.homography import mapped, square, turn_between
 from wherein.planes.plane_descent import MIN_VISIBLE, PlaneStage
-from wherein.planes.plane_fit import FitJob, PlaneFits, finest_stage, fit_each, fit_planes
+from wherein.planes.plane_fit import finest_stage, fit_planes
 from wherein.planes.plane_motif import PlaneMotif
-from wherein.planes.rating import rate_turns
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
 from wherein.template.reading import Reading
 from wherein.template.tree import Matrix, Part, Point, Tree
-from wherein.threads import shared_out
 
 if TYPE_CHECKING:
     from wherein.detect.fast.finder import Finder
@@ -47,17 +39,6 @@ _OTHER_PLACES = 6
 to be there with a probability of less than 3 %."""
 
 _EVALUATE = PlaneStage(rounds=1, steps=0)
-
-_FIT = PlaneStage()
-
-_NEARLY, _MAX_RIVALS = 0.93, 3
-"""A turn explains the picture nearly as well if its ZNCC is this share of the best, and how many other turns
-are fitted to see that. Choices."""
-
-_PERHAPS = 0.5
-"""A turn is fitted if its rating is at least this share of that of the turn that was found. By 960 turns of
-the robot, the crab and the gauge: the 11 that fitted nearly as well had ratings of at least 0.8 times its
-rating, and seven of eight of all turns less than half."""
 
 _ONLY_TURN_EVIDENCE, _WIDE_TURN = 1.2, 90.0
 """Weighted evidence from which a limb counts as found where it fits at one turn only, and ± degrees that it
@@ -146,81 +127,6 @@ def fitted_leaf_scores(
         score, found = _leaf_score(float(evidence), float(visible), weight, least)
         scores[name] = score, found and only_turn
     return scores
-
-
-def turn_spreads(
-    scene: ScenePyramid,
-    placement: Placement,
-    models: Sequence[PieceModel],
-    known: Mapping[str, NDArray[np.float64]] | None = None,
-) -> dict[str, NDArray[np.float64]]:
-    """± degrees within which other turns of pieces explain the picture nearly as well, (H,) by name.
-
-    A piece whose turn can be told has a few degrees: those within its own basin.
-
-    Arguments:
-        scene: where the pieces are.
-        placement: with the pieces and their parents.
-        models: the pieces.
-        known: spreads that are known, (H,) by name; NaN where they are not.
-    """
-    unknown = np.full(len(placement), np.nan)
-    spreads = {model.piece.name: (known or {}).get(model.piece.name, unknown).copy() for model in models}
-    for model in models:
-        _ = model.turning.rough.in_c  # made before the threads start
-    missing = {name: np.flatnonzero(np.isnan(own)).tolist() for name, own in spreads.items()}
-    each = [(model, index) for model in models for index in missing[model.piece.name]]
-    rated = shared_out(lambda one: _rated(scene, placement, *one), each, scene.threads)
-    fits = fit_each(scene, [FitJob(one.model.turning, EUCLIDEAN, _FIT, one.tried) for one in rated])
-    for (model, index), one, found in zip(each, rated, fits, strict=True):
-        spreads[model.piece.name][index] = _spread(one, found)
-    return spreads
-
-
-@dataclass(frozen=True)
-class _RatedTurns:
-    """The turns of a piece in one hypothesis.
-
-    Attributes:
-        model: the piece.
-        parent: the frame of its parent, 3×3.
-        turn: in degrees, as it was found.
-        close: degrees to the farthest turn within its basin that rates nearly as well.
-        tried: the pose as it was found and those of its rivals, which are to be fitted; none without rivals.
-    """
-
-    model: PieceModel
-    parent: NDArray[np.float64]
-    turn: float
-    close: float
-    tried: Poses
-
-
-def _rated(scene: ScenePyramid, placement: Placement, model: PieceModel, index: int) -> _RatedTurns:
-    """The turns of a piece in the hypothesis `index`."""
-    piece = model.piece
-    parent, frame = placement.frames[piece.parent][index], placement.frames[piece.name][index]
-    turn = float(turns(parent[None], frame[None])[0])
-    limits = np.arange(-piece.turn, piece.turn + 1e-9, model.turn_step / 2)
-    further = wrapped(np.concatenate(((turn,), limits)) - turn)
-    # From the pose as it was found and not about the exact joint: the joint may have some play.
-    poses = relative(parent, frame) @ rotations(further, piece.joint) @ model.to_canvas
-    rated = rate_turns(scene, model.turning, parent[None], poses)[0]
-    near = np.abs(further) <= model.max_spread
-    close = np.abs(further[near & (rated >= _NEARLY * rated[near].max())]).max(initial=0.0)
-    others = np.flatnonzero(~near & (rated >= _PERHAPS * rated[0]))
-    others = others[np.argsort(-rated[others], kind="stable")[:_MAX_RIVALS]]
-    tried = parent @ poses[np.concatenate(((0,), others))] if len(others) else np.zeros((0, 3, 3))
-    return _RatedTurns(model, parent, turn, float(close), tried)
-
-
-def _spread(rated: _RatedTurns, found: PlaneFits) -> float:
-    """Degrees to the farthest turn at which a piece fits nearly as well."""
-    if not len(found):
-        return rated.close
-    frames = found.poses[1:] @ rated.model.from_canvas
-    away = np.abs(wrapped(turns(rated.parent[None], frames) - rated.turn))
-    return float(np.append(away[found.zncc[1:] >= _NEARLY * found.zncc[0]], rated.close).max())
 
 
 def static_leaf_scores(
