@@ -1,4 +1,4 @@
-/* The first look over a scene: planes/features.py in C.
+/* The first look over a scene: planes/look/features.py in C.
  *
  * A motif is a list of features, each a direction at a place. The scene is a map for each direction of how strongly it
  * occurs near each place, in bytes. The sum of those bytes over the features is then an addition for 32 places at once, or 64.

@@ -26,7 +26,7 @@ def features(
 
 
 def energy(responses: UInt8[Tensor, "12 4 h w"], margin: int, size: tuple[int, int]) -> Int[Tensor, "H W"]:
-    """The energy of `wherein.planes.features.Responses`, summed from the corner."""
+    """The energy of `wherein.planes.look.responses.Responses`, summed from the corner."""
     maps = _feature_maps(responses, margin)
     table = torch.empty(size[0] + 1, size[1] + 1, dtype=torch.int64, device=CPU)
     kernel.call("wherein_energy", maps, *size, pointer(table, (size[0] + 1, size[1] + 1), torch.int64))

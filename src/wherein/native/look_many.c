@@ -1,4 +1,4 @@
-/* The first look for many motifs in one call: planes/shared_look.py in C.
+/* The first look for many motifs in one call: planes/look/shared_look.py in C.
  *
  * What each motif needs is in look.c. Here it is done for one motif after the other in the same memory, and of all
  * places only the best few of each motif are kept.

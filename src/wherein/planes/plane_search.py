@@ -13,7 +13,7 @@ from torch import Tensor
 
 from wherein.images.motif import Motif
 from wherein.motion.homography import angles, local_map, mapped, rotations, scales
-from wherein.planes.first_look import TURN_STEP, FirstLook
+from wherein.planes.look.first_look import TURN_STEP, FirstLook
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes, motif_stages
 from wherein.planes.plane_motif import PlaneMotif

@@ -1,6 +1,6 @@
 """Occurrence maps: how well the body fits at every place of a scene in the first look.
 
-The first look (`planes.features`) rates the body, or the leading limbs where there is no body, at every
+The first look (`planes.look.features`) rates the body, or the leading limbs where there is no body, at every
 place, rotation, size and tilt. Its result is shown as a map,
 
     O(x, y) = max over rotations, sizes and tilts of the rating with the piece's centre at (x, y),
@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from wherein.detect.fast.finder import Finder
-from wherein.planes.features import ratings
+from wherein.planes.look.features import ratings
 from wherein.planes.plane_search import PlaneSearch
 from wherein.pyramid.levels import ScenePyramid
 

@@ -1,11 +1,11 @@
 """The search for many templates at once: which of them to follow, and from where.
 
-One look over the scene has some places for the body of each template (`planes.shared_look`), with more effort
-for templates that need it: which do is measured (`calibration.together`). The places are rated
-by few points of the motif, on channels that are made once for all templates; the best are refined by a short
-descent with these points, and the best of those by more points, and with tilt. Only bodies that then fit
-nearly as well as a detection are followed to the end, as in the search for one template. So the time grows
-with the number of templates that may be there, and little with the number of all.
+One look over the scene has some places for the body of each template (`planes.look.shared_look`), with more
+effort for templates that need it: which do is measured (`calibration.together`). The places are rated by few
+points of the motif, on channels that are made once for all templates; the best are refined by a short descent
+with these points, and the best of those by more points, and with tilt. Only bodies that then fit nearly as
+well as a detection are followed to the end, as in the search for one template. So the time grows with the
+number of templates that may be there, and little with the number of all.
 """
 
 import copy
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.scene_search import SceneSearch
+from wherein.planes.look.shared_look import LookEffort, SharedLook
 from wherein.planes.plane_fit import PlaneFits
 from wherein.planes.plane_search import GoesOn, PlaneSearch
-from wherein.planes.shared_look import LookEffort, SharedLook
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 

@@ -33,7 +33,7 @@ from wherein.pyramid.levels import Poses, ScenePyramid
 
 if TYPE_CHECKING:
     from wherein.detect.fast.finder import Finder
-    from wherein.planes.shared_look import SharedLook
+    from wherein.planes.look.shared_look import SharedLook
 
 _MAX_LEADING_LIMBS = 4
 """How many limbs are searched for over the whole scene, where there is no body or it is hidden. A choice:

@@ -8,10 +8,10 @@ from detecting import noise
 from wherein.images.motif import Motif
 from wherein.native import kernel
 from wherein.native.abi import LOOK_ROWS, LOOK_SPAN
-from wherein.planes import features
-from wherein.planes.features import FeatureTemplates, best_places, look, peaks, ratings
+from wherein.planes.look import features
+from wherein.planes.look.features import FeatureTemplates, best_places, look, peaks, ratings
+from wherein.planes.look.responses import responses_at
 from wherein.planes.plane_range import PlaneRange
-from wherein.planes.responses import responses_at
 from wherein.pyramid.levels import ScenePyramid
 
 compiled = pytest.mark.skipif(not kernel.available(), reason=f"no native library: {kernel.reason()}")

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from wherein.images.motif import Motif
-from wherein.planes.features import FeatureTemplates, look
+from wherein.planes.look.features import FeatureTemplates, look
 from wherein.planes.plane_motif import extent
 from wherein.planes.plane_range import PlaneRange
 from wherein.planes.rectify import SIZE_STEP, factor_of

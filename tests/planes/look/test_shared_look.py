@@ -9,10 +9,10 @@ from detecting import noise, photo
 from wherein.images.motif import Motif
 from wherein.motion.homography import angles, mapped, scales
 from wherein.native import kernel
-from wherein.planes import responses, shared_look
+from wherein.planes.look import responses, shared_look
+from wherein.planes.look.shared_look import SharedLook
 from wherein.planes.plane_range import PlaneRange
 from wherein.planes.plane_search import PlaneSearch
-from wherein.planes.shared_look import SharedLook
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template import Template
 from wherein.template.pose import matrices, placed

@@ -27,8 +27,8 @@ from wherein.images.channels import DIRECTIONS
 from wherein.images.motif import Motif
 from wherein.native import kernel, look_calls
 from wherein.native.abi import LOOK_ROWS, LOOK_SPAN
+from wherein.planes.look.responses import LOOK, STRIDE, Responses, responses_at
 from wherein.planes.plane_motif import MARGIN, PlaneMotif
-from wherein.planes.responses import LOOK, STRIDE, Responses, responses_at
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 _FEATURES, _APART = 64, 2

@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.native import kernel, look_calls
-from wherein.planes.features import FeatureTemplates, best_places
+from wherein.planes.look.features import FeatureTemplates, best_places
+from wherein.planes.look.responses import BYTES_PER_PIXEL, MAX_KEPT, QUIET, Responses, responses_at
 from wherein.planes.plane_motif import extent
 from wherein.planes.plane_range import PlaneRange
 from wherein.planes.plane_search import PlaneSearch
 from wherein.planes.rectify import SIZE_STEP, factor_of
-from wherein.planes.responses import BYTES_PER_PIXEL, MAX_KEPT, QUIET, Responses, responses_at
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 
