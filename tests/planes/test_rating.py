@@ -8,7 +8,7 @@ from detecting import noise
 from wherein.images.motif import Motif
 from wherein.motion.models import motion_named
 from wherein.native import kernel
-from wherein.planes import rating
+from wherein.planes import scene_parts
 from wherein.planes.plane_descent import PlaneStage, steering
 from wherein.planes.plane_fit import fit_planes
 from wherein.planes.plane_motif import PlaneMotif
@@ -117,15 +117,15 @@ def test_large_scenes_are_divided_with_the_same_result(monkeypatch: pytest.Monke
     problem = motif, motion_named("similarity"), PlaneStage()
     together, rated = refine_poses(scene(), *problem, poses), rate_poses(scene(), motif, poses)
     made: list[tuple[int, ...]] = []
-    original = rating.channels
+    original = scene_parts.channels
 
     def counted(picture: torch.Tensor, settings: object) -> torch.Tensor:
         made.append(tuple(picture.shape[1:]))
         return original(picture, settings)
 
-    monkeypatch.setattr(rating, "_MAX_KEPT", 1)
-    monkeypatch.setattr(rating, "_SQUARE", 64)
-    monkeypatch.setattr(rating, "channels", counted)
+    monkeypatch.setattr(scene_parts, "_MAX_KEPT", 1)
+    monkeypatch.setattr(scene_parts, "_SQUARE", 64)
+    monkeypatch.setattr(scene_parts, "channels", counted)
     width, height = scene().size
     alone = refine_poses(scene(), *problem, poses)
     assert len(made) == len(poses)
@@ -145,7 +145,7 @@ def test_large_scenes_are_divided_with_the_same_result(monkeypatch: pytest.Monke
 def test_poses_outside_of_a_large_scene_have_no_rating(
     at: tuple[float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rating, "_MAX_KEPT", 1)
+    monkeypatch.setattr(scene_parts, "_MAX_KEPT", 1)
     motif = PlaneMotif.of(limb(), 20)
     outside = np.array(((1.0, 0, at[0]), (0, 1, at[1]), (0, 0, 1)))[None]
     assert rate_poses(scene(), motif, outside) == -1

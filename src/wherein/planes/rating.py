@@ -8,10 +8,8 @@ channels of the turned picture, but close enough to choose where fits start, and
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -19,8 +17,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.images.channels import DIRECTIONS, channels, opposite
-from wherein.motion.homography import mapped, scales
+from wherein.images.channels import DIRECTIONS, opposite
 from wherein.motion.models import Motion
 from wherein.native import kernel, plane_calls
 from wherein.native.abi import STEERING
@@ -36,27 +33,17 @@ from wherein.planes.plane_descent import (
 )
 from wherein.planes.plane_fit import PARAMETERS_OF, PlaneFits, patch_of, plane_rules
 from wherein.planes.plane_motif import MARGIN, PlaneMotif
-from wherein.planes.rectify import SIZE_STEP, frame_at, part_at, scene_at, scene_levels, size_at
-from wherein.pyramid.levels import Box, Poses, ScenePyramid
+from wherein.planes.rectify import scene_levels
+from wherein.planes.scene_parts import (
+    ScenePart,
+    at_levels,
+    neighbourhoods,
+    part_channels,
+    parts_with_poses,
+    squares,
+)
+from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
-
-_MAX_KEPT = 1_000_000
-"""Channels of a level with at most so many pixels are made in one piece, and kept for other motifs. A choice:
-32 MB."""
-
-_Channels = tuple[Float[Tensor, "8 h w"], NDArray[np.float64]]
-"""Channels of a scene at a level, and the matrix from its pixels to those at full size."""
-
-_SQUARE, _STRETCH = 1024, 1.9
-"""Width of the squares in which places of larger levels are rated, in pixels, and how much longer a tilted
-motif may be than an upright one of the same area. Choices: 48 MB; at a tilt of 70° it is 1.7."""
-
-_DRIFT, _AROUND = 0.25, 12
-"""By how much of its size a pose may move when it is refined, and the pixels around it on which the channels
-at a place depend. Choices: a pose that moves further leaves what it was found on."""
-
-_SHARE = 64
-"""Number of poses that a thread refines at a time. A choice: a millisecond of work."""
 
 
 def rate_turns(scene: ScenePyramid, motif: PlaneMotif, planes: Poses, turns: Poses) -> NDArray[np.float64]:
@@ -151,16 +138,16 @@ def rate_poses(scene: ScenePyramid, motif: PlaneMotif, poses: Poses) -> NDArray[
         motif: at one resolution; a few of its points are enough.
         poses: motif pixels → scene pixels at full size, affine, (B, 3, 3).
     """
-    own, numbers = _at_levels(motif, poses)
+    own, numbers = at_levels(motif, poses)
     rated = np.full(len(poses), -1.0)
 
-    def rate(part: _Part) -> None:
-        found, to_full = _scene_channels(scene, motif, part)
+    def rate(part: ScenePart) -> None:
+        found, to_full = part_channels(scene, motif, part)
         in_picture = np.linalg.inv(to_full) @ own[part.poses]
         rated[part.poses] = _rated(motif, found, None, in_picture)
 
     _ = motif.in_c  # made before the threads start
-    shared_out(rate, _whole_or(scene, numbers, partial(_squares, scene, motif, own)), scene.threads)
+    shared_out(rate, parts_with_poses(scene, numbers, partial(squares, scene, motif, own)), scene.threads)
     return rated
 
 
@@ -179,129 +166,25 @@ def refine_poses(
     """
     if not len(poses):
         return PlaneFits(poses, np.zeros(0), np.zeros(0))
-    own, numbers = _at_levels(motif, poses)
+    own, numbers = at_levels(motif, poses)
     found = PlaneFits(poses.copy(), np.full(len(poses), -1.0), np.zeros(len(poses)))
     to_motif = motif.from_full
     _ = motif.in_c  # made before the threads start
 
-    def refine(part: _Part) -> None:
-        chosen, (picture, to_full) = part.poses, _scene_channels(scene, motif, part)
+    def refine(part: ScenePart) -> None:
+        chosen, (picture, to_full) = part.poses, part_channels(scene, motif, part)
         in_picture = np.linalg.inv(to_full) @ own[chosen]
         fits = _refined(motif, picture, None, motion, stage, in_picture)
         ended = to_full @ fits.poses @ to_motif
         found.poses[chosen] = ended / ended[:, 2:, 2:]
         found.zncc[chosen], found.visible[chosen] = fits.zncc, fits.visible
 
-    parts = _whole_or(scene, numbers, partial(_neighbourhoods, scene, motif, own))
+    parts = parts_with_poses(scene, numbers, partial(neighbourhoods, scene, motif, own))
     # Made before they are shared out: several shares need the same.
     whole = {part.number: part for part in parts if part.box is None}
-    shared_out(partial(_scene_channels, scene, motif), list(whole.values()), scene.threads)
+    shared_out(partial(part_channels, scene, motif), list(whole.values()), scene.threads)
     shared_out(refine, [share for part in parts for share in part.shares()], scene.threads)
     return found
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """Poses in a part of a scene at one level.
-
-    Attributes:
-        number: of the level.
-        box: the part, in pixels of the scene at that level; None: all of it.
-        poses: their indices.
-    """
-
-    number: int
-    box: Box | None
-    poses: NDArray[np.int64]
-
-    def shares(self) -> "list[_Part]":
-        """The same with some of the poses each: as many as a thread should do at a time."""
-        if self.box is not None:
-            return [self]
-        some = np.array_split(self.poses, max(1, len(self.poses) // _SHARE))
-        return [replace(self, poses=share) for share in some]
-
-
-def _whole_or(
-    scene: ScenePyramid, numbers: NDArray[np.int64], divided: Callable[[int, NDArray[np.int64]], list[_Part]]
-) -> list[_Part]:
-    """Poses by their level, the finest first; those of a large level are divided further.
-
-    Channels of all of a large scene would take 32 bytes for each pixel, and most of them are not needed. How
-    poses are divided depends on each of them alone, so that one changes nothing for another.
-
-    Arguments:
-        scene: the scene.
-        numbers: the level of each pose, (B,).
-        divided: the parts of a level, from its number and the indices of its poses.
-    """
-    made = []
-    for number in np.unique(numbers).tolist():
-        chosen, (width, height) = np.flatnonzero(numbers == number), size_at(scene, number)
-        small = width * height <= _MAX_KEPT
-        made += [_Part(number, None, chosen)] if small else divided(number, chosen)
-    return made
-
-
-def _squares(
-    scene: ScenePyramid, motif: PlaneMotif, poses: Poses, number: int, chosen: NDArray[np.int64]
-) -> list[_Part]:
-    """The squares of a level in which poses lie, each with room for a motif at its border."""
-    size, reach = size_at(scene, number), _STRETCH * math.hypot(*motif.size) / 2 + _AROUND
-    middles = mapped(np.linalg.inv(frame_at(scene, number)) @ poses[chosen], [motif.centre])[:, 0]
-    cells = np.clip(np.nan_to_num(middles) // _SQUARE, 0, np.array(size) // _SQUARE).astype(np.int64)
-    return [
-        _Part(number, _box(_SQUARE * cell, _SQUARE * (cell + 1), reach, size), chosen[own])
-        for cell in np.unique(cells, axis=0)
-        for own in [np.flatnonzero((cells == cell).all(1))]
-    ]
-
-
-def _neighbourhoods(
-    scene: ScenePyramid, motif: PlaneMotif, poses: Poses, number: int, chosen: NDArray[np.int64]
-) -> list[_Part]:
-    """The part of a level around each pose, with room to move."""
-    right, bottom = motif.size[0] - 1, motif.size[1] - 1
-    corners = np.array(((0, 0), (right, 0), (right, bottom), (0, bottom)), dtype=np.float64)
-    ends = np.nan_to_num(mapped(np.linalg.inv(frame_at(scene, number)) @ poses[chosen], corners))
-    size, reach = size_at(scene, number), _DRIFT * max(motif.size) + _AROUND
-    return [
-        _Part(number, _box(own.min(0), own.max(0), reach, size), chosen[k : k + 1])
-        for k, own in enumerate(ends)
-    ]
-
-
-def _box(
-    low: NDArray[np.number[Any]], high: NDArray[np.number[Any]], reach: float, size: tuple[int, int]
-) -> Box:
-    """A box in a level, and what is around it; at least two pixels wide, even outside of the level."""
-    left, top = (int(np.clip(at - reach, 0, side - 2)) for at, side in zip(low, size, strict=True))
-    right, bottom = (int(np.clip(at + reach + 1, 2, side)) for at, side in zip(high, size, strict=True))
-    return left, top, max(right, left + 2), max(bottom, top + 2)
-
-
-def _at_levels(motif: PlaneMotif, poses: Poses) -> tuple[Poses, NDArray[np.int64]]:
-    """Poses of the motif at its own resolution, and for each the level of the scene that comes closest."""
-    own = poses @ np.linalg.inv(motif.from_full)
-    # The scene is reduced to the motif's resolution, but not enlarged.
-    sizes = np.maximum(np.nan_to_num(scales(own, motif.centre)), 1.0)
-    return own, np.round(np.log(sizes) / math.log(SIZE_STEP)).astype(np.int64)
-
-
-def _scene_channels(scene: ScenePyramid, motif: PlaneMotif, part: _Part) -> _Channels:
-    """Channels of a part of the scene, and the matrix from its pixels to those at full size."""
-    key = "channels", motif.settings, part.number
-    known = scene.kept.get(key)
-    if known is not None and part.box is None:
-        return known  # type: ignore[return-value]
-    picture, to_full = (
-        scene_at(scene, part.number) if part.box is None else part_at(scene, part.number, part.box)
-    )
-    # The channels of a pixel lie side by side in memory: poses read all of them at once.
-    made = channels(picture, motif.settings).movedim(0, -1).contiguous().movedim(-1, 0), to_full
-    if part.box is None:
-        scene.kept[key] = made
-    return made
 
 
 def _rated(
@@ -323,8 +206,7 @@ def _rated_in_torch(
     motif: PlaneMotif, found: Float[Tensor, "8 h w"], inside: Bool[Tensor, "h w"], pose: NDArray[np.float64]
 ) -> float:
     """The same for one pose in torch: the reference for C."""
-    spots = motif.points.double() * motif.radius + motif.points.new_tensor(motif.centre).double()
-    spots = spots @ torch.from_numpy(pose[:2, :2]).mT + torch.from_numpy(pose[:2, 2])
+    spots = torch.from_numpy(motif.places) @ torch.from_numpy(pose[:2, :2]).mT + torch.from_numpy(pose[:2, 2])
     scene, seen = sampled(found, inside, spots)
     seen &= on_picture(found, spots)
     scene = scene.double()
