@@ -1,7 +1,5 @@
 """The search for a flat motif in a whole scene: any rotation, size and tilt."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -11,7 +9,7 @@ from wherein.motion.homography import angles, rotations
 from wherein.native import kernel
 from wherein.planes.plane_fit import PlaneFits
 from wherein.planes.plane_range import PlaneRange
-from wherein.planes.plane_search import CrowdFloor, PlaneSearch
+from wherein.planes.plane_search import PlaneSearch
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.paint import paint
 
@@ -246,12 +244,3 @@ def test_threads_do_not_change_the_poses():
     one, two = (search(ScenePyramid(scene, threads=threads))[-1] for threads in (1, 2))
     assert np.array_equal(one.poses, two.poses)
     assert np.array_equal(one.zncc, two.zncc)
-
-
-def test_a_crowd_stands_out_further_in_a_larger_scene() -> None:
-    floor = CrowdFloor(0.4, 200_000, 0.05)
-    assert floor.at(200_000) == pytest.approx(0.4)
-    assert floor.at(100_000) == pytest.approx(0.4)
-    assert floor.at(12_000_000) == pytest.approx(math.sqrt(1 - (1 - 0.16) * 60**-0.05))
-    assert CrowdFloor(-1.0, 200_000, 0.05).at(12_000_000) == -1.0
-    assert 0.99 < CrowdFloor(1.0).at(1e6) < 1

@@ -13,6 +13,12 @@ _MAX_RATIO, _TILT_AXES = 0.72, 4
 """Factor between neighbouring foreshortenings of the first look, and number of axes of the first. Choices:
 upright templates find dials foreshortened to about 0.8."""
 
+_DISTORTIONS = (0.82, 0.2)
+"""The foreshortening of a distortion, that of a tilt by 35°, and its perspective: by which share the distance
+changes from the middle to the side. Choices."""
+
+_SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1))
+
 
 @dataclass(frozen=True)
 class PlaneRange:
@@ -60,3 +66,22 @@ def rotation(degrees: float) -> NDArray[np.float64]:
     """The matrix of a rotation, 2×2."""
     c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     return np.array(((c, -s), (s, c)))
+
+
+def distortions(size: tuple[int, int], centre: tuple[float, float]) -> NDArray[np.float64]:
+    """Small distortions of a motif about its centre, (8, 3, 3): foreshortened along four axes, and nearer on
+    each of four sides.
+
+    Arguments:
+        size: width and height of the motif.
+        centre: (x, y).
+    """
+    shorter, nearer = math.sqrt(_DISTORTIONS[0]), _DISTORTIONS[1]
+    foreshortened = [rotation(45 * k) @ np.diag((shorter, 1 / shorter)) for k in range(4)]
+    linear = [axis @ rotation(-45 * k) for k, axis in enumerate(foreshortened)]
+    away = nearer / (max(size) / 2) * np.array(_SIDES)
+    middle = np.eye(3)
+    middle[:2, 2] = centre
+    made = np.repeat(np.eye(3)[None], len(linear) + len(away), axis=0)
+    made[: len(linear), :2, :2], made[len(linear) :, 2, :2] = linear, away
+    return np.asarray(middle @ made @ np.linalg.inv(middle))

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,11 +12,12 @@ from torch import Tensor
 
 from wherein.images.motif import Motif
 from wherein.motion.homography import angles, local_map, mapped, rotations, scales
+from wherein.planes.crowd_floor import NO_FLOOR, CrowdFloor
 from wherein.planes.look.first_look import TURN_STEP, FirstLook
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes, motif_stages
 from wherein.planes.plane_motif import PlaneMotif
-from wherein.planes.plane_range import PlaneRange, rotation
+from wherein.planes.plane_range import PlaneRange, distortions
 from wherein.planes.rating import rate_poses, refine_poses
 from wherein.pyramid.levels import Poses, ScenePyramid
 
@@ -52,15 +52,9 @@ _RIVAL = 0.8
 """Share of the best ZNCC that another turn must reach when it is refined, to be fitted. A choice: refining is
 approximate."""
 
-_DISTORTIONS = (0.82, 0.2)
-"""The foreshortening of such a start, that of a tilt by 35°, and its perspective: by which share the distance
-changes from the middle to the side. Choices."""
-
 _LIKE_STEP, _ALIKE, _MAX_TURNS = 5.0, 0.3, 5
 """Degrees between the turns at which a motif is compared with itself, ZNCC from which a turn may be mistaken
 for another, and maximum number of such turns. Choices: a plate with four dials reaches more upside down."""
-
-_SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
 _BEYOND, _BEYOND_SIZE = 15.0, 1.25
 """Degrees of tilt, and factor of the size, by which a pose may lie out of the range on the way. Choices: the
@@ -75,9 +69,6 @@ _LIKE_BEST, _LIKE_OTHERS = 0.45, 0.55
 must reach to be one of it. Choices: things of one kind, such as coins with other faces, are less alike than
 copies."""
 
-_MAX_ZNCC = 0.999
-"""Higher ones count as this: the information of 1 is infinite."""
-
 _HOPELESS = 0.4
 """Poses with a ZNCC below this fraction of the best are dropped, unless there is a crowd. A choice: where the
 best is an object in plain view, the others are clutter; beside a poor one, all go on."""
@@ -91,37 +82,8 @@ fraction of the object's size, and its ZNCC below this share. Choices: fits that
 size lie within the object, and are far worse."""
 
 
-@dataclass(frozen=True)
-class CrowdFloor:
-    """The ZNCC of the third best place before the fits from which there may be a crowd.
-
-    The larger a scene, the higher clutter scores somewhere in it: the tail of its information −ln(1 − ρ²) is
-    exponential.
-
-    Attributes:
-        zncc: what clutter does not reach in a scene (`PlaneSearch.third_best`).
-        pixels: of that scene.
-        spread: by how much more information clutter reaches in a scene that is e times as large.
-    """
-
-    zncc: float = 0.0
-    pixels: float = 1.0
-    spread: float = 0.0
-
-    def at(self, pixels: float) -> float:
-        """The same for a scene of so many pixels; in a smaller scene no less."""
-        if self.zncc <= 0:
-            return self.zncc
-        reached = -math.log1p(-(min(self.zncc, _MAX_ZNCC) ** 2))
-        grown = reached + self.spread * max(0.0, math.log(pixels / self.pixels))
-        return math.sqrt(-math.expm1(-grown))
-
-
 GoesOn = Callable[[PlaneFits], NDArray[np.bool_]]
 """Which of some fits are followed any further, (B,)."""
-
-NO_FLOOR = CrowdFloor()
-"""With which any three places may be a crowd."""
 
 
 class PlaneSearch:
@@ -273,7 +235,8 @@ class PlaneSearch:
         rivals = near[np.flatnonzero(near.zncc >= _RIVAL * best.zncc.max(initial=0.0))]
         starts = self._hopeful(rivals, _RESTARTED).poses
         if self.ranges.tilt > 0 and best.zncc.max(initial=0.0) < _UNSURE:
-            distorted = (best.poses[:, None] @ self._distortions).reshape(-1, 3, 3)
+            around = distortions((self.motif.width, self.motif.height), self._middle)
+            distorted = (best.poses[:, None] @ around).reshape(-1, 3, 3)
             starts = np.concatenate((starts, distorted))
         return fit_planes(scene, motif, self.ranges.motion, _FIT, starts)
 
@@ -293,20 +256,6 @@ class PlaneSearch:
         peaks = (rated >= _ALIKE) & (rated >= np.roll(rated, 1)) & (rated > np.roll(rated, -1))
         peaks &= np.minimum(at, 360 - at) >= 4 * _LIKE_STEP  # closer, it is nearly the same pose
         return turns[np.flatnonzero(peaks)[np.argsort(-rated[peaks], kind="stable")][:_MAX_TURNS]]
-
-    @cached_property
-    def _distortions(self) -> Poses:
-        """Small distortions of the motif about its middle: foreshortened along four axes, and nearer on each
-        of four sides."""
-        shorter, nearer = math.sqrt(_DISTORTIONS[0]), _DISTORTIONS[1]
-        foreshortened = [rotation(45 * k) @ np.diag((shorter, 1 / shorter)) for k in range(4)]
-        linear = [axis @ rotation(-45 * k) for k, axis in enumerate(foreshortened)]
-        away = nearer / (max(self.motif.width, self.motif.height) / 2) * np.array(_SIDES)
-        middle = np.eye(3)
-        middle[:2, 2] = self._middle
-        made = np.repeat(np.eye(3)[None], len(linear) + len(away), axis=0)
-        made[: len(linear), :2, :2], made[len(linear) :, 2, :2] = linear, away
-        return middle @ made @ np.linalg.inv(middle)
 
     def briefly(self, scene: ScenePyramid, crowd: int = 1) -> PlaneFits:
         """Likely poses without any fit, the best first: for motifs that are one of several to be found.

@@ -45,9 +45,10 @@ from wherein.detect.score import (
 from wherein.detect.search_range import Effort, Range
 from wherein.motion.homography import scales, tilts
 from wherein.planes.cover import point_evidence
+from wherein.planes.crowd_floor import NO_FLOOR, CrowdFloor
 from wherein.planes.look.shared_look import SharedLook
 from wherein.planes.plane_fit import PlaneFits
-from wherein.planes.plane_search import NO_FLOOR, CrowdFloor, GoesOn, PlaneSearch
+from wherein.planes.plane_search import GoesOn, PlaneSearch
 from wherein.planes.rating import rate_turns
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
