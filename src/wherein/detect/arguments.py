@@ -1,11 +1,18 @@
-"""Checks of the arguments of a detector: the range of poses, the region, the threshold."""
+"""Checks of the arguments of a detector: range of poses, region, threshold, earlier detections."""
 
 import math
+from collections.abc import Sequence
 from numbers import Integral, Real
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError, RegionError, require
+from wherein.motion.homography import square
+from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
+from wherein.template.template_library import Library
 from wherein.thresholds import MAX_SCALE, MIN_SCALE, MinScore
 
 _MAX_OBJECT_SIZE = 100_000
@@ -39,6 +46,33 @@ def region_box(region: Region | None, width: int, height: int) -> tuple[int, int
             f"{region!r}"
         )
     return math.floor(left), math.floor(top), math.ceil(right), math.ceil(bottom)
+
+
+def earlier_poses(before: ArrayLike) -> Poses:
+    """The matrices of earlier detections as poses, (N, 3, 3), N > 0."""
+    matrices = np.asarray(before, dtype=np.float64)
+    require(
+        matrices.ndim == 3 and len(matrices) > 0 and matrices.shape[1:] in ((2, 3), (3, 3)),
+        "before must be the matrices of earlier detections, of shape (N, 2, 3) or (N, 3, 3) with N > 0, "
+        f"but has shape {matrices.shape}",
+    )
+    return square(matrices)
+
+
+def earlier_templates(given: Sequence[str] | None, count: int, library: Library) -> list[str]:
+    """The name of the template of each of `count` earlier detections."""
+    if given is None:
+        require(
+            len(library) == 1,
+            "templates must name the template of each matrix, as this detector searches for several",
+        )
+        given = [library.templates[0].name] * count
+    require(
+        len(given) == count and all(name in library.by_name for name in given),
+        f"templates must have a name for each of {count} matrices, out of {library.listed}, but is "
+        f"{list(given)!r}",
+    )
+    return list(given)
 
 
 def checked_range(

@@ -6,12 +6,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Literal, cast, overload
 
-import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from wherein.detect.arguments import Region, checked_range, is_count, is_number, least_score, region_box
+from wherein.detect.arguments import (
+    Region,
+    checked_range,
+    earlier_poses,
+    earlier_templates,
+    is_count,
+    is_number,
+    least_score,
+    region_box,
+)
 from wherein.detect.calibration.store import Progress, StoredCalibration
 from wherein.detect.explain.fit_trace import FitTraces
 from wherein.detect.explain.occurrence_maps import Map
@@ -32,7 +40,7 @@ from wherein.giant.region_source import RegionSource
 from wherein.images.load import Source, is_many, load_picture, load_scene
 from wherein.images.picture import Picture, Samples, is_reduced
 from wherein.memory import bytes_of
-from wherein.motion.homography import shift, square
+from wherein.motion.homography import shift
 from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
 from wherein.template.template_library import Library, TemplateSource
@@ -231,16 +239,11 @@ class Detector:
             ArgumentError: `before` has another shape, the templates are not those of this detector, `seen`
                 has another length, or its method is not "fast".
         """
-        matrices = np.asarray(before, dtype=np.float64)
+        roots = earlier_poses(before)
+        names = earlier_templates(templates, len(roots), self.library)
         require(
-            matrices.ndim == 3 and len(matrices) > 0 and matrices.shape[1:] in ((2, 3), (3, 3)),
-            "before must be the matrices of earlier detections, of shape (N, 2, 3) or (N, 3, 3) with N > 0, "
-            f"but has shape {matrices.shape}",
-        )
-        roots, names = square(matrices), self._template_names(templates, len(matrices))
-        require(
-            seen is None or len(seen) == len(matrices),
-            f"seen must have one item for each of {len(matrices)} matrices, but has {len(seen or ())}",
+            seen is None or len(seen) == len(roots),
+            f"seen must have one item for each of {len(roots)} matrices, but has {len(seen or ())}",
         )
 
         def search(samples: Tensor, corner: tuple[int, int]) -> MethodResult:
@@ -252,21 +255,6 @@ class Detector:
             return self.search.follow(samples, here, self.max_instances, everywhere, seen)
 
         return self._detect(scene, color, region, search)
-
-    def _template_names(self, given: Sequence[str] | None, count: int) -> list[str]:
-        """The template of each of `count` earlier detections."""
-        if given is None:
-            require(
-                len(self.library) == 1,
-                "templates must name the template of each matrix, as this detector searches for several",
-            )
-            given = [self.library.templates[0].name] * count
-        require(
-            len(given) == count and all(name in self.searches for name in given),
-            f"templates must have a name for each of {count} matrices, out of {self.library.listed}, but is "
-            f"{list(given)!r}",
-        )
-        return list(given)
 
     def _detect(
         self,
