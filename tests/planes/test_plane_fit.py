@@ -8,7 +8,7 @@ from wherein.images.motif import Motif
 from wherein.motion.models import MOTIONS, motion_named
 from wherein.native import kernel
 from wherein.planes.plane_descent import PlaneStage
-from wherein.planes.plane_fit import SHARP, FitJob, finest_stage, fit_each, fit_planes, motif_stages
+from wherein.planes.plane_fit import FitJob, finest_stage, fit_each, fit_planes, motif_stages
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.paint import paint
@@ -201,10 +201,7 @@ def test_several_motifs_are_fitted_as_each_alone(threads):
 
 
 def test_the_finest_stage_is_the_last():
-    last, alone = (
-        motif_stages(_motif(), settings=SHARP, even=True)[-1],
-        finest_stage(_motif(), settings=SHARP, even=True),
-    )
+    last, alone = motif_stages(_motif())[-1], finest_stage(_motif())
     torch.testing.assert_close(alone.target, last.target, rtol=0, atol=0)
     torch.testing.assert_close(alone.weights, last.weights, rtol=0, atol=0)
     np.testing.assert_array_equal(alone.from_full, last.from_full)

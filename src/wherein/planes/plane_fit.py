@@ -65,17 +65,11 @@ _SHARES = 4
 
 
 def motif_stages(
-    motif: Motif,
-    any_polarity: bool = False,
-    covered: Float[Tensor, "h w"] | None = None,
-    pivot: tuple[float, float] | None = None,
-    settings: ChannelSettings = CHANNELS,
-    even: bool = False,
+    motif: Motif, any_polarity: bool = False, covered: Float[Tensor, "h w"] | None = None
 ) -> tuple[PlaneMotif, ...]:
     """The resolutions at which a motif is fitted, from coarse to fine; arguments as of `PlaneMotif.of`."""
     return tuple(
-        PlaneMotif.of(motif, radius, settings, any_polarity, covered, pivot, even)
-        for radius in _radii_of(motif)
+        PlaneMotif.of(motif, radius, CHANNELS, any_polarity, covered) for radius in _radii_of(motif)
     )
 
 
@@ -87,7 +81,7 @@ def finest_stage(
     settings: ChannelSettings = CHANNELS,
     even: bool = False,
 ) -> PlaneMotif:
-    """The last of `motif_stages`, without the work for the others."""
+    """The last of `motif_stages`, without the work for the others; arguments as of `PlaneMotif.of`."""
     return PlaneMotif.of(motif, _radii_of(motif)[-1], settings, any_polarity, covered, pivot, even)
 
 
