@@ -68,9 +68,7 @@ def motif_stages(
     motif: Motif, any_polarity: bool = False, covered: Float[Tensor, "h w"] | None = None
 ) -> tuple[PlaneMotif, ...]:
     """The resolutions at which a motif is fitted, from coarse to fine; arguments as of `PlaneMotif.of`."""
-    return tuple(
-        PlaneMotif.of(motif, radius, CHANNELS, any_polarity, covered) for radius in _radii_of(motif)
-    )
+    return tuple(PlaneMotif.of(motif, radius, CHANNELS, any_polarity, covered) for radius in _radii_of(motif))
 
 
 def finest_stage(

@@ -44,7 +44,7 @@ class LookEffort:
         radius: extent of the motif in the look, in pixels.
         features: maximum number of its features.
         turn_step: degrees between neighbouring rotations.
-        places: how many of them are kept, of each size and in the end.
+        places: how many places are kept, of each size and in the end.
     """
 
     radius: float
