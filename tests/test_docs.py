@@ -166,6 +166,25 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_modules_that_are_named_with_their_folder_exist() -> None:
+    for page in PAGES:
+        for named in re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", page.read_text()):
+            assert (ROOT / named).exists() or (ROOT / "src/wherein" / named).exists(), f"{page.name}: {named}"
+
+
+def test_every_module_is_in_the_list_of_what_is_where() -> None:
+    """Those of a package that the list describes module by module."""
+    ((_, tree),) = blocks(ROOT / "docs/architecture.md")
+    listed = set(re.findall(r"[a-z_0-9]+\.py", tree))
+    packages: dict[Path, list[str]] = {}
+    for path in (ROOT / "src/wherein").rglob("*.py"):
+        if not path.name.startswith("__"):
+            packages.setdefault(path.parent, []).append(path.name)
+    for folder, names in packages.items():
+        described = [name for name in names if name in listed]
+        assert described in ([], names), f"{folder.name}: {sorted(set(names) - listed)}"
+
+
 def test_every_command_is_listed_with_what_it_does() -> None:
     page = (ROOT / "docs/commands.md").read_text()
     assert set(re.findall(r"^\| `(wherein [a-z ]+)`", page, re.MULTILINE)) == set(
