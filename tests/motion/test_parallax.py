@@ -19,8 +19,16 @@ def test_a_lean_is_the_tangent_of_the_tilt_along_its_axis(tilt: float, axis: flo
     assert abs(lean @ along) == pytest.approx(np.linalg.norm(lean), abs=1e-3)
 
 
-def test_a_plane_seen_from_its_edge_has_a_finite_lean() -> None:
-    assert np.isfinite(leans(np.diag((1.0, 0.0, 1.0))[None], AT)).all()
+@pytest.mark.parametrize("seen", [0.0, 1e-9, 1e-4, np.nan])
+def test_a_plane_seen_from_its_edge_has_few_starts(seen: float) -> None:
+    plane, turns = np.diag((1.0, seen, 1.0)), np.eye(3)[None]
+    assert np.linalg.norm(leans(plane[None], AT)) < 12
+    assert len(raised_starts(plane, AT, turns, 10.0, 4.0)) < 70
+
+
+def test_a_plane_has_few_starts_near_its_horizon() -> None:
+    plane = np.array(((1.0, 0, 0), (0, 1, 0), (-0.9999 / 200, 0, 1)))
+    assert len(raised_starts(plane, (200.0, 0.0), np.eye(3)[None], 10.0, 4.0)) < 70
 
 
 def test_parallax_explains_what_is_along_the_lean_up_to_the_height() -> None:

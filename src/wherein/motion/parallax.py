@@ -17,6 +17,11 @@ from wherein.motion.homography import Matrix, Numbers, local_map, shift
 _LEAST = 1e-9
 """Singular values below which a plane is seen from its edge."""
 
+_STEEPEST = math.tan(math.radians(85.0))
+"""The slope of a plane counts as this at most. A choice: tilts of up to 70° are searched, and a fit may go
+further by 15°. Near the horizon of a pose with much perspective a plane is as steep as one likes, and starts
+for all heights would fill the memory."""
+
 
 def leans(planes: Matrix, at: Numbers) -> NDArray[np.float64]:
     """The shift on each plane, at a point, of what lies 1 above it, or its opposite, (P, 2).
@@ -25,10 +30,10 @@ def leans(planes: Matrix, at: Numbers) -> NDArray[np.float64]:
         planes: plane → scene, (P, 3, 3).
         at: on the plane.
     """
-    _, sizes, across = np.linalg.svd(local_map(planes, at))
+    _, sizes, across = np.linalg.svd(np.nan_to_num(local_map(planes, at)))
     longer, shorter = np.maximum(sizes, _LEAST).T
     # The tangent of the tilt, whose cosine is their ratio.
-    slope = np.sqrt(np.maximum((longer / shorter) ** 2 - 1, 0.0))
+    slope = np.minimum(np.sqrt(np.maximum((longer / shorter) ** 2 - 1, 0.0)), _STEEPEST)
     return np.asarray(slope[:, None] * across[:, 1])
 
 
