@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from torch import Tensor
 
-from detecting import off, photo, ready, walker
+from detecting import group, leaf, noise, off, photo, ready, template, walker
 from wherein.detect import Detection, Detector
 from wherein.detect.fast.following import Follower, Seen
 from wherein.detect.methods import FastSearch
@@ -129,3 +129,15 @@ def test_results_do_not_depend_on_threads(made: Template, before: Detection) -> 
     one, two = (follow(ready(made, threads=count), scene, before) for count in (1, 2))
     for name in LEAVES:
         np.testing.assert_array_equal(one.parts[name].matrix, two.parts[name].matrix)
+
+
+def test_all_of_several_objects_without_a_body_are_followed() -> None:
+    limbs = [leaf(name, "r", noise(40, 60, x), (x, 40.0), (5.0, 20.0)) for name, x in (("a", 30), ("b", 70))]
+    made = template(group("r"), *limbs, size=(140, 80))
+    roots = [
+        placed(turn, 1.0, at, made.centre) for turn, at in ((10.0, (100.0, 80.0)), (-20.0, (260.0, 150.0)))
+    ]
+    scene = GROUND
+    for root in roots:
+        scene = render(scene, made, matrices(made.parts, root, {}))
+    assert len(ready(made).follow(scene, np.stack(roots))) == 2

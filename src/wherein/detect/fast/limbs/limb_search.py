@@ -40,10 +40,10 @@ _MAX_LEADING_LIMBS = 4
 each costs as much time as the body, and two that are visible are enough."""
 
 _MAX_HYPOTHESES = 12
-"""How many root hypotheses from limbs are followed down the tree. A choice."""
+"""How many root hypotheses from pairs of limbs are rated by all their limbs. A choice."""
 
 _MAX_ROOTS = 4
-"""How many of the root hypotheses from limbs are fitted, after a rating of all their limbs. A choice."""
+"""How many of them, and of those from single limbs, are followed down the tree. A choice."""
 
 _LEAST_RATED = 0.7
 """Share of its score in the end that an object at least has when the limbs are rated about a root that two of
@@ -112,7 +112,7 @@ class LimbSearch:
         pairs = roots_from_pairs(
             found, self.leading, finder.weights, finder.ranges.scale, count, least, self._groups
         )
-        hypotheses = self.from_roots(scene, pairs, count, effort.least)
+        hypotheses = self.from_roots(scene, pairs, _MAX_ROOTS * effort.crowd, effort.least)
         # One strong piece alone reaches a high score too, but then the root is a guess.
         if hypotheses.scores.max(initial=0.0) >= effort.stop_score and self._strong_pieces(hypotheses)[0] > 1:
             return hypotheses
@@ -154,18 +154,17 @@ class LimbSearch:
         }
 
     def from_roots(
-        self, scene: ScenePyramid, roots: Poses, count: int = _MAX_HYPOTHESES, least: float = 0.0
+        self, scene: ScenePyramid, roots: Poses, count: int = _MAX_ROOTS, least: float = 0.0
     ) -> Hypotheses:
-        """The best `count` hypotheses from approximate root frames, of those that may score at least `least`.
+        """Hypotheses from the `count` best of approximate root frames, if they may score at least `least`.
 
         The limbs are placed about the given roots, the roots are fitted to the joints of the limbs that were
         found, and the limbs are placed once more about those.
         """
         finder = self._finder
         limbs, root = finder.pieces.root_limbs, finder.pieces.tree.root
-        most = max(1, _MAX_ROOTS * count // _MAX_HYPOTHESES)
         rated = finder.limb_evidence(scene, roots)
-        roots = roots[self._useful(rated, _LEAST_RATED * least)[:most]]
+        roots = roots[self._useful(rated, _LEAST_RATED * least)[:count]]
         if not len(roots):
             return finder.nothing
         # Loose, since the roots are guesses and their joints are off; limbs of limbs say nothing about them.
@@ -173,7 +172,7 @@ class LimbSearch:
         placement = finder.with_limbs(scene, Placement({root: roots}, {}), LOOSE, names)
         trust = {piece.name: information(placement.zncc[piece.name]) for piece in limbs}
         evidence = np.sum([finder.weights[name] * own for name, own in trust.items()], axis=0)
-        best = self._useful(evidence, _LEAST_PLACED * least)[:count]
+        best = self._useful(evidence, _LEAST_PLACED * least)
         placement, roots = placement[best], roots[best]
         trust = {name: own[best] for name, own in trust.items()}
         sizes = self._root_scales(scene, placement, trust)
