@@ -135,10 +135,10 @@ typedef struct {
 
 /* What planes/cover.py decides about what covers a motif. */
 typedef struct {
-    double agrees;          /* share of the median agreement below which a cell is covered */
-    double connected;       /* share of a cell and its neighbours that must be */
-    double least, most;     /* share of the motif that is left out */
-    int32_t cell, rounds;   /* width of a cell in pixels; how often the cover is told */
+    double agrees;        /* share of the median agreement below which a cell is covered */
+    double connected;     /* share of a cell and its neighbours that must be */
+    double least, most;   /* share of the motif that is left out */
+    int32_t cell, rounds; /* width of a cell in pixels; how often the cover is told */
 } CoverRules;
 
 /* The channels of a picture. */

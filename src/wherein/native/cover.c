@@ -14,12 +14,12 @@ typedef struct {
     Patch patch;
     const CoverRules *rules;
     RestOfMotif rest;
-    int32_t *at, *of;                /* of each point: its pixel of the patch, and its cell */
-    uint8_t *now, *before;           /* whether it is covered, and was in the round before */
-    uint8_t *covered;                /* whether a cell is, on its own */
-    double *ty, *tt, *yy;            /* sums over each cell */
-    double *agreement;
-    Cell *order;
+    int32_t *at, *of;      /* of each point: its pixel of the patch, and its cell */
+    uint8_t *now, *before; /* whether it is covered, and was in the round before */
+    uint8_t *covered;      /* whether a cell is, on its own */
+    double *ty, *tt, *yy;  /* sums over each cell */
+    double *agreement;     /* of each cell; in the end, whether it is covered and connected */
+    Cell *order;           /* the cells that lie in the scene, by their agreement */
     int down, across;
 } Cover;
 
@@ -110,7 +110,7 @@ static double median_agreement(Cover *c)
     int k = 0;
     for (; k < known - 1 && share + c->order[k].weight < total / 2; k++)
         share += c->order[k].weight;
-    return c->order[k].agreement;
+    return known ? c->order[k].agreement : 0;
 }
 
 /* Whether a covered cell has enough covered cells around it. */
@@ -135,7 +135,7 @@ static int tell(Cover *c)
         c->covered[k] = c->tt[k] > 0 && c->agreement[k] < least, total += c->tt[k];
     for (int k = 0; k < c->down * c->across; k++) {
         const int kept = c->covered[k] && is_connected(c, k / c->across, k % c->across);
-        c->agreement[k] = kept; /* not needed any more, and `covered` still is */
+        c->agreement[k] = kept; /* `covered` is still asked for */
         hidden += kept ? c->tt[k] : 0;
     }
     for (int i = 0; i < c->patch.motif->count; i++)

@@ -1,4 +1,4 @@
-/* The descent of a flat motif on a picture of channels, from any pose: what plane.c and rating.c share. */
+/* The descent of a flat motif on a picture of channels, from any pose: what plane.c, cover.c and rating.c share. */
 #pragma once
 #include "channels.h"
 
