@@ -6,7 +6,7 @@ import torch
 
 from wherein.errors import ArgumentError
 from wherein.images.motif import Motif
-from wherein.native import kernel, plane_calls
+from wherein.native import kernel, plane_calls, structs
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import plane_rules
 from wherein.planes.plane_motif import PlaneMotif
@@ -48,3 +48,14 @@ def test_poses_that_are_given_are_left_alone():
     assert zncc.shape == visible.shape == (4,)
     assert len(plane_calls.rate_poses(torch.rand(40, 40, 8), None, motif, rules, poses)) == 4
     assert np.array_equal(poses, before)
+
+
+@compiled
+def test_levels_that_are_missing_are_refused_where_a_cover_is_told():
+    motif, rules, _kept = arguments()
+    level, cover = torch.rand(3, 40, 40), structs.CoverRules(cell=6, rounds=4, least=0.1, most=0.6)
+    levels, poses = plane_calls.levels_of([level], missing=1), np.eye(3)[None]
+    assert plane_calls.uncover(levels, motif, rules, cover, poses, np.array([1], np.int32)).shape == (1, 3, 3)
+    for wrong in (0, 2, -1):
+        with pytest.raises(ArgumentError, match="not all among the levels"):
+            plane_calls.uncover(levels, motif, rules, cover, poses, np.array([wrong], np.int32))

@@ -1,12 +1,20 @@
 """What covers an object, and fits without it."""
 
 import numpy as np
+import pytest
 import torch
 
 from detecting import noise
 from wherein.images.motif import Motif
 from wherein.motion.models import MOTIONS
-from wherein.planes.cover import covered_points, fit_uncovered, point_evidence
+from wherein.native import kernel
+from wherein.planes.cover import (
+    _uncovered,
+    _uncovered_in_torch,
+    covered_points,
+    fit_uncovered,
+    point_evidence,
+)
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes, patch_of
 from wherein.planes.plane_motif import PlaneMotif
@@ -67,6 +75,51 @@ def test_poses_in_plain_view_stay() -> None:
     motif, motion = PlaneMotif.of(MOTIF, 100.0), MOTIONS["similarity"]
     before = PlaneFits(POSE[None], np.array([0.9]), np.ones(1))
     np.testing.assert_array_equal(fit_uncovered(scene(0.0), motif, motion, before).poses, before.poses)
+
+
+compiled = pytest.mark.skipif(not kernel.available(), reason=f"no native library: {kernel.reason()}")
+
+
+@compiled
+@pytest.mark.parametrize("name", ["euclidean", "similarity", "affine", "homography"])
+@pytest.mark.parametrize("any_polarity", [False, True])
+@pytest.mark.parametrize("at_border", [False, True])
+def test_c_fits_as_torch_does(name: str, any_polarity: bool, at_border: bool) -> None:
+    motif, motion = PlaneMotif.of(MOTIF, 100.0, any_polarity=any_polarity).sparse, MOTIONS[name]
+    beside = np.stack([placed(turn, 1.0, (x, -0.6), (0.0, 0.0)) @ POSE for turn, x in ((0, 0.8), (1, -0.5))])
+    if at_border:
+        beside = np.linalg.inv(placed(0.0, 1.0, (80.0, 0.0), (0.0, 0.0))) @ beside
+    for covered in (0.35, 0.5):
+        problem = scene(covered)
+        if at_border:
+            problem = ScenePyramid(problem.reduced(1)[..., 80:].contiguous())
+        found = _uncovered(problem, motif, motion, beside)
+        expected = _uncovered_in_torch(problem, motif, motion, beside)
+        assert (expected != beside).any((1, 2)).all(), "the test is of poses that move"
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+@compiled
+def test_in_c_as_in_torch_poses_in_plain_view_stay_to_the_byte() -> None:
+    motif, motion = PlaneMotif.of(MOTIF, 100.0).sparse, MOTIONS["similarity"]
+    odd = POSE @ np.array(((1.0, 0, 1e-9), (0, 1, 0), (0, 0, 1)))
+    poses = np.stack((odd, odd @ np.diag((-1.0, 1.0, 1.0))))  # the second is mirrored
+    for fit in (_uncovered, _uncovered_in_torch):
+        np.testing.assert_array_equal(fit(scene(0.0), motif, motion, poses), poses)
+        assert len(fit(scene(0.0), motif, motion, poses[:0])) == 0
+
+
+def test_threads_do_not_change_the_fits() -> None:
+    motif, motion = PlaneMotif.of(MOTIF, 100.0), MOTIONS["similarity"]
+    poses = np.stack([placed(0.0, 1.0, (0.1 * k, -0.6), (0.0, 0.0)) @ POSE for k in range(7)])
+    problem = scene(0.35)
+    before = fit_planes(problem, motif, motion, PlaneStage(rounds=1, steps=0), poses)
+    alone, together = (
+        fit_uncovered(ScenePyramid(problem.reduced(1), threads=count), motif, motion, before)
+        for count in (1, 3)
+    )
+    np.testing.assert_array_equal(alone.poses, together.poses)
+    assert (alone.poses != poses).any((1, 2)).all()
 
 
 def test_evidence_comes_from_what_shows() -> None:

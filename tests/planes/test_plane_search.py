@@ -10,6 +10,7 @@ from wherein.native import kernel
 from wherein.planes.plane_fit import PlaneFits
 from wherein.planes.plane_range import PlaneRange
 from wherein.planes.plane_search import PlaneSearch
+from wherein.planes.rating import rate_poses
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.paint import paint
 
@@ -159,11 +160,11 @@ def test_a_crop_is_found_in_its_picture_at_its_own_size():
     assert _corner_error(search(ScenePyramid(picture))[-1].poses[0], truth) < 0.3
 
 
-def _crowd(count):
+def _crowd(count, turn=37):
     """A scene with as many small copies, in rows, and their poses."""
     scene = _texture(600, 800, 8, 11)
     spots = [(60 + 85 * (k % 9), 60 + 80 * (k // 9)) for k in range(count)]
-    poses = [_pose(37 * k, 0.8, at) for k, at in enumerate(spots)]
+    poses = [_pose(turn * k, 0.8, at) for k, at in enumerate(spots)]
     for pose in poses:
         scene = paint(scene, _motif(), torch.from_numpy(pose))
     return ScenePyramid(scene), poses
@@ -175,6 +176,17 @@ def test_all_that_stand_out_are_followed_however_many():
     off = [min(_corner_error(pose, truth) for pose in found.poses) for truth in truths]
     assert max(off) < 0.5
     assert len(search(scene)[-1]) < len(truths)  # not told what stands out, it follows a few
+
+
+def test_further_places_of_a_crowd_are_refined_only_where_a_descent_may_start(monkeypatch):
+    search, (scene, truths) = PlaneSearch(_motif(), PlaneRange(0, (0.8, 0.8), 0)), _crowd(12, turn=0)
+    tried, refined = [], search.refined
+    monkeypatch.setattr(search, "refined", lambda *args: tried.append(args[1]) or refined(*args))
+    found = search(scene, standing_out=0.9)[-1]
+    assert max(min(_corner_error(pose, truth) for pose in found.poses) for truth in truths) < 0.5
+    first, further = (rate_poses(scene, search.stages[0].thinned(64), poses) for poses in tried)
+    assert first.min() < 0.05  # of the first, the best of the look are refined whatever their rating
+    assert 0.25 * 0.75 * 0.9 <= further.min() < 0.3  # a quarter of the ZNCC that it must come to
 
 
 def test_one_object_is_no_crowd_even_where_clutter_stands_out():

@@ -47,6 +47,8 @@ static const Fact facts[] = {
     FIELD(PlaneRules, unchecked),
     SIZE(PlaneFits), FIELD(PlaneFits, poses), FIELD(PlaneFits, zncc), FIELD(PlaneFits, visible),
     FIELD(PlaneFits, finest), FIELD(PlaneFits, count),
+    SIZE(CoverRules), FIELD(CoverRules, agrees), FIELD(CoverRules, connected), FIELD(CoverRules, least),
+    FIELD(CoverRules, most), FIELD(CoverRules, cell), FIELD(CoverRules, rounds),
     SIZE(ChannelPicture), FIELD(ChannelPicture, channels), FIELD(ChannelPicture, inside),
     FIELD(ChannelPicture, height), FIELD(ChannelPicture, width),
     SIZE(FeatureMaps), FIELD(FeatureMaps, responses), FIELD(FeatureMaps, height), FIELD(FeatureMaps, width),

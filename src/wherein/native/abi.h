@@ -133,6 +133,14 @@ typedef struct {
     int32_t count;
 } PlaneFits;
 
+/* What planes/cover.py decides about what covers a motif. */
+typedef struct {
+    double agrees;        /* share of the median agreement below which a cell is covered */
+    double connected;     /* share of a cell and its neighbours that must be */
+    double least, most;   /* share of the motif that is left out */
+    int32_t cell, rounds; /* width of a cell in pixels; how often the cover is told */
+} CoverRules;
+
 /* The channels of a picture. */
 typedef struct {
     const float *channels; /* (height, width, DIRECTIONS) */
@@ -191,6 +199,8 @@ int wherein_separable(const Planes *picture, const float *taps, int32_t count, f
 int wherein_channels(const Planes *picture, const ChannelRules *rules, float *out);
 int wherein_fit_planes(const Planes *levels, const PlaneMotifArrays *motif, const PlaneRules *rules,
                        const PlaneFits *fits);
+int wherein_uncover(const Planes *levels, const PlaneMotifArrays *motif, const PlaneRules *rules,
+                    const CoverRules *cover, const PlaneFits *fits);
 int wherein_rate_poses(const ChannelPicture *picture, const PlaneMotifArrays *motif, const PlaneRules *rules,
                        const PlaneFits *fits);
 int wherein_refine_poses(const ChannelPicture *picture, const PlaneMotifArrays *motif, const PlaneRules *rules,

@@ -34,6 +34,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "wherein_screen": (structs.Planes, structs.ScreenKernels, _F32, structs.ScreenMaps),
     "wherein_channels": (structs.Planes, structs.ChannelRules, _POINTER),
     "wherein_fit_planes": (structs.Planes, *_FITS),
+    "wherein_uncover": (structs.Planes, *_FITS[:2], structs.CoverRules, structs.PlaneFits),
     "wherein_rate_poses": (structs.ChannelPicture, *_FITS),
     "wherein_refine_poses": (structs.ChannelPicture, *_FITS),
     "wherein_rectify": (structs.Planes, _POINTER, _I32, _I32, _POINTER, _POINTER),

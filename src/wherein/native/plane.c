@@ -4,106 +4,7 @@
  * channels of that picture; and descends on them by Gauss–Newton from the identity. So directions of gradients are
  * always compared in the motif's frame, whatever the rotation or tilt in the scene.
  */
-#include "plane_descent.h"
-
-typedef struct {
-    const Planes *levels;
-    const PlaneMotifArrays *motif;
-    const PlaneRules *rules;
-    ChannelBuffers buffers;
-    float *picture, *channels; /* the rectified scene, and its channels */
-    uint8_t *inside;           /* which of its pixels lie in the scene */
-    int height, width, complete;
-} Patch;
-
-/* How much larger a pixel of the motif is in the scene, at its centre; 0 where the pose is mirrored or behind. */
-static double scale_of(const PlaneMotifArrays *m, const double F[9])
-{
-    const double x = m->centre_x, y = m->centre_y, depth = F[6] * x + F[7] * y + F[8];
-    const double X = (F[0] * x + F[1] * y + F[2]) / depth, Y = (F[3] * x + F[4] * y + F[5]) / depth;
-    const double area = (F[0] - X * F[6]) * (F[4] - Y * F[7]) - (F[1] - X * F[7]) * (F[3] - Y * F[6]);
-    return depth > 0 && area > 0 && isfinite(area) ? sqrt(area) / depth : 0;
-}
-
-enum { SPAN = 64 }; /* pixels of a row at a time */
-
-/* A picture of `height` × `width` pixels whose pixel u shows the scene at M u, linearly interpolated and continued by
- * its border. Returns whether all of it lies in the scene.
- */
-static int rectify(const Planes *s, const double M[9], int height, int width, float *out, uint8_t *inside)
-{
-    const float right = s->width - 1, bottom = s->height - 1;
-    const int step = s->width > 1, stride = s->row_stride, down = s->height > 1 ? stride : 0;
-    const int last_column = s->width > 1 ? s->width - 2 : 0, last_row = s->height > 1 ? s->height - 2 : 0;
-    const int64_t plane = (int64_t)height * width;
-    /* About a whole pixel near the middle, so that rounding coordinates to float32 costs nothing in a large scene. */
-    const double depth = M[6] * width / 2 + M[7] * height / 2 + M[8];
-    const double mx = (M[0] * width / 2 + M[1] * height / 2 + M[2]) / depth;
-    const double my = (M[3] * width / 2 + M[4] * height / 2 + M[5]) / depth;
-    const int x0 = fabs(mx) < 1e8 ? (int)mx : 0, y0 = fabs(my) < 1e8 ? (int)my : 0;
-    float f[9];
-    for (int j = 0; j < 3; j++)
-        f[j] = M[j] - x0 * M[6 + j], f[3 + j] = M[3 + j] - y0 * M[6 + j], f[6 + j] = M[6 + j];
-    int all = 1;
-    for (int r = 0; r < height; r++)
-        for (int first = 0; first < width; first += SPAN) {
-            const int count = first + SPAN < width ? SPAN : width - first;
-            int32_t at[SPAN];
-            float a[SPAN], b[SPAN];
-            uint8_t *const seen = inside + (int64_t)r * width + first;
-            /* Places first, then colours: two loops that the compiler makes vectors of. */
-            for (int i = 0; i < count; i++) {
-                const int c = first + i;
-                const float scale = 1 / (f[6] * c + f[7] * r + f[8]);
-                float x = (f[0] * c + f[1] * r + f[2]) * scale + x0, y = (f[3] * c + f[4] * r + f[5]) * scale + y0;
-                seen[i] = (x >= -0.5f) & (y >= -0.5f) & (x <= right + 0.5f) & (y <= bottom + 0.5f) & (scale > 0);
-                x = x > 0 ? x : 0, y = y > 0 ? y : 0; /* 0 also where it is not a number */
-                x = x < right ? x : right, y = y < bottom ? y : bottom;
-                int column = (int)x, row = (int)y;
-                column = column < last_column ? column : last_column;
-                row = row < last_row ? row : last_row;
-                a[i] = x - column, b[i] = y - row, at[i] = row * stride + column;
-            }
-            for (int i = 0; i < count; i++)
-                all &= seen[i];
-            for (int k = 0; k < s->channels; k++) {
-                const float *restrict from = s->pixels + k * s->plane_stride;
-                float *restrict to = out + k * plane + (int64_t)r * width + first;
-                for (int i = 0; i < count; i++) {
-                    const float *p = from + at[i];
-                    const float upper = p[0] + a[i] * (p[step] - p[0]);
-                    const float lower = p[down] + a[i] * (p[down + step] - p[down]);
-                    to[i] = upper + b[i] * (lower - upper);
-                }
-            }
-        }
-    return all;
-}
-
-/* The scene in the motif's frame at the pose F, and its channels. Returns 0 where there is no such picture. */
-static int take_patch(Patch *p, const double F[9], int finest)
-{
-    const PlaneMotifArrays *m = p->motif;
-    const double scale = scale_of(m, F);
-    if (!(scale > 0))
-        return 0;
-    /* The level whose pixels come closest to the motif's: finer ones would alias, coarser ones are blurred. */
-    int level = finest;
-    while (level + 1 < p->rules->levels && scale > M_SQRT2 * (1 << level))
-        level++;
-    const Planes *scene = &p->levels[level];
-    const double size = 1 << level, shift = (size - 1) / 2;
-    const double to_level[9] = {1 / size, 0, -shift / size, 0, 1 / size, -shift / size, 0, 0, 1};
-    const double from_patch[9] = {1, 0, -m->margin, 0, 1, -m->margin, 0, 0, 1};
-    double M[9];
-    product(to_level, F, M);
-    product(M, from_patch, M);
-    p->complete = rectify(scene, M, p->height, p->width, p->picture, p->inside);
-    const Planes picture = {.pixels = p->picture, .plane_stride = (int64_t)p->height * p->width, .row_stride = p->width,
-                            .channels = scene->channels, .height = p->height, .width = p->width};
-    channels_of(&picture, &p->rules->channels, &p->buffers, keep_channels, p->channels);
-    return 1;
-}
+#include "plane_patch.h"
 
 static double distance_from_identity(const double M[9])
 {
@@ -118,27 +19,16 @@ static double distance_from_identity(const double M[9])
  */
 static void fit_plane(Patch *p, double F[9], int finest, double *zncc, double *visible)
 {
-    const PlaneMotifArrays *m = p->motif;
-    const double to_unit[9] = {1 / m->radius, 0, -m->centre_x / m->radius, 0, 1 / m->radius, -m->centre_y / m->radius,
-                               0, 0, 1};
-    const double from_unit[9] = {m->radius, 0, m->centre_x, 0, m->radius, m->centre_y, 0, 0, 1};
-    const double in_patch[9] = {m->radius, 0, m->centre_x + m->margin, 0, m->radius, m->centre_y + m->margin, 0, 0, 1};
     *zncc = -1, *visible = 0;
     for (int round = 0; round < p->rules->rounds; round++) {
-        double best[9], M[9];
+        double best[9];
         if (!take_patch(p, F, finest)) {
             *zncc = -1;
             return;
         }
-        const Surface surface = {.channels = p->channels, .inside = p->inside, .height = p->height, .width = p->width,
-                                 .complete = p->complete};
-        const PlaneEvaluation found = descend(&surface, m, p->rules, in_patch, 0, best);
+        const PlaneEvaluation found = descend_on(p, p->motif, F, best);
         *zncc = found.zncc, *visible = found.visible;
-        product(from_unit, best, M);
-        product(M, to_unit, M);
-        product(F, M, F);
-        normalise(F);
-        if (distance_from_identity(best) * m->radius < p->rules->tolerance)
+        if (distance_from_identity(best) * p->motif->radius < p->rules->tolerance)
             return;
     }
 }
@@ -146,19 +36,11 @@ static void fit_plane(Patch *p, double F[9], int finest, double *zncc, double *v
 int wherein_fit_planes(const Planes *levels, const PlaneMotifArrays *motif, const PlaneRules *rules,
                        const PlaneFits *fits)
 {
-    Patch p = {.levels = levels, .motif = motif, .rules = rules, .height = motif->height + 2 * motif->margin,
-               .width = motif->width + 2 * motif->margin};
-    const int64_t pixels = (int64_t)p.height * p.width;
-    if (make_channel_buffers(&p.buffers, p.width, &rules->channels) != DONE)
-        return NO_MEMORY;
-    p.picture = malloc(levels->channels * pixels * sizeof *p.picture);
-    p.channels = malloc(DIRECTIONS * pixels * sizeof *p.channels);
-    p.inside = malloc(pixels);
-    const int result = p.picture && p.channels && p.inside ? DONE : NO_MEMORY;
+    Patch p;
+    const int result = make_patch(&p, levels, motif, rules);
     for (int i = 0; i < fits->count && result == DONE; i++)
         fit_plane(&p, fits->poses + 9 * (int64_t)i, fits->finest[i], &fits->zncc[i], &fits->visible[i]);
-    free(p.picture), free(p.channels), free(p.inside);
-    free_channel_buffers(&p.buffers);
+    free_patch(&p);
     return result;
 }
 

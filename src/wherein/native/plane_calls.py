@@ -54,9 +54,35 @@ def fit_planes(
     Raises:
         ArgumentError: one of these levels is not there.
     """
+    _check_finest(levels, finest)
+    return _fitted("wherein_fit_planes", levels, (motif, rules), poses, finest)
+
+
+def uncover(
+    levels: Levels,
+    motif: structs.PlaneMotifArrays,
+    rules: structs.PlaneRules,
+    cover: structs.CoverRules,
+    poses: NDArray[np.float64],
+    finest: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """`wherein.planes.cover.fit_uncovered`: poses, to the byte as they were where nothing is covered.
+
+    Arguments:
+        levels, motif, rules, poses, finest: as of `fit_planes`.
+        cover: what tells the cover.
+
+    Raises:
+        ArgumentError: one of these levels is not there.
+    """
+    _check_finest(levels, finest)
+    found, _, _ = _fitted("wherein_uncover", levels, (motif, rules, cover), poses, finest)
+    return found
+
+
+def _check_finest(levels: Levels, finest: NDArray[np.int32]) -> None:
     if len(finest) and not (finest.min() >= 0 and finest.max() < len(levels) and levels[finest.min()].pixels):
         raise ArgumentError(f"levels {finest.min()} to {finest.max()} are not all among the levels for C")
-    return _fitted("wherein_fit_planes", levels, motif, rules, poses, finest)
 
 
 def rate_poses(
@@ -74,7 +100,7 @@ def rate_poses(
         motif, rules: as C wants them.
         poses: pixels of the motif at its resolution → pixels of the picture, affine, (B, 3, 3).
     """
-    _, zncc, _ = _fitted("wherein_rate_poses", _channel_picture(channels, inside), motif, rules, poses)
+    _, zncc, _ = _fitted("wherein_rate_poses", _channel_picture(channels, inside), (motif, rules), poses)
     return zncc
 
 
@@ -86,18 +112,18 @@ def refine_poses(
     poses: NDArray[np.float64],
 ) -> _Fits:
     """The same after a descent on that picture: poses, ZNCC and visible fractions; arguments likewise."""
-    return _fitted("wherein_refine_poses", _channel_picture(channels, inside), motif, rules, poses)
+    return _fitted("wherein_refine_poses", _channel_picture(channels, inside), (motif, rules), poses)
 
 
 def _fitted(
     function: str,
     picture: "structs.ChannelPicture | Levels",
-    motif: structs.PlaneMotifArrays,
-    rules: structs.PlaneRules,
+    settings: tuple[ctypes.Structure, ...],
     poses: NDArray[np.float64],
     finest: NDArray[np.int32] | None = None,
 ) -> _Fits:
-    """What a function makes of a copy of the poses: poses, ZNCC and visible fractions."""
+    """What a function makes of a copy of the poses: poses, ZNCC and visible fractions; `settings` are what it
+    wants between the picture and the poses."""
     count = len(poses)
     found = np.array(poses, dtype=np.float64, order="C")
     zncc, visible = np.zeros(count), np.zeros(count)
@@ -108,7 +134,7 @@ def _fitted(
         finest=None if finest is None else pointer(finest, (count,), np.int32),
         count=count,
     )
-    kernel.call(function, picture, motif, rules, fits)
+    kernel.call(function, picture, *settings, fits)
     return found, zncc, visible
 
 

@@ -1,4 +1,4 @@
-/* The descent of a flat motif on a picture of channels, from any pose: what plane.c and rating.c share. */
+/* The descent of a flat motif on a picture of channels, from any pose: what plane.c, cover.c and rating.c share. */
 #pragma once
 #include "channels.h"
 
@@ -16,12 +16,15 @@ typedef struct {
     Octet x, y, ux, vx, uy, vy, up, vp;
 } Moments;
 
-static inline void add_moments(Moments *m, Octet gx, Octet gy, float u, float v)
+/* `rigid`: only those of a shift and a rotation. */
+static inline void add_moments(Moments *m, Octet gx, Octet gy, float u, float v, int rigid)
 {
-    const Octet along = u * gx + v * gy;
     m->x += gx, m->y += gy;
-    m->ux += u * gx, m->vx += v * gx;
-    m->uy += u * gy, m->vy += v * gy;
+    m->vx += v * gx, m->uy += u * gy;
+    if (rigid)
+        return;
+    const Octet along = u * gx + v * gy;
+    m->ux += u * gx, m->vy += v * gy;
     m->up += u * along, m->vp += v * along;
 }
 
@@ -103,7 +106,7 @@ static inline Octet steered(const Octet taps[DIRECTIONS], Octet v)
  * y are those that the motif has already. `taps` turn the scene's channels into the motif's frame; NULL: they are in it.
  */
 static inline __attribute__((always_inline)) void sum_points(const Surface *s, const PlaneMotifArrays *m,
-                                                             const double P[9], int whole, const Octet *taps,
+                                                             const double P[9], int whole, int rigid, const Octet *taps,
                                                              PlaneSums *sums)
 {
     /* About a whole pixel, so that rounding coordinates to float32 costs nothing in a large picture. */
@@ -137,12 +140,12 @@ static inline __attribute__((always_inline)) void sum_points(const Surface *s, c
                 scene = without_sign(scene);
             const Octet target = octet(m->target + DIRECTIONS * i);
             const Octet gx = octet(m->dx + DIRECTIONS * i), gy = octet(m->dy + DIRECTIONS * i);
-            add_moments(&with_y, gx * scene, gy * scene, u, v);
+            add_moments(&with_y, gx * scene, gy * scene, u, v, rigid);
             y += w * scene, yy += w * scene * scene, ty += w * target * scene;
             if (whole)
                 continue;
-            add_moments(&with_1, gx * one, gy * one, u, v);
-            add_moments(&with_t, gx * target, gy * target, u, v);
+            add_moments(&with_1, gx * one, gy * one, u, v, rigid);
+            add_moments(&with_t, gx * target, gy * target, u, v, rigid);
             t += w * target, tt += w * target * target, weight += w;
         }
         take_moments(&with_y, sums->with_y);
@@ -189,17 +192,22 @@ static inline void evaluate(const Surface *s, const PlaneMotifArrays *m, const P
 {
     PlaneSums sums = {0};
     const int whole = steer ? !s->inside && lies_on(s, P) : s->complete;
+    const int rigid = rules->parameters <= 3;
     if (steer) {
         Octet taps[DIRECTIONS];
         steering_taps(directions_turned(P), taps);
-        if (whole)
-            sum_points(s, m, P, 1, taps, &sums);
+        if (whole && rigid)
+            sum_points(s, m, P, 1, 1, taps, &sums);
+        else if (whole)
+            sum_points(s, m, P, 1, 0, taps, &sums);
         else
-            sum_points(s, m, P, 0, taps, &sums);
-    } else if (whole)
-        sum_points(s, m, P, 1, NULL, &sums);
+            sum_points(s, m, P, 0, 0, taps, &sums);
+    } else if (whole && rigid)
+        sum_points(s, m, P, 1, 1, NULL, &sums);
+    else if (whole)
+        sum_points(s, m, P, 1, 0, NULL, &sums);
     else
-        sum_points(s, m, P, 0, NULL, &sums);
+        sum_points(s, m, P, 0, 0, NULL, &sums);
     if (whole) {
         sums.weight = m->weight, sums.tt = 1; /* the target has mean 0 and norm 1 */
         memcpy(sums.with_1, m->with_1, sizeof sums.with_1), memcpy(sums.with_t, m->with_t, sizeof sums.with_t);

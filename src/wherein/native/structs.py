@@ -177,6 +177,19 @@ class PlaneFits(ctypes.Structure):
     )
 
 
+class CoverRules(ctypes.Structure):
+    """What decides about what covers a flat motif."""
+
+    _fields_ = (
+        ("agrees", _F64),
+        ("connected", _F64),
+        ("least", _F64),
+        ("most", _F64),
+        ("cell", _I32),
+        ("rounds", _I32),
+    )
+
+
 class ChannelPicture(ctypes.Structure):
     """The channels of a picture, and which of its pixels lie in the scene."""
 
@@ -247,6 +260,7 @@ STRUCTS = (
     PlaneMotifArrays,
     PlaneRules,
     PlaneFits,
+    CoverRules,
     ChannelPicture,
     FeatureMaps,
     LookPlaces,

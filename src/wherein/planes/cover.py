@@ -15,9 +15,20 @@ from torch import Tensor
 from wherein.images.channels import DIRECTIONS
 from wherein.motion.homography import mapped
 from wherein.motion.models import Motion
+from wherein.native import plane_calls, structs
 from wherein.planes.description import MARGIN
 from wherein.planes.plane_descent import PlaneStage
-from wherein.planes.plane_fit import Patch, PlaneFits, fit_planes, patch_of
+from wherein.planes.plane_fit import (
+    PARAMETERS_OF,
+    Patch,
+    PlaneFits,
+    finest_levels,
+    fit_planes,
+    levels_in_c,
+    patch_of,
+    plane_rules,
+    shares_of,
+)
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.rectify import scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -45,6 +56,11 @@ off."""
 _FIT = PlaneStage(rounds=1, steps=4, tolerance=0.01)
 """The fit of the rest. A choice: what is covered is told anew after it."""
 
+_COVER = structs.CoverRules(
+    agrees=_AGREES, connected=_CONNECTED, least=_MIN_COVER, most=_MAX_COVER, cell=_CELL, rounds=_ROUNDS
+)
+"""All of that for C."""
+
 _MAX_MOVE = 0.1
 """How far the corners may move, as a fraction of the object's size. A choice: the pose was nearly right."""
 
@@ -60,24 +76,50 @@ def fit_uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, found:
         motion: how the poses may move.
         found: poses that are nearly right.
     """
-    levels, thin, to_full = scene_levels(scene), motif.sparse, np.linalg.inv(motif.from_full)
+    poses = _uncovered(scene, motif.sparse, motion, found.poses)
+    moved = np.flatnonzero((poses != found.poses).any((1, 2)) & _close(motif, poses, found.poses))
+    whole = fit_planes(scene, motif, motion, PlaneStage(rounds=1, steps=0), poses[moved])
+    return found.replaced(moved, whole)
+
+
+def _uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, poses: Poses) -> Poses:
+    """The poses fitted without what is covered, in C where that is possible; to the byte as they were where
+    nothing is."""
+    starts, levels = poses @ motif.to_full, scene_levels(scene)
+    finest = finest_levels(motif, starts, len(levels))
+    in_c = levels_in_c(scene, levels, int(finest.min(initial=len(levels) - 1)))
+    if in_c is None:
+        return _uncovered_in_torch(scene, motif, motion, poses)
+    rules, arrays = plane_rules(motif, _FIT, PARAMETERS_OF[type(motion)], len(levels)), motif.in_c
+
+    def fit(own: NDArray[np.int64]) -> Poses:
+        return plane_calls.uncover(in_c, arrays, rules, _COVER, starts[own], finest[own])
+
+    shares = shares_of(np.arange(len(poses), dtype=np.int64), scene.threads)
+    ended = np.concatenate([starts[:0], *shared_out(fit, shares, scene.threads)])
+    moved, found = np.flatnonzero((ended != starts).any((1, 2))), poses.copy()
+    there = ended[moved] @ motif.from_full
+    found[moved] = there / there[:, 2:, 2:]
+    return found
+
+
+def _uncovered_in_torch(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, poses: Poses) -> Poses:
+    """The same in torch: the reference for C."""
+    levels = scene_levels(scene)
 
     def uncovered(pose: NDArray[np.float64]) -> NDArray[np.float64]:
         known, here = None, pose
         for _ in range(_ROUNDS):
-            patch = patch_of(levels, thin, here @ to_full)
-            covered = None if patch is None else covered_points(thin, patch)
+            patch = patch_of(levels, motif, here @ motif.to_full)
+            covered = None if patch is None else covered_points(motif, patch)
             if covered is None or (known is not None and torch.equal(known, covered)):
                 break
             known = covered
-            rest = fit_planes(scene, thin.without(covered), motion, _FIT, here[None])
+            rest = fit_planes(scene, motif.without(covered), motion, _FIT, here[None])
             here = rest.poses[0] if rest.zncc[0] > -1 else pose
         return here
 
-    poses = np.stack(shared_out(uncovered, list(found.poses), scene.threads))
-    moved = np.flatnonzero((poses != found.poses).any((1, 2)) & _close(motif, poses, found.poses))
-    whole = fit_planes(scene, motif, motion, PlaneStage(rounds=1, steps=0), poses[moved])
-    return found.replaced(moved, whole)
+    return np.stack([uncovered(pose) for pose in poses]) if len(poses) else poses
 
 
 def _close(motif: PlaneMotif, poses: Poses, others: Poses) -> NDArray[np.bool_]:

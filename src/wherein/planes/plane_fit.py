@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -59,6 +59,8 @@ _MIN_GAIN = 1.2
 CHANNELS, SHARP = ChannelSettings(), ChannelSettings(sigma=0.5)
 """Of the fits, and of their last steps: with less smoothing poses are more exact. On ../shared/scenes parts
 were 0.034 px off with 0.5, 0.041 with 0.7 and 0.045 with 1.3."""
+
+_Kind = TypeVar("_Kind", bound=np.generic)
 
 _SHARES = 4
 """Shares of the poses for each thread. A choice: some poses take longer than others."""
@@ -159,10 +161,10 @@ def fit_each(scene: ScenePyramid, jobs: Sequence[FitJob]) -> list[PlaneFits]:
 
     Limbs have one or a few poses each: one by one, all threads but one would wait most of the time.
     """
-    each = [_shares(job.poses @ job.motif.to_full, scene.threads) for job in jobs]
+    each = [shares_of(job.poses @ job.motif.to_full, scene.threads) for job in jobs]
     levels = scene_levels(scene)
     shares = [
-        (job, starts, _finest_levels(job.motif, starts, len(levels)))
+        (job, starts, finest_levels(job.motif, starts, len(levels)))
         for job, own in zip(jobs, each, strict=True)
         for starts in own
     ]
@@ -176,11 +178,11 @@ def fit_each(scene: ScenePyramid, jobs: Sequence[FitJob]) -> list[PlaneFits]:
     return [_joined(job, list(islice(found, len(own)))) for job, own in zip(jobs, each, strict=True)]
 
 
-def _shares(starts: Poses, threads: int) -> list[Poses]:
-    """Poses in a few shares for each thread; none if there are no poses."""
-    if not len(starts):
+def shares_of(items: NDArray[_Kind], threads: int) -> list[NDArray[_Kind]]:
+    """Poses, or their numbers, in a few shares for each thread; none if there are none."""
+    if not len(items):
         return []
-    return np.array_split(starts, min(len(starts), threads * _SHARES)) if threads > 1 else [starts]
+    return np.array_split(items, min(len(items), threads * _SHARES)) if threads > 1 else [items]
 
 
 def _joined(job: FitJob, fits: Sequence[PlaneFits]) -> PlaneFits:
@@ -199,7 +201,7 @@ a fit that goes further has left its object."""
 _Finest = NDArray[np.int32]
 
 
-def _finest_levels(motif: PlaneMotif, starts: Poses, count: int) -> _Finest:
+def finest_levels(motif: PlaneMotif, starts: Poses, count: int) -> _Finest:
     """The finest of `count` levels that the fit of each pose may need, (B,).
 
     That for the motif at a smaller size than it starts with: the finer levels of a large scene take time and
@@ -226,20 +228,28 @@ def _fit_of(
         scene, levels: where they are fitted.
         finest: number of the finest level that any of the poses needs.
     """
-    if not kernel.accepts(levels[len(levels) - 1]):
+    in_c = levels_in_c(scene, levels, finest)
+    if in_c is None:
         return partial(_fit_in_torch, levels)
+
+    def fit(job: FitJob, starts: Poses, finest: _Finest) -> PlaneFits:
+        rules = plane_rules(job.motif, job.stage, PARAMETERS_OF[type(job.motion)], len(levels))
+        return PlaneFits(*plane_calls.fit_planes(in_c, job.motif.in_c, rules, starts, finest))
+
+    return fit
+
+
+def levels_in_c(scene: ScenePyramid, levels: SceneLevels, finest: int) -> "plane_calls.Levels | None":
+    """The levels of a scene for C, from that with the number `finest` on; None: they are for torch."""
+    if not kernel.accepts(levels[len(levels) - 1]):
+        return None
     known = cast("tuple[int, plane_calls.Levels, list[Tensor]] | None", scene.kept.get("levels in C"))
     if known is None or known[0] > finest:
         # Kept with the tensors that it points to: a scene is fitted to dozens of times.
         contiguous = [levels[number].contiguous() for number in range(finest, len(levels))]
         known = finest, plane_calls.levels_of(contiguous, finest), contiguous
         scene.kept["levels in C"] = known
-
-    def fit(job: FitJob, starts: Poses, finest: _Finest) -> PlaneFits:
-        rules = plane_rules(job.motif, job.stage, PARAMETERS_OF[type(job.motion)], len(levels))
-        return PlaneFits(*plane_calls.fit_planes(known[1], job.motif.in_c, rules, starts, finest))
-
-    return fit
+    return known[1]
 
 
 def plane_rules(motif: PlaneMotif, stage: PlaneStage, parameters: int, levels: int) -> structs.PlaneRules:
