@@ -10,7 +10,7 @@ from wherein.motion.models import motion_named
 from wherein.native import kernel
 from wherein.planes import scene_parts
 from wherein.planes.plane_descent import PlaneStage, steering
-from wherein.planes.plane_fit import fit_planes
+from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.rating import best_turns, rate_poses, rate_turns, refine_poses
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -164,6 +164,24 @@ def test_the_best_turns_are_found_and_refined() -> None:
     assert np.isclose(
         np.linalg.det(best[:2, :2]), np.linalg.det(truth[:2, :2]), rtol=1e-3
     )  # it keeps its size
+
+
+def test_the_best_turns_of_a_plane_do_not_depend_on_other_planes() -> None:
+    """One plane has two turns, the other one many: the rest of the first are none."""
+    picture, motif = scene(), PlaneMotif.of(limb(), 20)
+    few = np.stack([rotations(np.array(at), (30.0, 40.0)) @ AT_REST for at in (TURN + 3.0, TURN - 40.0)])
+
+    def best(*turned: np.ndarray) -> PlaneFits:
+        own = np.stack([PLANE] * len(turned))
+        return best_turns(
+            picture, motif, motion_named("euclidean"), PlaneStage(rounds=1), own, list(turned), 4
+        )
+
+    alone, together = best(few), best(few, turns(10.0))
+    assert (len(alone), len(together)) == (2, 8)
+    np.testing.assert_array_equal(together.poses[:2], alone.poses)
+    np.testing.assert_array_equal(together.zncc[:4], [*alone.zncc, -1.0, -1.0])
+    assert (together.zncc[4:] > -1).all()
 
 
 @pytest.mark.parametrize("plane", [PLANE, TILTED], ids=["upright", "tilted"])

@@ -80,25 +80,35 @@ def best_turns(
         motion: how the motif may move in the plane.
         stage: number of steps and tolerance.
         turns: motif pixels → plane, affine, (T, 3, 3) for each plane.
-        count: how many of the turns; fewer if there are not so many for every plane.
+        count: how many of the turns; fewer if there are not so many for any plane. Of a plane with fewer than
+            that, the last is repeated with a ZNCC of −1, so that what is found does not depend on the others.
     """
-    count = min([count, *(len(own) for own in turns)])
+    count = min(count, max(map(len, turns)))
 
     def found_in(each: tuple[NDArray[np.float64], Poses]) -> PlaneFits:
         plane, turns = each
         view = _PlaneView(motif, turns)
         patch = patch_of(scene_levels(scene), motif, plane @ view.from_patch, view.size)
         if patch is None:
-            return PlaneFits(plane @ turns[:count], np.full(count, -1.0), np.zeros(count))
+            return _filled(PlaneFits(plane @ turns[:1], np.full(1, -1.0), np.zeros(1)), count)
         rated = _rated(motif.rough, patch.channels, patch.inside, view.turns)
         best = view.turns[np.argsort(-rated, kind="stable")[:count]]
         fits = _refined(motif.rough, patch.channels, patch.inside, motion, stage, best)
         poses = plane @ view.from_patch @ view.to_patch @ fits.poses @ motif.from_full
-        return PlaneFits(poses / poses[:, 2:, 2:], fits.zncc, fits.visible)
+        return _filled(PlaneFits(poses / poses[:, 2:, 2:], fits.zncc, fits.visible), count)
 
     _ = motif.rough.in_c  # made before the threads start
     first, *others = shared_out(found_in, list(zip(planes, turns, strict=True)), scene.threads)
     return first.joined(*others)
+
+
+def _filled(found: PlaneFits, count: int) -> PlaneFits:
+    """At least `count` poses: the last is repeated, as one that was not found."""
+    more = count - len(found)
+    if more <= 0:
+        return found
+    rest = PlaneFits(np.repeat(found.poses[-1:], more, axis=0), np.full(more, -1.0), np.zeros(more))
+    return found.joined(rest)
 
 
 class _PlaneView:
