@@ -135,6 +135,9 @@ def test_wrong_arguments(made: Template, detector: Detector) -> None:
             ArgumentError, match=r"before must be the matrices of earlier detections, .* but has shape"
         ):
             detector.follow(torch.zeros(3, 50, 60), wrong)
+    for flat in (np.zeros((3, 3)), np.full((3, 3), np.nan), np.diag((1.0, -1.0, 1.0))):
+        with pytest.raises(ArgumentError, match="but number 2 is"):
+            detector.follow(torch.zeros(3, 50, 60), np.stack((np.eye(3), flat)))
 
 
 class _Scripted(Detector):

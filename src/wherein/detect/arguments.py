@@ -26,6 +26,9 @@ _MAX_TILT = 70
 POLARITIES = ("same", "any")
 """Whether light and dark are as in the template, or may be exchanged."""
 
+_MIN_DETERMINANT = 1e-9
+"""Of the matrix of an earlier detection. A choice: far smaller than any object that can be seen."""
+
 Region = tuple[float, float, float, float]
 """Left, top, width and height of a part of a scene, in pixels."""
 
@@ -56,7 +59,15 @@ def earlier_poses(before: ArrayLike) -> Poses:
         "before must be the matrices of earlier detections, of shape (N, 2, 3) or (N, 3, 3) with N > 0, "
         f"but has shape {matrices.shape}",
     )
-    return square(matrices)
+    poses = square(matrices)
+    # The determinant of a mirrored pose is negative, and that of one without any area is 0.
+    usable = np.isfinite(poses).all((1, 2)) & (np.linalg.det(np.nan_to_num(poses)) > _MIN_DETERMINANT)
+    for number in np.flatnonzero(~usable):
+        raise ArgumentError(
+            "before must have matrices that map the template to a part of the scene, but number "
+            f"{number + 1} is {poses[number].tolist()}"
+        )
+    return poses
 
 
 def earlier_templates(given: Sequence[str] | None, count: int, library: Library) -> list[str]:
