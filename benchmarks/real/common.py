@@ -56,7 +56,7 @@ class Counts:
     shape_scenes: int = 4  # for each background
     needles: int | None = None  # shapes of needles
     needle_scenes: int = 12
-    screens: int | None = None  # elements that are templates
+    screens: int | None = 8  # elements of a screen that are templates
     repeats: int = 3
 
 
