@@ -5,6 +5,7 @@ import http.client
 import socket
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -278,7 +279,13 @@ def test_no_address_is_made_of_what_was_asked() -> None:
 
     own = session.Session(Bounds(), Calibrator(), session.SaveTarget())
     app = application(Api(own, DraftPictures(Bounds())))
-    asyncio.run(app({**scope, "scheme": "http", "server": ("127.0.0.1", 80)}, receive, send))
+
+    def ask() -> None:
+        asyncio.run(app({**scope, "scheme": "http", "server": ("127.0.0.1", 80)}, receive, send))
+
+    # In a thread of its own: that of the tests may have the event loop of the browser that they share.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(ask).result()
     assert sent[0]["status"] == 404
 
 
