@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from benchmarks import detection, giant, library, matcher, registration, sections, video
+from benchmarks import busy, detection, giant, library, matcher, registration, sections, video
 from benchmarks.many import faults, soak, throughput
 from benchmarks.real import suite as real
 from benchmarks.registration import Settings
@@ -24,6 +24,7 @@ SUITES = {
     "real": real.run,
     "library": library.run,
     "matcher": matcher.run,
+    "busy": busy.run,
     "scale": throughput.run,
     "faults": faults.run,
     "soak": soak.run,

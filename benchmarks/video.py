@@ -7,10 +7,7 @@ for, drawn and encoded.
 """
 
 import json
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -24,6 +21,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from benchmarks import photographs
+from benchmarks.busy import busy_process
 from benchmarks.measure import machine, set_threads
 from benchmarks.registration import Settings, Step, silent
 from benchmarks.report import FORMAT
@@ -171,23 +169,9 @@ def _followed(detector: Detector, source: Path, out: Path | None) -> list[VideoF
         return frames
 
 
-@contextmanager
-def _beside(busy: bool) -> Iterator[None]:
-    """With a process that never waits, or without."""
-    if not busy:
-        yield
-        return
-    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    try:
-        yield
-    finally:
-        process.kill()
-        process.wait()
-
-
 def _row(made: Clip, detector: Detector, source: Path, drawing: bool, busy: bool) -> dict[str, Any]:
     out = source.with_name("drawn.webm") if drawing else None
-    with _beside(busy):
+    with busy_process(busy):
         began, used = perf_counter(), process_time()
         frames = _followed(detector, source, out)
         seconds, used = perf_counter() - began, process_time() - used

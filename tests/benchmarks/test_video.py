@@ -45,8 +45,3 @@ def test_errors_are_those_of_all_parts_that_were_found(clip: video.Clip) -> None
     assert moved["jitter"] == pytest.approx(np.sqrt(0.5))
     assert moved["all_parts"] - moved["parts"] == 3
     assert moved["found"] == 3
-
-
-def test_a_busy_process_ends_with_its_block() -> None:
-    with video._beside(busy=True), video._beside(busy=False):
-        pass
