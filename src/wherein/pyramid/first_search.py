@@ -12,7 +12,6 @@ optimisation, which finds the exact pose.
 """
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -27,6 +26,7 @@ from wherein.images.motif import Motif
 from wherein.motion.field import lattice
 from wherein.native import correlation_calls, kernel
 from wherein.native.abi import SCREEN_SPAN
+from wherein.threads import shared_out
 
 MIN_VARIANCE = 1e-4
 """A place with less variance counts as flat: its ZNCC is computed as if it had this much. A choice: a
@@ -186,13 +186,9 @@ def screen(scene: Float[Tensor, "C H W"], kernels: Kernels, threads: int = 1) ->
     def run(sector: int) -> None:
         work(padded, kernels, sectors[sector], best[sector], which[sector])
 
-    if threads == 1 or best[0].numel() * sum(map(len, kernels.offsets)) < _WORTH_THREADS:
-        for sector in range(len(sectors)):
-            run(sector)
-    else:
-        # Each sector has maps of its own, so threads need no lock and cannot change the result.
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(run, range(len(sectors))))
+    # Each sector has maps of its own, so threads need no lock and cannot change the result.
+    worth = best[0].numel() * sum(map(len, kernels.offsets)) >= _WORTH_THREADS
+    shared_out(run, range(len(sectors)), threads if worth else 1)
     return Maps(best, which, margin)
 
 
