@@ -9,6 +9,7 @@ from detecting import Array, group, leaf, noise, off, painted, template, walker
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import TIGHT
+from wherein.detect.fast.pieces import Pieces
 from wherein.detect.score import information
 from wherein.detect.search_range import Effort, Range
 from wherein.images.motif import Motif
@@ -40,8 +41,7 @@ class Search:
 
     def __init__(self, of: Template, scene: Tensor, scale: tuple[float, float] = (1.0, 1.0)) -> None:
         self.of, self.scene = of, ScenePyramid(scene)
-        self.finder = Finder(of, Range(scale=scale), {})
-        self.finder.weights = {piece.name: 1.0 for piece in self.finder.pieces.pieces}
+        self.finder = Finder(of, Range(scale=scale), {piece.name: 1.0 for piece in Pieces.of(of).pieces})
 
     def placement(self, chosen: dict[str, Array], fit: float) -> Placement:
         """One hypothesis: every piece and the root with their frames, every piece with the same ZNCC."""
@@ -162,7 +162,7 @@ def test_bodies_go_on_that_may_come_to_a_score_of_use() -> None:
     search = Search(WALKER, scene)
     beside = placed(100.0, 1.0, (60.0, 50.0), WALKER.centre)
     weights = dict.fromkeys(search.finder.weights, 4.0)
-    search.finder.weights = weights
+    search.finder = Finder(WALKER, search.finder.ranges, weights)
     roots, needed = np.stack([beside, ROOT]), Effort(0.9, least=0.7)
     (kept,) = search.finder._with_likely_limbs(search.scene, bodies(search, roots, 0.6), needed).poses
     assert np.allclose(kept, bodies(search, roots, 0.6).poses[1])
@@ -253,14 +253,11 @@ def test_a_tilt_must_gain_evidence(weight: float, tilted: bool) -> None:
 
 
 def test_a_small_body_must_fit_better_than_a_large_one_for_the_same_score() -> None:
-    finder = Finder(
-        Template.rigid("it", Motif.whole(noise(60, 70, 1))), Range(scale=(0.5, 2.0)), {}, size_power=0.35
-    )
-    name = finder.pieces.tree.root
-    finder.weights = {name: 1.0}
+    made, name = Template.rigid("it", Motif.whole(noise(60, 70, 1))), "it"
+    finder = Finder(made, Range(scale=(0.5, 2.0)), {name: 1.0}, size_power=0.35)
     poses = np.stack([placed(0.0, size, (100.0, 100.0), finder.middle) for size in (0.5, 1.0, 2.0)])
-    needed = finder.body_zncc(poses, 0.7)
+    needed = finder.scoring.body_zncc(poses, 0.7)
     assert needed[0] > needed[1] > needed[2]
     assert needed[1] == pytest.approx(0.7)
     whole, placement = {name: np.ones(3)}, Placement({name: poses}, {name: needed})
-    np.testing.assert_allclose(finder.score(placement, {name: information(needed)}, whole), 0.7)
+    np.testing.assert_allclose(finder.scoring.score(placement, {name: information(needed)}, whole), 0.7)

@@ -217,7 +217,9 @@ def exclusive(
         claims.claim(first, overlap)
         # Needed as well: an occluder may have pulled pieces off the claimed pixels.
         free &= ~_in_the_same_place(finder, hypotheses, first)
-        scores = np.where(free, finder.score(hypotheses.placement, claims.evidence, hypotheses.visible), -1.0)
+        scores = np.where(
+            free, finder.scoring.score(hypotheses.placement, claims.evidence, hypotheses.visible), -1.0
+        )
     left = replace(hypotheses, evidence=claims.evidence)
     return replace(left[np.array(kept, dtype=np.int64)], scores=np.array(final, dtype=np.float64))
 

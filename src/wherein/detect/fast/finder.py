@@ -33,17 +33,9 @@ from wherein.detect.fast.polish import (
     uncover_piece,
     with_polished,
 )
-from wherein.detect.score import (
-    MAX_ZNCC,
-    MIN_EVIDENCE,
-    combined_score,
-    equivalent_zncc,
-    information,
-    size_factor,
-    tilt_share,
-)
+from wherein.detect.fast.scoring import Scoring
+from wherein.detect.score import equivalent_zncc, information
 from wherein.detect.search_range import Effort, Range
-from wherein.motion.homography import scales, tilts
 from wherein.planes.cover import point_evidence
 from wherein.planes.crowd_floor import NO_FLOOR, CrowdFloor
 from wherein.planes.look.shared_look import SharedLook
@@ -67,12 +59,6 @@ _LEAST_RATED = 0.85
 view and with limbs missing or covered, of six templates (four cut from photographs): the lowest was 0.87, and
 half had more than 0.98."""
 
-_MIN_TILT_EVIDENCE = 0.6
-"""Weighted evidence that a tilt must gain at least; clutter reaches 1 in all. By measurement, on six thin or
-plain things: painted without any tilt, tilted poses gained up to 0.3, and their corners were off by 1 to 14 %
-of the size, those of upright poses by less than 1.5 %. Painted at 20°, a letter gained 1.1 to 5 and a spade
-up to 1.2; of a thermometer or a wrench, which gain less, upright poses are no worse."""
-
 
 class Finder:
     """Finds hypotheses about where a template is, in any scene.
@@ -89,6 +75,7 @@ class Finder:
     Attributes:
         middle, corners: of the canvas, (x, y) and (4, 2).
         motion: how the body may move in the end.
+        scoring: how hypotheses are scored.
     """
 
     def __init__(
@@ -101,17 +88,23 @@ class Finder:
         size_power: float = 0.0,
         crowd_from: CrowdFloor = NO_FLOOR,
     ) -> None:
-        self.template, self.ranges, self.weights = template, ranges, weights
-        self.tilt_cost, self.size_power = tilt_cost, size_power
+        self.template, self.ranges = template, ranges
         self._crowd_from, self._min_pair_evidence = crowd_from, min_pair_evidence
         self.pieces, self.motion = Pieces.of(template), ranges.of_plane().motion
-        width, height = template.size
         self.middle = template.centre
+        root = self.pieces.tree.root
+        self.scoring = Scoring(root, self.middle, ranges, weights, tilt_cost, size_power)
+        width, height = template.size
         self.corners = np.array(((0.0, 0.0), (width, 0.0), (width, height), (0.0, height)))
         groups = {group.name: group for group in self.pieces.groups}
         self.models = {
             p.name: PieceModel(p, groups.get(p.parent), ranges.any_polarity) for p in self.pieces.pieces
         }
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """The weights of the evidence of pieces, by name."""
+        return self.scoring.weights
 
     @cached_property
     def body_search(self) -> PlaneSearch | None:
@@ -186,7 +179,7 @@ class Finder:
         # fit better than clutter does, or else the best two, unless the limbs are looked for next anyway.
         weight = self.weights.get(self.pieces.tree.root, 1.0)
         frames = found.poses @ self.models[self.pieces.tree.root].from_canvas
-        likely = weight * self.body_information(found.zncc, frames) >= _MIN_BODY_EVIDENCE
+        likely = weight * self.scoring.body_information(found.zncc, frames) >= _MIN_BODY_EVIDENCE
         if not likely.any() and not self.limb_search.suffices:
             likely[:_MAX_UNLIKELY] = True
         return self.from_body_poses(
@@ -201,7 +194,7 @@ class Finder:
         """
         root, limbs = self.pieces.tree.root, self.pieces.root_limbs
         frames = found.poses @ self.models[root].from_canvas
-        evidence = self.weights.get(root, 1.0) * self.body_information(found.zncc, frames)
+        evidence = self.weights.get(root, 1.0) * self.scoring.body_information(found.zncc, frames)
         if len(found) <= _MAX_RATED and (evidence >= STRONG_EVIDENCE).all():
             return found
         # Limbs of limbs are not rated.
@@ -280,62 +273,13 @@ class Finder:
         piece = model.piece
         placement = place(scene, placement, model, tolerance)
         if piece.parent in self.models and piece.parent != self.pieces.tree.root:
-            hidden = ~self.found(placement, piece.parent) & ~self.found(placement, piece.name)
+            hidden = ~self.scoring.found(placement, piece.parent) & ~self.scoring.found(placement, piece.name)
             # Not where nothing was found so far: that is clutter, and to look behind hidden limbs takes long.
-            lost = np.flatnonzero(hidden & self._some_found(placement))
+            lost = np.flatnonzero(hidden & self.scoring.some_found(placement))
             beyond = place_behind_hidden(scene, placement[lost], model, self.models[piece.parent])
-            good = np.flatnonzero(self.found(beyond, piece.name))
+            good = np.flatnonzero(self.scoring.found(beyond, piece.name))
             placement = placement.replaced(lost[good], beyond[good])
         return placement
-
-    def found(self, placement: Placement, name: str) -> NDArray[np.bool_]:
-        """In which hypotheses a piece was found, (H,)."""
-        zncc, body = placement.zncc[name], name == self.pieces.tree.root
-        known = self.body_information(zncc, placement.frames[name]) if body else information(zncc)
-        return np.asarray(self.weights[name] * known >= MIN_EVIDENCE)
-
-    def _some_found(self, placement: Placement) -> NDArray[np.bool_]:
-        """In which hypotheses a piece of those that are placed was found, (H,)."""
-        return np.any([self.found(placement, name) for name in placement.zncc], axis=0)
-
-    def body_information(self, zncc: NDArray[np.float64], frames: Poses) -> NDArray[np.float64]:
-        """The information of the body's fit, without what a tilt gives to clutter, (H,)."""
-        return np.maximum(information(zncc) - self._tilt_costs(frames), 0.0)
-
-    def _tilt_costs(self, frames: Poses) -> NDArray[np.float64]:
-        """What the tilt of each root frame costs, (H,)."""
-        if not self.tilt_cost:
-            return np.zeros(len(frames))
-        return self.tilt_cost * tilt_share(tilts(frames, self.middle), self.ranges.tilt)
-
-    def _least_tilt_gains(self, frames: Poses) -> NDArray[np.float64]:
-        """The information that each root frame must gain by its tilt, or else it is upright, (H,)."""
-        weight = self.weights.get(self.pieces.tree.root, 1.0)
-        return np.maximum(self._tilt_costs(frames), _MIN_TILT_EVIDENCE / weight)
-
-    def score(
-        self,
-        placement: Placement,
-        evidence: Mapping[str, NDArray[np.float64]],
-        visible: Mapping[str, NDArray[np.float64]],
-    ) -> NDArray[np.float64]:
-        """The scores of hypotheses, (H,); arguments as of `Hypotheses`."""
-        root = self.pieces.tree.root
-        if root in evidence:
-            known = np.maximum(evidence[root] - self._tilt_costs(placement.frames[root]), 0.0)
-            evidence = {**evidence, root: known}
-        if self.size_power:
-            sizes = scales(placement.frames[root], self.middle)
-            factor = size_factor(sizes, self.size_power, self.ranges.usual_scale)
-            most = information(np.array(MAX_ZNCC))
-            evidence = {name: np.minimum(part * factor, most) for name, part in evidence.items()}
-        return combined_score(evidence, visible, self.weights)
-
-    def body_zncc(self, poses: Poses, score: float) -> NDArray[np.float64]:
-        """The ZNCC at which a body without limbs has a score, in plain view and upright, at the size of each
-        pose."""
-        factor = size_factor(scales(poses, self.middle), self.size_power, self.ranges.usual_scale)
-        return equivalent_zncc(information(np.array(score)) / factor)
 
     def scored(self, scene: ScenePyramid, placement: Placement) -> Hypotheses:
         """The hypotheses with their scores, the highest first."""
@@ -350,7 +294,7 @@ class Finder:
             poses = placement.frames[name] @ model.to_canvas
             visible[name] = model.visible(poses, scene.size)
             evidence[name] = information(placement.zncc[name])
-        return Hypotheses(placement, evidence, visible, self.score(placement, evidence, visible))
+        return Hypotheses(placement, evidence, visible, self.scoring.score(placement, evidence, visible))
 
     def polish(self, scene: ScenePyramid, hypotheses: Hypotheses) -> Hypotheses:
         """The same hypotheses refined at full size, and scored again."""
@@ -367,7 +311,7 @@ class Finder:
             names: of the pieces that are refined; None: all.
         """
         models = [model for name, model in self.models.items() if names is None or name in names]
-        polished = polish_pieces(scene, before, models, self.motion, self._least_tilt_gains)
+        polished = polish_pieces(scene, before, models, self.motion, self.scoring.least_tilt_gains)
         placement = before
         for group, pieces in self.pieces.in_order:
             if group is not None:
@@ -383,7 +327,7 @@ class Finder:
     def polish_body(self, scene: ScenePyramid, before: Placement) -> Placement:
         """The placement with the body refined at full size; limbs are not needed yet."""
         model = self.models[self.pieces.tree.root]
-        found = polish_pieces(scene, before, [model], self.motion, self._least_tilt_gains)
+        found = polish_pieces(scene, before, [model], self.motion, self.scoring.least_tilt_gains)
         return with_polished(before, model, found[model.piece.name])
 
     def uncover(self, scene: ScenePyramid, hypotheses: Hypotheses) -> Hypotheses:

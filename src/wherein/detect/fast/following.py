@@ -90,7 +90,7 @@ class Follower:
             return finder.limb_search.from_roots(scene, roots, len(roots))
         hypotheses = finder.from_body_poses(scene, self._body_near(scene, roots))
         # Without its body an object may score well by a limb alone, about a root that is a guess.
-        body_found = finder.found(hypotheses.placement, finder.pieces.tree.root)
+        body_found = finder.scoring.found(hypotheses.placement, finder.pieces.tree.root)
         good = (hypotheses.scores >= stop_score) & body_found
         if good.all() or not finder.pieces.root_limbs:
             return hypotheses
@@ -154,7 +154,7 @@ class Follower:
             if lost:
                 placement = self._with_lost(scene, placement, index, lost)
         found = replace(finder.evaluated(scene, placement), spreads=self._spreads(seen, fell))
-        if not ((found.scores >= stop_score) & finder.found(placement, root)).all():
+        if not ((found.scores >= stop_score) & finder.scoring.found(placement, root)).all():
             return None
         return found[np.argsort(-found.scores, kind="stable")]
 

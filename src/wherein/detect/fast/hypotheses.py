@@ -63,7 +63,7 @@ class Hypotheses:
         evidence: information that the fit of each piece carries (`detect.score`), (H,) by name.
         visible: fraction of each piece that lies inside the scene, (H,) by name.
         scores: (H,).
-        spreads: ± degrees within which the turns of limbs are known (`detect.fast.turn_spreads`), (H,) by
+        spreads: ± degrees within which the turns of limbs are known (`limbs.turn_spreads`), (H,) by
             name, from earlier frames; NaN where they are not, and missing where none is.
     """
 

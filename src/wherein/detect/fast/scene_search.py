@@ -19,7 +19,7 @@ from wherein.detect.fast.exclusion import OVERLAP, Supports, exclusive
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.following import Follower, Seen
 from wherein.detect.fast.hypotheses import Hypotheses
-from wherein.detect.fast.turn_spreads import turn_spreads
+from wherein.detect.fast.limbs.turn_spreads import turn_spreads
 from wherein.detect.result import Detection, MethodResult
 from wherein.detect.search_range import Effort
 from wherein.images.picture import Samples, is_grey

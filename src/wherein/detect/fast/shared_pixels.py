@@ -110,7 +110,9 @@ class _Rows:
                     self.evidence[own][row] = min(self.evidence[own][row], left)
                     changed = True
         if changed:
-            scored = self.of.finder.score(self.hypotheses.placement, self.evidence, self.hypotheses.visible)
+            scored = self.of.finder.scoring.score(
+                self.hypotheses.placement, self.evidence, self.hypotheses.visible
+            )
             self.scores = np.where(self.free, scored, self.scores)
             self.free &= self.scores >= self.of.least
 

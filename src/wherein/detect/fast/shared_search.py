@@ -131,8 +131,9 @@ class SharedSearch:
 
     def _reaches(self, number: int, fits: PlaneFits, share: float) -> NDArray[np.bool_]:
         """Which fits of a body have a share of the ZNCC that the threshold asks for at their size."""
-        search = self.searches[number]
-        return np.asarray(fits.zncc >= share * search.finder.body_zncc(fits.poses, search.threshold))
+        finder, threshold = self.searches[number].finder, self.searches[number].threshold
+        frames = fits.poses @ finder.models[finder.pieces.tree.root].from_canvas
+        return np.asarray(fits.zncc >= share * finder.scoring.body_zncc(frames, threshold))
 
     def _likely(self, number: int, fits: PlaneFits) -> PlaneFits:
         """The fits of a body that are followed, the best first."""

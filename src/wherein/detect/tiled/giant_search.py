@@ -246,7 +246,7 @@ class GiantSearch:
         polished = search.finder.polish(levels, _moved(found, near.from_scene))
         # Scored by its size in the scene, not by that in the view.
         there = _in_scene(polished, near).placement
-        scores = search.finder.score(there, polished.evidence, polished.visible)
+        scores = search.finder.scoring.score(there, polished.evidence, polished.visible)
         if not len(search.in_range(replace(polished, placement=there)).scores):
             return None
         return self._reported(name, search, levels, replace(polished, scores=scores), near)

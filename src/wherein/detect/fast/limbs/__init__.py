@@ -1,1 +1,1 @@
-"""Objects by their limbs, where they have no body or it is hidden."""
+"""What the limbs of an object say of it: the search by them, and how surely their turns are known."""

@@ -220,7 +220,7 @@ class LimbSearch:
         # A hidden body fits whatever covers it, and must not pull the limbs aside.
         fitted = found.poses @ model.from_canvas
         visible = (
-            self._finder.weights[body.name] * self._finder.body_information(found.zncc, fitted)
+            self._finder.weights[body.name] * self._finder.scoring.body_information(found.zncc, fitted)
             >= MIN_EVIDENCE
         )
         frames = np.where(visible[:, None, None], fitted, placement.frames[root])
