@@ -15,8 +15,8 @@ from wherein.planes.cover import (
     fit_uncovered,
     point_evidence,
 )
-from wherein.planes.plane_descent import PlaneStage
-from wherein.planes.plane_fit import PlaneFits, fit_planes, patch_of
+from wherein.planes.plane_descent import PlaneStage, patch_of
+from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.rectify import scene_levels
 from wherein.pyramid.levels import ScenePyramid

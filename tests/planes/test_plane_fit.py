@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from wherein.images.channels import ChannelSettings
+from wherein.images.gaussian import blur
 from wherein.images.motif import Motif
 from wherein.motion.models import MOTIONS, motion_named
 from wherein.native import kernel
@@ -89,9 +91,9 @@ def test_fits_in_c_are_those_in_torch(motion, channels, monkeypatch):
 
 
 @compiled
-def test_unchecked_steps_in_c_are_those_in_torch(monkeypatch):
+def test_poses_settle_in_c_as_in_torch(monkeypatch):
     scene, plane = ScenePyramid(_scene()), PlaneMotif.of(_motif(), 25)
-    stage = PlaneStage(3, 1, 0.0, unchecked=True)
+    stage = PlaneStage(3, 1, 0.0, settles=True)
     in_c, in_torch = _in_both(
         monkeypatch, scene, plane, motion_named("homography"), stage, _beside(4, reach=0.5)
     )
@@ -100,15 +102,47 @@ def test_unchecked_steps_in_c_are_those_in_torch(monkeypatch):
         assert _corner_error(one[None], other) < 0.02
 
 
-def test_unchecked_steps_end_at_one_pose_from_all_starts():
+def test_poses_settle_at_one_pose_from_all_starts():
     """Checked ones end where interpolation costs more than the step gains, wherever that is."""
     scene, plane = ScenePyramid(_scene()), PlaneMotif.of(_motif(), 100)
     motion = motion_named("homography")
     checked = fit_planes(scene, plane, motion, PlaneStage(2, 6, 5e-3), _beside(6))
-    settled = fit_planes(scene, plane, motion, PlaneStage(4, 1, 5e-3, unchecked=True), checked.poses)
+    settled = fit_planes(scene, plane, motion, PlaneStage(4, 1, 5e-3, settles=True), checked.poses)
     apart = [_corner_error(found.poses, found.poses[0]).max() for found in (checked, settled)]
     assert apart[1] < 0.05
     assert apart[1] < 0.5 * apart[0]
+
+
+def test_poses_settle_in_three_rounds_though_each_step_leads_only_a_part_of_the_way():
+    """In a scene that is less sharp than the motif, half of the way and less."""
+    scene = ScenePyramid(blur(_scene(), 1.2))
+    plane, motion = PlaneMotif.of(_motif(), 100, ChannelSettings(sigma=0.5)), motion_named("euclidean")
+    starts = fit_planes(scene, plane, motion, PlaneStage(1, 0), _beside(6, reach=0.3)).poses
+    ends = fit_planes(scene, plane, motion, PlaneStage(40, 1, 0.0, settles=True), starts).poses
+    near = fit_planes(scene, plane, motion, PlaneStage(3, 1, 0.0, settles=True), starts).poses
+    apart = [
+        max(_corner_error(one[None], end)[0] for one, end in zip(some, ends, strict=True))
+        for some in (starts, near)
+    ]
+    assert apart[0] > 0.2
+    assert apart[1] < 0.15 * apart[0]
+
+
+@pytest.mark.parametrize("in_torch", [False, True])
+def test_poses_that_fit_too_little_at_first_are_given_up_where_they_are(in_torch, monkeypatch):
+    if in_torch:
+        monkeypatch.setattr(kernel, "accepts", lambda *_: False)
+    scene, plane = ScenePyramid(_scene()), PlaneMotif.of(_motif(), 25)
+    motion, starts = motion_named("homography"), _beside(3)
+    first = fit_planes(scene, plane, motion, PlaneStage(1, 0), starts)
+    least = float(np.sort(first.zncc)[1])
+    stage = PlaneStage(3, 1, 0.0, settles=True, least=least)
+    found = fit_planes(scene, plane, motion, stage, starts)
+    kept = first.zncc < least
+    np.testing.assert_allclose(found.poses[kept], starts[kept] / starts[kept][:, 2:, 2:], atol=1e-9)
+    np.testing.assert_allclose(found.zncc[kept], first.zncc[kept], atol=1e-9)
+    assert (found.zncc[~kept] > first.zncc[~kept] - 1e-9).all()
+    assert (np.abs(found.poses[~kept] - starts[~kept]).max((1, 2)) > 1e-3).all()
 
 
 def test_a_pose_beside_the_truth_is_brought_to_it():

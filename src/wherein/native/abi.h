@@ -117,12 +117,16 @@ typedef struct {
     ChannelRules channels;
     double damping, ease, tighten;
     double tolerance;    /* pixels of the motif: a shorter step ends the descent */
+    double extrapolated; /* how much longer a step of a pose that settles may become */
+    double reach;        /* and how long, unless it is already, in pixels of the motif */
+    double slack;        /* ZNCC by which such a step may make the fit worse */
+    double least;        /* ZNCC at its start below which a pose that settles is given up */
     double max_step;     /* in units of the radius */
     double min_visible;  /* fraction of the motif in the scene */
     double min_variance; /* of the scene's channels: with less there is no texture */
     int32_t parameters;  /* of the motion: 2 translation, 3 euclidean, 4 similarity, 6 affine, 8 homography */
     int32_t rounds, steps, levels; /* rounds, steps in each of them, and levels of the scene: each half of the last */
-    int32_t unchecked;   /* steps are taken even where ZNCC falls */
+    int32_t settles;     /* one step in each round, extrapolated, and not checked before the next */
 } PlaneRules;
 
 /* `count` poses and what became of them. */

@@ -33,13 +33,103 @@ static void fit_plane(Patch *p, double F[9], int finest, double *zncc, double *v
     }
 }
 
+/* Where a pose that settles was last, and how it got on from there. */
+typedef struct {
+    double F[9], zncc;
+    double step[MAX_PARAMETERS];  /* that was found there */
+    double taken[MAX_PARAMETERS]; /* and the move that was made of it */
+    int extrapolated;             /* they differ */
+} Settling;
+
+/* A move as far as the last two steps lead, if they are getting shorter: Anderson's acceleration of depth 1. It is not
+ * longer than `extrapolated` times the step, and, unless the step is, than `reach`.
+ */
+static void extrapolate(Settling *s, const double found[MAX_PARAMETERS], const PlaneRules *rules, double reach)
+{
+    double own = 0, last = 0, along = 0, change = 0, length = 0;
+    for (int i = 0; i < MAX_PARAMETERS; i++) {
+        const double d = found[i] - s->step[i];
+        own += found[i] * found[i], last += s->step[i] * s->step[i], along += d * found[i], change += d * d;
+    }
+    s->extrapolated = own < last;
+    const double share = s->extrapolated ? along / fmax(change, 1e-300) : 0;
+    for (int i = 0; i < MAX_PARAMETERS; i++) {
+        s->taken[i] = found[i] - share * (s->taken[i] + found[i] - s->step[i]);
+        length += s->taken[i] * s->taken[i];
+    }
+    const double most = fmin(rules->extrapolated * sqrt(own), fmax(sqrt(own), reach));
+    const double cut = fmin(1, most / fmax(sqrt(length), 1e-150));
+    for (int i = 0; i < MAX_PARAMETERS; i++)
+        s->taken[i] *= cut;
+    memcpy(s->step, found, sizeof s->step);
+}
+
+/* F moved by a step in the motif's units. */
+static void move(double F[9], const PlaneMotifArrays *m, int parameters, const double step[MAX_PARAMETERS])
+{
+    const double r = m->radius, x = m->centre_x, y = m->centre_y;
+    const double from_unit[9] = {r, 0, x, 0, r, y, 0, 0, 1}, to_unit[9] = {1 / r, 0, -x / r, 0, 1 / r, -y / r, 0, 0, 1};
+    double M[9];
+    motion_of(step, parameters, M);
+    inverse(M, M);
+    product(from_unit, M, M);
+    product(M, to_unit, M);
+    product(F, M, F);
+    normalise(F);
+}
+
+/* One pose that is almost right, in place, by one step in each round, extrapolated where that helps; the rest as of
+ * fit_plane. A round begins where no pixel is interpolated, so that its ZNCC tells whether the last step was good.
+ */
+static void settle_plane(Patch *p, double F[9], int finest, double *zncc, double *visible)
+{
+    const PlaneMotifArrays *m = p->motif;
+    const PlaneRules *rules = p->rules;
+    Settling s = {.zncc = -1};
+    *zncc = -1, *visible = 0;
+    for (int round = 0; round < rules->rounds; round++) {
+        double step[MAX_PARAMETERS];
+        if (!take_patch(p, F, finest)) {
+            *zncc = -1;
+            return;
+        }
+        const PlaneEvaluation found = evaluate_on(p, m);
+        if (round && found.zncc < s.zncc - rules->slack) {
+            /* It led too far: from there again, without extrapolation or half as far; in the end not at all. */
+            memcpy(F, s.F, sizeof s.F);
+            if (round == rules->rounds - 1)
+                return;
+            for (int i = 0; i < MAX_PARAMETERS; i++)
+                s.step[i] *= s.extrapolated ? 1 : 0.5, s.taken[i] = s.step[i];
+            s.extrapolated = 0;
+            move(F, m, rules->parameters, s.taken);
+            continue;
+        }
+        *zncc = found.zncc, *visible = found.visible;
+        if (!(found.zncc > -1) || (round == 0 && found.zncc < rules->least))
+            return;
+        const double length = plane_step(m->hessian, found.slope, rules->parameters, rules->damping, step);
+        const double cut = fmin(1, rules->max_step / fmax(length, 1e-12));
+        for (int i = 0; i < MAX_PARAMETERS; i++)
+            step[i] *= cut;
+        if (round == rules->rounds - 1 && length * m->radius > rules->reach)
+            return; /* Nothing would tell whether so long a step was good. */
+        memcpy(s.F, F, sizeof s.F), s.zncc = found.zncc;
+        extrapolate(&s, step, rules, rules->reach / m->radius);
+        move(F, m, rules->parameters, s.taken);
+        if (length * m->radius < rules->tolerance)
+            return;
+    }
+}
+
 int wherein_fit_planes(const Planes *levels, const PlaneMotifArrays *motif, const PlaneRules *rules,
                        const PlaneFits *fits)
 {
     Patch p;
     const int result = make_patch(&p, levels, motif, rules);
     for (int i = 0; i < fits->count && result == DONE; i++)
-        fit_plane(&p, fits->poses + 9 * (int64_t)i, fits->finest[i], &fits->zncc[i], &fits->visible[i]);
+        (rules->settles ? settle_plane : fit_plane)(&p, fits->poses + 9 * (int64_t)i, fits->finest[i], &fits->zncc[i],
+                                                      &fits->visible[i]);
     free_patch(&p);
     return result;
 }

@@ -317,7 +317,7 @@ static inline PlaneEvaluation descend(const Surface *s, const PlaneMotifArrays *
         normalise(at);
         product(from, at, P);
         evaluate(s, m, rules, P, steer, &there);
-        const int better = there.zncc > here.zncc || (rules->unchecked && there.zncc > -1);
+        const int better = there.zncc > here.zncc;
         if (better) {
             memcpy(best, at, sizeof at);
             here = there;

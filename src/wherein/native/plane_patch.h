@@ -123,6 +123,19 @@ static inline void free_patch(Patch *p)
     free_channel_buffers(&p->buffers);
 }
 
+/* ZNCC of a motif, or of some of its points, at the pose at which a patch was taken, where nothing is interpolated; and
+ * its derivative.
+ */
+static inline PlaneEvaluation evaluate_on(const Patch *p, const PlaneMotifArrays *m)
+{
+    const double in_patch[9] = {m->radius, 0, m->centre_x + m->margin, 0, m->radius, m->centre_y + m->margin, 0, 0, 1};
+    const Surface surface = {.channels = p->channels, .inside = p->inside, .height = p->height, .width = p->width,
+                             .complete = p->complete};
+    PlaneEvaluation found;
+    evaluate(&surface, m, p->rules, in_patch, 0, &found);
+    return found;
+}
+
 /* Descends on a patch from the pose F at which it was taken, with that motif or some of its points. F moves along;
  * `best` is its motion in the motif's 
  */

@@ -154,6 +154,10 @@ class PlaneRules(ctypes.Structure):
         ("ease", _F64),
         ("tighten", _F64),
         ("tolerance", _F64),
+        ("extrapolated", _F64),
+        ("reach", _F64),
+        ("slack", _F64),
+        ("least", _F64),
         ("max_step", _F64),
         ("min_visible", _F64),
         ("min_variance", _F64),
@@ -161,7 +165,7 @@ class PlaneRules(ctypes.Structure):
         ("rounds", _I32),
         ("steps", _I32),
         ("levels", _I32),
-        ("unchecked", _I32),
+        ("settles", _I32),
     )
 
 

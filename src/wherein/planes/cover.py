@@ -17,15 +17,13 @@ from wherein.motion.homography import mapped
 from wherein.motion.models import Motion
 from wherein.native import plane_calls, structs
 from wherein.planes.description import MARGIN
-from wherein.planes.plane_descent import PlaneStage
+from wherein.planes.plane_descent import Patch, PlaneStage, patch_of
 from wherein.planes.plane_fit import (
     PARAMETERS_OF,
-    Patch,
     PlaneFits,
     finest_levels,
     fit_planes,
     levels_in_c,
-    patch_of,
     plane_rules,
     shares_of,
 )
@@ -86,7 +84,7 @@ def _uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, poses: Po
     """The poses fitted without what is covered, in C where that is possible; to the byte as they were where
     nothing is."""
     starts, levels = poses @ motif.to_full, scene_levels(scene)
-    finest = finest_levels(motif, starts, len(levels))
+    finest = finest_levels(motif, motion, starts, len(levels))
     in_c = levels_in_c(scene, levels, int(finest.min(initial=len(levels) - 1)))
     if in_c is None:
         return _uncovered_in_torch(scene, motif, motion, poses)

@@ -14,11 +14,11 @@ from itertools import islice
 from typing import TypeVar, cast
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.images.channels import ChannelSettings, channels
+from wherein.images.channels import ChannelSettings
 from wherein.images.motif import Motif
 from wherein.motion.homography import local_map
 from wherein.motion.models import Affine, Euclidean, Homography, Motion, Similarity, Translation
@@ -26,17 +26,24 @@ from wherein.native import kernel, picture_calls, plane_calls, structs
 from wherein.planes.plane_descent import (
     DAMPING,
     EASE,
+    EXTRAPOLATED,
     MAX_STEP,
     MIN_VARIANCE,
     MIN_VISIBLE,
+    REACH,
+    SLACK,
     TIGHTEN,
     PlaneStage,
+    Settling,
     Surface,
     descend,
+    evaluate,
+    level_of,
+    patch_of,
 )
 from wherein.planes.plane_motif import MARGIN, PlaneMotif, extent
-from wherein.planes.rectify import SceneLevels, rectify, scene_levels
-from wherein.pyramid.levels import Poses, ScenePyramid, reduce
+from wherein.planes.rectify import SceneLevels, scene_levels
+from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 
 PARAMETERS_OF: dict[type[Motion], int] = {
@@ -164,7 +171,7 @@ def fit_each(scene: ScenePyramid, jobs: Sequence[FitJob]) -> list[PlaneFits]:
     each = [shares_of(job.poses @ job.motif.to_full, scene.threads) for job in jobs]
     levels = scene_levels(scene)
     shares = [
-        (job, starts, finest_levels(job.motif, starts, len(levels)))
+        (job, starts, finest_levels(job.motif, job.motion, starts, len(levels)))
         for job, own in zip(jobs, each, strict=True)
         for starts in own
     ]
@@ -194,14 +201,15 @@ def _joined(job: FitJob, fits: Sequence[PlaneFits]) -> PlaneFits:
     return replace(found, poses=ended / ended[:, 2:, 2:])
 
 
-_SHRINKS = 1.25
-"""Factor by which a fit may make a pose smaller and still be compared with the level closest to it. A choice:
-a fit that goes further has left its object."""
+_SHRINKS, _SAME_SIZE = 1.25, 1.0 + 1e-6
+"""Factor by which a fit may make a pose smaller and still be compared with the level closest to it, and the
+same for a motion that keeps sizes, but for rounding. The first is a choice: a fit that goes further has left
+its object."""
 
 _Finest = NDArray[np.int32]
 
 
-def finest_levels(motif: PlaneMotif, starts: Poses, count: int) -> _Finest:
+def finest_levels(motif: PlaneMotif, motion: Motion, starts: Poses, count: int) -> _Finest:
     """The finest of `count` levels that the fit of each pose may need, (B,).
 
     That for the motif at a smaller size than it starts with: the finer levels of a large scene take time and
@@ -209,14 +217,9 @@ def finest_levels(motif: PlaneMotif, starts: Poses, count: int) -> _Finest:
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         sizes = np.sqrt(np.linalg.det(local_map(starts, motif.centre)))
+    shrinks = _SHRINKS if motion.scales else _SAME_SIZE
     # Poses without a meaning are not fitted at all, and need none.
-    return _level(np.where(sizes > 0, sizes, np.inf) / _SHRINKS, count).astype(np.int32)
-
-
-def _level(scale: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """Of `count` levels the one whose pixels come closest to a motif's that are `scale` times as large:
-    finer ones would alias, coarser ones are blurred."""
-    return np.asarray(np.clip(np.ceil(np.log2(scale / np.sqrt(2))), 0, count - 1))
+    return level_of(np.where(sizes > 0, sizes, np.inf) / shrinks, count).astype(np.int32)
 
 
 def _fit_of(
@@ -273,6 +276,10 @@ def _rules(
         ease=EASE,
         tighten=TIGHTEN,
         tolerance=stage.tolerance,
+        extrapolated=EXTRAPOLATED,
+        reach=REACH,
+        slack=SLACK,
+        least=stage.least,
         max_step=MAX_STEP,
         min_visible=MIN_VISIBLE,
         min_variance=MIN_VARIANCE,
@@ -280,7 +287,7 @@ def _rules(
         rounds=stage.rounds,
         steps=stage.steps,
         levels=levels,
-        unchecked=int(stage.unchecked),
+        settles=int(stage.settles),
     )
 
 
@@ -298,65 +305,30 @@ def _fit_one(
     (x, y), r = motif.centre, motif.radius
     from_unit = np.array(((r, 0, x), (0, r, y), (0, 0, 1.0)))
     in_patch = np.array(((r, 0, x + MARGIN), (0, r, y + MARGIN), (0, 0, 1.0)))
-    zncc, visible = -1.0, 0.0
-    for _ in range(stage.rounds):
+    zncc, visible, settling = -1.0, 0.0, Settling(motif, parameters)
+    for number in range(stage.rounds):
         patch = patch_of(levels, motif, pose, finest=finest)
         if patch is None:
             return pose, -1.0, visible
-        best, found = descend(motif, Surface(patch.channels, patch.inside), in_patch, parameters, stage)
+        surface = Surface(patch.channels, patch.inside)
+        if stage.settles:
+            found = evaluate(motif, surface, in_patch)
+            last = number == stage.rounds - 1
+            if settling.led_too_far(found):
+                pose = settling.back(not last) @ np.linalg.inv(from_unit)
+                pose = pose / pose[2, 2]
+                continue
+            if found.zncc <= -1 or (number == 0 and found.zncc < stage.least):
+                return pose, found.zncc, found.visible
+            best, moved = settling.move(pose @ from_unit, found)
+            if last and moved > REACH:  # nothing would tell whether so long a step was good
+                return pose, found.zncc, found.visible
+        else:
+            best, found = descend(motif, surface, in_patch, parameters, stage)
+            moved = float(np.linalg.norm(best - np.eye(3))) * r
         zncc, visible = found.zncc, found.visible
         pose = pose @ from_unit @ best @ np.linalg.inv(from_unit)
         pose = pose / pose[2, 2]
-        if np.linalg.norm(best - np.eye(3)) * r < stage.tolerance:
+        if moved < stage.tolerance:
             break
     return pose, zncc, visible
-
-
-@dataclass(frozen=True)
-class Patch:
-    """The scene in the motif's frame: the picture, its channels, and which pixels lie in the scene."""
-
-    picture: Float[Tensor, "C h w"]
-    channels: Float[Tensor, "8 h w"]
-    inside: Bool[Tensor, "h w"]
-
-
-def patch_of(
-    levels: Sequence[Tensor],
-    motif: PlaneMotif,
-    pose: NDArray[np.float64],
-    size: tuple[int, int] | None = None,
-    finest: int = 0,
-) -> Patch | None:
-    """The scene in the frame and at the resolution of a motif, and `MARGIN` pixels around it.
-
-    Arguments:
-        levels: of the scene.
-        motif: whose channels are wanted.
-        pose: pixels at its resolution → scene pixels at full size.
-        size: width and height without the margin; None: those of the motif.
-        finest: number of the finest level that is used.
-
-    Returns:
-        The patch, or None where the pose is mirrored or behind.
-    """
-    across, down = size or motif.size
-    scale = _local_scale(pose, motif.centre if size is None else ((across - 1) / 2, (down - 1) / 2))
-    if not scale > 0:
-        return None
-    level = max(int(_level(np.array(scale), len(levels))), finest)
-    to_level = reduce(2**level)
-    from_patch = np.array(((1, 0, -MARGIN), (0, 1, -MARGIN), (0, 0, 1.0)))
-    width, height = (side + 2 * MARGIN for side in (across, down))
-    picture, inside = rectify(levels[level], to_level @ pose @ from_patch, height, width)
-    return Patch(picture, channels(picture, motif.settings), inside)
-
-
-def _local_scale(pose: NDArray[np.float64], at: tuple[float, float]) -> float:
-    """How much larger a motif pixel is in the scene, at a point; 0 where the pose is mirrored or behind."""
-    x, y, depth = pose @ (*at, 1.0)
-    if not depth > 0:
-        return 0.0
-    linear = (pose[:2, :2] - np.outer((x / depth, y / depth), pose[2, :2])) / depth
-    area = np.linalg.det(linear)
-    return float(np.sqrt(area)) if area > 0 and np.isfinite(area) else 0.0

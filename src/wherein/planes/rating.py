@@ -13,11 +13,14 @@ from functools import partial
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.images.channels import DIRECTIONS, opposite
+from wherein.images.motif import Motif
+from wherein.motion.homography import rotations
 from wherein.motion.models import Motion
 from wherein.native import kernel, plane_calls
 from wherein.native.abi import STEERING
@@ -28,10 +31,11 @@ from wherein.planes.plane_descent import (
     Surface,
     descend,
     on_picture,
+    patch_of,
     sampled,
     steering,
 )
-from wherein.planes.plane_fit import PARAMETERS_OF, PlaneFits, patch_of, plane_rules
+from wherein.planes.plane_fit import PARAMETERS_OF, PlaneFits, plane_rules
 from wherein.planes.plane_motif import MARGIN, PlaneMotif
 from wherein.planes.rectify import scene_levels
 from wherein.planes.scene_parts import (
@@ -44,6 +48,10 @@ from wherein.planes.scene_parts import (
 )
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
+
+_LIKE_STEP, _ALIKE, _MAX_TURNS = 5.0, 0.3, 5
+"""Degrees between the turns at which a motif is compared with itself, ZNCC from which a turn may be mistaken
+for another, and maximum number of such turns. Choices: a plate with four dials reaches more upside down."""
 
 
 def rate_turns(scene: ScenePyramid, motif: PlaneMotif, planes: Poses, turns: Poses) -> NDArray[np.float64]:
@@ -159,6 +167,28 @@ def rate_poses(scene: ScenePyramid, motif: PlaneMotif, poses: Poses) -> NDArray[
     _ = motif.in_c  # made before the threads start
     shared_out(rate, parts_with_poses(scene, numbers, partial(squares, scene, motif, own)), scene.threads)
     return rated
+
+
+def similar_turns(motif: Motif, rough: PlaneMotif) -> Poses:
+    """Turns of a motif about its middle after which it looks much like itself, (T, 3, 3).
+
+    Arguments:
+        motif: at full size.
+        rough: the same at its coarsest, by which it is compared.
+    """
+    # On a background of its own mean colour, with room for its corners.
+    width, height = motif.width, motif.height
+    room, mask = math.ceil((math.hypot(width, height) - min(width, height)) / 2) + 1, motif.mask
+    mean = (motif.pixels * mask).sum((1, 2)) / mask.sum()
+    level = mean[:, None, None]
+    own = F.pad((motif.pixels - level) * mask, (room, room, room, room)) + level
+    at = np.arange(0.0, 360.0, _LIKE_STEP)
+    turns = rotations(at, motif.centre)
+    shift = np.array(((1.0, 0, room), (0, 1, room), (0, 0, 1)))
+    rated = rate_poses(ScenePyramid(own), rough, shift @ turns)
+    peaks = (rated >= _ALIKE) & (rated >= np.roll(rated, 1)) & (rated > np.roll(rated, -1))
+    peaks &= np.minimum(at, 360 - at) >= 4 * _LIKE_STEP  # closer, it is nearly the same pose
+    return turns[np.flatnonzero(peaks)[np.argsort(-rated[peaks], kind="stable")][:_MAX_TURNS]]
 
 
 def refine_poses(

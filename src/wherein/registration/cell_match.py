@@ -37,7 +37,7 @@ from torch import Tensor
 
 from wherein.images.channels import DIRECTIONS, channels
 from wherein.images.motif import Motif
-from wherein.planes.plane_fit import patch_of
+from wherein.planes.plane_descent import patch_of
 from wherein.planes.plane_motif import MARGIN
 from wherein.planes.rectify import resized, scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid

@@ -24,20 +24,23 @@ from wherein.planes.plane_fit import FitJob, PlaneFits, fit_each
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 POLISH = (
-    PlaneStage(rounds=1, steps=6, tolerance=0.01),
-    PlaneStage(rounds=4, steps=1, tolerance=0.01, unchecked=True),
+    PlaneStage(rounds=1, steps=6, tolerance=0.03),
+    PlaneStage(rounds=4, steps=1, tolerance=0.005, settles=True),
 )
 """A fit to convergence. The numbers are choices; few poses need all of the rounds. With a second round of the
 first stage, and half the tolerance, the errors of a robot and a crab in videos were the same to about a
-thousandth of a pixel."""
+thousandth of a pixel. LEDs and crabs in plain view were at most 0.02 px off what they converge to after three
+rounds; without extrapolation up to 0.15 px after four."""
 
 _FROM_AFAR = PlaneStage(rounds=2, steps=6, tolerance=0.01)
 """The first stage from a pose that may be some pixels off. A choice."""
 
 _EVALUATE = PlaneStage(rounds=1, steps=0)
 
-_CLEAR = 0.75
-"""ZNCC with little smoothing from which a pose is fitted so. A choice: half of what is there agrees."""
+_CLEAR, _MOST_GAIN = 0.75, 0.03
+"""ZNCC with little smoothing from which a pose is fitted so, and the most that it gains in the last rounds. A
+choice: half of what is there agrees. And by measurement: of 800 pieces in scenes of five templates, those
+that came to more than 0.6 had gained at most 0.026, all but one that was covered."""
 
 _MAX_LOSS = 0.02
 """ZNCC by which a pose may seem worse after the last rounds. A choice: what interpolation costs."""
@@ -153,7 +156,8 @@ def _converged(
     """
     rough, each = fit_each(scene, starts), range(len(models))
     moves, last = [job.motion for job in starts], POLISH[1]
-    sharp = fit_each(scene, [FitJob(models[k].sharp, moves[k], last, rough[k].poses) for k in each])
+    clear = replace(last, least=_CLEAR - _MOST_GAIN)
+    sharp = fit_each(scene, [FitJob(models[k].sharp, moves[k], clear, rough[k].poses) for k in each])
     # In a scene that is blurred, channels with little smoothing differ from the motif's.
     blurred = [np.flatnonzero(fits.zncc < _CLEAR) for fits in sharp]
     again = [FitJob(models[k].informative, moves[k], last, rough[k].poses[blurred[k]]) for k in each]
