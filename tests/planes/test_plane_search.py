@@ -11,6 +11,7 @@ from wherein.planes.plane_fit import PlaneFits
 from wherein.planes.plane_range import PlaneRange
 from wherein.planes.plane_search import PlaneSearch
 from wherein.planes.rating import rate_poses
+from wherein.planes.scene_parts import inside
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.paint import paint
 
@@ -179,7 +180,7 @@ def test_all_that_stand_out_are_followed_however_many():
 
 
 def test_further_places_of_a_crowd_are_refined_only_where_a_descent_may_start(monkeypatch):
-    search, (scene, truths) = PlaneSearch(_motif(), PlaneRange(0, (0.8, 0.8), 0)), _crowd(12, turn=0)
+    search, (scene, truths) = PlaneSearch(_motif(), PlaneRange(1, (0.8, 0.8), 0)), _crowd(12, turn=0)
     tried, refined = [], search.refined
     monkeypatch.setattr(search, "refined", lambda *args: tried.append(args[1]) or refined(*args))
     found = search(scene, standing_out=0.9)[-1]
@@ -187,6 +188,24 @@ def test_further_places_of_a_crowd_are_refined_only_where_a_descent_may_start(mo
     first, further = (rate_poses(scene, search.stages[0].thinned(64), poses) for poses in tried)
     assert first.min() < 0.05  # of the first, the best of the look are refined whatever their rating
     assert 0.25 * 0.75 * 0.9 <= further.min() < 0.3  # a quarter of the ZNCC that it must come to
+
+
+def test_upright_copies_of_one_size_take_few_starts_and_one_fit(monkeypatch):
+    """Also those that the border cuts: their middle, where the first look would have a start, is outside."""
+    scene, (_, truths) = _texture(600, 800, 8, 11), _crowd(12, turn=0)
+    truths = [*truths, _pose(0, 0.8, (400, -4)), _pose(0, 0.8, (-4, 500)), _pose(0, 0.8, (600, 602))]
+    for pose in truths:
+        scene = paint(scene, _motif(), torch.from_numpy(pose))
+    search, tried, refined = PlaneSearch(_motif(), PlaneRange(0, (0.8, 0.8), 0)), [], None
+    refined = search.refined
+    monkeypatch.setattr(search, "refined", lambda *args: tried.append(args[1]) or refined(*args))
+    (found,) = search(ScenePyramid(scene), standing_out=0.5)
+    assert max(min(_corner_error(pose, truth) for pose in found.poses) for truth in truths) < 1.0
+    assert len(tried[0]) < 100
+    rated = rate_poses(ScenePyramid(scene), search.stages[0].thinned(64), np.concatenate(tried[1:]))
+    whole = inside(ScenePyramid(scene), np.concatenate(tried[1:]), search._corners)
+    assert rated[whole].min(initial=1.0) >= 0.6 * 0.75 * 0.5
+    assert rated[~whole].min() < 0.6 * 0.75 * 0.5
 
 
 def test_one_object_is_no_crowd_even_where_clutter_stands_out():

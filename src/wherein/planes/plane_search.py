@@ -5,20 +5,20 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-import torch.nn.functional as F
 from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.images.motif import Motif
-from wherein.motion.homography import angles, local_map, mapped, rotations, scales
+from wherein.motion.homography import angles, local_map, mapped, scales
 from wherein.planes.crowd_floor import NO_FLOOR, CrowdFloor
 from wherein.planes.look.first_look import TURN_STEP, FirstLook
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes, motif_stages
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.plane_range import PlaneRange, distortions
-from wherein.planes.rating import rate_poses, refine_poses
+from wherein.planes.rating import rate_poses, refine_poses, similar_turns
+from wherein.planes.scene_parts import inside
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 _PLACES, _RATED_POINTS = 4000, 64
@@ -52,10 +52,6 @@ _RIVAL = 0.8
 """Share of the best ZNCC that another turn must reach when it is refined, to be fitted. A choice: refining is
 approximate."""
 
-_LIKE_STEP, _ALIKE, _MAX_TURNS = 5.0, 0.3, 5
-"""Degrees between the turns at which a motif is compared with itself, ZNCC from which a turn may be mistaken
-for another, and maximum number of such turns. Choices: a plate with four dials reaches more upside down."""
-
 _BEYOND, _BEYOND_SIZE = 15.0, 1.25
 """Degrees of tilt, and factor of the size, by which a pose may lie out of the range on the way. Choices: the
 range of a coarse fit is not that of the exact one."""
@@ -74,6 +70,11 @@ _CLIMBS = 0.25
 refined. By twelve made-up crowds and one of LEDs: copies that only further places led to had 0.3 to 0.9 of
 it, and what descents from lower ratings ended at was no copy. Where things are upright and of one size, three
 of four places have less."""
+
+_SHARE_SHIFTED, _CLIMBS_SHIFTED, _FIT_SHIFTED = 0.4, 0.6, PlaneStage(rounds=1, steps=6)
+"""Share of the usual numbers of places and starts, `_CLIMBS` and the only fit where objects are upright and
+of one size. Choices: of 36 LEDs the last was the 40th by its rating, which was 0.94 of its ZNCC. Those that
+the border cuts, with their middle outside, have only starts beside them, and keep to `_CLIMBS`."""
 
 _HOPELESS = 0.4
 """Poses with a ZNCC below this fraction of the best are dropped, unless there is a crowd. A choice: where the
@@ -129,8 +130,17 @@ class PlaneSearch:
 
     @cached_property
     def _thinned(self) -> tuple[PlaneMotif, ...]:
-        """The motif of every stage."""
-        return tuple(motif.thinned(_POINTS) for motif in self.stages)
+        """The motif of every stage of a search."""
+        # Coarser stages bring what is turned, tilted or of another size close enough for the last one.
+        stages = self.stages[-1:] if self._only_shifted else self.stages
+        return tuple(motif.thinned(_POINTS) for motif in stages)
+
+    @cached_property
+    def _only_shifted(self) -> bool:
+        """Whether objects are nowhere turned, tilted or of another size: the first look then compares each
+        place with what may be there, so that what is there has a start close to it, which is rated high."""
+        (low, high), ranges = self.ranges.scale, self.ranges
+        return low == high and ranges.rotation == 0 and ranges.tilt == 0
 
     @cached_property
     def _few_points(self) -> PlaneMotif:
@@ -166,9 +176,10 @@ class PlaneSearch:
         standing_out = standing_out if self._may_be_crowd(scene, found) else math.inf
         found = self._followed(found, _FOLLOWED, standing_out)
         for number, (motif, count) in enumerate(zip(self._thinned, self._counts, strict=True)):
-            fits = fit_planes(scene, motif, self.ranges.motion, _FIT, found.poses)
+            stage = _FIT_SHIFTED if self._only_shifted else _FIT
+            fits = fit_planes(scene, motif, self.ranges.motion, stage, found.poses)
             fits = fits if goes_on is None else fits[np.flatnonzero(goes_on(fits))]
-            if number == min(_RESTART_STAGE, len(self.stages) - 1):
+            if number == min(_RESTART_STAGE, len(self._thinned) - 1):
                 fits = fits.joined(self._restarted(scene, motif, fits))
             found = self._followed(fits, count, standing_out)
             ended.append(found)
@@ -177,7 +188,7 @@ class PlaneSearch:
     @property
     def _counts(self) -> tuple[int | None, ...]:
         """How many poses go on after each stage; None: all."""
-        return *_KEPT[: len(self.stages) - 1], None
+        return *_KEPT[: len(self._thinned) - 1], None
 
     def _followed(self, fits: PlaneFits, count: int | None, standing_out: float) -> PlaneFits:
         """The best `count` poses, or all that stand out, if they are a crowd and more."""
@@ -199,12 +210,15 @@ class PlaneSearch:
 
     def _refined_starts(self, scene: ScenePyramid, standing_out: float) -> PlaneFits:
         """The starts, refined: the usual number, and in a crowd more, as long as others stand out."""
-        poses, rated, first, rest = self._ranked_starts(scene, 1.0)
+        poses, rated, first, rest = self._ranked_starts(scene, _SHARE_SHIFTED if self._only_shifted else 1.0)
         found = self.refined(scene, poses[first])
         crowd = self._crowd(found, standing_out) if self._may_be_crowd(scene, found) else None
+        climbs = np.full(len(poses), _CLIMBS)
+        if crowd is not None and self._only_shifted:
+            climbs[inside(scene, poses, self._corners)] = _CLIMBS_SHIFTED
         while crowd is not None and len(rest):
             least = max(_ON_THE_WAY * standing_out, _LIKE_OTHERS * crowd.zncc[_CROWD - 1])
-            rest, known = rest[rated[rest] >= _CLIMBS * least], len(crowd)
+            rest, known = rest[rated[rest] >= climbs[rest] * least], len(crowd)
             rest = rest[self._elsewhere(poses[rest], crowd)]
             more = self.refined(scene, poses[rest[: len(found)]])
             rest, found = rest[len(found) :], found.joined(more)
@@ -251,19 +265,7 @@ class PlaneSearch:
     @cached_property
     def similar_turns(self) -> Poses:
         """Turns of the motif about its middle after which it looks much like itself, (T, 3, 3)."""
-        # On a background of its own mean colour, with room for its corners.
-        width, height = self.motif.width, self.motif.height
-        room, mask = math.ceil((math.hypot(width, height) - min(width, height)) / 2) + 1, self.motif.mask
-        mean = (self.motif.pixels * mask).sum((1, 2)) / mask.sum()
-        level = mean[:, None, None]
-        own = F.pad((self.motif.pixels - level) * mask, (room, room, room, room)) + level
-        at = np.arange(0.0, 360.0, _LIKE_STEP)
-        turns = rotations(at, self._middle)
-        shift = np.array(((1.0, 0, room), (0, 1, room), (0, 0, 1)))
-        rated = rate_poses(ScenePyramid(own), self.stages[0].rough, shift @ turns)
-        peaks = (rated >= _ALIKE) & (rated >= np.roll(rated, 1)) & (rated > np.roll(rated, -1))
-        peaks &= np.minimum(at, 360 - at) >= 4 * _LIKE_STEP  # closer, it is nearly the same pose
-        return turns[np.flatnonzero(peaks)[np.argsort(-rated[peaks], kind="stable")][:_MAX_TURNS]]
+        return similar_turns(self.motif, self.stages[0].rough)
 
     def briefly(self, scene: ScenePyramid, crowd: int = 1) -> PlaneFits:
         """Likely poses without any fit, the best first: for motifs that are one of several to be found.

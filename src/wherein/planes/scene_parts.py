@@ -121,6 +121,12 @@ def _box(
     return left, top, max(right, left + 2), max(bottom, top + 2)
 
 
+def inside(scene: ScenePyramid, poses: Poses, corners: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which poses have all corners of a motif in the scene, (B,)."""
+    ends = mapped(poses, corners)
+    return np.asarray(((ends >= 0) & (ends <= np.array(scene.size) - 1.0)).all((1, 2)))
+
+
 def at_levels(motif: PlaneMotif, poses: Poses) -> tuple[Poses, NDArray[np.int64]]:
     """Poses of the motif at its own resolution, and for each the level of the scene that comes closest."""
     own = poses @ np.linalg.inv(motif.from_full)
