@@ -1,12 +1,20 @@
 """How many objects are found in a scene, how large, how much of them is covered, and which are reported."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
+import torch
 from torch import Tensor
 
 from detecting import group, leaf, made_up, noise, painted, photo, ready, template, walker
 from wherein import Detector
+from wherein.detect.fast.finder import Finder
+from wherein.detect.fast.hypotheses import Hypotheses, Placement
+from wherein.detect.fast.scene_search import SceneSearch
+from wherein.detect.search_range import Range
 from wherein.images.motif import Motif
+from wherein.pyramid.levels import ScenePyramid
 from wherein.template import Template
 from wherein.template.pose import placed
 
@@ -27,6 +35,21 @@ def test_small_and_large_objects_are_found(anywhere: Detector, scale: float) -> 
     corners = np.array(((0, 79, 0, 79), (0, 0, 63, 63), (1, 1, 1, 1)))
     assert np.abs((found.matrix - truth[:2]) @ corners).max() < max(0.25, 0.25 * scale)
     assert found.scale == pytest.approx(scale, rel=0.02)
+
+
+@pytest.mark.parametrize(("share", "refined"), [(1.0, 3), (0.9, 2), (0.8, 0)])
+def test_hypotheses_are_refined_that_refinement_may_make_likely(share: float, refined: int) -> None:
+    """All that are likely; if none is, two that come close."""
+    body = Template.rigid("patch", Motif.whole(noise(40, 50, 9)))
+    search = SceneSearch(Finder(body, Range(), {"patch": 1.0}), 0.5, 0.5, 0.5, 1)
+    placement = Placement({"patch": np.stack(3 * [np.eye(3)])}, {"patch": np.full(3, 0.5)})
+    each = {"patch": np.ones(3)}
+    found = Hypotheses(placement, each, each, np.full(3, share * 0.7 * 0.5 + 1e-9))
+    given = list[Hypotheses]()
+    with mock.patch.object(Finder, "polish", lambda _, scene, some: given.append(some) or some):
+        ended = search.polished(ScenePyramid(torch.zeros(1, 60, 60)), found)
+    assert [len(some.scores) for some in given] == [refined] * (refined > 0)
+    assert len(ended.scores) == refined
 
 
 def test_nothing_shrinks_to_a_speck() -> None:

@@ -49,13 +49,20 @@ class Scoring:
 
     def found(self, placement: Placement, name: str) -> NDArray[np.bool_]:
         """In which hypotheses a piece was found, (H,)."""
-        zncc, body = placement.zncc[name], name == self.root
-        known = self.body_information(zncc, placement.frames[name]) if body else information(zncc)
-        return np.asarray(self.weights[name] * known >= MIN_EVIDENCE)
+        return np.asarray(self.weights[name] * self._information(placement, name) >= MIN_EVIDENCE)
 
-    def some_found(self, placement: Placement) -> NDArray[np.bool_]:
-        """In which hypotheses a piece of those that are placed was found, (H,)."""
-        return np.any([self.found(placement, name) for name in placement.zncc], axis=0)
+    def _information(self, placement: Placement, name: str) -> NDArray[np.float64]:
+        """The information of the fit of a piece, (H,)."""
+        zncc = placement.zncc[name]
+        return self.body_information(zncc, placement.frames[name]) if name == self.root else information(zncc)
+
+    def evidence_found(self, placement: Placement) -> NDArray[np.float64]:
+        """The weighted evidence of the pieces that are placed, as far as they were found, (H,)."""
+        total = np.zeros(len(placement))
+        for name in placement.zncc:
+            known = self._information(placement, name)
+            total += np.where(self.weights[name] * known >= MIN_EVIDENCE, self.weights[name] * known, 0.0)
+        return total
 
     def body_information(self, zncc: NDArray[np.float64], frames: Poses) -> NDArray[np.float64]:
         """The information of the body's fit, without what a tilt gives to clutter, (H,)."""
