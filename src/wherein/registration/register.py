@@ -42,10 +42,13 @@ class Registration(Shown):
         zncc: zero-mean normalised cross-correlation on the motif's support; 1 is a perfect fit.
         seen: the visible fraction: how much of the motif's support lies inside the scene, in [0, 1].
         cost: the minimised cost, 1 − ZNCC (with robust weights if `robust` was set).
-        steps: the number of solver steps on colours that led to this pose, over all scales.
+        steps: the number of solver steps on colours that led to this pose, over all scales; 0 unless
+            `refined`.
         status: how the fit ended; `str(status)` is "converged", "step limit", "diverged", "outside" or
             "no texture".
         scene, motif: what was registered, for drawings.
+        refined: whether the pose was refined on colours. Where that leads away, as in another light, it is
+            the pose that edges or cells found.
     """
 
     matrix: NDArray[np.float64]
@@ -56,6 +59,7 @@ class Registration(Shown):
     status: Status
     scene: Picture | None = None
     motif: Motif | None = None
+    refined: bool = True
 
     def __repr__(self) -> str:
         x, y = self.center
@@ -224,6 +228,7 @@ def _result(descend: Descent, best: Candidates) -> Registration:
         cost=max(cost, 0.0),
         steps=int(best.steps[0]),
         status=status,
+        refined=best.refined,
     )
 
 

@@ -70,6 +70,15 @@ def test_the_text_says_what_the_certainty_means(certainty: float, words: str) ->
     assert (pose, meaning, rows[0]) == ("rotation 1.00°, scale 1.000", words, "[1, 0, 40]")
 
 
+def test_the_text_says_what_a_pose_was_fitted_by() -> None:
+    record = {"status": "converged", "zncc": 0.4, "steps": 0, "seconds": 0.1, "angle": 1.0, "scale": 1.0}
+    record |= {"certainty": 0.5, "matrix": []}
+    assert next(describe(record)) == "converged, ZNCC 0.400, 0 steps, 0.10 s"
+    assert "ZNCC 0.400, found by edges, not refined on colours, 0.10 s" in next(
+        describe(record, refined=False)
+    )
+
+
 def test_draw_writes_a_picture_and_does_not_overwrite(folder: Path) -> None:
     out = folder / "deep" / "out.png"
     arguments = ["register", str(folder / "scene.png"), str(folder / "motif.png"), "--draw", str(out)]
