@@ -30,6 +30,11 @@ def test_what_calibration_measured_is_listed() -> None:
     assert [circle["class"] for circle in page.all("circle")] == 4 * ["clutter"] + 3 * ["present"]
 
 
+def test_joints_are_mentioned_only_where_there_are_any() -> None:
+    assert "at rest" in section(detector(toy())).text
+    assert "at rest" not in section(ready(template(leaf("motif", None, noise(40, 40)), size=(40, 40)))).text
+
+
 def test_warnings_are_shown() -> None:
     known = upright(toy()).model_copy(update={"confused": [("a", "<b>", 0.9)]})
     page = section(ready(toy(), rotation=0.0, calibration=known))

@@ -50,6 +50,7 @@ class CalibrationView:
         detected_scale: the same for scales, lowest and highest.
         false_alarms: how often clutter reaches the threshold of the detector, as text.
         warnings: what to know before relying on the scores.
+        jointed: whether a part can turn.
     """
 
     threshold: float
@@ -59,6 +60,7 @@ class CalibrationView:
     detected_scale: tuple[float, float]
     false_alarms: str
     warnings: Sequence[str]
+    jointed: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +100,7 @@ def score_view(detector: "Detector", template: str | None = None) -> ScoreView:
         known.limits.scale,
         known.describe_false_alarms(threshold),
         known.warnings,
+        any(part.moves for part in detector.library.by_name[template].parts.values()),
     )
     return ScoreView(threshold, ranges.rotation, ranges.scale, ranges.tilt, view, known.describe_false_alarms)
 
