@@ -19,8 +19,16 @@ from wherein.detect.detector import Detector
 from wherein.detect.score import rounded_down
 from wherein.engine.engine_options import EngineOptions
 from wherein.engine.manifest import Entry, SceneFile, manifest
-from wherein.engine.scene_events import Failed, PictureDone, SceneEvent, SceneLine, Unreadable, VideoDone
-from wherein.engine.scene_work import SceneWork, WorkSettings, is_readable
+from wherein.engine.scene_events import (
+    Failed,
+    OutsideRegion,
+    PictureDone,
+    SceneEvent,
+    SceneLine,
+    Unreadable,
+    VideoDone,
+)
+from wherein.engine.scene_work import SceneWork, WorkSettings, is_searchable
 from wherein.engine.shared_run import SharedRun
 from wherein.thresholds import MinScore
 from wherein.video.video_writer import CODECS
@@ -138,8 +146,9 @@ class DetectRun:
         )
         entries = manifest(scenes, drawings, settings.page is not None)[part]
         here = SceneWork(lambda: self.detector, settings)
-        # Before anything is calibrated: a run whose scenes are all unreadable ends at once.
-        if not self.engine.shared or not any(is_readable(entry, self.options.memory) for entry in entries):
+        # Before anything is calibrated: a run of which no scene can be searched ends at once.
+        memory = self.options.memory
+        if not self.engine.shared or not any(is_searchable(entry, memory, self.region) for entry in entries):
             for entry in entries:
                 yield entry, here(entry)
                 self.console.scenes_done(1)
@@ -199,6 +208,7 @@ class DetectRun:
         else:
             self.totals.failed += isinstance(event, Failed)
             self.totals.unreadable += isinstance(event, Unreadable)
+            self.totals.outside += isinstance(event, OutsideRegion)
             self.console.unreadable("scene", str(path), event.reason)
             writers.add_unreadable(path, event.reason)
 

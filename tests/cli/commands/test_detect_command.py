@@ -98,7 +98,19 @@ def test_a_region_outside_of_one_scene_does_not_stop_the_others(folder: Path) ->
     first, second, third = records(result)
     assert first["error"].startswith("region must be (x, y, width, height) within the scene of ")
     assert "error" in second and third["detections"] == []
-    assert result.stderr.splitlines()[-1] == "Nothing found in 3 scenes; 2 unreadable"
+    assert result.stderr.splitlines()[-1] == "Nothing found in 3 scenes; 2 outside of the region"
+
+
+@pytest.mark.parametrize("more", [[], ["--workers", "2"]])
+def test_a_region_outside_of_all_scenes_is_told_before_anything_is_calibrated(
+    folder: Path, more: list[str]
+) -> None:
+    motif = folder / "motif.png"
+    Image.open(folder / "scenes" / "a.png").crop((40, 36, 88, 84)).save(motif)
+    command = ["detect", str(motif), str(folder / "scenes"), "--region", "300", "0", "90", "90", *more]
+    result = runner.invoke(app, command)
+    assert result.exit_code == 3, result.output
+    assert result.stderr.splitlines()[-1] == "No scene could be searched; 2 outside of the region"
 
 
 def test_what_the_calibration_warned_of_is_repeated_where_nothing_is_found(
