@@ -74,6 +74,7 @@ class ScoreView:
         tilt: degrees out of the picture plane that were searched.
         calibration: None where clutter was not measured.
         false_alarms: how often clutter reaches a score, as text; None where clutter was not measured.
+        template: its name, where there are several.
     """
 
     threshold: float
@@ -82,6 +83,7 @@ class ScoreView:
     tilt: float
     calibration: CalibrationView | None
     false_alarms: Callable[[float], str | None]
+    template: str | None = None
 
 
 def score_view(detector: "Detector", template: str | None = None) -> ScoreView:
@@ -102,7 +104,9 @@ def score_view(detector: "Detector", template: str | None = None) -> ScoreView:
         known.warnings,
         any(part.moves for part in detector.library.by_name[template].parts.values()),
     )
-    return ScoreView(threshold, ranges.rotation, ranges.scale, ranges.tilt, view, known.describe_false_alarms)
+    named = template if detector.library.several else None
+    rate = known.describe_false_alarms
+    return ScoreView(threshold, ranges.rotation, ranges.scale, ranges.tilt, view, rate, named)
 
 
 def template_view(template: Template) -> TemplateView:
