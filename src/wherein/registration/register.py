@@ -241,8 +241,7 @@ def _start(
         require(
             motif.height <= height and motif.width <= width,
             f"the motif ({motif.width} × {motif.height}) is larger than the scene ({width} × {height}): "
-            "are they swapped? If the motif is smaller in the scene, use a start that shrinks it, such as "
-            f"{_shrinking(motif, width, height)}",
+            f"are they swapped?{_shrinking(motif, width, height)}",
         )
         middle = np.eye(3)
         middle[:2, 2] = (width - motif.width) / 2, (height - motif.height) / 2
@@ -251,9 +250,11 @@ def _start(
 
 
 def _shrinking(motif: Motif, width: int, height: int) -> str:
-    """The text of a start matrix that fits the motif into the scene."""
+    """What else may help: a start matrix that fits the motif into the scene, unless nothing would be left."""
     scale = math.floor(100 * min(width / motif.width, height / motif.height)) / 100
-    return f"[[{scale:g}, 0, 0], [0, {scale:g}, 0]]"
+    matrix = f"[[{scale:g}, 0, 0], [0, {scale:g}, 0]]"
+    advice = f" If the motif is smaller in the scene, use a start that shrinks it, such as {matrix}"
+    return advice if scale * min(motif.width, motif.height) >= 1 else ""
 
 
 def _matrix(start: ArrayLike, motion: Motion) -> NDArray[np.float64]:
