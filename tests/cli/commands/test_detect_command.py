@@ -3,6 +3,7 @@
 import html
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -62,6 +63,17 @@ def test_a_line_a_scene(folder: Path) -> None:
     assert found["parts"]["arm"]["turn"] == pytest.approx(10, abs=0.5)
     assert second["detections"] == []
     assert result.stderr == "1 found in 1 of 2 scenes\n"
+
+
+def test_every_field_is_in_the_table_of_the_documentation(folder: Path) -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
+    rows = re.findall(r"^\| (`.+?) \|", page.partition("### Fields")[2], re.MULTILINE)
+    listed = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    first, second = records(detect(folder, folder / "scenes"))
+    (found,) = first["detections"]
+    used = {*first, *second, *found, *(key for part in found["parts"].values() for key in part)}
+    assert used <= listed
+    assert {"turn_spread", "polygon"} <= used
 
 
 def test_what_is_known_of_the_pose_makes_it_more_exact(folder: Path) -> None:
