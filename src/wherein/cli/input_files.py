@@ -211,13 +211,13 @@ def check_exists(role: str, path: Path) -> None:
 
 
 def load_template(path: str) -> "Template":
-    """Load a template, or raise `UnreadableError`."""
+    """Load a template, or raise `UnreadableError`; of a folder of several, too."""
     check_template_path(path)
-    from wherein.template.bundle import Template
+    from wherein.template.template_library import Library
 
     try:
-        return Template.load(path)
-    except TemplateError as error:
+        return Library.of(path).only
+    except (ArgumentError, TemplateError) as error:
         raise UnreadableError("template", Path(path), error) from error
 
 

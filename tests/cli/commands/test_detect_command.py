@@ -76,6 +76,21 @@ def test_every_field_is_in_the_table_of_the_documentation(folder: Path) -> None:
     assert {"turn_spread", "polygon"} <= used
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["--scale", "1", "--tilt", "0"], "it needs 2 numbers, with spaces between them: --scale LOW HIGH"),
+        (["--scale", "0.8,", "1.25"], "it needs 2 numbers, with spaces between them: --scale LOW HIGH"),
+        (["--tilt", "40°"], "it needs a number: --tilt DEGREES"),
+        (["--max-instances", "one"], "it needs a number: --max-instances N"),
+    ],
+)
+def test_what_is_no_number_is_told_in_words(folder: Path, given: list[str], words: str) -> None:
+    result = runner.invoke(app, ["detect", str(folder / "toy"), str(folder / "scenes"), *given])
+    assert result.exit_code == 2
+    assert words in re.sub(r"\s+", " ", result.stderr)
+
+
 def test_what_is_known_of_the_pose_makes_it_more_exact(folder: Path) -> None:
     (first, _) = records(detect(folder, folder / "scenes", "--scale", "1", "1", "--tilt", "0"))
     (found,) = first["detections"]
