@@ -1,6 +1,7 @@
 """`wherein register`: what it prints and how it exits."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,10 @@ def test_one_json_object_on_standard_output(folder: Path) -> None:
         *("scene", "width", "height", "motif", "motion", "status", "zncc", "seen", "cost", "steps"),
         *("matrix", "angle", "scale", "certainty", "seconds"),
     ]
+    page = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
+    table = page.partition("The object of `register`:")[2].partition("After the last scene")[0]
+    rows = re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
+    assert set(record) == {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     assert (record["width"], record["height"], record["motif"], record["status"]) == (
         128,
         96,
