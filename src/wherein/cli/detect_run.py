@@ -94,6 +94,9 @@ class DetectRun:
         if self.totals.read and not self.totals.found:
             for line in self._expectations():
                 self.console.message(line)
+        elif self.totals.found:
+            for line in self._doubts():
+                self.console.message(line)
         self.console.message(self.totals.summary(listed.skipped_summary))
         return self.totals
 
@@ -104,6 +107,18 @@ class DetectRun:
         for name, known in self.detector.calibrations.items():
             if isinstance(known, Calibration) and known.warnings:
                 yield f"{name}: {known.warnings[0]}. `wherein template check` says more."
+
+    def _doubts(self) -> Iterator[str]:
+        """Where something is found: a line for each template that clutter fits as well, such as one of few
+        pixels."""
+        for name, known in self.detector.calibrations.items():
+            threshold = self.detector.thresholds[name]
+            if isinstance(known, Calibration) and known.clutter[-1] >= threshold:
+                yield (
+                    f"{name}: scenes without it scored up to {known.clutter[-1]:.2f} in the calibration, and "
+                    f"the threshold is {threshold:.2f}: expect false alarms. `wherein template check` says "
+                    "more."
+                )
 
     def _searched_sizes(self) -> str:
         """The range of scales, in pixels where there is one template: a photograph by a phone shows most

@@ -140,6 +140,16 @@ def test_a_region_outside_of_all_scenes_is_told_before_anything_is_calibrated(
     assert result.stderr.splitlines()[-1] == "No scene could be searched; 2 outside of the region"
 
 
+def test_false_alarms_are_to_be_expected_where_clutter_reaches_the_threshold(folder: Path) -> None:
+    """It scored up to 0.3 in the made-up calibration."""
+    line, summary = detect(folder, folder / "scenes" / "a.png", "--threshold", "0.25").stderr.splitlines()
+    assert line.startswith(
+        "toy: scenes without it scored up to 0.30 in the calibration, and the threshold is 0.25"
+    )
+    assert summary.endswith("found in 1 of 1 scene")
+    assert detect(folder, folder / "scenes" / "a.png", "--threshold", "0.31").stderr == f"{summary}\n"
+
+
 def test_what_the_calibration_warned_of_is_repeated_where_nothing_is_found(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
