@@ -213,8 +213,8 @@ class DetectRun:
                 shown = nearest if self.console.readable else f"{path}: Nothing found. {nearest}"
                 self.console.message(shown)
         elif isinstance(event, VideoDone):
-            self.totals.count(event.found)
-            writers.add_video(path, event.frames)
+            self.totals.count_video(event.found, event.frames_with_detections)
+            writers.add_video(path, event.frames, entry.drawing)
             self.console.message(f"{path}: {event}{_drawn(entry.drawing)}")
             if self.outputs.export is not None:
                 self.console.message(

@@ -15,12 +15,20 @@ class Totals:
     outside: int = 0
     found: int = 0
     with_detections: int = 0
+    in_videos: int = 0
+    frames: int = 0
 
     def count(self, found: int) -> None:
         """Count a scene in which so many were found."""
         self.read += 1
         self.found += found
         self.with_detections += found > 0
+
+    def count_video(self, found: int, frames: int) -> None:
+        """Count a video with so many detections in so many frames: one object in ten frames is ten."""
+        self.count(found)
+        self.in_videos += found
+        self.frames += frames
 
     @property
     def _not_searched(self) -> int:
@@ -35,6 +43,9 @@ class Totals:
         scenes = self.read + self._not_searched
         where = f"{self.with_detections} of {_scenes(scenes)}" if self.found else _scenes(scenes)
         found = f"{self.found or 'Nothing'} found in {where}" if self.read else "No scene could be searched"
+        if self.in_videos:
+            frames = f"{self.frames} {'frame' if self.frames == 1 else 'frames'} of video"
+            found += f", {self.in_videos} of them in {frames}"
         left_out = [f"{self.unreadable} unreadable"] if self.unreadable else []
         left_out += [f"{self.failed} failed"] if self.failed else []
         left_out += [f"{self.outside} outside of the region"] if self.outside else []
