@@ -114,8 +114,8 @@ def test_poses_settle_at_one_pose_from_all_starts():
 
 
 def test_poses_settle_in_three_rounds_though_each_step_leads_only_a_part_of_the_way():
-    """In a scene that is less sharp than the motif, half of the way and less."""
-    scene = ScenePyramid(blur(_scene(), 1.2))
+    """In a scene that is less sharp than the motif: without extrapolation a fifth of a pixel is left."""
+    scene = ScenePyramid(blur(_scene(), 2.5))
     plane, motion = PlaneMotif.of(_motif(), 100, ChannelSettings(sigma=0.5)), motion_named("euclidean")
     starts = fit_planes(scene, plane, motion, PlaneStage(1, 0), _beside(6, reach=0.3)).poses
     ends = fit_planes(scene, plane, motion, PlaneStage(40, 1, 0.0, settles=True), starts).poses
@@ -124,8 +124,8 @@ def test_poses_settle_in_three_rounds_though_each_step_leads_only_a_part_of_the_
         max(_corner_error(one[None], end)[0] for one, end in zip(some, ends, strict=True))
         for some in (starts, near)
     ]
-    assert apart[0] > 0.2
-    assert apart[1] < 0.15 * apart[0]
+    assert apart[0] > 1
+    assert apart[1] < 0.1 * apart[0]
 
 
 @pytest.mark.parametrize("in_torch", [False, True])
