@@ -1,5 +1,6 @@
 """Is the motif there? Where ZNCC cannot say, its cells can."""
 
+import inspect
 from collections.abc import Iterator
 
 import numpy as np
@@ -87,4 +88,4 @@ def test_large_motifs_are_sampled_and_tensors_will_do() -> None:
 def test_only_registrations_are_tested(wrong: object) -> None:
     with pytest.raises(wherein.ArgumentError, match="must be what `register` returned"):
         # Without the type checker of the tests, as users call it.
-        vars(wherein.certainty)["__wrapped__"](np.zeros((20, 20)), np.zeros((5, 5)), wrong)
+        inspect.unwrap(wherein.certainty)(np.zeros((20, 20)), np.zeros((5, 5)), wrong)
