@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.scene_search import SceneSearch
 from wherein.planes.look.shared_look import LookEffort, SharedLook
+from wherein.planes.many_ratings import rate_many, refine_many
 from wherein.planes.plane_fit import PlaneFits
-from wherein.planes.plane_search import GoesOn, PlaneSearch
+from wherein.planes.plane_range import PlaneRange
+from wherein.planes.plane_search import REFINE, ROUGHLY, GoesOn, PlaneSearch
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 
@@ -89,6 +91,9 @@ class SharedSearch:
             body = search.finder.body_search
             assert body is not None, "a template with a body"
             self._bodies.append(body)
+        ranges = self._bodies[0].ranges  # the same for all
+        self._motion = ranges.motion
+        self._upright = PlaneRange(ranges.rotation, ranges.scale, 0.0).motion
         self._look = SharedLook(self._bodies, [effort.look for effort in self._efforts])
 
     def __call__(self, levels: ScenePyramid) -> dict[int, Hypotheses]:
@@ -103,24 +108,28 @@ class SharedSearch:
 
     def refined(self, levels: ScenePyramid, each: int = 0) -> list[PlaneFits]:
         """Poses of the body of each template at the most likely places, refined; as of `starts`."""
-        starts = self.starts(levels, each)
-        return _in_threads(
-            levels, lambda alone, k: self._bodies[k].refined(alone, starts[k]), range(len(starts))
-        )
+        bodies, starts = self._bodies, self.starts(levels, each)
+        return refine_many(levels, [one.stages[0].rough for one in bodies], self._motion, REFINE, starts)
 
     def starts(self, levels: ScenePyramid, each: int = 0) -> list[Poses]:
         """Poses of the body of each template at the most likely places, the best first: as many as its effort
         says, but at least `each`."""
-        places = self._look(levels)
+        places, few = self._look(levels), [body.few_points for body in self._bodies]
+        best = [
+            poses[np.argsort(-rated, kind="stable")[: effort.rated]]
+            for poses, rated, effort in zip(
+                places, rate_many(levels, few, places), self._efforts, strict=True
+            )
+        ]
+        found = refine_many(levels, few, self._upright, ROUGHLY, best)
+        return [self._chosen(number, fits, each) for number, fits in enumerate(found)]
 
-        def chosen(alone: ScenePyramid, number: int) -> Poses:
-            body, effort = self._bodies[number], self._efforts[number]
-            found = body.roughly_refined(alone, body.best_rated(alone, places[number], effort.rated))
-            order = np.argsort(-found.zncc, kind="stable")
-            likely = found.zncc[order] >= _LIKELY_START * self.searches[number].threshold
-            return found.poses[order[likely | (np.arange(len(order)) < max(each, effort.refined))]]
-
-        return _in_threads(levels, chosen, range(len(places)))
+    def _chosen(self, number: int, found: PlaneFits, each: int) -> Poses:
+        """Where the body of a template goes on from, of its poses after the first descent."""
+        order = np.argsort(-found.zncc, kind="stable")
+        likely = found.zncc[order] >= _LIKELY_START * self.searches[number].threshold
+        first = np.arange(len(order)) < max(each, self._efforts[number].refined)
+        return found.poses[order[likely | first]]
 
     def _goes_on(self, number: int) -> GoesOn | None:
         """Which fits of a body are followed any further; None: all."""
