@@ -88,8 +88,8 @@ fraction of the object's size, and its ZNCC below this share. Choices: fits that
 size lie within the object, and are far worse."""
 
 
-GoesOn = Callable[[PlaneFits], NDArray[np.bool_]]
-"""Which of some fits are followed any further, (B,)."""
+GoesOn = Callable[[PlaneFits, bool], NDArray[np.bool_]]
+"""Which of some fits are followed any further, (B,), and whether they are those of the last stage."""
 
 
 class PlaneSearch:
@@ -167,7 +167,7 @@ class PlaneSearch:
         found = self._followed(found, _FOLLOWED, standing_out)
         for number, (motif, count) in enumerate(zip(self._thinned, self._counts, strict=True)):
             fits = fit_planes(scene, motif, self.ranges.motion, _FIT, found.poses)
-            fits = fits if goes_on is None else fits[np.flatnonzero(goes_on(fits))]
+            fits = fits if goes_on is None else fits[np.flatnonzero(goes_on(fits, count is None))]
             if not len(fits):
                 return ended + [fits] * (len(self.stages) - number)
             if number == min(_RESTART_STAGE, len(self.stages) - 1):

@@ -68,10 +68,12 @@ _LIKELY_BODY = 0.85
 choice, by measurement with 100 cut-outs and patches: what is there has a ZNCC of 0.6 or more in 95 of 100,
 and 0.92 in the median; of the others 95 in 100 stay below 0.53."""
 
-_LIKELY_FIT = 0.9
-"""A body without limbs is followed further while its fits have this share of the threshold. A choice, by
-measurement with 100 cut-outs and patches: fits of what is there have 1.09 times the threshold or more, and
-fall from stage to stage; of others, half are dropped at the first stage, and four in five at the second."""
+_LIKELY_FIT, _LIKELY_LAST = 0.9, 0.8
+"""A body without limbs is followed further while its fits have this share of the threshold, and refined at
+full size if the last has this share. Choices, by measurement with 100 cut-outs and patches: fits of what is
+there have 1.09 times the threshold or more, and fall from stage to stage; of others, half are dropped at the
+first stage, and four in five at the second. What is small or plain may end beside its optimum, with 0.86
+times the threshold before it is refined and 1.1 times after that."""
 
 
 class SharedSearch:
@@ -136,7 +138,7 @@ class SharedSearch:
         # Limbs add to what the body is worth.
         if self.searches[number].finder.pieces.limbs:
             return None
-        return lambda fits: self._reaches(number, fits, _LIKELY_FIT)
+        return lambda fits, last: self._reaches(number, fits, _LIKELY_LAST if last else _LIKELY_FIT)
 
     def _reaches(self, number: int, fits: PlaneFits, share: float) -> NDArray[np.bool_]:
         """Which fits of a body have a share of the ZNCC that the threshold asks for at their size."""
