@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
+from wherein.detect.calibration.false_alarms import equal_rate
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.calibration.store import Progress, StoredCalibration, no_progress
 from wherein.detect.calibration.together import calibrations_together
@@ -109,13 +110,19 @@ def _share_of(progress: Progress | None, library: Library, number: int) -> Progr
 
 
 def _limit_false_alarms(searches: Mapping[str, Search]) -> None:
-    """Raise the thresholds so that all templates together have no more false alarms than one may have."""
-    for search in searches.values():
-        known = search.calibration
-        if isinstance(known, Calibration):
-            rate = _MAX_ALARMS / len(searches) / known.megapixels
-            least = _MIN_THRESHOLD if len(searches) > MAX_ALONE else 0.0
-            search.threshold = max(search.threshold, score_with_rate(known.false_alarms, rate), least)
+    """Raise the thresholds so that all templates together have no more false alarms than one may have.
+
+    Only those with the most are raised: of most templates clutter reaches the threshold in one of a million
+    scenes or less, and what is plain or thin would be missed for nothing.
+    """
+    known = [(one, one.calibration) for one in searches.values() if isinstance(one.calibration, Calibration)]
+    if len(searches) > MAX_ALONE:
+        for search, _ in known:
+            search.threshold = max(search.threshold, _MIN_THRESHOLD)
+    rates = [its.false_alarms(search.threshold) * its.megapixels for search, its in known]
+    rate = equal_rate(rates, _MAX_ALARMS)
+    for search, its in known:
+        search.threshold = max(search.threshold, score_with_rate(its.false_alarms, rate / its.megapixels))
 
 
 def _set_rate(searches: Mapping[str, Search], per_megapixel: float) -> None:
