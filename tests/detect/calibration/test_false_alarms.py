@@ -10,6 +10,7 @@ from wherein.detect.calibration.false_alarms import (
     equal_rate,
     rare_clutter_score,
     suspect_scenes,
+    threshold_among,
 )
 
 CLUTTER = [0.30 + 0.005 * k for k in range(20)]
@@ -60,6 +61,15 @@ def test_only_the_highest_rates_are_lowered() -> None:
     assert equal_rate([0.1, 0.1], 0.01) == pytest.approx(0.005)
     assert equal_rate([0.001, 0.002], 0.01) == math.inf
     assert equal_rate([], 0.01) == math.inf
+
+
+def test_of_several_templates_it_is_strict_where_the_object_scores_well_above() -> None:
+    far, near = [0.9] * 8, [0.45] * 8
+    strict, loose = rare_clutter_score(CLUTTER, 1e-4 / 50), rare_clutter_score(CLUTTER, 1e-3)
+    assert threshold_among(CLUTTER, far, 50, 1e-3) == strict
+    assert threshold_among(CLUTTER, near, 50, 1e-3) == loose
+    hard = [0.2, *far[1:]]  # it was missed in one of eight scenes
+    assert threshold_among(CLUTTER, hard, 50, 1e-3) == strict > loose
 
 
 def test_clutter_hardly_ever_reaches_it() -> None:

@@ -7,13 +7,13 @@ import numpy as np
 
 from wherein.detect.score import equivalent_zncc, information
 
-_FEWEST_ALARMS, _MOST_ALARMS = 1e-4, 1e-2
+_FEWEST_ALARMS, MOST_ALARMS = 1e-4, 1e-2
 """False alarms in a scene without the template: one in ten thousand scenes where the object scores well above
 that, up to one in a hundred where it does not. Choices."""
 
 _WELL_ABOVE, _HARD_SHARE = 0.85, 12
 """An object scores well above a threshold that is at most this share of what it reaches in all but one of so
-many test scenes. Choices: a twelfth of them, two of 24, may be too hard."""
+many test scenes, or all but one of fewer. Choices: a twelfth of them, two of 24, may be too hard."""
 
 _OWN_SHARE = 0.95
 """The threshold is at most this share of what the object reaches in the best quarter of the test scenes. A
@@ -110,13 +110,33 @@ def choose_threshold(empty: Sequence[float], present: Sequence[float]) -> float:
         empty: scores of scenes without the object.
         present: scores of scenes with the object, sorted.
     """
-    strict, loose = (rare_clutter_score(empty, rate) for rate in (_FEWEST_ALARMS, _MOST_ALARMS))
+    strict, loose = (rare_clutter_score(empty, rate) for rate in (_FEWEST_ALARMS, MOST_ALARMS))
     # The law may fall short of what a scene has shown, where a few scenes resemble the object far more than
     # the rest do. Scores as high as the object's own say nothing: such a scene may well show it.
     seen = max((score for score in empty if score < low_score(present)), default=0.0)
     loose = max(loose, seen)
-    reached = _WELL_ABOVE * present[len(present) // _HARD_SHARE]
-    return min(max(loose, min(strict, reached)), _OWN_SHARE * present[3 * len(present) // 4])
+    return min(max(loose, min(strict, _reached(present))), _OWN_SHARE * present[3 * len(present) // 4])
+
+
+def threshold_among(empty: Sequence[float], present: Sequence[float], count: int, most: float) -> float:
+    """The threshold of one of several templates, of which any may have a false alarm.
+
+    As for one alone: what clutter hardly ever reaches, or, where the object does not score well above that,
+    what it reaches rarely.
+
+    Arguments:
+        empty: scores of scenes without the object.
+        present: scores of scenes with the object, sorted.
+        count: number of templates.
+        most: the false alarms in a scene that this one may have at most (`equal_rate`).
+    """
+    strict, loose = (rare_clutter_score(empty, rate) for rate in (_FEWEST_ALARMS / count, most))
+    return max(loose, min(strict, _reached(present)))
+
+
+def _reached(present: Sequence[float]) -> float:
+    """A score that the object is well above, out of sorted scores."""
+    return _WELL_ABOVE * present[min(max(1, len(present) // _HARD_SHARE), len(present) - 1)]
 
 
 def equal_rate(rates: Sequence[float], total: float) -> float:
