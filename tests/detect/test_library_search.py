@@ -97,6 +97,19 @@ def test_a_rate_of_false_alarms_is_that_of_all_together() -> None:
     assert both.thresholds["a"] == pytest.approx(one.thresholds["a"])
 
 
+def test_a_template_that_clutter_resembles_gets_the_rate_that_others_leave() -> None:
+    """Clutter often reaches the threshold of one, and that of the others hardly ever."""
+    many = [patch(f"t{seed}", seed) for seed in range(5)]
+    known = {one.name: made_up(one, threshold=0.5) for one in many}
+    plain = {"clutter": [0.3, 0.5, 0.55, 0.6], "present": [0.6, 0.7, 0.75]}
+    known["t0"] = known["t0"].model_copy(update=plain)
+    thresholds = Detector(many, scale=1, tilt=0, calibration=known, threads=1).thresholds
+    assert [thresholds[f"t{k}"] for k in (1, 2, 3, 4)] == [0.6] * 4
+    alarms = {name: one.false_alarms(thresholds[name]) * one.megapixels for name, one in known.items()}
+    assert sum(alarms.values()) == pytest.approx(0.01, rel=1e-3)
+    assert alarms["t0"] > 0.0099  # and not a fifth of 0.01
+
+
 def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(ArgumentError, match="one template only"):
         Detector([A, B], scale=1, tilt=0, method="paper")

@@ -71,15 +71,16 @@ def test_fits_that_do_not_go_on_are_dropped_on_the_way():
     there, elsewhere = search.refined(scene, pose[None]), search.refined(scene, _pose(0, 1, (80, 80))[None])
     both, seen = there.joined(elsewhere), []
 
-    def goes_on(fits):
-        seen.append(len(fits))
+    def goes_on(fits, last):
+        seen.append((len(fits), last))
         return fits.zncc >= 0.7
 
     ended = search.followed(scene, both, goes_on=goes_on)
     assert len(ended) == len(seen) == len(search.stages)
+    assert [last for _, last in seen] == [False, True]
     assert all((fits.zncc >= 0.7).all() for fits in ended)
     assert _corner_error(ended[-1].poses[0], pose) < 1.0
-    none = search.followed(scene, both, goes_on=lambda fits: fits.zncc >= 2)
+    none = search.followed(scene, both, goes_on=lambda fits, _: fits.zncc >= 2)
     assert [len(fits) for fits in none] == [0] * len(search.stages)
 
 

@@ -4,22 +4,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
+from wherein.detect.calibration.false_alarms import MOST_ALARMS, equal_rate, threshold_among
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.calibration.store import Progress, StoredCalibration, no_progress
 from wherein.detect.calibration.together import calibrations_together
 from wherein.detect.fast.shared_search import MAX_ALONE
 from wherein.detect.methods import FastSearch, Search
-from wherein.detect.score import score_with_rate
+from wherein.detect.score import MAX_ZNCC, score_with_rate
 from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError, TemplateError, require
 from wherein.progress_line import ProgressLine, is_watched
 from wherein.template.bundle import Template
 from wherein.template.template_library import Library
 from wherein.thresholds import MinScore
-
-_MAX_ALARMS = 1e-2
-"""False alarms of all templates of a library together in a scene without them, at most. A choice: as many as
-a single template may have (`calibration.false_alarms`)."""
 
 _MIN_THRESHOLD = 0.6
 """The lowest threshold of a template of a library that is searched for together. A choice, by measurement
@@ -124,13 +121,20 @@ def _share_of(progress: Progress | None, library: Library, number: int) -> Progr
 
 
 def _limit_false_alarms(searches: Mapping[str, Search]) -> None:
-    """Raise the thresholds so that all templates together have no more false alarms than one may have."""
-    for search in searches.values():
-        known = search.calibration
-        if isinstance(known, Calibration):
-            rate = _MAX_ALARMS / len(searches) / known.megapixels
-            least = _MIN_THRESHOLD if len(searches) > MAX_ALONE else 0.0
-            search.threshold = max(search.threshold, score_with_rate(known.false_alarms, rate), least)
+    """Raise the thresholds so that all templates together have no more false alarms than one may have.
+
+    What is plain or thin may have whatever rate others leave: of most templates clutter reaches the threshold
+    in one of a million scenes or less.
+    """
+    known = [(one, one.calibration) for one in searches.values() if isinstance(one.calibration, Calibration)]
+    if len(searches) > MAX_ALONE:
+        for search, _ in known:
+            search.threshold = max(search.threshold, _MIN_THRESHOLD)
+    rates = [its.false_alarms(search.threshold) * its.megapixels for search, its in known]
+    most = min(1.0, equal_rate(rates, MOST_ALARMS))
+    for search, its in known:
+        least = threshold_among(its.clutter, its.present, len(known), most)
+        search.threshold = min(max(search.threshold, least), MAX_ZNCC)
 
 
 def _set_rate(searches: Mapping[str, Search], per_megapixel: float) -> None:

@@ -52,6 +52,8 @@ static const Fact facts[] = {
     FIELD(CoverRules, most), FIELD(CoverRules, cell), FIELD(CoverRules, rounds),
     SIZE(ChannelPicture), FIELD(ChannelPicture, channels), FIELD(ChannelPicture, inside),
     FIELD(ChannelPicture, height), FIELD(ChannelPicture, width),
+    SIZE(PoseKinds), FIELD(PoseKinds, pictures), FIELD(PoseKinds, motifs), FIELD(PoseKinds, picture),
+    FIELD(PoseKinds, motif),
     SIZE(FeatureMaps), FIELD(FeatureMaps, responses), FIELD(FeatureMaps, height), FIELD(FeatureMaps, width),
     FIELD(FeatureMaps, margin),
     SIZE(LookPlaces), FIELD(LookPlaces, tiles), FIELD(LookPlaces, stride), FIELD(LookPlaces, height),

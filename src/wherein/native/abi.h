@@ -152,6 +152,15 @@ typedef struct {
     int32_t height, width;
 } ChannelPicture;
 
+/* Poses of many motifs in many pictures: the numbers of the motif and of the picture of each pose. Those of a motif
+ * should lie side by side: what is made for it is made once then.
+ */
+typedef struct {
+    const ChannelPicture *pictures;
+    const PlaneMotifArrays *motifs;
+    const int32_t *picture, *motif; /* (count of the poses) */
+} PoseKinds;
+
 /* Where the responses of a scene are kept: (DIRECTIONS * 3 / 2, 4, height, width) bytes, `margin` of them around the
  * scene.
  */
@@ -209,6 +218,8 @@ int wherein_rate_poses(const ChannelPicture *picture, const PlaneMotifArrays *mo
                        const PlaneFits *fits);
 int wherein_refine_poses(const ChannelPicture *picture, const PlaneMotifArrays *motif, const PlaneRules *rules,
                          const PlaneFits *fits);
+int wherein_rate_many(const PoseKinds *kinds, const PlaneRules *rules, const PlaneFits *fits);
+int wherein_refine_many(const PoseKinds *kinds, const PlaneRules *rules, const PlaneFits *fits);
 int wherein_rectify(const Planes *scene, const double *M, int32_t height, int32_t width, float *out, uint8_t *inside);
 int wherein_features(const Planes *picture, const ChannelRules *rules, float gain, const FeatureMaps *maps);
 int wherein_look(const uint8_t *first, const LookPlaces *places, const int32_t *offsets, int32_t templates,

@@ -37,6 +37,8 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "wherein_uncover": (structs.Planes, *_FITS[:2], structs.CoverRules, structs.PlaneFits),
     "wherein_rate_poses": (structs.ChannelPicture, *_FITS),
     "wherein_refine_poses": (structs.ChannelPicture, *_FITS),
+    "wherein_rate_many": (structs.PoseKinds, *_FITS[1:]),
+    "wherein_refine_many": (structs.PoseKinds, *_FITS[1:]),
     "wherein_rectify": (structs.Planes, _POINTER, _I32, _I32, _POINTER, _POINTER),
     "wherein_features": (structs.Planes, structs.ChannelRules, _F32, structs.FeatureMaps),
     "wherein_look": (_POINTER, structs.LookPlaces, _POINTER, _I32, _I32, _POINTER, _POINTER),

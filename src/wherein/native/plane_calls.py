@@ -2,7 +2,8 @@
 
 import ctypes
 from collections.abc import Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -115,9 +116,62 @@ def refine_poses(
     return _fitted("wherein_refine_poses", _channel_picture(channels, inside), (motif, rules), poses)
 
 
+@dataclass(frozen=True, eq=False)
+class PoseKinds:
+    """Poses of many motifs in many pictures.
+
+    Attributes:
+        pictures: channels of each, (H, W, 8), contiguous.
+        motifs: as C wants them.
+        picture, motif: their numbers for each pose, (B,); poses of a motif should lie side by side.
+    """
+
+    pictures: Sequence[Float[Tensor, "_ _ 8"]]
+    motifs: Sequence[structs.PlaneMotifArrays]
+    picture: NDArray[np.int32]
+    motif: NDArray[np.int32]
+
+    def in_c(self, count: int) -> tuple[structs.PoseKinds, tuple[Any, ...]]:
+        """The same for C, and what that points to.
+
+        Raises:
+            ArgumentError: a number is not that of a picture or motif.
+        """
+        for numbers, of in ((self.picture, self.pictures), (self.motif, self.motifs)):
+            if count and not (numbers.min() >= 0 and numbers.max() < len(of)):
+                raise ArgumentError(f"poses of {numbers.min()} to {numbers.max()}, but there are {len(of)}")
+        pictures = (structs.ChannelPicture * len(self.pictures))(
+            *(_channel_picture(one, None) for one in self.pictures)
+        )
+        motifs = (structs.PlaneMotifArrays * len(self.motifs))(*self.motifs)
+        kinds = structs.PoseKinds(
+            pictures=ctypes.addressof(pictures),
+            motifs=ctypes.addressof(motifs),
+            picture=pointer(self.picture, (count,), np.int32),
+            motif=pointer(self.motif, (count,), np.int32),
+        )
+        return kinds, (pictures, motifs)
+
+
+def rate_many(kinds: PoseKinds, rules: structs.PlaneRules, poses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`rate_poses` for poses of many motifs: pixels of the motif at its resolution → those of its picture."""
+    known, kept = kinds.in_c(len(poses))
+    _, zncc, _ = _fitted("wherein_rate_many", known, (rules,), poses)
+    del kept
+    return zncc
+
+
+def refine_many(kinds: PoseKinds, rules: structs.PlaneRules, poses: NDArray[np.float64]) -> _Fits:
+    """`refine_poses` for poses of many motifs, likewise."""
+    known, kept = kinds.in_c(len(poses))
+    found = _fitted("wherein_refine_many", known, (rules,), poses)
+    del kept
+    return found
+
+
 def _fitted(
     function: str,
-    picture: "structs.ChannelPicture | Levels",
+    picture: "structs.ChannelPicture | structs.PoseKinds | Levels",
     settings: tuple[ctypes.Structure, ...],
     poses: NDArray[np.float64],
     finest: NDArray[np.int32] | None = None,

@@ -63,43 +63,96 @@ static Surface surface_of(const ChannelPicture *picture)
                      .width = picture->width};
 }
 
-/* The ZNCC of each pose, affine; nothing moves. */
+/* The ZNCC of each pose, affine; nothing moves. `table`: of this motif, with room for its targets. */
+static void rate(const Surface *s, const PlaneMotifArrays *m, const PlaneRules *rules, SteeredTargets *table,
+                 const PlaneFits *fits, int i)
+{
+    const double *F = fits->poses + 9 * (int64_t)i;
+    fits->zncc[i] = steered_zncc(s, m, rules, F, turned_target(table, m, F));
+}
+
+static Octet *room_for_targets(int count)
+{
+    return aligned_alloc(sizeof(Octet), sizeof(Octet) * STEERING * (int64_t)count);
+}
+
 int wherein_rate_poses(const ChannelPicture *picture, const PlaneMotifArrays *motif, const PlaneRules *rules,
                        const PlaneFits *fits)
 {
     const Surface s = surface_of(picture);
-    SteeredTargets table = {.targets = aligned_alloc(sizeof(Octet), sizeof(Octet) * STEERING * (int64_t)motif->count)};
+    SteeredTargets table = {.targets = room_for_targets(motif->count)};
+    if (!table.targets)
+        return NO_MEMORY;
+    for (int i = 0; i < fits->count; i++)
+        rate(&s, motif, rules, &table, fits, i);
+    free(table.targets);
+    return DONE;
+}
+
+/* The same for poses of many motifs. */
+int wherein_rate_many(const PoseKinds *kinds, const PlaneRules *rules, const PlaneFits *fits)
+{
+    int most = 1;
+    for (int i = 0; i < fits->count; i++)
+        most = kinds->motifs[kinds->motif[i]].count > most ? kinds->motifs[kinds->motif[i]].count : most;
+    SteeredTargets table = {.targets = room_for_targets(most)};
     if (!table.targets)
         return NO_MEMORY;
     for (int i = 0; i < fits->count; i++) {
-        const double *F = fits->poses + 9 * (int64_t)i;
-        fits->zncc[i] = steered_zncc(&s, motif, rules, F, turned_target(&table, motif, F));
+        if (i && kinds->motif[i] != kinds->motif[i - 1])
+            memset(table.known, 0, sizeof table.known);
+        const Surface s = surface_of(kinds->pictures + kinds->picture[i]);
+        rate(&s, kinds->motifs + kinds->motif[i], rules, &table, fits, i);
     }
     free(table.targets);
     return DONE;
 }
 
-/* Descends from each pose on the picture itself, whose channels are turned as the pose turns the motif. */
+/* How far the points of a motif reach from their centre. */
+static void set_reach(Surface *s, const PlaneMotifArrays *m)
+{
+    s->reach_x = s->reach_y = 0;
+    for (int i = 0; i < m->count; i++) {
+        s->reach_x = fmax(s->reach_x, fabsf(m->points[2 * i]));
+        s->reach_y = fmax(s->reach_y, fabsf(m->points[2 * i + 1]));
+    }
+}
+
+/* Descends from a pose on the picture itself, whose channels are turned as the pose turns the motif. */
+static void refine(const Surface *s, const PlaneMotifArrays *m, const PlaneRules *rules, const PlaneFits *fits, int i)
+{
+    const double r = m->radius;
+    const double from_unit[9] = {r, 0, m->centre_x, 0, r, m->centre_y, 0, 0, 1};
+    const double to_unit[9] = {1 / r, 0, -m->centre_x / r, 0, 1 / r, -m->centre_y / r, 0, 0, 1};
+    double *F = fits->poses + 9 * (int64_t)i, from[9], best[9];
+    product(F, from_unit, from);
+    const PlaneEvaluation found = descend(s, m, rules, from, 1, best);
+    product(from, best, F);
+    product(F, to_unit, F);
+    normalise(F);
+    fits->zncc[i] = found.zncc, fits->visible[i] = found.visible;
+}
+
 int wherein_refine_poses(const ChannelPicture *picture, const PlaneMotifArrays *motif, const PlaneRules *rules,
                          const PlaneFits *fits)
 {
     Surface s = surface_of(picture);
-    const PlaneMotifArrays *m = motif;
-    const double r = m->radius;
-    for (int i = 0; i < m->count; i++) {
-        s.reach_x = fmax(s.reach_x, fabsf(m->points[2 * i]));
-        s.reach_y = fmax(s.reach_y, fabsf(m->points[2 * i + 1]));
-    }
-    const double from_unit[9] = {r, 0, m->centre_x, 0, r, m->centre_y, 0, 0, 1};
-    const double to_unit[9] = {1 / r, 0, -m->centre_x / r, 0, 1 / r, -m->centre_y / r, 0, 0, 1};
+    set_reach(&s, motif);
+    for (int i = 0; i < fits->count; i++)
+        refine(&s, motif, rules, fits, i);
+    return DONE;
+}
+
+/* The same for poses of many motifs. */
+int wherein_refine_many(const PoseKinds *kinds, const PlaneRules *rules, const PlaneFits *fits)
+{
+    Surface s = {0};
     for (int i = 0; i < fits->count; i++) {
-        double *F = fits->poses + 9 * (int64_t)i, from[9], best[9];
-        product(F, from_unit, from);
-        const PlaneEvaluation found = descend(&s, m, rules, from, 1, best);
-        product(from, best, F);
-        product(F, to_unit, F);
-        normalise(F);
-        fits->zncc[i] = found.zncc, fits->visible[i] = found.visible;
+        const Surface here = surface_of(kinds->pictures + kinds->picture[i]);
+        s.channels = here.channels, s.inside = here.inside, s.height = here.height, s.width = here.width;
+        if (!i || kinds->motif[i] != kinds->motif[i - 1])
+            set_reach(&s, kinds->motifs + kinds->motif[i]);
+        refine(&s, kinds->motifs + kinds->motif[i], rules, fits, i);
     }
     return DONE;
 }

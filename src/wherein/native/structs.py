@@ -205,6 +205,17 @@ class ChannelPicture(ctypes.Structure):
     )
 
 
+class PoseKinds(ctypes.Structure):
+    """Poses of many motifs in many pictures: the motif and the picture of each pose."""
+
+    _fields_ = (
+        ("pictures", _POINTER),
+        ("motifs", _POINTER),
+        ("picture", _POINTER),
+        ("motif", _POINTER),
+    )
+
+
 class FeatureMaps(ctypes.Structure):
     """Responses of a scene, for each direction and phase."""
 
@@ -266,6 +277,7 @@ STRUCTS = (
     PlaneFits,
     CoverRules,
     ChannelPicture,
+    PoseKinds,
     FeatureMaps,
     LookPlaces,
     ManyMotifs,

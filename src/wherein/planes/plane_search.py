@@ -31,13 +31,13 @@ _STARTS, _KEPT = (200, 40), (10, 6, 4)
 of the first look; and of poses that go on after each stage but the last. Choices: a tilted object, between
 two tilts that are looked for, rates lower than it fits."""
 
-_REFINE, _FIT, _FOLLOWED = PlaneStage(rounds=1, steps=8, tolerance=0.2), PlaneStage(), 16
+REFINE, _FIT, _FOLLOWED = PlaneStage(rounds=1, steps=8, tolerance=0.2), PlaneStage(), 16
 """All starts are refined on channels that were made once, and so many of them are fitted. Choices."""
 
 _BRIEFLY = 0.25
 """Share of the usual number of places and poses where a motif is only looked for briefly. A choice."""
 
-_ROUGHLY = PlaneStage(rounds=1, steps=2)
+ROUGHLY = PlaneStage(rounds=1, steps=2)
 """The descent that ranks places of a look for many motifs. A choice: a third step ranks them no better."""
 
 _POINTS = 1000
@@ -89,8 +89,8 @@ fraction of the object's size, and its ZNCC below this share. Choices: fits that
 size lie within the object, and are far worse."""
 
 
-GoesOn = Callable[[PlaneFits], NDArray[np.bool_]]
-"""Which of some fits are followed any further, (B,)."""
+GoesOn = Callable[[PlaneFits, bool], NDArray[np.bool_]]
+"""Which of some fits are followed any further, (B,), and whether they are those of the last stage."""
 
 
 class PlaneSearch:
@@ -143,7 +143,7 @@ class PlaneSearch:
         return low == high and ranges.rotation == 0 and ranges.tilt == 0
 
     @cached_property
-    def _few_points(self) -> PlaneMotif:
+    def few_points(self) -> PlaneMotif:
         """The motif at its coarsest, by which all places are rated."""
         return self.stages[0].thinned(_RATED_POINTS)
 
@@ -178,7 +178,9 @@ class PlaneSearch:
         for number, (motif, count) in enumerate(zip(self._thinned, self._counts, strict=True)):
             stage = _FIT_SHIFTED if self._only_shifted else _FIT
             fits = fit_planes(scene, motif, self.ranges.motion, stage, found.poses)
-            fits = fits if goes_on is None else fits[np.flatnonzero(goes_on(fits))]
+            fits = fits if goes_on is None else fits[np.flatnonzero(goes_on(fits, count is None))]
+            if not len(fits):
+                return ended + [fits] * (len(self._thinned) - number)
             if number == min(_RESTART_STAGE, len(self._thinned) - 1):
                 fits = fits.joined(self._restarted(scene, motif, fits))
             found = self._followed(fits, count, standing_out)
@@ -253,7 +255,7 @@ class PlaneSearch:
         best = self._hopeful(fits, _RESTARTED)
         turned = (best.poses[:, None] @ self.similar_turns).reshape(-1, 3, 3)
         possible = np.abs(angles(turned, self._middle)) <= self.ranges.rotation + TURN_STEP
-        near = refine_poses(scene, motif.rough, self.ranges.motion, _REFINE, turned[np.flatnonzero(possible)])
+        near = refine_poses(scene, motif.rough, self.ranges.motion, REFINE, turned[np.flatnonzero(possible)])
         rivals = near[np.flatnonzero(near.zncc >= _RIVAL * best.zncc.max(initial=0.0))]
         starts = self._hopeful(rivals, _RESTARTED).poses
         if self.ranges.tilt > 0 and best.zncc.max(initial=0.0) < _UNSURE:
@@ -298,24 +300,14 @@ class PlaneSearch:
         """
         (by_rating, by_look), places = (round(share * n) for n in _STARTS), round(share * _PLACES)
         poses = self.first_look(scene, places)
-        rated = rate_poses(scene, self._few_points, poses)
+        rated = rate_poses(scene, self.few_points, poses)
         order = np.argsort(-rated, kind="stable")
         first = np.unique(np.concatenate((order[:by_rating], np.arange(min(by_look, len(poses))))))
         return poses, rated, first, order[by_rating:]
 
-    def best_rated(self, scene: ScenePyramid, poses: Poses, count: int) -> Poses:
-        """The best `count` of some poses by their rating, the best first."""
-        rated = rate_poses(scene, self._few_points, poses)
-        return poses[np.argsort(-rated, kind="stable")[:count]]
-
-    def roughly_refined(self, scene: ScenePyramid, poses: Poses) -> PlaneFits:
-        """The poses after two steps by few points of the motif, without tilt: enough to rank them."""
-        upright = PlaneRange(self.ranges.rotation, self.ranges.scale, 0.0).motion
-        return refine_poses(scene, self._few_points, upright, _ROUGHLY, poses)
-
     def refined(self, scene: ScenePyramid, poses: Poses) -> PlaneFits:
         """The poses after a descent on channels of the whole scene, at the coarsest resolution."""
-        return refine_poses(scene, self.stages[0].rough, self.ranges.motion, _REFINE, poses)
+        return refine_poses(scene, self.stages[0].rough, self.ranges.motion, REFINE, poses)
 
     def _hopeful(self, fits: PlaneFits, count: int | None, least: float = _HOPELESS) -> PlaneFits:
         """The best `count` poses that differ, None: all, without those that are far worse than the best, by

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.images.channels import channels
+from wherein.images.channels import ChannelSettings, channels
 from wherein.motion.homography import mapped, scales
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.planes.rectify import SIZE_STEP, frame_at, part_at, scene_at, size_at
@@ -78,9 +78,8 @@ def parts_with_poses(
     """
     made = []
     for number in np.unique(numbers).tolist():
-        chosen, (width, height) = np.flatnonzero(numbers == number), size_at(scene, number)
-        small = width * height <= _MAX_KEPT
-        made += [ScenePart(number, None, chosen)] if small else divided(number, chosen)
+        chosen = np.flatnonzero(numbers == number)
+        made += [ScenePart(number, None, chosen)] if fits_whole(scene, number) else divided(number, chosen)
     return made
 
 
@@ -135,17 +134,29 @@ def at_levels(motif: PlaneMotif, poses: Poses) -> tuple[Poses, NDArray[np.int64]
     return own, np.round(np.log(sizes) / math.log(SIZE_STEP)).astype(np.int64)
 
 
+def fits_whole(scene: ScenePyramid, number: int) -> bool:
+    """Whether the channels of a level are made in one piece."""
+    return math.prod(size_at(scene, number)) <= _MAX_KEPT
+
+
+def whole_channels(scene: ScenePyramid, settings: ChannelSettings, number: int) -> _Channels:
+    """Channels of a level of the scene in one piece, and the matrix from its pixels to those at full size."""
+    key = "channels", settings, number
+    known = scene.kept.get(key)
+    if known is None:
+        known = scene.kept[key] = _channels_of(*scene_at(scene, number), settings)
+    return known  # type: ignore[return-value]
+
+
 def part_channels(scene: ScenePyramid, motif: PlaneMotif, part: ScenePart) -> _Channels:
     """Channels of a part of the scene, and the matrix from its pixels to those at full size."""
-    key = "channels", motif.settings, part.number
-    known = scene.kept.get(key)
-    if known is not None and part.box is None:
-        return known  # type: ignore[return-value]
-    picture, to_full = (
-        scene_at(scene, part.number) if part.box is None else part_at(scene, part.number, part.box)
-    )
-    # The channels of a pixel lie side by side in memory: poses read all of them at once.
-    made = channels(picture, motif.settings).movedim(0, -1).contiguous().movedim(-1, 0), to_full
     if part.box is None:
-        scene.kept[key] = made
-    return made
+        return whole_channels(scene, motif.settings, part.number)
+    return _channels_of(*part_at(scene, part.number, part.box), motif.settings)
+
+
+def _channels_of(
+    picture: Float[Tensor, "C h w"], to_full: NDArray[np.float64], settings: ChannelSettings
+) -> _Channels:
+    # The channels of a pixel lie side by side in memory: poses read all of them at once.
+    return channels(picture, settings).movedim(0, -1).contiguous().movedim(-1, 0), to_full

@@ -1,12 +1,16 @@
 """What a score means: false-alarm rates, and the threshold."""
 
+import math
+
 import pytest
 
 from wherein.detect.calibration.false_alarms import (
     choose_threshold,
     describe_rate,
+    equal_rate,
     rare_clutter_score,
     suspect_scenes,
+    threshold_among,
 )
 
 CLUTTER = [0.30 + 0.005 * k for k in range(20)]
@@ -34,6 +38,38 @@ def test_scenes_are_suspect_only_if_all_others_are_clear() -> None:
     blurred = [0.2, 0.5, 0.8, 0.85, 0.4, 0.7]  # such a template cannot be told from clutter
     assert suspect_scenes([*blurred, 0.95], present) == []
     assert suspect_scenes([0.3, 0.31, *[0.95] * 6], present) == []  # nor can one that is everywhere
+
+
+def test_one_hard_scene_of_a_few_hides_no_suspect() -> None:
+    """The object is missed in one of eight scenes; one of those without it shows it all the same."""
+    clear, present = [0.3, 0.32, 0.29, 0.31, 0.3, 0.33], [0.25, 0.77, 0.82, 0.9, 0.91, 0.92, 0.97, 0.97]
+    assert suspect_scenes([*clear, 0.82], present) == [6]
+    assert suspect_scenes([*clear, 0.5], present) == []
+    assert suspect_scenes([*clear, 0.82], [0.8]) == [6]
+
+
+def test_clutter_that_resembles_a_thin_thing_is_not_suspect() -> None:
+    """It scores as a racket does in some of a few scenes; a photograph of the racket would score far more."""
+    clutter = [0.49, 0.51, *[0.53, 0.54, 0.55, 0.56] * 4]
+    present = [0.66, 0.67, 0.70, 0.70, 0.72, 0.72, 0.76, 0.94]
+    assert suspect_scenes([*clutter, 0.68, 0.92], present) == [18, 19]
+    assert suspect_scenes([*clutter, 0.68, 0.92], present, beyond=2.0) == [19]
+
+
+def test_only_the_highest_rates_are_lowered() -> None:
+    assert equal_rate([0.001, 0.002, 0.5, 0.1], 0.013) == pytest.approx(0.005)
+    assert equal_rate([0.1, 0.1], 0.01) == pytest.approx(0.005)
+    assert equal_rate([0.001, 0.002], 0.01) == math.inf
+    assert equal_rate([], 0.01) == math.inf
+
+
+def test_of_several_templates_it_is_strict_where_the_object_scores_well_above() -> None:
+    far, near = [0.9] * 8, [0.45] * 8
+    strict, loose = rare_clutter_score(CLUTTER, 1e-4 / 50), rare_clutter_score(CLUTTER, 1e-3)
+    assert threshold_among(CLUTTER, far, 50, 1e-3) == strict
+    assert threshold_among(CLUTTER, near, 50, 1e-3) == loose
+    hard = [0.2, *far[1:]]  # it was missed in one of eight scenes
+    assert threshold_among(CLUTTER, hard, 50, 1e-3) == strict > loose
 
 
 def test_clutter_hardly_ever_reaches_it() -> None:

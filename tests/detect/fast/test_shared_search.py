@@ -8,6 +8,7 @@ from detecting import made_up, noise, photo
 from wherein import Detector, Template
 from wherein.detect import library_search
 from wherein.images.motif import Motif
+from wherein.planes.plane_fit import PlaneFits
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
 
@@ -65,3 +66,16 @@ def test_threads_change_nothing(many: Detector) -> None:
     scene = put((1, 40.0, 1.2, (100.0, 120.0)))
     two = Detector(MANY, tilt=0, calibration=many.calibrations, threads=2)
     np.testing.assert_array_equal(many(scene)[0].matrix, two(scene)[0].matrix)
+
+
+def test_the_last_fit_of_a_body_need_not_be_as_good(many: Detector) -> None:
+    """It is refined at full size after that, which helps what ended beside its optimum."""
+    search = many.search
+    assert isinstance(search, library_search.LibrarySearch)
+    shared = search._shared
+    goes_on = shared._goes_on(1)
+    assert goes_on is not None
+    poses = np.stack([placed(0.0, 1.0, (100.0, 100.0), MANY[1].centre)] * 3)
+    fits = PlaneFits(poses, np.array((0.79, 0.81, 0.91)) * shared.searches[1].threshold, np.ones(3))
+    assert goes_on(fits, False).tolist() == [False, False, True]
+    assert goes_on(fits, True).tolist() == [False, True, True]

@@ -5,23 +5,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wherein.detect.score import information
+from wherein.detect.score import equivalent_zncc, information
 
-_FEWEST_ALARMS, _MOST_ALARMS = 1e-4, 1e-2
+_FEWEST_ALARMS, MOST_ALARMS = 1e-4, 1e-2
 """False alarms in a scene without the template: one in ten thousand scenes where the object scores well above
 that, up to one in a hundred where it does not. Choices."""
 
 _WELL_ABOVE, _HARD_SHARE = 0.85, 12
 """An object scores well above a threshold that is at most this share of what it reaches in all but one of so
-many test scenes. Choices: a twelfth of them, two of 24, may be too hard."""
+many test scenes, or all but one of fewer. Choices: a twelfth of them, two of 24, may be too hard."""
 
 _OWN_SHARE = 0.95
 """The threshold is at most this share of what the object reaches in the best quarter of the test scenes. A
 choice: no template ends with a threshold that its own picture does not pass."""
 
 _LOW_SHARE = 20
-"""The score that the object reaches in all but one of so many scenes counts as its lowest. A choice: 5 % of
-the test scenes may be too hard."""
+"""The score that the object reaches in all but one of so many scenes, or of all scenes if there are fewer,
+counts as its lowest. A choice: 5 % of the test scenes may be too hard. One may always be: of 100 cut-outs and
+patches in 8 scenes each, 15 and 23 of two sets scored in one of them as low as clutter does."""
 
 _GUMBEL_MEDIAN, _GUMBEL_UPPER = 0.3665, 1.5453
 """Median of the standard Gumbel distribution, −ln ln 2, and the mean of what lies above it,
@@ -67,8 +68,8 @@ def describe_rate(rate: float, measured: float) -> str:
 
 
 def low_score(present: Sequence[float]) -> float:
-    """The score that the object reaches in 95 % of the scenes, out of sorted scores."""
-    return present[len(present) // _LOW_SHARE]
+    """The score that the object reaches in 95 % of the scenes, or in all but one, out of sorted scores."""
+    return present[min(max(1, len(present) // _LOW_SHARE), len(present) - 1)]
 
 
 def rare_clutter_score(empty: Sequence[float], rate: float = _FEWEST_ALARMS) -> float:
@@ -77,7 +78,7 @@ def rare_clutter_score(empty: Sequence[float], rate: float = _FEWEST_ALARMS) -> 
     return math.sqrt(-math.expm1(-(location - spread * math.log(rate))))
 
 
-def suspect_scenes(empty: Sequence[float], present: Sequence[float]) -> list[int]:
+def suspect_scenes(empty: Sequence[float], present: Sequence[float], beyond: float = 1.0) -> list[int]:
     """The indices of scenes said to be empty that score as high as the object.
 
     None where that is not unusual: only if most scenes stay clear of the object's scores is one that does not
@@ -86,11 +87,17 @@ def suspect_scenes(empty: Sequence[float], present: Sequence[float]) -> list[int
     Arguments:
         empty: scores of scenes without the object, as the user says.
         present: scores of scenes with the object.
+        beyond: how many times the information that others reach in one of ten thousand scenes it must have.
+            More than 1 where the object's scores are known from a few scenes only.
     """
     low = low_score(sorted(present))
     others = [score for score in empty if score < low]
-    clear = len(others) >= len(empty) / 2 and len(others) > 1 and rare_clutter_score(others) < low
-    return [index for index, score in enumerate(empty) if score >= low] if clear else []
+    if len(others) < max(2, len(empty) / 2):
+        return []
+    rare = rare_clutter_score(others)
+    far = float(equivalent_zncc(np.array(beyond * float(information(np.array(rare))))))
+    least = max(low, far)
+    return [index for index, score in enumerate(empty) if score >= least] if rare < low else []
 
 
 def choose_threshold(empty: Sequence[float], present: Sequence[float]) -> float:
@@ -103,13 +110,50 @@ def choose_threshold(empty: Sequence[float], present: Sequence[float]) -> float:
         empty: scores of scenes without the object.
         present: scores of scenes with the object, sorted.
     """
-    strict, loose = (rare_clutter_score(empty, rate) for rate in (_FEWEST_ALARMS, _MOST_ALARMS))
+    strict, loose = (rare_clutter_score(empty, rate) for rate in (_FEWEST_ALARMS, MOST_ALARMS))
     # The law may fall short of what a scene has shown, where a few scenes resemble the object far more than
     # the rest do. Scores as high as the object's own say nothing: such a scene may well show it.
     seen = max((score for score in empty if score < low_score(present)), default=0.0)
     loose = max(loose, seen)
-    reached = _WELL_ABOVE * present[len(present) // _HARD_SHARE]
-    return min(max(loose, min(strict, reached)), _OWN_SHARE * present[3 * len(present) // 4])
+    return min(max(loose, min(strict, _reached(present))), _OWN_SHARE * present[3 * len(present) // 4])
+
+
+def threshold_among(empty: Sequence[float], present: Sequence[float], count: int, most: float) -> float:
+    """The threshold of one of several templates, of which any may have a false alarm.
+
+    As for one alone: what clutter hardly ever reaches, or, where the object does not score well above that,
+    what it reaches rarely.
+
+    Arguments:
+        empty: scores of scenes without the object.
+        present: scores of scenes with the object, sorted.
+        count: number of templates.
+        most: the false alarms in a scene that this one may have at most (`equal_rate`).
+    """
+    strict, loose = (rare_clutter_score(empty, rate) for rate in (_FEWEST_ALARMS / count, most))
+    return max(loose, min(strict, _reached(present)))
+
+
+def _reached(present: Sequence[float]) -> float:
+    """A score that the object is well above, out of sorted scores."""
+    return _WELL_ABOVE * present[min(max(1, len(present) // _HARD_SHARE), len(present) - 1)]
+
+
+def equal_rate(rates: Sequence[float], total: float) -> float:
+    """The rate to which the higher ones of some rates have to be lowered, so that they add up to a total.
+
+    Lower ones stay as they are, and what they leave is for the others; infinity if nothing has to be lowered.
+
+    Arguments:
+        rates: of false alarms.
+        total: that is allowed.
+    """
+    for done, rate in enumerate(sorted(rates)):
+        each = total / (len(rates) - done)
+        if rate > each:
+            return each
+        total -= rate
+    return math.inf
 
 
 def clutter_spread(clutter: Sequence[float]) -> float:

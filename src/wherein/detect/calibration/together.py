@@ -54,6 +54,11 @@ _FOLLOWED, _POLISHED = 4, 2
 """How many poses of each template are followed in a scene, and refined at full size. Choices: the best score
 counts. Of fewer poses it would differ more from scene to scene, and a threshold is extrapolated from that."""
 
+_BEYOND = 2.0
+"""How many times the information of rare clutter a scene must have that is left out since it may show the
+template (`suspect_scenes`). A choice, by 200 cut-outs and patches: of photographs that patches were cut from
+it was 2.9 and 7 times that, and of clutter that resembles a thin thing, which has to count, 1.2."""
+
 TOGETHER = CalibrationStore(Calibration, VERSION, "library.json")
 
 
@@ -302,7 +307,7 @@ def _calibration(
     ranges: Range,
 ) -> Calibration:
     # A photograph of the package may be the one that the template was cut from.
-    suspects = suspect_scenes(empty, present)
+    suspects = suspect_scenes(empty, present, _BEYOND)
     clutter = sorted(score for index, score in enumerate(empty) if index not in suspects)
     present = sorted(present)
     return Calibration(

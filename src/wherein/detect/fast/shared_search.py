@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.scene_search import SceneSearch
 from wherein.planes.look.shared_look import LookEffort, SharedLook
+from wherein.planes.many_ratings import rate_many, refine_many
 from wherein.planes.plane_fit import PlaneFits
-from wherein.planes.plane_search import GoesOn, PlaneSearch
+from wherein.planes.plane_range import PlaneRange
+from wherein.planes.plane_search import REFINE, ROUGHLY, GoesOn, PlaneSearch
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 
@@ -47,14 +49,16 @@ class SharedEffort:
 
 
 EFFORTS = (
-    SharedEffort(LookEffort(15.0, 32, 15.0, 150), 8, 2),
+    SharedEffort(LookEffort(15.0, 32, 15.0, 100), 8, 2),
     SharedEffort(LookEffort(15.0, 64, 15.0, 600), 32, 4),
     SharedEffort(LookEffort(25.0, 64, 12.0, 1000), 64, 8),
 )
 """From the least to the most. Choices, by measurement with 100 cut-outs and patches, each in eight scenes of
 calibration: with the first, the right place goes on in seven of them or more for 82 templates; of the other
-18, with the second for 6 and with the third for 15. They take about 4, 8 and 15 ms for one template alone in
-a scene of 512 × 384 pixels, most of which the first shares with other templates."""
+18, with the second for 6 and with the third for 15. Of 259 places that the first led to, in scenes with three
+such sets, the last was the 74th of its template in the look; its rating put all among the first three. They
+take about 4, 8 and 15 ms for one template alone in a scene of 512 × 384 pixels, most of which the first
+shares with other templates."""
 
 _LIKELY_START = 0.7
 """Places that reach this share of the threshold in the first descent go on from there in any case. A choice,
@@ -66,10 +70,12 @@ _LIKELY_BODY = 0.85
 choice, by measurement with 100 cut-outs and patches: what is there has a ZNCC of 0.6 or more in 95 of 100,
 and 0.92 in the median; of the others 95 in 100 stay below 0.53."""
 
-_LIKELY_FIT = 0.9
-"""A body without limbs is followed further while its fits have this share of the threshold. A choice, by
-measurement with 100 cut-outs and patches: fits of what is there have 1.09 times the threshold or more, and
-fall from stage to stage; of others, half are dropped at the first stage, and four in five at the second."""
+_LIKELY_FIT, _LIKELY_LAST = 0.9, 0.8
+"""A body without limbs is followed further while its fits have this share of the threshold, and refined at
+full size if the last has this share. Choices, by measurement with 100 cut-outs and patches: fits of what is
+there have 1.09 times the threshold or more, and fall from stage to stage; of others, half are dropped at the
+first stage, and four in five at the second. What is small or plain may end beside its optimum, with 0.86
+times the threshold before it is refined and 1.1 times after that."""
 
 
 class SharedSearch:
@@ -89,6 +95,9 @@ class SharedSearch:
             body = search.finder.body_search
             assert body is not None, "a template with a body"
             self._bodies.append(body)
+        ranges = self._bodies[0].ranges  # the same for all
+        self._motion = ranges.motion
+        self._upright = PlaneRange(ranges.rotation, ranges.scale, 0.0).motion
         self._look = SharedLook(self._bodies, [effort.look for effort in self._efforts])
 
     def __call__(self, levels: ScenePyramid) -> dict[int, Hypotheses]:
@@ -103,31 +112,35 @@ class SharedSearch:
 
     def refined(self, levels: ScenePyramid, each: int = 0) -> list[PlaneFits]:
         """Poses of the body of each template at the most likely places, refined; as of `starts`."""
-        starts = self.starts(levels, each)
-        return _in_threads(
-            levels, lambda alone, k: self._bodies[k].refined(alone, starts[k]), range(len(starts))
-        )
+        bodies, starts = self._bodies, self.starts(levels, each)
+        return refine_many(levels, [one.stages[0].rough for one in bodies], self._motion, REFINE, starts)
 
     def starts(self, levels: ScenePyramid, each: int = 0) -> list[Poses]:
         """Poses of the body of each template at the most likely places, the best first: as many as its effort
         says, but at least `each`."""
-        places = self._look(levels)
+        places, few = self._look(levels), [body.few_points for body in self._bodies]
+        best = [
+            poses[np.argsort(-rated, kind="stable")[: effort.rated]]
+            for poses, rated, effort in zip(
+                places, rate_many(levels, few, places), self._efforts, strict=True
+            )
+        ]
+        found = refine_many(levels, few, self._upright, ROUGHLY, best)
+        return [self._chosen(number, fits, each) for number, fits in enumerate(found)]
 
-        def chosen(alone: ScenePyramid, number: int) -> Poses:
-            body, effort = self._bodies[number], self._efforts[number]
-            found = body.roughly_refined(alone, body.best_rated(alone, places[number], effort.rated))
-            order = np.argsort(-found.zncc, kind="stable")
-            likely = found.zncc[order] >= _LIKELY_START * self.searches[number].threshold
-            return found.poses[order[likely | (np.arange(len(order)) < max(each, effort.refined))]]
-
-        return _in_threads(levels, chosen, range(len(places)))
+    def _chosen(self, number: int, found: PlaneFits, each: int) -> Poses:
+        """Where the body of a template goes on from, of its poses after the first descent."""
+        order = np.argsort(-found.zncc, kind="stable")
+        likely = found.zncc[order] >= _LIKELY_START * self.searches[number].threshold
+        first = np.arange(len(order)) < max(each, self._efforts[number].refined)
+        return found.poses[order[likely | first]]
 
     def _goes_on(self, number: int) -> GoesOn | None:
         """Which fits of a body are followed any further; None: all."""
         # Limbs add to what the body is worth.
         if self.searches[number].finder.pieces.limbs:
             return None
-        return lambda fits: self._reaches(number, fits, _LIKELY_FIT)
+        return lambda fits, last: self._reaches(number, fits, _LIKELY_LAST if last else _LIKELY_FIT)
 
     def _reaches(self, number: int, fits: PlaneFits, share: float) -> NDArray[np.bool_]:
         """Which fits of a body have a share of the ZNCC that the threshold asks for at their size."""
