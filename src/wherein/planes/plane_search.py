@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import torch.nn.functional as F
@@ -14,6 +14,7 @@ from wherein.images.motif import Motif
 from wherein.motion.homography import angles, local_map, mapped, rotations, scales
 from wherein.planes.crowd_floor import NO_FLOOR, CrowdFloor
 from wherein.planes.look.first_look import TURN_STEP, FirstLook
+from wherein.planes.look.slender import best_between, is_slender, steps_between
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes, motif_stages
 from wherein.planes.plane_motif import PlaneMotif
@@ -131,6 +132,12 @@ class PlaneSearch:
     def _thinned(self) -> tuple[PlaneMotif, ...]:
         """The motif of every stage."""
         return tuple(motif.thinned(_POINTS) for motif in self.stages)
+
+    @cached_property
+    def _between(self) -> Poses:
+        """The steps between poses of the first look that are rated too: none unless the motif is slender."""
+        steps = steps_between(self._middle, self.ranges, TURN_STEP)
+        return steps if is_slender(self.motif) else steps[:0]
 
     @cached_property
     def _few_points(self) -> PlaneMotif:
@@ -296,7 +303,10 @@ class PlaneSearch:
         """
         (by_rating, by_look), places = (round(share * n) for n in _STARTS), round(share * _PLACES)
         poses = self.first_look(scene, places)
-        rated = rate_poses(scene, self._few_points, poses)
+        rate = partial(rate_poses, scene, self._few_points)
+        rated = rate(poses)
+        if len(self._between):
+            poses, rated = best_between(poses, rated, rate, self._between)
         order = np.argsort(-rated, kind="stable")
         first = np.unique(np.concatenate((order[:by_rating], np.arange(min(by_look, len(poses))))))
         return poses, rated, first, order[by_rating:]

@@ -28,6 +28,7 @@ from wherein.images.motif import Motif
 from wherein.native import kernel, look_calls
 from wherein.native.abi import LOOK_ROWS, LOOK_SPAN
 from wherein.planes.look.responses import LOOK, STRIDE, Responses, responses_at
+from wherein.planes.look.slender import is_slender
 from wherein.planes.plane_motif import MARGIN, PlaneMotif
 from wherein.pyramid.levels import Poses, ScenePyramid
 
@@ -45,6 +46,12 @@ _LOOKED_AT, _NEARLY, _MIN_TILES = 0.25, 0.75, 8
 looked at in any case, since a scene may hold many objects; and the least number of tiles. Choices, with the
 measurement above."""
 
+_SLENDER_LOOKED_AT = 0.4
+"""The same share for a slender motif, of which all features are compared roughly. By measurement on 80
+cut-outs in busy scenes: at the level of the look's size, 85 % of them were in the first quarter of the tiles
+with all features and 75 % with every other; with this share places led to 68 of them instead of 65, with all
+tiles to 70."""
+
 _MAX_SHAPES = 32
 """Offsets are kept for responses of so many shapes. A choice: more than one size of scenes has levels."""
 
@@ -61,6 +68,7 @@ class FeatureTemplates:
         planes: in which map a feature is looked up: its direction, or `DIRECTIONS` plus its direction modulo
             180° where it has no sign, (T, N).
         window: width of the square over which the scene's energy is averaged, in places.
+        slender: whether the motif is: it is looked for in more of a scene.
     """
 
     from_full: NDArray[np.float64]
@@ -69,6 +77,7 @@ class FeatureTemplates:
     places: NDArray[np.int64]
     planes: NDArray[np.int64]
     window: int
+    slender: bool = False
     _offsets: dict[tuple[int, ...], Int[Tensor, "T N"]] = field(default_factory=dict)
 
     @staticmethod
@@ -107,7 +116,9 @@ class FeatureTemplates:
         planes = np.round(steps).astype(np.int64) % DIRECTIONS
         planes = np.where(unsigned, DIRECTIONS + planes % (DIRECTIONS // 2), planes)
         window = 2 * (round(math.sqrt(len(plane.points) / math.pi) / STRIDE) // 2) * 2 + 1
-        return FeatureTemplates(plane.from_full, plane.centre, linear, places, planes, max(window, 3))
+        return FeatureTemplates(
+            plane.from_full, plane.centre, linear, places, planes, max(window, 3), is_slender(motif)
+        )
 
     def only(self, first: int, last: int) -> "FeatureTemplates":
         """Some of the templates, from one number to before another."""
@@ -120,12 +131,12 @@ class FeatureTemplates:
 
     @cached_property
     def rough(self) -> "FeatureTemplates | None":
-        """The upright templates with some of their features, to tell where a look is worth its time; None
-        where all are upright: then a look takes little more."""
+        """The upright templates with some of their features (of something slender with all of them), to tell
+        where a look is worth its time; None where all are upright: then a look takes little more."""
         upright = np.flatnonzero(np.abs(np.linalg.det(self.linear) - 1) < 1e-9)
         if len(upright) == len(self.linear):
             return None
-        some = slice(None, None, _ROUGHLY)
+        some = slice(None, None, 1 if self.slender else _ROUGHLY)
         return self._some(self.linear[upright], self.places[upright, some], self.planes[upright, some])
 
     def _some(
@@ -266,7 +277,8 @@ def _promising(responses: Responses, templates: FeatureTemplates) -> Bool[Tensor
     height, width = rated.shape
     padded = F.pad(rated, (0, -width % LOOK_SPAN, 0, -height % LOOK_ROWS))
     tiles = padded.unflatten(1, (-1, LOOK_SPAN)).amax(2).unflatten(0, (-1, LOOK_ROWS)).amax(1)
-    count = max(_MIN_TILES, math.ceil(_LOOKED_AT * tiles.numel()))
+    share = _SLENDER_LOOKED_AT if templates.slender else _LOOKED_AT
+    count = max(_MIN_TILES, math.ceil(share * tiles.numel()))
     if count >= tiles.numel():
         return None
     least = torch.minimum(tiles.flatten().topk(count).values[-1], _NEARLY * tiles.max())
