@@ -46,12 +46,6 @@ _LOOKED_AT, _NEARLY, _MIN_TILES = 0.25, 0.75, 8
 looked at in any case, since a scene may hold many objects; and the least number of tiles. Choices, with the
 measurement above."""
 
-_SLENDER_LOOKED_AT = 0.4
-"""The same share for a slender motif, of which all features are compared roughly. By measurement on 80
-cut-outs in busy scenes: at the level of the look's size, 85 % of them were in the first quarter of the tiles
-with all features and 75 % with every other; with this share places led to 68 of them instead of 65, with all
-tiles to 70."""
-
 _MAX_SHAPES = 32
 """Offsets are kept for responses of so many shapes. A choice: more than one size of scenes has levels."""
 
@@ -68,7 +62,7 @@ class FeatureTemplates:
         planes: in which map a feature is looked up: its direction, or `DIRECTIONS` plus its direction modulo
             180° where it has no sign, (T, N).
         window: width of the square over which the scene's energy is averaged, in places.
-        slender: whether the motif is: it is looked for in more of a scene.
+        slender: whether the motif is: it is looked for everywhere.
     """
 
     from_full: NDArray[np.float64]
@@ -131,12 +125,15 @@ class FeatureTemplates:
 
     @cached_property
     def rough(self) -> "FeatureTemplates | None":
-        """The upright templates with some of their features (of something slender with all of them), to tell
-        where a look is worth its time; None where all are upright: then a look takes little more."""
+        """The upright templates with some of their features, to tell where a look is worth its time; None
+        where all are upright, since then a look takes little more, and for something slender, which a rough
+        look loses."""
+        if self.slender:
+            return None
         upright = np.flatnonzero(np.abs(np.linalg.det(self.linear) - 1) < 1e-9)
         if len(upright) == len(self.linear):
             return None
-        some = slice(None, None, 1 if self.slender else _ROUGHLY)
+        some = slice(None, None, _ROUGHLY)
         return self._some(self.linear[upright], self.places[upright, some], self.planes[upright, some])
 
     def _some(
@@ -277,8 +274,7 @@ def _promising(responses: Responses, templates: FeatureTemplates) -> Bool[Tensor
     height, width = rated.shape
     padded = F.pad(rated, (0, -width % LOOK_SPAN, 0, -height % LOOK_ROWS))
     tiles = padded.unflatten(1, (-1, LOOK_SPAN)).amax(2).unflatten(0, (-1, LOOK_ROWS)).amax(1)
-    share = _SLENDER_LOOKED_AT if templates.slender else _LOOKED_AT
-    count = max(_MIN_TILES, math.ceil(share * tiles.numel()))
+    count = max(_MIN_TILES, math.ceil(_LOOKED_AT * tiles.numel()))
     if count >= tiles.numel():
         return None
     least = torch.minimum(tiles.flatten().topk(count).values[-1], _NEARLY * tiles.max())

@@ -2,8 +2,12 @@
 
 Half-way between two turns of the first look the ends of a wrench are so far off that only its middle still
 fits, and that is a pair of parallel lines, which busy scenes are full of. So the first look says less about
-where it is: a rough one lost every tenth that stood in plain view, and the places that were found lay so far
-from the pose that they rated low, or the descents from them ended elsewhere.
+where it is. A rough one, which tells compact things from clutter in all scenes, put a quarter of the slender
+ones behind a quarter of the scene; and places that are found rate low, or the descents from them end
+elsewhere. By measurement on 64 cut-outs in busy scenes, 52 of things that are in no benchmark: without regard
+to it, the best fit at the coarsest resolution is the true pose in 44; with a look everywhere at all of its
+features, and with ratings of the poses between those of the look, in 53, for twice the time of the look.
+More places, or smaller turns of the look itself, let in more clutter, and less is found: 49 and 47.
 """
 
 import math
@@ -23,10 +27,6 @@ _SLENDER = 1.8
 """From so many times the spread of a disc of the same area a motif is slender. A choice: of 21 cut-outs,
 tools and instruments have 1.9 to 5.4, and letters, a peg, a chess man and a brush up to 1.6; a rectangle has
 it from an aspect of 6."""
-
-_MOST = 2000
-"""Of how many places, the best by their rating, the poses between those of the look are rated too. By
-measurement on 64 scenes with slender things that are in no benchmark, and 12 with three that are."""
 
 
 def is_slender(motif: Motif) -> bool:
@@ -51,13 +51,12 @@ def best_between(
         rate: rates others.
         steps: as of `steps_between`.
     """
-    chosen = np.argsort(-rated, kind="stable")[:_MOST]
     best, ratings = poses.copy(), rated.copy()
     for step in steps:
-        moved = poses[chosen] @ step
+        moved = poses @ step
         found = rate(moved)
-        better = found > ratings[chosen]
-        best[chosen[better]], ratings[chosen[better]] = moved[better], found[better]
+        better = found > ratings
+        best[better], ratings[better] = moved[better], found[better]
     return best, ratings
 
 
