@@ -305,7 +305,8 @@ class PlaneSearch:
         poses = self.first_look(scene, places)
         rate = partial(rate_poses, scene, self._few_points)
         rated = rate(poses)
-        if len(self._between):
+        # Not where it is only looked for briefly: limbs are, several in a scene, and two of them are enough.
+        if share >= 1 and len(self._between):
             poses, rated = best_between(poses, rated, rate, self._between)
         order = np.argsort(-rated, kind="stable")
         first = np.unique(np.concatenate((order[:by_rating], np.arange(min(by_look, len(poses))))))
