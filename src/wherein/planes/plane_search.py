@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from jaxtyping import Float
@@ -13,6 +13,7 @@ from wherein.images.motif import Motif
 from wherein.motion.homography import angles, local_map, mapped, scales
 from wherein.planes.crowd_floor import NO_FLOOR, CrowdFloor
 from wherein.planes.look.first_look import TURN_STEP, FirstLook
+from wherein.planes.look.slender import best_between, is_slender, steps_between
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes, motif_stages
 from wherein.planes.plane_motif import PlaneMotif
@@ -141,6 +142,12 @@ class PlaneSearch:
         place with what may be there, so that what is there has a start close to it, which is rated high."""
         (low, high), ranges = self.ranges.scale, self.ranges
         return low == high and ranges.rotation == 0 and ranges.tilt == 0
+
+    @cached_property
+    def _between(self) -> Poses:
+        """The steps between poses of the first look that are rated too: none unless the motif is slender."""
+        steps = steps_between(self._middle, self.ranges, TURN_STEP)
+        return steps if is_slender(self.motif) else steps[:0]
 
     @cached_property
     def few_points(self) -> PlaneMotif:
@@ -300,7 +307,11 @@ class PlaneSearch:
         """
         (by_rating, by_look), places = (round(share * n) for n in _STARTS), round(share * _PLACES)
         poses = self.first_look(scene, places)
-        rated = rate_poses(scene, self.few_points, poses)
+        rate = partial(rate_poses, scene, self.few_points)
+        rated = rate(poses)
+        # Not where it is only looked for briefly: limbs are, several in a scene, and two of them are enough.
+        if share >= 1 and len(self._between):
+            poses, rated = best_between(poses, rated, rate, self._between)
         order = np.argsort(-rated, kind="stable")
         first = np.unique(np.concatenate((order[:by_rating], np.arange(min(by_look, len(poses))))))
         return poses, rated, first, order[by_rating:]

@@ -1,10 +1,17 @@
 """Synthetic pages, and the backgrounds of objects that stay upright."""
 
 import numpy as np
+import pytest
 import torch
+from torch import Tensor
 
+from detecting import noise
+from wherein.detect.calibration import measure
 from wherein.detect.calibration.backgrounds import Backgrounds, clutter
-from wherein.detect.calibration.pages import page
+from wherein.detect.calibration.pages import is_drawn, page
+from wherein.detect.search_range import Range
+from wherein.images.motif import Motif
+from wherein.template import Template
 
 
 def test_a_page_is_the_same_for_the_same_seed() -> None:
@@ -42,6 +49,38 @@ def test_half_of_the_backgrounds_of_upright_objects_are_pages() -> None:
     assert pages == [False, True] * 4
     assert torch.equal(upright(0), usual(0))
     assert not torch.equal(upright(2), usual(2)), "a photograph instead of clutter"
+
+
+def button() -> Tensor:
+    """A picture of a button: a frame on a plain ground, and a letter-like stroke."""
+    picture = torch.full((3, 24, 60), 0.9)
+    picture[:, 2:22, 2:58] = 0.2
+    picture[:, 3:21, 3:57] = 1.0
+    picture[:, 8:16, 26:29] = 0.1
+    return picture
+
+
+def test_what_a_computer_drew_without_an_outline_is_drawn() -> None:
+    assert is_drawn(Template.rigid("button", Motif.whole(button())))
+    noisy = button() + 0.004 * torch.randn(button().shape, generator=torch.Generator().manual_seed(0))
+    assert not is_drawn(Template.rigid("photograph", Motif.whole(noisy.clamp(0, 1))))
+    mask = torch.ones(24, 60)
+    mask[:3] = 0
+    assert not is_drawn(Template.rigid("silhouette", Motif(button(), mask)))
+
+
+def test_something_drawn_is_calibrated_on_pages_at_any_rotation(monkeypatch: pytest.MonkeyPatch) -> None:
+    class SeenError(Exception):
+        """What a calibration would be measured on is known: the rest is not wanted."""
+
+    def seen(*arguments: object) -> None:
+        raise SeenError(arguments[3])
+
+    monkeypatch.setattr(measure, "Backgrounds", seen)
+    everywhere = Range(180.0, (0.5, 2.0), 40.0)
+    for picture, pages in ((button(), True), (noise(24, 60), False)):
+        with pytest.raises(SeenError, match=str(pages)):
+            measure.calibrate(Template.rigid("one", Motif.whole(picture)), everywhere)
 
 
 def test_given_pictures_are_used_alone() -> None:

@@ -150,7 +150,7 @@ class Backgrounds:
         pictures: without the template; where there are none, photographs and synthetic ones are used.
         seed: of the crops, and of what is synthetic.
         size: width and height.
-        with_pages: whether half of them are pages, as for objects that stay upright.
+        with_pages: whether half of them are pages, as for objects that stay upright or are drawn.
     """
 
     def __init__(

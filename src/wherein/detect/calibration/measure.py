@@ -23,6 +23,7 @@ from wherein.detect.calibration.conditions import photographed
 from wherein.detect.calibration.false_alarms import choose_threshold, rare_clutter_score, suspect_scenes
 from wherein.detect.calibration.lookalikes import similar_parts
 from wherein.detect.calibration.model import STORE, Calibration
+from wherein.detect.calibration.pages import is_drawn
 from wherein.detect.calibration.reach import measure_reach
 from wherein.detect.calibration.store import Progress, no_progress
 from wherein.detect.fast.exclusion import exclusive
@@ -101,11 +102,12 @@ def _measured(
 ) -> Calibration:
     """All measurements, one after the other; arguments as of `calibrate`, and threads that search scenes."""
     fingerprint, (factor, size) = template.fingerprint, scene_size(template, ranges)
+    with_pages = ranges.upright or is_drawn(template)
     if factor > 1:
         # Scenes with room for a large template would take too long, and at half its size it scores about
         # the same.
         template, backgrounds = reduced_template(template, factor), [pool(one, factor) for one in backgrounds]
-    scenes = Backgrounds(backgrounds, seed, size, ranges.upright)
+    scenes = Backgrounds(backgrounds, seed, size, with_pages)
     rng = np.random.default_rng((seed, 1))
     known = measure_chances(
         Finder(template, ranges, {}),

@@ -1,8 +1,8 @@
-"""Synthetic pages: text, tables, buttons, icons and charts, as backgrounds for objects that stay upright.
+"""Synthetic pages: text, tables, buttons, icons and charts, as backgrounds for objects of screens.
 
-Where objects are not turned, scenes are often screens, forms, labels and drawings. Their edges are all
-upright and come in a few shapes, so they resemble an upright template far more than photographs do: the
-outline of one button fits every other one, and every cell of a table.
+Where objects are not turned, or are drawn by a computer themselves, scenes are often screens, forms, labels
+and drawings. Their edges are all upright and come in a few shapes, so they resemble such a template far more
+than photographs do: the outline of one button fits every other one, and every cell of a table.
 """
 
 import string
@@ -13,6 +13,9 @@ import torch
 from jaxtyping import Float
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
+
+from wherein.images.motif import Motif
+from wherein.template.bundle import Template
 
 _Colour = tuple[int, int, int]
 _Box = tuple[int, int, int, int]
@@ -28,8 +31,28 @@ _ICON_SIZES, _TEXT_SIZES, _BUTTON_HEIGHTS = (14, 40), (10, 20), (18, 44)
 _WORD = (2, 9)
 """Letters of a word."""
 
+_FLAT = 0.4
+"""Share of the pixels of a drawn picture that have exactly the colours of their neighbours, at least. A
+choice: buttons and icons of a screen have more, and photographs, in which there is noise, next to none."""
+
 _Stroke = tuple[str, list[tuple[float, float]]]
 """A part of an icon: its kind, and its points in units of the size."""
+
+
+def is_drawn(template: Template) -> bool:
+    """Whether all pictures of a template are drawn by a computer and have no outline: elements of a page.
+
+    Cut-outs of one colour are not: they are found by their outlines, on anything.
+    """
+    motifs = [part.motif for part in template.parts.values() if part.motif is not None]
+    return all(bool((motif.mask == 1).all()) and _flat_share(motif) >= _FLAT for motif in motifs)
+
+
+def _flat_share(motif: Motif) -> float:
+    """The share of the pixels that have exactly the colours of those to the right and below."""
+    here = motif.pixels[:, :-1, :-1]
+    flat = ((here == motif.pixels[:, :-1, 1:]) & (here == motif.pixels[:, 1:, :-1])).all(0)
+    return float(flat.float().mean()) if flat.numel() else 0.0
 
 
 def page(width: int, height: int, seed: int) -> Float[Tensor, "3 H W"]:

@@ -28,6 +28,7 @@ from wherein.images.motif import Motif
 from wherein.native import kernel, look_calls
 from wherein.native.abi import LOOK_ROWS, LOOK_SPAN
 from wherein.planes.look.responses import LOOK, STRIDE, Responses, responses_at
+from wherein.planes.look.slender import is_slender
 from wherein.planes.plane_motif import MARGIN, PlaneMotif
 from wherein.pyramid.levels import Poses, ScenePyramid
 
@@ -61,6 +62,7 @@ class FeatureTemplates:
         planes: in which map a feature is looked up: its direction, or `DIRECTIONS` plus its direction modulo
             180° where it has no sign, (T, N).
         window: width of the square over which the scene's energy is averaged, in places.
+        slender: whether the motif is: it is looked for everywhere.
     """
 
     from_full: NDArray[np.float64]
@@ -69,6 +71,7 @@ class FeatureTemplates:
     places: NDArray[np.int64]
     planes: NDArray[np.int64]
     window: int
+    slender: bool = False
     _offsets: dict[tuple[int, ...], Int[Tensor, "T N"]] = field(default_factory=dict)
 
     @staticmethod
@@ -107,7 +110,9 @@ class FeatureTemplates:
         planes = np.round(steps).astype(np.int64) % DIRECTIONS
         planes = np.where(unsigned, DIRECTIONS + planes % (DIRECTIONS // 2), planes)
         window = 2 * (round(math.sqrt(len(plane.points) / math.pi) / STRIDE) // 2) * 2 + 1
-        return FeatureTemplates(plane.from_full, plane.centre, linear, places, planes, max(window, 3))
+        return FeatureTemplates(
+            plane.from_full, plane.centre, linear, places, planes, max(window, 3), is_slender(motif)
+        )
 
     def only(self, first: int, last: int) -> "FeatureTemplates":
         """Some of the templates, from one number to before another."""
@@ -121,7 +126,10 @@ class FeatureTemplates:
     @cached_property
     def rough(self) -> "FeatureTemplates | None":
         """The upright templates with some of their features, to tell where a look is worth its time; None
-        where all are upright: then a look takes little more."""
+        where all are upright, since then a look takes little more, and for something slender, which a rough
+        look loses."""
+        if self.slender:
+            return None
         upright = np.flatnonzero(np.abs(np.linalg.det(self.linear) - 1) < 1e-9)
         if len(upright) == len(self.linear):
             return None
