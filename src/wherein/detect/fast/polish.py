@@ -11,14 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.joints import TIGHT, keeps_joint
+from wherein.detect.fast.joints import TIGHT, in_plane_of, keeps_joint
 from wherein.detect.fast.limbs.roots import root_from_joints
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Joint, Piece, Pieces
 from wherein.detect.score import MIN_EVIDENCE, information
-from wherein.motion.homography import as_complex, local_map, mapped, relative, scales, similarities, tilts
+from wherein.motion.homography import (
+    as_complex,
+    local_map,
+    mapped,
+    scales,
+    similarities,
+    tilts,
+)
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.cover import fit_uncovered
+from wherein.planes.pixel_fit import fit_pixels, pixels_of
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import FitJob, PlaneFits, fit_each, fit_planes
 from wherein.planes.plane_motif import PlaneMotif
@@ -57,6 +65,9 @@ _MAX_UPRIGHT_TILT, _TILT_GAIN = 55.0, 0.01
 Choices: a true tilt of 15° shortens an object by 3 %, which costs an upright pose more than that; something
 thin may seem to be tilted as far as the range goes."""
 
+_FLAT = 1e-3
+"""Degrees below which there is no tilt: it was set to none."""
+
 TiltCosts = Callable[[Poses], NDArray[np.float64]]
 
 
@@ -94,7 +105,7 @@ def polish_pieces(
         if not _is_limb(body):
             polished = _polished(scene, placement, [body], motion, tilt_costs)
             moved = with_polished(placement, body, polished[body.piece.name])
-            placement = _in_plane_of(moved, body, limbs, placement)
+            placement = in_plane_of(moved, body, limbs, placement)
     return polished | _polished(scene, placement, limbs, EUCLIDEAN)
 
 
@@ -124,31 +135,6 @@ def _polished(
     return polished
 
 
-def _in_plane_of(
-    moved: Placement, body: PieceModel, limbs: Sequence[PieceModel], before: Placement
-) -> Placement:
-    """The placement before the body moved, with the limbs in the plane that it has now, where they were seen.
-
-    In the plane of a body that was not exact yet, a limb has a wrong shape, and makes up for it by a turn.
-    """
-    root = body.piece.name
-    known = np.flatnonzero(moved.zncc[root] > 0)  # of one that is hidden, the plane follows from the limbs
-    planes, placement = moved.frames[root][known], before
-    for limb in limbs:
-        name, corners = limb.piece.name, mapped(limb.to_canvas, limb.footprint.corners)
-        frames = before.frames[name].copy()
-        frames[known] = planes @ _rigid(corners, mapped(relative(planes, frames[known]), corners))
-        placement = placement.with_frames(name, frames)
-    return placement
-
-
-def _rigid(points: NDArray[np.float64], spots: NDArray[np.float64]) -> Poses:
-    """The rotations and shifts that bring points (N, 2) closest to spots (B, N, 2), by least squares."""
-    middle, spot = points.mean(0), spots.mean(1)
-    rest, seen = as_complex(points - middle), (spots - spot[:, None]) @ (1, 1j)
-    return similarities(np.exp(1j * np.angle(seen @ rest.conj())), as_complex(spot), middle)
-
-
 def with_polished(placement: Placement, model: PieceModel, found: PlaneFits) -> Placement:
     """The placement with the refined poses of one piece, in the hypotheses where they are not worse.
 
@@ -165,11 +151,25 @@ def _is_limb(model: PieceModel) -> bool:
     return model.piece.parent != model.piece.name
 
 
-def uncover_piece(scene: ScenePyramid, placement: Placement, model: PieceModel, motion: Motion) -> Placement:
-    """The placement with one piece fitted without what covers it, in the hypotheses where it may be covered.
+def end_pieces(
+    scene: ScenePyramid, placement: Placement, models: Sequence[PieceModel], motion: Motion
+) -> Placement:
+    """The placement with pieces that are partly covered fitted by the rest, and then by their pixels where
+    these agree. The body first; the ZNCC of pieces remain.
 
     Arguments as of `polish_pieces`, of a placement that is polished.
     """
+    limbs = [model for model in models if _is_limb(model)]
+    for model in sorted(models, key=_is_limb):
+        placement = _by_pixels(scene, _uncovered(scene, placement, model, motion), model, motion)
+        if not _is_limb(model):
+            placement = in_plane_of(placement, model, limbs, placement)
+    return placement
+
+
+def _uncovered(scene: ScenePyramid, placement: Placement, model: PieceModel, motion: Motion) -> Placement:
+    """The placement with one piece fitted without what covers it, in the hypotheses where it may be
+    covered."""
     piece, zncc = model.piece, placement.zncc[model.piece.name]
     partly = np.flatnonzero((zncc >= _PRESENT) & (zncc < _PLAIN_VIEW))
     if not len(partly):
@@ -178,6 +178,24 @@ def uncover_piece(scene: ScenePyramid, placement: Placement, model: PieceModel, 
     found = PlaneFits(placement.frames[piece.name] @ model.to_canvas, zncc, np.ones(len(zncc)))
     found = found.replaced(partly, fit_uncovered(scene, model.stages[-1], model.exact, moves, found[partly]))
     return _refined(placement, model, found, found.zncc > 0)
+
+
+def _by_pixels(scene: ScenePyramid, placement: Placement, model: PieceModel, motion: Motion) -> Placement:
+    """The placement with one piece fitted by its pixels, in the hypotheses where these agree."""
+    name, zncc = model.piece.name, placement.zncc[model.piece.name]
+    known = np.flatnonzero(zncc >= _PRESENT)
+    if not len(known):
+        return placement
+    poses = placement.frames[name] @ model.to_canvas
+    found = PlaneFits(poses / poses[:, 2:, 2:], zncc, np.ones(len(zncc)))
+    pixels = pixels_of(model.piece.motif, len(scene.samples))
+    tilted = tilts(found.poses[known], model.middle) >= _FLAT
+    flat = _SIMILARITY if motion is _HOMOGRAPHY else motion
+    for rows, own in ((known[~tilted], flat), (known[tilted], motion)):
+        if len(rows):
+            move = EUCLIDEAN if _is_limb(model) else own
+            found = found.replaced(rows, fit_pixels(scene, pixels, model.sharp, move, found[rows]))
+    return _refined(placement, model, found, zncc >= _PRESENT)
 
 
 def _refined(placement: Placement, model: PieceModel, found: PlaneFits, good: NDArray[np.bool_]) -> Placement:
