@@ -35,7 +35,7 @@ Pixels = Float[Tensor, "3 H W"]
 Box = tuple[int, int, int, int]
 """Left, top, right and bottom, in pixels of a scene."""
 
-NEAR_GAUGE: Box = (70, 90, 370, 310)
+NEAR_GAUGE: Box = (10, 70, 440, 330)
 
 HEIGHT = 400
 """Of each panel, in pixels. A choice: each picture has less than 60 kB."""
@@ -122,12 +122,12 @@ def panel(found: Detections, around: Box | None = None) -> Image.Image:
     drawn = found.draw(legend=True).convert("RGB")
     if around is None:
         return drawn
-    enlarged = drawn.width / found.size[0]
-    left, top, right, bottom = (round(edge * enlarged) for edge in around)
-    end = round(found.size[1] * enlarged)
-    cut = Image.new("RGB", (right - left, bottom - top + drawn.height - end), "white")
-    cut.paste(drawn.crop((left, top, right, bottom)), (0, 0))
-    cut.paste(drawn.crop((0, end, right - left, drawn.height)), (0, bottom - top))
+    # The scene has its own size in the drawing; the legend below it may be wider.
+    scene, legend = drawn.crop(around), drawn.crop((0, found.size[1], drawn.width, drawn.height))
+    legend = legend.resize((scene.width, round(legend.height * scene.width / legend.width)))
+    cut = Image.new("RGB", (scene.width, scene.height + legend.height), "white")
+    cut.paste(scene, (0, 0))
+    cut.paste(legend, (0, scene.height))
     return cut
 
 
@@ -186,9 +186,9 @@ def glasses(folder: Path) -> None:
         panels.append(panel(found) if found else missed(found, outline, words))
     known = detector.calibration
     assert isinstance(known, Calibration)  # of the default method
-    for item in Detector(template, threshold=0.4)(scenes[1]):
+    for item in Detector(template, threshold=0.3)(scenes[1]):
         rate = known.describe_false_alarms(item.score)
-        typer.echo(f"glass on gravel, threshold 0.4: {item.score:.2f} at {item.center}: {rate}")
+        typer.echo(f"glass on gravel, threshold 0.3: {item.score:.2f} at {item.center}: {rate}")
     save(panels, folder / "glass.jpg")
 
 

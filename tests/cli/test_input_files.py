@@ -48,6 +48,18 @@ def test_heic_is_read_with_its_extra(photographs: Path, monkeypatch: pytest.Monk
     assert names(photographs) == ["A.JPG", "b.png", "c.heic", "d.HEIF"]
 
 
+def test_a_file_under_several_spellings_is_one_scene(
+    photographs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(photographs)
+    (photographs / "same").symlink_to(photographs, target_is_directory=True)
+    (photographs / "link.png").symlink_to(photographs / "b.png")
+    spellings = ["b.png", "./b.png", "more/../b.png", str(photographs / "b.png"), "same/b.png", "./?.png"]
+    assert [scene.path for scene in list_scenes(spellings).scenes] == [Path("b.png")]
+    assert len(list_scenes(["b.png", "link.png"]).scenes) == 2
+    assert len(list_scenes(["more/deep/z.png", "more", "more/deep"], True).scenes) == 1
+
+
 def test_subfolders_on_request(photographs: Path) -> None:
     assert "more/deep/z.png" in names(photographs, recursive=True)
     assert not any("hidden" in name for name in names(photographs, recursive=True))

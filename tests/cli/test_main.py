@@ -1,5 +1,6 @@
 """What every command has in common: its help, at once and with an example; `--quiet`; completion."""
 
+import inspect
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 from detecting import made_up, texture, write_picture
 from wherein.cli import calibrate_run
+from wherein.cli.commands import detect_command
 from wherein.cli.main import app
 from wherein.detect.calibration import measure
 
@@ -75,6 +77,18 @@ def test_examples_work(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
 def test_every_command_can_be_quiet(path: tuple[str, ...]) -> None:
     assert re.search(r"^ +(-q, --quiet|--quiet, -q|--quiet)\b", help_of(path), re.MULTILINE)
+
+
+def test_two_numbers_are_shown_as_they_are_typed() -> None:
+    """As "0.5, 2.0", whoever copies them types a comma, which is refused."""
+    assert inspect.signature(detect_command.detect).parameters["scale"].default == (0.5, 2.0)
+    for path in (("detect",), ("calibrate",), ("template", "check")):
+        assert "[default: (0.5 2)]" in re.sub(r"\s+", " ", help_of(path))
+
+
+def test_calibrate_speaks_of_no_detections() -> None:
+    assert "each is calibrated" in re.sub(r"\s+", " ", help_of(("calibrate",)))
+    assert "detection then says" not in re.sub(r"\s+", " ", help_of(("calibrate",)))
 
 
 def test_help_imports_nothing_that_is_slow() -> None:

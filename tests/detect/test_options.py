@@ -3,13 +3,14 @@
 import inspect
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from detecting import detector, empty, made_up, noise, off, painted, photo, ready, scene, toy, walker
-from wherein import ArgumentError, Detector
+from wherein import ArgumentError, Detector, TemplateError
 from wherein.detect import Calibration, preparation
 from wherein.detect.calibration import measure
 from wherein.detect.calibration.store import Progress
@@ -149,6 +150,25 @@ def test_many_scenes_are_searched_one_by_one() -> None:
     assert len(made(scene(template))) == 1  # an array is one scene, not a list of rows
     with pytest.raises(ArgumentError):
         next(made([[empty()]]))
+
+
+def test_an_open_file_and_a_dictionary_are_no_scenes(tmp_path: Path) -> None:
+    """A generator of the lines of a file would fail when it is used, if it is."""
+    (tmp_path / "a.png").write_bytes(b"")
+    with (tmp_path / "a.png").open("rb") as file:
+        for given in (file, {"a.png": 1}):
+            with pytest.raises(ArgumentError, match="cannot load a picture from"):
+                Detector.__call__.__wrapped__(detector(toy()), given)
+
+
+def test_a_template_without_anything_to_see_is_named_before_anything_is_calibrated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(measure, "calibrate", lambda *_, **__: pytest.fail("a calibration was begun"))
+    wall = Template.rigid("wall", Motif.whole(torch.full((3, 40, 50), 0.5)))
+    for given in (wall, [toy("a"), toy("b"), toy("c"), wall]):
+        with pytest.raises(TemplateError, match=r'the template "wall" has neither texture nor an outline'):
+            Detector(given)
 
 
 def test_progress_is_shown_where_someone_watches(

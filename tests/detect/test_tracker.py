@@ -130,6 +130,8 @@ def test_following_at_other_sizes(made: Template) -> None:
 def test_wrong_arguments(made: Template, detector: Detector) -> None:
     with pytest.raises(ArgumentError, match="must be 1 or more, but is 0"):
         Tracker(detector, every=0)
+    with pytest.raises(ArgumentError, match=r"detector must be a wherein\.Detector, but is a Template"):
+        Tracker.__init__.__wrapped__(object.__new__(Tracker), made)
     for wrong in (np.zeros((0, 2, 3)), np.eye(3), np.zeros((2, 4, 4))):
         with pytest.raises(
             ArgumentError, match=r"before must be the matrices of earlier detections, .* but has shape"

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from detecting import group, leaf, noise, photo, template, walker
 from wherein.demo import ROBOT
+from wherein.errors import ArgumentError
 from wherein.images.motif import Motif
 from wherein.making import Finding, Severity, findings
 from wherein.template import Part, Template
@@ -175,6 +176,11 @@ def test_the_demonstrations_robot() -> None:
     (finding,) = findings(Template.load(ROBOT))
     assert (finding.kind, finding.part) == ("alike", "antenna_left")
     assert "antenna_right" in finding.words
+
+
+def test_findings_of_a_path_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="findings are those of a Template, but this is a str"):
+        findings.__wrapped__("mug")
 
 
 def test_a_finding_as_json_has_it() -> None:

@@ -9,7 +9,7 @@ import torch
 
 from detecting import noise
 from wherein.errors import ArgumentError, PictureError, TemplateError
-from wherein.making import Outline, cut
+from wherein.making import Outline, cut, part_tree
 from wherein.template import Reading, Template
 from wherein.template.part_limits import DEFAULT_TURN
 
@@ -220,6 +220,13 @@ def test_a_folder_of_other_things_is_never_replaced(tmp_path: Path) -> None:
 def test_what_is_wrong_in_words(outlines: list[Outline], words: str) -> None:
     with pytest.raises(TemplateError, match=words):
         cut(PICTURE, outlines, "thing")
+
+
+def test_what_is_no_outline_or_name_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"outlines must be a list of wherein\.making\.Outline"):
+        part_tree._by_name.__wrapped__(["body"])
+    with pytest.raises(ArgumentError, match="the name of the template is empty"):
+        cut.__wrapped__(torch.zeros(3, 9, 9), [], None)
 
 
 def test_hidden_parts_orders_and_names() -> None:

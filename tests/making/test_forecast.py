@@ -1,12 +1,23 @@
 """What is to be expected of a template: found how surely, how small, how tilted."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from detecting import ready, walker
 from wherein.detect import Detector
+from wherein.detect.calibration.store import cached_calibrations
 from wherein.making import Finding, Severity, forecast
 
 PROBLEM, WARNING, NOTE = Severity
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Limits that are kept are those of one test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
 
 
 def by_kind(found: list[Finding]) -> dict[str, Finding]:
@@ -37,7 +48,8 @@ def test_a_good_template_is_found_in_its_whole_range(detector: Detector) -> None
 def limits(
     found_at: dict[str, float], detector: Detector, monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, Finding]:
-    """The forecast if objects are found down to a scale and up to a tilt."""
+    """The forecast if objects are found down to a scale and up to a tilt, and nothing is known of that."""
+    shutil.rmtree(cached_calibrations() or "", ignore_errors=True)
     monkeypatch.setattr(
         forecast,
         "_is_found",
@@ -57,6 +69,22 @@ def test_it_says_where_the_object_is_lost(monkeypatch: pytest.MonkeyPatch) -> No
     lost = limits({"scale": 3.0, "tilt": 40.0}, wide, monkeypatch)
     assert lost["size"].severity is PROBLEM
     assert "tilt" not in lost, "nothing to tilt"
+
+
+def test_limits_are_tried_once_for_a_range_and_a_threshold(
+    detector: Detector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = limits({"scale": 0.9, "tilt": 5.0}, detector, monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr(forecast, "_is_found", lambda *_: pytest.fail("it is known"))
+        again = forecast.forecast(detector, lambda *_: pytest.fail("nothing takes time"))
+    assert by_kind(again) == first
+    monkeypatch.setattr(forecast, "_is_found", lambda *_: True)
+    for other in ({"scale": (0.8, 1.0)}, {"tilt": 20.0}, {"threshold": 0.7}):
+        changed = ready(walker(), **{"scale": (0.85, 1.0), "tilt": 10.0, **other})
+        found = by_kind(forecast.forecast(changed))
+        assert found["size"].measured == changed.calibration.scale[0]
+        assert found["tilt"].measured == changed.calibration.tilt
 
 
 @pytest.mark.parametrize(("threshold", "severity"), [(0.92, PROBLEM), (0.87, WARNING)])

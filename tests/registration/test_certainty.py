@@ -1,5 +1,6 @@
 """Is the motif there? Where ZNCC cannot say, its cells can."""
 
+import inspect
 from collections.abc import Iterator
 
 import numpy as np
@@ -81,3 +82,10 @@ def test_large_motifs_are_sampled_and_tensors_will_do() -> None:
     found = known(np.array([[1, 0, 20.0], [0, 1, 30]]))
     assert wherein.certainty(picture, picture[:, 30:380, 20:560], found) > 0.9
     assert wherein.certainty(picture, picture[:, 40:390, 20:560], found) < ENOUGH
+
+
+@pytest.mark.parametrize("wrong", [3, None, np.eye(3)])
+def test_only_registrations_are_tested(wrong: object) -> None:
+    with pytest.raises(wherein.ArgumentError, match="must be what `register` returned"):
+        # Without the type checker of the tests, as users call it.
+        inspect.unwrap(wherein.certainty)(np.zeros((20, 20)), np.zeros((5, 5)), wrong)

@@ -377,6 +377,8 @@ def test_wrong_arguments(textured: Array, tmp_path: Path) -> None:
         ArgumentError, match=r"larger than the scene \(50 × 40\): are they swapped.*\[\[0\.39, "
     ):
         wherein.register(motif, textured)
+    with pytest.raises(ArgumentError, match=r"are they swapped\?$"):
+        wherein.register(motif[:1, :1], textured)
     with pytest.raises(ArgumentError, match="mask is empty"):
         wherein.register(textured, motif, mask=np.zeros((40, 50)))
     with pytest.raises(ArgumentError, match=r"the mask has shape \(3, 4\) and the motif \(40, 50\)"):

@@ -89,6 +89,18 @@ def test_a_motif_in_other_light_is_found_without_a_start(motion: str, truth: Arr
     assert found.seen > 0.9
 
 
+def test_a_pose_that_colours_lead_away_from_says_that_it_was_not_refined() -> None:
+    """The shadow of a fence falls on the scene."""
+    motif, truth = picture("astronaut", WIDTH, HEIGHT), tilted(0, 70, 0.8, (200, 130))
+    scene = painted(picture("coffee", 400, 300), motif, truth)
+    clear = wherein.register(scene, motif, "similarity")
+    assert clear.refined and clear.steps > 0
+    fence = 0.1 + 0.9 * (np.sin(np.arange(400) / 12) > 0)
+    found = wherein.register(in_other_light(scene * fence[None, :, None]), motif, "similarity")
+    assert corner_error(found.matrix, truth) < 2.0
+    assert (found.refined, found.steps, str(found.status)) == (False, 0, "converged")
+
+
 @pytest.mark.parametrize("degrees", [-65, 60])
 def test_a_steeply_tilted_motif_is_found_without_a_start(degrees: float) -> None:
     motif, truth = picture("chelsea", WIDTH, HEIGHT), tilted(degrees, 200, 1.3, (190, 180))

@@ -85,7 +85,7 @@ def test_every_part_has_an_outline_a_switch_and_a_row(tmp_path: Path) -> None:
 def test_what_it_says(tmp_path: Path) -> None:
     text = made(tmp_path / "a.html", toy()).text
     assert "1 found in 1 of 2 scenes" in text
-    assert "1 scene could not be read" in text
+    assert "1 scene could not be searched" in text
     assert "scene: broken a.png: not a picture" in text
     assert "nothing found" in text
     assert "turns ±20°" in text
@@ -100,7 +100,7 @@ def test_videos_do_not_count_as_unreadable(tmp_path: Path) -> None:
         report.add_video(HOSTILE, "video of 4 frames")
         report.unreadable("b.png", "not a picture")
     written = parsed(tmp_path / "a.html")
-    assert "0 found in 0 scenes; 2 videos searched, not shown; 1 scene could not be read" in written.text
+    assert "0 found in 0 scenes; 2 videos searched, not shown; 1 scene could not be searched" in written.text
     for words in ("a.mp4", "video of 3 frames", HOSTILE, "b.png", "not a picture"):
         assert words in written.texts
 

@@ -1,6 +1,6 @@
 """What the page says about the template and its scores."""
 
-from detecting import detector, group, leaf, noise, ready, template, toy, upright, walker
+from detecting import detector, group, leaf, made_up, noise, ready, template, toy, upright, walker
 from pages import ParsedPage, fragment
 from wherein.detect import Detector
 from wherein.detect.calibration.store import StoredCalibration
@@ -28,6 +28,23 @@ def test_what_calibration_measured_is_listed() -> None:
     assert "4 scenes, highest score 0.300" in page.text
     assert "3 scenes, lowest score 0.850" in page.text
     assert [circle["class"] for circle in page.all("circle")] == 4 * ["clutter"] + 3 * ["present"]
+
+
+def test_joints_are_mentioned_only_where_there_are_any() -> None:
+    assert "at rest" in section(detector(toy())).text
+    assert "at rest" not in section(ready(template(leaf("motif", None, noise(40, 40)), size=(40, 40)))).text
+
+
+def test_of_several_templates_scores_say_whose_they_are() -> None:
+    """Their thresholds are higher than alone, which no user has asked for."""
+    names = ("one", "two")
+    made = {name: toy(name) for name in names}
+    known = {name: made_up(of, threshold=0.3) for name, of in made.items()}
+    both = Detector(list(made.values()), scale=1, tilt=0, calibration=known)
+    text = fragment(render("scores.html", scores=score_view(both, "two"))).text
+    assert text.startswith("Scores and threshold of two ")
+    assert f"Score threshold {both.thresholds['two']:.3f}, calibrated alone: 0.300 " in text
+    assert "user" not in text
 
 
 def test_warnings_are_shown() -> None:

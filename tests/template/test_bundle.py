@@ -1,5 +1,6 @@
 """Templates on disk: what is written is read again, and errors say what is wrong."""
 
+import inspect
 import json
 import re
 import tracemalloc
@@ -46,6 +47,11 @@ def test_the_toy_is_as_described(toy: Template) -> None:
     arm = toy.parts["arm"].motif
     assert arm is not None and (arm.width, arm.height) == (9, 15)
     assert arm.mask.sum() == 9 * 15 - 4
+
+
+def test_only_paths_are_loaded() -> None:
+    with pytest.raises(ArgumentError, match="source must be a path, but is a NoneType"):
+        inspect.unwrap(Template.load)(None)
 
 
 def test_the_tree_is_in_order(toy: Template) -> None:

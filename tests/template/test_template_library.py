@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from detecting import noise, walker, write_picture
 from wherein import ArgumentError, Template, TemplateError
 from wherein.images.motif import Motif
+from wherein.making import Outline, cut
 from wherein.template import Library
 
 
@@ -63,6 +66,15 @@ def test_what_is_no_list_of_templates_is_refused(folder: Path, tmp_path: Path) -
         Library.of([])
     with pytest.raises(ArgumentError, match="has a int"):
         Library.of([3])  # type: ignore[list-item]
+    with Image.open(folder / "cup.png") as picture:
+        pixels = np.asarray(picture)
+        for given in (picture, pixels, [pixels]):
+            with pytest.raises(
+                ArgumentError, match=r"has no name .* or make a template of it by wherein\.making"
+            ):
+                Library.of.__wrapped__(given)
+    outline = Outline.box("cup", 0, 0, pixels.shape[1], pixels.shape[0])
+    assert Library.of(cut(pixels, [outline], "cup")).name == "cup"  # as the message says
     with pytest.raises(TemplateError, match="is a folder of templates"):
         Library.of([folder])
     (tmp_path / "nothing").mkdir()

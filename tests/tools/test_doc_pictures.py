@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tools.doc_pictures import NEAR_GAUGE, gauge, glass, glass_scenes, overexposed
+from detecting import made_up
+from tools.doc_pictures import NEAR_GAUGE, gauge, glass, glass_scenes, overexposed, panel
+from wherein import Detector
 from wherein.demo.gauge_scene import NEEDLE, gauge_scene
 from wherein.motion.homography import mapped
 from wherein.template.pose import matrices
@@ -21,6 +23,20 @@ def test_a_picture_is_small_and_shown(name: str) -> None:
     with Image.open(DOCS / name) as picture:
         assert picture.height == 400
     assert f"{name})" in PAGES
+
+
+def test_a_panel_has_the_box_of_the_scene_and_the_legend_below_it() -> None:
+    """The picture of dial.md, with a detection whose line is wider than the scene."""
+    template, shown = gauge(), gauge_scene(gauge(), 0)
+    known = made_up(template, threshold=0.3, scale=(0.7, 1.0), tilt=40)
+    detector = Detector(template, scale=(0.7, 1.0), tilt=40, calibration=known)
+    found = detector(shown.pixels)
+    drawn, whole = panel(found, NEAR_GAUGE), found.draw(legend=True)
+    left, top, right, bottom = NEAR_GAUGE
+    assert whole.width > found.size[0]
+    assert drawn.width == right - left
+    assert drawn.height > bottom - top + 20
+    np.testing.assert_array_equal(drawn.crop((0, 0, right - left, bottom - top)), whole.crop(NEAR_GAUGE))
 
 
 def test_glare_covers_the_needle_and_leaves_the_rim() -> None:

@@ -19,8 +19,16 @@ from wherein.detect.detector import Detector
 from wherein.detect.score import rounded_down
 from wherein.engine.engine_options import EngineOptions
 from wherein.engine.manifest import Entry, SceneFile, manifest
-from wherein.engine.scene_events import Failed, PictureDone, SceneEvent, SceneLine, Unreadable, VideoDone
-from wherein.engine.scene_work import SceneWork, WorkSettings, is_readable
+from wherein.engine.scene_events import (
+    Failed,
+    OutsideRegion,
+    PictureDone,
+    SceneEvent,
+    SceneLine,
+    Unreadable,
+    VideoDone,
+)
+from wherein.engine.scene_work import SceneWork, WorkSettings, is_searchable
 from wherein.engine.shared_run import SharedRun
 from wherein.thresholds import MinScore
 from wherein.video.video_writer import CODECS
@@ -86,6 +94,9 @@ class DetectRun:
         if self.totals.read and not self.totals.found:
             for line in self._expectations():
                 self.console.message(line)
+        elif self.totals.found:
+            for line in self._doubts():
+                self.console.message(line)
         self.console.message(self.totals.summary(listed.skipped_summary))
         return self.totals
 
@@ -96,6 +107,18 @@ class DetectRun:
         for name, known in self.detector.calibrations.items():
             if isinstance(known, Calibration) and known.warnings:
                 yield f"{name}: {known.warnings[0]}. `wherein template check` says more."
+
+    def _doubts(self) -> Iterator[str]:
+        """Where something is found: a line for each template that clutter fits as well, such as one of few
+        pixels."""
+        for name, known in self.detector.calibrations.items():
+            threshold = self.detector.thresholds[name]
+            if isinstance(known, Calibration) and known.clutter[-1] >= threshold:
+                yield (
+                    f"{name}: scenes without it scored up to {known.clutter[-1]:.2f} in the calibration, and "
+                    f"the threshold is {threshold:.2f}: expect false alarms. `wherein template check` says "
+                    "more."
+                )
 
     def _searched_sizes(self) -> str:
         """The range of scales, in pixels where there is one template: a photograph by a phone shows most
@@ -138,8 +161,9 @@ class DetectRun:
         )
         entries = manifest(scenes, drawings, settings.page is not None)[part]
         here = SceneWork(lambda: self.detector, settings)
-        # Before anything is calibrated: a run whose scenes are all unreadable ends at once.
-        if not self.engine.shared or not any(is_readable(entry, self.options.memory) for entry in entries):
+        # Before anything is calibrated: a run of which no scene can be searched ends at once.
+        memory = self.options.memory
+        if not self.engine.shared or not any(is_searchable(entry, memory, self.region) for entry in entries):
             for entry in entries:
                 yield entry, here(entry)
                 self.console.scenes_done(1)
@@ -189,8 +213,8 @@ class DetectRun:
                 shown = nearest if self.console.readable else f"{path}: Nothing found. {nearest}"
                 self.console.message(shown)
         elif isinstance(event, VideoDone):
-            self.totals.count(event.found)
-            writers.add_video(path, event.frames)
+            self.totals.count_video(event.found, event.frames_with_detections)
+            writers.add_video(path, event.frames, entry.drawing)
             self.console.message(f"{path}: {event}{_drawn(entry.drawing)}")
             if self.outputs.export is not None:
                 self.console.message(
@@ -199,6 +223,7 @@ class DetectRun:
         else:
             self.totals.failed += isinstance(event, Failed)
             self.totals.unreadable += isinstance(event, Unreadable)
+            self.totals.outside += isinstance(event, OutsideRegion)
             self.console.unreadable("scene", str(path), event.reason)
             writers.add_unreadable(path, event.reason)
 

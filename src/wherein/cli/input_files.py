@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,7 +53,8 @@ class SceneList:
     """The scenes that a command searches.
 
     Attributes:
-        scenes: each file once, in the order of the arguments; those of a folder or pattern sorted by name.
+        scenes: each file once, however it was spelt, in the order of the arguments; those of a folder or
+            pattern sorted by name.
         skipped: files and folders in the given folders that may show scenes but are not read, and the kind
             of each.
     """
@@ -83,11 +85,13 @@ def list_scenes(arguments: Sequence[str], recursive: bool = False) -> SceneList:
         arguments: as the user gave them.
         recursive: whether folders below a folder are searched too.
     """
-    found, seen = SceneList(), set[Path]()
+    found, seen, place = SceneList(), set[Path](), cache(Path.resolve)
     for argument in arguments:
         for scene in _expand(argument, recursive, found.skipped):
-            if scene.error is not None or scene.path not in seen:
-                seen.add(scene.path)
+            # A link to a file is a scene of its own, under its own name; only the way there may differ.
+            file = place(scene.path.parent) / scene.path.name
+            if scene.error is not None or file not in seen:
+                seen.add(file)
                 found.scenes.append(scene)
     return found
 
@@ -207,13 +211,13 @@ def check_exists(role: str, path: Path) -> None:
 
 
 def load_template(path: str) -> "Template":
-    """Load a template, or raise `UnreadableError`."""
+    """Load a template, or raise `UnreadableError`; of a folder of several, too."""
     check_template_path(path)
-    from wherein.template.bundle import Template
+    from wherein.template.template_library import Library
 
     try:
-        return Template.load(path)
-    except TemplateError as error:
+        return Library.of(path).only
+    except (ArgumentError, TemplateError) as error:
         raise UnreadableError("template", Path(path), error) from error
 
 

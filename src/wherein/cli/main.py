@@ -27,11 +27,13 @@ class Command(TyperCommand):
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line; leave out what pydantic puts before the words about a wrong choice."""
+        """Read the command line; say what is wrong with it as `wherein` does, and not as pydantic."""
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
             error.message = error.message.removeprefix("Value error, ")
+            if "unable to parse" in error.message:
+                error.message = _needed_numbers(error.param)
             raise
 
     def invoke(self, ctx: Any) -> Any:
@@ -53,6 +55,12 @@ class Command(TyperCommand):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
+
+def _needed_numbers(option: Any) -> str:
+    """What an option wants that was given something else: another option, or numbers with commas."""
+    needed = "a number" if option.nargs == 1 else f"{option.nargs} numbers, with spaces between them"
+    return f"it needs {needed}: {option.opts[0]} {option.metavar or 'N'}"
 
 
 def _name(argument: Any) -> str:

@@ -29,6 +29,15 @@ LibraryPath = Annotated[
     ),
 ]
 
+CalibratedPath = Annotated[
+    str,
+    typer.Argument(
+        metavar="TEMPLATE",
+        help="Template: a folder with template.json, a .zip of one, or a picture. Or a folder of these: each "
+        "is calibrated.",
+    ),
+]
+
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print only results and errors, no progress or messages.")
 ]
@@ -126,7 +135,12 @@ Rotation = Annotated[
 ]
 Scale = Annotated[
     tuple[float, float],
-    typer.Option(callback=_scale, metavar="LOW HIGH", help="Smallest and largest scale to search."),
+    typer.Option(
+        callback=_scale,
+        metavar="LOW HIGH",
+        help="Smallest and largest scale to search.",
+        show_default="0.5 2",
+    ),
 ]
 Tilt = Annotated[
     float,

@@ -44,6 +44,16 @@ def check_new(path: Path, overwrite: bool) -> None:
     require(overwrite or not path.exists(), f"{path} already exists: choose another name or use --overwrite")
 
 
+def check_template(out: Path, overwrite: bool) -> None:
+    """Check that a template can be written to `out`, before torch is loaded.
+
+    Raises:
+        ArgumentError, UnwritableError: it cannot, and why.
+    """
+    check_new(out, overwrite)
+    check_file(out)  # for a folder too: it is written beside `out` and then renamed
+
+
 def check_named(option: str, path: Path, extensions: Sequence[str], overwrite: bool) -> None:
     """Check the file that an option names: its extension, that it may be replaced, that it can be written.
 

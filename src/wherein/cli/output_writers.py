@@ -43,11 +43,15 @@ class SceneWriters:
             with write_errors(self.outputs.report):
                 self.report.add_rendered(done.rendered, detector)
 
-    def add_video(self, scene: Path, frames: int) -> None:
-        """Write about a video; a report and an export are about pictures, so the report just mentions it."""
+    def add_video(self, scene: Path, frames: int, drawing: Path | None) -> None:
+        """Write about a video, and where it is drawn.
+
+        A report and an export are about pictures, so the report just mentions it.
+        """
         if self.report is not None:
+            where = "use --draw" if drawing is None else f"the annotated video {drawing}"
             self.report.add_video(
-                str(scene), f"video of {frames} frames, not shown here: see standard output, or use --draw"
+                str(scene), f"video of {frames} frames, not shown here: see standard output, or {where}"
             )
 
     def add_unreadable(self, scene: Path, error: str) -> None:

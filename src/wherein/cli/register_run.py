@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,25 @@ from wherein.registration.certainty import LIKELY, certainty
 from wherein.registration.register import Registration, register
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """A registration, as it is printed and drawn.
+
+    Attributes:
+        record: for JSON.
+        refined: whether the pose was refined on colours, which the record does not tell.
+        drawn: a picture of it, if one was asked for.
+    """
+
+    record: dict[str, Any]
+    refined: bool
+    drawn: Image.Image | None
+
+
 def run_registration(
     scene: Path, motif: Path, motion: str, mask: Path | None, start: Any, robust: bool, draw: bool
-) -> tuple[dict[str, Any], Image.Image | None]:
-    """Return the record of a registration for JSON, and a picture of it if `draw` is set.
+) -> Outcome:
+    """Register two pictures, and draw the result if `draw` is set.
 
     Raises:
         UnreadableError: a picture cannot be read.
@@ -32,7 +48,8 @@ def run_registration(
     record = {"scene": str(scene), "width": width, "height": height, "motif": motif.stem, "motion": motion}
     record |= {**found.to_dict(), "certainty": certainty(picture, sought, found, limits)}
     drawn = _draw(picture, sought, limits, found) if draw else None
-    return record | {"seconds": round(time.perf_counter() - began, 4)}, drawn
+    record["seconds"] = round(time.perf_counter() - began, 4)
+    return Outcome(record, found.refined, drawn)
 
 
 def _draw(scene: Picture, motif: Picture, mask: Picture | None, found: Registration) -> Image.Image:
@@ -47,10 +64,11 @@ def _draw(scene: Picture, motif: Picture, mask: Picture | None, found: Registrat
     return draw_registration(scene.pixels, drawn, found.matrix, None, lines)
 
 
-def describe(record: dict[str, Any]) -> Iterator[str]:
-    """Yield a registration as text, line by line."""
+def describe(record: dict[str, Any], refined: bool = True) -> Iterator[str]:
+    """Yield a registration as text, line by line; arguments as of `Outcome`."""
     zncc = "unknown" if record["zncc"] is None else f"{record['zncc']:.3f}"
-    yield f"{record['status']}, ZNCC {zncc}, {record['steps']} steps, {record['seconds']:.2f} s"
+    how = f"{record['steps']} steps" if refined else "found by edges, not refined on colours"
+    yield f"{record['status']}, ZNCC {zncc}, {how}, {record['seconds']:.2f} s"
     yield f"rotation {record['angle']:.2f}°, scale {record['scale']:.3f}"
     sure = record["certainty"] > LIKELY
     meaning = "the motif is most likely there" if sure else "the motif may not be there"

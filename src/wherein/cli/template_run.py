@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from wherein.cli.console import Console, UnreadableError
-from wherein.cli.output_files import check_file, check_new
 from wherein.errors import ArgumentError, PictureError, TemplateError, require
 from wherein.files import save, write_errors
 from wherein.formats import annotation
@@ -60,16 +59,6 @@ class TemplateSource:
         else:
             unused = self.image is None and self.chosen_object is None
             require(unused, "--image and --object are for annotations (.json) only")
-
-
-def check_target(out: Path, overwrite: bool) -> None:
-    """Check that a template can be written to `out`, before any work.
-
-    Raises:
-        ArgumentError, UnwritableError: it cannot, and why.
-    """
-    check_new(out, overwrite)
-    check_file(out)  # for a folder too: it is written beside `out` and then renamed
 
 
 def make_template(source: TemplateSource) -> tuple[Template, Sequence[str]]:

@@ -11,8 +11,9 @@ from wherein.detect.fast.shared_search import MAX_ALONE
 from wherein.detect.methods import FastSearch, Search
 from wherein.detect.score import score_with_rate
 from wherein.detect.search_range import Range
-from wherein.errors import ArgumentError, require
+from wherein.errors import ArgumentError, TemplateError, require
 from wherein.progress_line import ProgressLine, is_watched
+from wherein.template.bundle import Template
 from wherein.template.template_library import Library
 from wherein.thresholds import MinScore
 
@@ -52,7 +53,10 @@ def prepared_searches(
 
     Raises:
         ArgumentError: a calibration was given for something else, or the method has no rates.
+        TemplateError: there is nothing to see of a template.
     """
+    for one in library.templates:
+        _check_visible(one)
     known = dict(_given(calibration, library))
     if len(library) > MAX_ALONE:
         missing = [one for one in library.templates if one.name not in known]
@@ -74,6 +78,17 @@ def prepared_searches(
     elif least.score is None and len(library) > 1:
         _limit_false_alarms(searches)
     return searches
+
+
+def _check_visible(template: Template) -> None:
+    """Raise `TemplateError` for a template that is one even rectangle: before a minute of calibration, and
+    with its name."""
+    motifs = [part.motif for part in template.parts.values() if part.motif is not None]
+    if all(bool((one.mask == 1).all() and (one.pixels == one.pixels[:, :1, :1]).all()) for one in motifs):
+        raise TemplateError(
+            f'the template "{template.name}" has neither texture nor an outline, so nothing can be found by '
+            "it: use a picture with edges in it, or one that is transparent around the object"
+        )
 
 
 def fast_searches(searches: Mapping[str, Search]) -> dict[str, FastSearch]:

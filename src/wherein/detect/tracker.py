@@ -98,7 +98,7 @@ class Tracker:
             Known objects are followed out of it.
 
     Raises:
-        ArgumentError: `every` is not positive.
+        ArgumentError: `every` is not positive, or the detector is none.
     """
 
     def __init__(
@@ -107,6 +107,8 @@ class Tracker:
         every: int = SEARCH_INTERVAL,
         region: tuple[float, float, float, float] | None = None,
     ) -> None:
+        given = type(detector).__name__
+        require(isinstance(detector, Detector), f"detector must be a wherein.Detector, but is a {given}")
         require(
             every >= 1,
             f"every, the number of frames between full searches, must be 1 or more, but is {every}",

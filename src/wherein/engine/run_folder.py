@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from wherein.engine.manifest import RUN_FILE, Entry, Shard
-from wherein.engine.scene_events import Failed, SceneEvent, Unreadable, event_of, event_record
+from wherein.engine.scene_events import Failed, OutsideRegion, SceneEvent, Unreadable, event_of, event_record
 from wherein.errors import require
 from wherein.files import atomic_file, write_errors
 from wherein.template.template_library import Library
@@ -107,7 +107,7 @@ class RunFolder:
             lacking = entry.drawing is not None and not entry.drawing.exists()
             if lacking and entry.key in self.finished:
                 *_, end = self.read(entry)
-                if not isinstance(end, Unreadable):
+                if not isinstance(end, Unreadable | OutsideRegion):
                     del self.finished[entry.key]
 
     def add(self, shard: Shard) -> None:

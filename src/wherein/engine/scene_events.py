@@ -64,14 +64,21 @@ class Unreadable:
 
 
 @dataclass(frozen=True)
+class OutsideRegion:
+    """The end of a scene that can be read, but of which the region to search has no pixel."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class Failed:
     """The end of a scene that no worker could search."""
 
     reason: str
 
 
-SceneEvent: TypeAlias = SceneLine | PictureDone | VideoDone | Unreadable | Failed
-"""A scene gives lines, none if it is unreadable, and then one of the others."""
+SceneEvent: TypeAlias = SceneLine | PictureDone | VideoDone | Unreadable | OutsideRegion | Failed
+"""A scene gives lines, none if it is not searched, and then one of the others."""
 
 
 def event_record(event: SceneEvent) -> list[Any]:
@@ -98,4 +105,6 @@ def event_of(record: list[Any], library: Library) -> SceneEvent:
     )
 
 
-_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (SceneLine, VideoDone, Unreadable)}
+_KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (SceneLine, VideoDone, Unreadable, OutsideRegion)
+}

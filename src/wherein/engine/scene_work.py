@@ -7,9 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wherein.detect.arguments import region_box
 from wherein.detect.tiled.giant_search import giant_source
 from wherein.engine.manifest import Entry
-from wherein.engine.scene_events import PictureDone, SceneEvent, SceneLine, Unreadable, VideoDone
+from wherein.engine.scene_events import (
+    OutsideRegion,
+    PictureDone,
+    SceneEvent,
+    SceneLine,
+    Unreadable,
+    VideoDone,
+)
 from wherein.engine.scene_rows import detection_rows
 from wherein.errors import MissingError, PictureError, RegionError
 from wherein.files import save, write_errors
@@ -45,31 +53,37 @@ class WorkSettings:
     memory: int | None = None
 
 
-def read_scene(path: Path, memory: int | None) -> "Picture | Path":
+def read_scene(path: Path, memory: int | None, region: Box | None = None) -> "Picture | Path":
     """A scene, or its path where it is read by region while it is searched.
 
     Arguments:
         path: of the scene.
         memory: bytes that this process may take; None: as much as a picture needs.
+        region: the part that will be searched; None: all of it.
 
     Raises:
         PictureError: it cannot be read.
         MissingError: the package that reads it is not installed.
+        RegionError: the region lies outside of it.
     """
     source = giant_source(path, memory)
     if source is None:
-        return load_picture(path)
+        picture = load_picture(path)
+        height, width = picture.samples.shape[-2:]
+        region_box(region, width, height)
+        return picture
     source.close()
+    region_box(region, *source.size)
     return path
 
 
-def is_readable(entry: Entry, memory: int | None = None) -> bool:
-    """Whether a scene is a picture that can be read, or may be a video."""
+def is_searchable(entry: Entry, memory: int | None = None, region: Box | None = None) -> bool:
+    """Whether a scene is a picture of which there is something to search, or may be a video."""
     if entry.scene.error is not None or entry.scene.is_video:
         return entry.scene.error is None
     try:
-        read_scene(entry.scene.path, memory)
-    except (PictureError, MissingError):
+        read_scene(entry.scene.path, memory, region)
+    except (PictureError, MissingError, RegionError):
         return False
     return True
 
@@ -98,14 +112,15 @@ class SceneWork:
             return
         try:
             yield from self._video(entry) if entry.scene.is_video else self._picture(entry)
-        # A package is not installed, or the region lies outside of this scene; others may be larger.
-        except (PictureError, MissingError, RegionError) as error:
+        except (PictureError, MissingError) as error:
             yield Unreadable(str(error).removeprefix(f"{entry.scene.path}: "))  # results begin with it anyway
+        except RegionError as error:  # other scenes may be larger
+            yield OutsideRegion(str(error))
 
     def _picture(self, entry: Entry) -> Generator[SceneEvent]:
         path, stopwatch = entry.scene.path, Stopwatch()
         with stopwatch("reading"):
-            scene = read_scene(path, self.settings.memory)
+            scene = read_scene(path, self.settings.memory, self.settings.region)
         detector = self.detector()
         found = detector(scene, region=self.settings.region)
         stopwatch.laps[SEARCH] = found.seconds

@@ -7,7 +7,7 @@ Pillow keeps only the high byte of 16-bit *colour*; 16-bit grey keeps all bits.
 
 import io
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -139,8 +139,11 @@ def is_array(source: Source) -> bool:
 
 
 def is_many(source: object) -> bool:
-    """Return whether these are several pictures: a list, a tuple or a generator, but no array and no path."""
-    one = (str, bytes, PathLike, np.ndarray, Tensor, Image.Image, Picture)
+    """Return whether these are several pictures: a list, a tuple or a generator, but no array and no path.
+
+    An open file yields lines, and a dictionary its keys: neither are pictures.
+    """
+    one = (str, bytes, PathLike, np.ndarray, Tensor, Image.Image, Picture, io.IOBase, Mapping)
     return isinstance(source, Iterable) and not isinstance(source, one)
 
 

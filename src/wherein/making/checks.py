@@ -13,6 +13,7 @@ from typing import Any
 from wherein.detect.calibration.lookalikes import MIN_SIMILARITY, self_similarity, similar_parts
 from wherein.detect.calibration.measure import SCENE_SIZE
 from wherein.detect.fast.pieces import MIN_UNCOVERED, Piece, Pieces, uncovered_mask
+from wherein.errors import require
 from wherein.making.measures import (
     contrast,
     joint_distance,
@@ -107,6 +108,8 @@ def findings(template: Template) -> list[Finding]:
         >>> [(str(f.severity), f.kind) for f in findings(grey)]
         [('problem', 'no texture')]
     """
+    given = type(template).__name__
+    require(isinstance(template, Template), f"findings are those of a Template, but this is a {given}")
     subject = _Subject(template)
     return by_severity([finding for check in CHECKS for finding in check(subject)])
 

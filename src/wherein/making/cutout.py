@@ -61,7 +61,7 @@ def cut(
         >>> crane.size, list(crane.parts), crane.parts["arm"].joint
         ((41, 21), ['crane', 'body', 'arm'], (18.0, 8.5))
     """
-    require(bool(name.strip()), "the name of the template is empty: choose a name")
+    require(isinstance(name, str) and bool(name.strip()), "the name of the template is empty: choose a name")
     source = load_picture(picture, role="picture")
     tree = part_tree(outlines, name)
     masks, window = outline_masks((part for part in tree.values() if not part.group), source)

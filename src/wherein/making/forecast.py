@@ -1,19 +1,28 @@
 """What to expect of a template before it is searched for: how surely it is found, how small, how tilted.
 
 The calibration says how surely. For the limits, the object is painted over backgrounds in smaller and smaller
-sizes, and then more and more tilted, until it is not found any more.
+sizes, and then more and more tilted, until it is not found any more. That takes as long as the calibration,
+so these limits are kept beside it.
 """
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
 from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.detect.calibration.conditions import photographed
 from wherein.detect.calibration.measure import SCENE_SIZE
-from wherein.detect.calibration.model import Calibration
-from wherein.detect.calibration.store import Progress, no_progress
+from wherein.detect.calibration.model import VERSION, Calibration
+from wherein.detect.calibration.store import (
+    CalibrationStore,
+    Progress,
+    Scale,
+    StoredCalibration,
+    no_progress,
+)
 from wherein.detect.detector import Detector
 from wherein.making.checks import NOTE, PROBLEM, WARNING, Finding
 from wherein.template.pose import matrices, placed, tilted
@@ -45,6 +54,23 @@ IsFound = Callable[[float, float], bool]
 """Whether an object is found at a scale and a tilt."""
 
 
+class Limits(StoredCalibration):
+    """How small and how tilted a template was found, with the threshold of its calibration.
+
+    Attributes:
+        smallest: the lowest scale; None: it was not found even at the first.
+        steepest: the highest tilt in degrees.
+    """
+
+    format: Literal["wherein-limits/1"] = "wherein-limits/1"
+    version: int = VERSION
+    smallest: Scale | None
+    steepest: Annotated[float, Field(ge=0, le=90)]
+
+
+LIMITS = CalibrationStore(Limits, VERSION, "limits.json")
+
+
 def forecast(detector: Detector, progress: Progress = no_progress) -> list[Finding]:
     """What the calibration of a template predicts, and how small and how tilted it is still found.
 
@@ -57,8 +83,44 @@ def forecast(detector: Detector, progress: Progress = no_progress) -> list[Findi
     found = list(_of_calibration(calibration))
     low, high = calibration.scale
     first = min(max(1.0, low), high)
-    sizes = _steps(first, low, lambda scale: scale * _SIZE_STEP)
-    tilts = _steps(0.0, calibration.tilt, lambda tilt: tilt + _TILT_STEP)[1:]
+    limits = _limits(detector, first, progress)
+    found.append(_smallest(detector, limits.smallest, low, first))
+    if limits.smallest is not None and calibration.tilt:
+        found.append(_steepest(limits.steepest, calibration.tilt))
+    return found
+
+
+def _limits(detector: Detector, first: float, progress: Progress) -> Limits:
+    """What was found out before with this threshold, or is found out now.
+
+    Arguments:
+        detector, progress: as of `forecast`.
+        first: the scale that is tried first.
+    """
+    template, ranges, threshold = detector.template, detector.calibration.range, detector.threshold
+    stored = LIMITS.load(template, ranges)
+    if stored is not None and stored[0].threshold == threshold:
+        return stored[0]
+    smallest, steepest = _tried(detector, first, progress)
+    made = Limits(
+        fingerprint=template.fingerprint,
+        rotation=ranges.rotation,
+        scale=ranges.scale,
+        tilt=ranges.tilt,
+        polarity=ranges.polarity,
+        threshold=threshold,
+        smallest=smallest,
+        steepest=steepest,
+    )
+    LIMITS.save(template, made)
+    return made
+
+
+def _tried(detector: Detector, first: float, progress: Progress) -> tuple[float | None, float]:
+    """The lowest scale and the highest tilt at which the object is found; arguments as of `_limits`."""
+    ranges = detector.calibration.range
+    sizes = _steps(first, ranges.scale[0], lambda scale: scale * _SIZE_STEP)
+    tilts = _steps(0.0, ranges.tilt, lambda tilt: tilt + _TILT_STEP)[1:]
     done = 0
 
     def is_found(scale: float, tilt: float) -> bool:
@@ -68,11 +130,8 @@ def forecast(detector: Detector, progress: Progress = no_progress) -> list[Findi
         return _is_found(detector, scale, tilt)
 
     smallest = _last(sizes, lambda scale: is_found(scale, 0.0))
-    found.append(_smallest(detector, smallest, low, first))
-    if smallest is not None and tilts:
-        steepest = _last(tilts, lambda tilt: is_found(first, tilt)) or 0.0
-        found.append(_steepest(steepest, calibration.tilt))
-    return found
+    steepest = None if smallest is None else _last(tilts, lambda tilt: is_found(first, tilt))
+    return smallest, steepest or 0.0
 
 
 def _of_calibration(known: Calibration) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ leaf `<name>`.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wherein.errors import TemplateError
+from wherein.errors import TemplateError, require
 from wherein.formats.part_outline import Outline
 
 
@@ -49,6 +49,8 @@ def depths(outlines: Sequence[Outline]) -> dict[str, int]:
 
 
 def _by_name(outlines: Sequence[Outline]) -> dict[str, Outline]:
+    several = isinstance(outlines, Sequence) and all(isinstance(one, Outline) for one in outlines)
+    require(several, "outlines must be a list of wherein.making.Outline")
     if not outlines:
         raise TemplateError("there are no outlines: at least one is needed")
     tree: dict[str, Outline] = {}

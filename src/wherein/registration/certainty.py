@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
+from wherein.errors import require
 from wherein.images.load import Source, load_picture
 from wherein.images.motif import alike, load_motif
 from wherein.motion.field import shift_matrix, transform
@@ -59,6 +60,10 @@ def certainty(
     Returns:
         A fraction in [0, 1]; 0 if no cell has enough texture and visible pixels to be tested.
 
+    Raises:
+        ArgumentError: `found` is no registration, or another argument is as `register` refuses it.
+        PictureError: a picture cannot be read.
+
     Example:
         >>> rng = np.random.default_rng(0)
         >>> scene = np.kron(rng.random((24, 32)), np.ones((4, 4)))
@@ -67,6 +72,10 @@ def certainty(
         >>> certainty(scene, motif, register(scene, motif, start=[[1, 0, 38], [0, 1, 31]])) > 0.9
         True
     """
+    require(
+        isinstance(found, Registration),
+        f"found is a {type(found).__name__}, but must be what `register` returned for this scene and motif",
+    )
     pixels = load_picture(scene, color=color, role="scene").pixels.detach().float()
     pixels, loaded = alike(pixels, load_motif(motif, mask, color, pixels.device))
     rows, columns = torch.nonzero(loaded.mask > 0.5, as_tuple=True)

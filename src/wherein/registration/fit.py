@@ -53,12 +53,16 @@ class Candidates:
 
     The costs are those of the stage that the poses went through last. Costs of different stages, which
     compare other pixels at other scales, must not be compared: see `Descent.best_of`.
+
+    `refined` is whether the poses were refined on colours. Where that led away from what channels or cells
+    found, no step was taken.
     """
 
     poses: Poses
     costs: NDArray[np.float32]
     steps: NDArray[np.int64]
     statuses: tuple[Status, ...]
+    refined: bool = True
 
     @staticmethod
     def at(poses: Poses, steps: int | NDArray[np.int64] = 0) -> "Candidates":
@@ -225,4 +229,5 @@ def _refined(descend: Descent, whole: WholeScene, plan: Plan, found: Found) -> C
     if refined.good or whole.as_good(refined.poses, found, 1 - float(refined.costs[0])):
         return descend.evaluated(refined)
     # Not a step was taken on colours; but the fit by channels ended at its maximum.
-    return replace(descend.evaluated(Candidates.at(found.pose)), statuses=(Status.CONVERGED,))
+    ended = descend.evaluated(Candidates.at(found.pose))
+    return replace(ended, statuses=(Status.CONVERGED,), refined=False)

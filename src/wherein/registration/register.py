@@ -42,10 +42,13 @@ class Registration(Shown):
         zncc: zero-mean normalised cross-correlation on the motif's support; 1 is a perfect fit.
         seen: the visible fraction: how much of the motif's support lies inside the scene, in [0, 1].
         cost: the minimised cost, 1 − ZNCC (with robust weights if `robust` was set).
-        steps: the number of solver steps on colours that led to this pose, over all scales.
+        steps: the number of solver steps on colours that led to this pose, over all scales; 0 unless
+            `refined`.
         status: how the fit ended; `str(status)` is "converged", "step limit", "diverged", "outside" or
             "no texture".
         scene, motif: what was registered, for drawings.
+        refined: whether the pose was refined on colours. Where that leads away, as in another light, it is
+            the pose that edges or cells found.
     """
 
     matrix: NDArray[np.float64]
@@ -56,6 +59,7 @@ class Registration(Shown):
     status: Status
     scene: Picture | None = None
     motif: Motif | None = None
+    refined: bool = True
 
     def __repr__(self) -> str:
         x, y = self.center
@@ -224,6 +228,7 @@ def _result(descend: Descent, best: Candidates) -> Registration:
         cost=max(cost, 0.0),
         steps=int(best.steps[0]),
         status=status,
+        refined=best.refined,
     )
 
 
@@ -236,8 +241,7 @@ def _start(
         require(
             motif.height <= height and motif.width <= width,
             f"the motif ({motif.width} × {motif.height}) is larger than the scene ({width} × {height}): "
-            "are they swapped? If the motif is smaller in the scene, use a start that shrinks it, such as "
-            f"{_shrinking(motif, width, height)}",
+            f"are they swapped?{_shrinking(motif, width, height)}",
         )
         middle = np.eye(3)
         middle[:2, 2] = (width - motif.width) / 2, (height - motif.height) / 2
@@ -246,9 +250,11 @@ def _start(
 
 
 def _shrinking(motif: Motif, width: int, height: int) -> str:
-    """The text of a start matrix that fits the motif into the scene."""
+    """What else may help: a start matrix that fits the motif into the scene, unless nothing would be left."""
     scale = math.floor(100 * min(width / motif.width, height / motif.height)) / 100
-    return f"[[{scale:g}, 0, 0], [0, {scale:g}, 0]]"
+    matrix = f"[[{scale:g}, 0, 0], [0, {scale:g}, 0]]"
+    advice = f" If the motif is smaller in the scene, use a start that shrinks it, such as {matrix}"
+    return advice if scale * min(motif.width, motif.height) >= 1 else ""
 
 
 def _matrix(start: ArrayLike, motion: Motion) -> NDArray[np.float64]:

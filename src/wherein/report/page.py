@@ -93,7 +93,7 @@ class Page:
         self._add_note(Card(name, anchor(len(self.cards)), Kind.VIDEO, note))
 
     def unreadable(self, name: str, error: str) -> None:
-        """List a scene that could not be read, and why."""
+        """List a scene that could not be searched, and why."""
         self._add_note(Card(name, anchor(len(self.cards)), Kind.ERROR, error))
 
     def _add_note(self, card: Card) -> None:

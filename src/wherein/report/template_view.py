@@ -50,6 +50,7 @@ class CalibrationView:
         detected_scale: the same for scales, lowest and highest.
         false_alarms: how often clutter reaches the threshold of the detector, as text.
         warnings: what to know before relying on the scores.
+        jointed: whether a part can turn.
     """
 
     threshold: float
@@ -59,6 +60,7 @@ class CalibrationView:
     detected_scale: tuple[float, float]
     false_alarms: str
     warnings: Sequence[str]
+    jointed: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +74,7 @@ class ScoreView:
         tilt: degrees out of the picture plane that were searched.
         calibration: None where clutter was not measured.
         false_alarms: how often clutter reaches a score, as text; None where clutter was not measured.
+        template: its name, where there are several.
     """
 
     threshold: float
@@ -80,6 +83,7 @@ class ScoreView:
     tilt: float
     calibration: CalibrationView | None
     false_alarms: Callable[[float], str | None]
+    template: str | None = None
 
 
 def score_view(detector: "Detector", template: str | None = None) -> ScoreView:
@@ -98,8 +102,11 @@ def score_view(detector: "Detector", template: str | None = None) -> ScoreView:
         known.limits.scale,
         known.describe_false_alarms(threshold),
         known.warnings,
+        any(part.moves for part in detector.library.by_name[template].parts.values()),
     )
-    return ScoreView(threshold, ranges.rotation, ranges.scale, ranges.tilt, view, known.describe_false_alarms)
+    named = template if detector.library.several else None
+    rate = known.describe_false_alarms
+    return ScoreView(threshold, ranges.rotation, ranges.scale, ranges.tilt, view, rate, named)
 
 
 def template_view(template: Template) -> TemplateView:

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from PIL import Image
 from torch import Tensor
 
-from wherein.errors import ArgumentError, PictureError, TemplateError
+from wherein.errors import ArgumentError, PictureError, TemplateError, require
 from wherein.files import atomic_file, filled_folder, inside, new_folder
 from wherein.images.eight_bit import to_image, to_levels
 from wherein.images.load import count_pixels, load_picture
@@ -134,6 +134,8 @@ class Template(ShownTemplate):
         Raises:
             TemplateError: it does not exist or is invalid; the message names the part.
         """
+        kind = type(source).__name__
+        require(isinstance(source, str | os.PathLike), f"source must be a path, but is a {kind}")
         path = Path(source)
         if path.is_dir():
             return replace(_from_folder(path, path, max_pixels), source=path)

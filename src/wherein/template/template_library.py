@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+from PIL.Image import Image
+from torch import Tensor
+
 from wherein.errors import ArgumentError, TemplateError
 from wherein.images.decode import PICTURES
 from wherein.template.bundle import Template
@@ -67,6 +71,7 @@ class Library:
             if not inside:
                 return Library.of(Template.load(path))
             return Library(path.resolve().name, _loaded(inside))
+        _check_no_picture(source)
         if not isinstance(source, Iterable):
             raise ArgumentError(
                 "template must be a template, a folder or .zip with template.json, a picture, or a list of "
@@ -106,6 +111,15 @@ class Library:
         return ", ".join(names[:_LISTED]) + more
 
 
+def _check_no_picture(source: object) -> None:
+    """Raise `ArgumentError` for pictures in memory, which have no name."""
+    if isinstance(source, np.ndarray | Tensor | Image):
+        raise ArgumentError(
+            f"a {type(source).__name__} has no name that detections could say: use a file, or make a "
+            "template of it by wherein.making.cut(picture, [Outline.box(name, 0, 0, width, height)], name)"
+        )
+
+
 def templates_in(path: Path) -> list[Path]:
     """The templates and pictures side by side in a folder, by name; none if it is a template itself, or no
     folder."""
@@ -126,6 +140,7 @@ def _loaded(sources: Iterable[object]) -> tuple[Template, ...]:
     found: dict[str, TemplateSource] = {}
     templates = []
     for source in sources:
+        _check_no_picture(source)
         if not isinstance(source, Template | str | os.PathLike):
             raise ArgumentError(
                 "a list of templates must hold templates, folders, .zip files or pictures, but has a "

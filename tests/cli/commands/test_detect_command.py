@@ -3,6 +3,7 @@
 import html
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -64,6 +65,32 @@ def test_a_line_a_scene(folder: Path) -> None:
     assert result.stderr == "1 found in 1 of 2 scenes\n"
 
 
+def test_every_field_is_in_the_table_of_the_documentation(folder: Path) -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
+    rows = re.findall(r"^\| (`.+?) \|", page.partition("### Fields")[2], re.MULTILINE)
+    listed = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    first, second = records(detect(folder, folder / "scenes"))
+    (found,) = first["detections"]
+    used = {*first, *second, *found, *(key for part in found["parts"].values() for key in part)}
+    assert used <= listed
+    assert {"turn_spread", "polygon"} <= used
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["--scale", "1", "--tilt", "0"], "it needs 2 numbers, with spaces between them: --scale LOW HIGH"),
+        (["--scale", "0.8,", "1.25"], "it needs 2 numbers, with spaces between them: --scale LOW HIGH"),
+        (["--tilt", "40°"], "it needs a number: --tilt DEGREES"),
+        (["--max-instances", "one"], "it needs a number: --max-instances N"),
+    ],
+)
+def test_what_is_no_number_is_told_in_words(folder: Path, given: list[str], words: str) -> None:
+    result = runner.invoke(app, ["detect", str(folder / "toy"), str(folder / "scenes"), *given])
+    assert result.exit_code == 2
+    assert words in re.sub(r"\s+", " ", result.stderr)
+
+
 def test_what_is_known_of_the_pose_makes_it_more_exact(folder: Path) -> None:
     (first, _) = records(detect(folder, folder / "scenes", "--scale", "1", "1", "--tilt", "0"))
     (found,) = first["detections"]
@@ -98,7 +125,29 @@ def test_a_region_outside_of_one_scene_does_not_stop_the_others(folder: Path) ->
     first, second, third = records(result)
     assert first["error"].startswith("region must be (x, y, width, height) within the scene of ")
     assert "error" in second and third["detections"] == []
-    assert result.stderr.splitlines()[-1] == "Nothing found in 3 scenes; 2 unreadable"
+    assert result.stderr.splitlines()[-1] == "Nothing found in 3 scenes; 2 outside of the region"
+
+
+@pytest.mark.parametrize("more", [[], ["--workers", "2"]])
+def test_a_region_outside_of_all_scenes_is_told_before_anything_is_calibrated(
+    folder: Path, more: list[str]
+) -> None:
+    motif = folder / "motif.png"
+    Image.open(folder / "scenes" / "a.png").crop((40, 36, 88, 84)).save(motif)
+    command = ["detect", str(motif), str(folder / "scenes"), "--region", "300", "0", "90", "90", *more]
+    result = runner.invoke(app, command)
+    assert result.exit_code == 3, result.output
+    assert result.stderr.splitlines()[-1] == "No scene could be searched; 2 outside of the region"
+
+
+def test_false_alarms_are_to_be_expected_where_clutter_reaches_the_threshold(folder: Path) -> None:
+    """It scored up to 0.3 in the made-up calibration."""
+    line, summary = detect(folder, folder / "scenes" / "a.png", "--threshold", "0.25").stderr.splitlines()
+    assert line.startswith(
+        "toy: scenes without it scored up to 0.30 in the calibration, and the threshold is 0.25"
+    )
+    assert summary.endswith("found in 1 of 1 scene")
+    assert detect(folder, folder / "scenes" / "a.png", "--threshold", "0.31").stderr == f"{summary}\n"
 
 
 def test_what_the_calibration_warned_of_is_repeated_where_nothing_is_found(

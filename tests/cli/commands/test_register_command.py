@@ -1,6 +1,7 @@
 """`wherein register`: what it prints and how it exits."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,10 @@ def test_one_json_object_on_standard_output(folder: Path) -> None:
         *("scene", "width", "height", "motif", "motion", "status", "zncc", "seen", "cost", "steps"),
         *("matrix", "angle", "scale", "certainty", "seconds"),
     ]
+    page = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
+    table = page.partition("The object of `register`:")[2].partition("After the last scene")[0]
+    rows = re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
+    assert set(record) == {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     assert (record["width"], record["height"], record["motif"], record["status"]) == (
         128,
         96,
@@ -68,6 +73,15 @@ def test_the_text_says_what_the_certainty_means(certainty: float, words: str) ->
     matrix = [[1.0, 0.0, 40.0], [0.0, 1.0, 30.0]]
     _, pose, meaning, *rows = describe(record | {"certainty": certainty, "matrix": matrix})
     assert (pose, meaning, rows[0]) == ("rotation 1.00°, scale 1.000", words, "[1, 0, 40]")
+
+
+def test_the_text_says_what_a_pose_was_fitted_by() -> None:
+    record = {"status": "converged", "zncc": 0.4, "steps": 0, "seconds": 0.1, "angle": 1.0, "scale": 1.0}
+    record |= {"certainty": 0.5, "matrix": []}
+    assert next(describe(record)) == "converged, ZNCC 0.400, 0 steps, 0.10 s"
+    assert "ZNCC 0.400, found by edges, not refined on colours, 0.10 s" in next(
+        describe(record, refined=False)
+    )
 
 
 def test_draw_writes_a_picture_and_does_not_overwrite(folder: Path) -> None:

@@ -49,6 +49,13 @@ def template(*arguments: object) -> Result:
     return runner.invoke(app, ["template", *map(str, arguments)])
 
 
+def test_a_folder_of_templates_is_checked_one_by_one(folder: Path) -> None:
+    (folder / "broken.png").unlink()
+    result = template("check", folder, "--quick")
+    assert result.exit_code == 3
+    assert "has 3: cat, sticker, wall. Choose one of them" in result.stderr
+
+
 def test_a_box(folder: Path) -> None:
     result = template("new", folder / "cat.png", "--box", 20, 10, 101, 90, "--out", folder / "mug")
     assert result.exit_code == 0, result.output

@@ -66,6 +66,7 @@ def test_a_near_miss_is_one_row_and_one_message(folder: Path) -> None:
         ["studio", "nowhere", "--no-open"],
         ["template", "check", "nowhere"],
         ["template", "new", "nowhere.png", "--out", "made"],
+        ["template", "new", "scenes/a.png", "--out", "toy"],
     ],
 )
 def test_what_is_not_there_is_said_before_torch_is_loaded(folder: Path, arguments: list[str]) -> None:

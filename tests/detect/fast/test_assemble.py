@@ -9,7 +9,7 @@ import torch
 
 from detecting import group, leaf, noise, painted, photo, ready, template
 from wherein.detect import Detector
-from wherein.detect.fast.assemble import fitted_leaf_scores
+from wherein.detect.fast.assemble import Assembler, fitted_leaf_scores
 from wherein.detect.fast.hypotheses import Hypotheses, Placement
 from wherein.template import Template
 from wherein.template.pose import placed
@@ -51,6 +51,13 @@ def test_a_static_leaf_is_found_only_where_it_is(
     assert item.parts["arm"].score == pytest.approx(
         (item.parts["upper"].score + item.parts["stripe"].score) / 2
     )
+
+
+def test_what_is_all_there_is_was_found() -> None:
+    """A motif of a few pixels says little, but a detection of it without a part would contradict itself."""
+    made = template(leaf("dot", None, noise(4, 4, 1)), size=(4, 4))
+    item = Assembler(made)({"dot": np.eye(3)}, {"dot": (0.3, False)}, 0.8)
+    assert item.parts["dot"].found
 
 
 def test_the_score_of_a_leaf_is_its_own(detector: Detector) -> None:

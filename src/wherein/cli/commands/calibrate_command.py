@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from wherein.cli.console import USAGE, Console, stop
-from wherein.cli.options import Json, LibraryPath, Quiet, Rotation, Scale, TemplateWorkers, Tilt
+from wherein.cli.options import CalibratedPath, Json, Quiet, Rotation, Scale, TemplateWorkers, Tilt
 
 
 def calibrate(
-    template: LibraryPath,
+    template: CalibratedPath,
     backgrounds: Annotated[
         Path | None,
         typer.Option(

@@ -63,9 +63,7 @@ def register(
         _check_exist(scene=scene, motif=motif, mask=mask)
         from wherein.cli.register_run import describe, run_registration
 
-        record, picture = run_registration(
-            scene, motif, motion.value, mask, matrix, robust, target is not None
-        )
+        outcome = run_registration(scene, motif, motion.value, mask, matrix, robust, target is not None)
     except UnreadableError as error:
         if not console.readable:
             console.result({error.role: str(error.path), "error": str(error)})
@@ -73,12 +71,12 @@ def register(
             raise typer.Exit(UNREADABLE) from error
         raise
     if console.readable:
-        for line in describe(record):
+        for line in describe(outcome.record, outcome.refined):
             console.text(line)
     else:
-        console.result(record)
-    if target is not None and picture is not None:
-        save(picture, target)
+        console.result(outcome.record)
+    if target is not None and outcome.drawn is not None:
+        save(outcome.drawn, target)
 
 
 def _check_exist(**paths: Path | None) -> None:

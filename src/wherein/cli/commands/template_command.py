@@ -61,13 +61,14 @@ def new(
     Example: wherein template new mug.jpg --box 210 95 180 160 --out mug
     """
     from wherein.cli.input_files import check_exists
+    from wherein.cli.output_files import check_template
 
     check_exists("picture", source)
-    from wherein.cli.template_run import TemplateSource, check_target, make_template, save_template, summary
+    check_template(out, overwrite)
+    from wherein.cli.template_run import TemplateSource, make_template, save_template, summary
     from wherein.making.checks import findings
 
     order = tuple(part.strip() for part in (paint_order or "").split(",") if part.strip())
-    check_target(out, overwrite)
     template, notes = make_template(
         TemplateSource(source, name or out.stem, box, polygon, image, object_, order, keep_covered)
     )

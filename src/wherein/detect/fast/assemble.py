@@ -239,7 +239,8 @@ class Assembler:
             # A group is outlined where its leaves are: they may have turned since its rest position.
             own = rings[part.name] or (_hull_of([rings[leaf] for leaf in part.leaves]),)
             mean = float(np.mean([leaves[leaf][0] for leaf in part.leaves]))
-            found = any(leaves[leaf][1] for leaf in part.leaves)
+            # Where a part is all there is, the object that was found is that part, however small.
+            found = len(self._parts) == 1 or any(leaves[leaf][1] for leaf in part.leaves)
             turn = turn_between(frames[part.above], frames[part.frame])
             spread = (spreads or {}).get(part.name)
             parts[part.name] = PartFound(
