@@ -28,11 +28,11 @@ _AGREES = 0.8
 photographs: with 0.8 to 0.9 places were 0.085 px off in the median by channels and 0.065 by pixels, above
 that 0.055 and 0.026."""
 
-_MAX_LOSS, _MAX_LOSS_WHOLE = 0.0, 0.1
+_MAX_LOSS, _MAX_LOSS_WHOLE = 0.0, 0.2
 """ZNCC of the channels, with little smoothing, that a fit by pixels may cost: of cut-outs, whose outline only
-channels see, and of pictures without an outline, whose border only pixels see. Choices: what is plain inside
-its outline turned by up to 2° where 0.02 was allowed; board parts whose border tells their place lose up to
-0.1."""
+channels see, and of pictures without an outline, whose border only pixels see. Choices: cut-outs that are
+plain inside turned by up to 2° where 0.02 was allowed; parts of boards whose border tells their place lose
+more than 0.1."""
 
 _STEPS, _PIXELS, _MARGIN = 12, 20_000, 8
 """Maximum number of steps and of pixels of the motif, and pixels of the scene around it. Choices."""
@@ -78,12 +78,15 @@ def _fitted(
     # the lines and specks in which specimens differ.
     coarse = 2 ** max(0, math.ceil(math.log(pixels / scales[1] ** 2 / _PIXELS, 4)))
     judge = _level(scene, motif, motion, pose, (coarse * scales[0], coarse * scales[1]))
-    if judge is None or not 1 - float(solve_stage(judge, Stage(1, 0), pose[None])[1].cost[0]) >= _AGREES:
+    if judge is None:
         return pose
-    level = _level(scene, motif, motion, pose, scales)
-    if level is None:
+    _, before = solve_stage(judge, Stage(1, 0), pose[None])
+    if not 1 - float(before.cost[0]) >= _AGREES:
         return pose
-    _, before = solve_stage(level, Stage(1, 0), pose[None])
+    level = judge
+    if coarse > 1:
+        level = _level(scene, motif, motion, pose, scales) or judge
+        _, before = solve_stage(level, Stage(1, 0), pose[None])
     (ended,), after = solve_stage(level, Stage(1, _STEPS), pose[None])
     return ended / ended[2, 2] if float(after.cost[0]) < float(before.cost[0]) else pose
 
