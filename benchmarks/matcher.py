@@ -15,14 +15,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 from PIL import Image
 
 from benchmarks import photographs
-from benchmarks.measure import machine, set_threads
+from benchmarks.geometry import Array, Spline, apply, linear, pixels, rotation, shift
+from benchmarks.measure import machine, set_threads, zncc
 from benchmarks.real.common import OURS, MissingDataError, Picture, Plan, folder, interleaved, rgb, rigid
 from benchmarks.registration import Settings, Step, silent
 from benchmarks.report import FORMAT
 from benchmarks.workload import aim, section
+
+Pose = tuple[float, float, float]
+"""What FIPM says of an object: degrees, and x and y of its centre."""
 
 PEER = "FIPM"
 MIN_SCORE, MIN_AREA = 0.8, 256  # of FIPM: its least NCC, and the pixels of its coarsest template
@@ -34,11 +39,14 @@ COLUMNS = (
     ("FIPM ms", "peer", "ms"),
     ("found ", "peer_found", "number"),
     ("ratio", "ratio", "number"),
+    ("wherein ZNCC", "zncc", "number"),
+    ("FIPM ZNCC", "peer_zncc", "number"),
     ("aim", "bound", "number"),
 )
 ABOUT = (
     "Both on the same pictures, in turn, medians. FIPM: NCC ≥ 0.8, as many targets as wherein. In the empty "
-    "scenes a patch of a photograph is looked for among the coils."
+    "scenes a patch of a photograph is looked for among the coils. ZNCC: of the grey template with the scene "
+    "sampled through the pose found, at full size, in the mean over those wholly in the picture."
 )
 
 
@@ -114,11 +122,40 @@ def measured(case: Case, pictures: Path, program: str | None, plan: Plan) -> dic
             if match is not None:
                 calls[PEER] = match
             answers = interleaved(calls, 1 if plan.settings.quick else REPEATS)
-    row = {"case": case.name, "seconds": answers[OURS].seconds, "found": len(answers[OURS].value)}
+        agreement = partial(_agreement, _grey(rgb(template)), _grey(scene))
+        size = rgb(template).shape[1::-1]
+    found = answers[OURS]
+    row = {"case": case.name, "seconds": found.seconds, "found": len(found.value)}
+    row["zncc"] = agreement([one.matrix for one in found.value])
     if PEER in answers:
         peer = answers[PEER]
-        row |= {"peer": peer.seconds, "peer_found": peer.value, "ratio": row["seconds"] / peer.seconds}
+        row |= {"peer": peer.seconds, "peer_found": len(peer.value), "ratio": row["seconds"] / peer.seconds}
+        row["peer_zncc"] = agreement([_matrix(pose, size) for pose in peer.value])
     return row | {"bound": case.bound}
+
+
+def _grey(picture: Picture) -> Array:
+    """A picture (H, W, 3) in grey, (H, W, 1), from 0 to 1."""
+    return np.asarray(Image.fromarray(picture).convert("L"), dtype=np.float64)[..., None] / 255
+
+
+def _agreement(template: Array, scene: Array, matrices: Sequence[Array]) -> float | None:
+    """The mean ZNCC of a template with the scene at those poses at which all of it is in the scene."""
+    height, width = template.shape[:2]
+    points, sampled, found = pixels(width, height), Spline(scene, order=3), []
+    for matrix in matrices:
+        places = apply(matrix, points)
+        if bool(np.all((places >= 0) & (places <= np.array(sampled.size) - 1))):
+            found.append(zncc(template.reshape(-1, 1), sampled(places)))
+    return float(np.mean(found)) if found else None
+
+
+def _matrix(pose: Pose, size: tuple[int, int]) -> Array:
+    """The matrix of a pose of FIPM: its angles are positive the other way round, its centres half a pixel
+    off."""
+    degrees, x, y = pose
+    middle = (size[0] - 1) / 2, (size[1] - 1) / 2
+    return shift(x - 0.5, y - 0.5) @ linear(rotation(-degrees)) @ shift(-middle[0], -middle[1])
 
 
 def _template(case: Case, pictures: Path, made: Path) -> Path:
@@ -134,8 +171,8 @@ def _template(case: Case, pictures: Path, made: Path) -> Path:
 @contextmanager
 def _matcher(
     program: str | None, scene: Path, template: Path, case: Case
-) -> Iterator[Callable[[], int] | None]:
-    """A function that lets FIPM match once and returns how many it found; None without the program."""
+) -> Iterator[Callable[[], list[Pose]] | None]:
+    """A function that lets FIPM match once and returns what it found; None without the program."""
     if program is None:
         yield None
         return
@@ -149,13 +186,12 @@ def _matcher(
         assert process.stdin is not None and process.stdout is not None, "both are pipes"
         process.stdout.readline()  # it has read the pictures and learned the template
 
-        def match() -> int:
+        def match() -> list[Pose]:
             process.stdin.write("\n")
             process.stdin.flush()
-            found = found_in(process.stdout.readline())
-            for _ in range(found):
-                process.stdout.readline()
-            return found
+            count = found_in(process.stdout.readline())
+            lines = [process.stdout.readline().split() for _ in range(count)]
+            return [(float(degrees), float(x), float(y)) for _, degrees, x, y in lines]
 
         match()
         yield match
@@ -173,7 +209,7 @@ def _aims(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _losses(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """A sentence for each case in which FIPM is faster or finds more."""
+    """A sentence for each case in which FIPM is faster, finds more or agrees better."""
     slower = [
         f"matcher: {row['case']}: {row['ratio']:.2f} times the time of FIPM"
         for row in rows
@@ -184,4 +220,9 @@ def _losses(rows: Sequence[dict[str, Any]]) -> list[str]:
         for row in rows
         if row.get("peer_found", 0) > row["found"]
     ]
-    return slower + fewer
+    worse = [
+        f"matcher: {row['case']}: ZNCC {row['zncc']:.3f}, FIPM {row['peer_zncc']:.3f}"
+        for row in rows
+        if (row.get("peer_zncc") or -1) > (row.get("zncc") or -1)
+    ]
+    return slower + fewer + worse

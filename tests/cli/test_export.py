@@ -57,7 +57,7 @@ def test_csv_of_all_scenes(folder: Path) -> None:
     (found,) = json.loads(result.stdout.splitlines()[0])["detections"]
     angles = [found["parts"][name]["angle"] for name in ("body", "arm")]
     assert [float(row["angle"]) for row in table] == pytest.approx(angles, abs=1e-3)
-    assert angles == pytest.approx([0, 10], abs=0.5)  # how exact they are, tests of the detector check
+    assert angles == pytest.approx([0, 10], abs=0.2)
 
 
 def test_labelme_has_a_file_a_scene_that_names_its_picture(folder: Path) -> None:

@@ -11,10 +11,12 @@ from wherein.motion.homography import (
     local_map,
     mapped,
     relative,
+    rigid,
     rotations,
     rounded,
     scale_at,
     scales,
+    shift,
     square,
     tilt_at,
     tilts,
@@ -103,3 +105,13 @@ def test_a_written_homography_maps_as_before() -> None:
     matrix = np.array([(1.2, 0.3, 812.0), (-0.2, 0.9, 505.0), (2.34567891e-4, -1.2345678e-4, 1.0)])
     far = np.array([(2000.0, 1500.0), (0.0, 1500.0)])
     assert np.abs(mapped(rounded(matrix), far) - mapped(matrix, far)).max() < 2e-3
+
+
+def test_rigid_motions_are_found_again_and_are_the_closest() -> None:
+    points, turned = np.array([(0.0, 0.0), (30.0, 0.0), (30.0, 12.0), (0.0, 12.0)]), np.array([25.0, -160.0])
+    motions = shift(3.5, -2.0) @ rotations(turned, (4.0, 9.0))
+    np.testing.assert_allclose(rigid(points, mapped(motions, np.stack(2 * [points]))), motions, atol=1e-9)
+    grown = mapped(np.diag((1.1, 1.1, 1.0)), points)[None]
+    found = rigid(points, grown)[0]
+    np.testing.assert_allclose(found[:2, :2], np.eye(2), atol=1e-9)
+    np.testing.assert_allclose(mapped(found, points).mean(0), grown[0].mean(0))

@@ -128,23 +128,6 @@ def test_poses_settle_in_three_rounds_though_each_step_leads_only_a_part_of_the_
     assert apart[1] < 0.1 * apart[0]
 
 
-@pytest.mark.parametrize("in_torch", [False, True])
-def test_poses_that_fit_too_little_at_first_are_given_up_where_they_are(in_torch, monkeypatch):
-    if in_torch:
-        monkeypatch.setattr(kernel, "accepts", lambda *_: False)
-    scene, plane = ScenePyramid(_scene()), PlaneMotif.of(_motif(), 25)
-    motion, starts = motion_named("homography"), _beside(3)
-    first = fit_planes(scene, plane, motion, PlaneStage(1, 0), starts)
-    least = float(np.sort(first.zncc)[1])
-    stage = PlaneStage(3, 1, 0.0, settles=True, least=least)
-    found = fit_planes(scene, plane, motion, stage, starts)
-    kept = first.zncc < least
-    np.testing.assert_allclose(found.poses[kept], starts[kept] / starts[kept][:, 2:, 2:], atol=1e-9)
-    np.testing.assert_allclose(found.zncc[kept], first.zncc[kept], atol=1e-9)
-    assert (found.zncc[~kept] > first.zncc[~kept] - 1e-9).all()
-    assert (np.abs(found.poses[~kept] - starts[~kept]).max((1, 2)) > 1e-3).all()
-
-
 def test_a_pose_beside_the_truth_is_brought_to_it():
     scene, plane = ScenePyramid(_scene()), PlaneMotif.of(_motif(), 100, even=True)
     found = fit_planes(scene, plane, motion_named("homography"), PlaneStage(6, 6, 1e-3), _beside())

@@ -158,3 +158,11 @@ def similarities(
     frames[:, 1, 0], frames[:, 0, 1] = linear.imag, -linear.imag
     frames[:, 0, 2], frames[:, 1, 2], frames[:, 2, 2] = shift.real, shift.imag, 1.0
     return frames
+
+
+def rigid(points: NDArray[np.float64], spots: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The rotations and shifts that bring points (P, 2) closest to spots (N, P, 2), by least squares, as
+    matrices (N, 3, 3)."""
+    middle, spot = points.mean(0), spots.mean(1)
+    rest, seen = as_complex(points - middle), (spots - spot[:, None]) @ (1, 1j)
+    return similarities(np.exp(1j * np.angle(seen @ rest.conj())), as_complex(spot), middle)

@@ -120,7 +120,6 @@ typedef struct {
     double extrapolated; /* how much longer a step of a pose that settles may become */
     double reach;        /* and how long, unless it is already, in pixels of the motif */
     double slack;        /* ZNCC by which such a step may make the fit worse */
-    double least;        /* ZNCC at its start below which a pose that settles is given up */
     double max_step;     /* in units of the radius */
     double min_visible;  /* fraction of the motif in the scene */
     double min_variance; /* of the scene's channels: with less there is no texture */

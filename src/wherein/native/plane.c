@@ -106,7 +106,7 @@ static void settle_plane(Patch *p, double F[9], int finest, double *zncc, double
             continue;
         }
         *zncc = found.zncc, *visible = found.visible;
-        if (!(found.zncc > -1) || (round == 0 && found.zncc < rules->least))
+        if (!(found.zncc > -1))
             return;
         const double length = plane_step(m->hessian, found.slope, rules->parameters, rules->damping, step);
         const double cut = fmin(1, rules->max_step / fmax(length, 1e-12));

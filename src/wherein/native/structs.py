@@ -157,7 +157,6 @@ class PlaneRules(ctypes.Structure):
         ("extrapolated", _F64),
         ("reach", _F64),
         ("slack", _F64),
-        ("least", _F64),
         ("max_step", _F64),
         ("min_visible", _F64),
         ("min_variance", _F64),

@@ -63,7 +63,9 @@ _MAX_MOVE = 0.1
 """How far the corners may move, as a fraction of the object's size. A choice: the pose was nearly right."""
 
 
-def fit_uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, found: PlaneFits) -> PlaneFits:
+def fit_uncovered(
+    scene: ScenePyramid, motif: PlaneMotif, exact: PlaneMotif, motion: Motion, found: PlaneFits
+) -> PlaneFits:
     """The poses fitted without what is covered, and as they were where nothing is.
 
     Their ZNCC remains that of the whole motif: what is hidden is no evidence.
@@ -71,10 +73,11 @@ def fit_uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, found:
     Arguments:
         scene: where the motif is.
         motif: at one resolution.
+        exact: the same as exact poses need it: by it is told what is covered, and the rest is fitted.
         motion: how the poses may move.
         found: poses that are nearly right.
     """
-    poses = _uncovered(scene, motif.sparse, motion, found.poses)
+    poses = _uncovered(scene, exact.sparse, motion, found.poses)
     moved = np.flatnonzero((poses != found.poses).any((1, 2)) & _close(motif, poses, found.poses))
     whole = fit_planes(scene, motif, motion, PlaneStage(rounds=1, steps=0), poses[moved])
     return found.replaced(moved, whole)

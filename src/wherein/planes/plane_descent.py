@@ -68,14 +68,12 @@ class PlaneStage:
             `steps` is not read. From the second round on, steps are extrapolated: the scene seldom has the
             contrast and the sharpness of the motif, so that a step leads only a part of the way, and the
             next one the same part of the rest.
-        least: a pose that settles is given up, and stays where it is, if its ZNCC is below this at first.
     """
 
     rounds: int = 2
     steps: int = 3
     tolerance: float = 0.05
     settles: bool = False
-    least: float = -1.0
 
 
 @dataclass(frozen=True)

@@ -279,7 +279,6 @@ def _rules(
         extrapolated=EXTRAPOLATED,
         reach=REACH,
         slack=SLACK,
-        least=stage.least,
         max_step=MAX_STEP,
         min_visible=MIN_VISIBLE,
         min_variance=MIN_VARIANCE,
@@ -318,7 +317,7 @@ def _fit_one(
                 pose = settling.back(not last) @ np.linalg.inv(from_unit)
                 pose = pose / pose[2, 2]
                 continue
-            if found.zncc <= -1 or (number == 0 and found.zncc < stage.least):
+            if found.zncc <= -1:
                 return pose, found.zncc, found.visible
             best, moved = settling.move(pose @ from_unit, found)
             if last and moved > REACH:  # nothing would tell whether so long a step was good

@@ -28,9 +28,9 @@ from wherein.detect.fast.limbs.roots import STRONG_EVIDENCE
 from wherein.detect.fast.piece_model import PieceModel
 from wherein.detect.fast.pieces import Joint, Piece, Pieces
 from wherein.detect.fast.polish import (
+    end_pieces,
     polish_pieces,
     settle_roots,
-    uncover_piece,
     with_polished,
 )
 from wherein.detect.fast.scoring import Scoring
@@ -333,10 +333,9 @@ class Finder:
         return with_polished(before, model, found[model.piece.name])
 
     def uncover(self, scene: ScenePyramid, hypotheses: Hypotheses) -> Hypotheses:
-        """The same hypotheses with pieces that are partly covered fitted by the rest; their scores remain."""
-        placement = hypotheses.placement
-        for model in self.models.values():
-            placement = uncover_piece(scene, placement, model, self.motion)
+        """The same hypotheses with what is partly covered fitted by the rest, and then by the pixels; their
+        scores remain."""
+        placement = end_pieces(scene, hypotheses.placement, list(self.models.values()), self.motion)
         return replace(hypotheses, placement=placement)
 
     def support(

@@ -26,7 +26,7 @@ from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import TURN_TOLERANCE, Joint, Piece
 from wherein.detect.score import MIN_EVIDENCE, information
-from wherein.motion.homography import mapped, relative, rotations
+from wherein.motion.homography import mapped, relative, rigid, rotations
 from wherein.motion.parallax import leans, raised_starts, without_parallax
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes
@@ -288,6 +288,24 @@ def carry_group(before: Placement, placement: Placement, group: Joint) -> Placem
     """The placement with a group turned relative to its parent as it was before the parent moved."""
     moved = placement.frames[group.parent] @ np.linalg.inv(before.frames[group.parent])
     return placement.with_frames(group.name, moved @ before.frames[group.name])
+
+
+def in_plane_of(
+    moved: Placement, body: PieceModel, limbs: Sequence[PieceModel], before: Placement
+) -> Placement:
+    """The placement before the body moved, with the limbs in the plane that it has now, where they were seen.
+
+    In the plane of a body that was not exact yet, a limb has a wrong shape, and makes up for it by a turn.
+    """
+    root = body.piece.name
+    known = np.flatnonzero(moved.zncc[root] > 0)  # of one that is hidden, the plane follows from the limbs
+    planes, placement = moved.frames[root][known], before
+    for limb in limbs:
+        name, corners = limb.piece.name, mapped(limb.to_canvas, limb.footprint.corners)
+        frames = before.frames[name].copy()
+        frames[known] = planes @ rigid(corners, mapped(relative(planes, frames[known]), corners))
+        placement = placement.with_frames(name, frames)
+    return placement
 
 
 def place_behind_hidden(

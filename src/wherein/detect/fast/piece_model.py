@@ -66,14 +66,19 @@ class PieceModel:
     @cached_property
     def informative(self) -> PlaneMotif:
         """The fitted leaf at the finest resolution, by the pixels that say most about its pose."""
-        return self._exact(CHANNELS).informative(_POLISHED_POINTS)
+        return self._even(CHANNELS).informative(_POLISHED_POINTS)
 
     @cached_property
     def sharp(self) -> PlaneMotif:
         """The same with less smoothing, for the last steps of a fit."""
-        return self._exact(SHARP).informative(_POLISHED_POINTS)
+        return self.exact.informative(_POLISHED_POINTS)
 
-    def _exact(self, settings: ChannelSettings) -> PlaneMotif:
+    @cached_property
+    def exact(self) -> PlaneMotif:
+        """The fitted leaf at the finest resolution with less smoothing, by all of its pixels."""
+        return self._even(SHARP)
+
+    def _even(self, settings: ChannelSettings) -> PlaneMotif:
         """The fitted leaf at the finest resolution, with straight edges in full."""
         motif, covered = self.piece.motif, self.piece.covered
         return finest_stage(motif, self.any_polarity, covered, settings=settings, even=True)
