@@ -8,7 +8,7 @@ from detecting import noise, photo
 from wherein.images.motif import Motif
 from wherein.motion.homography import mapped, relative, rotations, shift
 from wherein.motion.models import MOTIONS
-from wherein.planes.pixel_fit import fit_pixels, pixels_of
+from wherein.planes.pixel_fit import PixelJob, fit_pixels, pixels_of
 from wherein.planes.plane_fit import SHARP, PlaneFits, finest_stage
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.paint import paint
@@ -23,6 +23,12 @@ EXACT = finest_stage(MOTIF, settings=SHARP, even=True)
 
 def found_at(pose: np.ndarray) -> PlaneFits:
     return PlaneFits(pose[None], np.array([0.9]), np.ones(1))
+
+
+def fitted(scene: ScenePyramid, found: PlaneFits) -> PlaneFits:
+    motif = pixels_of(MOTIF, len(scene.samples))
+    (ended,) = fit_pixels(scene, [PixelJob(motif, EXACT, EUCLIDEAN, found)])
+    return ended
 
 
 def beside(pose: np.ndarray) -> np.ndarray:
@@ -41,8 +47,7 @@ def test_where_they_agree_poses_are_exact(size: float, grey: bool) -> None:
     truth = placed(20.0, size, (110.3, 90.6), MIDDLE)
     scene = paint(photo("coffee", 220, 180), MOTIF, torch.from_numpy(truth)) * 0.7 + 0.1
     scene = scene.mean(0, keepdim=True) if grey else scene
-    motif = pixels_of(MOTIF, len(scene))
-    found = fit_pixels(ScenePyramid(scene), motif, EXACT, EUCLIDEAN, found_at(beside(truth)))
+    found = fitted(ScenePyramid(scene), found_at(beside(truth)))
     assert off(found.poses[0], truth) < 0.05 * size
     assert found.zncc == [0.9]
     moved = relative(beside(truth), found.poses[0])[:2, :2]
@@ -55,14 +60,14 @@ def test_in_other_light_poses_stay_to_the_byte() -> None:
     scene = paint(photo("coffee", 220, 180), MOTIF, torch.from_numpy(truth))
     scene[..., :110] *= 0.15
     start = beside(truth)
-    found = fit_pixels(ScenePyramid(scene), pixels_of(MOTIF, 3), EXACT, EUCLIDEAN, found_at(start))
+    found = fitted(ScenePyramid(scene), found_at(start))
     np.testing.assert_array_equal(found.poses[0], start)
 
 
 def test_outside_of_the_scene_poses_stay() -> None:
     scene = ScenePyramid(photo("coffee", 220, 180))
     for away in (placed(0.0, 1.0, (900.0, 90.0), MIDDLE), np.diag((-1.0, 1.0, 1.0))):
-        found = fit_pixels(scene, pixels_of(MOTIF, 3), EXACT, EUCLIDEAN, found_at(away))
+        found = fitted(scene, found_at(away))
         np.testing.assert_array_equal(found.poses[0], away)
 
 
@@ -71,11 +76,10 @@ def test_a_pose_does_not_depend_on_others_or_on_the_rest_of_the_scene() -> None:
     scene = paint(photo("coffee", 220, 180), MOTIF, torch.from_numpy(truth))
     starts = np.stack([beside(truth), placed(20.0, 1.0, (60.0, 60.0), MIDDLE), shift(0.2, 0.2) @ truth])
     many = PlaneFits(starts, np.full(3, 0.9), np.ones(3))
-    motif = pixels_of(MOTIF, 3)
-    together = fit_pixels(ScenePyramid(scene), motif, EXACT, EUCLIDEAN, many)
-    alone = fit_pixels(ScenePyramid(scene), motif, EXACT, EUCLIDEAN, found_at(starts[0]))
+    together = fitted(ScenePyramid(scene), many)
+    alone = fitted(ScenePyramid(scene), found_at(starts[0]))
     np.testing.assert_array_equal(together.poses[0], alone.poses[0])
     dark = scene.clone()
     dark[..., 170:] = 0
-    other = fit_pixels(ScenePyramid(dark), motif, EXACT, EUCLIDEAN, found_at(starts[0]))
+    other = fitted(ScenePyramid(dark), found_at(starts[0]))
     np.testing.assert_array_equal(other.poses[0], alone.poses[0])

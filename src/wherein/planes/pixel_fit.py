@@ -6,7 +6,10 @@ only, and ZNCC of the pixels, as in `register`, uses all of them.
 """
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +20,12 @@ from wherein.images.pool import pool
 from wherein.motion.homography import mapped, scale_at
 from wherein.motion.models import Motion
 from wherein.planes.plane_descent import PlaneStage
-from wherein.planes.plane_fit import PlaneFits, fit_planes
+from wherein.planes.plane_fit import FitJob, PlaneFits, fit_each
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.pyramid.descent import Stage, solve_stage
 from wherein.pyramid.levels import ScenePyramid, interval
 from wherein.pyramid.motif_levels import Level, MotifPyramid
+from wherein.threads import shared_out
 
 _AGREES = 0.8
 """ZNCC of the pixels from which they are fitted. By 500 pieces of painted figures under the conditions of
@@ -43,32 +47,58 @@ _KEPT = 64
 _EVALUATE = PlaneStage(rounds=1, steps=0)
 
 
-def fit_pixels(
-    scene: ScenePyramid, motif: MotifPyramid, exact: PlaneMotif, motion: Motion, found: PlaneFits
-) -> PlaneFits:
-    """The poses fitted by the pixels, where these agree, and as they were elsewhere.
+@dataclass(frozen=True)
+class PixelJob:
+    """Poses of one motif that are to be fitted by its pixels.
 
-    Each on its own, in the part of the scene where it lies: a pose depends on no other.
-
-    Arguments:
-        scene: where the motif is.
+    Attributes:
         motif: its pixels.
         exact: the same by its channels, with little smoothing.
         motion: how the poses may move.
         found: poses that are nearly right; their ZNCC remains.
     """
-    poses = np.stack([_fitted(scene, motif, motion, pose) for pose in found.poses])
-    moved = np.flatnonzero((poses != found.poses).any((1, 2)))
-    before, after = (fit_planes(scene, exact, motion, _EVALUATE, own[moved]) for own in (found.poses, poses))
-    loss = _MAX_LOSS_WHOLE if bool((motif.motif.mask > 0.5).all()) else _MAX_LOSS
-    good = moved[after.zncc >= before.zncc - loss]
-    return found.replaced(good, PlaneFits(poses[good], found.zncc[good], found.visible[good]))
+
+    motif: MotifPyramid
+    exact: PlaneMotif
+    motion: Motion
+    found: PlaneFits
+
+    @property
+    def allowed_loss(self) -> float:
+        """ZNCC of the channels that the fit may cost."""
+        return _MAX_LOSS_WHOLE if bool((self.motif.motif.mask > 0.5).all()) else _MAX_LOSS
 
 
-def _fitted(
-    scene: ScenePyramid, motif: MotifPyramid, motion: Motion, pose: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def fit_pixels(scene: ScenePyramid, jobs: Sequence[PixelJob]) -> list[PlaneFits]:
+    """The poses of several motifs fitted by the pixels, where these agree, and as they were elsewhere.
+
+    Each on its own, in the part of the scene where it lies: a pose depends on no other.
+    """
+    starts = [(job, pose) for job in jobs for pose in job.found.poses]
+    ends = iter(shared_out(lambda start: _fitted(scene, *start), starts, scene.threads))
+    poses = [np.stack(list(islice(ends, len(job.found)))) for job in jobs]
+    moved = [
+        np.flatnonzero((own != job.found.poses).any((1, 2))) for job, own in zip(jobs, poses, strict=True)
+    ]
+    each = list(zip(jobs, poses, moved, strict=True))
+    judged = fit_each(
+        scene,
+        [
+            FitJob(job.exact, job.motion, _EVALUATE, np.concatenate((job.found.poses[rows], own[rows])))
+            for job, own, rows in each
+        ],
+    )
+    fits = []
+    for (job, own, rows), both in zip(each, judged, strict=True):
+        before, after = both.zncc.reshape(2, -1)
+        good = rows[after >= before - job.allowed_loss]
+        fits.append(job.found.replaced(good, replace(job.found[good], poses=own[good])))
+    return fits
+
+
+def _fitted(scene: ScenePyramid, job: PixelJob, pose: NDArray[np.float64]) -> NDArray[np.float64]:
     """The pose fitted by the pixels; the same where they do not agree."""
+    motif, motion = job.motif, job.motion
     size = scale_at(pose, motif.motif.centre)
     if not (math.isfinite(size) and size > 0):
         return pose

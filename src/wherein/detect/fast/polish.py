@@ -26,7 +26,7 @@ from wherein.motion.homography import (
 )
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.cover import fit_uncovered
-from wherein.planes.pixel_fit import fit_pixels, pixels_of
+from wherein.planes.pixel_fit import PixelJob, fit_pixels, pixels_of
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import FitJob, PlaneFits, fit_each, fit_planes
 from wherein.planes.plane_motif import PlaneMotif
@@ -161,10 +161,13 @@ def end_pieces(
     Arguments as of `polish_pieces`, of a placement that is polished.
     """
     limbs = [model for model in models if _is_limb(model)]
-    for model in sorted(models, key=_is_limb):
-        placement = _by_pixels(scene, _uncovered(scene, placement, model, motion), model, motion)
-        if not _is_limb(model):
-            placement = in_plane_of(placement, model, limbs, placement)
+    for group in ([model for model in models if not _is_limb(model)], limbs):
+        for model in group:
+            placement = _uncovered(scene, placement, model, motion)
+        placement = _by_pixels(scene, placement, group, motion)
+        for model in group:
+            if not _is_limb(model):
+                placement = in_plane_of(placement, model, limbs, placement)
     return placement
 
 
@@ -181,22 +184,33 @@ def _uncovered(scene: ScenePyramid, placement: Placement, model: PieceModel, mot
     return _refined(placement, model, found, found.zncc > 0)
 
 
-def _by_pixels(scene: ScenePyramid, placement: Placement, model: PieceModel, motion: Motion) -> Placement:
-    """The placement with one piece fitted by its pixels, in the hypotheses where these agree."""
-    name, zncc = model.piece.name, placement.zncc[model.piece.name]
-    known = np.flatnonzero(zncc >= _PRESENT)
-    if not len(known):
-        return placement
-    poses = placement.frames[name] @ model.to_canvas
-    found = PlaneFits(poses / poses[:, 2:, 2:], zncc, np.ones(len(zncc)))
-    pixels = pixels_of(model.piece.motif, len(scene.samples))
-    tilted = tilts(found.poses[known], model.middle) >= _FLAT
-    flat = _SIMILARITY if motion is _HOMOGRAPHY else motion
-    for rows, own in ((known[~tilted], flat), (known[tilted], motion)):
-        if len(rows):
-            move = EUCLIDEAN if _is_limb(model) else own
-            found = found.replaced(rows, fit_pixels(scene, pixels, model.sharp, move, found[rows]))
-    return _refined(placement, model, found, zncc >= _PRESENT)
+def _by_pixels(
+    scene: ScenePyramid, placement: Placement, models: Sequence[PieceModel], motion: Motion
+) -> Placement:
+    """The placement with pieces fitted by their pixels, in the hypotheses where these agree."""
+    known = {
+        model.piece.name: np.flatnonzero(placement.zncc[model.piece.name] >= _PRESENT) for model in models
+    }
+    models = [model for model in models if len(known[model.piece.name])]
+    jobs = list[tuple[str, NDArray[np.int64], PixelJob]]()
+    fits = dict[str, PlaneFits]()
+    for model in models:
+        name = model.piece.name
+        poses, zncc, rows = placement.frames[name] @ model.to_canvas, placement.zncc[name], known[name]
+        found = fits[name] = PlaneFits(poses / poses[:, 2:, 2:], zncc, np.ones(len(zncc)))
+        pixels = pixels_of(model.piece.motif, len(scene.samples))
+        tilted = tilts(found.poses[rows], model.middle) >= _FLAT
+        flat = _SIMILARITY if motion is _HOMOGRAPHY else motion
+        for some, own in ((rows[~tilted], flat), (rows[tilted], motion)):
+            if len(some):
+                move = EUCLIDEAN if _is_limb(model) else own
+                jobs.append((name, some, PixelJob(pixels, model.sharp, move, found[some])))
+    for (name, some, _), ended in zip(jobs, fit_pixels(scene, [job for *_, job in jobs]), strict=True):
+        fits[name] = fits[name].replaced(some, ended)
+    for model in models:
+        name = model.piece.name
+        placement = _refined(placement, model, fits[name], placement.zncc[name] >= _PRESENT)
+    return placement
 
 
 def _refined(placement: Placement, model: PieceModel, found: PlaneFits, good: NDArray[np.bool_]) -> Placement:
