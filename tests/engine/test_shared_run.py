@@ -75,7 +75,7 @@ def test_workers_change_nothing(many: Path) -> None:
     assert len(one.stdout.splitlines()) == 5 + 4
     outs = (many / "out1", many / "out2")
     assert timeless(two.stderr).replace(str(outs[1]), str(outs[0])) == timeless(one.stderr)
-    assert one.stderr.endswith("7 found in 4 of 6 scenes; 1 unreadable\n")
+    assert one.stderr.endswith("7 found in 4 of 6 scenes, 4 of them in 4 frames of video; 1 unreadable\n")
     assert [n for n in written[0] if written[0][n] != written[1][n]] in ([], ["drawn/3-moving.webm"])
     assert written[0].keys() == written[1].keys()
     ids = [re.findall(r'id="(s\d+[a-z0-9]*)"|src="(data:[^"]+)"', page) for page in pages]

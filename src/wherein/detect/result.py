@@ -169,7 +169,7 @@ class Detections(Exports, Shown, Sequence[Detection]):
         seconds: how long the search took; in tiles, with the time to read them.
         name: of the scene's file, as it was given; for exports.
         candidates: below the threshold but close to it, the highest score first; also where others were
-            found.
+            found. They lack the last fit, which makes detections more exact.
         templates: the names of all templates that were searched for, if there were several; else empty.
     """
 

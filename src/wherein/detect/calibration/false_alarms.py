@@ -19,10 +19,11 @@ _OWN_SHARE = 0.95
 """The threshold is at most this share of what the object reaches in the best quarter of the test scenes. A
 choice: no template ends with a threshold that its own picture does not pass."""
 
-_LOW_SHARE = 20
-"""The score that the object reaches in all but one of so many scenes, or of all scenes if there are fewer,
-counts as its lowest. A choice: 5 % of the test scenes may be too hard. One may always be: of 100 cut-outs and
-patches in 8 scenes each, 15 and 23 of two sets scored in one of them as low as clutter does."""
+_LOW_SHARE, _ENOUGH = 20, 8
+"""The score that the object reaches in all but one of so many scenes, or of all scenes if there are fewer but
+enough, counts as its lowest. Choices: 5 % of the test scenes may be too hard. One may be already of 8, as many
+as templates of a library have: of 100 cut-outs and patches, 15 and 23 of two sets scored in one of them as low
+as clutter does."""
 
 _GUMBEL_MEDIAN, _GUMBEL_UPPER = 0.3665, 1.5453
 """Median of the standard Gumbel distribution, −ln ln 2, and the mean of what lies above it,
@@ -69,7 +70,7 @@ def describe_rate(rate: float, measured: float) -> str:
 
 def low_score(present: Sequence[float]) -> float:
     """The score that the object reaches in 95 % of the scenes, or in all but one, out of sorted scores."""
-    return present[min(max(1, len(present) // _LOW_SHARE), len(present) - 1)]
+    return present[max(int(len(present) >= _ENOUGH), len(present) // _LOW_SHARE)]
 
 
 def rare_clutter_score(empty: Sequence[float], rate: float = _FEWEST_ALARMS) -> float:
