@@ -20,10 +20,10 @@ _OWN_SHARE = 0.95
 choice: no template ends with a threshold that its own picture does not pass."""
 
 _LOW_SHARE, _ENOUGH = 20, 8
-"""The score that the object reaches in all but one of so many scenes, or of all if there are fewer but enough,
-counts as its lowest. Choices: 5 % of the test scenes may be too hard. One may be already of 8, as many as
-templates of a library have: of 100 cut-outs and patches, 15 and 23 of two sets scored in one of them as low as
-clutter does."""
+"""The score that the object reaches in all but one of so many scenes, or of all if there are fewer but
+enough, counts as its lowest. Choices: 5 % of the test scenes may be too hard. One may be already of 8, as
+many as templates of a library have: of 100 cut-outs and patches, 15 and 23 of two sets scored in one of them
+as low as clutter does."""
 
 _GUMBEL_MEDIAN, _GUMBEL_UPPER = 0.3665, 1.5453
 """Median of the standard Gumbel distribution, −ln ln 2, and the mean of what lies above it,
