@@ -56,7 +56,7 @@ WAYS: dict[str, tuple[list[str], dict[str, str]]] = {
 
 def run(settings: Settings, step: Step = silent) -> dict[str, Any]:
     """Measure both sections; `step` is called with the progress."""
-    scenes, repeats = (24, 1) if settings.quick else (240, 3)
+    scenes, repeats = (24, 1) if settings.quick else (480, 3)
     step("scale: scenes", 0.0)
     with written(settings, scenes) as files:
         taken: dict[str, list[tuple[float, str]]] = {who: [] for who in WAYS}

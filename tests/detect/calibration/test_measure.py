@@ -7,11 +7,12 @@ import pytest
 import torch
 
 from detecting import angle, group, leaf, noise, painted, photo, ready, template, walker
-from wherein.detect.calibration import reach
+from wherein.detect.calibration import measure, reach
 from wherein.detect.calibration.backgrounds import Backgrounds, clutter, photographs
 from wherein.detect.calibration.lookalikes import similar_parts
 from wherein.detect.calibration.measure import calibrate, scene_size
 from wherein.detect.calibration.model import Calibration
+from wherein.detect.calibration.pages import page
 from wherein.detect.fast.finder import Finder
 from wherein.detect.search_range import Range
 from wherein.images.motif import Motif
@@ -104,6 +105,18 @@ def test_a_template_cut_from_a_photograph_of_the_package_has_an_ordinary_thresho
     assert found.clutter[-1] < 0.5
     assert found.threshold < 0.6
     assert not found.suspects
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_was_made_counts_as_clutter_whatever_it_looks_like(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The outline of a button fits every other one of a page; only a photograph may show the object."""
+    monkeypatch.setattr(measure, "suspect_scenes", lambda empty, present: list(range(len(empty))))
+    patch = Template.rigid("patch", Motif.whole(noise(30, 30, 3)))
+    scenes = Backgrounds((), 0, (64, 48), with_pages=True)
+    made = [k for k in range(measure._EMPTY_SCENES) if not scenes.may_show_object(k)]
+    assert 0 < len(made) < measure._EMPTY_SCENES
+    assert len(calibrate(patch, Range(0.0)).clutter) == len(made)
+    assert all(Backgrounds([page(64, 48, 0)], 0, (64, 48)).may_show_object(k) for k in range(4))
 
 
 def test_test_scenes_turn_every_joint_and_leave_out_any_limb(monkeypatch: pytest.MonkeyPatch) -> None:

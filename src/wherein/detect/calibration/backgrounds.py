@@ -174,6 +174,10 @@ class Backgrounds:
             self._made[index] = self._make(index)
         return self._made[index]
 
+    def may_show_object(self, index: int) -> bool:
+        """Whether a background may show the object after all: what was made here cannot."""
+        return bool(self.pictures) or self._kinds[index % len(self._kinds)] == self._photograph
+
     def _make(self, index: int) -> Float[Tensor, "3 H W"]:
         if not self.pictures:
             return self._kinds[index % len(self._kinds)](index)

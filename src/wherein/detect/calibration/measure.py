@@ -135,7 +135,7 @@ def _measured(
     for score in workers.map(lambda scene: _best_score(search, scene, rare), painted):
         present.append(score)
         progress(0.7 + 0.3 * len(present) / _PRESENT_SCENES, "searching scenes with the object")
-    suspects = suspect_scenes(empty, present)
+    suspects = [index for index in suspect_scenes(empty, present) if scenes.may_show_object(index)]
     if backgrounds:
         # Scenes use them in turn.
         suspects = sorted({index % len(backgrounds) for index in suspects})
