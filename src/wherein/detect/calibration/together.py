@@ -121,7 +121,7 @@ def calibrate_together(
         empty = _empty_scores(searches, efforts, scenes, pool, progress)
         present = _present_scores(searches, efforts, scenes, seed, pool, progress)
     return [
-        _calibration(*each, ranges, scenes)
+        _calibration(*each, ranges)
         for each in zip(templates, efforts, chances, np.array(empty).T.tolist(), present, strict=True)
     ]
 
@@ -305,10 +305,10 @@ def _calibration(
     empty: list[float],
     present: list[float],
     ranges: Range,
-    scenes: Backgrounds,
 ) -> Calibration:
-    # A photograph of the package may be the one that the template was cut from.
-    suspects = [k for k in suspect_scenes(empty, present, _BEYOND) if scenes.may_show_object(k)]
+    # A photograph of the package may be the one that the template was cut from. What was made cannot show it,
+    # but to count it as clutter brought one more miss in 251 and three more false alarms in 100 scenes.
+    suspects = suspect_scenes(empty, present, _BEYOND)
     clutter = sorted(score for index, score in enumerate(empty) if index not in suspects)
     present = sorted(present)
     return Calibration(
