@@ -22,7 +22,7 @@ class Group:
 
 @dataclass
 class Pretended:
-    """Workers that only exist in this list; all that are busy finish at each wait, in turn."""
+    """Workers that only exist in this list; what was given first is finished first."""
 
     behave: Callable[[int, Group, int], Event]
     starts: Callable[[int], Event] = Ready
@@ -30,6 +30,7 @@ class Pretended:
     count: int = 0
     tried: Counter[Group] = field(default_factory=Counter)
     together: list[set[Group]] = field(default_factory=list)
+    busy: list[set[int]] = field(default_factory=list)
     closed: bool = False
 
     def start(self) -> int:
@@ -43,11 +44,15 @@ class Pretended:
     def wait(self) -> list[Event]:
         assert self.pending, "nothing is under way: it would wait for ever"
         self.together.append({task for _, task in self.pending if task is not None})
+        self.busy.append({worker for worker, task in self.pending if task is not None})
         worker, task = self.pending.pop(0)
         if task is None:
             return [self.starts(worker)]
         self.tried[task] += 1
-        return [self.behave(worker, task, self.tried[task])]
+        event = self.behave(worker, task, self.tried[task])
+        if isinstance(event, Died):
+            self.pending = [one for one in self.pending if one[0] != worker]
+        return [event]
 
     def close(self) -> None:
         self.closed = True
@@ -66,7 +71,7 @@ def test_all_tasks_are_done_by_as_many_workers_as_there_is_work_for() -> None:
     finished = list(supervised(workers, singles("abcde"), 3))
     assert sorted(one.result for one in finished) == list("ABCDE")
     assert workers.count == 3
-    assert max(map(len, workers.together)) == 3
+    assert max(map(len, workers.busy)) == 3
     assert workers.closed
     few = Pretended(well)
     assert len(list(supervised(few, singles("a"), 3))) == 1
@@ -93,6 +98,25 @@ def test_an_unlucky_task_is_done_the_second_time(end: Callable[[int], Event]) ->
     assert [one.failure for one in finished] == [None] * 4
     assert {one.task for one in finished} == set(singles("abcd"))
     assert workers.tried.total() == 6
+
+
+def test_a_worker_has_its_next_task_before_it_needs_it_except_in_the_end() -> None:
+    workers = Pretended(well)
+    finished = list(supervised(workers, singles("abcdefgh"), 2))
+    assert sorted(one.result for one in finished) == list("ABCDEFGH")
+    assert max(map(len, workers.together)) == 4
+    assert [len(tasks) for tasks in workers.together[-3:]] == [2, 2, 1], "each worker has one of the last two"
+
+
+def test_a_task_that_waits_behind_one_that_kills_the_worker_is_not_to_blame() -> None:
+    def behave(worker: int, task: Group, tries: int) -> Event:
+        return Died(worker, "killed") if "a" in task.names else well(worker, task, tries)
+
+    workers = Pretended(behave)
+    finished = list(supervised(workers, singles("abcdef"), 1))
+    assert [one.failure is None for one in finished] == [True] * 5 + [False]
+    assert [one.result for one in finished[:5]] == list("BCDEF"), "in the same order, each once"
+    assert workers.tried[Group(("b",))] == 1
 
 
 def test_of_a_task_of_several_only_the_culprit_fails() -> None:

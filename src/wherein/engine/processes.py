@@ -99,7 +99,7 @@ class LocalWorkers:
         return self._count
 
     def send(self, worker: int, task: Any) -> None:
-        """Give a task to a process that has none; if it has died meanwhile, `wait` says so."""
+        """Give a task to a process, which does them in order; if it has died meanwhile, `wait` says so."""
         with suppress(OSError):
             self._known[worker].pipe.send(task)
 

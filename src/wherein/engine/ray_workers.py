@@ -117,7 +117,7 @@ class RayWorkers:
         return self._count
 
     def send(self, worker: int, task: Any) -> None:
-        """Give a task to an actor that has none; if it has died meanwhile, `wait` says so."""
+        """Give a task to an actor, which does them in order; if it has died meanwhile, `wait` says so."""
         self._calls[self._actors[worker].apply.remote(task)] = worker, False
 
     def wait(self) -> list[Event]:
@@ -137,9 +137,14 @@ class RayWorkers:
             cause = error.cause
             return Raised(worker, cause if isinstance(cause, Exception) else error)
         except (errors.RayActorError, errors.WorkerCrashedError, errors.ObjectLostError) as error:
-            self._kill(self._actors.pop(worker))
+            self._forget(worker)
             return Died(worker, _first_line(error))
         return Ready(worker) if starting else Done(worker, result)
+
+    def _forget(self, worker: int) -> None:
+        """Remove an actor that has died, with its other calls: they would say so once more."""
+        self._kill(self._actors.pop(worker))
+        self._calls = {call: what for call, what in self._calls.items() if what[0] != worker}
 
     def _kill(self, actor: Any) -> None:
         with suppress(Exception):  # it may be gone, and so may the cluster

@@ -59,7 +59,7 @@ class Workers(Protocol):
         """Start a worker, which says `Ready` later; returns its number."""
 
     def send(self, worker: int, task: Any) -> None:
-        """Give a task to a worker that has none."""
+        """Give a task to a worker, which does its tasks in the order in which it gets them."""
 
     def wait(self) -> list[Event]:
         """Wait until something happens."""
@@ -97,6 +97,9 @@ class Finished(Generic[Task]):
 class Supervisor(Generic[Task]):
     """Keeps workers busy until all tasks are done.
 
+    A worker has its next task before it has done the one before: on a machine whose cores are all busy this
+    process may have to wait for its turn, and no worker should wait for it.
+
     Arguments:
         workers: where tasks are done.
         tasks: what is to be done; they are begun in this order.
@@ -106,8 +109,11 @@ class Supervisor(Generic[Task]):
     def __init__(self, workers: Workers, tasks: Sequence[Task], count: int) -> None:
         self.workers, self.count = workers, count
         self._waiting, self._suspects = deque(tasks), deque[Task]()
-        self._busy: dict[int, tuple[Task, bool]] = {}
-        self._idle, self._starting = list[int](), set[int]()
+        self._given: dict[int, deque[Task]] = {}
+        """What each worker that has started has to do; it is doing the first."""
+        self._starting = set[int]()
+        self._trying_again = False
+        """Whether the only task that is given is one that has failed before."""
         self._failed_starts = 0
 
     def __call__(self) -> Generator[Finished[Task]]:
@@ -119,7 +125,7 @@ class Supervisor(Generic[Task]):
             WorkerError: workers cannot start.
         """
         try:
-            while self._waiting or self._suspects or self._busy:
+            while self._waiting or self._suspects or self._in_work():
                 self._start()
                 self._send()
                 for event in self.workers.wait():
@@ -127,39 +133,49 @@ class Supervisor(Generic[Task]):
         finally:
             self.workers.close()
 
+    def _in_work(self) -> int:
+        return sum(map(len, self._given.values()))
+
     def _start(self) -> None:
         """Have as many workers as there are tasks for them."""
-        tasks = len(self._waiting) + len(self._busy) + bool(self._suspects)
-        missing = min(self.count, tasks) - len(self._busy) - len(self._idle) - len(self._starting)
-        for _ in range(missing):
+        tasks = len(self._waiting) + self._in_work() + bool(self._suspects)
+        for _ in range(min(self.count, tasks) - len(self._given) - len(self._starting)):
             self._starting.add(self.workers.start())
 
     def _send(self) -> None:
-        while self._idle and self._waiting:
-            self._give(self._waiting.popleft(), False)
-        if self._idle and self._suspects and not self._busy:
-            self._give(self._suspects.popleft(), True)
+        if self._trying_again:
+            return
+        self._fill(1)
+        # In the end there is one for each: nothing is gained if a worker has two and another has none.
+        if len(self._waiting) >= self.count:
+            self._fill(2)
+        if self._suspects and self._given and not self._in_work():
+            self._trying_again = True
+            self._give(next(iter(self._given)), self._suspects.popleft())
 
-    def _give(self, task: Task, again: bool) -> None:
-        worker = self._idle.pop()
-        self._busy[worker] = task, again
+    def _fill(self, most: int) -> None:
+        """Give each worker up to so many tasks."""
+        for worker, tasks in self._given.items():
+            if self._waiting and len(tasks) < most:
+                self._give(worker, self._waiting.popleft())
+
+    def _give(self, worker: int, task: Task) -> None:
+        self._given[worker].append(task)
         self.workers.send(worker, task)
 
     def _handle(self, event: Event) -> Generator[Finished[Task]]:
         if isinstance(event, Ready):
             self._failed_starts = 0
             self._starting.discard(event.worker)
-            self._idle.append(event.worker)
+            self._given[event.worker] = deque()
         elif isinstance(event, Done):
-            self._failed_starts = 0
-            task, _ = self._busy.pop(event.worker)
-            self._idle.append(event.worker)
-            yield Finished(task, event.result)
+            self._failed_starts, self._trying_again = 0, False
+            yield Finished(self._given[event.worker].popleft(), event.result)
         elif isinstance(event, Raised):
             if isinstance(event.error, WhereinError) or event.worker in self._starting:
                 raise event.error
-            self._idle.append(event.worker)
-            yield from self._failed(event.worker, f"{type(event.error).__name__}: {event.error}")
+            task = self._given[event.worker].popleft()
+            yield from self._failed(task, f"{type(event.error).__name__}: {event.error}")
         else:
             yield from self._died(event)
 
@@ -169,20 +185,22 @@ class Supervisor(Generic[Task]):
             self._failed_starts += 1
             if self._failed_starts >= _MAX_FAILED_STARTS:
                 self._give_up_one(event.reason)
-        elif event.worker in self._busy:
-            yield from self._failed(event.worker, f"its worker process died ({event.reason})")
-        else:
-            self._idle.remove(event.worker)
+            return
+        tasks = self._given.pop(event.worker)
+        if tasks:
+            task = tasks.popleft()
+            self._waiting.extendleft(tasks)  # not begun, so not to blame
+            yield from self._failed(task, f"its worker process died ({event.reason})")
 
     def _give_up_one(self, reason: str) -> None:
         """Go on with one worker less, if there is another."""
-        if not self._busy and not self._idle:
+        if not self._given:
             raise WorkerError(f"workers cannot start: {reason}")
         self.count, self._failed_starts = max(1, self.count - 1), 0
 
-    def _failed(self, worker: int, reason: str) -> Generator[Finished[Task]]:
-        task, again = self._busy.pop(worker)
-        if again:
+    def _failed(self, task: Task, reason: str) -> Generator[Finished[Task]]:
+        if self._trying_again:
+            self._trying_again = False
             yield Finished(task, failure=f"the search failed twice: {reason}")
         else:
             self._suspects.extend(task.split())
