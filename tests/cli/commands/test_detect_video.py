@@ -43,7 +43,7 @@ def test_a_line_a_frame_and_a_video_of_them(folder: Path) -> None:
     assert all(line["scene"] == str(folder / "film.mp4") for line in lines)
     assert "5 frames, 4 with detections, " in result.stderr
     assert f"frames per second; drawn to {folder / 'drawn' / 'film.webm'} (VP8)" in result.stderr
-    assert "4 found in 1 of 1 scene, 4 of them in 4 frames of video" in result.stderr
+    assert "4 found in 1 of 1 scene, in 4 frames of video" in result.stderr
     with open_video(str(folder / "drawn" / "film.webm")) as video:
         assert video.length == 5
 
