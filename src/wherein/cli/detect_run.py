@@ -224,7 +224,7 @@ class DetectRun:
                 self.console.message(shown)
         elif isinstance(event, VideoDone):
             self.totals.count_video(event.found, event.frames_with_detections)
-            writers.add_video(path, event.frames, entry.drawing)
+            writers.add_video(path, event, entry.drawing)
             self.console.message(f"{path}: {event}{_drawn(entry.drawing)}")
             if self.outputs.export is not None:
                 self.console.message(

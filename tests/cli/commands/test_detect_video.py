@@ -84,7 +84,7 @@ def test_a_video_among_pictures(folder: Path) -> None:
     text = parsed(page).text
     assert "1 found in 1 of 1 scene; 1 video searched, not shown" in text
     assert "could not be read" not in text
-    assert "video of 5 frames, not shown here: see standard output, or use --draw" in text
+    assert "video of 5 frames, 4 with detections, not shown here: see standard output, or use --draw" in text
     assert "b.mp4" not in (folder / "all.csv").read_text()
     told = run(folder / "toy", folder / "scenes" / "b.mp4", "--export", folder / "video.csv").stderr
     assert f"{folder / 'scenes' / 'b.mp4'}: not exported. Exports have pictures only" in told
