@@ -91,7 +91,7 @@ def run_demo(out: Path, seed: int, console: Console) -> Iterator[str]:
     if not real:
         yield "scikit-image is not installed (pip install 'wherein[photos]'): using a synthetic background"
     shown = demo_scene(template, background, seed)
-    with console.progress("Calibrating (first use of this template)") as progress:
+    with console.progress("Calibrating (first use)") as progress:
         # The robots are painted parallel to the picture plane: knowing that makes their poses more exact.
         detector = Detector(template, scale=SCALE, tilt=0, progress=progress)
     detector(shown.pixels)  # not timed: the first call prepares what later calls reuse
@@ -122,7 +122,7 @@ def read_gauge(written: dict[str, Path], seed: int, console: Console) -> str:
     """
     template = replace(Template.load(GAUGE), source=None)
     shown = gauge_scene(template, seed)
-    with console.progress("Calibrating (first use of this template)") as progress:
+    with console.progress("Calibrating (first use)") as progress:
         detector = Detector(template, progress=progress)
     found = detector(shown.pixels)
     save(to_image(shown.pixels), written["gauge scene"])

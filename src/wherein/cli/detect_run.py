@@ -101,12 +101,23 @@ class DetectRun:
         return self.totals
 
     def _expectations(self) -> Iterator[str]:
-        """Where nothing is found at all: at which sizes the object was searched for, and a line for each
-        template of which the calibration has warned."""
+        """Where nothing is found: a threshold above the calibrated ones, at which sizes it was searched for,
+        and a line for each template of which the calibration has warned."""
+        yield from self._raised_thresholds()
         yield self._searched_sizes()
         for name, known in self.detector.calibrations.items():
             if isinstance(known, Calibration) and known.warnings:
                 yield f"{name}: {known.warnings[0]}. `wherein template check` says more."
+
+    def _raised_thresholds(self) -> Iterator[str]:
+        for name, known in self.detector.calibrations.items():
+            threshold = self.detector.thresholds[name]
+            given = self.threshold is not None and self.threshold.score is not None
+            if given and isinstance(known, Calibration) and threshold > known.threshold:
+                yield (
+                    f"{name}: the threshold is {threshold:.2f}, the calibrated one {known.threshold:.2f}. "
+                    "Omit --threshold to use that."
+                )
 
     def _doubts(self) -> Iterator[str]:
         """Where something is found: a line for each template that clutter fits as well, such as one of few
@@ -182,8 +193,7 @@ class DetectRun:
     @cached_property
     def detector(self) -> Detector:
         """The detector, made when a scene has been read, or before workers start."""
-        these = "these templates" if len(self.library) > 1 else "this template"
-        with self.console.progress(f"Calibrating (first use of {these})") as progress:
+        with self.console.progress("Calibrating (first use)") as progress:
             return Detector(self.library, threshold=self.threshold, progress=progress, **self.options.given())
 
     def _report(self, entry: Entry, events: Iterator[SceneEvent], writers: SceneWriters) -> None:
@@ -214,7 +224,7 @@ class DetectRun:
                 self.console.message(shown)
         elif isinstance(event, VideoDone):
             self.totals.count_video(event.found, event.frames_with_detections)
-            writers.add_video(path, event.frames, entry.drawing)
+            writers.add_video(path, event, entry.drawing)
             self.console.message(f"{path}: {event}{_drawn(entry.drawing)}")
             if self.outputs.export is not None:
                 self.console.message(

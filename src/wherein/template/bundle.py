@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +20,7 @@ from torch import Tensor
 from wherein.errors import ArgumentError, PictureError, TemplateError, require
 from wherein.files import atomic_file, filled_folder, inside, new_folder
 from wherein.images.eight_bit import to_image, to_levels
-from wherein.images.load import count_pixels, load_picture
+from wherein.images.load import Source, count_pixels, load_picture
 from wherein.images.motif import Motif
 from wherein.images.picture import Picture
 from wherein.images.polygons import Polygon, hull
@@ -36,6 +35,7 @@ from wherein.template.template_json import (
     TemplateSpec,
     owned_pictures,
     parse_description,
+    part_record,
     read_description,
 )
 from wherein.template.tree import Part, Point, Tree
@@ -123,6 +123,22 @@ class Template(ShownTemplate):
 
     @staticmethod
     @one_thread()
+    def of_picture(picture: Source, name: str = "motif", color: str = "rgb") -> "Template":
+        """A template of a single motif, of an array, a tensor, a PIL image or a file; its alpha is its mask.
+
+        Arguments:
+            picture: of the object.
+            name: of the template, as detections say it.
+            color: the channel order of an array or tensor: "rgb", or "bgr" as in OpenCV.
+
+        Raises:
+            WhereinError: it is not a picture, cannot be read, or is transparent everywhere.
+        """
+        check_name(name, "the template")
+        return _of_loaded(load_picture(picture, color=color), name, f'"{name}"')
+
+    @staticmethod
+    @one_thread()
     def load(source: str | os.PathLike[str], max_pixels: int = 400_000_000) -> "Template":
         """Load a template from a folder or a .zip, or make one of a picture.
 
@@ -145,7 +161,7 @@ class Template(ShownTemplate):
             raise TemplateError(f"the template {path} is a file of one: use its folder, {path.parent}")
         if path.is_file():
             return _from_picture(path, max_pixels)
-        kind = "is no file and no folder" if path.exists() else "does not exist"
+        kind = "is neither a file nor a folder" if path.exists() else "does not exist"
         raise TemplateError(
             f"the template {path} {kind}: use a folder with {DESCRIPTION}, a .zip of one, or a picture"
         )
@@ -188,7 +204,7 @@ class Template(ShownTemplate):
         leaves = self.parts.leaves
         names = {name: _free_name(f"{number:02d}", beside) for number, name in enumerate(leaves)}
         canvas = _free_name("canvas", beside)
-        parts = {name: _describe(part, names.get(name)) for name, part in self.parts.items()}
+        parts = {name: part_record(part, names.get(name)) for name, part in self.parts.items()}
         spec = {
             "format": FORMAT,
             "name": self.name,
@@ -212,15 +228,6 @@ def _free_name(stem: str, folder: Path | None) -> str:
     return next(name for name in names if folder is None or not os.path.lexists(folder / name))
 
 
-def _describe(part: Part, image: str | None) -> dict[str, Any]:
-    """The entry of a part in template.json."""
-    record: dict[str, Any] = {"parent": part.parent}
-    if image is not None:
-        record |= {"image": image, "at": list(part.at)}
-    record |= {"pivot": list(part.pivot), "turn": part.turn, "static": part.static}
-    return record if part.reading is None else record | {"reading": part.reading.to_dict()}
-
-
 def _with_alpha(pixels: Float[Tensor, "3 H W"], mask: Float[Tensor, "H W"] | None) -> Image.Image:
     """The picture as RGBA, even if it is opaque: then the mask can be edited in any image editor."""
     return to_image(pixels, torch.ones_like(pixels[0]) if mask is None else mask)
@@ -234,13 +241,15 @@ def _from_picture(path: Path, max_pixels: int) -> Template:
         raise TemplateError(
             f"the template {error}. A template is a folder with {DESCRIPTION}, a .zip of one, or a picture"
         ) from error
+    # The name of a file may be bytes that are no text.
+    return _of_loaded(picture, path.stem.encode(errors="replace").decode(), str(path))
+
+
+def _of_loaded(picture: Picture, name: str, where: str) -> Template:
     mask = torch.ones_like(picture.pixels[0]) if picture.mask is None else picture.mask
     if not bool((mask > 0).any()):
-        raise TemplateError(
-            f"the template {path} is transparent everywhere: use a picture that shows the object"
-        )
-    # The name of a file may be bytes that are no text.
-    name = path.stem.encode(errors="replace").decode()
+        advice = "use a picture that shows the object"
+        raise TemplateError(f"the template {where} is transparent everywhere: {advice}")
     return Template.rigid(name, Motif(picture.pixels, mask))
 
 

@@ -109,7 +109,11 @@ def test_what_came_close_is_told_on_standard_error(folder: Path) -> None:
     assert close["score"] == score
     # Candidates are not fitted to the end.
     np.testing.assert_allclose(close["matrix"], first["detections"][0]["matrix"], atol=0.1)
-    line, sizes, summary = near.stderr.splitlines()
+    line, raised, sizes, summary = near.stderr.splitlines()
+    words = (
+        f"toy: the threshold is {score + 0.005:.2f}, the calibrated one 0.NN. Omit --threshold to use that."
+    )
+    assert re.sub(r"one 0\.\d\d", "one 0.NN", raised) == words
     assert summary == "Nothing found in 2 scenes"
     small, large = (" × ".join(f"{scale * side:.0f}" for side in toy().size) for scale in (0.5, 2))
     assert sizes == f"Searched for toy at {small} to {large} pixels. Use --scale for other sizes."
@@ -241,7 +245,8 @@ def test_a_template_that_cannot_be_read(folder: Path, template: str, words: str)
         (["--scale", "nan", "1"], "0 < LOW ≤ HIGH"),
         (["--draw", "broken.png"], "broken.png already exists"),
         (["--draw", "new.png"], "new.png is one file, but there are 2 scenes: use a folder"),
-        (["--draw", "new.gif"], "new.gif is no folder: use a folder, or a picture that ends in .png"),
+        (["--draw", "new.gif"], "new.gif is not a folder: use a folder, or a picture that ends in .png"),
+        (["--draw", "new.avi"], "or .tiff, or for a video .webm or .mp4"),
         (
             ["--scale", "80", "125"],
             "scales are factors from 0.05 to 20, as in 0.8 1.25. Did you mean 0.8 1.25?",
