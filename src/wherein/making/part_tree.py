@@ -1,9 +1,9 @@
-"""Outlines with parents to the tree of a template, in which only groups have children.
+"""The tree of a template, in which only groups have children, from outlines with parents.
 
 A person who outlines an upper arm and a forearm makes the upper arm the parent of the forearm. In a template
-both are leaves of one group, which has the joint of the upper arm. So an outline that has both pixels and
-children becomes two: a group `<name>_group` with its joint and its reading, and in that group, static, the
-leaf `<name>`.
+both are leaves of one group, which has the joint of the upper arm. Therefore an outline with both pixels and
+children is split in two: a group `<name>_group` with its joint and its reading, and the leaf `<name>`, which
+is static in that group.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ def part_tree(outlines: Sequence[Outline], name: str) -> dict[str, Outline]:
 
     Arguments:
         outlines: parts and groups, in any order.
-        name: of the object, and of its root where one has to be added.
+        name: the name of the object, and of the root if one has to be added.
 
     Raises:
         TemplateError: a name is missing or used twice, a parent does not exist or is its own ancestor, or a
@@ -38,7 +38,7 @@ def part_tree(outlines: Sequence[Outline], name: str) -> dict[str, Outline]:
 
 
 def depths(outlines: Sequence[Outline]) -> dict[str, int]:
-    """The number of ancestors of each outline; `part_tree` has checked that there are no cycles."""
+    """The number of ancestors of each outline. Call `part_tree` first: it refuses cycles."""
     parents = {outline.name: outline.parent for outline in outlines}
 
     def depth(name: str) -> int:
@@ -88,8 +88,8 @@ def _children(tree: Mapping[str, Outline], name: str) -> list[str]:
 
 
 def _split(tree: dict[str, Outline], outline: Outline, name: str) -> None:
-    """Put a group in the place of an outline with children, and both the outline and its children into it."""
-    # The only root is the object itself, so its group gets the name of the object.
+    """Replace an outline with children by a group that contains both the outline and its children."""
+    # The group of a single root is the object itself, and gets the name of the object.
     only_root = outline.parent is None and sum(other.parent is None for other in tree.values()) == 1
     own = f"{outline.name}_group"
     group = _unused(tree, name if only_root else own, own)
@@ -100,7 +100,7 @@ def _split(tree: dict[str, Outline], outline: Outline, name: str) -> None:
 
 
 def _unused(tree: Mapping[str, Outline], first: str, second: str) -> str:
-    """The first name, or the second where a part has that already."""
+    """The first name, or the second if a part has the first already."""
     for name in (first, second):
         if name not in tree:
             return name
