@@ -1,4 +1,4 @@
-"""Detections as lines of text: what a table for people says of each, besides the name of the scene."""
+"""Detections as rows of the table on a terminal, without the name of the scene."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ from wherein.detect.result import Detection, Detections
 
 
 def detection_rows(found: Detections, tracks: Sequence[int] = ()) -> list[str]:
-    """A line for each detection in a scene.
+    """One row for each detection in a scene.
 
     Arguments:
-        found: what was found in it.
-        tracks: the number of each detection in a video.
+        found: the detections.
+        tracks: the track number of each detection in a video.
     """
     library = len({found.template_of(item) for item in found} | {found.template}) > 1
     return [
@@ -27,7 +27,7 @@ def _row(item: Detection, *more: str) -> str:
 
 
 def _details(item: Detection) -> list[str]:
-    """What its parts read, and which of several were not found."""
+    """The readings of its parts, and the parts that were not found."""
     values = {name: part.value_text for name, part in item.parts.items()}
     return [
         *(f"{name} {value}" for name, value in values.items() if value is not None),
