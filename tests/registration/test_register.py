@@ -23,11 +23,12 @@ from wherein.drawing.registrations import rectified
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
 from wherein.motion import Euclidean
+from wherein.motion.homography import mapped, scale_at
 from wherein.pyramid.descent import MAX_PIXELS
 from wherein.pyramid.levels import reduce
 from wherein.template import Template
 from wherein.template.paint import paint
-from wherein.template.pose import placed
+from wherein.template.pose import placed, tilted
 from wherein.template.render import render
 
 Array = NDArray[np.float64]
@@ -164,6 +165,18 @@ def test_whole_pixels_are_found_to_a_hundredth(textured: Array) -> None:
     assert found.zncc > 0.999
     assert (str(found.status), found.status) == ("converged", Status.CONVERGED)
     assert (round(found.angle, 3), round(found.scale, 3)) == (0, 1)
+
+
+def test_the_angle_and_scale_of_a_homography_are_those_at_its_middle() -> None:
+    """As of a detection: at its corner, where the matrix has them at once, they mean little."""
+    motif = Motif.whole(torch.rand(3, 60, 80, generator=torch.Generator().manual_seed(3)))
+    pose = tilted(50, 30, 80, motif.centre) @ homogeneous(np.array([[0.6, -0.8, 9.0], [0.8, 0.6, 4.0]]))
+    found = wherein.Registration(pose, 0.9, 1.0, 0.1, 5, Status.CONVERGED, motif=motif)
+    step = mapped(pose, np.add(motif.centre, ((1e-4, 0), (-1e-4, 0))))
+    direction = (step[0] - step[1]) / 2e-4
+    assert found.angle == pytest.approx(math.degrees(math.atan2(direction[1], direction[0])), abs=1e-3)
+    assert found.scale == pytest.approx(scale_at(pose, motif.centre))
+    assert abs(found.angle - math.degrees(math.atan2(pose[1, 0], pose[0, 0]))) > 2
 
 
 @settings(max_examples=10, deadline=None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wherein.errors import ArgumentError, require
 from wherein.files import check_writable, write_errors
 from wherein.formats.registry import BY_EXTENSION, FORMATS, Format
+from wherein.video.source import VIDEOS
 from wherein.video.video_writer import CODECS
 
 if TYPE_CHECKING:  # not at run time: a wrong --draw is reported before torch is loaded
@@ -19,10 +20,11 @@ DRAWINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 VIDEO_DRAWINGS = tuple(CODECS)
 _DRAWN = DRAWINGS + VIDEO_DRAWINGS
 
-_NOT_DRAWN = (".gif", ".svg", ".pdf", ".eps", ".html", ".json", ".avif", ".heic")
+_NOT_DRAWN = (".gif", ".svg", ".pdf", ".eps", ".html", ".json", ".avif", ".heic", *VIDEOS)
 """Extensions of files that drawings cannot be, and that no folder has."""
 
 _DRAW_NAMES = f"use a folder, or a picture that ends in {' or '.join(DRAWINGS)}"
+_DRAW_VIDEOS = f", or for a video {' or '.join(VIDEO_DRAWINGS)}"
 
 PAGES = (".html", ".htm")
 
@@ -83,16 +85,16 @@ def check_drawing(path: Path | None, stem: str, overwrite: bool) -> Path | None:
     if path is None:
         return None
     target = path if is_file_name(path) else path / f"{stem}.png"
-    _check_draw_folder(path if target != path else None)
+    _check_draw_folder(path if target != path else None, _DRAW_NAMES)
     check_named("--draw", target, DRAWINGS, overwrite)
     return target
 
 
-def _check_draw_folder(folder: Path | None) -> None:
+def _check_draw_folder(folder: Path | None, advice: str) -> None:
     """Raise `ArgumentError` if this is a file, or named like one."""
     if folder is not None and not folder.is_dir():
         named = folder.suffix.lower() in _NOT_DRAWN
-        require(not folder.exists() and not named, f"--draw {folder} is no folder: {_DRAW_NAMES}")
+        require(not folder.exists() and not named, f"--draw {folder} is not a folder: {advice}")
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ class OutputFiles:
             check_named("--report", self.report, PAGES, self.overwrite)
         if self.export is not None and self.format is not None and not self.format.file_per_scene:
             check_named("--export", self.export, (self.format.extension,), self.overwrite)
-        _check_draw_folder(self._draw_folder)
+        _check_draw_folder(self._draw_folder, _DRAW_NAMES + _DRAW_VIDEOS)
         if self.draw is not None and is_file_name(self.draw, _DRAWN):
             check_named("--draw", self.draw, _DRAWN, self.overwrite)
         for option, folder in {"--draw": self._draw_folder, "--export": self._export_folder}.items():

@@ -15,6 +15,14 @@ from wherein.images.picture import Picture
 from wherein.registration.certainty import LIKELY, certainty
 from wherein.registration.register import Registration, register
 
+_NOT_SEARCHED = {
+    "translation": ("upright and at its own size", "similarity"),
+    "euclidean": ("at its own size", "similarity"),
+    "similarity": ("facing the camera", "homography"),
+    "affine": ("without perspective", "homography"),
+}
+"""How the motif was searched for, by the motion that was allowed, and the motion that allows more."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -67,10 +75,18 @@ def _draw(scene: Picture, motif: Picture, mask: Picture | None, found: Registrat
 def describe(record: dict[str, Any], refined: bool = True) -> Iterator[str]:
     """Yield a registration as text, line by line; arguments as of `Outcome`."""
     zncc = "unknown" if record["zncc"] is None else f"{record['zncc']:.3f}"
-    how = f"{record['steps']} steps" if refined else "found by edges, not refined on colours"
+    how = f"{record['steps']} steps" if refined else "found by edges, colours lead away from there"
     yield f"{record['status']}, ZNCC {zncc}, {how}, {record['seconds']:.2f} s"
     yield f"rotation {record['angle']:.2f}°, scale {record['scale']:.3f}"
     sure = record["certainty"] > LIKELY
     meaning = "the motif is most likely there" if sure else "the motif may not be there"
     yield f"certainty {record['certainty']:.3f}, {'above' if sure else 'not above'} {LIKELY:g}: {meaning}"
     yield from (f"[{', '.join(f'{value:.6g}' for value in row)}]" for row in record["matrix"])
+
+
+def advice(record: dict[str, Any]) -> str | None:
+    """What to try where the motif was not clearly found; None where it was, or all poses were searched."""
+    if record["certainty"] > LIKELY or record["motion"] not in _NOT_SEARCHED:
+        return None
+    how, wider = _NOT_SEARCHED[record["motion"]]
+    return f"Searched for the motif {how}. Use --motion {wider} for other poses."

@@ -18,7 +18,7 @@ from wherein.images.motif import Motif, alike, load_motif
 from wherein.images.picture import Picture
 from wherein.images.polygons import box
 from wherein.images.shown import Shown
-from wherein.motion.homography import mapped, tilt_at
+from wherein.motion.homography import angle_at, mapped, scale_at, tilt_at
 from wherein.motion.models import MOTIONS, Motion, motion_named
 from wherein.pyramid.levels import ScenePyramid
 from wherein.registration.fit import Candidates, Descent, fit
@@ -111,13 +111,13 @@ class Registration(Shown):
 
     @property
     def angle(self) -> float:
-        """The rotation of the motif in degrees, positive from x towards y."""
-        return math.degrees(math.atan2(self.matrix[1, 0], self.matrix[0, 0]))
+        """The rotation of the motif in degrees, positive from x towards y; of a homography at its middle."""
+        return angle_at(self.matrix, self._middle)
 
     @property
     def scale(self) -> float:
-        """The size of the motif in the scene relative to its own: √|det A|."""
-        return float(abs(np.linalg.det(self.matrix[:2, :2])) ** 0.5)
+        """The size of the motif in the scene relative to its own: √|det A|; of a homography at its middle."""
+        return scale_at(self.matrix, self._middle)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain numbers and lists, for JSON; None in place of NaN."""

@@ -241,7 +241,8 @@ def test_a_template_that_cannot_be_read(folder: Path, template: str, words: str)
         (["--scale", "nan", "1"], "0 < LOW ≤ HIGH"),
         (["--draw", "broken.png"], "broken.png already exists"),
         (["--draw", "new.png"], "new.png is one file, but there are 2 scenes: use a folder"),
-        (["--draw", "new.gif"], "new.gif is no folder: use a folder, or a picture that ends in .png"),
+        (["--draw", "new.gif"], "new.gif is not a folder: use a folder, or a picture that ends in .png"),
+        (["--draw", "new.avi"], "or .tiff, or for a video .webm or .mp4"),
         (
             ["--scale", "80", "125"],
             "scales are factors from 0.05 to 20, as in 0.8 1.25. Did you mean 0.8 1.25?",

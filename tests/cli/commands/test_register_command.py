@@ -79,9 +79,24 @@ def test_the_text_says_what_a_pose_was_fitted_by() -> None:
     record = {"status": "converged", "zncc": 0.4, "steps": 0, "seconds": 0.1, "angle": 1.0, "scale": 1.0}
     record |= {"certainty": 0.5, "matrix": []}
     assert next(describe(record)) == "converged, ZNCC 0.400, 0 steps, 0.10 s"
-    assert "ZNCC 0.400, found by edges, not refined on colours, 0.10 s" in next(
+    assert "ZNCC 0.400, found by edges, colours lead away from there, 0.10 s" in next(
         describe(record, refined=False)
     )
+
+
+def test_a_motif_that_is_not_found_at_its_own_size_leads_to_a_wider_motion(folder: Path) -> None:
+    with Image.open(folder / "motif.png") as motif:
+        motif.transpose(Image.Transpose.FLIP_LEFT_RIGHT).save(folder / "mirrored.png")
+    scene, arguments = str(folder / "scene.png"), ["register", str(folder / "scene.png")]
+    for motion, words in (
+        ("euclidean", "Searched for the motif at its own size. Use --motion similarity for other poses."),
+        ("similarity", "Searched for the motif facing the camera. Use --motion homography for other poses."),
+    ):
+        missed = runner.invoke(app, [*arguments, str(folder / "mirrored.png"), "--motion", motion])
+        assert missed.stderr.strip() == words
+    widest = runner.invoke(app, ["register", scene, str(folder / "mirrored.png"), "--motion", "homography"])
+    clear = runner.invoke(app, ["register", scene, str(folder / "motif.png")])
+    assert (widest.stderr, clear.stderr) == ("", "")
 
 
 def test_draw_writes_a_picture_and_does_not_overwrite(folder: Path) -> None:

@@ -61,7 +61,7 @@ def register(
     console = Console(quiet, as_json)
     try:
         _check_exist(scene=scene, motif=motif, mask=mask)
-        from wherein.cli.register_run import describe, run_registration
+        from wherein.cli.register_run import advice, describe, run_registration
 
         outcome = run_registration(scene, motif, motion.value, mask, matrix, robust, target is not None)
     except UnreadableError as error:
@@ -75,6 +75,9 @@ def register(
             console.text(line)
     else:
         console.result(outcome.record)
+    hint = advice(outcome.record)
+    if hint is not None:
+        console.message(hint)
     if target is not None and outcome.drawn is not None:
         save(outcome.drawn, target)
 
