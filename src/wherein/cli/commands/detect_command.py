@@ -128,7 +128,7 @@ def detect(
 
 
 def _check_any(template: str, listed: "SceneList", console: Console) -> None:
-    """Stop before torch is loaded if there is no template, or no scene at all."""
+    """Exit, before torch is loaded, if there is no template or no scene."""
     from wherein.cli.input_files import check_template_path
     from wherein.cli.scene_totals import Totals
 

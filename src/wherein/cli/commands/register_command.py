@@ -13,7 +13,10 @@ from wherein.errors import ArgumentError
 
 
 class MotionName(StrEnum):
-    """The names of the motion models, without importing torch; a test compares them with `wherein.motion`."""
+    """The names of the motion models. They are repeated here, since `wherein.motion` would import torch.
+
+    A test compares them.
+    """
 
     TRANSLATION = "translation"
     EUCLIDEAN = "euclidean"
@@ -67,7 +70,7 @@ def register(
     except UnreadableError as error:
         if not console.readable:
             console.result({error.role: str(error.path), "error": str(error)})
-        if console.json_on_terminal:  # it has been shown there
+        if console.json_on_terminal:  # the terminal already shows the error, as JSON
             raise typer.Exit(UNREADABLE) from error
         raise
     if console.readable:
