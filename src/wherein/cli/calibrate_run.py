@@ -79,9 +79,11 @@ class CalibrateRun:
             ArgumentError: a calibration is stored, so that the backgrounds would not be used.
             UnreadableError: no background can be used.
         """
+        # All are checked before the first is measured: an error must not come after minutes of work.
         stored = {one.name: self._stored(one) for one in templates}
         missing = [name for name, known in stored.items() if known is None]
         pictures, skipped = list[Path](), 0
+        # Backgrounds are decoded to be checked, which takes time: only if they are needed.
         if missing and self.backgrounds is not None:
             pictures, skipped = _usable(self.backgrounds, self.console)
         made: dict[str, tuple[Calibration, Path | None]] = {}
@@ -200,6 +202,7 @@ def describe(result: CalibrateResult) -> Iterator[str]:
 def _false_alarms(known: Calibration) -> Iterator[str]:
     rates: dict[str, float] = {}  # the lowest score of each text, since all very low rates have the same text
     for score in (known.threshold, *(score for score in _SCORES if score > known.threshold)):
+        # Scores are ascending: the first score of each text is the lowest.
         rates.setdefault(known.describe_false_alarms(score), score)
     yield from (f"false alarms at score {score:.2f}: {rate}" for rate, score in rates.items())
 
@@ -229,6 +232,7 @@ def _usable(folder: Path, console: Console) -> tuple[list[Path], int]:
             )
             break
         try:
+            # Decoded now: a damaged picture must not end the calibration after minutes.
             _check_background(scene.path, scene.error)
             usable.append(scene.path)
         except UnreadableError as error:

@@ -162,6 +162,8 @@ class DetectRun:
             self.outputs.export is not None,
             self.options.memory,
         )
+        # Numbered in the whole run and then cut to the portion, so that keys of scenes do not depend on the
+        # portion: portions may share the folder of a run.
         entries = manifest(scenes, drawings, settings.page is not None)[part]
         here = SceneWork(lambda: self.detector, settings)
         # If no scene can be searched, workers are not needed, and nothing is calibrated: `here` asks for the

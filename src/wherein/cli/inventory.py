@@ -71,6 +71,7 @@ def _kernel() -> dict[str, Any]:
     """The C library in use, and the reason. If it can be compiled but has not been, it is compiled now."""
     library = kernel.library()
     source = library and library.source
+    # A shipped library was compiled elsewhere: a compiler on this machine says nothing about it.
     command = compiler.find_compiler() if source == "compiled" else None
     return {
         "built": library is not None,
@@ -90,6 +91,7 @@ def _text(path: Path | None) -> str | None:
 def _extras() -> dict[str, list[str]]:
     """The requirements of each extra, from the metadata of the installed package."""
     try:
+        # Each is a text such as: name>=1.0; extra == "video"
         asked = metadata.requires("wherein") or []
     except metadata.PackageNotFoundError:  # not installed, but run from its sources
         return {}

@@ -32,6 +32,7 @@ class Command(TyperCommand):
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
             error.message = error.message.removeprefix("Value error, ")
+            # The message of pydantic names neither the number of values nor how they are separated.
             if "unable to parse" in error.message:
                 error.message = _needed_numbers(error.param)
             raise

@@ -270,6 +270,7 @@ if TYPE_CHECKING:
 else:  # typer takes the choices of an option from an Enum; mypy does not support an Enum made from a table
     FormatName = StrEnum("FormatName", {name.upper(): name for name in FORMATS})
 
+# From the registry, so that a new format needs no change here.
 _FOLDER_FORMATS = ", ".join(entry.name for entry in FORMATS.values() if entry.file_per_scene)
 
 Export = Annotated[

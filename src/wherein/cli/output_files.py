@@ -90,6 +90,7 @@ def check_drawing(path: Path | None, stem: str, overwrite: bool) -> Path | None:
     """
     if path is None:
         return None
+    # Without a known extension, the path is a folder, which is created.
     target = path if is_file_name(path) else path / f"{stem}.png"
     _check_draw_folder(path if target != path else None, _DRAW_NAMES)
     check_named("--draw", target, DRAWINGS, overwrite)
@@ -204,6 +205,7 @@ class OutputFiles:
         kinds = VIDEO_DRAWINGS if pictures[0].is_video else DRAWINGS
         known = self.draw.suffix.lower() in kinds
         require(known, f"--draw {self.draw} must end in {' or '.join(kinds)}")
+        # Even with --overwrite: drawing over the scene would destroy it.
         same = self.draw.resolve() == pictures[0].path.resolve()
         require(not same, f"--draw {self.draw} would replace the scene: choose another name")
         return {pictures[0].path: self.draw}
@@ -235,6 +237,7 @@ class OutputFiles:
         """
         if folder is None:
             return {}
+        # Names are chosen for all scenes, so that each portion of a run chooses the same names.
         given, written = {scene.path.resolve() for scene in scenes}, {scene.path for scene in searched}
         taken: set[str] = set()
         targets: dict[Path, Path] = {}

@@ -36,6 +36,7 @@ class SceneWriters:
 
     def add(self, scene: Path, done: PictureDone, detector: Detector) -> None:
         """Add a picture; `detector` found its detections, or is equal to the one that did."""
+        # Errors are reported with the path of the file that could not be written.
         if self.export is not None and self.outputs.export is not None and done.detections is not None:
             with write_errors(self.scene_files.get(scene, self.outputs.export)):
                 self.export(scene, done.detections)

@@ -55,6 +55,7 @@ def run_registration(
     height, width = picture.samples.shape[-2:]
     record = {"scene": str(scene), "width": width, "height": height, "motif": motif.stem, "motion": motion}
     record |= {**found.to_dict(), "certainty": certainty(picture, sought, found, limits)}
+    # The time in the record includes certainty and drawing, but not the loading of torch.
     drawn = _draw(picture, sought, limits, found) if draw else None
     record["seconds"] = round(time.perf_counter() - began, 4)
     return Outcome(record, found.refined, drawn)

@@ -109,6 +109,7 @@ def _box(name: str, box: tuple[int, int, int, int], size: tuple[int, int]) -> Ou
     left, top, width, height = box
     given = f"--box {left} {top} {width} {height}"
     require(min(width, height) > 0, f"{given} is {width} × {height} pixels: it must be at least 1 × 1")
+    # Refused and not clipped: a wrong order of the numbers is the usual reason.
     inside = min(left, top) >= 0 and left + width <= size[0] and top + height <= size[1]
     message = f"{given} is not inside the picture, which is {size[0]} × {size[1]} pixels"
     require(inside, f"{message}: use LEFT TOP WIDTH HEIGHT")
@@ -123,6 +124,7 @@ def parse_polygon(text: str) -> list[tuple[float, float]]:
     """
     message = f'--polygon {text} is not a polygon: use "x,y x,y x,y …" or a .json file with [[x, y], …]'
     try:
+        # "-sig": editors on Windows begin a file with a byte order mark.
         if text.lower().endswith(".json"):
             text = Path(text).read_text(encoding="utf-8-sig")
         pairs = json.loads(text) if text.lstrip().startswith("[") else [p.split(",") for p in text.split()]

@@ -80,10 +80,12 @@ def demo_scene(template: Template, background: Float[Tensor, "3 H W"], seed: int
     scene, truths = background, []
     for number, (x, y, low, high) in enumerate(_PLACES):
         at = x * width + rng.uniform(-8, 8), y * height + rng.uniform(-8, 8)
+        # All random numbers come from one generator in a fixed order: a change here changes the whole scene.
         degrees = rng.uniform(-45, 45) if number != _INCOMPLETE else rng.uniform(90, 270)
         root = placed(degrees, rng.uniform(low, high), at, template.centre)
         turns = {name: rng.uniform(-p.turn, p.turn) for name, p in template.parts.items() if p.moves}
         hidden = frozenset({str(rng.choice(_REMOVABLE))} if number == _INCOMPLETE else ())
+        # The hidden part has a true pose too: the detector should report where it would be.
         truth = Truth(root, matrices(template.parts, root, turns), hidden)
         scene = render(scene, template, truth.parts, truth.hidden)
         truths.append(truth)

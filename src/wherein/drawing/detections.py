@@ -52,6 +52,7 @@ def draw_detections(
         legend: whether a legend is added below, with the colours of parts and a line for each detection.
         named: whether labels contain the name of the template, if there are several templates.
     """
+    # Poses are relative to the full scene; the overview of a large scene is smaller.
     items = [item.on(scene) for item in items]
     image = draw_frame(to_image(scene.pixels), items, range(1, len(items) + 1), named)
     if not legend:

@@ -48,6 +48,7 @@ def draw_labels(
     for index, (number, item) in enumerate(zip(numbers, items, strict=True)):
         others = [*boxes[:index], *boxes[index + 1 :]]
         full = f"{number}: {f'{legible(item.template)} ' if named else ''}{item.score:.2f}"
+        # First the full label at all places, then the number alone, which fits into smaller gaps.
         tried = [(full, font_of(size)), (str(number), font_of(min(size, _SMALL_TEXT)))]
         free = (
             (text, font, place)

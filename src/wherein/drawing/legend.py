@@ -31,6 +31,7 @@ def with_legend(
         font: the font of the legend.
         named: whether lines contain the name of the template.
     """
+    # The font has Latin letters only.
     lines = [legible(text) for text in summaries(items, named)]
     line = int(1.5 * _extent("Ág", font)[1])  # line height, from a text with ascender, accent and descender
     columns, spacing = _columns(palette, image.width, font, line)

@@ -132,6 +132,7 @@ def plot_motif(pixels: Float[Tensor, "3 H W"], motif: Motif, matrix: Matrix, ax:
 def plot_rings(ax: Any, rings: Iterable[Any] | Rings, color: Color, dashed: bool = False) -> None:
     """Add outlines to axes."""
     for ring in rings:
+        # Matplotlib does not close a line: the first corner is repeated.
         closed = np.concatenate((ring, ring[:1]))
         rgb = tuple(torch.tensor(color).div(255).tolist())
         ax.plot(closed[:, 0], closed[:, 1], color=rgb, linestyle="--" if dashed else "-", linewidth=1.5)

@@ -39,6 +39,7 @@ def colors(names: Iterable[str]) -> dict[str, Color]:
 
 def _color(hue: float, tone: tuple[float, float]) -> Color:
     """The colour of a hue and tone, mixed with white up to the minimum luminance: pure blue is dark."""
+    # hsv_to_rgb takes hues modulo 1.
     rgb = colorsys.hsv_to_rgb(hue, *tone)
     luminance = 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2]  # weights of Rec. 601
     # A share w of white gives the luminance L + w (1 − L); solved for the minimum.

@@ -40,6 +40,7 @@ def draw_outline(image: Image.Image, motif: Motif, matrix: Matrix, color: Color,
 def rectified(scene: Float[Tensor, "3 H W"], motif: Motif, matrix: Matrix) -> Float[Tensor, "3 h w"]:
     """The scene sampled on the motif's pixels by `matrix`, and black outside the mask."""
     full = torch.from_numpy(square(matrix))
+    # Inverse mapping: the matrix gives, for each pixel of the motif, the point of the scene to sample.
     field = transform(full, lattice(motif.height, motif.width, full))
     return warp(scene, field.to(scene)) * (motif.mask > 0.5)
 
@@ -97,6 +98,7 @@ def _page(
 
     The picture is in the upper left corner, so that its pixels keep their coordinates.
     """
+    # The common scale at which all panels and the gaps between them have the width of the picture.
     fit = (picture.width - _GAP * (len(panels) - 1)) / sum(image.width for _, image in panels)
     small = [
         (title, image.resize((int(image.width * fit), int(image.height * fit)))) for title, image in panels

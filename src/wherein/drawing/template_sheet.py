@@ -47,6 +47,7 @@ def sheet(template: Template, found: Sequence[Finding]) -> Image.Image:
     palette = colors(template.parts.leaves)
     canvas = draw_canvas(template, palette)
     tree = list(_rows(template.parts, template.parts.root, 0))
+    # Texts are laid out first, because the height of the page depends on the number of lines.
     width = 3 * _MARGIN + canvas.width + _TREE_WIDTH
     font = ImageFont.load_default(16)
     lines = list(_finding_lines(found, width - 2 * _MARGIN - 90, font))
@@ -106,6 +107,8 @@ def _draw_joint(pen: ImageDraw.ImageDraw, template: Template, name: str, color: 
     """Draw a dot on the joint, and the sector that the middle of the part can reach."""
     part = template.parts[name]
     x, y = ((coordinate + 0.5) * zoom for coordinate in part.joint)
+    # The sector points from the joint to the centre of the part, at least 26 pixels long, so that it is
+    # visible.
     middle = part_pixels(template, name).double().mean(0)
     towards = float(middle[0]) - part.joint[0], float(middle[1]) - part.joint[1]
     radius = max(26.0 * _FINE, min(1.3 * zoom * math.hypot(*towards), 120.0 * _FINE))

@@ -53,6 +53,7 @@ class Batch:
                 self._note(finished, progress)
 
     def _note(self, finished: Finished[Shard], progress: Callable[[int], None]) -> None:
+        # A failed shard has no file: its scenes are recorded as failed, so that the run goes on.
         if finished.failure is None:
             self.folder.add(finished.task)
         else:

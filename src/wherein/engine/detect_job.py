@@ -50,6 +50,7 @@ class DetectJob:
             ArgumentError: this machine has another version of the package, or other folders.
             TemplateError: the template cannot be loaded.
         """
+        # Other versions may give other results; on one machine this cannot happen, on a cluster it can.
         message = f"a worker has wherein {__version__}, but the run has {self.version}: install the same"
         require(self.version == __version__, message)
         # Paths stay relative and are not made absolute before: messages name files as the user did.

@@ -102,6 +102,7 @@ class Portion:
             >>> Portion.of("2/3").of_scenes(10)
             slice(3, 6, None)
         """
+        # At most nine digits: converting a very long number would take time, or fail.
         match = _PORTION.fullmatch(text)
         number, count = map(int, match.groups()) if match else (0, 0)
         if not 1 <= number <= count:
@@ -159,6 +160,7 @@ def _key(scene: SceneFile, number: int, total: int | None) -> str:
     # A path with an error may be listed twice. Its number makes the keys differ even so.
     place = None if total is None and scene.error is None else number
     try:
+        # Size and time and not the content: reading a million scenes for their keys would take hours.
         known = scene.path.stat()
         state = [known.st_size, known.st_mtime_ns]
     except OSError:

@@ -66,6 +66,7 @@ def ray_cluster(address: str | None, dashboard: bool = False, cpus: int | None =
     if address is None:
         _set_up_own_cluster()
     ray = ray_module()
+    # A cluster of our own is reachable from this machine only.
     own = {
         "num_cpus": cpus or usable_cores(),
         "include_dashboard": dashboard,
@@ -126,6 +127,7 @@ class RayWorkers:
     def wait(self) -> list[Event]:
         """Wait until there are events, and return them; none after a timeout."""
         try:
+            # Returns as soon as one call is done; the others stay in `_calls`.
             done, _ = self._ray.wait(list(self._calls), timeout=_WAIT)
             return [self._event(call) for call in done]
         except self._ray.exceptions.RayError as error:

@@ -76,6 +76,8 @@ class RunFolder:
         folder = RunFolder(path, library)
         with write_errors(path):
             (path / _SHARDS).mkdir(parents=True, exist_ok=True)
+            # Old results are deleted before run.json is replaced: if this is interrupted, the folder still
+            # belongs to the old run, and its missing results would be searched again.
             if differing and known is not None:
                 for file in (path / _SHARDS).iterdir():
                     file.unlink()
@@ -95,6 +97,7 @@ class RunFolder:
             yield RunFolder(path, library, kept=False)
 
     def _find_finished(self) -> None:
+        # Names that begin with a dot are temporary files of a process that is writing, or was killed.
         for file in (self.path / _SHARDS).glob("[!.]*.jsonl"):
             self.finished.update(dict.fromkeys(_keys(file), file))
 
@@ -159,6 +162,7 @@ def _keys(file: Path) -> list[str]:
     """The keys of the scenes in a file; none if the file is incomplete."""
     with suppress(OSError, ValueError, KeyError, TypeError), file.open("rb") as lines:
         keys = json.loads(lines.readline())["scenes"]
+        # Only the first and the last line are read: a shard with a report may be large.
         lines.seek(-len(_END), 2)
         if lines.read() == _END:
             return [str(key) for key in keys]

@@ -83,6 +83,7 @@ SceneEvent: TypeAlias = SceneLine | PictureDone | VideoDone | Unreadable | Outsi
 
 def event_record(event: SceneEvent) -> list[Any]:
     """An event as a JSON list: its kind and its values."""
+    # Not `asdict`, which would copy the detections with all their arrays.
     values = dict(vars(event))
     if isinstance(event, PictureDone):
         values["rendered"] = None if event.rendered is None else event.rendered.to_dict()

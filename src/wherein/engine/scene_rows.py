@@ -12,6 +12,7 @@ def detection_rows(found: Detections, tracks: Sequence[int] = ()) -> list[str]:
         found: the detections.
         tracks: the track number of each detection in a video.
     """
+    # In a library, `found.template` is the name of the library: then rows name their template.
     library = len({found.template_of(item) for item in found} | {found.template}) > 1
     return [
         _row(item, found.template_of(item) if library else "", f"track {track}" if track else "")

@@ -81,6 +81,7 @@ class SharedRun:
 
     def _finish(self, detector: Detector, folder: RunFolder, needed: bool, stack: ExitStack) -> Finish:
         engine = self.engine
+        # Absolute paths: a worker of a cluster starts in another folder.
         job = DetectJob(
             str(self.template.absolute()),
             self.options,
@@ -90,6 +91,7 @@ class SharedRun:
             folder.path.absolute(),
             Path.cwd(),
         )
+        # A resumed run without missing scenes starts no cluster.
         if engine.ray and needed:
             from wherein.engine.ray_workers import RayWorkers, ray_cluster  # an optional package
 

@@ -61,6 +61,7 @@ def _part_record(part: PartFound) -> dict[str, Any]:
 
 
 def _item(record: dict[str, Any], library: Library) -> Detection:
+    # By name: a detection names the template that it is of, also in a library.
     template = library.by_name[record["template"]]
     parts = {}
     for name, part in record["parts"].items():

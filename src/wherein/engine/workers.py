@@ -174,6 +174,7 @@ class Supervisor(Generic[Task]):
             self._failed_starts, self._trying_again = 0, False
             yield Finished(self._given[event.worker].popleft(), event.result)
         elif isinstance(event, Raised):
+            # An exception at the start concerns every worker, for example a template that cannot be loaded.
             if isinstance(event.error, WhereinError) or event.worker in self._starting:
                 raise event.error
             task = self._given[event.worker].popleft()
@@ -188,6 +189,7 @@ class Supervisor(Generic[Task]):
             if self._failed_starts >= _MAX_FAILED_STARTS:
                 self._give_up_one(event.reason)
             return
+        # `_start` replaces the worker in the next round.
         tasks = self._given.pop(event.worker)
         if tasks:
             task = tasks.popleft()
@@ -200,6 +202,7 @@ class Supervisor(Generic[Task]):
         """Continue with one worker less, if another one has started."""
         if not self._given:
             raise WorkerError(f"workers cannot start: {reason}")
+        # Memory may suffice for fewer workers only.
         self.count, self._failed_starts = max(1, self.count - 1), 0
 
     def _failed(self, task: Task, reason: str) -> Generator[Finished[Task]]:

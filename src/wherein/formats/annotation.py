@@ -64,6 +64,7 @@ def read(path: AnyPath, image: str | None = None, object_id: str | None = None) 
     """
     record = _load_json(path)
     readable = [entry for entry in FORMATS.values() if entry.keys]
+    # By the keys of the content, since all formats have the extension .json.
     for entry in readable:
         if all(key in record for key in entry.keys):
             return entry.parse(record, path, image, object_id)
@@ -182,6 +183,7 @@ def united(shapes: Sequence[Shape], picture: Picture) -> Shape:
 
 def outline_of_shapes(name: str, shapes: Sequence[Shape], joint: JointSpec, picture: Picture) -> Outline:
     """The outline of a part from its shapes; a group if there are none."""
+    # A part may have an outline, or be named as a parent only: then it is a group.
     shape = united(shapes, picture) if shapes else Shape()
     # By default an `Outline` moves only if it has a pivot. Here `turn` suffices: a person who writes turn=40
     # expects the part to turn, about its centre if no pivot is given.

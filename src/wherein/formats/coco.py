@@ -6,8 +6,7 @@ an object are its keypoints.
 
 Reading: each annotation of an image is a part, named by its category.
 
-- A segmentation is a list of polygons, or plain or compressed run lengths; without one, the bounding box is
-  used.
+- A segmentation is polygons, or plain or compressed run lengths; without one, the bounding box is used.
 - `group_id` is the object that an annotation belongs to. An object of one annotation can also be chosen by
   the `id` of the annotation.
 - `parent`, `pivot` ([x, y]), `turn` and `static` describe its joint.
@@ -65,6 +64,7 @@ def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
 
     Images and categories are written last, because they are only known when all scenes are done.
     """
+    # JSON allows no trailing comma: a comma is written before each annotation but the first.
     dataset, separators = Coco(), chain([""], repeat(","))
     for template in library.templates:
         joints = [name for name, part in template.parts.items() if part.moves]

@@ -64,6 +64,7 @@ def rows(found: "Detections", name: str) -> list[tuple[Any, ...]]:
 
 def csv_text(table: Iterable[tuple[Any, ...]]) -> str:
     """Rows as CSV (RFC 4180), safe to open in a spreadsheet."""
+    # RFC 4180 requires CRLF. newline="" keeps Python from translating it.
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\r\n").writerows([_cell(value) for value in row] for row in table)
     return text.getvalue()

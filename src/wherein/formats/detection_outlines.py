@@ -68,6 +68,7 @@ def detection_outlines(found: "Detections") -> Iterator[DetectionOutline]:
     is omitted, since it would repeat the object.
     """
     for instance, item in enumerate(found, 1):
+        # An object without visible parts has no outline, but keeps its number.
         parts, template = _visible_rings(item, *found.size), found.template_of(item)
         if parts:
             yield DetectionOutline(template, instance, None, item.score, list(parts.values()), found.size)
@@ -85,6 +86,8 @@ def _visible_rings(item: "Detection", width: int, height: int) -> dict[str, list
     """The rings of the parts that were found, clipped to the scene; rings without area are omitted."""
     found = {}
     for name in leaves(item):
+        # Formats require coordinates inside the scene. Clipping may leave a line or a point, which has no
+        # area.
         inside = [clipped(ring, width, height) for ring in item.parts[name].rings if item.parts[name].found]
         rings = [ring for ring in inside if len(ring) > 2 and area([ring]) > 0]
         if rings:
@@ -107,6 +110,7 @@ def keypoints(item: "Detection", size: tuple[int, int]) -> NDArray[np.float64]:
         part = item.parts[name]
         assert part.joint is not None, "it turns"
         x, y = part.joint
+        # The scene extends from −0.5 to size − 0.5.
         inside = -0.5 <= x <= size[0] - 0.5 and -0.5 <= y <= size[1] - 0.5
         rows.append((x, y, (2.0 if part.found else 1.0) if inside else 0.0))
     return np.array(rows, dtype=np.float64).reshape(-1, 3)
@@ -123,6 +127,7 @@ class Classes:
     def __init__(self, templates: Sequence["Template"], parts: bool = True) -> None:
         self._known: list[tuple[str, str | None]] = []
         for template in templates:
+            # A single part is the object itself, as in `detection_outlines`.
             own = template.parts.leaves if parts and len(template.parts.leaves) > 1 else ()
             self._known += [(template.name, None), *((template.name, part) for part in own)]
 

@@ -57,6 +57,7 @@ def from_text(text: str, what: str) -> JointSpec:
     """
     values = {}
     for found in _SETTING.finditer(text):
+        # Names with spaces are quoted: parent="upper arm".
         value = found["quoted"] if found["quoted"] is not None else found["plain"]
         if value is not None:
             values[found["key"].lower()] = value.rstrip(",;.")  # the end of a sentence or of a list
@@ -91,6 +92,7 @@ def add_groups(joints: dict[str, JointSpec], groups: Mapping[str, JointSpec]) ->
         groups: the joints of groups, as far as they are given; groups have no shapes.
     """
     waiting = [joint.parent for joint in joints.values()]
+    # A parent may be named by parts only, and may have a parent itself: the loop ends when all are known.
     while waiting:
         name = waiting.pop()
         if name is not None and name not in joints:

@@ -71,6 +71,7 @@ def oriented_box(rings: Sequence[Polygon], degrees: float) -> Polygon:
 
 def poses(outline: DetectionOutline, found: "Detections") -> Numbers:
     """The bounding box, and for each joint its position and visibility as in `keypoints`: 2, 1 or 0."""
+    # Keypoints outside of the scene are written as 0, 0, 0: not labelled.
     points = keypoints(found[outline.instance - 1], found.size)
     places = np.where(points[:, 2:] > 0, _fractions(points[:, :2], found), 0.0)
     return np.concatenate((boxes(outline, found), np.hstack((places, points[:, 2:])).ravel()))

@@ -91,6 +91,7 @@ class _Subject:
     @property
     def fitted(self) -> Iterator[tuple[str, Piece]]:
         """Each piece, with the name of its fitted leaf."""
+        # The name of the leaf and not of the piece: users know their parts, and not how they are joined.
         for piece in self.pieces.pieces:
             yield piece.fitted_leaf.name, piece
 

@@ -84,8 +84,10 @@ def forecast(detector: Detector, progress: Progress = no_progress) -> list[Findi
     found = list(_of_calibration(calibration))
     low, high = calibration.scale
     first = min(max(1.0, low), high)  # the template's own size, or the nearest scale in the range
+    # Measured with the threshold of this detector: another threshold has other limits.
     limits = _limits(detector, first, progress)
     found.append(_smallest(detector, limits.smallest, low, first))
+    # An object that is not even found upright needs no finding about its tilt.
     if limits.smallest is not None and calibration.tilt:
         found.append(_steepest(limits.steepest, calibration.tilt))
     return found
@@ -171,6 +173,7 @@ def _smallest(detector: Detector, smallest: float | None, low: float, first: flo
             "use another picture of it, with more detail",
         )
     pixels = f"{smallest * width:.0f} × {smallest * height:.0f} pixels"
+    # Even at the lowest scale of the range: the true limit lies beyond it.
     everything = smallest <= low
     return Finding(
         NOTE if everything or smallest < first else WARNING,

@@ -52,6 +52,8 @@ def outline_share(motif: Motif) -> float:
     """The share of the compared energy that lies at the outline: 0 for a motif that fills its picture, close
     to 1 for a shape of one colour."""
     compared = motif_stages(motif)[0]
+    # At the coarsest resolution. At the points that are `unsigned`, light and dark may be exchanged: these
+    # are the points at the outline, where the other side is an unknown background.
     energy = compared.weights * compared.target.square().sum(1)
     return float(energy[compared.unsigned].sum() / energy.sum().clamp_min(1e-12))
 
@@ -62,6 +64,7 @@ def shift_similarity(motif: Motif) -> tuple[float, float]:
     It is high for stripes and smooth shading, along which the position is undetermined.
     """
     inside = motif.mask > 0.5
+    # At least two pixels: neighbouring pixels of any picture are similar.
     distance = max(2.0, min(motif.width, motif.height) / 4)
     best = -1.0
     for k in range(_DIRECTIONS):
@@ -84,6 +87,7 @@ def _zncc_shifted(pixels: Float[Tensor, "3 h w"], inside: Bool[Tensor, "h w"], d
     if both.sum() < _MIN_OVERLAP * inside.sum():
         return -1.0
     a, b = (pixels[:, rows, columns][:, both] for rows, columns in (first, second))
+    # Channel by channel, so that a coloured light does not count as similarity.
     a, b = a - a.mean(1, keepdim=True), b - b.mean(1, keepdim=True)
     energy = float(a.square().sum() * b.square().sum())
     return float((a * b).sum()) / math.sqrt(energy) if energy > 0 else 1.0

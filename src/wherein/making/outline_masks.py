@@ -71,6 +71,7 @@ def outline_masks(
     low = np.min([region.low for region in regions.values()], 0).clip(0, (width - 1, height - 1))
     high = np.max([region.high for region in regions.values()], 0).clip(low + 1, (width, height))
     box = PixelBox(*map(int, low), *map(int, high))
+    # Multiplied with the alpha, so that an outline may be drawn roughly around a cut-out picture.
     alpha = torch.ones(1) if picture.mask is None else box.crop(picture.mask).detach().float().cpu()
     masks = {name: rounded_to_levels(region.mask(box) * alpha) for name, region in regions.items()}
     for name, mask in masks.items():
@@ -143,6 +144,7 @@ def _corners(outline: Outline, part: str, width: int, height: int) -> Polygon:
     if not np.isfinite(corners).all():
         raise TemplateError(f"{part}: its polygon contains NaN or infinity")
     low, high = corners.min(0), corners.max(0)
+    # The picture extends from −0.5 to size − 0.5, since pixel centres are at whole numbers.
     if (high < -0.5).any() or low[0] > width - 0.5 or low[1] > height - 0.5:
         extent = f"({low[0]:g}, {low[1]:g}) to ({high[0]:g}, {high[1]:g})"
         raise TemplateError(f"{part} lies outside the {width} × {height} picture: it extends from {extent}")

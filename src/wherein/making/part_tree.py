@@ -26,12 +26,14 @@ def part_tree(outlines: Sequence[Outline], name: str) -> dict[str, Outline]:
     """
     tree = _by_name(outlines)
     _check_parents(tree)
+    # A list of names, because splitting changes the tree. Groups may have children as they are.
     for part in [outline.name for outline in outlines if not outline.group]:
         if _children(tree, part):
             _split(tree, tree[part], name)
     roots = [part for part in tree.values() if part.parent is None]
     if len(roots) > 1:
         root = _unused(tree, name, f"{name}_group")
+        # A template has one root: parts without a parent are put into a new one.
         tree |= {part.name: replace(part, parent=root) for part in roots}
         tree[root] = Outline(root)
     return tree
@@ -70,6 +72,7 @@ def _check_parents(tree: Mapping[str, Outline]) -> None:
                 f'the parent of the part "{outline.name}" is "{outline.parent}", which does not exist: '
                 f"the parts are {', '.join(sorted(tree))}"
             )
+        # Follow the parents upwards: a name that occurs twice closes a cycle.
         parent, passed = outline.parent, [outline.name]
         while parent is not None:
             if parent in passed:

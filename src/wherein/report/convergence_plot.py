@@ -115,6 +115,7 @@ def convergence(entries: Sequence[PartEntry], item: Detection, traces: FitTraces
     """The plots of a detection; None if no fit was recorded."""
     if not traces:
         return None
+    # In the order of the table, and not of the fits, so that plots are found beside their parts.
     fitted = [part for part in entries if part.name in traces]
     plots = tuple(_plot(part, traces[part.name]) for part in fitted)
     others = [part.name for part in entries if part.leaf and part.name not in traces]
@@ -145,6 +146,7 @@ def _plot(part: PartEntry, trace: FitTrace) -> ConvergencePlot:
 
 
 def _level(stage: TraceStage, x: float, unit: float, shaded: bool) -> PlotLevel:
+    # The curve of a level is centred in it: half a gap before its first point, half after its last one.
     first, width = x + unit * _GAP / 2, (len(stage.zncc) - 1 + _GAP) * unit
     points = tuple((first + k * unit, _y(value)) for k, value in enumerate(stage.zncc))
     return PlotLevel(_label(stage), x, width, shaded, points)
@@ -168,6 +170,7 @@ def _y(zncc: float) -> float:
 
     On a linear axis, all values between 0.9 and 1, where fits end, would look like one line.
     """
+    # SVG's y axis points downwards: a larger loss has a larger y.
     loss = min(max(1 - zncc, _MIN_LOSS), _MAX_LOSS)
     return _TOP + math.log(loss / _MIN_LOSS) * _PER_NAT
 

@@ -170,6 +170,7 @@ class DetectionViewer:
 
     def near_miss(self, anchor: str, item: Detection) -> NearMissView:
         """The view of a candidate. All parts are one path, since it may not be the object at all."""
+        # Groups are left out: their outlines are the hulls of these leaves.
         rings = [ring for part in item.parts.values() if part.leaf for ring in outer(part.rings)]
         return NearMissView(
             anchor,
@@ -198,6 +199,7 @@ class DetectionViewer:
 
     def _label(self, item: Detection) -> NumberLabel:
         """The label above the object, moved to be inside the image."""
+        # All parts, also those that were not found: the label belongs to the whole object.
         corners = np.concatenate([part.polygon for part in item.parts.values()])
         letters = max(self.size) * _LABEL_SHARE
         x = np.clip((corners[:, 0].min() + corners[:, 0].max()) / 2, letters, self.size[0] - letters)

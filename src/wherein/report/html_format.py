@@ -95,6 +95,7 @@ def duration(seconds: float) -> str:
     if seconds >= 60:
         minutes, rest = divmod(round(seconds), 60)
         return f"{minutes} min {rest} s"
+    # Rounded before the unit is chosen, so that 0.9996 s is 1 s and not 1000 ms.
     seconds = float(f"{seconds:.3g}")
     if seconds >= 1:
         return f"{seconds:g} s"

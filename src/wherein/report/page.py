@@ -87,6 +87,7 @@ class Page:
         self.body.write(scene.html)
         self.detector, self.map_count = detector, max(self.map_count, scene.maps)
         self.times.append(SceneTimes(scene.card.anchor, scene.card.name, scene.laps))
+        # Without the HTML: only cards and times stay in memory.
         self.cards.append(scene.card)
 
     def add_video(self, name: str, note: str) -> None:
@@ -103,6 +104,7 @@ class Page:
 
     def html(self) -> Iterator[str]:
         """The page in pieces; to be called when all scenes have been added."""
+        # The browser compares the script's text with this hash: both must come from the same rendering.
         script = render("page.js")
         return stream(
             "page.html",
@@ -143,6 +145,7 @@ def page(path: Path, library: Library | Template, scenes: int = 1) -> Iterator[P
         atomic_file(path) as target,
         tempfile.TemporaryFile("w+", encoding="utf-8", errors=_ERRORS, dir=path.parent) as body,
     ):
+        # The header has totals over all scenes, so it is rendered after them, from the temporary file.
         made = Page(SceneRenderer(Library.of(library), scenes), body)
         yield made
         with target.open("w", encoding="utf-8", errors=_ERRORS) as file:

@@ -47,6 +47,7 @@ def library_entries(library: Library) -> dict[str, tuple[PartEntry, ...]]:
     made: dict[str, tuple[PartEntry, ...]] = {}
     for one in library.templates:
         own = {leaf: palette[one.name, leaf] for leaf in one.parts.leaves}
+        # Numbers continue from template to template, since they are CSS classes of the whole page.
         made[one.name] = part_entries(one, sum(map(len, made.values())), own)
     return made
 
@@ -88,5 +89,6 @@ def _depth_first(tree: Tree) -> list[str]:
     waiting = [tree.root]
     while waiting:
         listed.append(waiting.pop(0))
+        # Children are put before what is waiting: depth first.
         waiting[:0] = tree.children(listed[-1])
     return listed if tree[tree.root].motif is not None else listed[1:]

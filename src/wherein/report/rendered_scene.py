@@ -48,6 +48,7 @@ class RenderedScene:
     @staticmethod
     def of(record: dict[str, Any]) -> "RenderedScene":
         """The scene from a record of `to_dict`."""
+        # JSON has turned the kind into its text.
         card = Card(**{**record["card"], "kind": Kind(record["card"]["kind"])})
         return RenderedScene(card, record["laps"], record["maps"], record["html"])
 
@@ -108,6 +109,8 @@ class SceneRenderer:
 
     def _room(self, shown: SceneView, numbers: str) -> int:
         """The number of characters that are left for the picture of a scene, at least one."""
+        # Each scene gets the same share, so that its HTML does not depend on other scenes or on who renders
+        # it.
         share = PAGE_SIZE // max(1, self.scenes)
         return max(1, share - len(numbers) - sum(len(layer.image) for layer in shown.maps))
 

@@ -59,6 +59,7 @@ class Card:
     @property
     def folder(self) -> str:
         """The part of the name before `file`."""
+        # Not `parent`, which would change a path such as ./a//b.png: the name is shown as it was given.
         return self.name.removesuffix(self.file)
 
 
@@ -73,6 +74,7 @@ class Filter:
 
 def scene_card(anchor: str, name: str, found: Detections) -> Card:
     """The card of a scene that was searched."""
+    # Both are sorted by score, and every detection is better than every candidate.
     best = next(iter((*found, *found.candidates)), None)
     kind = Kind.FOUND if found else Kind.NEAR if best is not None else Kind.NOTHING
     score = best.score if best is not None else 0.0

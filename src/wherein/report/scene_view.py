@@ -84,6 +84,7 @@ class SceneViewer:
             traces: the recorded fits of each detection.
         """
         viewer = DetectionViewer(self.entries, self.scores, self.library.several, found.size)
+        # In a library of many templates, the layers of those that were not found would fill the page.
         shown = dict.fromkeys(item.template for item in found) if self.library.several else self.entries
         near = found.candidates[:_MAX_NEAR_MISSES]
         each = enumerate(zip(found, traces, strict=True), 1)

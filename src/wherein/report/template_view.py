@@ -114,6 +114,7 @@ def template_view(template: Template) -> TemplateView:
     layers = [template.canvas.pixels]
     if template.canvas.mask is not None:
         layers.append(template.canvas.mask[None])
+    # RGB, or RGBA if the canvas has a mask.
     levels = (torch.cat(layers).clamp(0, 1) * 255).round().to(torch.uint8).movedim(0, -1)
     image = cutout_uri(Image.fromarray(np.ascontiguousarray(levels.cpu().numpy())))
     tree = template.parts

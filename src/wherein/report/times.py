@@ -75,6 +75,7 @@ def summarize(scenes: Sequence[SceneTimes]) -> TimeSummary | None:
     """Median, maximum and total of every step; None if there are no scenes."""
     if not scenes:
         return None
+    # A dict instead of a set keeps the order in which the steps first occur.
     steps = dict.fromkeys(step for scene in scenes for step in scene.laps)
     summaries = {step: _summary(step, [scene for scene in scenes if step in scene.laps]) for step in steps}
     return TimeSummary(len(scenes), summaries[SEARCH], tuple(summaries.values()))

@@ -131,6 +131,7 @@ class Api:
     def make_template(self, draft: Draft) -> Answer:
         """Compile a draft to a template."""
         template = self.pictures.compile(draft)
+        # The findings are a request of their own (`findings`): they take longer than compiling.
         key = self.session.templates.add(template)
         return {"id": key, "leaves": template.parts.leaves, "colors": part_colors(template)}
 
@@ -176,6 +177,7 @@ class Api:
     def _final_result(self, request: ExportRequest, key: str) -> NamedResult:
         scene = self.session.scenes[key]
         result = self.session.search(request, scene)
+        # A file outlives the session: it must not contain results of a substitute calibration.
         if result.kind is not CalibrationKind.MEASURED:
             raise ArgumentError("The calibration is still running. Try again when it is done.")
         return NamedResult(scene.name, result.detections, result.detector)

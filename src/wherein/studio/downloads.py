@@ -91,6 +91,7 @@ def _report(template: Template, results: Sequence[NamedResult]) -> bytes:
     """The HTML report of `wherein detect --report`, with occurrence maps."""
     with tempfile.TemporaryDirectory(prefix="wherein-studio-") as folder:
         path = Path(folder) / "report.html"
+        # A report is written to a file, atomically; the browser needs its bytes.
         with page(path, template, len(results)) as report:
             for result in results:
                 report.add(result.name, result.detections, result.detector, maps=True)

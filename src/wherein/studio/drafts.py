@@ -186,6 +186,7 @@ def compile_draft(draft: Draft, source: DraftPicture) -> Template:
     made = cut(source.picture, outlines, draft.name, draft.paint_order, keep_covered=not drawn)
     corner, parts = _canvas_corner(made, outlines), dict(made.parts)
     for name, part in kept.items():
+        # Kept parts keep the pixels that other kept parts cover: only newly drawn parts are cut out of them.
         above = made.paint_order[made.paint_order.index(name) + 1 :]
         covered = _coverage(made, [other for other in above if other in drawn])
         parts[name] = _with_pixels(made.parts[name], part, corner, covered)
@@ -238,6 +239,7 @@ def _with_pixels(part: Part, kept: Part, corner: Point, covered: Float[Tensor, "
     left, top = round(at[0]) + width, round(at[1]) + height
     taken = F.pad(covered, (width, width, height, height))[top : top + height, left : left + width]
     motif = Motif(kept.motif.pixels, (kept.motif.mask * (1 - taken) * 255).round() / 255)
+    # The joint stays where it is on the canvas; `pivot` is relative to the new picture.
     x, y = part.joint
     return replace(part, motif=motif, at=at, pivot=(x - at[0], y - at[1]))
 
@@ -282,11 +284,14 @@ def _implicit_groups(tree: Tree) -> dict[str, str]:
 
 def _draft_part(part: Part, tree: Tree, implicit: dict[str, str]) -> DraftPart:
     above = part.parent
+    # The leaf of an implicit group has the joint, the reading and the parent of the group.
     jointed = tree[above] if above is not None and implicit.get(above) == part.name else part
     parent = implicit.get(jointed.parent or "", jointed.parent)
     is_root = jointed.parent is None
     polygon = None
     if part.motif is not None:
+        # The outline has few corners, to be edited. Until it is edited, the pixels and the mask are those of
+        # the template.
         polygon = _checked(editable_outline(part.motif.mask.numpy() > 0.5), part.name) + np.array(part.at)
     return DraftPart(
         name=part.name,

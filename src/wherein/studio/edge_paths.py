@@ -73,6 +73,7 @@ class _Window:
 
     def __init__(self, cv2: Any, picture: Picture, start: Point, end: Point, reach: float) -> None:
         self.cv2 = cv2
+        # Only a window is searched: the time of the scissors grows with the number of pixels.
         margin = max(_MARGIN, reach, math.dist(start, end) / 2)
         low, high = np.minimum(start, end) - margin, np.maximum(start, end) + margin + 1
         self.left, self.top = (max(0, math.floor(value)) for value in low)
@@ -94,6 +95,7 @@ class _Window:
 
     def strongest_edge(self, pixel: tuple[int, int], reach: float) -> tuple[int, int]:
         """The pixel with the largest gradient within reach, weighted by 1 − (distance / reach)²."""
+        # The weight keeps the end near the click: of two equal edges, the nearer one wins.
         gradient = self._gradient()
         ys, xs = np.indices(gradient.shape)
         apart = np.hypot(xs - pixel[0], ys - pixel[1]) / max(1.0, reach / self.shrunk)
@@ -112,6 +114,7 @@ class _Window:
         scissors.setEdgeFeatureCannyParameters(*_CANNY)
         scissors.setGradientMagnitudeMaxLimit(_MAX_GRADIENT)
         scissors.applyImage(self.levels)
+        # The map contains the shortest paths from the start to all pixels.
         scissors.buildMap(start)
         path = self._smoothed(scissors.getContour(end).astype(np.float32))
         return [self.place((float(x), float(y))) for x, y in path[1:-1]]
@@ -119,6 +122,7 @@ class _Window:
     def _smoothed(self, path: NDArray[np.float32]) -> NDArray[np.float32]:
         """The path with fewer corners and without pixel steps; its ends are unchanged."""
         if len(path) > _SMOOTHED:
+            # The ends are repeated for the average; they themselves stay where they are.
             ends = np.pad(path, ((_SMOOTHED // 2,) * 2, (0, 0)), mode="edge")
             windows = np.lib.stride_tricks.sliding_window_view(ends, _SMOOTHED, axis=0)
             path[1:-1] = windows.mean(-1)[1:-1]

@@ -38,6 +38,7 @@ def alpha_outline(picture: Picture) -> Polygon | None:
     if picture.mask is None:
         return None
     opaque = picture.mask.detach().cpu().numpy() > _OPAQUE
+    # Counting is fast; tracing ragged masks is not.
     if opaque.all() or not opaque.any() or _edges(opaque) > _MAX_EDGES:
         return None
     outer = [ring for ring in contours(opaque, _TOLERANCE) if signed_area(ring) > 0]

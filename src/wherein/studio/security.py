@@ -76,6 +76,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request or pass it on, and add the security headers to the response."""
+        # Websockets and lifespan events are not used.
         if scope["type"] != "http":
             return
 
@@ -105,8 +106,10 @@ class Guard:
 
     def _refusal(self, path: str, headers: Headers, maximum: int) -> JSONResponse | None:
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        # Exactly one: of two values, a proxy and this server could read different ones.
         if len(hosts) != 1 or hosts[0] not in self.hosts:
             return refusal(403, "Wrong host: this is not the studio's address.")
+        # Browsers send no Origin with GET requests to the same origin.
         if origins not in ([], [f"http://{hosts[0]}"]):
             return refusal(403, "Only the studio's own page may send requests.")
         given = headers.get(TOKEN, "").encode("latin-1")  # as headers are decoded: any byte may occur

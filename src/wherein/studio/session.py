@@ -194,7 +194,9 @@ class Session:
             f"Invalid scale range {ranges.scale[0]:g} to {ranges.scale[1]:g}: use 0 < lowest ≤ "
             "highest ≤ 100.",
         )
+        # May be a substitute: `kind` is part of the result.
         calibration, kind = self.calibrator(template, ranges)
+        # The requested threshold and maximum number are not in the key: they are set on the detector below.
         key = (request.template, ranges, kind, calibration.threshold, request.overlap, request.polarity)
         if key not in self._detectors:
             overlap: dict[str, Any] = {} if request.overlap is None else {"overlap": request.overlap}

@@ -94,6 +94,7 @@ class Template(ShownTemplate):
         """
         digest = hashlib.sha256()
         for name, part in self.parts.items():
+            # `repr` keeps all digits of a float, so that equal templates have equal hashes in every process.
             digest.update(repr((name, part.parent, part.at, part.pivot, part.turn, part.static)).encode())
             if part.motif is not None:
                 # Pixels are hashed in the 256 levels of a file, so that saving does not change the hash.
@@ -141,6 +142,7 @@ class Template(ShownTemplate):
         path = Path(source)
         if path.is_dir():
             return replace(_from_folder(path, path, max_pixels), source=path)
+        # Recognised by content, so that an archive may have any extension.
         if path.is_file() and zipfile.is_zipfile(path):
             return _from_zip(path, max_pixels)
         if path.is_file() and path.name == DESCRIPTION:
@@ -170,6 +172,7 @@ class Template(ShownTemplate):
         if filled and not (path / DESCRIPTION).is_file():
             raise ArgumentError(f"{path} is a folder with other files, not a template: choose another name")
         if path.suffix.lower() == ".zip":
+            # The folder is written first and packed then, so that both formats share `_write`.
             with tempfile.TemporaryDirectory(prefix="wherein-") as temporary, atomic_file(path) as made:
                 self._write(Path(temporary))
                 pack(Path(temporary), made)

@@ -80,6 +80,7 @@ class Library:
         templates = _loaded(source)
         if not templates:
             raise ArgumentError("the list of templates is empty: give at least one template")
+        # A list has no name of its own, but results name the template that was searched for.
         names = [template.name for template in templates]
         name = ", ".join(names) if len(names) <= _LISTED else f"{len(names)} templates"
         return Library(name, templates)
@@ -125,6 +126,7 @@ def templates_in(path: Path) -> list[Path]:
     folder."""
     if not path.is_dir() or (path / DESCRIPTION).exists():
         return []
+    # Sorted: the order of a folder's entries depends on the file system, and results must not.
     return sorted(entry for entry in path.iterdir() if not entry.name.startswith(".") and _is_one(entry))
 
 

@@ -87,12 +87,14 @@ class Tree(Mapping[str, Part]):
             )
         for name, part in parts.items():
             _check_parent(name, part, parts)
+            # A reading gives a value by the turn: without a turn it would be a constant.
             if part.reading is not None and not part.moves:
                 raise TemplateError(
                     f'the part "{name}" has a reading, but cannot turn: remove the reading, or give the part '
                     'a parent and a "turn" above 0, and do not make it static'
                 )
         self._parts: dict[str, Part] = {}
+        # Children keep the order of `parts`, which is the order of template.json.
         self._children: dict[str, tuple[str, ...]] = {
             name: tuple(other for other, part in parts.items() if part.parent == name) for name in parts
         }
@@ -116,6 +118,7 @@ class Tree(Mapping[str, Part]):
                 raise TemplateError(
                     f'the part "{name}" has neither an "image" nor children: it needs one of them'
                 )
+        # `leaves_below`, and code elsewhere, recurse over the tree.
         deepest = max(self._depths, key=self._depths.__getitem__)
         if self._depths[deepest] > MAX_DEPTH:
             raise TemplateError(

@@ -58,6 +58,7 @@ def track_frames(
     Raises:
         OSError: the annotated video cannot be written.
     """
+    # The tracker keeps state between frames, so frames are processed in order in this thread.
     tracker, interrupt = Tracker(detector, every, region), None
     with ExitStack() as stack:
         add: AddFrame | None = None

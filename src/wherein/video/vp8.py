@@ -137,8 +137,10 @@ class RealTimeVp8:
             OSError: libvpx cannot encode it.
         """
         cv2, (width, height) = opencv(), self._size
+        # `planes` must live until the frame is encoded: libvpx reads its memory.
         planes = cv2.cvtColor(np.ascontiguousarray(frame[:height, :width]), cv2.COLOR_RGB2YUV_I420)
         self._library.vpx_img_wrap(self._image, _I420, width, height, 1, planes.ctypes.data)
+        # The time of a frame is its number, and its duration 1, in units of the time base.
         done = self._library.vpx_codec_encode(self._context, self._image, self._count, 1, 0, _REAL_TIME)
         if done != _OK:
             raise OSError(None, f"libvpx cannot encode frame {self._count} (error {done})")
@@ -180,6 +182,7 @@ def open_vp8(
     wanted.kilobits = max(1, round(_BITS_PER_PIXEL * size[0] * size[1] * rate / 1000))
     wanted.max_quantizer = _MAX_QUANTIZER
     for abi in range(_MIN_ABI, _MAX_ABI):
+        # A new context for each attempt: a failed one may have been changed.
         context = ctypes.create_string_buffer(_CONTEXT_BYTES)
         done = library.vpx_codec_enc_init_ver(context, codec, config, 0, abi)
         if done == _OK:

@@ -107,6 +107,7 @@ def detect(
     from wherein.engine.engine_options import EngineOptions
     from wherein.engine.manifest import has_begun
 
+    # All checks come before `detect_run` is imported, which loads torch.
     resumed = resume is not None and has_begun(resume)
     outputs = OutputFiles(draw, report, maps, overwrite, export, export_format, resumed)
     outputs.check()

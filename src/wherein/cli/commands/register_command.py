@@ -59,6 +59,7 @@ def register(
     from wherein.cli.output_files import check_drawing
     from wherein.files import save
 
+    # Checks come before `register_run` is imported, which loads torch.
     target = check_drawing(draw, scene.stem, overwrite)
     matrix = _parse_matrix(start)
     console = Console(quiet, as_json)

@@ -78,6 +78,7 @@ def _lines(console: RichConsole, task: str) -> Iterator[Callable[[float, str], N
 
     def show(share: float, stage: str) -> None:
         if stage not in stages:
+            # One line per stage: reports within a stage would fill a log.
             stages[stage] = share, monotonic()
             left = _time_left(next(iter(stages.values())), stages[stage])
             console.print(f"{task}: {stage}, {share:.0%} done{left}", soft_wrap=True, highlight=False)
