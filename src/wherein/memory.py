@@ -20,7 +20,7 @@ def bytes_of(amount: float | str) -> int:
     """The bytes that a number, or a text such as "4GB" or "512 MiB", stands for.
 
     Raises:
-        ArgumentError: it is no amount of memory, or less than 100 MB.
+        ArgumentError: it is not an amount of memory, or less than 100 MB.
 
     Example:
         >>> bytes_of("4GB"), bytes_of("1.5 GiB")
@@ -33,8 +33,8 @@ def bytes_of(amount: float | str) -> int:
         number = 0.0 if isinstance(amount, str) else float(amount)
     if not MIN_MEMORY <= number < 2**60:
         raise ArgumentError(
-            f"{amount!r} is no amount of memory: use a number of bytes or a text with a unit, of at least "
-            '100 MB, such as "4GB"'
+            f'memory must be at least 100 MB, as a number of bytes or a text with a unit such as "4GB", but '
+            f"is {amount!r}"
         )
     return int(number)
 

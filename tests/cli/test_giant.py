@@ -75,4 +75,4 @@ def test_a_giant_tiff_without_the_package_says_what_to_install(
 def test_what_is_no_amount_of_memory_is_wrong_usage(folder: Path, given: str) -> None:
     done, _, words = run([str(folder / "toy"), "a.png", "--memory", given])
     assert done == 2
-    assert "amount of memory" in " ".join(words.split())
+    assert "memory must be at least 100 MB" in " ".join(words.split())

@@ -56,6 +56,11 @@ def test_every_command_says_what_it_does_and_has_an_example_that_it_understands(
         assert getattr(parameter, "help", None), f"{parameter.name} has no help"
 
 
+@pytest.mark.parametrize("group", [(), ("template",)], ids=str)
+def test_lists_of_commands_show_whole_sentences(group: tuple[str, ...]) -> None:
+    assert "..." not in help_of(group).partition("Commands:")[2]
+
+
 @pytest.mark.parametrize("name", ["detect", "register", "calibrate", "info"])  # the demo has its own tests
 def test_examples_work(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibrate_run, "calibrate", lambda of, ranges, *_, **__: made_up(of, ranges.rotation))

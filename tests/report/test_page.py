@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 from PIL import Image
 
 from detecting import detector, empty, photo, ready, scene, toy, upright
@@ -15,7 +16,7 @@ from pages import HOSTILE, ParsedPage, parsed
 from wherein.detect.score import rounded_down
 from wherein.images.motif import Motif
 from wherein.report.page import page
-from wherein.template import Template
+from wherein.template import Library, Template
 
 POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{}'; "
@@ -100,9 +101,20 @@ def test_videos_do_not_count_as_unreadable(tmp_path: Path) -> None:
         report.add_video(HOSTILE, "video of 4 frames")
         report.unreadable("b.png", "not a picture")
     written = parsed(tmp_path / "a.html")
-    assert "0 found in 0 scenes; 2 videos searched, not shown; 1 scene could not be searched" in written.text
+    assert "2 videos searched, not shown; 1 scene could not be searched" in written.text
+    assert "0 found" not in written.text
     for words in ("a.mp4", "video of 3 frames", HOSTILE, "b.png", "not a picture"):
         assert words in written.texts
+
+
+def test_each_template_of_a_library_stands_with_its_name_alone(tmp_path: Path) -> None:
+    motifs = [Template.rigid(name, Motif.whole(torch.rand(3, 12, 20))) for name in ("cup", "key")]
+    with page(tmp_path / "a.html", Library.of(motifs)):
+        pass
+    written = (tmp_path / "a.html").read_text()
+    assert written.count('<div class="one">') == 2
+    assert "cup, 20 × 12 px</p>" in written
+    assert '<ul class="tree">' not in written
 
 
 def test_the_pictures_are_the_scene_and_the_map(tmp_path: Path) -> None:

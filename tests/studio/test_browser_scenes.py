@@ -114,6 +114,9 @@ def test_scenes_wait_for_the_calibration(browser: "Browser") -> None:
         expect(user("#calibration")).to_contain_text("Provisional")
         expect(user("#scenes .count").nth(1)).to_have_text("waiting")
         expect(user("#totals")).to_contain_text("of 3 scenes, 2 waiting")
+        user("#scenes .scene").nth(1).click()
+        expect(user("#status")).to_contain_text("This scene waits to be searched; ")
+        expect(user("#status")).to_contain_text("2 waiting.")
         done.set()
         expect(user("#totals")).to_have_text("2 found in 2 of 3 scenes")
 

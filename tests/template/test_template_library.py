@@ -10,7 +10,6 @@ from PIL import Image
 from detecting import noise, walker, write_picture
 from wherein import ArgumentError, Template, TemplateError
 from wherein.images.motif import Motif
-from wherein.making import Outline, cut
 from wherein.template import Library
 
 
@@ -64,22 +63,29 @@ def test_names_must_differ(folder: Path) -> None:
 def test_what_is_no_list_of_templates_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="is empty"):
         Library.of([])
-    with pytest.raises(ArgumentError, match="has a int"):
+    with pytest.raises(ArgumentError, match="one is of the type int"):
         Library.of([3])  # type: ignore[list-item]
-    with Image.open(folder / "cup.png") as picture:
-        pixels = np.asarray(picture)
-        for given in (picture, pixels, [pixels]):
-            with pytest.raises(
-                ArgumentError, match=r"has no name .* or make a template of it by wherein\.making"
-            ):
-                Library.of.__wrapped__(given)
-    outline = Outline.box("cup", 0, 0, pixels.shape[1], pixels.shape[0])
-    assert Library.of(cut(pixels, [outline], "cup")).name == "cup"  # as the message says
     with pytest.raises(TemplateError, match="is a folder of templates"):
         Library.of([folder])
     (tmp_path / "nothing").mkdir()
     with pytest.raises(TemplateError, match=r"has no template\.json"):
         Library.of(tmp_path / "nothing")
+
+
+def test_a_picture_in_memory_is_a_template(folder: Path) -> None:
+    with Image.open(folder / "cup.png") as picture:
+        pixels = np.asarray(picture)
+        for given in (picture, pixels, torch.from_numpy(pixels.copy()).permute(2, 0, 1)):
+            of = Library.of(given)
+            assert (of.name, of.several) == ("motif", False)
+            assert of.only.fingerprint == Library.of(pixels).only.fingerprint
+    swapped = Template.of_picture(np.ascontiguousarray(pixels[..., ::-1]), "cup", color="bgr")
+    assert torch.equal(swapped.canvas.pixels, Template.of_picture(folder / "cup.png").canvas.pixels)
+    assert Library.of([swapped, Template.of_picture(pixels, "key")]).name == "cup, key"
+    with pytest.raises(ArgumentError, match=r"needs a name.*Template\.of_picture\(picture, name\)"):
+        Library.of.__wrapped__([pixels])
+    with pytest.raises(TemplateError, match='"motif" is transparent everywhere'):
+        Library.of(np.zeros((9, 9, 4), np.uint8))
 
 
 def test_a_broken_template_is_named(folder: Path) -> None:

@@ -93,7 +93,7 @@ def run_demo(out: Path, seed: int, console: Console) -> Iterator[str]:
     if not real:
         yield "scikit-image is not installed (pip install 'wherein[photos]'): using a synthetic background"
     shown = demo_scene(template, background, seed)
-    with console.progress("Calibrating (first use of this template)") as progress:
+    with console.progress("Calibrating (first use)") as progress:
         # The robots are painted without tilt. A search without tilt has fewer parameters, and is more
         # accurate.
         detector = Detector(template, scale=SCALE, tilt=0, progress=progress)
@@ -123,7 +123,7 @@ def read_gauge(written: dict[str, Path], seed: int, console: Console) -> str:
     """
     template = replace(Template.load(GAUGE), source=None)
     shown = gauge_scene(template, seed)
-    with console.progress("Calibrating (first use of this template)") as progress:
+    with console.progress("Calibrating (first use)") as progress:
         detector = Detector(template, progress=progress)
     found = detector(shown.pixels)
     save(to_image(shown.pixels), written["gauge scene"])

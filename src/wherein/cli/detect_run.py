@@ -103,11 +103,22 @@ class DetectRun:
         return self.totals
 
     def _expectations(self) -> Iterator[str]:
-        """Messages if nothing was found: the searched sizes, and the first warning of each calibration."""
+        """Messages if nothing was found: raised thresholds, the searched sizes, warnings of calibrations."""
+        yield from self._raised_thresholds()
         yield self._searched_sizes()
         for name, known in self.detector.calibrations.items():
             if isinstance(known, Calibration) and known.warnings:
                 yield f"{name}: {known.warnings[0]}. `wherein template check` says more."
+
+    def _raised_thresholds(self) -> Iterator[str]:
+        for name, known in self.detector.calibrations.items():
+            threshold = self.detector.thresholds[name]
+            given = self.threshold is not None and self.threshold.score is not None
+            if given and isinstance(known, Calibration) and threshold > known.threshold:
+                yield (
+                    f"{name}: the threshold is {threshold:.2f}, the calibrated one {known.threshold:.2f}. "
+                    "Omit --threshold to use that."
+                )
 
     def _doubts(self) -> Iterator[str]:
         """Messages if something was found: a line for each template whose clutter reached the threshold."""
@@ -188,8 +199,7 @@ class DetectRun:
     @cached_property
     def detector(self) -> Detector:
         """The detector, made (and calibrated) when the first scene has been read, or before workers start."""
-        these = "these templates" if len(self.library) > 1 else "this template"
-        with self.console.progress(f"Calibrating (first use of {these})") as progress:
+        with self.console.progress("Calibrating (first use)") as progress:
             return Detector(self.library, threshold=self.threshold, progress=progress, **self.options.given())
 
     def _report(self, entry: Entry, events: Iterator[SceneEvent], writers: SceneWriters) -> None:
@@ -221,7 +231,7 @@ class DetectRun:
                 self.console.message(shown)
         elif isinstance(event, VideoDone):
             self.totals.count_video(event.found, event.frames_with_detections)
-            writers.add_video(path, event.frames, entry.drawing)
+            writers.add_video(path, event, entry.drawing)
             self.console.message(f"{path}: {event}{_drawn(entry.drawing)}")
             if self.outputs.export is not None:
                 self.console.message(

@@ -9,7 +9,7 @@ from typing import TypeVar
 from wherein.cli.output_files import OutputFiles
 from wherein.detect.detector import Detector
 from wherein.engine.manifest import SceneFile
-from wherein.engine.scene_events import PictureDone
+from wherein.engine.scene_events import PictureDone, VideoDone
 from wherein.files import write_errors
 from wherein.formats.export_target import AddScene, ExportTarget
 from wherein.report.page import Page, page
@@ -44,7 +44,7 @@ class SceneWriters:
             with write_errors(self.outputs.report):
                 self.report.add_rendered(done.rendered, detector)
 
-    def add_video(self, scene: Path, frames: int, drawing: Path | None) -> None:
+    def add_video(self, scene: Path, done: VideoDone, drawing: Path | None) -> None:
         """Add a video, with the path of its drawing.
 
         Reports and exports contain pictures only. The report mentions the video.
@@ -52,7 +52,7 @@ class SceneWriters:
         if self.report is not None:
             where = "use --draw" if drawing is None else f"the annotated video {drawing}"
             self.report.add_video(
-                str(scene), f"video of {frames} frames, not shown here: see standard output, or {where}"
+                str(scene), f"video of {done.length}, not shown here: see standard output, or {where}"
             )
 
     def add_unreadable(self, scene: Path, error: str) -> None:

@@ -57,7 +57,11 @@ class Totals:
         found = f"{self.found or 'Nothing'} found in {where}" if self.read else "No scene could be searched"
         if self.in_videos:
             frames = f"{self.frames} {'frame' if self.frames == 1 else 'frames'} of video"
-            found += f", {self.in_videos} of them in {frames}"
+            found += (
+                f", in {frames}"
+                if self.in_videos == self.found
+                else f", {self.in_videos} of them in {frames}"
+            )
         left_out = [f"{self.unreadable} unreadable"] if self.unreadable else []
         left_out += [f"{self.failed} failed"] if self.failed else []
         left_out += [f"{self.outside} outside of the region"] if self.outside else []

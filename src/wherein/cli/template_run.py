@@ -154,9 +154,9 @@ def predictions(
     from wherein.detect.detector import Detector
     from wherein.making.forecast import forecast
 
-    with console.progress("Calibrating (first use of this template)") as progress:
+    with console.progress("Calibrating (first use)") as progress:
         detector = Detector(template, rotation=rotation, scale=scale, tilt=tilt, progress=progress)
-    with console.progress("Trying it out") as progress:
+    with console.progress("Predicting") as progress:
         return forecast(detector, progress)
 
 

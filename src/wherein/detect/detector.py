@@ -43,7 +43,7 @@ from wherein.memory import bytes_of
 from wherein.motion.homography import shift
 from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
-from wherein.template.template_library import Library, TemplateSource
+from wherein.template.template_library import Library, PictureInMemory, TemplateSource
 from wherein.threads import plain_torch
 from wherein.thresholds import MinScore
 
@@ -52,9 +52,10 @@ class Detector:
     """Finds every instance of a template in a scene, and the pose of every part; or of several templates.
 
     Arguments:
-        template: a `Template`; the folder or .zip that holds one; or a picture file, of a single motif. For
-            several templates a list of these, or a folder of them: each `Detection` then says of which
-            `template` it is, by its name.
+        template: a `Template`; the folder or .zip that holds one; or a picture of a single motif: a file, an
+            array, a tensor or a PIL image. For several templates a list of these, or a folder of them: each
+            `Detection` then says of which `template` it is, by its name. (A picture in memory gets a name by
+            `Template.of_picture`.)
         rotation: ± degrees that are searched; 180 is every rotation.
         scale: lowest and highest scale, or one number.
         tilt: out of the picture plane, up to so many degrees, 0 to 70; 0: objects are parallel to it.
@@ -95,7 +96,7 @@ class Detector:
 
     def __init__(
         self,
-        template: Library | TemplateSource | Iterable[TemplateSource],
+        template: Library | TemplateSource | PictureInMemory | Iterable[TemplateSource],
         rotation: float = 180.0,
         scale: tuple[float, float] | float = (0.5, 2.0),
         tilt: float = 40.0,

@@ -50,10 +50,13 @@ class VideoDone:
     found: int = 0
     seconds: float = 0.0
 
+    @property
+    def length(self) -> str:
+        """How many frames it has, and how many of them with detections, as text."""
+        return f"{self.frames} frames, {self.frames_with_detections} with detections"
+
     def __str__(self) -> str:
-        rate = self.frames / max(self.seconds, 1e-9)
-        found = f"{self.frames_with_detections} with detections"
-        return f"{self.frames} frames, {found}, {rate:.1f} frames per second"
+        return f"{self.length}, {self.frames / max(self.seconds, 1e-9):.1f} frames per second"
 
 
 @dataclass(frozen=True)

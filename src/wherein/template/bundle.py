@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +20,7 @@ from torch import Tensor
 from wherein.errors import ArgumentError, PictureError, TemplateError, require
 from wherein.files import atomic_file, filled_folder, inside, new_folder
 from wherein.images.eight_bit import to_image, to_levels
-from wherein.images.load import count_pixels, load_picture
+from wherein.images.load import Source, count_pixels, load_picture
 from wherein.images.motif import Motif
 from wherein.images.picture import Picture
 from wherein.images.polygons import Polygon, hull
@@ -36,6 +35,7 @@ from wherein.template.template_json import (
     TemplateSpec,
     owned_pictures,
     parse_description,
+    part_record,
     read_description,
 )
 from wherein.template.tree import Part, Point, Tree
@@ -94,7 +94,6 @@ class Template(ShownTemplate):
         """
         digest = hashlib.sha256()
         for name, part in self.parts.items():
-            # `repr` keeps all digits of a float, so that equal templates have equal hashes in every process.
             digest.update(repr((name, part.parent, part.at, part.pivot, part.turn, part.static)).encode())
             if part.motif is not None:
                 # Pixels are hashed in the 256 levels of a file, so that saving does not change the hash.
@@ -106,11 +105,8 @@ class Template(ShownTemplate):
 
     @cached_property
     def outlines(self) -> dict[str, Polygon]:
-        """The outline of each part as one polygon.
-
-        For a leaf, the outline of its largest component, in its own pixels. For a group, the convex hull of
-        its leaves, on the canvas.
-        """
+        """The outline of each part as one polygon: of a leaf, that of its largest component, in its own
+        pixels; of a group, the convex hull of its leaves, on the canvas."""
         made: dict[str, Polygon] = {}
         for name in self.parts.bottom_up:
             motif = self.parts[name].motif
@@ -123,6 +119,22 @@ class Template(ShownTemplate):
         """A template of a single motif, without moving parts."""
         part = Part(name, None, motif, (0.0, 0.0), motif.centre, 0.0, False)
         return Template(name, Picture(motif.pixels, motif.mask), Tree({name: part}), (name,))
+
+    @staticmethod
+    @one_thread()
+    def of_picture(picture: Source, name: str = "motif", color: str = "rgb") -> "Template":
+        """A template of a single motif from an array, a tensor, a PIL image or a file; its alpha is the mask.
+
+        Arguments:
+            picture: the picture of the object.
+            name: the name of the template, which detections contain.
+            color: the channel order of an array or tensor: "rgb", or "bgr" as in OpenCV.
+
+        Raises:
+            WhereinError: it is not a picture, cannot be read, or is transparent everywhere.
+        """
+        check_name(name, "the template")
+        return _of_loaded(load_picture(picture, color=color), name, f'"{name}"')
 
     @staticmethod
     @one_thread()
@@ -142,14 +154,13 @@ class Template(ShownTemplate):
         path = Path(source)
         if path.is_dir():
             return replace(_from_folder(path, path, max_pixels), source=path)
-        # Recognised by content, so that an archive may have any extension.
         if path.is_file() and zipfile.is_zipfile(path):
             return _from_zip(path, max_pixels)
         if path.is_file() and path.name == DESCRIPTION:
             raise TemplateError(f"the template {path} is a file of one: use its folder, {path.parent}")
         if path.is_file():
             return _from_picture(path, max_pixels)
-        kind = "is no file and no folder" if path.exists() else "does not exist"
+        kind = "is neither a file nor a folder" if path.exists() else "does not exist"
         raise TemplateError(
             f"the template {path} {kind}: use a folder with {DESCRIPTION}, a .zip of one, or a picture"
         )
@@ -172,7 +183,6 @@ class Template(ShownTemplate):
         if filled and not (path / DESCRIPTION).is_file():
             raise ArgumentError(f"{path} is a folder with other files, not a template: choose another name")
         if path.suffix.lower() == ".zip":
-            # The folder is written first and packed then, so that both formats share `_write`.
             with tempfile.TemporaryDirectory(prefix="wherein-") as temporary, atomic_file(path) as made:
                 self._write(Path(temporary))
                 pack(Path(temporary), made)
@@ -195,7 +205,7 @@ class Template(ShownTemplate):
         leaves = self.parts.leaves
         names = {name: _free_name(f"{number:02d}", beside) for number, name in enumerate(leaves)}
         canvas = _free_name("canvas", beside)
-        parts = {name: _describe(part, names.get(name)) for name, part in self.parts.items()}
+        parts = {name: part_record(part, names.get(name)) for name, part in self.parts.items()}
         spec = {
             "format": FORMAT,
             "name": self.name,
@@ -219,15 +229,6 @@ def _free_name(stem: str, folder: Path | None) -> str:
     return next(name for name in names if folder is None or not os.path.lexists(folder / name))
 
 
-def _describe(part: Part, image: str | None) -> dict[str, Any]:
-    """The entry of a part in template.json."""
-    record: dict[str, Any] = {"parent": part.parent}
-    if image is not None:
-        record |= {"image": image, "at": list(part.at)}
-    record |= {"pivot": list(part.pivot), "turn": part.turn, "static": part.static}
-    return record if part.reading is None else record | {"reading": part.reading.to_dict()}
-
-
 def _with_alpha(pixels: Float[Tensor, "3 H W"], mask: Float[Tensor, "H W"] | None) -> Image.Image:
     """The picture as RGBA, even if it is opaque, so that any image editor can edit the mask."""
     return to_image(pixels, torch.ones_like(pixels[0]) if mask is None else mask)
@@ -241,13 +242,15 @@ def _from_picture(path: Path, max_pixels: int) -> Template:
         raise TemplateError(
             f"the template {error}. A template is a folder with {DESCRIPTION}, a .zip of one, or a picture"
         ) from error
+    # On Linux a file name is any bytes. Those that are not UTF-8 become "?", so that names can be written.
+    return _of_loaded(picture, path.stem.encode(errors="replace").decode(), str(path))
+
+
+def _of_loaded(picture: Picture, name: str, where: str) -> Template:
     mask = torch.ones_like(picture.pixels[0]) if picture.mask is None else picture.mask
     if not bool((mask > 0).any()):
-        raise TemplateError(
-            f"the template {path} is transparent everywhere: use a picture that shows the object"
-        )
-    # On Linux a file name is any bytes. Those that are not UTF-8 become "?", so that names can be written.
-    name = path.stem.encode(errors="replace").decode()
+        advice = "use a picture that shows the object"
+        raise TemplateError(f"the template {where} is transparent everywhere: {advice}")
     return Template.rigid(name, Motif(picture.pixels, mask))
 
 

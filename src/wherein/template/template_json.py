@@ -2,13 +2,16 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from wherein.errors import TemplateError
 from wherein.files import inside
 from wherein.template.part_limits import DEFAULT_TURN, MAX_NAME, check_count
+
+if TYPE_CHECKING:  # not at run time: the command line looks for templates before torch is loaded
+    from wherein.template.tree import Part
 
 FORMAT = "wherein-template/1"
 DESCRIPTION = "template.json"
@@ -136,3 +139,12 @@ def _explain(error: ValidationError) -> str:
     what = f'the part "{place[1]}"' if in_part else DESCRIPTION
     field = ".".join(place[2:] if in_part else place)
     return f'{what}: "{field}": {first["msg"]}' if field else f"{what}: {first['msg']}"
+
+
+def part_record(part: "Part", image: str | None) -> dict[str, Any]:
+    """The entry of a part in template.json, with the file of its picture; None: it has none."""
+    record: dict[str, Any] = {"parent": part.parent}
+    if image is not None:
+        record |= {"image": image, "at": list(part.at)}
+    record |= {"pivot": list(part.pivot), "turn": part.turn, "static": part.static}
+    return record if part.reading is None else record | {"reading": part.reading.to_dict()}

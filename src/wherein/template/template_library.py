@@ -5,8 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL.Image import Image
 from torch import Tensor
 
@@ -17,6 +19,9 @@ from wherein.template.template_json import DESCRIPTION
 
 TemplateSource = Template | str | os.PathLike[str]
 """A template, or the path to load it from: a folder with template.json, a .zip of one, or a picture."""
+
+PictureInMemory = NDArray[Any] | Tensor | Image
+"""A picture of a single motif. It has no name, so it is taken alone and not in a list."""
 
 _LISTED = 3
 """Maximum number of template names in the name of a library; of longer lists, the number is given. A choice:
@@ -49,13 +54,14 @@ class Library:
         return len(self.templates)
 
     @staticmethod
-    def of(source: "Library | TemplateSource | Iterable[TemplateSource]") -> "Library":
-        """A library from a template, a path, or a list of these.
+    def of(source: "Library | TemplateSource | PictureInMemory | Iterable[TemplateSource]") -> "Library":
+        """A library from a template, a path, a picture, or a list of templates and paths.
 
         Arguments:
-            source: a single template: a `Template`, a folder with template.json, a .zip of one, or a picture.
-                Or several: a list of these, or a folder that contains them side by side. Other files in such
-                a folder are ignored.
+            source: a single template: a `Template`, a folder with template.json, a .zip of one, or a picture,
+                which may also be an array, a tensor or a PIL image. Or several: a list of these except
+                pictures in memory, or a folder that contains them side by side. Other files in such a folder
+                are ignored.
 
         Raises:
             ArgumentError: there is no template, or two have the same name.
@@ -71,11 +77,12 @@ class Library:
             if not inside:
                 return Library.of(Template.load(path))
             return Library(path.resolve().name, _loaded(inside))  # resolved: the name of "." is empty
-        _check_no_picture(source)
+        if isinstance(source, np.ndarray | Tensor | Image):
+            return Library.of(Template.of_picture(source))
         if not isinstance(source, Iterable):
             raise ArgumentError(
                 "template must be a template, a folder or .zip with template.json, a picture, or a list of "
-                f"these, but is a {type(source).__name__}"
+                f"these, but is of the type {type(source).__name__}"
             )
         templates = _loaded(source)
         if not templates:
@@ -112,15 +119,6 @@ class Library:
         return ", ".join(names[:_LISTED]) + more
 
 
-def _check_no_picture(source: object) -> None:
-    """Raise `ArgumentError` for pictures in memory, which have no name."""
-    if isinstance(source, np.ndarray | Tensor | Image):
-        raise ArgumentError(
-            f"a {type(source).__name__} has no name that detections could say: use a file, or make a "
-            "template of it by wherein.making.cut(picture, [Outline.box(name, 0, 0, width, height)], name)"
-        )
-
-
 def templates_in(path: Path) -> list[Path]:
     """The templates and pictures in a folder, sorted by name; none if it is a template itself, or not a
     folder."""
@@ -142,11 +140,15 @@ def _loaded(sources: Iterable[object]) -> tuple[Template, ...]:
     found: dict[str, TemplateSource] = {}
     templates = []
     for source in sources:
-        _check_no_picture(source)
+        if isinstance(source, np.ndarray | Tensor | Image):
+            raise ArgumentError(
+                "a picture in a list of templates needs a name, by which detections say what was found: use "
+                "a file, or wherein.Template.of_picture(picture, name)"
+            )
         if not isinstance(source, Template | str | os.PathLike):
             raise ArgumentError(
-                "a list of templates must hold templates, folders, .zip files or pictures, but has a "
-                f"{type(source).__name__}"
+                "a list of templates must hold templates, folders, .zip files or pictures, but one is of the "
+                f"type {type(source).__name__}"
             )
         template = source if isinstance(source, Template) else _load(source)
         if template.name in found:

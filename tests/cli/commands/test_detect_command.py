@@ -109,7 +109,11 @@ def test_what_came_close_is_told_on_standard_error(folder: Path) -> None:
     assert close["score"] == score
     # Candidates are not fitted to the end.
     np.testing.assert_allclose(close["matrix"], first["detections"][0]["matrix"], atol=0.1)
-    line, sizes, summary = near.stderr.splitlines()
+    line, raised, sizes, summary = near.stderr.splitlines()
+    words = (
+        f"toy: the threshold is {score + 0.005:.2f}, the calibrated one 0.NN. Omit --threshold to use that."
+    )
+    assert re.sub(r"one 0\.\d\d", "one 0.NN", raised) == words
     assert summary == "Nothing found in 2 scenes"
     small, large = (" × ".join(f"{scale * side:.0f}" for side in toy().size) for scale in (0.5, 2))
     assert sizes == f"Searched for toy at {small} to {large} pixels. Use --scale for other sizes."

@@ -43,7 +43,7 @@ def test_a_line_a_frame_and_a_video_of_them(folder: Path) -> None:
     assert all(line["scene"] == str(folder / "film.mp4") for line in lines)
     assert "5 frames, 4 with detections, " in result.stderr
     assert f"frames per second; drawn to {folder / 'drawn' / 'film.webm'} (VP8)" in result.stderr
-    assert "4 found in 1 of 1 scene, 4 of them in 4 frames of video" in result.stderr
+    assert "4 found in 1 of 1 scene, in 4 frames of video" in result.stderr
     with open_video(str(folder / "drawn" / "film.webm")) as video:
         assert video.length == 5
 
@@ -84,7 +84,7 @@ def test_a_video_among_pictures(folder: Path) -> None:
     text = parsed(page).text
     assert "1 found in 1 of 1 scene; 1 video searched, not shown" in text
     assert "could not be read" not in text
-    assert "video of 5 frames, not shown here: see standard output, or use --draw" in text
+    assert "video of 5 frames, 4 with detections, not shown here: see standard output, or use --draw" in text
     assert "b.mp4" not in (folder / "all.csv").read_text()
     told = run(folder / "toy", folder / "scenes" / "b.mp4", "--export", folder / "video.csv").stderr
     assert f"{folder / 'scenes' / 'b.mp4'}: not exported. Exports have pictures only" in told

@@ -95,7 +95,7 @@ def detect(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find a template, or each of a folder of templates, in pictures and videos.
+    """Find one or several templates in pictures and videos.
 
     Prints one JSON object per line: a line for each picture, or for each frame of a video. On a terminal it
     prints a table instead, unless --json is given.

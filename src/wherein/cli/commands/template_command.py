@@ -94,11 +94,11 @@ def check(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check a template for problems that make it hard to find, and predict how well it will be found.
+    """Check a template, and predict how well it will be found.
 
-    Prints its parts and joints, each problem with the measured value, and how small and how tilted the object
-    is still found. For that the template is calibrated, for `detect` with the same rotation, scale and tilt,
-    and searched for in scenes that it is painted into.
+    Prints its parts and joints, each problem that makes it hard to find, with the measured value, and how
+    small and how tilted the object is still found. For that the template is calibrated, as for `detect` with
+    the same rotation, scale and tilt, and searched for in test scenes that show it.
 
     Example: wherein template check mug --draw mug.png
     """
@@ -122,7 +122,8 @@ def check(
     if as_json:
         console.result(to_record(loaded, found))
         return
-    for line in (summary(loaded), *tree_lines(loaded.parts), *map(str, found)):
+    parts = tree_lines(loaded.parts) if len(loaded.parts) > 1 else ()  # the summary says it all of one motif
+    for line in (summary(loaded), *parts, *map(str, found)):
         console.text(line)
     if not quiet and all(finding.severity is Severity.NOTE for finding in found):
         console.text("no problems found")

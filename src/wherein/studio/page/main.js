@@ -61,7 +61,8 @@ function detectStatus(state) {
   if (!scenes.length) return "Add scenes to search: choose, drop or paste them.";
   const found = results.get(scene)?.data?.detections.length;
   const totals = totalsText(state);
-  return found === undefined ? "Ready." : `${found} found in this scene${totals ? `; ${totals}` : ""}.`;
+  const here = found === undefined ? "This scene waits to be searched" : `${found} found in this scene`;
+  return `${here}${totals ? `; ${totals}` : ""}.`;
 }
 
 /** The next step, for the status bar. */
