@@ -85,7 +85,7 @@ def demo_scene(template: Template, background: Float[Tensor, "3 H W"], seed: int
         root = placed(degrees, rng.uniform(low, high), at, template.centre)
         turns = {name: rng.uniform(-p.turn, p.turn) for name, p in template.parts.items() if p.moves}
         hidden = frozenset({str(rng.choice(_REMOVABLE))} if number == _INCOMPLETE else ())
-        # The hidden part has a true pose too: the detector should report where it would be.
+        # The hidden part has a true pose too, but is not painted.
         truth = Truth(root, matrices(template.parts, root, turns), hidden)
         scene = render(scene, template, truth.parts, truth.hidden)
         truths.append(truth)

@@ -52,7 +52,7 @@ class VideoDone:
 
     @property
     def length(self) -> str:
-        """How many frames it has, and how many of them with detections, as text."""
+        """The number of frames, and the number of frames with detections, as text."""
         return f"{self.frames} frames, {self.frames_with_detections} with detections"
 
     def __str__(self) -> str:

@@ -64,7 +64,7 @@ def read(path: AnyPath, image: str | None = None, object_id: str | None = None) 
     """
     record = _load_json(path)
     readable = [entry for entry in FORMATS.values() if entry.keys]
-    # By the keys of the content, since all formats have the extension .json.
+    # By the keys of the content, since all readable formats have the extension .json.
     for entry in readable:
         if all(key in record for key in entry.keys):
             return entry.parse(record, path, image, object_id)

@@ -138,7 +138,7 @@ class _Shape(Record):
 
     @property
     def joint(self) -> JointSpec:
-        """The joint's settings in the flags and the description; flags come first."""
+        """The joint's settings in the flags and in the description, which has priority."""
         # A flag of labelme is a checkbox, whose label may be "static".
         flags = (name for name, on in (self.flags or {}).items() if on)
         return from_text(" ; ".join((*flags, self.description or "")), f'the shape "{self.label}"')

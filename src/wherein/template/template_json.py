@@ -10,7 +10,7 @@ from wherein.errors import TemplateError
 from wherein.files import inside
 from wherein.template.part_limits import DEFAULT_TURN, MAX_NAME, check_count
 
-if TYPE_CHECKING:  # not at run time: the command line looks for templates before torch is loaded
+if TYPE_CHECKING:  # not at run time, so that the command line can look for templates before torch is loaded
     from wherein.template.tree import Part
 
 FORMAT = "wherein-template/1"
@@ -142,7 +142,7 @@ def _explain(error: ValidationError) -> str:
 
 
 def part_record(part: "Part", image: str | None) -> dict[str, Any]:
-    """The entry of a part in template.json, with the file of its picture; None: it has none."""
+    """The entry of a part in template.json; `image` is the file of its picture, None for a group."""
     record: dict[str, Any] = {"parent": part.parent}
     if image is not None:
         record |= {"image": image, "at": list(part.at)}

@@ -21,7 +21,7 @@ TemplateSource = Template | str | os.PathLike[str]
 """A template, or the path to load it from: a folder with template.json, a .zip of one, or a picture."""
 
 PictureInMemory = NDArray[Any] | Tensor | Image
-"""A picture of a single motif. It has no name, so it is taken alone and not in a list."""
+"""A picture of a single motif. It has no name, so that it must be given alone, and not in a list."""
 
 _LISTED = 3
 """Maximum number of template names in the name of a library; of longer lists, the number is given. A choice:
