@@ -63,6 +63,7 @@ def new(
     from wherein.cli.input_files import check_exists
     from wherein.cli.output_files import check_template
 
+    # Checks come before the imports below, which load torch.
     check_exists("picture", source)
     check_template(out, overwrite)
     from wherein.cli.template_run import TemplateSource, make_template, save_template, summary
@@ -121,7 +122,7 @@ def check(
     if as_json:
         console.result(to_record(loaded, found))
         return
-    parts = tree_lines(loaded.parts) if len(loaded.parts) > 1 else ()  # the summary says it all of one motif
+    parts = tree_lines(loaded.parts) if len(loaded.parts) > 1 else ()  # a single part needs no tree
     for line in (summary(loaded), *parts, *map(str, found)):
         console.text(line)
     if not quiet and all(finding.severity is Severity.NOTE for finding in found):
