@@ -8,7 +8,7 @@ later.
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 import torch
@@ -78,9 +78,8 @@ class _Job:
     ranges: Range
 
     @property
-    def key(self) -> tuple[str, float, tuple[float, float], float]:
-        ranges = self.ranges
-        return self.template.fingerprint, ranges.rotation, ranges.scale, ranges.tilt
+    def key(self) -> tuple[str, Range]:
+        return self.template.fingerprint, self.ranges
 
 
 class Calibrator:
@@ -92,7 +91,7 @@ class Calibrator:
 
     def __init__(self, calibrate: Calibrate = calibration_for) -> None:
         self._calibrate = calibrate
-        self._known: dict[tuple[str, float, tuple[float, float], float], Calibration] = {}
+        self._known: dict[tuple[str, Range], Calibration] = {}
         self._job: _Job | None = None
         self._progress = CalibrationProgress()
         self._changed = threading.Condition()
@@ -171,10 +170,10 @@ class Calibrator:
         similar = [known for known in self._known.values() if set(known.chance) == pieces]
         if not similar:
             return None
-        fingerprint, rotation, scale, tilt = job.key
+        fingerprint = job.template.fingerprint
         # The sort is stable, and True comes after False: the last is the newest of this template, if any.
         similar.sort(key=lambda known: known.fingerprint == fingerprint)
-        changes = {"fingerprint": fingerprint, "rotation": rotation, "scale": scale, "tilt": tilt}
+        changes = {"fingerprint": fingerprint, **asdict(job.ranges)}
         return similar[-1].model_copy(update=changes)
 
 
@@ -186,6 +185,7 @@ def default_calibration(template: Template, ranges: Range) -> Calibration:
         rotation=ranges.rotation,
         scale=ranges.scale,
         tilt=ranges.tilt,
+        polarity=ranges.polarity,
         chance=dict.fromkeys(pieces, _CHANCE),
         threshold=_THRESHOLD,
         clutter=[_CHANCE],

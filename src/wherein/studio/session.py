@@ -186,7 +186,7 @@ class Session:
 
     def _detector(self, request: SearchRequest) -> tuple[Detector, CalibrationKind]:
         template = self.templates[request.template]
-        ranges = Range(request.rotation, request.scale, request.tilt)
+        ranges = Range(request.rotation, request.scale, request.tilt, request.polarity)
         # The detector checks the scale too, but after the calibration, which would fail in its thread with an
         # error that the page does not show.
         require(
@@ -197,7 +197,7 @@ class Session:
         # May be a substitute: `kind` is part of the result.
         calibration, kind = self.calibrator(template, ranges)
         # The requested threshold and maximum number are not in the key: they are set on the detector below.
-        key = (request.template, ranges, kind, calibration.threshold, request.overlap, request.polarity)
+        key = (request.template, ranges, kind, calibration.threshold, request.overlap)
         if key not in self._detectors:
             overlap: dict[str, Any] = {} if request.overlap is None else {"overlap": request.overlap}
             # Only the last detector is kept: detectors are large, and a slider passes through many ranges.
@@ -207,7 +207,7 @@ class Session:
                     ranges.rotation,
                     ranges.scale,
                     ranges.tilt,
-                    polarity=request.polarity,
+                    polarity=ranges.polarity,
                     calibration=calibration,
                     **overlap,
                 )
