@@ -54,7 +54,7 @@ class ProximalLayers(nn.Module):
         # Logarithms, so that no update can make a step size negative.
         self.log_pose = nn.Parameter(pose.log().repeat(depth, 1))
         self.log_background = None if background is None else nn.Parameter(pose.new_tensor(background).log())
-        # Held layers have a step size of 0 instead of being skipped, so that the depth stays fixed.
+        # Held layers have a step size of 0 for the pose, since the background still changes in them.
         self.register_buffer("moves", (torch.arange(depth) >= hold).to(pose.dtype))
 
     def forward(self, objective: Objective, start: Variables) -> Solution:
@@ -75,6 +75,7 @@ class GaussNewtonLayers(nn.Module):
 
     def forward(self, objective: Objective, start: Variables) -> Solution:
         """The solver's result after all layers."""
+        # Tolerance 0: no early stop, so that the depth is fixed.
         damping = replace(self.damping, start=self.log_damping.exp())
         return gauss_newton(objective, start, self.depth, damping, tolerance=0.0)
 
@@ -130,7 +131,7 @@ class UnrolledStage(nn.Module):
 
 @dataclass(frozen=True)
 class Unrolling:
-    """What an unrolled network returns, for B items.
+    """The result of an unrolled network, for B items.
 
     Attributes:
         matrix: motif pixels → scene pixels.
@@ -151,7 +152,7 @@ class Unrolled(nn.Module):
     Arguments:
         motif: the picture to find.
         motion: how it may move.
-        stages: run one after the other, each from the pose of the one before.
+        stages: run one after the other; each starts from the pose of the previous one.
         inverse: use the inverse parameterisation (eq. 15).
         learn_motif: make the motif's pixels parameters as well.
 
@@ -217,7 +218,7 @@ class Unrolled(nn.Module):
         base: Float[Tensor, "B 3 3"] | None,
         pose: Float[Tensor, "B P"] | None = None,
     ) -> Unrolling:
-        """The result of one stage that starts from the pose of the one before."""
+        """The result of one stage, which starts from the pose of the previous one."""
         objective = MotionObjective(formulation, self.motion, base, self.inverse)
         solution: Solution = stage.layers(objective, objective.start(pose))
         at = solution.variables
