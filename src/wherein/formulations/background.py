@@ -59,6 +59,7 @@ class BackgroundFormulation(QuadraticFormulation):
         self._coarse = settings.spread**0.5 * settings.sigma  # the variance is Cσ²
         # Only outside the motif: inside, a background model could explain any scene.
         self._around = 1 - self.motif.mask
+        # Without its gradient: the number of pixels in Ω̃ is not differentiable in σ.
         reach = value_of(settings.sigma) * settings.dilation
         self.weight = dilate(self.motif.mask > 0, reach).to(motif.mask.dtype)
 

@@ -117,6 +117,7 @@ class CorrelationObjective(Objective):
 
     def move(self, at: Variables, step: Float[Tensor, "B P"]) -> Variables:
         """F ← F · M(step), with the step shortened to `LONGEST_STEP` if it is longer."""
+        # Steps are in units of `side.unit`, so their norm is about a movement in pixels.
         length = step.norm(dim=1, keepdim=True)
         step = step * (LONGEST_STEP * self.radius / length.clamp_min(1e-12)).clamp_max(1)
         pose = at.pose @ self.motion.matrix(step * self.side.unit)
@@ -169,7 +170,7 @@ class CorrelationObjective(Objective):
         hessian = gram[:-1, :-1] - gram[:-1, -1:] * gram[-1:, :-1] / gram[-1, -1]
         values, vectors = torch.linalg.eigh(hessian / gram[-1, -1])
         reach = (drop / values[:count].clamp_min(1e-9)).sqrt()  # λ r² = drop along an eigenvector
-        steps = (reach * vectors[:, :count]).mT.to(at.pose.dtype)
+        steps = (reach * vectors[:, :count]).mT.to(at.pose.dtype)  # `eigh` sorts in ascending order
         first = Variables(at.pose[:1].expand(2 * len(steps), 3, 3))
         around = self.move(first, torch.cat((steps, -steps)))
         return Variables(torch.cat((at.pose, around.pose)))
@@ -228,6 +229,7 @@ class CorrelationObjective(Objective):
 
     @cached_property
     def _squares(self) -> Float[Tensor, "N KK"]:
+        # K Kᵀ of every point: with weights, the Gram matrices of a batch are then one matrix product.
         return torch.einsum("nck,ncl->nkl", self._known, self._known).flatten(1)
 
     def _moments(self, scene: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:

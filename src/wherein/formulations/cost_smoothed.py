@@ -85,6 +85,7 @@ class CostSmoothedFormulation(QuadraticFormulation):
 
     def _leave_out(self, negligible: Bool[Tensor, "h w"]) -> None:
         """Turn the lattice into a list of points, one row high, without the negligible ones."""
+        # One row and not a flat list: the code of the base class works on (…, h, w).
         kept = ~negligible
         self.points, self.inside = self.points[kept][None], self.inside[kept][None]
         self.weight, self._target = self.weight[kept][None], self._target[:, kept][:, None]

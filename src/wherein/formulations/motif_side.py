@@ -79,6 +79,7 @@ def motif_side(motif: Motif, motion: Motion, limit: int | None = None) -> MotifS
     gradient = gradients[:, :, rows, columns].permute(2, 1, 0)
     identity = motion.identity(like=x)
     change = motion.jacobian(identity)
+    # Columns of similar size: the Gauss–Newton matrix is then well conditioned for motifs of any size.
     unit = _units(change, radius)
     tangent = fields.tangent(motion.matrix(identity), change * unit, points[None])[0]
     known = torch.cat((torch.einsum("nci,nip->ncp", gradient, tangent), x[..., None]), -1)

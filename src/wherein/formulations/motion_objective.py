@@ -95,6 +95,7 @@ class MotionObjective(Objective):
     def _frame(self, pose: Tensor) -> Tensor:
         """The frame F, a matrix from centred motif points to scene pixels."""
         moved = self.motion.matrix(pose)
+        # The inverse of the motion alone: base and centre stay, so the start is the same in both cases.
         return self._anchor @ (torch.linalg.inv(moved) if self.inverse else moved)
 
     def _change(self, pose: Tensor) -> Tensor:

@@ -106,6 +106,9 @@ class SpikesFormulation(Formulation):
         self, linear: Float[Tensor, "B 2 2"], weights: Float[Tensor, "B K K"]
     ) -> Float[Tensor, "B 2 2"]:
         """∇_A ⟨V, G(A)⟩ (proposition A.2; the offsets w run from the filter's centre)."""
+        # With P = Σ⁻¹ and M = (A*A)⁻¹: d log G = ⟨A⁻ᵀ, dA⟩ + ½ ⟨P w wᵀ P − P, dΣ⟩, and dΣ = σ0² M d(A*A) M.
+        # So ∇_A log G = A⁻ᵀ + σ0² A M (P w wᵀ P − P) M, where A M = A⁻ᵀ. Its sum over the pixels, weighted
+        # by V G, needs only the sum and the second moments of V G.
         weighted = weights * self.filter(linear)
         total = weighted.sum((-2, -1))[:, None, None]
         w = offsets_2d(self._radius, linear)
@@ -184,6 +187,7 @@ class SpikesFormulation(Formulation):
         self, linear: Float[Tensor, "B 2 2"], change: Float[Tensor, "B 2 2 P"]
     ) -> Float[Tensor, "B P K K"]:
         """∂G/∂p along ∂A/∂p: proposition A.2 before its sum over the pixels."""
+        # `each` is ∇_A log G of `filter_gradient` at every offset; P w is `aside`.
         aside = offsets_2d(self._radius, linear) @ torch.linalg.inv(self._covariance(linear))[:, None]
         turned, gram = torch.linalg.inv(linear).mT, torch.linalg.inv(linear.mT @ linear)
         precision = torch.linalg.inv(self._covariance(linear))

@@ -94,8 +94,8 @@ def tangent(
 ) -> Float[Tensor, "*B h w 2 P"]:
     """∂τ/∂p of the field of `matrix`, given ∂F/∂p as `change`."""
     ones = torch.ones_like(points[..., :1])
-    raised = torch.cat((points, ones), -1)
-    moved = torch.einsum("hwj,...ijp->...hwip", raised, change)
+    homogeneous = torch.cat((points, ones), -1)
+    moved = torch.einsum("hwj,...ijp->...hwip", homogeneous, change)
     if not is_projective(matrix) and not bool(change[..., 2, :, :].any()):
         return moved[..., :2, :]
     field = transform(matrix, points)[..., None]

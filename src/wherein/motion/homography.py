@@ -48,6 +48,7 @@ def relative(parents: Matrix, frames: Matrix) -> Matrix:
 
 def rotations(degrees: NDArray[np.float64], about: Numbers) -> Matrix:
     """The matrices of rotations about a point, (…, 3, 3) for angles of shape (…)."""
+    # x ↦ R (x − p) + p, written out.
     c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
     x, y = about
     matrices = np.zeros((*np.shape(degrees), 3, 3))
@@ -141,6 +142,7 @@ def turn_between(parent: Matrix, own: Matrix) -> float:
     A tilt of this plane does not change the result.
     """
     moved = relative(parent, own)
+    # The nearest rotation, as in `models._angle`.
     return float(np.degrees(np.arctan2(moved[1, 0] - moved[0, 1], moved[0, 0] + moved[1, 1])))
 
 
@@ -153,6 +155,7 @@ def similarities(
     linear: NDArray[np.complex128], spots: NDArray[np.complex128], at: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The similarities (N, 3, 3) with the given linear parts that map the point `at` to each of the spots."""
+    # z ↦ l z + t with t = spot − l · at; multiplication by l = a + ib is the matrix ((a, −b), (b, a)).
     shift = spots - linear * complex(at[0], at[1])
     frames = np.zeros((len(linear), 3, 3))
     frames[:, 0, 0] = frames[:, 1, 1] = linear.real

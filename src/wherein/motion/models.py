@@ -131,6 +131,7 @@ class Similarity(Motion):
     def jacobian(self, params: Params) -> Float[Tensor, "*B 3 3 P"]:  # noqa: D102
         scale = params[..., 1].exp()[..., None, None]
         jacobian = params.new_zeros(*params.shape[:-1], 3, 3, 4)
+        # d(e^λ R) = e^λ R' dθ + e^λ R dλ
         jacobian[..., :2, :2, 0] = scale * rotation(params[..., 0] + torch.pi / 2)
         jacobian[..., :2, :2, 1] = scale * rotation(params[..., 0])
         jacobian[..., 0, 2, 2] = jacobian[..., 1, 2, 3] = 1

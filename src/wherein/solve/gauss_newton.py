@@ -46,6 +46,7 @@ def gauss_newton(
     # The batch stays complete: an item that has ended is still evaluated, but no longer changes, so results
     # do not depend on the other items.
     require(steps > 0, f"gauss_newton needs at least one step, but steps is {steps}")
+    # Each pose is linearised before it is accepted: the cost decides, and the matrix serves the next step.
     at, here = start, objective.linearise(start)
     mu = torch.zeros_like(here.cost) + damping.start
     failed = ~(here.cost.isfinite() & at.pose.flatten(1).isfinite().all(1))

@@ -61,7 +61,7 @@ def proximal_gradient(
         failed = failed | (broken & ~done)
         moved = objective.length((ahead.pose - at.pose).detach())  # only compared, so no gradient is needed
         at = at.where(done | failed, ahead)
-        taken += ~(done | failed)
+        taken += ~(done | failed)  # before `done` is updated: the step that converges counts, too
         done = done | (moved < tolerance)
         if bool((done | failed).all()):
             break
@@ -80,6 +80,7 @@ def proximal_step(objective: Objective, at: Variables, step: Step, found: Evalua
         step: the step sizes.
         found: the objective's evaluation at `at`.
     """
+    # The regulariser acts on the pose only; the background model takes a plain gradient step.
     pose = objective.prox(at.pose - step.pose * found.gradient, step.pose)
     if at.background is None or found.background is None:
         return replace(at, pose=pose)

@@ -95,6 +95,7 @@ class UnrolledStage(nn.Module):
         super().__init__()
         sigma = torch.as_tensor(settings.sigma)
         self.layers, self._settings = layers, settings
+        # Logarithms, so that no update can make a smoothing level negative. σ = 0 cannot be learned.
         self.log_sigma = nn.Parameter(sigma.log()) if value_of(sigma) > 0 and not filters else None
         self.half_taps: nn.Parameter | None = None
         self.log_scene_sigma: nn.Parameter | None = None
@@ -199,6 +200,7 @@ class Unrolled(nn.Module):
             scene: (C, H, W), or (B, C, H, W).
             base: the starts, motif pixels → scene pixels; the identity by default.
         """
+        # Stages share the base and pass on the pose, which is in full-size pixels at every smoothing level.
         pose: Tensor | None = None
         for stage in self.stages:
             assert isinstance(stage, UnrolledStage)
