@@ -32,8 +32,8 @@ def bytes_of(amount: float | str) -> int:
         number = 0.0 if isinstance(amount, str) else float(amount)
     if not MIN_MEMORY <= number < 2**60:
         raise ArgumentError(
-            f"{amount!r} is no amount of memory: use a number of bytes or a text with a unit, of at least "
-            '100 MB, such as "4GB"'
+            f"{amount!r} is not an amount of memory: use a number of bytes or a text with a unit, of at "
+            'least 100 MB, such as "4GB"'
         )
     return int(number)
 

@@ -152,8 +152,8 @@ class TiffSource(RegionSource):
         page, (left, top, right, bottom) = self._pages[reduction], box
         height, width = self._segment(page)
         across, down = self._grid(page)
-        # Planar configuration 1 interleaves the samples. Otherwise each sample has tiles of its own, and all
-        # tiles of one sample precede those of the next.
+        # Planar configuration 1 interleaves the samples of a pixel. Otherwise each sample has its own tiles,
+        # and all tiles of one sample precede those of the next.
         planes = 1 if page.planarconfig == 1 else page.samplesperpixel
         made = np.zeros((bottom - top, right - left, page.samplesperpixel), page.dtype)
         for plane in range(planes):
@@ -221,7 +221,7 @@ class TiffSource(RegionSource):
         detail = " ".join(str(error).split()) or type(error).__name__
         if "imagecodecs" in detail:
             return self._error(f"its compression needs imagecodecs, which is not installed: {INSTALL}")
-        return self._error(f"the file is damaged, incomplete or no TIFF ({detail}): copy it again")
+        return self._error(f"the file is damaged, incomplete or not a TIFF ({detail}): copy it again")
 
 
 def _check_jpeg(data: bytes, height: int, width: int) -> None:

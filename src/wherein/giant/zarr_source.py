@@ -228,7 +228,7 @@ def _json(files: _Files, name: str) -> dict[str, Any] | None:
         return None
     found = json.loads(data)
     if not isinstance(found, dict):
-        raise PictureError(f"{name} is no JSON object")
+        raise PictureError(f"{name} is not a JSON object")
     return found
 
 

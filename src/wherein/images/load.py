@@ -127,8 +127,8 @@ def count_pixels(path: Path, *, max_pixels: int = MAX_PIXELS) -> int:
     """The number of pixels of a picture file; only its header is read.
 
     Raises:
-        PictureError: the file is not a picture; or its format allocates memory for the header, and it is too
-            large.
+        PictureError: the file is not a picture, or is too large and of a format whose header allocates
+            memory.
     """
     with as_picture_error(str(path)), strict_pillow():
         width, height = size_in_header(path, max_pixels)

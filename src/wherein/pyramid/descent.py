@@ -1,6 +1,6 @@
 """The optimisation of many poses at one scale, which `register` and the detector repeat from coarse to fine.
 
-The descent is damped Gauss–Newton on the fast objective (ZNCC): in C where that is possible, else by
+The method is damped Gauss–Newton on the fast objective (ZNCC): in C if that is possible, else by
 `gauss_newton` in torch, with the same result.
 """
 

@@ -60,7 +60,7 @@ def certainty(
         A fraction in [0, 1]; 0 if no cell has enough texture and visible pixels to be tested.
 
     Raises:
-        ArgumentError: `found` is no registration, or another argument is as `register` refuses it.
+        ArgumentError: `found` is not a `Registration`, or another argument is invalid for `register`.
         PictureError: a picture cannot be read.
 
     Example:

@@ -224,7 +224,7 @@ def test_memory_decides_what_is_searched_in_tiles(patches: Detector) -> None:
 
 
 def test_too_little_memory_and_what_is_no_amount() -> None:
-    with pytest.raises(ArgumentError, match="is no amount of memory"):
+    with pytest.raises(ArgumentError, match="is not an amount of memory"):
         ready(PATCH, memory="much")
     with pytest.raises(ArgumentError, match="MB are needed"):
         ready(PATCH, memory="100MB")(as_array(ground()))
