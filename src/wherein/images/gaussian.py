@@ -126,6 +126,7 @@ def separable(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, " K"]) -> Fl
 def _band(taps: Float[Tensor, " K"], size: int) -> Float[Tensor, "N N"]:
     """The filter along an axis of this size as a matrix, T_ij = taps_(i − j); symmetric like the taps."""
     radius = taps.numel() // 2
+    # Every row is a window of one long row of taps, with zeros (or cut) on both sides, shifted by one.
     room = size - 1 - radius
     line = F.pad(taps, (room, room)) if room >= 0 else taps[-room:room]
     return line.unfold(0, size, 1).flip(0)
@@ -139,6 +140,7 @@ def convolve_full(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, "*b k l"
         taps: one filter, or several whose leading dimensions broadcast with those of the picture.
     """
     h, w = (n + k - 1 for n, k in zip(picture.shape[-2:], taps.shape[-2:], strict=True))
+    # At least as large as the result, so that the circular convolution of the FFT does not wrap around.
     size = quick_length(h), quick_length(w)
     return from_spectrum(spectrum(picture, size) * spectrum(taps, size), size, (h, w))
 
@@ -150,6 +152,7 @@ def correlate_valid(
     h, w = picture.shape[-2:]
     k, l = taps.shape[-2:]  # noqa: E741 (rows and columns of the filter)
     size = quick_length(h), quick_length(w)
+    # The conjugate makes it a correlation. It wraps around, but not into the part that is kept.
     matched = spectrum(picture, size) * spectrum(taps, size).conj()
     return from_spectrum(matched, size, (h - k + 1, w - l + 1))
 

@@ -105,6 +105,7 @@ def tangent(
 
 def smoothness(field: Field) -> Float[Tensor, "*B"]:
     """ρ(τ) = ½ Σ ‖difference of neighbouring vectors‖²: zero for a translation, small for a smooth field."""
+    # Without neighbours beyond the border: a Neumann boundary, which the cosine transform has as well.
     down = field.diff(dim=-3).pow(2).sum((-3, -2, -1))
     right = field.diff(dim=-2).pow(2).sum((-3, -2, -1))
     return 0.5 * (down + right)

@@ -35,6 +35,8 @@ def leans(planes: Matrix, at: Numbers) -> NDArray[np.float64]:
     longer, shorter = np.maximum(sizes, _LEAST).T
     # cos(tilt) is the ratio of the singular values, so tan(tilt) = √(1/cos² − 1).
     slope = np.minimum(np.sqrt(np.maximum((longer / shorter) ** 2 - 1, 0.0)), _STEEPEST)
+    # The right singular vector of the smaller value is the foreshortened direction on the plane. Its sign is
+    # arbitrary.
     return np.asarray(slope[:, None] * across[:, 1])
 
 

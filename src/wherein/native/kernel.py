@@ -45,6 +45,7 @@ def reason() -> str:
 def accepts(*tensors: Tensor) -> bool:
     """Whether C can process these tensors: float32, on the CPU, and without gradients."""
     plain = all(t.dtype == torch.float32 and t.device.type == "cpu" for t in tensors)
+    # A tensor that requires gradients is fine inside `no_grad`: nothing is recorded there.
     graph = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
     return plain and not graph and available()
 

@@ -121,6 +121,7 @@ def _fingerprint(command: list[str]) -> str:
     """A hash of the sources, the compiler and the processor: several machines may share a home folder."""
     settings = repr((command, compiler.FLAGS, _TUNINGS)) + _processor()
     sources = (source.read_bytes() for source in compiler.SOURCES)
+    # All of it is in the file name, so a library of other sources is never loaded.
     parts = (*sources, settings.encode(), compiler.compiler_version(command))
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:24]
 
@@ -149,6 +150,7 @@ def private_folder(folder: Path) -> Path:
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     about = folder.stat()
+    # The folder may have existed before, so owner and mode are checked.
     if hasattr(os, "getuid") and about.st_uid != os.getuid():
         raise PermissionError(f"{folder} belongs to another user")
     if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

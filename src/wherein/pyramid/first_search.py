@@ -131,9 +131,10 @@ def _kernel(
     radius = math.ceil(reach) + 1
     offsets = lattice(2 * radius + 1, 2 * radius + 1, middle).reshape(-1, 2) - radius
     c, s = math.cos(math.radians(angle)) / scale, math.sin(math.radians(angle)) / scale
+    # Each point of the rotated and scaled motif is looked up at R(−angle) · offset / scale from the centre.
     spots = offsets @ offsets.new_tensor(((c, -s), (s, c))) + middle
     size = spots.new_tensor((max(planes.shape[2] - 1, 1), max(planes.shape[1] - 1, 1)))
-    grid = (2 * spots / size - 1)[None, None]
+    grid = (2 * spots / size - 1)[None, None]  # the first pixel's centre is at −1, the last one's at 1
     value, mask = F.grid_sample(planes[None], grid, align_corners=True)[0, :, 0]
     inside = torch.nonzero(mask > _enough(mask))[:, 0]
     if len(inside) > limit:
@@ -196,7 +197,7 @@ def screen(scene: Float[Tensor, "C H W"], kernels: Kernels, threads: int = 1) ->
 
 def _sectors(count: int) -> list[range]:
     """The kernels of each sector. The grid is sorted by angle, so a sector is a range of numbers."""
-    edges = [round(count * k / SECTORS) for k in range(SECTORS + 1)]
+    edges = [round(count * k / SECTORS) for k in range(SECTORS + 1)]  # with few kernels, some are empty
     return [range(a, b) for a, b in pairwise(edges) if b > a]
 
 

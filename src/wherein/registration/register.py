@@ -220,6 +220,7 @@ def _result(descend: Descent, best: Candidates) -> Registration:
     problem, cost, status = descend.problem, float(best.costs[0]), best.statuses[0]
     zncc = descend.zncc(best.poses) if descend.robust else 1 - cost
     visible = problem.visible_fraction(best.poses[0])
+    # ZNCC is undefined if too little of the motif is visible, or if scene or motif has no texture.
     if not math.isfinite(zncc):
         zncc, cost, status = math.nan, math.nan, Status.OUTSIDE if visible < MIN_VISIBLE else Status.FLAT
     return Registration(

@@ -85,6 +85,7 @@ def anywhere(problem: Problem, scale: int) -> NDArray[np.float64]:
     corner, scene = problem.scene.middle(scale, _MAX_WORK / sum(map(len, kernels.offsets)))
     # Each kernel is correlated with the reduced scene and with its square.
     problem.tally.convolutions += 2 * len(kernels.values) / scale**2
+    # ZNCC of different rotations at one place are correlated; `peaks` keeps one for each sector and place.
     spots, _ = peaks(screen(scene.cpu(), kernels), kernels, _MAX_STARTS)
     linear = spots[:, 3, None, None] * _rotations(spots[:, 2])
     centre = np.array(motif.centre)

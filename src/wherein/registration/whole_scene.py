@@ -107,6 +107,7 @@ class WholeScene:
         """
         if self.motion.shears or not len(poses):
             return poses
+        # Motions act about the motif's centre, so the parameters are those of the centred matrix.
         x, y = self.motif.centre
         centred = torch.from_numpy(poses @ np.array(((1, 0, x), (0, 1, y), (0, 0, 1.0))))
         nearest = self.motion.matrix(self.motion.params(centred)).numpy()
@@ -173,6 +174,7 @@ class WholeScene:
             ((0, right, right, 0), (0, 0, bottom, bottom), (1, 1, 1, 1.0))
         )
         ends = ends[:, :2] / ends[:, 2:]
+        # The diagonal of the motif at the second pose.
         size = np.linalg.norm(ends[1, :, 0] - ends[1, :, 2])
         return bool(np.linalg.norm(ends[0] - ends[1], axis=0).max() <= _SAME * size)
 

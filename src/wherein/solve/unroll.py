@@ -59,6 +59,7 @@ class ProximalLayers(nn.Module):
 
     def forward(self, objective: Objective, start: Variables) -> Solution:
         """The solver's result after all layers."""
+        # (T, P): a row of step sizes for each layer.
         sizes = self.log_pose.exp() * self.moves[:, None]
         background = 1.0 if self.log_background is None else self.log_background.exp()
         return proximal_gradient(objective, start, [Step(size, background) for size in sizes])
