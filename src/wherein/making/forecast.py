@@ -51,9 +51,6 @@ _DISTANCE = 4.0
 """Distance of the camera from a tilted object, in diagonals of the template. A choice: a photograph from
 nearby, in which perspective is visible."""
 
-IsFound = Callable[[float, float], bool]
-"""Whether an object is found at a scale and a tilt."""
-
 
 class Limits(StoredCalibration):
     """How small and how tilted a template was found, with the threshold of its calibration.

@@ -44,8 +44,6 @@ class Motion(ABC):
     """Whether the motion can change the motif's size."""
     shears: ClassVar[bool] = False
     """Whether the motion can change the motif's proportions."""
-    linear: ClassVar[bool] = True
-    """Whether the map is affine in the parameters; then its proximal map is a projection onto the family."""
     projective: ClassVar[bool] = False
     """Whether the matrix can have perspective, a last row other than (0, 0, 1)."""
 
@@ -95,7 +93,7 @@ class Translation(Motion):
 class Euclidean(Motion):
     """x ↦ R(θ) x + b; parameters (θ in radians, b_x, b_y)."""
 
-    name, size, linear = "euclidean", 3, False
+    name, size = "euclidean", 3
     rotates = True
 
     def matrix(self, params: Params) -> Matrix:  # noqa: D102
@@ -121,7 +119,7 @@ class Similarity(Motion):
     Because of the logarithm, the scale cannot become negative, and halving is a step as long as doubling.
     """
 
-    name, size, linear = "similarity", 4, False
+    name, size = "similarity", 4
     rotates = scales = True
 
     def matrix(self, params: Params) -> Matrix:  # noqa: D102
@@ -168,7 +166,7 @@ class Affine(Motion):
 class Homography(Motion):
     """x ↦ H x / (H x)_3 with H_33 = 1; parameters: those of `Affine`, then the perspective (h_x, h_y)."""
 
-    name, size, linear, projective = "homography", 8, False, True
+    name, size, projective = "homography", 8, True
     rotates = scales = shears = True
 
     _affine: ClassVar[Affine] = Affine()
