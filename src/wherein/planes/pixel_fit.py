@@ -23,7 +23,7 @@ from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import FitJob, PlaneFits, fit_each
 from wherein.planes.plane_motif import PlaneMotif
 from wherein.pyramid.descent import Stage, solve_stage
-from wherein.pyramid.levels import ScenePyramid, interval
+from wherein.pyramid.levels import Poses, ScenePyramid, interval
 from wherein.pyramid.motif_levels import Level, MotifPyramid
 from wherein.threads import shared_out
 
@@ -49,7 +49,7 @@ _EVALUATE = PlaneStage(rounds=1, steps=0)
 
 @dataclass(frozen=True)
 class PixelJob:
-    """Poses of one motif that are to be fitted by its pixels.
+    """Poses of one motif that are to be fitted by its pixels, as long as the channels do not object.
 
     Attributes:
         motif: its pixels.
@@ -66,17 +66,32 @@ class PixelJob:
     @property
     def allowed_loss(self) -> float:
         """ZNCC of the channels that the fit may cost."""
-        return _MAX_LOSS_WHOLE if bool((self.motif.motif.mask > 0.5).all()) else _MAX_LOSS
+        return _MAX_LOSS_WHOLE if self.motif.motif.fills else _MAX_LOSS
 
 
-def fit_pixels(scene: ScenePyramid, jobs: Sequence[PixelJob]) -> list[PlaneFits]:
-    """The poses of several motifs fitted by the pixels, where these agree, and as they were elsewhere.
+@dataclass(frozen=True)
+class PixelStarts:
+    """Poses of one motif; attributes as of `PixelJob`."""
+
+    motif: MotifPyramid
+    motion: Motion
+    poses: Poses
+
+
+def pixel_poses(scene: ScenePyramid, jobs: Sequence[PixelStarts]) -> list[Poses]:
+    """The poses of several motifs fitted by the pixels, and to the byte as they were where these do not agree.
 
     Each on its own, in the part of the scene where it lies: a pose depends on no other.
     """
-    starts = [(job, pose) for job in jobs for pose in job.found.poses]
+    starts = [(job, pose) for job in jobs for pose in job.poses]
     ends = iter(shared_out(lambda start: _fitted(scene, *start), starts, scene.threads))
-    poses = [np.stack(list(islice(ends, len(job.found)))) for job in jobs]
+    return [np.array(list(islice(ends, len(job.poses)))).reshape(-1, 3, 3) for job in jobs]
+
+
+def fit_pixels(scene: ScenePyramid, jobs: Sequence[PixelJob]) -> list[PlaneFits]:
+    """The poses of several motifs fitted by the pixels, where these agree and what channels with little
+    smoothing lose by it is allowed, and as they were elsewhere."""
+    poses = pixel_poses(scene, [PixelStarts(job.motif, job.motion, job.found.poses) for job in jobs])
     moved = [
         np.flatnonzero((own != job.found.poses).any((1, 2))) for job, own in zip(jobs, poses, strict=True)
     ]
@@ -96,7 +111,7 @@ def fit_pixels(scene: ScenePyramid, jobs: Sequence[PixelJob]) -> list[PlaneFits]
     return fits
 
 
-def _fitted(scene: ScenePyramid, job: PixelJob, pose: NDArray[np.float64]) -> NDArray[np.float64]:
+def _fitted(scene: ScenePyramid, job: PixelStarts, pose: NDArray[np.float64]) -> NDArray[np.float64]:
     """The pose fitted by the pixels; the same where they do not agree."""
     motif, motion = job.motif, job.motion
     size = scale_at(pose, motif.motif.centre)

@@ -25,12 +25,12 @@ from wherein.detect.fast.joints import (
 )
 from wherein.detect.fast.limbs.limb_search import LimbSearch
 from wherein.detect.fast.limbs.roots import STRONG_EVIDENCE
+from wherein.detect.fast.limbs.settled_roots import settle_roots
 from wherein.detect.fast.piece_model import PieceModel
 from wherein.detect.fast.pieces import Joint, Piece, Pieces
 from wherein.detect.fast.polish import (
     end_pieces,
     polish_pieces,
-    settle_roots,
     with_polished,
 )
 from wherein.detect.fast.scoring import Scoring
