@@ -1,9 +1,12 @@
 """The C functions that compare the pixels of a motif with those of a scene, by ZNCC."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from wherein.errors import ArgumentError
 from wherein.native import abi, kernel, structs
 from wherein.native.pointers import FLOAT, check_reach, planes_of, pointer, with_contiguous_rows
 
@@ -43,7 +46,7 @@ def motif_side(
 
 
 def align(
-    scene: Float[Tensor, "C H W"],
+    scenes: Sequence[Float[Tensor, "C _ _"]],
     points: Float[Tensor, "N 2"],
     known: Float[Tensor, "N C K"],
     unit: Float[Tensor, " P"],
@@ -55,7 +58,7 @@ def align(
     """`gauss_newton` of a `CorrelationObjective`.
 
     Arguments:
-        scene: of the surface.
+        scenes: one for all poses, or one for each; all with as many channels.
         points, known, unit, radius: of the motif's side.
         motion: for which the side was made.
         poses: where to start.
@@ -66,7 +69,7 @@ def align(
     """
     # The layout that C needs is the one that `motif_side` leaves, so nothing is copied here.
     points, known = points.mT.contiguous(), known.permute(1, 2, 0).contiguous()
-    unit, scene = with_contiguous_rows(unit, scene)
+    unit, *scenes = with_contiguous_rows(unit, *scenes)
     found, batch = poses.clone(memory_format=torch.contiguous_format), len(poses)
     costs, (steps, evaluations) = found.new_empty(batch), found.new_empty(2, batch, dtype=torch.int64)
     statuses = found.new_empty(batch, dtype=torch.int32)
@@ -76,7 +79,7 @@ def align(
         radius=pointer(radius, ()),
         unit=pointer(unit, (motion.parameters,)),
         points=pointer(points, (2, count)),
-        known=pointer(known, (len(scene), motion.parameters + 1, count)),
+        known=pointer(known, (len(scenes[0]), motion.parameters + 1, count)),
         motion=motion,
         count=count,
     )
@@ -87,8 +90,12 @@ def align(
         evaluations=pointer(evaluations, (batch,), torch.int64),
         statuses=pointer(statuses, (batch,), torch.int32),
         count=batch,
+        each=int(len(scenes) > 1),
     )
-    kernel.call("wherein_align", planes_of(scene), side, rules, fits)
+    if len(scenes) not in (1, batch) or len({len(scene) for scene in scenes}) > 1:
+        raise ArgumentError(f"{len(scenes)} scenes for {batch} poses, or scenes with other channels")
+    in_c = (structs.Planes * len(scenes))(*map(planes_of, scenes))
+    kernel.call("wherein_align", in_c, side, rules, fits)
     return found, costs, steps, evaluations, statuses
 
 
