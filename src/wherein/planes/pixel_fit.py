@@ -12,7 +12,6 @@ from functools import lru_cache
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wherein.images.motif import Motif
 from wherein.images.picture import unit
@@ -82,7 +81,7 @@ class PixelStarts:
 
 
 def pixel_poses(scene: ScenePyramid, jobs: Sequence[PixelStarts]) -> list[Poses]:
-    """The poses of several motifs fitted by the pixels, and to the byte as they were where these do not agree.
+    """The poses of several motifs fitted by the pixels, to the byte as they were where these do not agree.
 
     Each on its own, in the part of the scene where it lies: a pose depends on no other.
     """

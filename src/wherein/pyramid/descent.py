@@ -158,19 +158,16 @@ def solve_each(levels: Sequence[Level], stage: Stage, poses: Poses) -> tuple[Pos
     """
     if not len(poses):
         return poses, np.zeros(0)
-    starts = [level.enter(pose[None]) for level, pose in zip(levels, poses, strict=True)]
-    start = Variables(torch.cat([one.pose for one in starts]))
-    if _in_c(levels[0], start, stage.damping):
-        ended = _align_in_c(levels, start, stage.steps, stage.damping, stage.tolerance)
-        moved, cost = ended.variables.pose, ended.cost
-    else:
-        each = [
-            align(level, own, stage.steps, stage.damping, stage.tolerance)
-            for level, own in zip(levels, starts, strict=True)
-        ]
-        moved, cost = (torch.cat(parts) for parts in zip(*((one.variables.pose, one.cost) for one in each), strict=True))
-    left = [level.leave(Variables(pose[None])) for level, pose in zip(levels, moved, strict=True)]
-    return np.concatenate(left), cost.double().numpy()
+    starts = [level.enter(pose[None]).pose for level, pose in zip(levels, poses, strict=True)]
+    start = Variables(torch.cat(starts))
+    if not _in_c(levels[0], start, stage.damping):
+        each = [solve_stage(level, stage, pose[None]) for level, pose in zip(levels, poses, strict=True)]
+        costs = torch.cat([ended.cost for _, ended in each])
+        return np.concatenate([pose for pose, _ in each]), costs.double().numpy()
+    ended = _align_in_c(levels, start, stage.steps, stage.damping, stage.tolerance)
+    moved = ended.variables.pose[:, None]
+    left = [level.leave(Variables(pose)) for level, pose in zip(levels, moved, strict=True)]
+    return np.concatenate(left), ended.cost.double().numpy()
 
 
 @dataclass(frozen=True)
