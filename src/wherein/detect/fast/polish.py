@@ -124,7 +124,7 @@ def _polished(
     models: Sequence[PieceModel],
     motion: Motion,
     tilt_costs: TiltCosts = _no_costs,
-) -> dict[str, PlaneFits]:
+) -> dict[str, Polished]:
     """The same for pieces that are fitted at once; one that was not found stays as it is."""
     polished = {}
     poses = [placement.frames[model.piece.name] @ model.to_canvas for model in models]
@@ -171,10 +171,13 @@ def _clear_by_pixels(
     able = [number for number, model in enumerate(models) if model.fills and motion is not _HOMOGRAPHY]
     found = [replace(fits, zncc=np.full(len(fits), -1.0)) for fits in before]
     starts = [
-        PixelStarts(pixels_of(models[n].piece.motif, len(scene.samples)), motion, before[n].poses) for n in able
+        PixelStarts(pixels_of(models[n].piece.motif, len(scene.samples)), motion, before[n].poses)
+        for n in able
     ]
     moved = pixel_poses(scene, starts)
-    agree = [np.flatnonzero((own != start.poses).any((1, 2))) for own, start in zip(moved, starts, strict=True)]
+    agree = [
+        np.flatnonzero((own != start.poses).any((1, 2))) for own, start in zip(moved, starts, strict=True)
+    ]
     jobs = [
         FitJob(models[n].stages[-1], motion, _EVALUATE, own[rows])
         for n, own, rows in zip(able, moved, agree, strict=True)
@@ -310,15 +313,15 @@ def _converged(
     again = [fits[rows] for fits, rows in zip(rough, blurred, strict=True)]
     smooth = fitted([model.informative for model in models], POLISH[1], again)
     judges, ends = [model.stages[-1] for model in models], fitted(motifs, _EVALUATE, smooth)
-    others = [fits[rows] for fits, rows in zip(sharp, blurred, strict=True)]
-    # Of things that are only similar neither agrees with little smoothing: what pieces are judged by decides.
-    both = fitted(judges, _EVALUATE, others), fitted(judges, _EVALUATE, smooth)
+    judged, seems = fitted(judges, _EVALUATE, sharp), fitted(judges, _EVALUATE, smooth)
     for k, (rows, fits) in enumerate(zip(blurred, ends, strict=True)):
-        unclear = np.maximum(fits.zncc, others[k].zncc) < _UNCLEAR
-        seems = both[1][k].zncc >= both[0][k].zncc
-        better = np.flatnonzero(np.where(unclear, seems, fits.zncc >= others[k].zncc))
+        zncc = sharp[k].zncc[rows]
+        # Of things that are only similar neither agrees with little smoothing: what pieces are judged by
+        # decides.
+        unclear = np.maximum(fits.zncc, zncc) < _UNCLEAR
+        better = np.flatnonzero(np.where(unclear, seems[k].zncc >= judged[k].zncc[rows], fits.zncc >= zncc))
         sharp[k] = sharp[k].replaced(rows[better], fits[better])
-    judged = fitted(judges, _EVALUATE, sharp)
+        judged[k] = judged[k].replaced(rows[better], seems[k][better])
     return list(zip(sharp, judged, strict=True))
 
 

@@ -1,7 +1,7 @@
 """Each root where the joints of its limbs have it, once all pieces are refined.
 
-The root's frame is that of the body; where there is no body, or it is hidden, the joints of the limbs determine
-it.
+The root's frame is that of the body; where there is no body, or it is hidden, the joints of the limbs
+determine it.
 """
 
 from collections.abc import Mapping, Sequence
