@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from wherein.images.load import load_picture
-from wherein.images.picture import Picture, grey_plane, is_grey, unit
+from wherein.images.picture import Picture, is_grey, unit
 
 H, W = 37, 31
 
@@ -81,15 +81,3 @@ def test_a_wide_picture_of_few_rows_takes_little_memory() -> None:
         assert tracemalloc.get_traced_memory()[1] < 10 * wide.nbytes
     finally:
         tracemalloc.stop()
-
-
-@pytest.mark.parametrize("contiguous", [True, False])
-def test_the_plane_of_a_grey_picture_is_a_copy(contiguous: bool) -> None:
-    array = np.repeat(grey_bytes()[..., None], 3, axis=2)
-    planes = array.transpose(2, 0, 1) if contiguous else array.transpose(2, 0, 1).copy()
-    plane = grey_plane(planes)
-    assert plane is not None
-    np.testing.assert_array_equal(plane, grey_bytes())
-    assert not np.shares_memory(plane, planes)
-    planes[1, 36, 30] ^= 1
-    assert grey_plane(planes) is None

@@ -30,7 +30,7 @@ from wherein.images.decode import (
     strict_pillow,
     upright,
 )
-from wherein.images.picture import FULL, Picture, grey_plane, is_grey, unit
+from wherein.images.picture import FULL, Picture, is_grey, unit
 from wherein.threads import one_thread
 
 OVERSHOOT = 0.25
@@ -250,10 +250,8 @@ def _from_array(array: npt.NDArray[Any], color: str = "rgb") -> Picture:
         allowed = "(H, W), (H, W, 1), (H, W, 3) or (H, W, 4)"
         raise ArgumentError(f"the array has shape {shape}: it must be {allowed}{hint}")
     planes = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
-    if dtype == np.uint8 and len(planes) == 3:
-        grey = grey_plane(planes)  # before the copy, of which it saves two thirds
-        if grey is not None:
-            return _from_planes(torch.from_numpy(grey)[None], color)
+    if dtype == np.uint8 and len(planes) == 3 and is_grey(planes):
+        planes = planes[:1]  # before the copy, of which it saves two thirds
     # One copy that torch can use: planar, in native byte order, with positive strides, writable, and our own.
     return _from_planes(torch.from_numpy(np.array(planes, dtype=_native(dtype), order="C")), color)
 

@@ -91,26 +91,13 @@ many rows at a time: they stay in the cache. Choices."""
 
 def is_grey(planes: "Tensor | NDArray[Any]") -> bool:
     """Whether all planes of a picture (C, H, W), a tensor or an array, are equal."""
-    if not _seems_grey(planes):
-        return False
     first, others = planes[0], planes[1:]
+    if not all(_equal(plane[::_SAMPLE, ::_SAMPLE], first[::_SAMPLE, ::_SAMPLE]) for plane in others):
+        return False
+    if isinstance(planes, np.ndarray) and planes.transpose(1, 2, 0).flags.c_contiguous:
+        return _has_equal_samples(planes.transpose(1, 2, 0))
     bands = [slice(k, k + _ROWS) for k in range(0, len(first), _ROWS)]
     return all(_equal(plane[band], first[band]) for band in bands for plane in others)
-
-
-def grey_plane(planes: NDArray[Any]) -> NDArray[Any] | None:
-    """A copy of the first plane of a picture (C, H, W) whose planes are all equal; None: they are not."""
-    if not _seems_grey(planes):
-        return None
-    pixels = planes.transpose(1, 2, 0)
-    if pixels.flags.c_contiguous:
-        return _first_samples(pixels)
-    return planes[0].copy() if is_grey(planes) else None
-
-
-def _seems_grey(planes: "Tensor | NDArray[Any]") -> bool:
-    first = planes[0][::_SAMPLE, ::_SAMPLE]
-    return all(_equal(plane[::_SAMPLE, ::_SAMPLE], first) for plane in planes[1:])
 
 
 def _equal(some: "Tensor | NDArray[Any]", others: "Tensor | NDArray[Any]") -> bool:
@@ -118,24 +105,20 @@ def _equal(some: "Tensor | NDArray[Any]", others: "Tensor | NDArray[Any]") -> bo
     return bool(same.all())
 
 
-def _first_samples(pixels: NDArray[Any]) -> NDArray[Any] | None:
-    """The first sample of each pixel, (H, W), of a picture (H, W, C), contiguous; None unless all samples of
-    each are equal.
+def _has_equal_samples(pixels: NDArray[Any]) -> bool:
+    """Whether the samples of each pixel are equal, (H, W, C), contiguous.
 
     Each sample is compared with the next in memory, and what lies between two pixels does not count: three
-    times as fast as to compare the planes, whose samples lie apart. Rows are copied while they are in the
-    cache.
+    times as fast as to compare the planes, whose samples lie apart.
     """
     height, width, planes = pixels.shape
     rows = pixels.reshape(height, width * planes)
     last = np.arange(planes) == planes - 1
     between = np.tile(last, min(_ROWS, height) * width)[:-1]
-    first = np.empty((height, width), dtype=pixels.dtype)
     for k in range(0, height, _ROWS):
         band = rows[k : k + _ROWS].reshape(-1)
         same = band[1:] == band[:-1]
         same |= between[: len(same)]
         if not same.all():
-            return None
-        first[k : k + _ROWS] = pixels[k : k + _ROWS, :, 0]
-    return first
+            return False
+    return True
