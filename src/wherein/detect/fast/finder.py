@@ -49,11 +49,6 @@ _MIN_BODY_EVIDENCE, _MAX_UNLIKELY = 1.3, 2
 """Weighted evidence of a body whose limbs are searched for, and how many are followed where none has it.
 Choices: clutter reaches 1 at the best of all places."""
 
-_ON_THE_WAY = 0.9
-"""Share of the ZNCC of a body whose limbs are searched for that its fits must have at every resolution. Fits
-of what is there hardly get better from one to the next, and those of clutter fall to two thirds. A choice: of
-160 painted crabs and robots, a quarter of them with a hidden body, the same are found with 1 and without."""
-
 _MAX_RATED, _RATED_SHARE = 4, 0.5
 """Number of likely bodies whose limbs are placed, if they can come to a score of use; of more, those with at
 least this share of the threshold when all limbs are rated. Choices: ratings are lower than what fits
@@ -222,7 +217,9 @@ class Finder:
     def _may_stand_out(self) -> GoesOn | None:
         """Which fits of the body may still stand out from clutter; None: all are followed, where there is no
         other way to find the object."""
-        least = _ON_THE_WAY * self._standing_out
+        # Fits of what is there hardly get better from one resolution to the next. Of 160 painted crabs and
+        # robots, a quarter of them with a hidden body, the same are found as without this.
+        least = self._standing_out
         if not self.pieces.limbs or math.isinf(least) or not self.limb_search.suffices:
             return None
         return lambda fits, last: np.asarray(fits.zncc >= least)
