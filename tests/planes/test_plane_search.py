@@ -276,3 +276,14 @@ def test_threads_do_not_change_the_poses():
     one, two = (search(ScenePyramid(scene, threads=threads))[-1] for threads in (1, 2))
     assert np.array_equal(one.poses, two.poses)
     assert np.array_equal(one.zncc, two.zncc)
+
+
+def test_what_is_no_crowd_after_the_first_fits_is_followed_as_usual(monkeypatch):
+    """A dozen copies: as if they had stood out before the fits by chance alone."""
+    search, (scene, _) = PlaneSearch(_motif(), PlaneRange(180, (0.8, 0.8), 0)), _crowd(12)
+    assert len(search(scene, standing_out=0.5)[0]) >= 12
+    answers, asked = iter([True, True, False]), []
+    monkeypatch.setattr(search, "_may_be_crowd", lambda scene, fits: asked.append(fits) or next(answers))
+    ended = search(scene, standing_out=0.5)
+    assert len(ended[0]) <= 10
+    assert len(asked) == 3

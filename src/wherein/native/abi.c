@@ -28,7 +28,7 @@ static const Fact facts[] = {
     FIELD(SolverRules, min_variance), FIELD(SolverRules, occluded), FIELD(SolverRules, min_scale),
     FIELD(SolverRules, min_gain), FIELD(SolverRules, rounds), FIELD(SolverRules, max_steps),
     SIZE(FitArrays), FIELD(FitArrays, poses), FIELD(FitArrays, costs), FIELD(FitArrays, steps),
-    FIELD(FitArrays, evaluations), FIELD(FitArrays, statuses), FIELD(FitArrays, count),
+    FIELD(FitArrays, evaluations), FIELD(FitArrays, statuses), FIELD(FitArrays, count), FIELD(FitArrays, each),
     SIZE(ScreenKernels), FIELD(ScreenKernels, offsets), FIELD(ScreenKernels, values),
     FIELD(ScreenKernels, counts), FIELD(ScreenKernels, count), FIELD(ScreenKernels, first),
     SIZE(ScreenMaps), FIELD(ScreenMaps, best), FIELD(ScreenMaps, which),

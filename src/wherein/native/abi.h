@@ -74,6 +74,7 @@ typedef struct {
     int64_t *steps, *evaluations;
     int32_t *statuses;
     int32_t count;
+    int32_t each;  /* whether each of them has a scene of its own */
 } FitArrays;
 
 /* Correlation kernels as lists of points, one kernel after the other. */
@@ -202,7 +203,7 @@ const Fact *wherein_facts(void);
 int wherein_parameters(int motion);
 int wherein_cpu_level(void);
 
-int wherein_align(const Planes *scene, const SideArrays *side, const SolverRules *rules, const FitArrays *fits);
+int wherein_align(const Planes *scenes, const SideArrays *side, const SolverRules *rules, const FitArrays *fits);
 int wherein_motif_side(const Planes *motif, const Planes *mask, const SideRules *rules, SideArrays *side);
 int wherein_pool(const Planes *picture, int32_t factor, float *out);
 int wherein_halve_bytes(const uint8_t *from, int32_t planes, int32_t height, int32_t width, float *out);

@@ -88,6 +88,7 @@ class FitArrays(ctypes.Structure):
         ("evaluations", _POINTER),
         ("statuses", _POINTER),
         ("count", _I32),
+        ("each", _I32),
     )
 
 

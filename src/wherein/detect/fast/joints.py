@@ -176,10 +176,15 @@ def keeps_joint(piece: Joint, parents: Poses, frames: Poses, tolerance: float) -
 
     The piece may lie above the plane of its parent.
     """
-    moved = relative(parents, frames)
-    shifted = without_parallax(_joint_shift(piece, moved), leans(parents, piece.joint), piece.height)
-    off, degrees = np.linalg.norm(shifted, axis=1), _turns(moved)
-    return (off <= max(tolerance, piece.play)) & (np.abs(degrees) <= piece.turn + TURN_TOLERANCE)
+    moved, most = relative(parents, frames), max(tolerance, piece.play)
+    off = _joint_shift(piece, moved)
+    kept = np.linalg.norm(off, axis=1) <= most
+    # Most joints are where they should be, whatever lies above its plane.
+    rest = np.flatnonzero(~kept)
+    if len(rest):
+        lean = leans(np.broadcast_to(parents, moved.shape)[rest], piece.joint)
+        kept[rest] = np.linalg.norm(without_parallax(off[rest], lean, piece.height), axis=1) <= most
+    return kept & (np.abs(_turns(moved)) <= piece.turn + TURN_TOLERANCE)
 
 
 def _joint_shift(piece: Joint, moved: Poses) -> NDArray[np.float64]:

@@ -84,6 +84,11 @@ class PieceModel:
         return finest_stage(motif, self.any_polarity, covered, settings=settings, even=True)
 
     @cached_property
+    def fills(self) -> bool:
+        """Whether the picture of the fitted leaf has no outline but its border."""
+        return self.piece.motif.fills
+
+    @cached_property
     def turn_step(self) -> float:
         """Degrees between starts about the joint, such that one of them has every point within its basin."""
         motif, (x, y) = self.piece.motif, self.piece.fitted_leaf.at
