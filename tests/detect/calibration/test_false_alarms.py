@@ -83,6 +83,12 @@ def test_it_is_not_below_what_clutter_has_reached() -> None:
     assert choose_threshold(outlier, PRESENT) >= 0.69
 
 
+def test_scenes_that_are_lost_at_any_threshold_do_not_lower_it() -> None:
+    clear = [0.9] * 21
+    assert choose_threshold(CLUTTER, clear) == rare_clutter_score(CLUTTER, 1e-4)
+    assert choose_threshold(CLUTTER, [0.1, 0.15, 0.2, *clear]) == choose_threshold(CLUTTER, clear)
+
+
 def test_a_background_that_shows_the_object_does_not_set_it() -> None:
     shown = [*CLUTTER[:-1], 0.85]
     assert choose_threshold(shown, PRESENT) < 0.85

@@ -116,7 +116,9 @@ def choose_threshold(empty: Sequence[float], present: Sequence[float]) -> float:
     # the rest do. Scores as high as the object's own say nothing: such a scene may well show it.
     seen = max((score for score in empty if score < low_score(present)), default=0.0)
     loose = max(loose, seen)
-    return min(max(loose, min(strict, _reached(present))), _OWN_SHARE * present[3 * len(present) // 4])
+    # A scene in which it does not even reach that is lost, however low the threshold.
+    hopeful = [score for score in present if score >= loose] or present
+    return min(max(loose, min(strict, _reached(hopeful))), _OWN_SHARE * present[3 * len(present) // 4])
 
 
 def threshold_among(empty: Sequence[float], present: Sequence[float], count: int, most: float) -> float:

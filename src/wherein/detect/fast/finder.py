@@ -23,6 +23,7 @@ from wherein.detect.fast.joints import (
     place_group,
     turn_group,
 )
+from wherein.detect.fast.limbs.axles import set_apart
 from wherein.detect.fast.limbs.limb_search import LimbSearch
 from wherein.detect.fast.limbs.roots import STRONG_EVIDENCE
 from wherein.detect.fast.limbs.settled_roots import settle_roots
@@ -266,7 +267,8 @@ class Finder:
                 placement = place_group(scene, placement, group, models, self.weights, tolerance)
             elif pieces[0] is not self.pieces.body:
                 placement = self.with_limb(scene, placement, models[0], tolerance)
-        return placement
+        placed = [self.models[limb.name] for limb in self.pieces.limbs if limb.name in placement.zncc]
+        return set_apart(scene, placement, placed, self.weights)
 
     @staticmethod
     def _is_wanted(
