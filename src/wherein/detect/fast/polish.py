@@ -26,6 +26,7 @@ from wherein.motion.homography import (
 )
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.cover import fit_uncovered
+from wherein.planes.own_resolution import JudgeJob, judge_each
 from wherein.planes.pixel_fit import PixelJob, fit_pixels, pixels_of
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import FitJob, PlaneFits, fit_each, fit_planes
@@ -185,7 +186,7 @@ def _uncovered(scene: ScenePyramid, placement: Placement, model: PieceModel, mot
         return placement
     moves = EUCLIDEAN if _is_limb(model) else motion
     found = PlaneFits(placement.frames[piece.name] @ model.to_canvas, zncc, np.ones(len(zncc)))
-    found = found.replaced(partly, fit_uncovered(scene, model.stages[-1], model.exact, moves, found[partly]))
+    found = found.replaced(partly, fit_uncovered(scene, model.judges, model.exact, moves, found[partly]))
     return _refined(placement, model, found, found.zncc > 0)
 
 
@@ -255,17 +256,26 @@ def _converged(
     blurred = [np.flatnonzero(fits.zncc < _CLEAR) for fits in sharp]
     again = [fits[rows] for fits, rows in zip(rough, blurred, strict=True)]
     smooth = fitted([model.informative for model in models], POLISH[1], again)
-    judges, ends = [model.stages[-1] for model in models], fitted(motifs, _EVALUATE, smooth)
+    ends = fitted(motifs, _EVALUATE, smooth)
     others = [fits[rows] for fits, rows in zip(sharp, blurred, strict=True)]
     # Of things that are only similar neither agrees with little smoothing: what pieces are judged by decides.
-    both = fitted(judges, _EVALUATE, others), fitted(judges, _EVALUATE, smooth)
+    both = _judged(scene, models, moves, others), _judged(scene, models, moves, smooth)
     for k, (rows, fits) in enumerate(zip(blurred, ends, strict=True)):
         unclear = np.maximum(fits.zncc, others[k].zncc) < _UNCLEAR
         seems = both[1][k].zncc >= both[0][k].zncc
         better = np.flatnonzero(np.where(unclear, seems, fits.zncc >= others[k].zncc))
         sharp[k] = sharp[k].replaced(rows[better], fits[better])
-    judged = fitted(judges, _EVALUATE, sharp)
-    return list(zip(sharp, judged, strict=True))
+    return list(zip(sharp, _judged(scene, models, moves, sharp), strict=True))
+
+
+def _judged(
+    scene: ScenePyramid, models: Sequence[PieceModel], moves: Sequence[Motion], found: Sequence[PlaneFits]
+) -> list[PlaneFits]:
+    """The poses of pieces with the ZNCC by which they are judged."""
+    jobs = [
+        JudgeJob(model.judges, motion, fits) for model, motion, fits in zip(models, moves, found, strict=True)
+    ]
+    return judge_each(scene, jobs)
 
 
 def _upright(scene: ScenePyramid, model: PieceModel, found: PlaneFits, tilt_costs: TiltCosts) -> PlaneFits:

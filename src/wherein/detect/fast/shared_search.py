@@ -50,6 +50,7 @@ class SharedEffort:
 
 EFFORTS = (
     SharedEffort(LookEffort(15.0, 32, 15.0, 100), 8, 2),
+    SharedEffort(LookEffort(15.0, 32, 15.0, 100), 48, 4),
     SharedEffort(LookEffort(15.0, 64, 15.0, 600), 32, 4),
     SharedEffort(LookEffort(25.0, 64, 12.0, 1000), 64, 8),
 )
