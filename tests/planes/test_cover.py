@@ -74,7 +74,8 @@ def test_the_rest_is_fitted_and_zncc_is_that_of_the_whole() -> None:
 def test_poses_in_plain_view_stay() -> None:
     motif, motion = PlaneMotif.of(MOTIF, 100.0), MOTIONS["similarity"]
     before = PlaneFits(POSE[None], np.array([0.9]), np.ones(1))
-    np.testing.assert_array_equal(fit_uncovered(scene(0.0), (motif,), motif, motion, before).poses, before.poses)
+    found = fit_uncovered(scene(0.0), (motif,), motif, motion, before)
+    np.testing.assert_array_equal(found.poses, before.poses)
 
 
 compiled = pytest.mark.skipif(not kernel.available(), reason=f"no native library: {kernel.reason()}")

@@ -58,9 +58,7 @@ def own_stages(stages: Sequence[PlaneMotif], poses: Poses) -> NDArray[np.int64]:
     return own
 
 
-def judged(
-    scene: ScenePyramid, stages: Sequence[PlaneMotif], motion: Motion, found: PlaneFits
-) -> PlaneFits:
+def judged(scene: ScenePyramid, stages: Sequence[PlaneMotif], motion: Motion, found: PlaneFits) -> PlaneFits:
     """The fits of the last stage, with the ZNCC of those of small objects at their own resolution.
 
     Arguments:

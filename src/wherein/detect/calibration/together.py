@@ -132,13 +132,8 @@ def calibrate_together(
 
 def _search(template: Template, ranges: Range, known: _Chance) -> SceneSearch:
     root = Pieces.of(template).tree.root
-    finder = Finder(
-        template,
-        ranges,
-        {root: evidence_weight(known.zncc)},
-        known.tilt_cost,
-        size_power=_size_power(ranges),
-    )
+    weights = {root: evidence_weight(known.zncc)}
+    finder = Finder(template, ranges, weights, known.tilt_cost, size_power=_size_power(ranges))
     return SceneSearch(finder, threshold=0.5, calibrated_threshold=0.5, usual_clutter=0.5, threads=1)
 
 
