@@ -11,7 +11,7 @@ from torch import Tensor
 
 from wherein.images.motif import Motif
 from wherein.motion.homography import angles, local_map, mapped, scales
-from wherein.planes.crowd_floor import NO_FLOOR, CrowdFloor
+from wherein.planes.look.crowd_floor import NO_FLOOR, CrowdFloor
 from wherein.planes.look.first_look import TURN_STEP, FirstLook
 from wherein.planes.look.slender import best_between, is_slender, steps_between
 from wherein.planes.own_resolution import judged
