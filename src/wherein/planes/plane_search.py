@@ -11,9 +11,10 @@ from torch import Tensor
 
 from wherein.images.motif import Motif
 from wherein.motion.homography import angles, local_map, mapped, scales
-from wherein.planes.crowd_floor import NO_FLOOR, CrowdFloor
+from wherein.planes.look.crowd_floor import NO_FLOOR, CrowdFloor
 from wherein.planes.look.first_look import TURN_STEP, FirstLook
 from wherein.planes.look.slender import best_between, is_slender, steps_between
+from wherein.planes.own_resolution import judged
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes, motif_stages
 from wherein.planes.plane_motif import PlaneMotif
@@ -188,6 +189,8 @@ class PlaneSearch:
         for number, (motif, count) in enumerate(zip(self._thinned, self._counts, strict=True)):
             stage = _FIT_SHIFTED if self._only_shifted else _FIT
             fits = fit_planes(scene, motif, self.ranges.motion, stage, found.poses)
+            if count is None or goes_on is not None:
+                fits = judged(scene, self._thinned[: number + 1], self.ranges.motion, fits)
             fits = fits if goes_on is None else fits[np.flatnonzero(goes_on(fits, count is None))]
             if not len(fits):
                 return ended + [fits] * (len(self._thinned) - number)

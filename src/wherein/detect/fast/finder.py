@@ -38,7 +38,7 @@ from wherein.detect.fast.scoring import Scoring
 from wherein.detect.score import equivalent_zncc, information
 from wherein.detect.search_range import Effort, Range
 from wherein.planes.cover import point_evidence
-from wherein.planes.crowd_floor import NO_FLOOR, CrowdFloor
+from wherein.planes.look.crowd_floor import NO_FLOOR, CrowdFloor
 from wherein.planes.look.shared_look import SharedLook
 from wherein.planes.plane_fit import PlaneFits
 from wherein.planes.plane_search import GoesOn, PlaneSearch

@@ -19,6 +19,7 @@ from wherein.motion.homography import (
 )
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.cover import fit_uncovered
+from wherein.planes.own_resolution import JudgeJob, judge_each
 from wherein.planes.pixel_fit import PixelJob, PixelStarts, fit_pixels, pixel_poses, pixels_of
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import FitJob, PlaneFits, fit_each, fit_planes
@@ -178,11 +179,11 @@ def _clear_by_pixels(
     agree = [
         np.flatnonzero((own != start.poses).any((1, 2))) for own, start in zip(moved, starts, strict=True)
     ]
-    jobs = [
-        FitJob(models[n].stages[-1], motion, _EVALUATE, own[rows])
-        for n, own, rows in zip(able, moved, agree, strict=True)
+    fits = [
+        replace(before[n][rows], poses=own[rows]) for n, own, rows in zip(able, moved, agree, strict=True)
     ]
-    for n, rows, judged in zip(able, agree, fit_each(scene, jobs), strict=True):
+    judges = _judged(scene, [models[n] for n in able], [motion] * len(able), fits)
+    for n, rows, judged in zip(able, agree, judges, strict=True):
         good = np.flatnonzero(judged.zncc >= before[n].zncc[rows] - _MAX_LOSS)
         found[n] = found[n].replaced(rows[good], judged[good])
     return found
@@ -232,7 +233,7 @@ def _uncovered(scene: ScenePyramid, placement: Placement, model: PieceModel, mot
         return placement
     moves = EUCLIDEAN if _is_limb(model) else motion
     found = PlaneFits(placement.frames[piece.name] @ model.to_canvas, zncc, np.ones(len(zncc)))
-    found = found.replaced(partly, fit_uncovered(scene, model.stages[-1], model.exact, moves, found[partly]))
+    found = found.replaced(partly, fit_uncovered(scene, model.judges, model.exact, moves, found[partly]))
     return _refined(placement, model, found, found.zncc > 0, placement.told_by_pixels(piece.name))
 
 
@@ -312,8 +313,8 @@ def _converged(
     blurred = [np.flatnonzero(fits.zncc < _CLEAR) for fits in sharp]
     again = [fits[rows] for fits, rows in zip(rough, blurred, strict=True)]
     smooth = fitted([model.informative for model in models], POLISH[1], again)
-    judges, ends = [model.stages[-1] for model in models], fitted(motifs, _EVALUATE, smooth)
-    judged, seems = fitted(judges, _EVALUATE, sharp), fitted(judges, _EVALUATE, smooth)
+    ends = fitted(motifs, _EVALUATE, smooth)
+    judged, seems = (_judged(scene, models, moves, some) for some in (sharp, smooth))
     for k, (rows, fits) in enumerate(zip(blurred, ends, strict=True)):
         zncc = sharp[k].zncc[rows]
         # Of things that are only similar neither agrees with little smoothing: what pieces are judged by
@@ -323,6 +324,16 @@ def _converged(
         sharp[k] = sharp[k].replaced(rows[better], fits[better])
         judged[k] = judged[k].replaced(rows[better], seems[k][better])
     return list(zip(sharp, judged, strict=True))
+
+
+def _judged(
+    scene: ScenePyramid, models: Sequence[PieceModel], moves: Sequence[Motion], found: Sequence[PlaneFits]
+) -> list[PlaneFits]:
+    """The poses of pieces with the ZNCC by which they are judged."""
+    jobs = [
+        JudgeJob(model.judges, motion, fits) for model, motion, fits in zip(models, moves, found, strict=True)
+    ]
+    return judge_each(scene, jobs)
 
 
 def _upright(scene: ScenePyramid, model: PieceModel, found: PlaneFits, tilt_costs: TiltCosts) -> PlaneFits:
