@@ -122,6 +122,7 @@ typedef struct {
     double reach;        /* and how long, unless it is already, in pixels of the motif */
     double slack;        /* ZNCC by which such a step may make the fit worse */
     double max_step;     /* in units of the radius */
+    double min_agreement; /* ZNCC below which a step is as long as at this */
     double min_visible;  /* fraction of the motif in the scene */
     double min_variance; /* of the scene's channels: with less there is no texture */
     int32_t parameters;  /* of the motion: 2 translation, 3 euclidean, 4 similarity, 6 affine, 8 homography */

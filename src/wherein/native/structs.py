@@ -159,6 +159,7 @@ class PlaneRules(ctypes.Structure):
         ("reach", _F64),
         ("slack", _F64),
         ("max_step", _F64),
+        ("min_agreement", _F64),
         ("min_visible", _F64),
         ("min_variance", _F64),
         ("parameters", _I32),
