@@ -9,7 +9,7 @@ import torch
 from detecting import painted, ready, walker
 from wherein.detect import Detection, Detections, Detector, PartFound
 from wherein.detect.explain.fit_trace import FitTrace
-from wherein.detect.fast.polish import POLISH
+from wherein.detect.fast.refinement.converged import POLISH
 from wherein.detect.score import MAX_ZNCC
 from wherein.planes.plane_descent import PlaneStage
 from wherein.template.pose import placed

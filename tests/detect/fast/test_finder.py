@@ -8,7 +8,7 @@ from torch import Tensor
 from detecting import Array, group, leaf, noise, off, painted, template, walker
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.joints import TIGHT
+from wherein.detect.fast.joints.joint_geometry import TIGHT
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.score import equivalent_zncc, information
 from wherein.detect.search_range import Effort, Range
@@ -143,17 +143,21 @@ def bodies(search: Search, roots: Array, zncc: float) -> PlaneFits:
     return PlaneFits(roots @ model.to_canvas, np.full(len(roots), zncc), np.ones(len(roots)))
 
 
+def with_likely_limbs(search: Search, found: PlaneFits, effort: Effort) -> PlaneFits:
+    return search.finder.likely_bodies.with_likely_limbs(search.scene, found, effort)
+
+
 def test_of_many_bodies_those_go_on_about_which_limbs_may_be_found() -> None:
     scene, _ = painted(WALKER, ROOT, TURNS)
     search = Search(WALKER, scene)
     beside = [placed(angle, 1.0, (60.0, 50.0), WALKER.centre) for angle in range(0, 240, 40)]
     found = bodies(search, np.stack([*beside, ROOT]), 0.5)
-    kept = search.finder._with_likely_limbs(search.scene, found, Effort(0.9))
+    kept = with_likely_limbs(search, found, Effort(0.9))
     assert len(kept) == 4
     assert any(np.allclose(pose, found.poses[-1]) for pose in kept.poses)
     # With a low threshold all of them may be objects: a crowd is not cut off.
-    assert len(search.finder._with_likely_limbs(search.scene, found, Effort(0.1))) == len(found)
-    assert len(search.finder._with_likely_limbs(search.scene, found[np.arange(4)], Effort(0.9))) == 4
+    assert len(with_likely_limbs(search, found, Effort(0.1))) == len(found)
+    assert len(with_likely_limbs(search, found[np.arange(4)], Effort(0.9))) == 4
 
 
 def test_bodies_go_on_that_may_come_to_a_score_of_use() -> None:
@@ -164,13 +168,15 @@ def test_bodies_go_on_that_may_come_to_a_score_of_use() -> None:
     weights = dict.fromkeys(search.finder.weights, 4.0)
     search.finder = Finder(WALKER, search.finder.ranges, weights)
     roots, needed = np.stack([beside, ROOT]), Effort(0.9, least=0.7)
-    (kept,) = search.finder._with_likely_limbs(search.scene, bodies(search, roots, 0.6), needed).poses
+    (kept,) = search.finder.likely_bodies.with_likely_limbs(
+        search.scene, bodies(search, roots, 0.6), needed
+    ).poses
     assert np.allclose(kept, bodies(search, roots, 0.6).poses[1])
     strong = bodies(search, roots, 0.95)
-    assert len(search.finder._with_likely_limbs(search.scene, strong, needed)) == 2
+    assert len(with_likely_limbs(search, strong, needed)) == 2
     # What is of use is said by the caller; during calibration everything is.
     weak = bodies(search, roots, 0.6)
-    assert len(search.finder._with_likely_limbs(search.scene, weak, Effort(0.9))) == 2
+    assert len(with_likely_limbs(search, weak, Effort(0.9))) == 2
 
 
 def test_roots_go_on_that_may_come_to_a_score_of_use() -> None:

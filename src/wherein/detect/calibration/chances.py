@@ -13,7 +13,7 @@ import numpy as np
 from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.detect.calibration.store import Progress
 from wherein.detect.fast.finder import Finder
-from wherein.detect.fast.joints import best_of_each
+from wherein.detect.fast.joints.placing import best_of_each
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.score import equivalent_zncc, information, shown
 from wherein.detect.search_range import Range

@@ -15,7 +15,7 @@ from wherein.detect.explain.fit_trace import FitTrace, FitTraces, TraceStage
 from wherein.detect.fast.assemble import frames_of
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
-from wherein.detect.fast.polish import POLISH
+from wherein.detect.fast.refinement.converged import POLISH
 from wherein.detect.result import Detection
 from wherein.motion.homography import mapped
 from wherein.motion.models import Motion

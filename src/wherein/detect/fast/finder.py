@@ -5,7 +5,6 @@ The body's pose is that plane: a homography where the object may be tilted. A li
 by a turn about its joint, whatever the perspective.
 """
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -15,27 +14,21 @@ from numpy.typing import NDArray
 
 from wherein.detect.fast.exclusion import Supports
 from wherein.detect.fast.hypotheses import Hypotheses, Placement
-from wherein.detect.fast.joints import (
-    TIGHT,
-    carry_group,
-    place,
-    place_behind_hidden,
-    place_group,
-    turn_group,
-)
+from wherein.detect.fast.joints.behind_hidden import place_behind_hidden
+from wherein.detect.fast.joints.joint_geometry import TIGHT
+from wherein.detect.fast.joints.joint_groups import carry_group, place_group, turn_group
+from wherein.detect.fast.joints.placing import place
+from wherein.detect.fast.likely_bodies import LikelyBodies
 from wherein.detect.fast.limbs.axles import set_apart
 from wherein.detect.fast.limbs.limb_search import LimbSearch
 from wherein.detect.fast.limbs.roots import STRONG_EVIDENCE
 from wherein.detect.fast.limbs.settled_roots import settle_roots
 from wherein.detect.fast.piece_model import PieceModel
 from wherein.detect.fast.pieces import Joint, Piece, Pieces
-from wherein.detect.fast.polish import (
-    end_pieces,
-    polish_pieces,
-    with_polished,
-)
+from wherein.detect.fast.refinement.last_fits import end_pieces
+from wherein.detect.fast.refinement.polish import polish_pieces, with_polished
 from wherein.detect.fast.scoring import Scoring
-from wherein.detect.score import equivalent_zncc, information
+from wherein.detect.score import information
 from wherein.detect.search_range import Effort, Range
 from wherein.planes.cover import point_evidence
 from wherein.planes.look.crowd_floor import NO_FLOOR, CrowdFloor
@@ -45,20 +38,6 @@ from wherein.planes.plane_search import GoesOn, PlaneSearch
 from wherein.planes.rating import rate_turns
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
-
-_MIN_BODY_EVIDENCE, _MAX_UNLIKELY = 1.3, 2
-"""Weighted evidence of a body whose limbs are searched for, and how many are followed where none has it.
-Choices: clutter reaches 1 at the best of all places."""
-
-_MAX_RATED, _RATED_SHARE = 4, 0.5
-"""Number of likely bodies whose limbs are placed, if they can come to a score of use; of more, those with at
-least this share of the threshold when all limbs are rated. Choices: ratings are lower than what fits
-reach."""
-
-_LEAST_RATED = 0.85
-"""Share of its score in the end that an object at least has when its limbs are rated. By 290 objects in plain
-view and with limbs missing or covered, of six templates (four cut from photographs): the lowest was 0.87, and
-half had more than 0.98."""
 
 
 class Finder:
@@ -166,64 +145,12 @@ class Finder:
             refined: poses of the body to follow; None: those of a search of the whole scene.
             goes_on: which fits of these are followed any further; None: all.
         """
-        search = self.body_search
-        assert search is not None, "a template with a body"
-        ended = (
-            search(scene, self._standing_out, self._may_stand_out)
-            if refined is None
-            else search.followed(scene, refined, self._standing_out, goes_on)
-        )
-        found = ended[-1]
-        if not self.pieces.limbs:
-            return self.from_body_poses(scene, found)
-        # Placing all limbs costs far more than the fit of the body, so only likely poses go on: those that
-        # fit better than clutter does, or else the best two, unless the limbs are looked for next anyway.
-        weight = self.weights.get(self.pieces.tree.root, 1.0)
-        frames = found.poses @ self.models[self.pieces.tree.root].from_canvas
-        likely = weight * self.scoring.body_information(found.zncc, frames) >= _MIN_BODY_EVIDENCE
-        if not likely.any() and not self.limb_search.suffices:
-            likely[:_MAX_UNLIKELY] = True
-        return self.from_body_poses(
-            scene, self._with_likely_limbs(scene, found[np.flatnonzero(likely)], effort)
-        )
-
-    def _with_likely_limbs(self, scene: ScenePyramid, found: PlaneFits, effort: Effort) -> PlaneFits:
-        """Poses of the body about which limbs may be found.
-
-        Clutter looks a little like the body somewhere, in a busy scene at a dozen places. To rate the limbs
-        about each takes a tenth of the time of placing them.
-        """
-        root, limbs = self.pieces.tree.root, self.pieces.root_limbs
-        frames = found.poses @ self.models[root].from_canvas
-        evidence = self.weights.get(root, 1.0) * self.scoring.body_information(found.zncc, frames)
-        if len(found) <= _MAX_RATED and (evidence >= STRONG_EVIDENCE).all():
-            return found
-        # Limbs of limbs are not rated.
-        total = sum(self.weights[name] for name in (root, *(piece.name for piece in limbs)))
-        scores = equivalent_zncc((self.limb_evidence(scene, frames) + evidence) / total)
-        kept = scores >= _RATED_SHARE * effort.stop_score
-        kept[np.argsort(-scores, kind="stable")[:_MAX_RATED]] = True
-        if self.limb_search.suffices:  # else there is no other way to find it
-            kept &= (scores >= _LEAST_RATED * effort.least) | (evidence >= STRONG_EVIDENCE)
-        return found[np.flatnonzero(kept)]
+        return self.from_body_poses(scene, self.likely_bodies(scene, effort, refined, goes_on))
 
     @cached_property
-    def _standing_out(self) -> float:
-        """ZNCC of the body from which a pose stands out from clutter."""
-        weight = self.weights.get(self.pieces.tree.root)
-        # Without weights, during calibration, clutter is what is looked for.
-        return math.inf if weight is None else float(equivalent_zncc(np.array(_MIN_BODY_EVIDENCE / weight)))
-
-    @cached_property
-    def _may_stand_out(self) -> GoesOn | None:
-        """Which fits of the body may still stand out from clutter; None: all are followed, where there is no
-        other way to find the object."""
-        # Fits of what is there hardly get better from one resolution to the next. Of 160 painted crabs and
-        # robots, a quarter of them with a hidden body, the same are found as without this.
-        least = self._standing_out
-        if not self.pieces.limbs or math.isinf(least) or not self.limb_search.suffices:
-            return None
-        return lambda fits, last: np.asarray(fits.zncc >= least)
+    def likely_bodies(self) -> LikelyBodies:
+        """The search for the poses of the body about which the limbs are placed."""
+        return LikelyBodies(self)
 
     def from_body_poses(self, scene: ScenePyramid, found: PlaneFits) -> Hypotheses:
         """Hypotheses from poses of the body, with all limbs."""

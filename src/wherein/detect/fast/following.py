@@ -2,7 +2,7 @@
 
 An object that was seen in the frame before is expected with every part at its last turn and as fast as it
 turned. Each piece is fitted from there at its coarsest resolution and then to convergence: the same last
-stage as that of a search (`detect.fast.polish`), and so the same pose. Only a piece that was not found
+stage as that of a search (`detect.fast.refinement`), and so the same pose. Only a piece that was not found
 before, or that fits less well than it did, is searched for, a body in the neighbourhood and a limb at all
 turns, and the better of the two poses stands.
 """
@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from wherein.detect.fast.assemble import frames_of
 from wherein.detect.fast.hypotheses import Hypotheses, Placement
-from wherein.detect.fast.joints import LOOSE, TIGHT, best_of_each, keeps_joint, place_group
+from wherein.detect.fast.joints.joint_geometry import LOOSE, TIGHT, keeps_joint
+from wherein.detect.fast.joints.joint_groups import place_group
+from wherein.detect.fast.joints.placing import best_of_each
 from wherein.detect.fast.piece_model import BASIN, EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Joint, Piece
 from wherein.detect.result import Detection

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from wherein.detect.fast.exclusion import EDGE, OVERLAP
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.joints import place
+from wherein.detect.fast.joints.placing import place
 from wherein.detect.fast.piece_model import PieceModel
 from wherein.detect.score import information
 from wherein.motion.homography import mapped

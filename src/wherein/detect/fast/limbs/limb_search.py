@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.fast.hypotheses import Hypotheses, Placement
-from wherein.detect.fast.joints import LOOSE
+from wherein.detect.fast.joints.joint_geometry import LOOSE
 from wherein.detect.fast.limbs.roots import (
     STRONG_EVIDENCE,
     best_pair_evidence,

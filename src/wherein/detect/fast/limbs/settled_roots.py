@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.joints import TIGHT, keeps_joint
+from wherein.detect.fast.joints.joint_geometry import TIGHT, keeps_joint
 from wherein.detect.fast.limbs.roots import root_from_joints
 from wherein.detect.fast.pieces import Joint, Piece, Pieces
 from wherein.detect.score import MIN_EVIDENCE, information

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.joints import turns, wrapped
+from wherein.detect.fast.joints.joint_geometry import turns, wrapped
 from wherein.detect.fast.limbs.axles import on_axle, on_others
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.motion.homography import relative, rotations

@@ -6,7 +6,8 @@ import pytest
 from detecting import angle, between, group, leaf, noise, off, painted, photo, ready, template
 from wherein.detect import Detector
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.joints import group_frames, place_group
+from wherein.detect.fast.joints.joint_geometry import group_frames
+from wherein.detect.fast.joints.joint_groups import place_group
 from wherein.detect.fast.piece_model import PieceModel
 from wherein.detect.fast.pieces import Pieces
 from wherein.pyramid.levels import ScenePyramid

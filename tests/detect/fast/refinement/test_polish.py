@@ -6,10 +6,14 @@ import torch
 
 from detecting import group, leaf, made_up, off, painted, photo, ready, scene, template, texture, toy, walker
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.joints import place, place_behind_hidden, turn_towards
+from wherein.detect.fast.joints.behind_hidden import place_behind_hidden
+from wherein.detect.fast.joints.joint_geometry import turn_towards
+from wherein.detect.fast.joints.placing import place
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Pieces
-from wherein.detect.fast.polish import POLISH, end_pieces, polish_pieces, with_polished
+from wherein.detect.fast.refinement.converged import POLISH
+from wherein.detect.fast.refinement.last_fits import end_pieces
+from wherein.detect.fast.refinement.polish import polish_pieces, with_polished
 from wherein.images.gaussian import blur
 from wherein.images.motif import Motif
 from wherein.motion.homography import mapped, relative, rotations, shift

@@ -8,7 +8,8 @@ import pytest
 
 from detecting import angle, between, group, leaf, noise, off, painted, template, walker
 from wherein.detect.fast.hypotheses import Placement
-from wherein.detect.fast.joints import keeps_joint, place, turns
+from wherein.detect.fast.joints.joint_geometry import keeps_joint, turns
+from wherein.detect.fast.joints.placing import place
 from wherein.detect.fast.piece_model import PieceModel
 from wherein.detect.fast.pieces import Pieces
 from wherein.motion.homography import mapped, shift

@@ -1,0 +1,93 @@
+"""The placement of groups."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wherein.detect.fast.hypotheses import Placement
+from wherein.detect.fast.joints.joint_geometry import LOOSE, TIGHT, group_frames, keeps_joint
+from wherein.detect.fast.joints.placing import place
+from wherein.detect.fast.piece_model import PieceModel
+from wherein.detect.fast.pieces import Joint, Piece
+from wherein.detect.score import MIN_EVIDENCE, information
+from wherein.pyramid.levels import ScenePyramid
+
+
+def place_group(
+    scene: ScenePyramid,
+    placement: Placement,
+    group: Joint,
+    models: Sequence[PieceModel],
+    weights: Mapping[str, float],
+    tolerance: float = TIGHT,
+) -> Placement:
+    """The placement with one more group and all pieces attached to it.
+
+    Arguments:
+        scene: the scene to search.
+        placement: with the frames of the group's parent.
+        group: what turns; without pieces it stays at rest.
+        models: the pieces attached to it.
+        weights: of the evidence of the pieces, by name.
+        tolerance: how far a joint may be off in the end, in canvas pixels.
+    """
+    for model in models:
+        placement = place(scene, placement, model, tolerance, with_group=True)
+    pieces = [model.piece for model in models]
+    placement, evidence = turn_group(placement, group, pieces, weights)
+    frames = placement.frames[group.name]
+    determined = np.max([evidence[piece.name] for piece in pieces], axis=0, initial=0.0) >= MIN_EVIDENCE
+    for model in models:
+        name = model.piece.name
+        fits = keeps_joint(model.piece, frames, placement.frames[name], tolerance) & (
+            placement.zncc[name] > 0
+        )
+        kept = np.where(fits[:, None, None], placement.frames[name], frames)
+        placement = placement.with_piece(name, kept, np.where(fits, placement.zncc[name], -1.0))
+        # With every turn of the group allowed, this piece found something else. Now the turn is known.
+        again = np.flatnonzero(~fits & determined)
+        placement = placement.replaced(again, place(scene, placement[again], model, tolerance))
+    return placement
+
+
+def turn_group(
+    placement: Placement, group: Joint, pieces: Sequence[Piece], weights: Mapping[str, float]
+) -> tuple[Placement, dict[str, NDArray[np.float64]]]:
+    """The placement with the frames of a group, turned as its pieces agree best.
+
+    Arguments:
+        placement: with the pieces, and the frames of the group's parent.
+        group: what turns.
+        pieces: those attached to it.
+        weights: of the evidence of the pieces, by name.
+
+    Returns:
+        The placement, and the weighted evidence of the pieces, (H,) by name.
+    """
+    parents = placement.frames[group.parent]
+    evidence = {piece.name: weights[piece.name] * information(placement.zncc[piece.name]) for piece in pieces}
+    # Consensus as in RANSAC, but over all pieces: the turn that each of them implies is checked against the
+    # others, since one piece that fits clutter would spoil a mean over all.
+    trust, best = evidence, np.full(len(placement), -1.0)
+    for lead in pieces:
+        guess = group_frames(group, parents, [lead], placement.frames, evidence)
+        agree = {
+            piece.name: np.where(
+                (piece is lead) | keeps_joint(piece, guess, placement.frames[piece.name], LOOSE),
+                evidence[piece.name],
+                0.0,
+            )
+            for piece in pieces
+        }
+        total = np.sum(list(agree.values()), axis=0)
+        trust = {name: np.where(total > best, agree[name], trust[name]) for name in agree}
+        best = np.maximum(total, best)
+    frames = group_frames(group, parents, pieces, placement.frames, trust)
+    return placement.with_frames(group.name, frames), evidence
+
+
+def carry_group(before: Placement, placement: Placement, group: Joint) -> Placement:
+    """The placement with a group turned relative to its parent as it was before the parent moved."""
+    moved = placement.frames[group.parent] @ np.linalg.inv(before.frames[group.parent])
+    return placement.with_frames(group.name, moved @ before.frames[group.name])

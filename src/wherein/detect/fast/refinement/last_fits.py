@@ -1,0 +1,89 @@
+"""The last fits of what is reported: by what is not covered, and by pixels."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wherein.detect.fast.hypotheses import Placement
+from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
+from wherein.detect.fast.refinement.refined_piece import PRESENT, in_plane_of, is_limb, refined_piece
+from wherein.motion.homography import (
+    tilts,
+)
+from wherein.motion.models import MOTIONS, Motion
+from wherein.planes.cover import fit_uncovered
+from wherein.planes.pixel_fit import PixelJob, fit_pixels, pixels_of
+from wherein.planes.plane_fit import PlaneFits
+from wherein.pyramid.levels import ScenePyramid
+
+_PLAIN_VIEW = 0.9
+"""ZNCC from which hardly anything of a piece is covered. A choice."""
+
+_FLAT = 1e-3
+"""Degrees below which there is no tilt: it was set to none."""
+
+_SIMILARITY, _HOMOGRAPHY = MOTIONS["similarity"], MOTIONS["homography"]
+
+
+def end_pieces(
+    scene: ScenePyramid, placement: Placement, models: Sequence[PieceModel], motion: Motion
+) -> Placement:
+    """The placement with pieces that are partly covered fitted by the rest, and then by their pixels where
+    these agree, unless they were already. The body first; the ZNCC of pieces remain.
+
+    Arguments as of `polish_pieces`, of a placement that is polished.
+    """
+    limbs = [model for model in models if is_limb(model)]
+    for group in ([model for model in models if not is_limb(model)], limbs):
+        for model in group:
+            placement = _uncovered(scene, placement, model, motion)
+        placement = _by_pixels(scene, placement, group, motion)
+        for model in group:
+            if not is_limb(model):
+                placement = in_plane_of(placement, model, limbs, placement)
+    return placement
+
+
+def _uncovered(scene: ScenePyramid, placement: Placement, model: PieceModel, motion: Motion) -> Placement:
+    """The placement with one piece fitted without what covers it, in the hypotheses where it may be
+    covered."""
+    piece, zncc = model.piece, placement.zncc[model.piece.name]
+    partly = np.flatnonzero((zncc >= PRESENT) & (zncc < _PLAIN_VIEW) & ~placement.told_by_pixels(piece.name))
+    if not len(partly):
+        return placement
+    moves = EUCLIDEAN if is_limb(model) else motion
+    found = PlaneFits(placement.frames[piece.name] @ model.to_canvas, zncc, np.ones(len(zncc)))
+    found = found.replaced(partly, fit_uncovered(scene, model.judges, model.exact, moves, found[partly]))
+    return refined_piece(placement, model, found, found.zncc > 0, placement.told_by_pixels(piece.name))
+
+
+def _by_pixels(
+    scene: ScenePyramid, placement: Placement, models: Sequence[PieceModel], motion: Motion
+) -> Placement:
+    """The placement with pieces fitted by their pixels, in the hypotheses where these agree."""
+    known = {
+        name: np.flatnonzero((placement.zncc[name] >= PRESENT) & ~placement.told_by_pixels(name))
+        for name in (model.piece.name for model in models)
+    }
+    models = [model for model in models if len(known[model.piece.name])]
+    jobs = list[tuple[str, NDArray[np.int64], PixelJob]]()
+    fits = dict[str, PlaneFits]()
+    for model in models:
+        name = model.piece.name
+        poses, zncc, rows = placement.frames[name] @ model.to_canvas, placement.zncc[name], known[name]
+        found = fits[name] = PlaneFits(poses / poses[:, 2:, 2:], zncc, np.ones(len(zncc)))
+        pixels = pixels_of(model.piece.motif, len(scene.samples))
+        tilted = tilts(found.poses[rows], model.middle) >= _FLAT
+        flat = _SIMILARITY if motion is _HOMOGRAPHY else motion
+        for some, own in ((rows[~tilted], flat), (rows[tilted], motion)):
+            if len(some):
+                move = EUCLIDEAN if is_limb(model) else own
+                jobs.append((name, some, PixelJob(pixels, model.sharp, move, found[some])))
+    for (name, some, _), ended in zip(jobs, fit_pixels(scene, [job for *_, job in jobs]), strict=True):
+        fits[name] = fits[name].replaced(some, ended)
+    for model in models:
+        name = model.piece.name
+        told = placement.told_by_pixels(name)
+        placement = refined_piece(placement, model, fits[name], placement.zncc[name] >= PRESENT, told)
+    return placement

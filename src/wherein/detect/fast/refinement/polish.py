@@ -1,0 +1,185 @@
+"""The last stage: each piece to convergence at its finest resolution. A piece keeps to its joint."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wherein.detect.fast.hypotheses import Placement
+from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
+from wherein.detect.fast.refinement.converged import EVALUATE, FROM_AFAR, POLISH, converged, judged_pieces
+from wherein.detect.fast.refinement.refined_piece import PRESENT, in_plane_of, is_limb, refined_piece
+from wherein.detect.score import information
+from wherein.motion.homography import (
+    as_complex,
+    local_map,
+    mapped,
+    similarities,
+    tilts,
+)
+from wherein.motion.models import MOTIONS, Motion
+from wherein.planes.pixel_fit import PixelStarts, pixel_poses, pixels_of
+from wherein.planes.plane_fit import FitJob, PlaneFits, fit_planes
+from wherein.pyramid.levels import Poses, ScenePyramid
+
+_MAX_LOSS = 0.02
+"""ZNCC by which a pose may seem worse after the last rounds: that by which a piece is judged, or that with
+little smoothing. A choice: what interpolation costs. Of limbs with stripes the right pose may be judged worse
+by 0.1 than one that is 1.5° off."""
+
+_MAX_UPRIGHT_TILT, _TILT_GAIN = 55.0, 0.01
+"""Degrees up to which a tilt may be none, and ZNCC that it must gain, or what it costs if that is more.
+Choices: a true tilt of 15° shortens an object by 3 %, which costs an upright pose more than that; something
+thin may seem to be tilted as far as the range goes."""
+
+TiltCosts = Callable[[Poses], NDArray[np.float64]]
+
+_SIMILARITY, _HOMOGRAPHY = MOTIONS["similarity"], MOTIONS["homography"]
+
+
+def _no_costs(frames: Poses) -> NDArray[np.float64]:
+    return np.zeros(len(frames))
+
+
+@dataclass(frozen=True)
+class Polished(PlaneFits):
+    """Refined poses of a piece, with a ZNCC of −1 where they are worse than they were.
+
+    Attributes:
+        by_pixels: which of them were fitted by their pixels, (B,).
+    """
+
+    by_pixels: NDArray[np.bool_]
+
+
+def polish_pieces(
+    scene: ScenePyramid,
+    placement: Placement,
+    models: Sequence[PieceModel],
+    motion: Motion,
+    tilt_costs: TiltCosts = _no_costs,
+) -> dict[str, Polished]:
+    """The poses of pieces, each fitted to convergence at its finest resolution, by name.
+
+    The body first where its tilt or its size may change, which are those of the limbs. The rest at once,
+    since no fit depends on another: whether a limb has kept its joint is asked later (`with_polished`).
+
+    Arguments:
+        scene: where the pieces are.
+        placement: with all of them.
+        models: the pieces.
+        motion: how the body may move; a limb moves in the plane of its parent.
+        tilt_costs: what root frames must gain by their tilt.
+    """
+    if motion is EUCLIDEAN:
+        return _polished(scene, placement, models, motion)
+    limbs, polished = [model for model in models if is_limb(model)], dict[str, Polished]()
+    for body in models:
+        if not is_limb(body):
+            polished = _polished(scene, placement, [body], motion, tilt_costs)
+            moved = with_polished(placement, body, polished[body.piece.name])
+            placement = in_plane_of(moved, body, limbs, placement)
+    return polished | _polished(scene, placement, limbs, EUCLIDEAN)
+
+
+def _polished(
+    scene: ScenePyramid,
+    placement: Placement,
+    models: Sequence[PieceModel],
+    motion: Motion,
+    tilt_costs: TiltCosts = _no_costs,
+) -> dict[str, Polished]:
+    """The same for pieces that are fitted at once; one that was not found stays as it is."""
+    polished = {}
+    poses = [placement.frames[model.piece.name] @ model.to_canvas for model in models]
+    known = [np.flatnonzero(placement.zncc[model.piece.name] > 0) for model in models]
+    clear = _clear_by_pixels(scene, placement, models, motion, known)
+    rest = [k[fits.zncc <= -1] for k, fits in zip(known, clear, strict=True)]
+    each = list(zip(models, poses, known, clear, rest, strict=True))
+    ends = converged(
+        scene, [FitJob(model.informative, motion, POLISH[0], own[k]) for model, own, _, _, k in each], models
+    )
+    for (model, own, rows, by_pixels, k), (sharp, found) in zip(each, ends, strict=True):
+        kept = found.zncc >= placement.zncc[model.piece.name][k] - _MAX_LOSS
+        fell = np.flatnonzero(~kept)
+        began = fit_planes(scene, model.sharp, motion, EVALUATE, own[k[fell]])
+        kept[fell] = sharp.zncc[fell] >= began.zncc - _MAX_LOSS
+        ended = _upright(scene, model, found, tilt_costs) if motion is _HOMOGRAPHY else found
+        lost, told = np.full(len(own), -1.0), np.zeros(len(own), dtype=np.bool_)
+        fits = PlaneFits(own, lost, lost).replaced(k[kept], ended[np.flatnonzero(kept)])
+        good = np.flatnonzero(by_pixels.zncc > -1)
+        fits, told[rows[good]] = fits.replaced(rows[good], by_pixels[good]), True
+        polished[model.piece.name] = Polished(fits.poses, fits.zncc, fits.visible, told)
+    return polished
+
+
+def _clear_by_pixels(
+    scene: ScenePyramid,
+    placement: Placement,
+    models: Sequence[PieceModel],
+    motion: Motion,
+    known: Sequence[NDArray[np.int64]],
+) -> list[PlaneFits]:
+    """The poses of pictures without an outline fitted by their pixels, which has the last word on them
+    anyway, where these agree and channels rate them no worse; with a ZNCC of −1 elsewhere.
+
+    Not where there may be a tilt, which is told by channels; and not of cut-outs, since only channels see
+    their outline.
+
+    Arguments as of `polish_pieces`; `known`: the rows of each piece.
+    """
+    before = []
+    for model, rows in zip(models, known, strict=True):
+        poses = placement.frames[model.piece.name][rows] @ model.to_canvas
+        before.append(PlaneFits(poses, placement.zncc[model.piece.name][rows], np.ones(len(rows))))
+    able = [number for number, model in enumerate(models) if model.fills and motion is not _HOMOGRAPHY]
+    found = [replace(fits, zncc=np.full(len(fits), -1.0)) for fits in before]
+    starts = [
+        PixelStarts(pixels_of(models[n].piece.motif, len(scene.samples)), motion, before[n].poses)
+        for n in able
+    ]
+    moved = pixel_poses(scene, starts)
+    agree = [
+        np.flatnonzero((own != start.poses).any((1, 2))) for own, start in zip(moved, starts, strict=True)
+    ]
+    fits = [
+        replace(before[n][rows], poses=own[rows]) for n, own, rows in zip(able, moved, agree, strict=True)
+    ]
+    judges = judged_pieces(scene, [models[n] for n in able], [motion] * len(able), fits)
+    for n, rows, judged in zip(able, agree, judges, strict=True):
+        good = np.flatnonzero(judged.zncc >= before[n].zncc[rows] - _MAX_LOSS)
+        found[n] = found[n].replaced(rows[good], judged[good])
+    return found
+
+
+def with_polished(placement: Placement, model: PieceModel, found: Polished) -> Placement:
+    """The placement with the refined poses of one piece, in the hypotheses where they are not worse.
+
+    Arguments:
+        placement: with the piece and its parent.
+        model: the piece.
+        found: its poses after `polish_pieces`.
+    """
+    zncc = placement.zncc[model.piece.name]
+    return refined_piece(placement, model, found, (found.zncc > 0) & (zncc > 0), found.by_pixels)
+
+
+def _upright(scene: ScenePyramid, model: PieceModel, found: PlaneFits, tilt_costs: TiltCosts) -> PlaneFits:
+    """The poses without tilt, where that fits as well.
+
+    The four further parameters of a homography fit noise where there is no tilt, and the smaller the object
+    the more of it: they are used where they are needed.
+    """
+    middle = model.middle
+    close = np.flatnonzero(tilts(found.poses, middle) < _MAX_UPRIGHT_TILT)
+    linear = local_map(found.poses[close], middle)
+    spots = mapped(found.poses[close], [middle])[:, 0]
+    turned = (linear[:, 0, 0] + linear[:, 1, 1]) / 2 + 1j * (linear[:, 1, 0] - linear[:, 0, 1]) / 2
+    starts = similarities(turned, as_complex(spots), np.array(middle))
+    ((_, upright),) = converged(scene, [FitJob(model.informative, _SIMILARITY, FROM_AFAR, starts)], [model])
+    before = found[close]
+    better = upright.zncc >= before.zncc - _TILT_GAIN
+    gained = information(before.zncc) - information(upright.zncc)
+    better |= (upright.zncc >= PRESENT) & (gained < tilt_costs(before.poses @ model.from_canvas))
+    return found.replaced(close[better], upright[np.flatnonzero(better)])
