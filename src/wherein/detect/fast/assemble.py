@@ -1,11 +1,11 @@
 """From hypotheses to detections: the matrix, score and outline of every part of the tree.
 
-A piece is fitted by its leaf with the most texture; its other leaves are static relative to that one. There
-is only one place where each of them can be, and one evaluation there gives its ZNCC. How often chance alone
-fits as well is estimated on the scene itself, by the same evaluation at n other places: if the leaf is
-missing, its own place is one like all the others, and the best of the n + 1 with probability 1/(n + 1).
-Nothing was searched for, so no other chance comes in. In addition a static leaf needs as much evidence as
-its piece would.
+A piece is fitted by its leaf with the most texture; its other leaves are static relative to that leaf. A
+static leaf can be at one place only, and one evaluation there gives its ZNCC. How often clutter fits as well
+by chance is estimated on the scene itself, by the same evaluation at n other places: if the leaf is missing,
+its own place is like all the others, and is the best of the n + 1 with probability 1/(n + 1). This is exact,
+because no search has selected the place. In addition a static leaf needs as much evidence as its piece would
+need.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -36,26 +36,27 @@ if TYPE_CHECKING:
     from wherein.detect.fast.finder import Finder
 
 _OTHER_PLACES = 6
-"""The other places form a grid of 6 × 6 over the scene. A choice: with 36 of them, a missing leaf is taken
-to be there with a probability of less than 3 %."""
+"""The other places form a grid of 6 × 6 over the scene. A choice: with 36 of them, a missing leaf counts as
+found with a probability of less than 3 %."""
 
 _EVALUATE = PlaneStage(rounds=1, steps=0)
 
 _ONLY_TURN_EVIDENCE, _WIDE_TURN = 1.2, 90.0
-"""Weighted evidence from which a limb counts as found where it fits at one turn only, and ± degrees that it
-must be free to turn for that to say much. Choices: a needle in poor light has little evidence, and one turn.
-By five templates of a wall thermometer in 188 photographs from which its needle was painted out: nothing
-reached 0.72. In other photographs 31 of 55 needles with less than 1.4 that lay right had 1.2 or more, and
-none of four that did not."""
+"""Minimum weighted evidence of a limb that fits at a single turn, for it to count as found, and the ± degrees
+that it must be free to turn: with less freedom, a single turn means little. Choices: a needle in poor light
+has little evidence, but fits at one turn only. Measured with five templates of a wall thermometer in 188
+photographs from which its needle was painted out: nothing reached 0.72. In other photographs, of needles with
+less than 1.4, 31 of 55 at the right turn had 1.2 or more, and none of four at a wrong turn."""
 
 _CLEAR_TURN_EVIDENCE, _SOME_TURN = 0.8, 45.0
-"""The same where no other turn rates even half as well. Choices: the needle of an ammeter is a thin line, and
-clutter is full of these. By 64 needles of drawn instruments that were painted out, in photographs: the
-highest had 0.62; of 8 needles of an ammeter, which all lay right, the lowest had 0.85."""
+"""The same if no other turn rates even half as well. Choices: the needle of an ammeter is a thin line, of
+which clutter has many. Measured on drawn instruments in photographs, with 48 needles that were painted out:
+the highest had 0.62. Of 8 needles of an ammeter, all at the right turn, the lowest had 0.85."""
 
 LeafScore = tuple[float, bool]
 """The score of a leaf, and whether it was found. The score is its ZNCC, or for an occluded leaf the ZNCC that
-carries the same information; at most 0.98 (`detect.score.MAX_ZNCC`), and 0 where it was not fitted."""
+carries the same information. It is at most 0.98 (`detect.score.MAX_ZNCC`), and 0 if the leaf was not
+fitted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ class StaticLeaf:
     Attributes:
         piece: the name of the piece.
         leaf: the part.
-        motif: its picture at the resolution at which it would be scored if it were fitted.
+        motif: its picture, at the resolution at which a fitted leaf would be scored.
         footprint: the pixels that it covers.
         weight: of the evidence of its piece.
     """
@@ -77,7 +78,7 @@ class StaticLeaf:
     weight: float
 
     def __call__(self, scene: ScenePyramid, frame: Matrix) -> LeafScore:
-        """The score of the leaf where the frame of its piece has it; found only if it fits better there than
+        """The score of the leaf under the frame of its piece; it is found only if it fits better there than
         at all other places."""
         pose = frame @ self.leaf.rest
         poses = np.concatenate((pose[None], self._other_places(scene, pose)))
@@ -89,10 +90,11 @@ class StaticLeaf:
         return score, found and best
 
     def _other_places(self, scene: ScenePyramid, pose: Matrix) -> Poses:
-        """The pose with its centre on a grid over the scene, without places where it would overlap itself."""
+        """The pose shifted to a grid over the scene, without places where the leaf would overlap its own
+        place."""
         size, corners = np.array(scene.size), mapped(pose, self.footprint.corners)
         extent = corners.max(0) - corners.min(0)
-        # Inside the scene, so that every place has as many pixels to compare.
+        # The leaf lies inside the scene at each place, so that equally many pixels are compared everywhere.
         margin = np.minimum(extent, size) / 2
         x, y = np.linspace(margin, size - 1 - margin, _OTHER_PLACES, axis=1)
         spots = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
@@ -124,9 +126,9 @@ def fitted_leaf_scores(
 ) -> dict[str, LeafScore]:
     """The scores of the fitted leaves under one hypothesis, by name.
 
-    One that fits nearly as well at another turn (`spreads`, ± degrees by name) was not found: what was found
-    may be something else. One that fits at a single one of many turns needs less evidence, and least if no
-    other comes near (`clear`).
+    A leaf that fits nearly as well at a distant turn (`spreads`, ± degrees by name) does not count as found:
+    the fit may be of something else. A leaf that fits at a single one of many turns needs less evidence, and
+    least if no other turn rates half as well (`clear`, the names of such leaves).
     """
     scores = {}
     for piece in finder.pieces.pieces:
@@ -143,7 +145,7 @@ def fitted_leaf_scores(
 
 
 def needs_clear_turn(finder: "Finder", hypotheses: Hypotheses, name: str) -> NDArray[np.bool_]:
-    """In which hypotheses a limb may count as found only if its turn is clear, (H,)."""
+    """In which hypotheses the evidence of a limb counts as found only if its turn is clear, (H,)."""
     evidence = finder.weights[name] * hypotheses.evidence[name]
     return np.asarray((evidence >= _CLEAR_TURN_EVIDENCE) & (evidence < MIN_EVIDENCE))
 
@@ -161,26 +163,27 @@ def static_leaf_scores(
 
 
 def _leaf_score(information: float, visible: float, weight: float, least: float = MIN_EVIDENCE) -> LeafScore:
-    """A leaf is found if it fits far better than clutter and enough of it is inside the scene."""
+    """The score of a leaf. It is found if its weighted evidence is at least `least`, and enough of it is
+    visible."""
     found = weight * information >= least and visible >= MIN_VISIBLE
     return float(equivalent_zncc(np.array(information))), found
 
 
 @dataclass(frozen=True, eq=False)
 class _PartLayout:
-    """What a detection needs to know of a part.
+    """The data of a part that do not depend on the scene.
 
     Attributes:
         name: of the part.
-        frame: the name of the part whose frame it has: its own, or that of a part above it.
+        frame: the name of the part with whose frame it moves: itself, or a part above it.
         rest: its pixels → canvas.
         rings: its outlines in its pixels; none for a group.
         leaves: the names of the leaves below it; itself if it is one.
         leaf: whether it has a picture of its own.
-        above: the name of the part whose frame its parent has.
+        above: the name of the part with whose frame its parent moves.
         middle: of its picture, or of the canvas, in its pixels.
         reading: what its turn means.
-        pivot: the point that it turns about, in its pixels; None: it does not turn.
+        pivot: the point that it turns about, in its pixels; None if it does not turn.
     """
 
     name: str
@@ -199,11 +202,11 @@ class Assembler:
     """Makes detections of a template from the frames of its parts.
 
     Arguments:
-        template: what was found.
-        moving: the names of the parts that have a frame of their own, the root among them; each of the
-            others has that of its parent. None: all parts have one.
+        template: the template that was searched for.
+        moving: the names of the parts that have a frame of their own, including the root; each other part
+            has the frame of its parent. None: all parts have one.
         projective: whether frames may have perspective. Then all matrices are 3×3, with 1 as the last
-            element, even where there is none: all detections of a search are alike.
+            element, even without perspective, so that all detections of a search have the same shape.
     """
 
     def __init__(
@@ -229,7 +232,8 @@ class Assembler:
                 part.pivot if part.moves else None,
             )
             for name, part in tree.items()
-            # The root is no part of its own, unless it is all there is: its matrix is the detection's.
+            # The root is not reported as a part, since its matrix is that of the detection. Only a root with
+            # a picture of its own is.
             if part.parent is not None or part.motif is not None
         )
 
@@ -255,10 +259,11 @@ class Assembler:
         }
         for part in self._parts:
             matrix = matrices[part.name]
-            # A group is outlined where its leaves are: they may have turned since its rest position.
+            # The outline of a group is the hull of its leaves as they lie now: they may have turned within
+            # it.
             own = rings[part.name] or (_hull_of([rings[leaf] for leaf in part.leaves]),)
             mean = float(np.mean([leaves[leaf][0] for leaf in part.leaves]))
-            # Where a part is all there is, the object that was found is that part, however small.
+            # If the template has a single part, the detected object is that part, however little is visible.
             found = len(self._parts) == 1 or any(leaves[leaf][1] for leaf in part.leaves)
             turn = turn_between(frames[part.above], frames[part.frame])
             spread = (spreads or {}).get(part.name)
@@ -268,7 +273,7 @@ class Assembler:
         return Detection(score, self._matrix(frames[self._root]), parts, self._centre, self._name)
 
     def _matrix(self, pose: Matrix) -> Matrix:
-        """A pose as it is reported."""
+        """A pose in the form in which it is reported: 3×3 with 1 as the last element, or 2×3."""
         return pose / pose[2, 2] if self._projective else pose[:2]
 
 

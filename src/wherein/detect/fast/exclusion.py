@@ -1,8 +1,12 @@
 """Mutual exclusion of hypotheses: each pixel of a scene is evidence for one object only.
 
-The footprint of a piece says which pixels it covers, and how much of it lies inside the scene. Its support
-says where its evidence comes from: the points that agree with the scene. Beside an object that was found, a
-worse pose may share less than half of its area, and yet fit by nothing but the edges of that object.
+Hypotheses are accepted in the order of their scores (`exclusive`). Each accepted one claims the pixels that
+its pieces cover, and the others lose the evidence that comes from claimed pixels (`Claims`).
+
+Overlap is measured in two ways. The *footprint* of a piece is the set of pixels that it covers. The *support*
+of a piece is the set of points that agree with the scene, weighted by their evidence. Both are needed: a
+worse pose beside an object that was found may share less than half of its area, and yet fit by nothing but
+the edges of that object.
 """
 
 import math
@@ -22,28 +26,29 @@ if TYPE_CHECKING:
     from wherein.detect.fast.finder import Finder
 
 OVERLAP = 0.5
-"""Fraction of a piece. A choice: if more of it lies on pixels that another object has claimed, it is no
-evidence. Half, since objects that lie on each other are still two."""
+"""Fraction of a piece. A choice: if more of it lies on pixels that another object has claimed, the piece has
+no evidence. Not less than half, since two objects may lie on each other."""
 
 _SAME_PLACE = 0.15
-"""Fraction of the object's diagonal. A choice: two hypotheses whose corners are all closer than this are
-the same object. There are two where an occluder has pulled the pieces of one object apart."""
+"""Fraction of the object's diagonal. A choice: two hypotheses are the same object if all corners are closer
+than this. Such a second one occurs if an occluder has pulled the pieces of one object apart."""
 
 
 _FOOTPRINT_POINTS = 100
-"""Points of a piece that are tested for overlap. A choice: about 100 give the shared fraction to a few
-percent."""
+"""Number of points of a piece that are tested for overlap. A choice: about 100 give the shared fraction to a
+few percent."""
 
 EDGE, _AROUND = 2.0, 8
-"""Pixels of the coarsest resolution around an object that its edges reach, and in how many directions that is
-tested. Choices: the smoothing of the channels."""
+"""How far the edges of an object reach beyond its outline, in pixels of the coarsest resolution, and the
+number of directions in which that is tested. Choices: the first is the extent of the smoothing of the
+channels."""
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
-"""Multiples of it, without their whole part, are spread evenly."""
+"""The fractional parts of its multiples are spread evenly over [0, 1), for any number of them."""
 
 Supports = Mapping[tuple[str, int], tuple[NDArray[np.float64], NDArray[np.float64]]]
-"""Points of the scene that a piece is compared with, and how much each of them agrees, by the name of the
-piece and the number of the hypothesis."""
+"""The points of the scene that a piece is compared with, and the evidence of each, by the name of the piece
+and the number of the hypothesis."""
 
 
 class Footprint:
@@ -51,7 +56,7 @@ class Footprint:
 
     Attributes:
         mask: which pixels of the motif belong to it.
-        points: some of them as (x, y), (N, 2).
+        points: a sample of these pixels as (x, y), (N, 2).
         corners: of their bounding box as (x, y), (4, 2).
     """
 
@@ -59,7 +64,8 @@ class Footprint:
         self.mask: NDArray[np.bool_] = motif.mask.numpy() > 0.5
         rows, columns = np.nonzero(self.mask)
         points = np.stack((columns, rows), 1).astype(np.float64)
-        # By the golden ratio and not every n-th: that would be a few columns only, if n divides the width.
+        # A sequence by the golden ratio, not every n-th pixel, which would sample only a few columns if n
+        # divides the width.
         count = min(len(rows), _FOOTPRINT_POINTS)
         self.points = points[np.unique((np.arange(count) * _GOLDEN % 1 * len(rows)).astype(np.int64))]
         # To the outer edges of the pixels, not to their centres.
@@ -67,8 +73,9 @@ class Footprint:
         self.corners = np.array(((left, top), (right, top), (right, bottom), (left, bottom)))
 
     def covers(self, pose: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which points (…, N, 2) of the scene lie under the motif at a pose."""
+        """Which points (…, N, 2) of the scene the motif covers at a pose."""
         there = mapped(np.linalg.inv(pose).astype(np.float64), points)
+        # Clipped first: under perspective, points near the horizon have coordinates too large for an integer.
         x, y = np.moveaxis(np.round(there.clip(-1e6, 1e6)).astype(np.int64), -1, 0)
         height, width = self.mask.shape
         inside = (x >= 0) & (y >= 0) & (x < width) & (y < height)
@@ -77,9 +84,9 @@ class Footprint:
     def explains(
         self, pose: NDArray[np.float64], points: NDArray[np.float64], around: float
     ) -> NDArray[np.bool_]:
-        """Which points (N, 2) of the scene lie under the motif at a pose, or so many of its pixels around it.
+        """Which points (N, 2) of the scene the motif covers at a pose, or lie within `around` of its pixels.
 
-        An edge at the outline of an object shows on both sides of it.
+        The edge at the outline of an object changes the channels on both sides of it.
         """
         shifts = [np.eye(3)]
         for angle in np.arange(_AROUND) * (2 * math.pi / _AROUND):
@@ -100,14 +107,14 @@ def share_inside(points: NDArray[np.float64], poses: Poses, size: tuple[int, int
 
 
 class Claims:
-    """The evidence that is left to each hypothesis after others have claimed pixels.
+    """The evidence that remains for each hypothesis after others have claimed pixels.
 
     Arguments:
-        finder: that made the hypotheses.
-        hypotheses: all of them.
-        scene: where they are; None: only areas are compared, unless there are supports.
-        supports: where the evidence of each piece comes from, as of `Finder.support`, by its name and the
-            number of the hypothesis; what is missing is made from the scene.
+        finder: the finder that made the hypotheses.
+        hypotheses: all hypotheses.
+        scene: the scene that was searched; None: only areas are compared, unless there are supports.
+        supports: the support of each piece (`Finder.support`), by its name and the number of the hypothesis;
+            missing ones are computed from the scene.
 
     Attributes:
         evidence: (H,) by name of the piece; 0 where a piece lies on claimed pixels.
@@ -134,10 +141,10 @@ class Claims:
         self._free = np.ones(len(placement), dtype=np.bool_)
 
     def claim(self, first: int, overlap: float) -> None:
-        """Claim all pixels of a hypothesis's pieces. Later claims do not take any of its own evidence.
+        """Claim all pixels of the pieces of a hypothesis. Later claims do not reduce its own evidence.
 
-        A piece that shares more than `overlap` of its pixels is no evidence any more, nor is one that has
-        more of its evidence from there.
+        Another piece loses its evidence if more than `overlap` of its pixels, or of its evidence, lies on
+        them.
         """
         self._free[first] = False
         for name, poses in self._poses.items():
@@ -147,13 +154,15 @@ class Claims:
                     points = mapped(self._poses[other][rows], self._footprints[other].points)
                     shared = self._footprints[name].covers(poses[first], points).mean(-1)
                     self.evidence[other][rows[shared > overlap]] = 0.0
+                    # Supports are computed only for pieces that overlap by less: they cost far more than
+                    # areas.
                     for row in rows[shared <= overlap]:
                         if self._explained(name, first, other, int(row)) > overlap:
                             self.evidence[other][row] = 0.0
 
     def _explained(self, name: str, first: int, other: str, row: int) -> float:
-        """The share of the evidence of a piece `other` that comes from pixels of the piece `name` of
-        `first`."""
+        """The fraction of the evidence of piece `other` in hypothesis `row` that comes from pixels which
+        piece `name` of hypothesis `first` explains."""
         if self._scene is None and (other, row) not in self._supports:
             return 0.0
         points, evidence = self._support(other, row)
@@ -162,7 +171,7 @@ class Claims:
         return float(evidence[covered].sum() / max(float(evidence.sum()), 1e-12))
 
     def _support(self, name: str, row: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Points of the scene that a piece is compared with, and how much each of them agrees."""
+        """The support of a piece of a hypothesis, computed once."""
         if (name, row) not in self._supports:
             assert self._scene is not None, "a scene to compare with"
             self._supports[name, row] = self._finder.support(self._scene, name, self._poses[name][row])
@@ -170,7 +179,7 @@ class Claims:
 
     def _touching(self, other: str, name: str, first: int) -> NDArray[np.int64]:
         """The hypotheses whose piece `other` may overlap the piece `name` of `first`, by bounding boxes."""
-        # Most hypotheses lie elsewhere, and boxes are far cheaper to test than pixels.
+        # Most hypotheses lie elsewhere, and a test of boxes is far cheaper than one of pixels.
         meets = (self._low[other] <= self._high[name][first]) & (self._high[other] >= self._low[name][first])
         return np.flatnonzero(self._free & (self.evidence[other] > 0) & meets.all(1))
 
@@ -184,22 +193,22 @@ def exclusive(
     scene: ScenePyramid | None = None,
     supports: Supports | None = None,
 ) -> Hypotheses:
-    """The hypotheses that stand after mutual exclusion, the highest score first.
+    """The hypotheses that remain after mutual exclusion, the highest score first.
 
-    Greedy: the best hypothesis claims its pixels, the others lose the evidence of pieces that lie on them,
-    then comes the best of the rest, and so on. A hypothesis in the same place as one that was kept is
-    dropped, however much evidence it has left.
+    A greedy algorithm: the best hypothesis claims its pixels, the others lose the evidence of pieces that lie
+    on them and are scored again, then comes the best of the rest, and so on. A hypothesis in the same place
+    as a kept one is dropped, however much evidence remains for it.
 
     Arguments:
-        finder: that made the hypotheses.
-        hypotheses: all of them.
+        finder: the finder that made the hypotheses.
+        hypotheses: all hypotheses.
         threshold: minimum score.
         count: maximum number that are kept; None: all.
         overlap: fraction of a piece, or of its evidence, that may lie on pixels of another object.
         scene, supports: as of `Claims`.
 
     Returns:
-        The kept hypotheses, with the evidence and scores that are left to them.
+        The kept hypotheses, with their remaining evidence and scores.
     """
     claims = Claims(finder, hypotheses, scene, supports)
     kept: list[int] = []
@@ -215,7 +224,7 @@ def exclusive(
         if scores.max() < threshold:  # claims can only lower the scores
             break
         claims.claim(first, overlap)
-        # Needed as well: an occluder may have pulled pieces off the claimed pixels.
+        # Needed in addition to claims: an occluder may have pulled the pieces off the claimed pixels.
         free &= ~_in_the_same_place(finder, hypotheses, first)
         scores = np.where(
             free, finder.scoring.score(hypotheses.placement, claims.evidence, hypotheses.visible), -1.0
@@ -225,7 +234,7 @@ def exclusive(
 
 
 def _in_the_same_place(finder: "Finder", hypotheses: Hypotheses, first: int) -> NDArray[np.bool_]:
-    """Which hypotheses have the corners of the canvas near those of `first`, itself among them, (H,)."""
+    """Which hypotheses have all corners of the canvas near those of `first`, itself included, (H,)."""
     ends = mapped(hypotheses.placement.frames[finder.pieces.tree.root], finder.corners)
     diagonal = np.linalg.norm(ends[first, 2] - ends[first, 0])
     return np.asarray(np.linalg.norm(ends - ends[first], axis=2).max(1) <= _SAME_PLACE * diagonal)

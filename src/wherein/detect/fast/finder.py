@@ -1,8 +1,12 @@
 """The search for the whole object: hypotheses with a frame for every piece, coarse to fine, down the tree.
 
 All pieces are fitted in the same way, by their channels (`planes.plane_fit`), as flat motifs in one plane.
-The body's pose is that plane: a homography where the object may be tilted. A limb then moves *in* the plane,
-by a turn about its joint, whatever the perspective.
+The pose of the body determines that plane; it is a homography if the object may be tilted. A limb then moves
+*in* the plane, by a turn about its joint, whatever the perspective.
+
+`Finder` makes hypotheses from the body (`likely_bodies`, then the limbs down the tree) or from the limbs
+(`limbs.limb_search`), scores them (`scoring`), and refines them (`refinement`). `SceneSearch` decides which
+hypotheses are refined, and which remain.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -45,16 +49,16 @@ class Finder:
 
     Arguments:
         template: what to search for.
-        ranges: in which poses.
-        weights: of the evidence of a piece, by name.
+        ranges: the poses to search.
+        weights: of the evidence of each piece, by name; during calibration none are known.
         tilt_cost: information that clutter gains where the body may be tilted.
-        size_power: of the object's size, by which the information that clutter reaches falls.
-        crowd_from: of the search for the body (`PlaneSearch`).
+        size_power: p, where the information that clutter reaches falls as the object's size to the power −p.
+        crowd_from: passed on to the search for the body (`PlaneSearch`).
         min_pair_evidence: weighted evidence that two limbs must have together to be followed.
 
     Attributes:
         middle, corners: of the canvas, (x, y) and (4, 2).
-        motion: how the body may move in the end.
+        motion: how the body may move in its last fits.
         scoring: how hypotheses are scored.
     """
 
@@ -88,13 +92,14 @@ class Finder:
 
     @cached_property
     def body_search(self) -> PlaneSearch | None:
-        """The search for the body, if there is one."""
+        """The search for the body; None if the template has none."""
         body = self.pieces.body
         return None if body is None else self.search_of(body, self.ranges)
 
     @cached_property
     def nothing(self) -> Hypotheses:
-        """No hypotheses: what is found in most scenes, without the work of placing the limbs of none."""
+        """No hypotheses, with all names present. Most scenes have none, and this skips the placement of
+        limbs."""
         root, pieces, groups = self.pieces.tree.root, self.pieces.pieces, self.pieces.groups
         frames = {name: np.zeros((0, 3, 3)) for name in (root, *(one.name for one in (*pieces, *groups)))}
         each = {piece.name: np.zeros(0) for piece in pieces}
@@ -102,11 +107,11 @@ class Finder:
 
     @cached_property
     def limb_search(self) -> LimbSearch:
-        """The search by limbs, for objects without a body, or with a hidden one."""
+        """The search by limbs, for templates without a body and for objects whose body is hidden."""
         return LimbSearch(self, self._min_pair_evidence)
 
     def search_of(self, piece: Piece, ranges: Range, further: float = 0.0) -> PlaneSearch:
-        """The search for a piece that may be turned `further` degrees relative to the object."""
+        """The search for a piece that may be turned by up to `further` degrees relative to the object."""
         own = ranges.of_plane(further)
         model = self.models[piece.name]
         return PlaneSearch(
@@ -115,14 +120,14 @@ class Finder:
 
     @staticmethod
     def look_for(searches: Sequence[PlaneSearch]) -> SharedLook:
-        """One look for several pieces together."""
+        """One first look for several pieces together."""
         return SharedLook(searches)
 
     def __call__(self, scene: ScenePyramid, effort: Effort) -> Hypotheses:
-        """Hypotheses from the body, if there is one, and from the limbs if those do not reach
-        `stop_score`."""
+        """Hypotheses from the body, if there is one, and also from the limbs if the best of the former does
+        not reach `stop_score`."""
         from_body = self.from_body(scene, effort) if self.body_search is not None else None
-        # The search for limbs over all of the scene costs more than that for the body.
+        # The search for limbs over the whole scene costs more than the search for the body.
         if from_body is not None and (
             not self.limb_search.suffices or from_body.scores.max(initial=0.0) >= effort.stop_score
         ):
@@ -143,7 +148,7 @@ class Finder:
             scene: the scene to search.
             effort: how far to search.
             refined: poses of the body to follow; None: those of a search of the whole scene.
-            goes_on: which fits of these are followed any further; None: all.
+            goes_on: which fits of `refined` are followed to the next resolution; None: all.
         """
         return self.from_body_poses(scene, self.likely_bodies(scene, effort, refined, goes_on))
 
@@ -162,7 +167,8 @@ class Finder:
         return self.scored(scene, self.with_limbs(scene, placement))
 
     def limb_evidence(self, scene: ScenePyramid, roots: Poses) -> NDArray[np.float64]:
-        """The weighted evidence of limbs about each root frame, approximately: rated, not placed, (H,)."""
+        """The approximate weighted evidence of the limbs about each root frame, (H,): from ratings, not
+        fits."""
         total = np.zeros(len(roots))
         for piece in self.pieces.root_limbs:
             model = self.models[piece.name]
@@ -184,16 +190,18 @@ class Finder:
             scene: the scene to search.
             placement: with the root's frames.
             tolerance: how far a joint may be off, in canvas pixels.
-            names: of the limbs that are placed, with those that they are attached to; None: all.
+            names: of the limbs to place, and of the limbs that these are attached to; None: all.
         """
         for group, pieces in self.pieces.in_order:
             if names is not None and not self._is_wanted(group, pieces, placement, names):
                 continue
+            # Parents come first in this order, so that each joint has a frame when its piece is placed.
             models = [self.models[piece.name] for piece in pieces]
             if group is not None:
                 placement = place_group(scene, placement, group, models, self.weights, tolerance)
             elif pieces[0] is not self.pieces.body:
                 placement = self.with_limb(scene, placement, models[0], tolerance)
+        # Only when all limbs are placed can two that lie on each other be told apart.
         placed = [self.models[limb.name] for limb in self.pieces.limbs if limb.name in placement.zncc]
         return set_apart(scene, placement, placed, self.weights)
 
@@ -201,7 +209,7 @@ class Finder:
     def _is_wanted(
         group: Joint | None, pieces: Sequence[Piece], placement: Placement, names: Collection[str]
     ) -> bool:
-        """Whether some of the pieces are to be placed; a group without any if what it is attached to is."""
+        """Whether any of the pieces is to be placed. A group without pieces is if its parent has a frame."""
         if pieces or group is None:
             return any(piece.name in names for piece in pieces)
         return group.parent in placement.frames
@@ -209,13 +217,14 @@ class Finder:
     def with_limb(
         self, scene: ScenePyramid, placement: Placement, model: PieceModel, tolerance: float
     ) -> Placement:
-        """The placement with one limb, also where the limb that it is attached to is hidden."""
+        """The placement with one limb, which is also searched for where the limb that it is attached to is
+        hidden."""
         piece = model.piece
         placement = place(scene, placement, model, tolerance)
         if piece.parent in self.models and piece.parent != self.pieces.tree.root:
             hidden = ~self.scoring.found(placement, piece.parent) & ~self.scoring.found(placement, piece.name)
-            # Not where hardly anything was found so far: that is clutter, and to look behind hidden limbs
-            # takes several times as long as to place all the others.
+            # Not where hardly anything was found so far: that is clutter, and a search behind hidden limbs
+            # takes several times as long as the placement of all others.
             sure = self.scoring.evidence_found(placement) >= STRONG_EVIDENCE
             lost = np.flatnonzero(hidden & sure)
             beyond = place_behind_hidden(scene, placement[lost], model, self.models[piece.parent])
@@ -224,13 +233,13 @@ class Finder:
         return placement
 
     def scored(self, scene: ScenePyramid, placement: Placement) -> Hypotheses:
-        """The hypotheses with their scores, the highest first."""
+        """Hypotheses with their scores, the highest first."""
         found = self.evaluated(scene, placement)
-        # Best first: later stages cut the list off.
+        # Best first: later stages keep only the first few.
         return found[np.argsort(-found.scores, kind="stable")]
 
     def evaluated(self, scene: ScenePyramid, placement: Placement) -> Hypotheses:
-        """The hypotheses with their scores, in their order."""
+        """Hypotheses with their scores, in the order of the placement."""
         visible, evidence = {}, {}
         for name, model in self.models.items():
             poses = placement.frames[name] @ model.to_canvas
@@ -257,7 +266,9 @@ class Finder:
         placement = before
         for group, pieces in self.pieces.in_order:
             if group is not None:
-                # Its parent has been refined before it. The pieces need a frame of the group to keep to.
+                # The parent of the group is already refined, and the pieces need a frame of the group, whose
+                # joints they must keep. So the group first keeps its turn relative to its parent, and after
+                # its pieces are refined it gets the turn that they determine.
                 placement = carry_group(before, placement, group)
             for piece in pieces:
                 if piece.name in polished:
@@ -267,25 +278,30 @@ class Finder:
         return settle_roots(placement, self.pieces, self.weights)
 
     def polish_body(self, scene: ScenePyramid, before: Placement) -> Placement:
-        """The placement with the body refined at full size; limbs are not needed yet."""
+        """The placement with the body refined at full size. No limbs are needed."""
         model = self.models[self.pieces.tree.root]
         found = polish_pieces(scene, before, [model], self.motion, self.scoring.least_tilt_gains)
         return with_polished(before, model, found[model.piece.name])
 
     def uncover(self, scene: ScenePyramid, hypotheses: Hypotheses) -> Hypotheses:
-        """The same hypotheses with what is partly covered fitted by the rest, and then by the pixels; their
-        scores remain."""
+        """The same hypotheses after their last fits: without covered pixels, and then by the pixels
+        themselves.
+
+        Their scores do not change.
+        """
         placement = end_pieces(scene, hypotheses.placement, list(self.models.values()), self.motion)
         return replace(hypotheses, placement=placement)
 
     def support(
         self, scene: ScenePyramid, name: str, pose: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Where in a scene a piece at a pose of its leaf is compared, (N, 2), and how much agrees, (N,)."""
+        """The points of the scene with which a piece at a pose is compared, (N, 2), and how well each agrees,
+        (N,)."""
         return point_evidence(scene, self.models[name].stages[0].rough, pose)
 
     def supports(self, scene: ScenePyramid, hypotheses: Hypotheses) -> Supports:
-        """Where the evidence of every piece of hypotheses comes from, as of `support`."""
+        """The support of every piece of every hypothesis, by the name of the piece and the number of the
+        hypothesis."""
         return {
             (name, row): self.support(scene, name, frame @ model.to_canvas)
             for name, model in self.models.items()

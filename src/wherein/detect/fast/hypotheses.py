@@ -13,12 +13,12 @@ from wherein.pyramid.levels import Poses
 class Placement:
     """H hypotheses without scores: the frame of every piece and group, and how well each piece fits.
 
-    Arrays of all hypotheses by name, not a list of objects: numpy then works on all hypotheses at once.
+    One array by name for all hypotheses, and not a list of objects, so that numpy works on all at once.
 
     Attributes:
         frames: canvas → scene, (H, 3, 3) by name, also of groups without a piece; always includes the root.
-        zncc: (H,) by name of the piece; −1 where it was not found at its joint.
-        by_pixels: which poses of a piece were fitted by its pixels, (H,) by name; missing where none was.
+        zncc: (H,) by name of the piece; −1 where the piece was not found at its joint.
+        by_pixels: which poses of a piece were fitted by its pixels, (H,) by name; no entry if none was.
     """
 
     frames: Mapping[str, Poses]
@@ -37,6 +37,7 @@ class Placement:
 
     def replaced(self, chosen: NDArray[np.int64], other: "Placement") -> "Placement":
         """A copy in which the `chosen` hypotheses are replaced by those of `other`, in that order."""
+        # Both are joined, and rows are selected from the result: one code for all arrays.
         rows = np.arange(len(self))
         rows[chosen] = len(self) + np.arange(len(other))
         return self.joined(other)[rows]
@@ -63,13 +64,17 @@ class Placement:
         zncc: NDArray[np.float64],
         by_pixels: NDArray[np.bool_] | None = None,
     ) -> "Placement":
-        """A copy with the frames and ZNCC of one piece added or replaced; `by_pixels` None: none was."""
+        """A copy with the frames and ZNCC of one piece added or replaced.
+
+        Without `by_pixels`, none of the frames was fitted by pixels.
+        """
         told = {} if by_pixels is None else {name: by_pixels}
         moved = self.with_frames(name, frames)
         return replace(moved, zncc={**self.zncc, name: zncc}, by_pixels={**moved.by_pixels, **told})
 
     def with_frames(self, name: str, frames: Poses) -> "Placement":
         """A copy with the frames of one piece or group added or replaced."""
+        # A new frame is not one that was fitted by pixels, until `with_piece` says so.
         others = {other: told for other, told in self.by_pixels.items() if other != name}
         return replace(self, frames={**self.frames, name: frames}, by_pixels=others)
 
@@ -83,8 +88,9 @@ class Hypotheses:
         evidence: information that the fit of each piece carries (`detect.score`), (H,) by name.
         visible: fraction of each piece that lies inside the scene, (H,) by name.
         scores: (H,).
-        spreads: ± degrees within which the turns of limbs are known (`limbs.turn_spreads`), (H,) by
-            name, from earlier frames; NaN where they are not, and missing where none is.
+        spreads: ± degrees within which the turns of limbs are known (`limbs.turn_spreads`), (H,) by name, as
+            far as they were measured in earlier frames of a video; NaN where they were not, and no entry for
+            a limb without any.
     """
 
     placement: Placement

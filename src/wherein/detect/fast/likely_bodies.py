@@ -1,4 +1,8 @@
-"""Poses of the body about which the limbs of an object are placed."""
+"""Poses of the body about which the limbs of an object are placed.
+
+To place all limbs costs far more than to fit the body. So the poses of the body are reduced twice: to those
+that fit better than clutter, and then to those about which limbs rate well.
+"""
 
 import math
 from functools import cached_property
@@ -17,18 +21,18 @@ if TYPE_CHECKING:
     from wherein.detect.fast.finder import Finder
 
 _MIN_BODY_EVIDENCE, _MAX_UNLIKELY = 1.3, 2
-"""Weighted evidence of a body whose limbs are searched for, and how many are followed where none has it.
-Choices: clutter reaches 1 at the best of all places."""
+"""Minimum weighted evidence of a body whose limbs are searched for, and how many are followed if none has it.
+Choices: the best place of clutter reaches 1."""
 
 _MAX_RATED, _RATED_SHARE = 4, 0.5
-"""Number of likely bodies whose limbs are placed, if they can come to a score of use; of more, those with at
-least this share of the threshold when all limbs are rated. Choices: ratings are lower than what fits
-reach."""
+"""Number of likely bodies whose limbs are placed in any case, if they can still reach a candidate's score.
+More are followed if their score by ratings of the limbs is at least this fraction of the score that ends the
+search. Choices: ratings are lower than the ZNCC after a fit."""
 
 _LEAST_RATED = 0.85
-"""Share of its score in the end that an object at least has when its limbs are rated. By 290 objects in plain
-view and with limbs missing or covered, of six templates (four cut from photographs): the lowest was 0.87, and
-half had more than 0.98."""
+"""Lowest ratio of the score by ratings of the limbs to the final score, for true objects. Measured on 290
+objects of six templates (four cut from photographs), in plain view and with limbs missing or covered: the
+lowest was 0.87, and half had more than 0.98."""
 
 
 class LikelyBodies:
@@ -55,8 +59,8 @@ class LikelyBodies:
         found = ended[-1]
         if not finder.pieces.limbs:
             return found
-        # Placing all limbs costs far more than the fit of the body, so only likely poses go on: those that
-        # fit better than clutter does, or else the best two, unless the limbs are looked for next anyway.
+        # If no pose fits better than clutter, the best two are followed, unless the search by limbs comes
+        # next and finds the object if it is there.
         weight = finder.weights.get(finder.pieces.tree.root, 1.0)
         frames = found.poses @ finder.models[finder.pieces.tree.root].from_canvas
         likely = weight * finder.scoring.body_information(found.zncc, frames) >= _MIN_BODY_EVIDENCE
@@ -67,8 +71,8 @@ class LikelyBodies:
     def with_likely_limbs(self, scene: ScenePyramid, found: PlaneFits, effort: Effort) -> PlaneFits:
         """Poses of the body about which limbs may be found.
 
-        Clutter looks a little like the body somewhere, in a busy scene at a dozen places. To rate the limbs
-        about each takes a tenth of the time of placing them.
+        In a busy scene, clutter resembles the body at a dozen places. Rating the limbs about each of them
+        takes a tenth of the time of placing them.
         """
         finder = self._finder
         root, limbs = finder.pieces.tree.root, finder.pieces.root_limbs
@@ -76,28 +80,32 @@ class LikelyBodies:
         evidence = finder.weights.get(root, 1.0) * finder.scoring.body_information(found.zncc, frames)
         if len(found) <= _MAX_RATED and (evidence >= STRONG_EVIDENCE).all():
             return found
-        # Limbs of limbs are not rated.
+        # Limbs of limbs are not rated, so their weights do not count either.
         total = sum(finder.weights[name] for name in (root, *(piece.name for piece in limbs)))
         scores = equivalent_zncc((finder.limb_evidence(scene, frames) + evidence) / total)
         kept = scores >= _RATED_SHARE * effort.stop_score
         kept[np.argsort(-scores, kind="stable")[:_MAX_RATED]] = True
-        if finder.limb_search.suffices:  # else there is no other way to find it
+        # If the limbs do not suffice, there is no other way to find the object: the best four are followed,
+        # whatever their scores.
+        if finder.limb_search.suffices:
             kept &= (scores >= _LEAST_RATED * effort.least) | (evidence >= STRONG_EVIDENCE)
         return found[np.flatnonzero(kept)]
 
     @cached_property
     def _standing_out(self) -> float:
-        """ZNCC of the body from which a pose stands out from clutter."""
+        """Minimum ZNCC of a pose of the body that stands out from clutter."""
         weight = self._finder.weights.get(self._finder.pieces.tree.root)
-        # Without weights, during calibration, clutter is what is looked for.
+        # During calibration there are no weights, since the search itself measures what clutter reaches.
         return math.inf if weight is None else float(equivalent_zncc(np.array(_MIN_BODY_EVIDENCE / weight)))
 
     @cached_property
     def _may_stand_out(self) -> GoesOn | None:
-        """Which fits of the body may still stand out from clutter; None: all are followed, where there is no
-        other way to find the object."""
-        # Fits of what is there hardly get better from one resolution to the next. Of 160 painted crabs and
-        # robots, a quarter of them with a hidden body, the same are found as without this.
+        """Which fits of the body may still stand out from clutter.
+
+        None, so that all are followed, if the search by limbs could not find the object instead.
+        """
+        # The ZNCC of a true object hardly increases from one resolution to the next. Of 160 painted crabs and
+        # robots, a quarter of them with a hidden body, the same are found as without this condition.
         least = self._standing_out
         if not self._finder.pieces.limbs or math.isinf(least) or not self._finder.limb_search.suffices:
             return None

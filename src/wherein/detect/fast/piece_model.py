@@ -1,4 +1,4 @@
-"""A piece with all that can be prepared before there is a scene: resolutions, starts, footprint."""
+"""A piece with everything that does not depend on the scene: its resolutions, starts and footprint."""
 
 import math
 from dataclasses import dataclass
@@ -25,23 +25,24 @@ EUCLIDEAN = MOTIONS["euclidean"]
 """How a limb moves in the plane of its parent."""
 
 _POLISHED_POINTS = 3000
-"""Number of pixels by which a pose is fitted to convergence. A choice: on ../shared/scenes parts were 0.028
-px off in the median with 1500 of them as with all."""
+"""Number of pixels that a fit to convergence compares. A choice: on ../shared/scenes parts were 0.028 px off
+in the median with 1500 pixels, as with all of them."""
 
 _TELLING_POINTS = 200
-"""Points by which it is told how much of a piece is inside a scene. A choice: to a few percent."""
+"""Number of points that measure which fraction of a piece is inside the scene. A choice: they give it to a
+few percent."""
 
 _MAX_SPREAD, _MAX_SPREAD_STEPS = 15.0, 1.5
-"""± degrees, and steps between starts, within which a turn must be known. Choices: neighbouring turns always
-fit nearly as well, of a small or short piece those of many degrees."""
+"""A turn must be known within these ± degrees, or within this many steps between starts if that is more.
+Choices: neighbouring turns always fit nearly as well, and for a small or short piece over many degrees."""
 
 
 @dataclass(frozen=True, eq=False)
 class PieceModel:
-    """A piece with all that can be prepared before there is a scene.
+    """A piece with everything that does not depend on the scene; each property is computed on first use.
 
     Attributes:
-        piece: what is searched for.
+        piece: the piece.
         group: the group that the piece is attached to, if any.
         any_polarity: whether light and dark may be exchanged.
     """
@@ -57,65 +58,72 @@ class PieceModel:
 
     @property
     def judges(self) -> tuple[PlaneMotif, ...]:
-        """The resolutions at which poses are judged: of the body, the one that the scene has of it."""
-        # What limbs reach by chance is measured at their finest resolution.
+        """The resolutions at which poses may be judged, the finest last.
+
+        A body is judged at the finest of them that the scene resolves (`planes.own_resolution`).
+        """
+        # A limb is judged at its finest resolution only, at which calibration measures what limbs reach by
+        # chance.
         return self.stages if self.piece.parent == self.piece.name else self.stages[-1:]
 
     @cached_property
     def turning(self) -> PlaneMotif:
-        """The fitted leaf of a limb at the finest resolution, weighed by what its pixels say about its
-        turn."""
+        """The fitted leaf of a limb at the finest resolution, each pixel weighted by how much it constrains
+        the turn."""
         x, y = mapped(self.from_canvas, self.piece.joint)
         pivot = float(x), float(y)
         return finest_stage(self.piece.motif, self.any_polarity, self.piece.covered, pivot)
 
     @cached_property
     def informative(self) -> PlaneMotif:
-        """The fitted leaf at the finest resolution, by the pixels that say most about its pose."""
+        """The fitted leaf at the finest resolution, reduced to the pixels that constrain its pose most."""
         return self._even(CHANNELS).informative(_POLISHED_POINTS)
 
     @cached_property
     def sharp(self) -> PlaneMotif:
-        """The same with less smoothing, for the last steps of a fit."""
+        """The same as `informative` with less smoothing, for the last steps of a fit."""
         return self.exact.informative(_POLISHED_POINTS)
 
     @cached_property
     def exact(self) -> PlaneMotif:
-        """The fitted leaf at the finest resolution with less smoothing, by all of its pixels."""
+        """The fitted leaf at the finest resolution with less smoothing and all of its pixels."""
         return self._even(SHARP)
 
     def _even(self, settings: ChannelSettings) -> PlaneMotif:
-        """The fitted leaf at the finest resolution, with straight edges in full."""
+        """The fitted leaf at the finest resolution, without a lower weight for straight edges."""
         motif, covered = self.piece.motif, self.piece.covered
         return finest_stage(motif, self.any_polarity, covered, settings=settings, even=True)
 
     @cached_property
     def fills(self) -> bool:
-        """Whether the picture of the fitted leaf has no outline but its border."""
+        """Whether the fitted leaf is a whole picture, with no outline but its border."""
         return self.piece.motif.fills
 
     @cached_property
     def turn_step(self) -> float:
-        """Degrees between starts about the joint, such that one of them has every point within its basin."""
+        """Degrees between starts about the joint, so that from one of them every point is within its
+        basin."""
         motif, (x, y) = self.piece.motif, self.piece.fitted_leaf.at
         corners = [(x + i, y + j) for i in (0, motif.width - 1) for j in (0, motif.height - 1)]
-        # The farthest corner from the joint moves most in a turn.
+        # The corner that is farthest from the joint moves most in a turn.
         reach = max(math.dist(corner, self.piece.joint) for corner in corners)
         return self._step(reach)
 
     def _step(self, reach: float) -> float:
-        """Degrees of a turn that moves a point at a distance by the width of a basin."""
+        """Degrees of the turn that moves a point at a distance `reach` by the width of a basin."""
+        # A chord of length b at radius r has the angle 2 atan(b / 2r), up to second order in b / r.
         return 2 * math.degrees(math.atan2(self.basin / 2, max(reach, 1e-9)))
 
     @cached_property
     def basin(self) -> float:
         """Width of the basin of attraction of a point at the coarsest resolution, in canvas pixels."""
+        # The geometric mean of both directions: the reduction need not be exactly the same in each.
         pixel = 1 / math.sqrt(self.stages[0].from_full[0, 0] * self.stages[0].from_full[1, 1])
         return 2 * BASIN * pixel
 
     @cached_property
     def max_spread(self) -> float:
-        """± degrees within which the turn must be known for the piece to count as found."""
+        """± degrees within which the turn of the piece must be known for it to count as found."""
         return max(_MAX_SPREAD, _MAX_SPREAD_STEPS * self.turn_step)
 
     @cached_property
@@ -128,8 +136,9 @@ class PieceModel:
         """Turns of the group combined with turns of the piece, (T, 3, 3)."""
         assert self.group is not None, "a piece that is attached to a group"
         step = self._step(math.dist(self.group.joint, self.piece.joint))
-        # Two limits: the piece's joint moves no further than a basin, and the piece's own turns leave no gap
-        # between the directions that it can have at two neighbouring turns of the group.
+        # Two limits of the step. The joint of the piece moves by no more than a basin from one turn of the
+        # group to the next. And the directions that the piece can have at neighbouring turns of the group
+        # leave no gap.
         turns = self.group.starts(min(step, 2 * self.piece.turn + self.turn_step))
         both: Poses = turns[:, None] @ self.starts
         return both.reshape(-1, 3, 3)
@@ -155,17 +164,19 @@ class PieceModel:
         return Footprint(self.piece.motif)
 
     def visible(self, poses: Poses, size: tuple[int, int]) -> NDArray[np.float64]:
-        """The share of what the fitted leaf is told by that lies inside a scene, for each of its poses.
+        """The fraction of the variance of the fitted leaf that lies inside a scene, for each of its poses.
 
-        Not the share of its area: a hammer without its head is most of its area, and like any stick.
+        Not the fraction of its area: a hammer without its head has most of its area, but looks like any
+        stick.
         """
         return share_inside(self._telling_points, poses, size)
 
     @cached_property
     def _telling_points(self) -> NDArray[np.float64]:
-        """Points of the fitted leaf, the more the more of its variance they have, (N, 2)."""
+        """Points of the fitted leaf, distributed with a density in proportion to its variance, (N, 2)."""
         motif = self.stages[-1]
         told = (motif.weights.double() * motif.target.double().square().sum(1)).cumsum(0).numpy()
-        # Evenly spaced by the variance up to them, row by row, so that they lie all over it.
+        # Quantiles of the variance, accumulated row by row: inverse transform sampling with evenly spaced
+        # values, which is deterministic.
         levels = (np.arange(_TELLING_POINTS) + 0.5) / _TELLING_POINTS * told[-1]
         return mapped(motif.to_full, motif.places[np.searchsorted(told, levels)])

@@ -1,4 +1,8 @@
-"""The search of a scene: hypotheses, their refinement, exclusion, and the detections."""
+"""The search of a scene: makes hypotheses, refines the likely ones, excludes overlaps, and makes detections.
+
+`SceneSearch(scene, count)` runs these steps in order; `follow` does the same near known places. The other
+methods are single steps, for searches of libraries (`shared_search`) and of scenes in parts (`detect.tiled`).
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -30,37 +34,38 @@ from wherein.planes.plane_search import GoesOn
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 LIKELY = 0.7
-"""Fraction of the threshold from which a hypothesis is refined at full size, and then reported as a
-candidate. A choice: refinement can raise a score, and the time that it takes is wasted on hypotheses far
+"""Minimum score of a hypothesis that is refined at full size, and afterwards reported as a candidate, as a
+fraction of the threshold. A choice: refinement can raise a score, but its time is wasted on hypotheses far
 below the threshold."""
 
 _IN_CROWD = 0.5
-"""The same fraction in a crowd, where more is to be expected. A choice: with 0.6, one in five of the coins in
-scikit-image's `coins` was no candidate of another one as the template."""
+"""The same fraction in a crowd, where more objects are expected. A choice: with 0.6 and one of the coins in
+scikit-image's `coins` as the template, one in five of the others was not a candidate."""
 
 _MAX_FALLBACK, _MIN_FALLBACK = 2, 0.85
-"""Where no hypothesis is likely, so many are refined at full size all the same, if their scores reach this
-fraction of a likely one. A choice, and by measurement: of 90 hypotheses in 50 scenes of six templates that
-were likely afterwards, refinement had raised the score by 9 % at most."""
+"""If no hypothesis is likely, this many are refined nevertheless, provided that their scores reach this
+fraction of what a likely one needs. The number is a choice; the fraction is from a measurement: for 90
+hypotheses in 50 scenes of six templates that were likely after refinement, it had raised the score by at most
+9 %."""
 
 _MAX_ROTATION_EXCESS, _MAX_SCALE_EXCESS, _MAX_TILT_EXCESS = 8.0, 1.15, 12.0
 """Degrees, factor and degrees by which a refined pose may lie outside the range. Choices: a pose that has
-drifted further is another object or none; tilt is the least certain of the three."""
+drifted further is another object or none; tilt is measured the least exactly of the three."""
 
 _MAX_UPRIGHT_EXCESS, _MAX_FLAT_EXCESS = 3.0, 1.07
-"""Degrees by which it may be turned where only upright objects are searched for, and factor of the size where
-there is no tilt. Choices: before a fixed camera objects stand askew by a degree or two; and without a tilt,
-which changes sizes too, a size is known to a few per cent."""
+"""The same in degrees of rotation if only upright objects are searched for, and as a factor of the size if
+the range has no tilt. Choices: before a fixed camera, objects are askew by a degree or two; without a tilt,
+which changes sizes too, the size is known to a few per cent."""
 
 _CROWD, _CROWD_STEP, _MAX_CROWD = 3, 4, 64
-"""With so many detections and candidates that score higher than clutter usually does, there may be others
-that were not followed (`plane_search` follows four poses to the end), and the search is repeated with four
-times as many poses, up to 64 times as many as usual. Choices."""
+"""Minimum number of detections and candidates with higher scores than clutter usually reaches that makes a
+crowd. In a crowd there may be objects that were not followed (`plane_search` follows four poses to the end),
+so the search is repeated with four times as many poses, up to 64 times as many as usual. Choices."""
 
 
 @dataclass(frozen=True)
 class LeafScores:
-    """The leaves under one hypothesis.
+    """The scores of the leaves under one hypothesis.
 
     Attributes:
         scores: of each leaf, and whether it was found, by name.
@@ -77,7 +82,7 @@ class SceneSearch:
     Arguments:
         finder: makes the hypotheses.
         threshold: the lowest score of a detection.
-        calibrated_threshold: the one that was measured.
+        calibrated_threshold: the threshold that calibration measured.
         usual_clutter: the score that clutter exceeds in one of ten scenes.
         threads: number of threads.
         overlap: fraction of a piece that may lie on pixels of another object.
@@ -101,8 +106,9 @@ class SceneSearch:
 
     @property
     def stop_score(self) -> float:
-        """The score from which slower ways to find hypotheses are skipped."""
-        # At least the calibrated threshold: a lower one reports more, but must not end the search earlier.
+        """The score of a hypothesis from which slower searches for others are skipped."""
+        # At least the calibrated threshold: a lower threshold of the user reports more, but must not end the
+        # search earlier.
         return max(self.threshold, self._calibrated_threshold)
 
     def __call__(self, scene: Samples, count: int | None) -> MethodResult:
@@ -111,22 +117,23 @@ class SceneSearch:
         return self.reported(levels, self.kept(levels, count), count)
 
     def kept(self, levels: ScenePyramid, count: int | None) -> Hypotheses:
-        """The hypotheses that stand after exclusion: those of detections, and of candidates.
+        """The hypotheses that remain after exclusion: those of detections, and of candidates.
 
         Arguments:
             levels: the scene to search.
             count: how many detections are wanted at most; None: all.
         """
         found = self._exclusive(levels, self._everywhere(levels))
-        # A search for the body follows all that stand out, however many. One for limbs does not: it follows
-        # pairs of them, of which there are far more.
+        # A search for the body follows every pose that stands out, so it needs no repetition. A search for
+        # limbs follows pairs of them, of which there are far more, and so only a limited number.
         if self.finder.body_search is not None or self._standing_out(found) < _CROWD:
             return found
         crowd, wanted = 1, math.inf if count is None else count
         while _CROWD * crowd <= len(found.scores) and self._sure(found) < wanted and crowd < _MAX_CROWD:
             crowd *= _CROWD_STEP
             more = self._exclusive(levels, self._everywhere(levels, crowd))
-            # The first has candidates down to a lower score than the search before it.
+            # The first repetition has candidates down to a lower score (`_IN_CROWD`) than the search before
+            # it, so their numbers do not compare. Later ones must find more, or the repetitions end.
             grown = crowd == _CROWD_STEP or len(more.scores) > len(found.scores)
             found = more if self._sure(more) >= self._sure(found) else found
             if not grown:
@@ -136,25 +143,26 @@ class SceneSearch:
     def kept_from(
         self, levels: ScenePyramid, refined: PlaneFits, goes_on: GoesOn | None = None
     ) -> Hypotheses:
-        """The same from poses of the body that were found otherwise, without a search of the whole scene.
+        """The hypotheses that remain after exclusion, from given poses of the body instead of a search.
 
         Arguments:
             levels: the scene to search.
             refined: the poses.
-            goes_on: which fits of the body are followed any further; None: all.
+            goes_on: which fits of the body are followed to the next resolution; None: all.
         """
         effort = Effort(self.stop_score, least=LIKELY * self.threshold)
         found = self.finder.from_body(levels, effort, refined, goes_on)
-        # Of many templates only a few are in a scene: nothing is refined of the others.
+        # Of many templates only a few are in a scene. For the others nothing is refined, not even the best
+        # unlikely hypotheses (`_MAX_FALLBACK`).
         likely = found[np.flatnonzero(found.scores >= LIKELY * self.threshold)]
         return self._exclusive(levels, self.polished(levels, likely) if len(likely.scores) else likely)
 
     def _standing_out(self, found: Hypotheses) -> int:
-        """The number of detections and candidates with higher scores than clutter usually reaches."""
+        """The number of hypotheses with higher scores than clutter usually reaches."""
         return int((found.scores > self._usual_clutter).sum())
 
     def _sure(self, found: Hypotheses) -> int:
-        """The number of detections among them."""
+        """The number of hypotheses that reach the threshold, and so are detections."""
         return int((found.scores >= self.threshold).sum())
 
     def follow(
@@ -172,7 +180,7 @@ class SceneSearch:
             roots: canvas → scene, (N, 3, 3), N > 0.
             count: maximum number of detections; None: all.
             everywhere: search the whole scene as well.
-            seen: what was seen of each in the frame before, if that is known.
+            seen: the detection of each in the frame before, if there is one.
         """
         levels = self.levels(scene)
         return self.reported(levels, self.near(levels, roots, everywhere, seen), count)
@@ -180,7 +188,7 @@ class SceneSearch:
     def near(
         self, levels: ScenePyramid, roots: Poses, everywhere: bool, seen: Sequence[Seen] | None = None
     ) -> Hypotheses:
-        """The hypotheses near known places that stand after exclusion; arguments as of `follow`."""
+        """The hypotheses near known places that remain after exclusion; arguments as of `follow`."""
         again = None if seen is None else self._follower.again(levels, roots, seen, self.stop_score)
         if again is not None:
             found = self.in_range(again)
@@ -195,11 +203,13 @@ class SceneSearch:
         return Follower(self.finder)
 
     def levels(self, scene: Samples) -> ScenePyramid:
-        """The scene as the search wants it: a grey one with a single plane."""
-        # Gradients are those of the plane that changes most, so that equal planes say the same as one.
+        """The pyramid of a scene; a grey scene is reduced to a single plane."""
+        # A gradient is that of the colour plane with the strongest change, so three equal planes give the
+        # same result as one, at three times the cost.
         return ScenePyramid(scene[:1] if is_grey(scene) else scene, threads=self.threads)
 
     def _everywhere(self, scene: ScenePyramid, crowd: int = 1) -> Hypotheses:
+        """Refined hypotheses from a search of the whole scene, with `crowd` times as many poses as usual."""
         least = LIKELY if crowd == 1 else _IN_CROWD
         found = self.finder(scene, Effort(self.stop_score, crowd, least * self.threshold))
         return self.polished(scene, found, self._least(found) * self.threshold)
@@ -214,9 +224,9 @@ class SceneSearch:
         """The likely hypotheses refined at full size.
 
         Arguments:
-            scene: where they are.
+            scene: the scene that was searched.
             found: hypotheses of the finder.
-            min_score: of a likely hypothesis; None: `LIKELY` of the threshold.
+            min_score: minimum score of a likely hypothesis; None: `LIKELY` times the threshold.
             count: maximum number that are refined; None: all.
         """
         least = LIKELY * self.threshold if min_score is None else min_score
@@ -229,11 +239,13 @@ class SceneSearch:
         return self.in_range(self.finder.polish(scene, found))
 
     def in_range(self, found: Hypotheses) -> Hypotheses:
-        """The hypotheses whose rotation, scale and tilt are in the range, or nearly."""
+        """The hypotheses whose rotation, scale and tilt lie in the range, up to a margin."""
         roots, ranges = found.placement.frames[self.finder.pieces.tree.root], self.finder.ranges
         (low, high), middle = ranges.scale, self.finder.middle
         sizes, tilted = scales(roots, middle), tilts(roots, middle)
-        # A tilted object is as large as it would be upright along the axis of its tilt.
+        # A tilt by t shortens an object to cos t of its size across the axis of the tilt, and `scales` is the
+        # geometric mean of both directions. Dividing by √cos t gives the size along the axis: that of the
+        # object if it were upright.
         upright = sizes / np.sqrt(np.maximum(np.cos(np.radians(tilted)), 1e-3))
         factor = _MAX_SCALE_EXCESS if ranges.tilt > 0 else _MAX_FLAT_EXCESS
         further = _MAX_ROTATION_EXCESS if ranges.rotation > 0 else _MAX_UPRIGHT_EXCESS
@@ -243,13 +255,15 @@ class SceneSearch:
         return found[np.flatnonzero(fits)]
 
     def _exclusive(self, scene: ScenePyramid, found: Hypotheses) -> Hypotheses:
-        """Detections and candidates."""
-        # Candidates have to be exclusive too: a pixel is evidence for one of them only.
+        """The hypotheses of detections and candidates that remain after exclusion."""
+        # Candidates exclude each other too: a pixel is evidence for one of them only.
         least = self._least(found) * self.threshold
         return exclusive(self.finder, found, least, None, self._overlap, scene)
 
     def reported(self, scene: ScenePyramid, kept: Hypotheses, count: int | None) -> MethodResult:
-        """The detections and candidates that hypotheses stand for, at most `count` detections."""
+        """The detections and candidates made from hypotheses, at most `count` detections."""
+        # Hypotheses are sorted by score, so detections come first. Only they are worth the time of the last
+        # fits.
         sure = self._sure(kept)
         items = self._assembled(scene, self.finder.uncover(scene, kept[np.arange(sure)[:count]]))
         return MethodResult(items, self._assembled(scene, kept[np.arange(sure, len(kept.scores))]))
@@ -258,9 +272,11 @@ class SceneSearch:
         return self.assembled(hypotheses, self.leaves(scene, hypotheses))
 
     def leaves(self, scene: ScenePyramid, hypotheses: Hypotheses) -> tuple[LeafScores, ...]:
-        """The leaves under each of the hypotheses that are reported."""
+        """The scores of all leaves under each of the hypotheses that are reported."""
         limbs = [piece for piece in self.finder.pieces.limbs if piece.turn > 0]
         models = [self.finder.models[piece.name] for piece in limbs]
+        # A spread from an earlier frame is not used for a limb that needs a clear turn to count as found:
+        # whether its turn is clear has to be measured in this frame.
         known = {
             name: np.where(needs_clear_turn(self.finder, hypotheses, name), math.nan, spreads)
             for name, spreads in hypotheses.spreads.items()
@@ -276,7 +292,7 @@ class SceneSearch:
         return tuple(made)
 
     def assembled(self, hypotheses: Hypotheses, leaves: Sequence[LeafScores]) -> tuple[Detection, ...]:
-        """The detections that hypotheses stand for, with their leaves."""
+        """The detections made from hypotheses and the scores of their leaves."""
         found = []
         for k, own in enumerate(leaves):
             frames = {name: poses[k] for name, poses in hypotheses.placement.frames.items()}
@@ -284,16 +300,16 @@ class SceneSearch:
         return tuple(found)
 
     def merged(self, found: Hypotheses, supports: Supports) -> Hypotheses:
-        """The hypotheses that stand after exclusion, of those that stand in parts of a scene.
+        """The hypotheses that remain after exclusion, from those that remained in parts of a scene.
 
         Arguments:
-            found: in pixels of the whole scene.
-            supports: where the evidence of their pieces comes from.
+            found: the hypotheses of all parts, in pixels of the whole scene.
+            supports: the points of the scene that the evidence of their pieces comes from.
         """
         least = self._least(found) * self.threshold
         return exclusive(self.finder, found, least, None, self._overlap, supports=supports)
 
     @cached_property
     def _static_leaves(self) -> tuple[StaticLeaf, ...]:
-        """The leaves that are not fitted themselves."""
+        """The leaves that are not fitted themselves, but move with the fitted leaf of their piece."""
         return static_leaves(self.finder)

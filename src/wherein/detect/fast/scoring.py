@@ -1,4 +1,8 @@
-"""How hypotheses about a template are scored in its range: what tilt and size cost is taken off first."""
+"""Scores of hypotheses: from the evidence of the pieces, corrected for tilt and size.
+
+Clutter reaches more evidence where a search has more freedom. What it gains by a tilt is subtracted from the
+evidence of the body, and what it gains at small sizes is divided out.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,23 +25,24 @@ from wherein.motion.homography import scales, tilts
 from wherein.pyramid.levels import Poses
 
 _MIN_TILT_EVIDENCE = 0.6
-"""Weighted evidence that a tilt must gain at least; clutter reaches 1 in all. By measurement, on six thin or
-plain things: painted without any tilt, tilted poses gained up to 0.3, and their corners were off by 1 to 14 %
-of the size, those of upright poses by less than 1.5 %. Painted at 20°, a letter gained 1.1 to 5 and a spade
-up to 1.2; of a thermometer or a wrench, which gain less, upright poses are no worse."""
+"""Minimum weighted evidence that a tilt must gain; clutter reaches 1 in total. Measured on six thin or plain
+objects. Painted without any tilt, tilted poses gained up to 0.3, and their corners were off by 1 to 14 % of
+the size, those of upright poses by less than 1.5 %. Painted at 20°, a letter gained 1.1 to 5 and a spade up
+to 1.2; for a thermometer or a wrench, which gain less, upright poses are no worse."""
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """How hypotheses are scored.
+    """Scores hypotheses about a template in a range of poses.
 
     Arguments:
         root: name of the template's root, which is its body if it has one.
-        middle: of the canvas, (x, y): where a pose's size and tilt are taken.
+        middle: of the canvas, (x, y). Under perspective, size and tilt depend on the place: they are measured
+            here.
         ranges: of the search.
         weights: of the evidence of each piece, by name.
         tilt_cost: information that clutter gains where the body may be tilted.
-        size_power: of the object's size, by which the information that clutter reaches falls.
+        size_power: p, where the information that clutter reaches falls as the object's size to the power −p.
     """
 
     root: str
@@ -48,7 +53,7 @@ class Scoring:
     size_power: float = 0.0
 
     def found(self, placement: Placement, name: str) -> NDArray[np.bool_]:
-        """In which hypotheses a piece was found, (H,)."""
+        """Whether a piece was found in each hypothesis, (H,)."""
         return np.asarray(self.weights[name] * self._information(placement, name) >= MIN_EVIDENCE)
 
     def _information(self, placement: Placement, name: str) -> NDArray[np.float64]:
@@ -57,7 +62,7 @@ class Scoring:
         return self.body_information(zncc, placement.frames[name]) if name == self.root else information(zncc)
 
     def evidence_found(self, placement: Placement) -> NDArray[np.float64]:
-        """The weighted evidence of the pieces that are placed, as far as they were found, (H,)."""
+        """The total weighted evidence of those placed pieces that were found, (H,)."""
         total = np.zeros(len(placement))
         for name in placement.zncc:
             known = self._information(placement, name)
@@ -65,17 +70,18 @@ class Scoring:
         return total
 
     def body_information(self, zncc: NDArray[np.float64], frames: Poses) -> NDArray[np.float64]:
-        """The information of the body's fit, without what a tilt gives to clutter, (H,)."""
+        """The information of the fit of the body, less what clutter gains by its tilt, (H,)."""
         return np.maximum(information(zncc) - self._tilt_costs(frames), 0.0)
 
     def _tilt_costs(self, frames: Poses) -> NDArray[np.float64]:
-        """What the tilt of each root frame costs, (H,)."""
+        """The information that clutter gains by the tilt of each root frame, (H,)."""
         if not self.tilt_cost:
             return np.zeros(len(frames))
         return self.tilt_cost * tilt_share(tilts(frames, self.middle), self.ranges.tilt)
 
     def least_tilt_gains(self, frames: Poses) -> NDArray[np.float64]:
-        """The information that each root frame must gain by its tilt, or else it is upright, (H,)."""
+        """The information that each root frame must gain by its tilt; if it gains less, it is set upright,
+        (H,)."""
         weight = self.weights.get(self.root, 1.0)
         return np.maximum(self._tilt_costs(frames), _MIN_TILT_EVIDENCE / weight)
 
@@ -93,12 +99,15 @@ class Scoring:
         if self.size_power:
             sizes = scales(placement.frames[root], self.middle)
             factor = size_factor(sizes, self.size_power, self.ranges.usual_scale)
+            # ZNCC is capped at `MAX_ZNCC`, and the factor must not lift information above that cap.
             most = information(np.array(MAX_ZNCC))
             evidence = {name: np.minimum(part * factor, most) for name, part in evidence.items()}
         return combined_score(evidence, visible, self.weights)
 
     def body_zncc(self, frames: Poses, score: float) -> NDArray[np.float64]:
-        """The ZNCC at which a body without limbs has a score, in plain view and upright, at the size of each
-        root frame."""
+        """The ZNCC that a body without limbs needs for a score, at the size of each root frame, (H,).
+
+        For a body in plain view and upright: the inverse of `score` for a single piece.
+        """
         factor = size_factor(scales(frames, self.middle), self.size_power, self.ranges.usual_scale)
         return equivalent_zncc(information(np.array(score)) / factor)

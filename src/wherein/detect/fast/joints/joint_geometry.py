@@ -1,4 +1,4 @@
-"""Geometry of joints: whether a piece keeps to its joint, its turn, and the turn of a group."""
+"""Geometry of joints: whether a piece keeps its joint, its turn, and the turn of a group."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,8 +12,9 @@ from wherein.pyramid.levels import Poses
 from wherein.template.tree import Point
 
 LOOSE, TIGHT = 6.0, 2.5
-"""How far a fitted piece may have its joint from where its parent has it, in canvas pixels: on the way, at a
-coarse scale or about a guessed root, and where the fit is scored. Choices."""
+"""Maximum distance in canvas pixels between the joint of a fitted piece and the same joint under its parent's
+frame. `LOOSE` is for intermediate fits, at a coarse scale or about an estimated root; `TIGHT` is for fits
+that are scored. Choices."""
 
 
 def group_frames(
@@ -25,25 +26,27 @@ def group_frames(
 ) -> Poses:
     """The frames of a group that fit the joints of its pieces best, by weighted least squares, (H, 3, 3).
 
-    No piece is turned further than it may relative to the group; if need be, the group turns instead.
+    If a piece is turned beyond its own limit, the group is turned by the excess.
 
     Arguments:
-        group: what turns.
+        group: the group.
         parents: frames of the group's parent, (H, 3, 3).
         pieces: those attached to the group.
         frames: of the pieces, (H, 3, 3) by name.
-        trust: weight of each piece, (H,) by name, 0 for one that was not found; None: all equal.
+        trust: weight of each piece, (H,) by name, 0 for a piece that was not found; None: all equal.
     """
     pull, inverse = np.zeros(len(parents), np.complex128), np.linalg.inv(parents)
     weights = [trust[piece.name] if trust else np.ones(len(parents)) for piece in pieces]
     for piece, weight in zip(pieces, weights, strict=True):
+        # As complex numbers, a turn by θ multiplies by exp(iθ). Σ w |exp(iθ) rest − found|² is smallest where
+        # θ is the argument of Σ w conj(rest) found.
         rest = complex(piece.joint[0] - group.joint[0], piece.joint[1] - group.joint[1])
         x, y = mapped(inverse @ frames[piece.name], piece.joint).T
         pull += weight * rest.conjugate() * (x - group.joint[0] + 1j * (y - group.joint[1]))
     degrees = np.degrees(np.angle(pull))
     for piece, weight in zip(pieces, weights, strict=True):
-        # A piece beyond its own limit shows that the group has turned too: the only clue there is where the
-        # piece's joint lies on the group's.
+        # A piece beyond its own limit shows that the group has turned too. If the joint of the piece
+        # coincides with that of the group, this is the only information about the group's turn: `rest` is 0.
         total = turns(parents, frames[piece.name])
         own = np.clip(wrapped(total - degrees), -piece.turn, piece.turn)
         degrees = np.where(weight > 0, wrapped(total - own), degrees)
@@ -51,19 +54,21 @@ def group_frames(
 
 
 def wrapped(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same angles between −180 and 180."""
+    """Angles in degrees, reduced to the interval from −180 to 180."""
     return (degrees + 180.0) % 360.0 - 180.0
 
 
 def keeps_joint(piece: Joint, parents: Poses, frames: Poses, tolerance: float) -> NDArray[np.bool_]:
-    """Whether each frame is its parent's up to a turn about the joint within the limits, (H,).
+    """Whether each frame differs from its parent's only by a turn about the joint, within its limit, (H,).
 
-    The piece may lie above the plane of its parent.
+    The joint may be off by `tolerance` canvas pixels, or by the joint's play if that is more. The piece may
+    lie
+    above the plane of its parent: the parallax of a height up to `piece.height` is not counted.
     """
     moved, most = relative(parents, frames), max(tolerance, piece.play)
     off = _joint_shift(piece, moved)
     kept = np.linalg.norm(off, axis=1) <= most
-    # Most joints are where they should be, whatever lies above its plane.
+    # Parallax is computed only for joints that are too far off without it, which are few.
     rest = np.flatnonzero(~kept)
     if len(rest):
         lean = leans(np.broadcast_to(parents, moved.shape)[rest], piece.joint)
@@ -72,7 +77,7 @@ def keeps_joint(piece: Joint, parents: Poses, frames: Poses, tolerance: float) -
 
 
 def _joint_shift(piece: Joint, moved: Poses) -> NDArray[np.float64]:
-    """From where a parent to where a piece has the joint, for frames relative to the parents', (H, 2)."""
+    """The shift of the joint, in canvas pixels, by frames relative to those of the parents, (H, 2)."""
     return np.asarray(mapped(moved, piece.joint) - np.array(piece.joint))
 
 
@@ -82,17 +87,17 @@ def turns(parents: Poses, frames: Poses) -> NDArray[np.float64]:
 
 
 def _turns(moved: Poses) -> NDArray[np.float64]:
-    """The same for frames relative to those of the parents."""
+    """The turns in degrees of frames relative to those of their parents, (H,)."""
     return np.degrees(np.arctan2(moved[:, 1, 0], moved[:, 0, 0]))
 
 
 def turn_towards(piece: Joint, parents: Poses, frames: Poses, point: Point) -> NDArray[np.float64]:
-    """Degrees by which a piece must turn to bring one of its points into the direction in which it was found.
+    """Degrees by which a piece must turn so that one of its points lies in the direction where it was found.
 
     Arguments:
-        piece: what turns.
+        piece: the piece that turns.
         parents: frames of its parent, (H, 3, 3).
-        frames: canvas → scene, (H, 3, 3): where they map the point is where it was found.
+        frames: canvas → scene, (H, 3, 3): they map the point to where it was found.
         point: on the canvas.
     """
     arm = mapped(relative(parents, frames), point) - np.array(piece.joint)

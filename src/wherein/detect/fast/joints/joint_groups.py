@@ -1,4 +1,4 @@
-"""The placement of groups."""
+"""Placement of groups: they have no picture, so the pieces attached to them determine their turn."""
 
 from collections.abc import Mapping, Sequence
 
@@ -27,16 +27,17 @@ def place_group(
     Arguments:
         scene: the scene to search.
         placement: with the frames of the group's parent.
-        group: what turns; without pieces it stays at rest.
+        group: the group; without pieces it stays at rest.
         models: the pieces attached to it.
         weights: of the evidence of the pieces, by name.
-        tolerance: how far a joint may be off in the end, in canvas pixels.
+        tolerance: how far a joint may be off after the last fit, in canvas pixels.
     """
     for model in models:
         placement = place(scene, placement, model, tolerance, with_group=True)
     pieces = [model.piece for model in models]
     placement, evidence = turn_group(placement, group, pieces, weights)
     frames = placement.frames[group.name]
+    # One piece with more evidence than clutter is enough to determine the turn of the group.
     determined = np.max([evidence[piece.name] for piece in pieces], axis=0, initial=0.0) >= MIN_EVIDENCE
     for model in models:
         name = model.piece.name
@@ -45,7 +46,8 @@ def place_group(
         )
         kept = np.where(fits[:, None, None], placement.frames[name], frames)
         placement = placement.with_piece(name, kept, np.where(fits, placement.zncc[name], -1.0))
-        # With every turn of the group allowed, this piece found something else. Now the turn is known.
+        # With all turns of the group allowed, this piece fitted something else. Now that the turn is known,
+        # it is searched for again at this turn alone.
         again = np.flatnonzero(~fits & determined)
         placement = placement.replaced(again, place(scene, placement[again], model, tolerance))
     return placement
@@ -54,11 +56,11 @@ def place_group(
 def turn_group(
     placement: Placement, group: Joint, pieces: Sequence[Piece], weights: Mapping[str, float]
 ) -> tuple[Placement, dict[str, NDArray[np.float64]]]:
-    """The placement with the frames of a group, turned as its pieces agree best.
+    """The placement with the frames of a group, at the turn on which its pieces agree best.
 
     Arguments:
         placement: with the pieces, and the frames of the group's parent.
-        group: what turns.
+        group: the group.
         pieces: those attached to it.
         weights: of the evidence of the pieces, by name.
 
@@ -67,8 +69,8 @@ def turn_group(
     """
     parents = placement.frames[group.parent]
     evidence = {piece.name: weights[piece.name] * information(placement.zncc[piece.name]) for piece in pieces}
-    # Consensus as in RANSAC, but over all pieces: the turn that each of them implies is checked against the
-    # others, since one piece that fits clutter would spoil a mean over all.
+    # A consensus as in RANSAC, but every piece is tried as the sample: the turn that it implies is compared
+    # with all other pieces. A mean over all pieces would be wrong if one of them fits clutter.
     trust, best = evidence, np.full(len(placement), -1.0)
     for lead in pieces:
         guess = group_frames(group, parents, [lead], placement.frames, evidence)
@@ -88,6 +90,6 @@ def turn_group(
 
 
 def carry_group(before: Placement, placement: Placement, group: Joint) -> Placement:
-    """The placement with a group turned relative to its parent as it was before the parent moved."""
+    """The placement with a group at the turn relative to its parent that it had before the parent moved."""
     moved = placement.frames[group.parent] @ np.linalg.inv(before.frames[group.parent])
     return placement.with_frames(group.name, moved @ before.frames[group.name])

@@ -1,4 +1,4 @@
-"""The last fits of what is reported: by what is not covered, and by pixels."""
+"""The last fits of detections: without the pixels that something covers, then by the pixels themselves."""
 
 from collections.abc import Sequence
 
@@ -18,10 +18,10 @@ from wherein.planes.plane_fit import PlaneFits
 from wherein.pyramid.levels import ScenePyramid
 
 _PLAIN_VIEW = 0.9
-"""ZNCC from which hardly anything of a piece is covered. A choice."""
+"""ZNCC from which a piece is taken to be uncovered. A choice."""
 
 _FLAT = 1e-3
-"""Degrees below which there is no tilt: it was set to none."""
+"""Degrees. A pose with less tilt than this is upright: its tilt was set to 0, up to rounding."""
 
 _SIMILARITY, _HOMOGRAPHY = MOTIONS["similarity"], MOTIONS["homography"]
 
@@ -29,10 +29,13 @@ _SIMILARITY, _HOMOGRAPHY = MOTIONS["similarity"], MOTIONS["homography"]
 def end_pieces(
     scene: ScenePyramid, placement: Placement, models: Sequence[PieceModel], motion: Motion
 ) -> Placement:
-    """The placement with pieces that are partly covered fitted by the rest, and then by their pixels where
-    these agree, unless they were already. The body first; the ZNCC of pieces remain.
+    """The placement with every piece of the detections fitted once more.
 
-    Arguments as of `polish_pieces`, of a placement that is polished.
+    A piece that is partly covered is fitted by its other pixels. Then all pieces are fitted by the pixels
+    themselves, where these agree with the motif, unless they were before. The body comes first, since limbs
+    move in its plane. The ZNCC of pieces does not change.
+
+    Arguments as of `polish_pieces`; the placement is refined already.
     """
     limbs = [model for model in models if is_limb(model)]
     for group in ([model for model in models if not is_limb(model)], limbs):
@@ -46,8 +49,8 @@ def end_pieces(
 
 
 def _uncovered(scene: ScenePyramid, placement: Placement, model: PieceModel, motion: Motion) -> Placement:
-    """The placement with one piece fitted without what covers it, in the hypotheses where it may be
-    covered."""
+    """The placement with one piece fitted without the pixels that something covers, in the hypotheses where
+    its ZNCC says that it is present, but not in plain view."""
     piece, zncc = model.piece, placement.zncc[model.piece.name]
     partly = np.flatnonzero((zncc >= PRESENT) & (zncc < _PLAIN_VIEW) & ~placement.told_by_pixels(piece.name))
     if not len(partly):
@@ -61,7 +64,8 @@ def _uncovered(scene: ScenePyramid, placement: Placement, model: PieceModel, mot
 def _by_pixels(
     scene: ScenePyramid, placement: Placement, models: Sequence[PieceModel], motion: Motion
 ) -> Placement:
-    """The placement with pieces fitted by their pixels, in the hypotheses where these agree."""
+    """The placement with pieces fitted by their pixels, in the hypotheses where these agree with the
+    motif."""
     known = {
         name: np.flatnonzero((placement.zncc[name] >= PRESENT) & ~placement.told_by_pixels(name))
         for name in (model.piece.name for model in models)
@@ -76,6 +80,7 @@ def _by_pixels(
         pixels = pixels_of(model.piece.motif, len(scene.samples))
         tilted = tilts(found.poses[rows], model.middle) >= _FLAT
         flat = _SIMILARITY if motion is _HOMOGRAPHY else motion
+        # A pose that was found upright stays upright: a homography would fit noise by its other parameters.
         for some, own in ((rows[~tilted], flat), (rows[tilted], motion)):
             if len(some):
                 move = EUCLIDEAN if is_limb(model) else own

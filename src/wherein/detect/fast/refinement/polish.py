@@ -1,4 +1,4 @@
-"""The last stage: each piece to convergence at its finest resolution. A piece keeps to its joint."""
+"""Refined poses of the pieces of hypotheses: each fitted to convergence, and kept if it keeps its joint."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,16 +24,18 @@ from wherein.planes.plane_fit import FitJob, PlaneFits, fit_planes
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 _MAX_LOSS = 0.02
-"""ZNCC by which a pose may seem worse after the last rounds: that by which a piece is judged, or that with
-little smoothing. A choice: what interpolation costs. Of limbs with stripes the right pose may be judged worse
-by 0.1 than one that is 1.5° off."""
+"""Maximum loss of ZNCC in refinement: a pose is kept if the ZNCC by which a piece is judged, or that with
+little smoothing, falls by no more. A choice: the effect of interpolation. One of the two is enough, since for
+limbs with stripes the ZNCC by which they are judged may be 0.1 lower at the right pose than at one 1.5°
+off."""
 
 _MAX_UPRIGHT_TILT, _TILT_GAIN = 55.0, 0.01
-"""Degrees up to which a tilt may be none, and ZNCC that it must gain, or what it costs if that is more.
-Choices: a true tilt of 15° shortens an object by 3 %, which costs an upright pose more than that; something
-thin may seem to be tilted as far as the range goes."""
+"""Maximum tilt in degrees that is compared with an upright pose, and the ZNCC that a tilt must gain, or its
+cost (`TiltCosts`) if that is more. Choices: a true tilt of 15° shortens an object by 3 %, so that an upright
+pose loses more than that; a thin object may fit a tilt anywhere in the range."""
 
 TiltCosts = Callable[[Poses], NDArray[np.float64]]
+"""From root frames (N, 3, 3) to the information that each must gain by its tilt, (N,)."""
 
 _SIMILARITY, _HOMOGRAPHY = MOTIONS["similarity"], MOTIONS["homography"]
 
@@ -44,10 +46,10 @@ def _no_costs(frames: Poses) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Polished(PlaneFits):
-    """Refined poses of a piece, with a ZNCC of −1 where they are worse than they were.
+    """Refined poses of a piece, with a ZNCC of −1 where they are worse than the poses before.
 
     Attributes:
-        by_pixels: which of them were fitted by their pixels, (B,).
+        by_pixels: which poses were fitted by the pixels of the piece, (B,).
     """
 
     by_pixels: NDArray[np.bool_]
@@ -62,15 +64,16 @@ def polish_pieces(
 ) -> dict[str, Polished]:
     """The poses of pieces, each fitted to convergence at its finest resolution, by name.
 
-    The body first where its tilt or its size may change, which are those of the limbs. The rest at once,
-    since no fit depends on another: whether a limb has kept its joint is asked later (`with_polished`).
+    The body comes first if its tilt or its size may change, since the limbs have the same. All other pieces
+    are fitted together, since no fit depends on another: `with_polished` checks later whether a limb keeps
+    its joint.
 
     Arguments:
-        scene: where the pieces are.
-        placement: with all of them.
+        scene: the scene to search.
+        placement: with all pieces.
         models: the pieces.
         motion: how the body may move; a limb moves in the plane of its parent.
-        tilt_costs: what root frames must gain by their tilt.
+        tilt_costs: the information that root frames must gain by their tilt.
     """
     if motion is EUCLIDEAN:
         return _polished(scene, placement, models, motion)
@@ -90,10 +93,13 @@ def _polished(
     motion: Motion,
     tilt_costs: TiltCosts = _no_costs,
 ) -> dict[str, Polished]:
-    """The same for pieces that are fitted at once; one that was not found stays as it is."""
+    """The refined poses of pieces that are fitted together; arguments as of `polish_pieces`.
+
+    A piece is not fitted in hypotheses where it was not found."""
     polished = {}
     poses = [placement.frames[model.piece.name] @ model.to_canvas for model in models]
     known = [np.flatnonzero(placement.zncc[model.piece.name] > 0) for model in models]
+    # Poses that the pixels determine need no fit by channels.
     clear = _clear_by_pixels(scene, placement, models, motion, known)
     rest = [k[fits.zncc <= -1] for k, fits in zip(known, clear, strict=True)]
     each = list(zip(models, poses, known, clear, rest, strict=True))
@@ -102,6 +108,8 @@ def _polished(
     )
     for (model, own, rows, by_pixels, k), (sharp, found) in zip(each, ends, strict=True):
         kept = found.zncc >= placement.zncc[model.piece.name][k] - _MAX_LOSS
+        # The ZNCC by which the piece is judged fell too far: the pose is kept if it fits as well as before
+        # with little smoothing.
         fell = np.flatnonzero(~kept)
         began = fit_planes(scene, model.sharp, motion, EVALUATE, own[k[fell]])
         kept[fell] = sharp.zncc[fell] >= began.zncc - _MAX_LOSS
@@ -121,13 +129,13 @@ def _clear_by_pixels(
     motion: Motion,
     known: Sequence[NDArray[np.int64]],
 ) -> list[PlaneFits]:
-    """The poses of pictures without an outline fitted by their pixels, which has the last word on them
-    anyway, where these agree and channels rate them no worse; with a ZNCC of −1 elsewhere.
+    """Poses of pieces that are fitted by their pixels instead of channels; a ZNCC of −1 where they are not.
 
-    Not where there may be a tilt, which is told by channels; and not of cut-outs, since only channels see
-    their outline.
+    Only for pictures without an outline, whose last fit is by pixels anyway (`last_fits`), and only where the
+    pixels agree with the motif and the channels rate the new pose no worse. Not if there may be a tilt, which
+    channels determine better, nor for cut-outs, whose outline only channels can see.
 
-    Arguments as of `polish_pieces`; `known`: the rows of each piece.
+    Arguments as of `polish_pieces`; `known`: the hypotheses in which each piece was found.
     """
     before = []
     for model, rows in zip(models, known, strict=True):
@@ -140,6 +148,7 @@ def _clear_by_pixels(
         for n in able
     ]
     moved = pixel_poses(scene, starts)
+    # A fit by pixels leaves a pose unchanged, to the bit, if the pixels do not agree.
     agree = [
         np.flatnonzero((own != start.poses).any((1, 2))) for own, start in zip(moved, starts, strict=True)
     ]
@@ -154,7 +163,7 @@ def _clear_by_pixels(
 
 
 def with_polished(placement: Placement, model: PieceModel, found: Polished) -> Placement:
-    """The placement with the refined poses of one piece, in the hypotheses where they are not worse.
+    """The placement with the refined poses of one piece, in the hypotheses where they are no worse.
 
     Arguments:
         placement: with the piece and its parent.
@@ -166,19 +175,22 @@ def with_polished(placement: Placement, model: PieceModel, found: Polished) -> P
 
 
 def _upright(scene: ScenePyramid, model: PieceModel, found: PlaneFits, tilt_costs: TiltCosts) -> PlaneFits:
-    """The poses without tilt, where that fits as well.
+    """The poses, upright where an upright pose fits as well.
 
-    The four further parameters of a homography fit noise where there is no tilt, and the smaller the object
-    the more of it: they are used where they are needed.
+    A homography has four parameters more than a similarity. If there is no tilt, these fit noise, the more so
+    the smaller the object is. So a tilt is reported only where it is needed.
     """
     middle = model.middle
     close = np.flatnonzero(tilts(found.poses, middle) < _MAX_UPRIGHT_TILT)
     linear = local_map(found.poses[close], middle)
     spots = mapped(found.poses[close], [middle])[:, 0]
+    # The similarity closest to a 2×2 matrix A in the least-squares sense, as a complex number:
+    # (a11 + a22)/2 + i (a21 − a12)/2.
     turned = (linear[:, 0, 0] + linear[:, 1, 1]) / 2 + 1j * (linear[:, 1, 0] - linear[:, 0, 1]) / 2
     starts = similarities(turned, as_complex(spots), np.array(middle))
     ((_, upright),) = converged(scene, [FitJob(model.informative, _SIMILARITY, FROM_AFAR, starts)], [model])
     before = found[close]
+    # Upright poses win if they lose little ZNCC, or less information than a tilt gives to clutter.
     better = upright.zncc >= before.zncc - _TILT_GAIN
     gained = information(before.zncc) - information(upright.zncc)
     better |= (upright.zncc >= PRESENT) & (gained < tilt_costs(before.poses @ model.from_canvas))
