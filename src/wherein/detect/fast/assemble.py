@@ -232,8 +232,8 @@ class Assembler:
                 part.pivot if part.moves else None,
             )
             for name, part in tree.items()
-            # The root is not reported as a part, since its matrix is that of the detection. Only a root with
-            # a picture of its own is.
+            # A root is a part only if it has a picture, and then it is the only one. Otherwise its matrix is
+            # reported as that of the detection.
             if part.parent is not None or part.motif is not None
         )
 

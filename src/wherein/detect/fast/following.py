@@ -1,10 +1,10 @@
-"""Following: objects near known places, and from frame to frame, each from where its parts are expected.
+"""Finds objects near known places, and follows them from frame to frame of a video.
 
-An object that was seen in the frame before is expected with every part at its last turn and as fast as it
-turned. Each piece is fitted from there at its coarsest resolution and then to convergence: the same last
-stage as that of a search (`detect.fast.refinement`), and so the same pose. Only a piece that was not found
-before, or that fits less well than it did, is searched for, a body in the neighbourhood and a limb at all
-turns, and the better of the two poses stands.
+For an object that was detected in the frame before, the turn of every part is predicted from its last turn
+and its last angular velocity. Each piece is fitted from there at its coarsest resolution, and then to
+convergence by the same last stage as in a search (`detect.fast.refinement`), which gives the same pose. A
+piece is searched for only if it was not found before, or fits less well than before: a body in its
+neighbourhood, a limb at all turns. Of the two poses, the better one is kept.
 """
 
 import math
@@ -36,32 +36,33 @@ if TYPE_CHECKING:
     from wherein.detect.fast.finder import Finder
 
 _MAX_FOLLOWED = 2
-"""How many poses of each followed object go on from one resolution to the next. A choice."""
+"""Number of poses of each followed object that are kept for the next resolution. A choice."""
 
 _NEAR_SHIFTS, _NEAR_TURNS, _MAX_NEAR = 3, 2, 4
-"""How many steps of a shift and of a turn to either side of where an object was are rated, and how many
-starts are fitted. Choices: an object may move by about half the extent of its body from frame to frame."""
+"""Number of steps of shift, and of turn, to either side of the last pose that are rated, and number of starts
+that are fitted. Choices: an object may move by about half the extent of its body from frame to frame."""
 
 _FIT, _APPROACH = PlaneStage(), PlaneStage(rounds=1, steps=4)
-"""Fits that are followed by finer ones, and that are followed by a fit to convergence. Choices."""
+"""The stages of fits that a finer fit follows, and of fits that a fit to convergence follows. Choices."""
 
 _FELL = 0.9
-"""A limb is searched for at all turns if its ZNCC is below this share of what it was. A choice: light and
-noise change it by a few hundredths from frame to frame."""
+"""A piece is searched for again if its ZNCC is below this fraction of its last one. A choice: light and noise
+change it by a few hundredths from frame to frame."""
 
 _UNKNOWN = 0.02
-"""ZNCC of a piece before it is polished, where it is not known. A choice: whatever it fits with is better."""
+"""ZNCC that stands for an unknown one before a piece is refined. A choice: so low that any refined pose is
+better, and above 0, since 0 or less means that the piece was not found."""
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What was seen of an object in the frame before.
+    """An object as it was detected in the frame before.
 
     Attributes:
-        last: the detection there.
-        rates: degrees by which each part turned since the frame before that, by name; 0 where it is missing.
-        renewed: the names of leaves whose `turn_spread` is measured anew; that of others remains, as long as
-            they fit as well as before.
+        last: the detection in that frame.
+        rates: degrees per frame by which each part turned last, by name; 0 for a missing name.
+        renewed: the names of leaves whose `turn_spread` is measured again; that of the others is kept as long
+            as they fit as well as before.
     """
 
     last: Detection
@@ -73,7 +74,7 @@ class Follower:
     """Finds objects near known places, in any scene.
 
     Arguments:
-        finder: of the template.
+        finder: the finder of the template.
     """
 
     def __init__(self, finder: "Finder") -> None:
@@ -92,17 +93,17 @@ class Follower:
         if finder.body_search is None:
             return finder.limb_search.from_roots(scene, roots, len(roots))
         hypotheses = finder.from_body_poses(scene, self._body_near(scene, roots))
-        # Without its body an object may score well by a limb alone, about a root that is a guess.
+        # Without its body an object may score well by one limb alone, about a root that is only estimated.
         body_found = finder.scoring.found(hypotheses.placement, finder.pieces.tree.root)
         good = (hypotheses.scores >= stop_score) & body_found
         if good.all() or not finder.pieces.root_limbs:
             return hypotheses
-        # The body of some object is hidden. Which of them is not known, so the limbs are searched for at all
-        # places.
+        # The body of some object is hidden. Which object it is cannot be told from the hypotheses, so the
+        # limbs are placed about all known roots.
         return hypotheses.joined(finder.limb_search.from_roots(scene, roots, len(roots)))
 
     def _body_near(self, scene: ScenePyramid, roots: Poses) -> PlaneFits:
-        """The best pose of the body near each root, from the shifts and turns about it that rate best."""
+        """The best pose of the body near each root, fitted from the shifts and turns that rate best."""
         model = self._body
         ratings = rate_turns(scene, model.stages[0], roots, self._offsets)
         chosen = np.argsort(-ratings, axis=1, kind="stable")[:, :_MAX_NEAR]
@@ -119,9 +120,10 @@ class Follower:
 
     @cached_property
     def _offsets(self) -> Poses:
-        """Poses of the body about where an object was, none first: shifts with turns either way.
+        """Offsets of the body from its last pose: all combinations of shifts and turns, the identity first.
 
-        Each step moves the canvas by twice the radius of a basin, so that the basins of neighbours touch.
+        One step moves points of the object by twice the radius of a basin of attraction, so that the basins
+        of neighbouring starts touch.
         """
         finder, model = self._finder, self._body
         distance = 2 * BASIN / math.sqrt(abs(np.linalg.det(model.stages[0].from_full)))
@@ -135,20 +137,22 @@ class Follower:
     def again(
         self, scene: ScenePyramid, roots: Poses, seen: Sequence[Seen], stop_score: float
     ) -> Hypotheses | None:
-        """Hypotheses about objects that were seen in the frame before, refined; None where one of them does
-        not reach `stop_score`, or its body was not found.
+        """Refined hypotheses about objects that were detected in the frame before.
+
+        None if any of them does not reach `stop_score`, or its body was not found: then the caller searches.
 
         Arguments:
             scene: the scene to search.
             roots: canvas → scene, (N, 3, 3): where objects are expected.
-            seen: what was seen of each of them.
+            seen: each object in the frame before.
             stop_score: from which a hypothesis is good enough.
         """
         finder = self._finder
         if finder.body_search is None:
             return None
         root, limbs = finder.pieces.tree.root, [piece.name for piece in finder.pieces.limbs]
-        # The body to convergence first: limbs move in its plane and have its size, as exactly as it is known.
+        # The body to convergence first: limbs move in its plane and have its size, so an error of the body
+        # would be one of the limbs too.
         placement = self._with_limbs(scene, self._body_again(scene, roots, seen), self._expected(seen))
         placement = finder.polish_placement(scene, placement, limbs)
         fell = {piece.name: self._fell(placement, piece, seen) for piece in finder.pieces.limbs}
@@ -164,8 +168,8 @@ class Follower:
     def _body_again(self, scene: ScenePyramid, roots: Poses, seen: Sequence[Seen]) -> Placement:
         """The placement with the body alone, fitted to convergence near each root.
 
-        From the root itself; if it fits less well there than before, from the shifts and turns that rate
-        best.
+        The fit starts from the root itself. If the ZNCC falls, a second fit starts from the shifts and turns
+        that rate best, and the better pose is kept.
         """
         model, motion = self._body, self._finder.motion
         placement = self._with_body(scene, roots @ model.to_canvas, len(roots))
@@ -181,7 +185,8 @@ class Follower:
         return placement.replaced(fell[better], other[better])
 
     def _with_body(self, scene: ScenePyramid, poses: Poses, count: int) -> Placement:
-        """The placement with the body alone, fitted from poses, equally many for each of `count` objects."""
+        """The placement with the body alone, fitted from the same number of poses for each of `count`
+        objects."""
         finder, model = self._finder, self._body
         found = PlaneFits(poses, np.zeros(0), np.zeros(0))
         for motif in model.stages[:-1] or model.stages:
@@ -191,7 +196,7 @@ class Follower:
         return finder.polish_body(scene, placement)
 
     def _expected(self, seen: Sequence[Seen]) -> dict[str, Poses]:
-        """The motion of every piece and group relative to its parent, (N, 3, 3) by name, as expected."""
+        """The predicted motion of every piece and group relative to its parent, (N, 3, 3) by name."""
         pieces = self._finder.pieces
         frames = [frames_of(pieces.tree, one.last) for one in seen]
         return {
@@ -200,12 +205,12 @@ class Follower:
         }
 
     def _with_limbs(self, scene: ScenePyramid, placement: Placement, moved: Mapping[str, Poses]) -> Placement:
-        """The placement with every limb near where it is expected, fitted at its coarsest resolution.
+        """The placement with every limb near its predicted pose, fitted at its coarsest resolution.
 
         Arguments:
             scene: the scene to search.
             placement: with the root's frames.
-            moved: the motion of each piece and group relative to its parent, as expected.
+            moved: the predicted motion of each piece and group relative to its parent.
         """
         for groups, pieces in self._generations:
             for group in groups:
@@ -222,6 +227,7 @@ class Follower:
             )
             for model, own, found in zip(models, starts, fits, strict=True):
                 piece, ended = model.piece, found.poses @ model.from_canvas
+                # A limb that has left its joint keeps the predicted pose, and is refined from there.
                 good = keeps_joint(piece, placement.frames[piece.parent], ended, LOOSE) & (found.zncc > 0)
                 frames = np.where(good[:, None, None], ended, own)
                 placement = placement.with_piece(piece.name, frames, np.full(len(own), _UNKNOWN))
@@ -229,13 +235,14 @@ class Follower:
 
     @cached_property
     def _generations(self) -> tuple[tuple[list[Joint], list[Piece]], ...]:
-        """Limbs that can be placed at the same time, and the groups that they are attached to, in order."""
+        """Limbs that can be placed together, with the groups that become known before them, from the root
+        outwards."""
         pieces = self._finder.pieces
         known = {pieces.tree.root}
         limbs, groups = list(pieces.limbs), list(pieces.groups)
         ordered = []
         while limbs or groups:
-            # Groups are listed from the root outwards, so that those within groups come after them.
+            # Groups are listed from the root outwards, so a group within another comes after it.
             ready = list[Joint]()
             for group in groups:
                 if group.parent in known:
@@ -249,17 +256,19 @@ class Follower:
         return tuple(ordered)
 
     def _fell(self, placement: Placement, piece: Piece, seen: Sequence[Seen]) -> NDArray[np.bool_]:
-        """Whether a piece was not found before, or fits less well than it did, (N,)."""
+        """Whether a piece was not found before, or fits less well than before, (N,)."""
         before = [one.last.parts[piece.fitted_leaf.name] for one in seen]
+        # Infinity, so that any ZNCC is below it if the piece was not found before.
         least = np.array([_FELL * part.score if part.found else math.inf for part in before])
         return np.asarray(placement.zncc[piece.name] < least)
 
     def _with_lost(
         self, scene: ScenePyramid, placement: Placement, index: int, lost: Collection[str]
     ) -> Placement:
-        """The placement with some limbs of one hypothesis searched for at all turns, if it scores higher so.
+        """The placement with some limbs of one hypothesis searched for at all turns, if that raises its
+        score.
 
-        Those that are attached to them are placed anew as well.
+        The limbs attached to them are placed again as well.
         """
         finder, stale = self._finder, set[str]()
         before = other = placement[np.array([index])]
@@ -281,7 +290,8 @@ class Follower:
     def _spreads(
         self, seen: Sequence[Seen], fell: Mapping[str, NDArray[np.bool_]]
     ) -> dict[str, NDArray[np.float64]]:
-        """The turn spreads that remain as they were, (N,) by the name of the limb; NaN where they do not."""
+        """The turn spreads that are kept from the frame before, (N,) by the name of the limb; NaN for the
+        others."""
         spreads = {}
         for piece in self._finder.pieces.limbs:
             leaf = piece.fitted_leaf.name
@@ -292,12 +302,12 @@ class Follower:
 
 
 def _moved(joint: Joint, frames: Mapping[str, Matrix], seen: Seen) -> Matrix:
-    """The motion of a part relative to its parent as it is expected, a turn about where its joint was."""
+    """The predicted motion of a part relative to its parent: a turn about the last position of its joint."""
     at = mapped(relative(frames[joint.parent], frames[joint.name]), joint.joint) - np.array(joint.joint)
     turn = seen.last.parts[joint.name].turn + seen.rates.get(joint.name, 0.0)
     return shift(float(at[0]), float(at[1])) @ rotations(np.array(turn), joint.joint)
 
 
 def _around_zero(count: int) -> NDArray[np.float64]:
-    """0, −1, 1, −2, 2, … to either side."""
+    """0, −1, 1, −2, 2, … up to ±`count`."""
     return np.array([0.0, *(sign * k for k in range(1, count + 1) for sign in (-1.0, 1.0))])

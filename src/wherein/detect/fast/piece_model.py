@@ -111,7 +111,8 @@ class PieceModel:
 
     def _step(self, reach: float) -> float:
         """Degrees of the turn that moves a point at a distance `reach` by the width of a basin."""
-        # A chord of length b at radius r has the angle 2 atan(b / 2r), up to second order in b / r.
+        # A chord of length b at radius r has the angle 2 asin(b / 2r). The arctangent is nearly the same, and
+        # defined for any r.
         return 2 * math.degrees(math.atan2(self.basin / 2, max(reach, 1e-9)))
 
     @cached_property

@@ -1,12 +1,13 @@
 """Mutual exclusion between templates: a pixel of a scene is evidence for one object, of one template.
 
-Hypotheses of one template compete by their scores (`exclusion`). Scores of two templates do not say which of
-them explains the same pixels better: a small part of an object fits as well as all of it, and how rare a
-score is, is known less exactly than two near twins differ. So templates compete by the information that their
-fits carry about the scene, summed over its pixels: area × −ln(1 − ρ²), the log-likelihood ratio against
-anything else if pixels are independent. Of near twins, which have the same area, the one that fits better
-wins; of an object and a part of it, the object, which explains more; of a thing and a larger one that fits
-loosely behind it, the thing. What loses some of its pixels is judged by the rest of them.
+Hypotheses of one template compete by their scores (`exclusion`). Scores of two templates do not tell which of
+them explains the same pixels better: a small part of an object fits as well as the whole object, and the
+rarity of a score is known less exactly than the difference between two similar templates. So templates
+compete by the information that their fits carry about the scene, summed over its pixels: area × −ln(1 − ρ²).
+This is the log-likelihood ratio against any other explanation, if pixels are independent. Of two similar
+templates, which have the same area, the one that fits better wins. Of an object and a part of it, the object
+wins, which explains more. Of an object and a larger one that fits loosely behind it, the smaller one wins. A
+piece that loses some of its pixels is judged by the rest of them.
 """
 
 from collections.abc import Sequence
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from wherein.detect.fast.finder import Finder
 
 _MAX_EXACT = 0.9999
-"""ZNCC above which fits count as equally good. A choice: scores are capped far lower, at what noise leaves,
-but near twins in a clean picture differ above that."""
+"""ZNCC above which fits count as equally good. A choice: scores are capped at a far lower ZNCC, which noise
+permits, but similar templates in a clean picture may differ only above that cap."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,10 @@ class Contender:
     """The hypotheses of one template.
 
     Attributes:
-        finder: that made them.
-        hypotheses: all that stand by themselves.
-        threshold: the lowest score of a detection.
-        least: the lowest score of a candidate.
+        finder: the finder that made them.
+        hypotheses: those that remain after exclusion within the template.
+        threshold: minimum score of a detection.
+        least: minimum score of a candidate.
     """
 
     finder: "Finder"
@@ -52,17 +53,18 @@ class Contender:
 
 
 _TOUCHING = 0.1
-"""Fraction of a piece. A choice: if less of it lies on claimed pixels, the rest says as much as all of it."""
+"""Fraction of a piece. A choice: if less of it lies on claimed pixels, its evidence does not change."""
 
 _POINTS = 1000
-"""About how many points of a piece are compared with the scene where some are claimed. A choice: as many as
-in the fits."""
+"""Approximate number of points by which a piece with some claimed pixels is compared with the scene. A
+choice: as many as in the fits."""
 
 _AS_IT_IS = PlaneStage(rounds=1, steps=0)
+"""No step: the ZNCC of a pose as it is."""
 
 
 class _Rows:
-    """The hypotheses of a template, with what is left of their evidence."""
+    """The hypotheses of a template, with their remaining evidence and scores."""
 
     def __init__(self, of: Contender) -> None:
         self.of, self.hypotheses, models = of, of.hypotheses, of.finder.models
@@ -87,13 +89,14 @@ class _Rows:
         return np.asarray(area * -np.log1p(-(np.clip(zncc, 0.0, _MAX_EXACT) ** 2)))
 
     def ranks(self) -> list[tuple[bool, float]]:
-        """Of each hypothesis: whether it is a detection, and its information; the highest goes first."""
+        """For each hypothesis: whether it is a detection, and its information. The highest pair claims
+        first."""
         left = sum(np.where(self.evidence[name] > 0, gain, 0.0) for name, gain in self._gains.items())
         sure = self.scores >= self.of.threshold
         return [(bool(a), float(b)) for a, b in zip(sure, np.asarray(left), strict=True)]
 
     def lose(self, scene: ScenePyramid | None, winner: "_Rows", first: int, overlap: float) -> None:
-        """Take the evidence of pixels that a hypothesis of another template claims."""
+        """Remove the evidence of pixels that the hypothesis `first` of another template, `winner`, claims."""
         changed = False
         for name, pose in ((name, poses[first]) for name, poses in winner.poses.items()):
             if winner.evidence[name][first] <= 0:
@@ -107,6 +110,8 @@ class _Rows:
                 shares = winner.footprints[name].covers(pose, points).mean(-1)
                 claims, touched = (winner.footprints[name], pose), shares > _TOUCHING
                 for row, share in zip(rows[touched].tolist(), shares[touched].tolist(), strict=True):
+                    # Above `overlap` nothing remains. Below it, the information of the remaining pixels
+                    # counts in proportion to their number.
                     left = 0.0 if share > overlap else (1 - share) * self._rest(scene, own, row, claims)
                     self.evidence[own][row] = min(self.evidence[own][row], left)
                     changed = True
@@ -120,8 +125,8 @@ class _Rows:
     def _rest(
         self, scene: ScenePyramid | None, name: str, row: int, claims: tuple[Footprint, NDArray[np.float64]]
     ) -> float:
-        """Information of a piece without the pixels under a footprint at a pose."""
-        if scene is None:  # what is left says as much as all of it
+        """The information per pixel of a piece, without the pixels that a footprint covers at a pose."""
+        if scene is None:  # then the remaining pixels are taken to agree as well as all of them
             return float(self.evidence[name][row])
         judges, pose = self.of.finder.models[name].judges, self.poses[name][row]
         motif = judges[own_stages(judges, pose[None])[0]].thinned(_POINTS)
@@ -133,7 +138,7 @@ class _Rows:
         return float(information(zncc)[0])
 
     def result(self, kept: list[int]) -> Hypotheses:
-        """The kept hypotheses with what is left of their evidence and scores, the highest score first."""
+        """The kept hypotheses with their remaining evidence and scores, the highest score first."""
         order = np.array(sorted(kept, key=lambda k: -self.scores[k]), dtype=np.int64)
         return replace(self.hypotheses, evidence=self.evidence, scores=self.scores)[order]
 
@@ -141,19 +146,21 @@ class _Rows:
 def between_templates(
     scene: ScenePyramid | None, contenders: Sequence[Contender], overlap: float
 ) -> list[Hypotheses]:
-    """The hypotheses of each template that stand beside those of all others, the highest score first.
+    """The hypotheses of each template that remain after exclusion between templates, the highest score first.
 
-    Greedy, as within one template. Detections come before candidates: what does not count as found takes no
-    pixels from what does.
+    A greedy algorithm, as within one template. Detections come before candidates, so that a candidate takes
+    no pixels from a detection.
 
     Arguments:
-        scene: where they are; None: only areas are compared.
-        contenders: the hypotheses of each template, which exclude each other already.
+        scene: the scene that was searched; None: only areas are compared.
+        contenders: the hypotheses of each template, after exclusion within it.
         overlap: fraction of a piece that may lie on pixels of another object.
     """
     rows = [_Rows(one) for one in contenders]
     kept: list[list[int]] = [[] for _ in rows]
     while True:
+        # Equal ranks go to the lower number of the template, then of the hypothesis, hence the negative
+        # numbers.
         waiting = [
             (rank, -t, -k)
             for t, one in enumerate(rows)

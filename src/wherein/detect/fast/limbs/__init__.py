@@ -1,1 +1,1 @@
-"""What the limbs of an object say of it: the search by them, and how surely their turns are known."""
+"""Limbs: the search for an object by its limbs, and whether the turns of limbs are unambiguous."""

@@ -1,7 +1,7 @@
 """Limbs on one axle, such as the hands of a clock or the two pointers of a gauge.
 
-They are alike, so that one fits where the other is, sometimes better than where it is itself. But each pixel
-is evidence for one of them only: of two that lie on each other, one is looked for again beside the other.
+They look alike, so one may fit at the pose of the other, sometimes better than at its own. But each pixel is
+evidence for one of them only: if two lie on each other, one is searched for again, excluding the other.
 """
 
 import math
@@ -22,13 +22,13 @@ from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.tree import Matrix
 
 _MIN_EVIDENCE, _MIN_SHARE = 0.8, 0.35
-"""Weighted evidence that a limb must have beside the other, before it is refined, and share of what it has on
-it. Choices: more than where there is no limb (`assemble`); where both are at the same turn, one has far less
-elsewhere."""
+"""Minimum weighted evidence of a limb at a pose beside the other one, before refinement, and minimum fraction
+of its evidence on the other one. Choices: the first is more than where there is no limb (`assemble`); the
+second, since limbs that are truly at the same turn have far less evidence elsewhere."""
 
 
 def on_axle(model: PieceModel, models: Sequence[PieceModel]) -> list[PieceModel]:
-    """The other limbs of some that turn about the same point of the same parent, as pivots set by hand go."""
+    """Those other limbs that turn about the same point of the same parent, up to the play of a joint."""
     piece = model.piece
     return [
         other
@@ -42,9 +42,10 @@ def on_axle(model: PieceModel, models: Sequence[PieceModel]) -> list[PieceModel]
 def on_others(
     placement: Placement, row: int, model: PieceModel, others: Sequence[PieceModel], frames: Poses
 ) -> NDArray[np.bool_]:
-    """At which frames a limb is mostly on or beside other limbs of a hypothesis that were found, (N,).
+    """At which frames a limb would lie mostly on or close beside other limbs of a hypothesis, (N,).
 
-    A thin limb fits one edge of a thick one, too.
+    Only limbs that were found count. Frames close beside count too, since a thin limb fits one edge of a
+    thick one.
     """
     taken = np.zeros(len(frames), dtype=np.bool_)
     for other in others:
@@ -57,7 +58,7 @@ def on_others(
 
 
 def _shared(model: PieceModel, frame: Matrix, other: PieceModel, there: Matrix, around: float = 0.0) -> float:
-    """The fraction of a piece that lies on another one, or so many of its pixels around it."""
+    """The fraction of a piece that lies on another one, or within `around` of its pixels."""
     points = mapped(frame @ model.to_canvas, model.footprint.points)
     return float(other.footprint.explains(there @ other.to_canvas, points, around).mean())
 
@@ -65,12 +66,12 @@ def _shared(model: PieceModel, frame: Matrix, other: PieceModel, there: Matrix, 
 def set_apart(
     scene: ScenePyramid, placement: Placement, models: Sequence[PieceModel], weights: Mapping[str, float]
 ) -> Placement:
-    """The placement with limbs on one axle that lay on each other beside each other, where they fit there.
+    """The placement in which limbs on one axle do not lie on each other, if they fit elsewhere.
 
     Arguments:
         scene: the scene to search.
         placement: with all of the limbs.
-        models: of the limbs.
+        models: the limbs.
         weights: of the evidence of pieces, by name.
     """
     for pair in combinations(models, 2):
@@ -81,6 +82,7 @@ def set_apart(
             one = placement[np.array([row])]
             frames = [one.frames[model.piece.name][0] for model in pair]
             shared = _shared(pair[0], frames[0], pair[1], frames[1])
+            # In both directions, since a short limb may lie on a long one, but not the reverse.
             if max(shared, _shared(pair[1], frames[1], pair[0], frames[0])) > OVERLAP:
                 moved = _best_apart(scene, one, pair, models, weights)
                 placement = placement.replaced(np.array([row]), moved)
@@ -94,8 +96,8 @@ def _best_apart(
     models: Sequence[PieceModel],
     weights: Mapping[str, float],
 ) -> Placement:
-    """One hypothesis with that one of two limbs moved with which both have most evidence; as it was where
-    neither fits elsewhere."""
+    """One hypothesis in which one of two limbs is moved off the other: the one whose move gives both the most
+    evidence. Unchanged if neither fits elsewhere."""
 
     def evidence(one: Placement, model: PieceModel) -> float:
         return float(weights[model.piece.name] * information(one.zncc[model.piece.name])[0])

@@ -1,7 +1,9 @@
-"""The search for an object by its limbs, where it has no body or that is hidden.
+"""The search for an object by its limbs, if it has no body or the body is hidden.
 
-A few limbs are looked for over the whole scene. Pairs whose joints agree, and single limbs that fit very
-well, say where the root is (`roots`); about it all limbs are placed, and in the end the body.
+1. A few limbs are searched for over the whole scene.
+2. Pairs of limbs whose joints agree, and single limbs that fit very well, determine roots (`roots`).
+3. All limbs are placed about each root, the root is fitted to their joints, and the body is fitted there.
+4. The limbs are placed once more, and the hypotheses are scored.
 """
 
 from collections.abc import Mapping
@@ -37,26 +39,26 @@ if TYPE_CHECKING:
     from wherein.planes.look.shared_look import SharedLook
 
 _MAX_LEADING_LIMBS = 4
-"""How many limbs are searched for over the whole scene, where there is no body or it is hidden. A choice:
-each costs as much time as the body, and two that are visible are enough."""
+"""Maximum number of limbs that are searched for over the whole scene. A choice: each takes as much time as
+the body, and two visible limbs are enough."""
 
 _MAX_HYPOTHESES = 12
-"""How many root hypotheses from pairs of limbs are rated by all their limbs. A choice."""
+"""Maximum number of roots from pairs of limbs about which all limbs are rated. A choice."""
 
 _MAX_ROOTS = 4
-"""How many of them, and of those from single limbs, are followed down the tree. A choice."""
+"""Maximum number of these roots, and of those from single limbs, about which limbs are placed. A choice."""
 
 _LEAST_RATED = 0.7
-"""Share of its score in the end that an object at least has when the limbs are rated about a root that two of
-them gave. By 281 objects with a hidden body, of six templates (four cut from photographs): two had 0.46 and
-0.56, and scored far above the threshold; the others had at least 0.74."""
+"""Lowest ratio of the score by ratings of the limbs to the final score, for true objects and roots from two
+limbs. Measured on 281 objects with a hidden body, of six templates (four cut from photographs): two had 0.46
+and 0.56, and scored far above the threshold; the others had at least 0.74."""
 
 _LEAST_PLACED = 0.85
-"""The same when they are placed. A choice: roots are still off by some pixels."""
+"""The same after the limbs are placed. A choice: roots are still off by some pixels."""
 
 _PLAIN_VIEW, _MIN_LIMBS_SCORE = 0.9, 0.5
-"""ZNCC of limbs in plain view, and the score that they must then reach together for an object to be found
-without its body. Choices: what little limbs reach, clutter reaches too."""
+"""ZNCC of limbs in plain view, and the score that they must then reach together for the search by limbs to be
+used. Choices: clutter reaches the low scores of limbs with little evidence."""
 
 _SIMILARITY = MOTIONS["similarity"]
 
@@ -65,8 +67,9 @@ class LimbSearch:
     """Finds hypotheses by the limbs of a template, in any scene.
 
     Arguments:
-        finder: of the whole object.
-        min_pair_evidence: weighted evidence that two limbs must have together, or one alone, to be followed.
+        finder: the finder of the whole object.
+        min_pair_evidence: minimum weighted evidence of two limbs together, or of one alone, that are
+            followed.
     """
 
     def __init__(self, finder: "Finder", min_pair_evidence: float) -> None:
@@ -74,9 +77,10 @@ class LimbSearch:
 
     @cached_property
     def searches(self) -> Mapping[str, PlaneSearch]:
-        """The searches for the leading limbs, by name: over the range, and as far as their joints may
-        turn."""
-        # Not tilted: a single limb is too small to tell how its plane lies, and pairs of them do not.
+        """The searches for the leading limbs, by name: over the range of the object, extended by the turns of
+        their joints."""
+        # Without tilt: a single limb is too small to determine its plane, and two joints determine a
+        # similarity.
         flat = replace(self._finder.ranges, tilt=0.0)
         free = {
             p.name: p.turn + sum(g.turn for g in self._finder.pieces.groups_above(p)) for p in self.leading
@@ -85,36 +89,36 @@ class LimbSearch:
 
     @cached_property
     def _look(self) -> "SharedLook":
-        """One look for the leading limbs together, in the order of `searches`."""
+        """One first look for all leading limbs together, in the order of `searches`."""
         return self._finder.look_for(list(self.searches.values()))
 
     @cached_property
     def leading(self) -> tuple[Piece, ...]:
-        """Those limbs attached to the root that have the most texture."""
+        """The limbs attached to the root that have the most texture."""
         limbs = sorted(self._finder.pieces.root_limbs, key=lambda piece: piece.texture, reverse=True)
         return tuple(limbs[:_MAX_LEADING_LIMBS])
 
     @cached_property
     def suffices(self) -> bool:
-        """Whether an object whose body is hidden can be told from clutter by its limbs."""
+        """Whether the limbs alone distinguish an object with a hidden body from clutter."""
         limbs = [piece.name for piece in self._finder.pieces.limbs]
         shown = {name: np.array([_PLAIN_VIEW * (name in limbs)]) for name in self._finder.weights}
         evidence = {name: information(zncc) for name, zncc in shown.items()}
         score = combined_score(
             evidence, dict.fromkeys(self._finder.weights, np.ones(1)), self._finder.weights
         )
-        # With fewer than two limbs there is no pair to tell where the body is.
+        # With fewer than two limbs there is no pair that determines the root.
         return len(self.leading) > 1 and bool(score[0] >= _MIN_LIMBS_SCORE)
 
     def __call__(self, scene: ScenePyramid, effort: Effort) -> Hypotheses:
-        """Hypotheses from pairs of limbs, and from single limbs if those are not enough."""
+        """Hypotheses from pairs of limbs, and also from single limbs if none of those is good enough."""
         found, count = self._search_limbs(scene, effort), _MAX_HYPOTHESES * effort.crowd
         finder, least = self._finder, self._min_pair_evidence
         pairs = roots_from_pairs(
             found, self.leading, finder.weights, finder.ranges.scale, count, least, self._groups
         )
         hypotheses = self.from_roots(scene, pairs, _MAX_ROOTS * effort.crowd, effort.least)
-        # One strong piece alone reaches a high score too, but then the root is a guess.
+        # One strong piece alone may reach a high score too, but does not determine the root.
         if hypotheses.scores.max(initial=0.0) >= effort.stop_score and self._strong_pieces(hypotheses)[0] > 1:
             return hypotheses
         singles = roots_from_singles(found, self.leading, finder.weights, least)
@@ -140,13 +144,13 @@ class LimbSearch:
 
     def _search_limbs(self, scene: ScenePyramid, effort: Effort) -> dict[str, PlaneFits]:
         """Likely frames of every leading limb, by name."""
-        # None is fitted: two that agree are placed and fitted with all the others, and in clutter none do.
+        # These are refined, but not fitted. Fits are left to pairs that agree, of which clutter has few.
         searches = self.searches
         if self._finder.body_search is None:
             ended = {name: search.briefly(scene, effort.crowd) for name, search in searches.items()}
         else:
-            # A body is rarely hidden, and mostly not there at all: one look for all limbs takes far less time
-            # than looks for each.
+            # If a body was not found, it is rarely hidden and mostly absent. One look for all limbs, which is
+            # less thorough, takes far less time than a look for each.
             places = zip(searches, self._look(scene), strict=True)
             ended = {name: searches[name].likely(scene, poses, effort.crowd) for name, poses in places}
         return {
@@ -157,10 +161,11 @@ class LimbSearch:
     def from_roots(
         self, scene: ScenePyramid, roots: Poses, count: int = _MAX_ROOTS, least: float = 0.0
     ) -> Hypotheses:
-        """Hypotheses from the `count` best of approximate root frames, if they may score at least `least`.
+        """Hypotheses from the `count` best of approximate root frames, without those that cannot reach the
+        score `least`.
 
         The limbs are placed about the given roots, the roots are fitted to the joints of the limbs that were
-        found, and the limbs are placed once more about those.
+        found, and the limbs are placed once more about the fitted roots.
         """
         finder = self._finder
         limbs, root = finder.pieces.root_limbs, finder.pieces.tree.root
@@ -168,7 +173,8 @@ class LimbSearch:
         roots = roots[self._useful(rated, _LEAST_RATED * least)[:count]]
         if not len(roots):
             return finder.nothing
-        # Loose, since the roots are guesses and their joints are off; limbs of limbs say nothing about them.
+        # Loose, since the roots are estimates, and so are their joints. Only limbs at the root: limbs of
+        # limbs do not constrain it.
         names = [piece.name for piece in limbs]
         placement = finder.with_limbs(scene, Placement({root: roots}, {}), LOOSE, names)
         trust = {piece.name: information(placement.zncc[piece.name]) for piece in limbs}
@@ -185,7 +191,8 @@ class LimbSearch:
 
     def _useful(self, evidence: NDArray[np.float64], least: float) -> NDArray[np.int64]:
         """The indices of hypotheses that score at least `least` by the evidence of limbs, the best first."""
-        # The body counts as not found: it is hidden, or is found by itself. Limbs of limbs do not count.
+        # The body counts as not found, since it is hidden or is found by its own search: its weight lowers
+        # the score, as in the end. Limbs of limbs were not rated and do not count.
         root_limbs, body = self._finder.pieces.root_limbs, self._finder.pieces.body
         counted = root_limbs if body is None else (body, *root_limbs)
         scores = equivalent_zncc(evidence / sum(self._finder.weights[piece.name] for piece in counted))
@@ -195,7 +202,8 @@ class LimbSearch:
     def _root_scales(
         self, scene: ScenePyramid, placement: Placement, trust: Mapping[str, NDArray[np.float64]]
     ) -> NDArray[np.float64]:
-        """The scale of each hypothesis: the geometric mean over its limbs, each fitted with a free scale."""
+        """The scale of each hypothesis, (H,): the geometric mean over its limbs, each fitted with a free
+        scale."""
         roots = placement.frames[self._finder.pieces.tree.root]
         if self._finder.ranges.fixed_scale:
             return np.full(len(roots), self._finder.ranges.scale[0])
@@ -211,7 +219,7 @@ class LimbSearch:
         return np.clip(means, *self._finder.ranges.scale)
 
     def _with_body(self, scene: ScenePyramid, placement: Placement) -> Placement:
-        """The placement with the body fitted where the limbs have it."""
+        """The placement with the body, fitted from the root that the limbs determine."""
         body = self._finder.pieces.body
         assert body is not None, "a template with a body"
         model, root = self._finder.models[body.name], self._finder.pieces.tree.root
@@ -219,7 +227,7 @@ class LimbSearch:
         for motif in model.stages:
             found = fit_planes(scene, motif, self._finder.motion, PlaneStage(), found.poses)
         found = judged(scene, model.judges, self._finder.motion, found)
-        # A hidden body fits whatever covers it, and must not pull the limbs aside.
+        # A hidden body fits whatever covers it. Such a fit must not move the root, and with it the limbs.
         fitted = found.poses @ model.from_canvas
         visible = (
             self._finder.weights[body.name] * self._finder.scoring.body_information(found.zncc, fitted)

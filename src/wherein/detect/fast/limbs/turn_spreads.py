@@ -1,8 +1,12 @@
-"""Whether the turn of a limb can be told.
+"""Whether the turn of a limb is unambiguous.
 
-A limb may fit at several turns: the round hub of a needle at all of them. All turns within its limits are
-rated, with its pixels weighed by what they say about the turn. Ratings are approximate, so those far from the
-turn that was found are fitted before they count, if their rating comes anywhere near.
+A limb may fit at several turns: the round hub of a needle fits at all of them. So all turns within its limits
+are rated, with each pixel weighted by how much it constrains the turn. Ratings are approximate. Turns near
+the one that was found count by their rating; distant turns with a similar rating are fitted before they
+count.
+
+The result is the *spread* of a turn: the distance in degrees to the farthest turn at which the limb fits
+nearly as well. A small spread means that the turn is unambiguous.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,22 +30,23 @@ from wherein.threads import shared_out
 _FIT = PlaneStage()
 
 _NEARLY, _MAX_RIVALS = 0.93, 3
-"""A turn explains the picture nearly as well if its ZNCC is this share of the best, and how many other turns
-are fitted to see that. Choices."""
+"""A turn fits nearly as well if its ZNCC is at least this fraction of the best; and the maximum number of
+distant turns (rivals) that are fitted to check that. Choices."""
 
 _PERHAPS = 0.5
-"""A turn is fitted if its rating is at least this share of that of the turn that was found. By 960 turns of
-the robot, the crab and the gauge: the 11 that fitted nearly as well had ratings of at least 0.8 times its
-rating, and seven of eight of all turns less than half."""
+"""A distant turn is fitted if its rating is at least this fraction of the rating of the turn that was found.
+Measured on 960 turns of the robot, the crab and the gauge: the 11 that fitted nearly as well had ratings of
+at least 0.8 times that rating, and seven of eight of all turns less than half."""
 
 
 @dataclass(frozen=True)
 class TurnsTold:
-    """How surely the turns of a piece are told.
+    """How well the turns of a piece are known.
 
     Attributes:
-        spread: ± degrees within which other turns explain the picture nearly as well, (H,).
-        clear: whether no other turn rates even half as well, (H,); not where the spread was known.
+        spread: ± degrees within which other turns fit nearly as well, (H,).
+        clear: whether no distant turn rates even half as well, (H,); false where the spread was given as
+            known.
     """
 
     spread: NDArray[np.float64]
@@ -54,27 +59,29 @@ def turn_spreads(
     models: Sequence[PieceModel],
     known: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> dict[str, TurnsTold]:
-    """How surely the turns of pieces are told, by name.
+    """How well the turns of pieces are known, by name.
 
-    A piece whose turn can be told has a few degrees: those within its own basin.
+    The spread of an unambiguous turn is a few degrees, those within its own basin of attraction.
 
     Arguments:
-        scene: where the pieces are.
+        scene: the scene that was searched.
         placement: with the pieces and their parents.
         models: the pieces.
-        known: spreads that are known, (H,) by name; NaN where they are not.
+        known: spreads that need not be measured, (H,) by name; NaN where they must be.
     """
     unknown = np.full(len(placement), np.nan)
     spreads = {model.piece.name: (known or {}).get(model.piece.name, unknown).copy() for model in models}
     clear = {name: np.zeros(len(placement), dtype=np.bool_) for name in spreads}
     for model in models:
-        _ = model.turning.rough.in_c  # made before the threads start
+        # Computed now: two threads must not compute the same cached property.
+        _ = model.turning.rough.in_c
     missing = {name: np.flatnonzero(np.isnan(own)).tolist() for name, own in spreads.items()}
     each = [(model, index) for model in models for index in missing[model.piece.name]]
     siblings = {model.piece.name: on_axle(model, models) for model in models}
     rated = shared_out(
         lambda one: _rated(scene, placement, siblings[one[0].piece.name], *one), each, scene.threads
     )
+    # All fits in one call, which shares them out among threads.
     fits = fit_each(scene, [FitJob(one.model.turning, EUCLIDEAN, _FIT, one.tried) for one in rated])
     for (model, index), one, found in zip(each, rated, fits, strict=True):
         spreads[model.piece.name][index] = _spread(one, found)
@@ -84,15 +91,15 @@ def turn_spreads(
 
 @dataclass(frozen=True)
 class _RatedTurns:
-    """The turns of a piece in one hypothesis.
+    """The rated turns of a piece in one hypothesis.
 
     Attributes:
         model: the piece.
         parent: the frame of its parent, 3×3.
-        turn: in degrees, as it was found.
-        close: degrees to the farthest turn within its basin that rates nearly as well.
-        tried: the pose as it was found and those of its rivals, which are to be fitted; none without rivals.
-        taken: at which frames the picture shows another limb on its axle.
+        turn: the turn that was found, in degrees.
+        close: degrees to the farthest turn within `max_spread` that rates nearly as well.
+        tried: the poses to fit: the one that was found, then those of its rivals. Empty without rivals.
+        taken: at which frames another limb on the same axle lies.
     """
 
     model: PieceModel
@@ -106,18 +113,20 @@ class _RatedTurns:
 def _rated(
     scene: ScenePyramid, placement: Placement, siblings: Sequence[PieceModel], model: PieceModel, index: int
 ) -> _RatedTurns:
-    """The turns of a piece in the hypothesis `index`; `siblings` are the other limbs on its axle."""
+    """The rated turns of a piece in the hypothesis `index`; `siblings` are the other limbs on its axle."""
     piece = model.piece
     parent, frame = placement.frames[piece.parent][index], placement.frames[piece.name][index]
     turn = float(turns(parent[None], frame[None])[0])
     limits = np.arange(-piece.turn, piece.turn + 1e-9, model.turn_step / 2)
     further = wrapped(np.concatenate(((turn,), limits)) - turn)
-    # From the pose as it was found and not about the exact joint: the joint may have some play.
+    # Turned from the pose as it was found, with its play, and not from the rest position: the joint may be
+    # off by some pixels.
     poses = relative(parent, frame) @ rotations(further, piece.joint) @ model.to_canvas
     rated = rate_turns(scene, model.turning, parent[None], poses)[0]
     near = np.abs(further) <= model.max_spread
     close = np.abs(further[near & (rated >= _NEARLY * rated[near].max())]).max(initial=0.0)
     others = np.flatnonzero(~near & (rated >= _PERHAPS * rated[0]))
+    # Where another limb on the axle lies, a good fit says nothing about the turn of this one.
     taken = partial(on_others, placement, index, model, siblings)
     others = others[~taken(parent @ poses[others] @ model.from_canvas)]
     others = others[np.argsort(-rated[others], kind="stable")[:_MAX_RIVALS]]
