@@ -192,7 +192,7 @@ class LimbSearch:
     def _useful(self, evidence: NDArray[np.float64], least: float) -> NDArray[np.int64]:
         """The indices of hypotheses that score at least `least` by the evidence of limbs, the best first."""
         # The body counts as not found, since it is hidden or is found by its own search: its weight lowers
-        # the score, as in the end. Limbs of limbs were not rated and do not count.
+        # the score, as in the final one. Limbs of limbs were not rated and do not count.
         root_limbs, body = self._finder.pieces.root_limbs, self._finder.pieces.body
         counted = root_limbs if body is None else (body, *root_limbs)
         scores = equivalent_zncc(evidence / sum(self._finder.weights[piece.name] for piece in counted))
