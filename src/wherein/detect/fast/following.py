@@ -45,7 +45,7 @@ that are fitted. Choices: an object may move by about half the extent of its bod
 _FIT, _APPROACH = PlaneStage(), PlaneStage(rounds=1, steps=4)
 """The stages of fits that a finer fit follows, and of fits that a fit to convergence follows. Choices."""
 
-_FELL = 0.9
+_MIN_KEPT = 0.9
 """A piece is searched for again if its ZNCC is below this fraction of its last one. A choice: light and noise
 change it by a few hundredths from frame to frame."""
 
@@ -155,12 +155,12 @@ class Follower:
         # would be one of the limbs too.
         placement = self._with_limbs(scene, self._body_again(scene, roots, seen), self._expected(seen))
         placement = finder.polish_placement(scene, placement, limbs)
-        fell = {piece.name: self._fell(placement, piece, seen) for piece in finder.pieces.limbs}
+        worse = {piece.name: self._got_worse(placement, piece, seen) for piece in finder.pieces.limbs}
         for index in range(len(roots)):
-            lost = {name for name, own in fell.items() if own[index]}
+            lost = {name for name, own in worse.items() if own[index]}
             if lost:
                 placement = self._with_lost(scene, placement, index, lost)
-        found = replace(finder.evaluated(scene, placement), spreads=self._spreads(seen, fell))
+        found = replace(finder.evaluated(scene, placement), spreads=self._spreads(seen, worse))
         if not ((found.scores >= stop_score) & finder.scoring.found(placement, root)).all():
             return None
         return found[np.argsort(-found.scores, kind="stable")]
@@ -173,16 +173,16 @@ class Follower:
         """
         model, motion = self._body, self._finder.motion
         placement = self._with_body(scene, roots @ model.to_canvas, len(roots))
-        fell = np.flatnonzero(self._fell(placement, model.piece, seen))
-        if not len(fell):
+        worse = np.flatnonzero(self._got_worse(placement, model.piece, seen))
+        if not len(worse):
             return placement
         found = best_turns(
-            scene, model.stages[0], motion, _APPROACH, roots[fell], len(fell) * [self._offsets], _MAX_NEAR
+            scene, model.stages[0], motion, _APPROACH, roots[worse], len(worse) * [self._offsets], _MAX_NEAR
         )
-        found = best_of_each(found, len(fell), _MAX_FOLLOWED)
-        other, name = self._with_body(scene, found.poses, len(fell)), model.piece.name
-        better = np.flatnonzero(other.zncc[name] > placement.zncc[name][fell])
-        return placement.replaced(fell[better], other[better])
+        found = best_of_each(found, len(worse), _MAX_FOLLOWED)
+        other, name = self._with_body(scene, found.poses, len(worse)), model.piece.name
+        better = np.flatnonzero(other.zncc[name] > placement.zncc[name][worse])
+        return placement.replaced(worse[better], other[better])
 
     def _with_body(self, scene: ScenePyramid, poses: Poses, count: int) -> Placement:
         """The placement with the body alone, fitted from the same number of poses for each of `count`
@@ -255,11 +255,11 @@ class Follower:
             ordered.append((ready, placed))
         return tuple(ordered)
 
-    def _fell(self, placement: Placement, piece: Piece, seen: Sequence[Seen]) -> NDArray[np.bool_]:
+    def _got_worse(self, placement: Placement, piece: Piece, seen: Sequence[Seen]) -> NDArray[np.bool_]:
         """Whether a piece was not found before, or fits less well than before, (N,)."""
         before = [one.last.parts[piece.fitted_leaf.name] for one in seen]
         # Infinity, so that any ZNCC is below it if the piece was not found before.
-        least = np.array([_FELL * part.score if part.found else math.inf for part in before])
+        least = np.array([_MIN_KEPT * part.score if part.found else math.inf for part in before])
         return np.asarray(placement.zncc[piece.name] < least)
 
     def _with_lost(
@@ -288,7 +288,7 @@ class Follower:
         return placement.replaced(np.array([index]), other) if better else placement
 
     def _spreads(
-        self, seen: Sequence[Seen], fell: Mapping[str, NDArray[np.bool_]]
+        self, seen: Sequence[Seen], worse: Mapping[str, NDArray[np.bool_]]
     ) -> dict[str, NDArray[np.float64]]:
         """The turn spreads that are kept from the frame before, (N,) by the name of the limb; NaN for the
         others."""
@@ -297,7 +297,7 @@ class Follower:
             leaf = piece.fitted_leaf.name
             kept = [math.nan if leaf in one.renewed else one.last.parts[leaf].turn_spread for one in seen]
             known = np.array([math.nan if value is None else value for value in kept])
-            spreads[piece.name] = np.where(fell[piece.name], math.nan, known)
+            spreads[piece.name] = np.where(worse[piece.name], math.nan, known)
         return spreads
 
 

@@ -32,7 +32,7 @@ class Placement:
         return Placement(
             {name: frames[chosen] for name, frames in self.frames.items()},
             {name: zncc[chosen] for name, zncc in self.zncc.items()},
-            {name: told[chosen] for name, told in self.by_pixels.items()},
+            {name: own[chosen] for name, own in self.by_pixels.items()},
         )
 
     def replaced(self, chosen: NDArray[np.int64], other: "Placement") -> "Placement":
@@ -48,12 +48,12 @@ class Placement:
             {name: np.concatenate((frames, other.frames[name])) for name, frames in self.frames.items()},
             {name: np.concatenate((zncc, other.zncc[name])) for name, zncc in self.zncc.items()},
             {
-                name: np.concatenate((self.told_by_pixels(name), other.told_by_pixels(name)))
+                name: np.concatenate((self.fitted_by_pixels(name), other.fitted_by_pixels(name)))
                 for name in self.by_pixels.keys() | other.by_pixels.keys()
             },
         )
 
-    def told_by_pixels(self, name: str) -> NDArray[np.bool_]:
+    def fitted_by_pixels(self, name: str) -> NDArray[np.bool_]:
         """Which poses of a piece were fitted by its pixels, (H,)."""
         return self.by_pixels.get(name, np.zeros(len(self), dtype=np.bool_))
 
@@ -68,14 +68,14 @@ class Placement:
 
         Without `by_pixels`, none of the frames was fitted by pixels.
         """
-        told = {} if by_pixels is None else {name: by_pixels}
+        fitted = {} if by_pixels is None else {name: by_pixels}
         moved = self.with_frames(name, frames)
-        return replace(moved, zncc={**self.zncc, name: zncc}, by_pixels={**moved.by_pixels, **told})
+        return replace(moved, zncc={**self.zncc, name: zncc}, by_pixels={**moved.by_pixels, **fitted})
 
     def with_frames(self, name: str, frames: Poses) -> "Placement":
         """A copy with the frames of one piece or group added or replaced."""
         # A new frame is not one that was fitted by pixels, until `with_piece` says so.
-        others = {other: told for other, told in self.by_pixels.items() if other != name}
+        others = {other: own for other, own in self.by_pixels.items() if other != name}
         return replace(self, frames={**self.frames, name: frames}, by_pixels=others)
 
 

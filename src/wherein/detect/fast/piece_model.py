@@ -28,7 +28,7 @@ _POLISHED_POINTS = 3000
 """Number of pixels that a fit to convergence compares. A choice: on ../shared/scenes parts were 0.028 px off
 in the median with 1500 pixels, as with all of them."""
 
-_TELLING_POINTS = 200
+_TEXTURE_POINTS = 200
 """Number of points that measure which fraction of a piece is inside the scene. A choice: they give it to a
 few percent."""
 
@@ -170,14 +170,14 @@ class PieceModel:
         Not the fraction of its area: a hammer without its head has most of its area, but looks like any
         stick.
         """
-        return share_inside(self._telling_points, poses, size)
+        return share_inside(self._texture_points, poses, size)
 
     @cached_property
-    def _telling_points(self) -> NDArray[np.float64]:
+    def _texture_points(self) -> NDArray[np.float64]:
         """Points of the fitted leaf, distributed with a density in proportion to its variance, (N, 2)."""
         motif = self.stages[-1]
-        told = (motif.weights.double() * motif.target.double().square().sum(1)).cumsum(0).numpy()
+        total = (motif.weights.double() * motif.target.double().square().sum(1)).cumsum(0).numpy()
         # Quantiles of the variance, accumulated row by row: inverse transform sampling with evenly spaced
         # values, which is deterministic.
-        levels = (np.arange(_TELLING_POINTS) + 0.5) / _TELLING_POINTS * told[-1]
-        return mapped(motif.to_full, motif.places[np.searchsorted(told, levels)])
+        levels = (np.arange(_TEXTURE_POINTS) + 0.5) / _TEXTURE_POINTS * total[-1]
+        return mapped(motif.to_full, motif.places[np.searchsorted(total, levels)])

@@ -129,13 +129,17 @@ class SceneSearch:
         if self.finder.body_search is not None or self._standing_out(found) < _CROWD:
             return found
         crowd, wanted = 1, math.inf if count is None else count
-        while _CROWD * crowd <= len(found.scores) and self._sure(found) < wanted and crowd < _MAX_CROWD:
+        while (
+            _CROWD * crowd <= len(found.scores)
+            and self._count_detections(found) < wanted
+            and crowd < _MAX_CROWD
+        ):
             crowd *= _CROWD_STEP
             more = self._exclusive(levels, self._everywhere(levels, crowd))
             # The first repetition has candidates down to a lower score (`_IN_CROWD`) than the search before
             # it, so their numbers do not compare. Later ones must find more, or the repetitions end.
             grown = crowd == _CROWD_STEP or len(more.scores) > len(found.scores)
-            found = more if self._sure(more) >= self._sure(found) else found
+            found = more if self._count_detections(more) >= self._count_detections(found) else found
             if not grown:
                 break
         return found
@@ -161,7 +165,7 @@ class SceneSearch:
         """The number of hypotheses with higher scores than clutter usually reaches."""
         return int((found.scores > self._usual_clutter).sum())
 
-    def _sure(self, found: Hypotheses) -> int:
+    def _count_detections(self, found: Hypotheses) -> int:
         """The number of hypotheses that reach the threshold, and so are detections."""
         return int((found.scores >= self.threshold).sum())
 
@@ -264,9 +268,9 @@ class SceneSearch:
         """The detections and candidates made from hypotheses, at most `count` detections."""
         # Hypotheses are sorted by score, so detections come first. Only they are worth the time of the last
         # fits.
-        sure = self._sure(kept)
-        items = self._assembled(scene, self.finder.uncover(scene, kept[np.arange(sure)[:count]]))
-        return MethodResult(items, self._assembled(scene, kept[np.arange(sure, len(kept.scores))]))
+        detected = self._count_detections(kept)
+        items = self._assembled(scene, self.finder.uncover(scene, kept[np.arange(detected)[:count]]))
+        return MethodResult(items, self._assembled(scene, kept[np.arange(detected, len(kept.scores))]))
 
     def _assembled(self, scene: ScenePyramid, hypotheses: Hypotheses) -> tuple[Detection, ...]:
         return self.assembled(hypotheses, self.leaves(scene, hypotheses))
@@ -281,11 +285,11 @@ class SceneSearch:
             name: np.where(needs_clear_turn(self.finder, hypotheses, name), math.nan, spreads)
             for name, spreads in hypotheses.spreads.items()
         }
-        told = turn_spreads(scene, hypotheses.placement, models, known)
+        turn_of = turn_spreads(scene, hypotheses.placement, models, known)
         leaf_of, made = {piece.name: piece.fitted_leaf.name for piece in limbs}, []
         for k in range(len(hypotheses.scores)):
-            own = {leaf_of[name]: float(turns.spread[k]) for name, turns in told.items()}
-            clear = {leaf_of[name] for name, turns in told.items() if turns.clear[k]}
+            own = {leaf_of[name]: float(turns.spread[k]) for name, turns in turn_of.items()}
+            clear = {leaf_of[name] for name, turns in turn_of.items() if turns.clear[k]}
             fitted = fitted_leaf_scores(self.finder, hypotheses, k, own, clear)
             static = static_leaf_scores(self._static_leaves, scene, hypotheses, k)
             made.append(LeafScores({**fitted, **static}, own))

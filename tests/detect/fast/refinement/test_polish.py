@@ -214,7 +214,7 @@ def test_a_picture_without_an_outline_ends_by_its_pixels_at_once() -> None:
     scene, model, before, truth = beside_a_picture(1.0)
     name = model.piece.name
     found = with_polished(before, model, polish_pieces(scene, before, [model], EUCLIDEAN)[name])
-    assert found.told_by_pixels(name).all()
+    assert found.fitted_by_pixels(name).all()
     ended = mapped(found.frames[name][0] @ model.to_canvas, model.footprint.corners)
     assert np.abs(ended - mapped(truth, model.footprint.corners)).max() < 0.05
     assert found.zncc[name][0] > 0.9
@@ -226,7 +226,7 @@ def test_in_other_light_it_ends_by_its_channels() -> None:
     scene, model, before, truth = beside_a_picture(0.15)
     name = model.piece.name
     found = with_polished(before, model, polish_pieces(scene, before, [model], EUCLIDEAN)[name])
-    assert not found.told_by_pixels(name).any()
+    assert not found.fitted_by_pixels(name).any()
     ended = mapped(found.frames[name][0] @ model.to_canvas, model.footprint.corners)
     assert np.abs(ended - mapped(truth, model.footprint.corners)).max() < 0.4
 
@@ -235,9 +235,9 @@ def test_what_was_fitted_by_pixels_is_known_until_it_moves() -> None:
     told, untold = np.array([True, False]), np.zeros(2, dtype=bool)
     frames_ = np.stack([np.eye(3)] * 2)
     some = Placement({"a": frames_}, {"a": np.ones(2)}, {"a": told})
-    assert some[np.array([1, 0])].told_by_pixels("a").tolist() == [False, True]
+    assert some[np.array([1, 0])].fitted_by_pixels("a").tolist() == [False, True]
     other = Placement({"a": frames_}, {"a": np.ones(2)})
-    assert some.joined(other).told_by_pixels("a").tolist() == [True, False, False, False]
-    assert other.joined(some).told_by_pixels("a").tolist() == [False, False, True, False]
-    assert some.with_frames("a", frames_).told_by_pixels("a").tolist() == untold.tolist()
-    assert some.with_piece("a", frames_, np.ones(2), told).told_by_pixels("a").tolist() == told.tolist()
+    assert some.joined(other).fitted_by_pixels("a").tolist() == [True, False, False, False]
+    assert other.joined(some).fitted_by_pixels("a").tolist() == [False, False, True, False]
+    assert some.with_frames("a", frames_).fitted_by_pixels("a").tolist() == untold.tolist()
+    assert some.with_piece("a", frames_, np.ones(2), told).fitted_by_pixels("a").tolist() == told.tolist()

@@ -40,7 +40,7 @@ at least 0.8 times that rating, and seven of eight of all turns less than half."
 
 
 @dataclass(frozen=True)
-class TurnsTold:
+class TurnSpreads:
     """How well the turns of a piece are known.
 
     Attributes:
@@ -58,7 +58,7 @@ def turn_spreads(
     placement: Placement,
     models: Sequence[PieceModel],
     known: Mapping[str, NDArray[np.float64]] | None = None,
-) -> dict[str, TurnsTold]:
+) -> dict[str, TurnSpreads]:
     """How well the turns of pieces are known, by name.
 
     The spread of an unambiguous turn is a few degrees, those within its own basin of attraction.
@@ -86,7 +86,7 @@ def turn_spreads(
     for (model, index), one, found in zip(each, rated, fits, strict=True):
         spreads[model.piece.name][index] = _spread(one, found)
         clear[model.piece.name][index] = not len(found)
-    return {name: TurnsTold(spread, clear[name]) for name, spread in spreads.items()}
+    return {name: TurnSpreads(spread, clear[name]) for name, spread in spreads.items()}
 
 
 @dataclass(frozen=True)

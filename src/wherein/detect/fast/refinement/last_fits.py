@@ -52,13 +52,15 @@ def _uncovered(scene: ScenePyramid, placement: Placement, model: PieceModel, mot
     """The placement with one piece fitted without the pixels that something covers, in the hypotheses where
     its ZNCC says that it is present, but not in plain view."""
     piece, zncc = model.piece, placement.zncc[model.piece.name]
-    partly = np.flatnonzero((zncc >= PRESENT) & (zncc < _PLAIN_VIEW) & ~placement.told_by_pixels(piece.name))
+    partly = np.flatnonzero(
+        (zncc >= PRESENT) & (zncc < _PLAIN_VIEW) & ~placement.fitted_by_pixels(piece.name)
+    )
     if not len(partly):
         return placement
     moves = EUCLIDEAN if is_limb(model) else motion
     found = PlaneFits(placement.frames[piece.name] @ model.to_canvas, zncc, np.ones(len(zncc)))
     found = found.replaced(partly, fit_uncovered(scene, model.judges, model.exact, moves, found[partly]))
-    return refined_piece(placement, model, found, found.zncc > 0, placement.told_by_pixels(piece.name))
+    return refined_piece(placement, model, found, found.zncc > 0, placement.fitted_by_pixels(piece.name))
 
 
 def _by_pixels(
@@ -67,7 +69,7 @@ def _by_pixels(
     """The placement with pieces fitted by their pixels, in the hypotheses where these agree with the
     motif."""
     known = {
-        name: np.flatnonzero((placement.zncc[name] >= PRESENT) & ~placement.told_by_pixels(name))
+        name: np.flatnonzero((placement.zncc[name] >= PRESENT) & ~placement.fitted_by_pixels(name))
         for name in (model.piece.name for model in models)
     }
     models = [model for model in models if len(known[model.piece.name])]
@@ -89,6 +91,6 @@ def _by_pixels(
         fits[name] = fits[name].replaced(some, ended)
     for model in models:
         name = model.piece.name
-        told = placement.told_by_pixels(name)
-        placement = refined_piece(placement, model, fits[name], placement.zncc[name] >= PRESENT, told)
+        by_pixels = placement.fitted_by_pixels(name)
+        placement = refined_piece(placement, model, fits[name], placement.zncc[name] >= PRESENT, by_pixels)
     return placement

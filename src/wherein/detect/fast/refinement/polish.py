@@ -114,11 +114,11 @@ def _polished(
         began = fit_planes(scene, model.sharp, motion, EVALUATE, own[k[fell]])
         kept[fell] = sharp.zncc[fell] >= began.zncc - _MAX_LOSS
         ended = _upright(scene, model, found, tilt_costs) if motion is _HOMOGRAPHY else found
-        lost, told = np.full(len(own), -1.0), np.zeros(len(own), dtype=np.bool_)
+        lost, fitted = np.full(len(own), -1.0), np.zeros(len(own), dtype=np.bool_)
         fits = PlaneFits(own, lost, lost).replaced(k[kept], ended[np.flatnonzero(kept)])
         good = np.flatnonzero(by_pixels.zncc > -1)
-        fits, told[rows[good]] = fits.replaced(rows[good], by_pixels[good]), True
-        polished[model.piece.name] = Polished(fits.poses, fits.zncc, fits.visible, told)
+        fits, fitted[rows[good]] = fits.replaced(rows[good], by_pixels[good]), True
+        polished[model.piece.name] = Polished(fits.poses, fits.zncc, fits.visible, fitted)
     return polished
 
 
