@@ -83,6 +83,7 @@ class StaticLeaf:
         pose = frame @ self.leaf.rest
         poses = np.concatenate((pose[None], self._other_places(scene, pose)))
         zncc = fit_planes(scene, self.motif, EUCLIDEAN, _EVALUATE, poses).zncc
+        # `initial=0`: the ZNCC must be positive as well, and a small scene may have no other place.
         best = bool(zncc[0] > zncc[1:].max(initial=0.0))
         evidence = float(information(zncc[:1])[0])
         visible = float(self.footprint.visible(poses[:1], scene.size)[0])

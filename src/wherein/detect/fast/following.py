@@ -189,6 +189,7 @@ class Follower:
         objects."""
         finder, model = self._finder, self._body
         found = PlaneFits(poses, np.zeros(0), np.zeros(0))
+        # Without the finest stage, which refinement does; a model with a single stage has no other.
         for motif in model.stages[:-1] or model.stages:
             found = best_of_each(fit_planes(scene, motif, finder.motion, _APPROACH, found.poses), count)
         frames, name = found.poses @ model.from_canvas, model.piece.name
@@ -283,6 +284,7 @@ class Follower:
                 other = place_group(scene, other, group, models, finder.weights, TIGHT)
             else:
                 other = finder.with_limb(scene, other, models[0], TIGHT)
+        # Both are refined before they are compared: refinement raises scores.
         other = finder.polish_placement(scene, other, stale)
         better = finder.evaluated(scene, other).scores[0] > finder.evaluated(scene, before).scores[0]
         return placement.replaced(np.array([index]), other) if better else placement

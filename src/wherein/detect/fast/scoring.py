@@ -82,6 +82,7 @@ class Scoring:
     def least_tilt_gains(self, frames: Poses) -> NDArray[np.float64]:
         """The information that each root frame must gain by its tilt; if it gains less, it is set upright,
         (H,)."""
+        # Costs are information of the body; dividing by the weight turns weighted evidence into information.
         weight = self.weights.get(self.root, 1.0)
         return np.maximum(self._tilt_costs(frames), _MIN_TILT_EVIDENCE / weight)
 
@@ -94,6 +95,7 @@ class Scoring:
         """The scores of hypotheses, (H,); arguments as of `Hypotheses`."""
         root = self.root
         if root in evidence:
+            # Only the body determines the tilt, so only its evidence pays for it.
             known = np.maximum(evidence[root] - self._tilt_costs(placement.frames[root]), 0.0)
             evidence = {**evidence, root: known}
         if self.size_power:

@@ -83,6 +83,8 @@ class _Rows:
     def _gain(self, name: str) -> NDArray[np.float64]:
         """Information of a piece about the scene, summed over its visible pixels, (H,)."""
         footprint, zncc = self.footprints[name], self.hypotheses.placement.zncc[name]
+        # The area of the mask in scene pixels, as far as it is visible: mask pixels times the square of the
+        # size.
         middle = footprint.corners.mean(0)
         size = scales(self.poses[name], (float(middle[0]), float(middle[1])))
         area = footprint.mask.sum() * size**2 * self.hypotheses.visible[name]
@@ -105,6 +107,7 @@ class _Rows:
                 meets = (self.low[own] <= winner.high[name][first]) & (
                     self.high[own] >= winner.low[name][first]
                 )
+                # Most hypotheses do not touch the winner, and bounding boxes are cheap to compare.
                 rows = np.flatnonzero(self.free & (self.evidence[own] > 0) & meets.all(1))
                 points = mapped(self.poses[own][rows], self.footprints[own].points)
                 shares = winner.footprints[name].covers(pose, points).mean(-1)

@@ -126,6 +126,7 @@ class SharedSearch:
         Their number depends on the effort, but is at least `each`, as far as there are so many places.
         """
         places, few = self._look(levels), [body.few_points for body in self._bodies]
+        # One call for all templates: each has few poses, and a call for each would cost more than its work.
         best = [
             poses[np.argsort(-rated, kind="stable")[: effort.rated]]
             for poses, rated, effort in zip(

@@ -62,8 +62,7 @@ def keeps_joint(piece: Joint, parents: Poses, frames: Poses, tolerance: float) -
     """Whether each frame differs from its parent's only by a turn about the joint, within its limit, (H,).
 
     The joint may be off by `tolerance` canvas pixels, or by the joint's play if that is more. The piece may
-    lie
-    above the plane of its parent: the parallax of a height up to `piece.height` is not counted.
+    lie above the plane of its parent, and parallax of a height up to `piece.height` is not counted.
     """
     moved, most = relative(parents, frames), max(tolerance, piece.play)
     off = _joint_shift(piece, moved)

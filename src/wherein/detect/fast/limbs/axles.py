@@ -51,6 +51,7 @@ def on_others(
     for other in others:
         if placement.zncc[other.piece.name][row] > 0:
             there = placement.frames[other.piece.name][row]
+            # From pixels of the coarsest resolution to pixels of the other limb's picture.
             around = EDGE / float(other.stages[0].from_full[0, 0])
             shared = [_shared(model, frame, other, there, around) for frame in frames]
             taken |= np.array(shared, dtype=np.float64) > OVERLAP
@@ -102,6 +103,8 @@ def _best_apart(
     def evidence(one: Placement, model: PieceModel) -> float:
         return float(weights[model.piece.name] * information(one.zncc[model.piece.name])[0])
 
+    # The evidence of both as they are is no standard: the same pixels count twice there. So any move that
+    # keeps enough evidence is better than none.
     best, most = placement, 0.0
     for model, other in (pair, pair[::-1]):
         taken: Callable[[Poses], NDArray[np.bool_]] = partial(

@@ -39,6 +39,7 @@ def end_pieces(
     """
     limbs = [model for model in models if is_limb(model)]
     for group in ([model for model in models if not is_limb(model)], limbs):
+        # Without the covered pixels first, so that the fit by pixels starts from a better pose.
         for model in group:
             placement = _uncovered(scene, placement, model, motion)
         placement = _by_pixels(scene, placement, group, motion)
@@ -74,6 +75,7 @@ def _by_pixels(
     }
     models = [model for model in models if len(known[model.piece.name])]
     jobs = list[tuple[str, NDArray[np.int64], PixelJob]]()
+    # All pieces in one call, which shares their fits out among threads; no fit depends on another.
     fits = dict[str, PlaneFits]()
     for model in models:
         name = model.piece.name

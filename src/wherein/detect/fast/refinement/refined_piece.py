@@ -41,6 +41,7 @@ def refined_piece(
         by_pixels: which of the new poses were fitted by pixels, (H,).
     """
     piece, before = model.piece, placement.frames[model.piece.name]
+    # A homography is defined up to a factor. The last element is set to 1.
     frames = found.poses @ model.from_canvas
     frames = frames / frames[:, 2:, 2:]
     if is_limb(model):
