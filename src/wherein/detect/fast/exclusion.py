@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 OVERLAP = 0.5
 """Fraction of a piece. A choice: if more of it lies on pixels that another object has claimed, the piece has
-no evidence. Not less than half, since two objects may lie on each other."""
+no evidence. Half, since of two objects that lie on each other both should be found."""
 
 _SAME_PLACE = 0.15
 """Fraction of the object's diagonal. A choice: two hypotheses are the same object if all corners are closer

@@ -251,6 +251,7 @@ class SceneSearch:
         # geometric mean of both directions. Dividing by √cos t gives the size along the axis: that of the
         # object if it were upright.
         upright = sizes / np.sqrt(np.maximum(np.cos(np.radians(tilted)), 1e-3))
+        # Each limit is compared with the size that keeps more: `upright` is never below `sizes`.
         factor = _MAX_SCALE_EXCESS if ranges.tilt > 0 else _MAX_FLAT_EXCESS
         further = _MAX_ROTATION_EXCESS if ranges.rotation > 0 else _MAX_UPRIGHT_EXCESS
         fits = (upright > low / factor) & (sizes < high * factor)

@@ -118,6 +118,8 @@ def _rated(
     parent, frame = placement.frames[piece.parent][index], placement.frames[piece.name][index]
     turn = float(turns(parent[None], frame[None])[0])
     limits = np.arange(-piece.turn, piece.turn + 1e-9, model.turn_step / 2)
+    # Differences from the turn that was found, which comes first. Half a step, so that no optimum lies
+    # between two.
     further = wrapped(np.concatenate(((turn,), limits)) - turn)
     # Turned from the pose as it was found, with its play, and not from the rest position: the joint may be
     # off by some pixels.
@@ -138,6 +140,7 @@ def _spread(rated: _RatedTurns, found: PlaneFits) -> float:
     """Degrees to the farthest turn at which a piece fits nearly as well."""
     if not len(found):
         return rated.close
+    # Fits may move a rival onto the turn that was found, or onto another limb: both are looked at again.
     frames = found.poses[1:] @ rated.model.from_canvas
     away = np.abs(wrapped(turns(rated.parent[None], frames) - rated.turn))
     rivals = (found.zncc[1:] >= _NEARLY * found.zncc[0]) & ~rated.taken(frames)

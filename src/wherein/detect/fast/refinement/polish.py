@@ -95,7 +95,8 @@ def _polished(
 ) -> dict[str, Polished]:
     """The refined poses of pieces that are fitted together; arguments as of `polish_pieces`.
 
-    A piece is not fitted in hypotheses where it was not found."""
+    A piece is not fitted in hypotheses where it was not found.
+    """
     polished = {}
     poses = [placement.frames[model.piece.name] @ model.to_canvas for model in models]
     known = [np.flatnonzero(placement.zncc[model.piece.name] > 0) for model in models]
