@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from numbers import Integral, Real
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +29,8 @@ POLARITIES = ("same", "any")
 
 _MIN_DETERMINANT = 1e-9
 """Of the matrix of an earlier detection. A choice: far smaller than any object that can be seen."""
+
+T = TypeVar("T")
 
 Region = tuple[float, float, float, float]
 """Left, top, width and height of a part of a scene, in pixels."""
@@ -84,6 +87,14 @@ def earlier_templates(given: Sequence[str] | None, count: int, library: Library)
         f"{list(given)!r}",
     )
     return list(given)
+
+
+def by_template(names: Sequence[str], seen: Sequence[T]) -> dict[str, list[T]]:
+    """What was seen of the objects of each template, by its name."""
+    return {
+        name: [one for own, one in zip(names, seen, strict=True) if own == name]
+        for name in dict.fromkeys(names)
+    }
 
 
 def checked_range(

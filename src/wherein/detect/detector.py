@@ -1,6 +1,5 @@
 """`Detector`: finds a template, or several, in scenes, within a range of poses."""
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -12,6 +11,7 @@ from torch import Tensor
 
 from wherein.detect.arguments import (
     Region,
+    by_template,
     checked_range,
     earlier_poses,
     earlier_templates,
@@ -33,9 +33,9 @@ from wherein.detect.preparation import (
     fast_searches,
     prepared_searches,
 )
-from wherein.detect.result import SCENE, Detections, MethodResult
+from wherein.detect.result import Detections, MethodResult, scene_name, unread
 from wherein.detect.tiled.giant_search import GiantSearch, giant_source
-from wherein.errors import require
+from wherein.errors import MissingError, PictureError, RegionError, require
 from wherein.giant.region_source import RegionSource
 from wherein.images.load import Source, is_many, load_picture, load_scene
 from wherein.images.picture import Picture, Samples, is_reduced
@@ -196,18 +196,28 @@ class Detector:
         Arguments:
             scene: a path, an array, a tensor or a PIL image; also the path of an OME-Zarr. A list, a tuple
                 or a generator of these gives a generator of results, which searches a scene when it is asked
-                for its result.
+                for its result. One of them that cannot be read, or lies outside of the region, has a result
+                too: without detections, and with `error`, which says why.
             region: the part of the scene that is searched, (x, y, width, height) in pixels; None: all of it.
             color: "rgb", or "bgr" for an array from OpenCV.
 
         Raises:
             ArgumentError: the array has the wrong shape or type, the region lies outside of the scene, or
                 "bgr" was given for a file or a PIL image.
-            PictureError: a file cannot be read.
+            PictureError: a file cannot be read. Of many scenes none raises this, nor the error of a region.
         """
         if is_many(scene):
-            return (self._one(one, region, color) for one in cast(Iterable[Source], scene))
+            return (self._one_of_many(one, region, color) for one in cast(Iterable[Source], scene))
         return self._one(cast(Source, scene), region, color)
+
+    def _one_of_many(self, scene: Source, region: Region | None, color: str) -> Detections:
+        """Detections, or why there are none: one bad picture must not end a batch."""
+        try:
+            return self._one(scene, region, color)
+        except (PictureError, MissingError, RegionError) as error:
+            name = scene_name(scene)
+            reason = str(error).removeprefix("scene: ").removeprefix(f"{name}: ")
+            return self._results(MethodResult(()), unread(), 0.0, name, reason)
 
     def _one(self, scene: Source, region: Region | None, color: str) -> Detections:
         source = giant_source(scene, self._memory, color)
@@ -251,7 +261,7 @@ class Detector:
             here = shift(-corner[0], -corner[1]) @ roots
             if isinstance(self.search, LibrarySearch):
                 near: dict[str, Poses] = {name: here[[name == one for one in names]] for name in names}
-                own = None if seen is None else _by_name(names, seen)
+                own = None if seen is None else by_template(names, seen)
                 return self.search.follow(samples, near, self.max_instances, everywhere, own)
             return self.search.follow(samples, here, self.max_instances, everywhere, seen)
 
@@ -273,8 +283,7 @@ class Detector:
             found = search(samples[:, top:bottom, left:right].contiguous(), (left, top))
         if left or top:
             found = found.moved(left, top)
-        name = os.fspath(scene) if isinstance(scene, str | os.PathLike) else SCENE
-        return self._results(found, picture, time.perf_counter() - began, name)
+        return self._results(found, picture, time.perf_counter() - began, scene_name(scene))
 
     def _in_tiles(self, source: RegionSource, region: Region | None) -> Detections:
         """Search a scene that is read by region."""
@@ -293,9 +302,11 @@ class Detector:
         """The search in tiles."""
         return GiantSearch(cast(FastSearch | LibrarySearch, self.search), fast_searches(self.searches))
 
-    def _results(self, found: MethodResult, scene: Picture, seconds: float, name: str) -> Detections:
-        several = tuple(self.searches) if self.library.several else ()
-        return Detections(found.items, self.library.name, scene, seconds, name, found.candidates, several)
+    def _results(
+        self, found: MethodResult, scene: Picture, seconds: float, name: str, error: str | None = None
+    ) -> Detections:
+        several, own = tuple(self.searches) if self.library.several else (), self.library.name
+        return Detections(found.items, own, scene, seconds, name, found.candidates, several, error)
 
     def occurrence(self, scene: Source, color: str = "rgb") -> dict[str, Map]:
         """Maps of where parts could be.
@@ -326,7 +337,7 @@ class Detector:
             size. Parts that were not found or not fitted themselves have none, nor have detections of the
             paper's network, or of a scene that was searched in tiles and is not there any more.
         """
-        if is_reduced(found.scene):
+        if not found or is_reduced(found.scene):
             return tuple({} for _ in found)
         with plain_torch():
             return self.search.fit_traces(searched(found.scene), found.items)
@@ -336,11 +347,3 @@ def searched(picture: Picture) -> Samples:
     """The samples of a scene as a search takes them: bytes, or floats of 32 bits, on the CPU."""
     samples = picture.samples.detach().cpu()
     return samples if samples.dtype == torch.uint8 else samples.float()
-
-
-def _by_name(names: Sequence[str], seen: Sequence[Seen]) -> dict[str, list[Seen]]:
-    """What was seen of the objects of each template."""
-    return {
-        name: [one for own, one in zip(names, seen, strict=True) if own == name]
-        for name in dict.fromkeys(names)
-    }

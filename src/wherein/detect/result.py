@@ -1,17 +1,20 @@
 """The detections in a scene: as numbers, as JSON, in other formats, and drawn."""
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
+import torch
 from PIL import Image
 
 from wherein.detect.exports import Exports
 from wherein.detect.placed_part import PartFound, Placed, outline_box
-from wherein.errors import ArgumentError
+from wherein.errors import ArgumentError, require
+from wherein.images.load import Source
 from wherein.images.picture import Overview, Picture
 from wherein.images.polygons import Polygon
 from wherein.images.shown import Shown
@@ -156,6 +159,16 @@ def best_first(found: Sequence[Detection]) -> tuple[Detection, ...]:
     return tuple(found[index] for index in order)
 
 
+def scene_name(scene: Source) -> str:
+    """The name of a scene in results: its path as it was given."""
+    return os.fspath(scene) if isinstance(scene, str | os.PathLike) else SCENE
+
+
+def unread() -> Picture:
+    """The scene of detections whose scene cannot be read: a picture without pixels."""
+    return Picture(torch.zeros((3, 0, 0), dtype=torch.uint8), None)
+
+
 @dataclass(frozen=True, eq=False)
 class Detections(Exports, Shown, Sequence[Detection]):
     """All detections in a scene, the highest score first.
@@ -171,6 +184,8 @@ class Detections(Exports, Shown, Sequence[Detection]):
         candidates: below the threshold but close to it, the highest score first; also where others were
             found. They lack the last fit, which makes detections more exact.
         templates: the names of all templates that were searched for, if there were several; else empty.
+        error: why the scene, one of many, could not be searched, as a sentence: then nothing was found, and
+            the scene has no pixels. None: it was searched.
     """
 
     items: tuple[Detection, ...]
@@ -180,6 +195,7 @@ class Detections(Exports, Shown, Sequence[Detection]):
     name: str = SCENE
     candidates: tuple[Detection, ...] = ()
     templates: tuple[str, ...] = ()
+    error: str | None = None
 
     def __post_init__(self) -> None:
         for field in ("items", "candidates"):  # each shows itself in its scene
@@ -202,6 +218,8 @@ class Detections(Exports, Shown, Sequence[Detection]):
         return iter(self.items)
 
     def __repr__(self) -> str:
+        if self.error is not None:
+            return f"Detections(unreadable: {self._failure})"
         scores = ", ".join(f"{item.score:.2f}" for item in self.items)
         return f"Detections({len(self)} × {self.template}{f': {scores}' if scores else ''})"
 
@@ -215,7 +233,10 @@ class Detections(Exports, Shown, Sequence[Detection]):
         return item.template or self.template
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers and lists for JSON, as `wherein detect` prints them, without the scene's name."""
+        """Numbers and lists for JSON, as `wherein detect` prints them, without the scene's name;
+        `error` alone if the scene could not be searched."""
+        if self.error is not None:
+            return {"error": self.error}
         width, height = self.size
         return {
             "width": width,
@@ -241,9 +262,13 @@ class Detections(Exports, Shown, Sequence[Detection]):
 
         Arguments:
             legend: whether the names of parts and a line for each detection follow below.
+
+        Raises:
+            ArgumentError: the scene could not be searched; so do `show` and `plot`.
         """
         from wherein.drawing.detections import draw_detections
 
+        self.check_searched()
         return draw_detections(self.scene, self.items, legend, named=bool(self.templates))
 
     def plot(self, ax: Any = None) -> Any:
@@ -254,9 +279,27 @@ class Detections(Exports, Shown, Sequence[Detection]):
         """
         from wherein.drawing.notebook import plot_detections
 
+        self.check_searched()
         return plot_detections(self.scene.pixels, [item.on(self.scene) for item in self.items], ax)
 
     def _repr_html_(self) -> str:
-        from wherein.drawing.notebook import detections_html
+        from wherein.drawing.notebook import detections_html, failure_html
 
+        if self.error is not None:
+            return failure_html(self._failure)
         return detections_html(self._repr_png_(), self.items)
+
+    def _repr_png_(self) -> bytes | None:
+        return None if self.error is not None else super()._repr_png_()
+
+    @property
+    def _failure(self) -> str:
+        """Which scene could not be searched, and why."""
+        return f"{self.error}" if self.name == SCENE else f"{self.name}: {self.error}"
+
+    def check_searched(self) -> None:
+        """Raise `ArgumentError` if the scene could not be searched: there is nothing to draw."""
+        require(
+            self.error is None,
+            f"there is no picture, as the scene could not be searched ({self._failure}): look at error first",
+        )
