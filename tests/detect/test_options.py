@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from detecting import detector, empty, made_up, noise, off, painted, photo, ready, scene, toy, walker
 from wherein import ArgumentError, Detector, PictureError, TemplateError
@@ -19,6 +20,7 @@ from wherein.errors import RegionError
 from wherein.images.motif import Motif
 from wherein.template import Template
 from wherein.template.pose import placed
+from wherein.video.source import open_video
 
 PATCH = Template.rigid("patch", Motif.whole(noise(40, 50, 3)))
 
@@ -175,6 +177,29 @@ def test_one_bad_picture_of_many_ends_nothing(tmp_path: Path) -> None:
         made(tiny, region=(20, 20, 300, 300))
     with pytest.raises(ArgumentError, match="bgr"):  # a wrong argument, whatever the scenes are
         next(made([bad], color="bgr"))
+
+
+def test_a_path_of_many_pictures_says_how_to_search_them(tmp_path: Path) -> None:
+    made, frames = detector(toy()), [Image.new("L", (60, 50), grey) for grey in (90, 120, 200)]
+    moving, still, film = (tmp_path / name for name in ("moving.gif", "still.gif", "walk.mp4"))
+    frames[0].save(moving, save_all=True, append_images=frames[1:])
+    frames[0].save(still)
+    film.write_bytes(b"\0" * 99)
+    for path, words in (
+        (
+            tmp_path,
+            rf'a folder, .* detector\(sorted\(Path\("{tmp_path}"\)\.glob\("\*\.png"\)\)\); `wherein det',
+        ),
+        (moving, "this GIF has 3 frames: open_video .* wherein.Tracker .* PIL.Image.open gives the first"),
+        (film, "this is a video: open_video of wherein.video.source gives its frames"),
+    ):
+        with pytest.raises(PictureError, match=words):
+            made(path)
+        assert "this " in (next(made([str(path)])).error or "")
+    with Image.open(moving) as first:
+        assert len(made(still)) == len(made(first)) == 0
+    with open_video(str(moving)) as video:  # as the message says
+        assert [len(found) for found in made(video)] == [0, 0, 0]
 
 
 def test_an_open_file_and_a_dictionary_are_no_scenes(tmp_path: Path) -> None:

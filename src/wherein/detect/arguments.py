@@ -1,15 +1,19 @@
 """Checks of the arguments of a detector: range of poses, region, threshold, earlier detections."""
 
 import math
+import mimetypes
+import os
 from collections.abc import Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from wherein.detect.search_range import Range
-from wherein.errors import ArgumentError, RegionError, require
+from wherein.errors import ArgumentError, PictureError, RegionError, require
+from wherein.images.decode import count_frames
 from wherein.motion.homography import square
 from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
@@ -30,10 +34,35 @@ POLARITIES = ("same", "any")
 _MIN_DETERMINANT = 1e-9
 """Of the matrix of an earlier detection. A choice: far smaller than any object that can be seen."""
 
+_FRAMES = (
+    "open_video of wherein.video.source gives its frames, which a wherein.Tracker takes one by one; "
+    "`wherein detect` takes it as it is"
+)
+_FOLDER = (
+    "this is a folder, and a scene is one picture: give a list, as in "
+    'detector(sorted(Path("{}").glob("*.png"))); `wherein detect` takes folders'
+)
+
 T = TypeVar("T")
 
 Region = tuple[float, float, float, float]
 """Left, top, width and height of a part of a scene, in pixels."""
+
+
+def check_one_picture(scene: object) -> None:
+    """Raise `PictureError` if a path is that of many pictures: a folder, a video, or a GIF that moves, of
+    which only the first frame would be searched."""
+    if not isinstance(scene, str | os.PathLike):
+        return
+    path = Path(os.fspath(scene))
+    kind, _ = mimetypes.guess_type(path.name)
+    if path.is_dir():
+        raise PictureError(f"{path}: {_FOLDER.format(path)}")
+    if path.is_file() and kind is not None and kind.startswith("video/"):
+        raise PictureError(f"{path}: this is a video: {_FRAMES}")
+    if path.is_file() and kind == "image/gif" and count_frames(path) > 1:
+        first = "PIL.Image.open gives the first frame alone"
+        raise PictureError(f"{path}: this GIF has {count_frames(path)} frames: {_FRAMES}; {first}")
 
 
 def region_box(region: Region | None, width: int, height: int) -> tuple[int, int, int, int]:

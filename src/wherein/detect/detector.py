@@ -12,6 +12,7 @@ from torch import Tensor
 from wherein.detect.arguments import (
     Region,
     by_template,
+    check_one_picture,
     checked_range,
     earlier_poses,
     earlier_templates,
@@ -215,9 +216,8 @@ class Detector:
         try:
             return self._one(scene, region, color)
         except (PictureError, MissingError, RegionError) as error:
-            name = scene_name(scene)
-            reason = str(error).removeprefix("scene: ").removeprefix(f"{name}: ")
-            return self._results(MethodResult(()), unread(), 0.0, name, reason)
+            reason = str(error).removeprefix("scene: ").removeprefix(f"{scene_name(scene)}: ")
+            return self._results(MethodResult(()), unread(), 0.0, scene_name(scene), reason)
 
     def _one(self, scene: Source, region: Region | None, color: str) -> Detections:
         source = giant_source(scene, self._memory, color)
@@ -275,6 +275,7 @@ class Detector:
         search: Callable[[Tensor, tuple[int, int]], MethodResult],
     ) -> Detections:
         """Load a scene, search it and measure the time of the search."""
+        check_one_picture(scene)
         with plain_torch():
             picture = load_scene(scene, color=color)
             samples = searched(picture)
