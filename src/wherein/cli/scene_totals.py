@@ -10,6 +10,7 @@ class Totals:
     """Counts over all scenes, which the exit status depends on."""
 
     read: int = 0
+    missing: int = 0
     unreadable: int = 0
     failed: int = 0
     outside: int = 0
@@ -32,7 +33,7 @@ class Totals:
 
     @property
     def _not_searched(self) -> int:
-        return self.unreadable + self.failed + self.outside
+        return self.missing + self.unreadable + self.failed + self.outside
 
     def summary(self, skipped: str) -> str:
         """What was found in how many scenes, and what could not be searched.
@@ -50,7 +51,8 @@ class Totals:
                 if self.in_videos == self.found
                 else f", {self.in_videos} of them in {frames}"
             )
-        left_out = [f"{self.unreadable} unreadable"] if self.unreadable else []
+        left_out = [f"{self.missing} not found"] if self.missing else []
+        left_out += [f"{self.unreadable} unreadable"] if self.unreadable else []
         left_out += [f"{self.failed} failed"] if self.failed else []
         left_out += [f"{self.outside} outside of the region"] if self.outside else []
         left_out += [skipped] if skipped else []
@@ -59,7 +61,8 @@ class Totals:
     def exit_status(self, fail_if_none: bool) -> int:
         """Return 0 done, 1 nothing found (where that is a failure), 3 no scene could be searched, 4 some not.
 
-        Besides unreadable scenes these are those that no worker could search, or outside of the region.
+        Besides missing and unreadable scenes these are those that no worker could search, or outside of the
+        region.
         """
         if self._not_searched:
             return SOME_UNREADABLE if self.read else UNREADABLE
