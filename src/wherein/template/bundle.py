@@ -6,6 +6,8 @@ import math
 import os
 import tempfile
 import zipfile
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count
@@ -188,21 +190,31 @@ class Template(ShownTemplate):
                 self._write(Path(temporary))
                 pack(Path(temporary), made)
         elif filled:
-            outdated = owned_pictures(path)
-            with filled_folder(path, last=DESCRIPTION) as made:
-                self._write(made, beside=path)
-            for picture in outdated:
-                picture.unlink(missing_ok=True)
+            self._replace_in(path)
+            # The names of what was there are free now, and a person reads them.
+            if not any(os.path.lexists(path / name) for name in self._own_names()):
+                with suppress(OSError):  # the template has been saved
+                    self._replace_in(path)
         else:
             with new_folder(path) as made:
                 self._write(made)
         return path
 
+    def _replace_in(self, path: Path) -> None:
+        """Write all files beside those of the template in a folder, and then remove these."""
+        outdated = owned_pictures(path)
+        with filled_folder(path, last=DESCRIPTION) as made:
+            self._write(made, beside=path)
+        for picture in outdated:
+            picture.unlink(missing_ok=True)
+
+    def _own_names(self) -> list[str]:
+        """The names of the pictures in a folder that has no others."""
+        return [_free_name(stem, None) for stem in ("canvas", *_stems(self.parts.leaves).values())]
+
     def _write(self, folder: Path, beside: Path | None = None) -> None:
         """Write all files, under names that are free in the folder `beside` which they will join."""
-        # Numbered, as names of parts may hold characters that are not allowed in file names.
-        leaves = self.parts.leaves
-        names = {name: _free_name(f"{number:02d}", beside) for number, name in enumerate(leaves)}
+        names = {name: _free_name(stem, beside) for name, stem in _stems(self.parts.leaves).items()}
         canvas = _free_name("canvas", beside)
         parts = {name: part_record(part, names.get(name)) for name, part in self.parts.items()}
         spec = {
@@ -220,6 +232,12 @@ class Template(ShownTemplate):
             motif = self.parts[name].motif
             assert motif is not None, "a leaf"
             _with_alpha(motif.pixels, motif.mask).save(folder / file)
+
+
+def _stems(leaves: Iterable[str]) -> dict[str, str]:
+    """Names of files, without their extension, for the pictures of parts: numbered, as names of parts may
+    hold characters that are not allowed in file names."""
+    return {name: f"{number:02d}" for number, name in enumerate(leaves)}
 
 
 def _free_name(stem: str, folder: Path | None) -> str:
