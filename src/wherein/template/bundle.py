@@ -6,11 +6,9 @@ import math
 import os
 import tempfile
 import zipfile
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +36,7 @@ from wherein.template.template_json import (
     owned_pictures,
     parse_description,
     part_record,
+    picture_names,
     read_description,
 )
 from wherein.template.tree import Part, Point, Tree
@@ -192,7 +191,8 @@ class Template(ShownTemplate):
         elif filled:
             self._replace_in(path)
             # The names of what was there are free now, and a person reads them.
-            if not any(os.path.lexists(path / name) for name in self._own_names()):
+            canvas, names = picture_names(self.parts.leaves)
+            if not any(os.path.lexists(path / name) for name in (canvas, *names.values())):
                 with suppress(OSError):  # the template has been saved
                     self._replace_in(path)
         else:
@@ -208,14 +208,9 @@ class Template(ShownTemplate):
         for picture in outdated:
             picture.unlink(missing_ok=True)
 
-    def _own_names(self) -> list[str]:
-        """The names of the pictures in a folder that has no others."""
-        return [_free_name(stem, None) for stem in ("canvas", *_stems(self.parts.leaves).values())]
-
     def _write(self, folder: Path, beside: Path | None = None) -> None:
         """Write all files, under names that are free in the folder `beside` which they will join."""
-        names = {name: _free_name(stem, beside) for name, stem in _stems(self.parts.leaves).items()}
-        canvas = _free_name("canvas", beside)
+        canvas, names = picture_names(self.parts.leaves, beside)
         parts = {name: part_record(part, names.get(name)) for name, part in self.parts.items()}
         spec = {
             "format": FORMAT,
@@ -232,18 +227,6 @@ class Template(ShownTemplate):
             motif = self.parts[name].motif
             assert motif is not None, "a leaf"
             _with_alpha(motif.pixels, motif.mask).save(folder / file)
-
-
-def _stems(leaves: Iterable[str]) -> dict[str, str]:
-    """Names of files, without their extension, for the pictures of parts: numbered, as names of parts may
-    hold characters that are not allowed in file names."""
-    return {name: f"{number:02d}" for number, name in enumerate(leaves)}
-
-
-def _free_name(stem: str, folder: Path | None) -> str:
-    """A name for a picture that no file of a folder has."""
-    names = chain((f"{stem}.png",), (f"{stem}-{number}.png" for number in count(2)))
-    return next(name for name in names if folder is None or not os.path.lexists(folder / name))
 
 
 def _with_alpha(pixels: Float[Tensor, "3 H W"], mask: Float[Tensor, "H W"] | None) -> Image.Image:
