@@ -1,6 +1,7 @@
 """`python -m benchmarks [SUITE …] [--quick] [--sections a,b] [--out results]`.
 
-Tables go to standard output, progress to standard error, JSON and Markdown to the folder.
+Tables are printed on standard output, progress on standard error. JSON and Markdown are written to the
+folder.
 """
 
 import argparse
@@ -31,13 +32,13 @@ SUITES = {
     "video": video.run,
     "giant": giant.run,
 }
-ON_DEMAND = ("faults", "soak")  # they measure no speed, and take long: only if they are named
+ON_DEMAND = ("faults", "soak")  # they measure no speed and take long: they run only if they are named
 _in_sections = partial(write, text=sections.markdown, table=sections.terminal)
 WRITERS = {suite: _in_sections for suite in SUITES if suite != "registration"}
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the given suites, or all but those on demand."""
+    """Run the given suites; without any, all but those on demand."""
     parser = _parser()
     asked = parser.parse_args(arguments)
     if unknown := [suite for suite in asked.suites if suite not in SUITES]:
@@ -58,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _measured(suite: str, settings: Settings, messages: Console, some: dict[str, Any]) -> dict[str, Any]:
-    """The report of one suite; shows a progress bar while it runs."""
+    """Run one suite with a progress bar; returns its report."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
     with Progress(*columns, console=messages) as progress:
         bar = progress.add_task(suite, total=1.0)
@@ -70,7 +71,7 @@ def _measured(suite: str, settings: Settings, messages: Console, some: dict[str,
 
 
 def _wide(console: Console) -> Console:
-    """A console at least 120 columns wide if the output is not a terminal, so that the table fits."""
+    """The console; if the output is not a terminal, at least 120 columns wide, so that tables fit."""
     return console if console.is_terminal else Console(width=max(console.width, 120))
 
 

@@ -1,6 +1,7 @@
-"""The suite "busy": how much slower `register` and `detect` are while another process uses a core.
+"""The suite "busy": the slowdown of `register` and `detect` while another process uses a core.
 
-Threads that wait for each other are slow where one of them does not run: by a factor of five, not of two.
+If threads wait for each other, and one of them does not get a core, the slowdown is a factor of five, and not
+of two.
 """
 
 import subprocess
@@ -25,12 +26,12 @@ from benchmarks.scenes import Problem
 from benchmarks.subjects import DEFAULTS, FIXED, Calibrations, timed_subject
 from benchmarks.workload import Workload, aim, levels, section
 
-SLOWER = 1.5  # times as long beside a busy process, at most
-AWAKE = 0.1  # s: by then the busy process runs
+SLOWER = 1.5  # maximum slowdown beside a busy process
+AWAKE = 0.1  # s, after which the busy process certainly runs
 ABOUT = (
-    "Each problem is solved alone and beside a process that never waits, in turns; medians over the problems."
-    " OpenCV's ECC and a loop of Python that adds numbers show what the machine itself does: its cores may "
-    "share one."
+    "Each problem is solved alone and beside a process that never waits, alternately; medians over the "
+    "problems. OpenCV's ECC and a Python loop that adds numbers show the slowdown of the machine itself: two "
+    "of its cores may be the same physical core."
 )
 COLUMNS = (
     ("what", "what", "text"),
@@ -39,12 +40,12 @@ COLUMNS = (
     ("beside ms", "beside", "ms"),
     ("ratio", "ratio", "number"),
 )
-LOOP = 200_000  # additions: about as long as a registration takes
+LOOP = 200_000  # additions, which take about as long as a registration
 
 
 @contextmanager
 def busy_process(busy: bool = True) -> Iterator[None]:
-    """With a process that never waits, or without."""
+    """Run a process that never waits during the block, if `busy`."""
     if not busy:
         yield
         return
@@ -83,7 +84,7 @@ def run(settings: Settings, step: Step = silent) -> dict[str, Any]:
 
 
 def _subjects(settings: Settings) -> Iterator[tuple[str, Sequence[Callable[[], Any]]]]:
-    """What is timed, and its calls, one for each problem."""
+    """The name of each subject, and the calls that are timed, one for each problem."""
     count = 3 if settings.quick else 30
     moved = list(scenes.figure1("euclidean", "photographs", count, settings.seed))
     near = list(scenes.subpixel(count=count, seed=settings.seed))
@@ -101,7 +102,7 @@ def _subjects(settings: Settings) -> Iterator[tuple[str, Sequence[Callable[[], A
 
 
 def _in_other_light(problem: Problem) -> Problem:
-    """The same with a scene in which colours tell little: inverted, so that the gradients are asked."""
+    """The same problem with an inverted scene: colours do not match, so that the search by gradients runs."""
     return Problem(**{**vars(problem), "scene": _inverted(problem.scene)})
 
 
@@ -110,7 +111,7 @@ def _inverted(scene: NDArray[Any]) -> NDArray[Any]:
 
 
 def _row(what: str, calls: Sequence[Callable[[], Any]]) -> dict[str, Any]:
-    calls[0]()  # loads libraries and compiles: not timed
+    calls[0]()  # not timed: the first call loads libraries and compiles
     alone, beside = [], []
     for call in calls:
         alone.append(_seconds(call))

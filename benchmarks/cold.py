@@ -1,4 +1,4 @@
-"""Detection, 3: time and memory of one call of the command, and of the calibration before the first."""
+"""Detection, 3: time and memory of one run of the command, and the time of the calibration before it."""
 
 import json
 import sys
@@ -15,8 +15,8 @@ from benchmarks.workload import Share, Workload, aim, levels, section
 
 ABOUT = (
     "`wherein detect TEMPLATE SCENE` as a separate process on one scene of 512 × 384 px, from the start of "
-    "Python to its end. The calibration is beside the template, the compiled kernels in the user's cache. "
-    "Calibrations are timed in the process of the benchmark."
+    "Python to its end. The calibration is stored beside the template, the compiled kernel in the user's "
+    "cache. Calibrations are timed in the process of the benchmark."
 )
 COLUMNS = (
     ("what", "what", "text"),
@@ -26,12 +26,12 @@ COLUMNS = (
     ("found", "found", "text"),
 )
 COMMAND = [sys.executable, "-c", "from wherein.cli.main import main; main()"]
-RANGE = ["--scale", "1", "1", "--tilt", "0"]  # what the calibration is for
+RANGE = ["--scale", "1", "1", "--tilt", "0"]  # the range of the calibration
 START, CALIBRATION, MEMORY = 4.0, 60.0, 1000.0  # s, s, MB
 
 
 def measure(work: Workload, share: Share) -> dict[str, Any]:
-    """Run the processes one after the other; then add the calibrations of the whole run."""
+    """Run the processes one after the other, and add the times of all calibrations of this benchmark run."""
     with tempfile.TemporaryDirectory() as folder:
         runs = []
         for k in range(work.counts.cold):
@@ -54,7 +54,7 @@ def measure(work: Workload, share: Share) -> dict[str, Any]:
 
 
 def _detect(work: Workload, folder: Path) -> dict[str, Any]:
-    """One call of the command, on new files."""
+    """Run the command once, on new files."""
     template = timed_subject()
     place = template.save(folder / "template")
     kept = place / "calibration.json"

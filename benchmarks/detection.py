@@ -14,7 +14,7 @@ from benchmarks.workload import RANGES, Share, Workload
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the suite, and roughly the fraction of the time that it takes."""
+    """A section of the suite; its weight is roughly its share of the time."""
 
     name: str
     measure: Callable[[Workload, Share], dict[str, Any]]
@@ -38,7 +38,7 @@ def run(
 ) -> dict[str, Any]:
     """Measure every section; `step` is called with the progress."""
     set_threads(settings.threads)
-    at = machine(settings.threads)  # first, so that the load is the one before the run
+    at = machine(settings.threads)  # first, so that the recorded load is the one before the run
     work = work or Workload.of(settings)
     made, done, whole = [], 0.0, sum(section.weight for section in sections)
     for section in sections:
@@ -56,7 +56,7 @@ def run(
 
 
 def _progress(section: Section, step: Step, before: float, weight: float) -> Share:
-    """A callback that turns the progress of a section into that of the suite."""
+    """A callback that converts the progress of a section to that of the suite."""
     return lambda share: step(section.name, before + weight * share)
 
 

@@ -1,4 +1,4 @@
-"""Detection, 5: a scene gives the same JSON every time and with any number of threads."""
+"""Detection, 5: whether the JSON of a scene is the same every time and with any number of threads."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ KINDS = ("plain", "two", "noise", "covered", "empty")
 
 
 def measure(work: Workload, share: Share) -> dict[str, Any]:
-    """Compare the template and, unless quick, the template without its body, for which the search differs."""
+    """Compare with the whole template and, unless quick, without its body, which another search finds."""
     whole = timed_subject()
     templates, rows = [whole] if work.settings.quick else [whole, bodiless(whole)], []
     for done, template in enumerate(templates):
@@ -57,7 +57,7 @@ def _rows(work: Workload, template: Template) -> list[dict[str, Any]]:
 
 
 def _outputs(work: Workload, template: Template, pictures: list[NDArray]) -> list[list[str]]:
-    """The JSON of all pictures with one thread, with two, and with two once more."""
+    """The JSON of all pictures with one thread, with two threads, and again with two threads."""
     before, outputs = torch.get_num_threads(), []
     try:
         for threads, times in ((1, 1), (2, 2)):
@@ -70,6 +70,6 @@ def _outputs(work: Workload, template: Template, pictures: list[NDArray]) -> lis
 
 
 def json_of(detector: Detector, picture: NDArray) -> str:
-    """The JSON of a scene without its seconds."""
+    """The JSON of a scene, without the time of the search."""
     result = detector(picture).to_dict()
     return json.dumps({key: value for key, value in result.items() if key != "seconds"}, sort_keys=True)

@@ -1,4 +1,4 @@
-"""Points, matrices and exact sampling. Independent of wherein, so that its errors cannot hide themselves.
+"""Points, matrices and exact sampling, independent of wherein, so that errors in wherein cannot hide.
 
 The conventions are those of wherein: (x, y), x right, y down, pixel centres at whole numbers; a matrix is
 2×3 or 3×3 and maps motif pixels to scene pixels.
@@ -38,7 +38,7 @@ def rotation(degrees: float) -> Array:
 def apply(matrix: Array, points: Array) -> Array:
     """Points (N, 2) transformed by a matrix."""
     mapped = np.column_stack([points, np.ones(len(points))]) @ homogeneous(matrix).T
-    with np.errstate(divide="ignore", invalid="ignore"):  # a wild homography may send points to infinity
+    with np.errstate(divide="ignore", invalid="ignore"):  # a wrong homography may map points to infinity
         return mapped[:, :2] / mapped[:, 2:]
 
 
@@ -54,13 +54,15 @@ def pixels(width: int, height: int) -> Array:
 
 
 def centred(scene_size: tuple[int, int], motif_size: tuple[int, int]) -> Array:
-    """The translation (2×3) that moves the motif's centre to the scene's; sizes are (width, height)."""
+    """The translation (2×3) of the motif's centre to the scene's centre; sizes are (width, height)."""
     x, y = ((s - m) / 2 for s, m in zip(scene_size, motif_size, strict=True))
     return shift(x, y)[:2]
 
 
 def four_points(source: Array, target: Array) -> Array:
     """The homography (3×3, last entry 1) that maps four points to four others."""
+    # u = (a x + b y + c) / (g x + h y + 1), and v likewise: multiplied by the denominator, two linear
+    # equations for each pair of points.
     rows, right = [], []
     for (x, y), (u, v) in zip(source, target, strict=True):
         rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
@@ -71,14 +73,15 @@ def four_points(source: Array, target: Array) -> Array:
 class Spline:
     """A picture (H, W, C) as a continuous function: an interpolating B-spline in float64.
 
-    Not cv2.remap: that rounds positions to 1/32 px, which is more than the errors measured here.
+    cv2.remap is not used, because it rounds positions to 1/32 px, more than the errors measured here.
     """
 
     def __init__(self, picture: NDArray, order: int = 3, outside: str = "mirror") -> None:
         self.size = picture.shape[1], picture.shape[0]
         self._order, self._outside = order, outside
         planes = np.moveaxis(np.asarray(picture, dtype=np.float64), -1, 0)
-        # `constant` has no filter of its own: zeros outside are only reached through a margin of zeros.
+        # scipy has no spline filter for `constant`. Pictures that are zero outside have a margin of zeros,
+        # in which the boundary condition makes no difference.
         mode = "mirror" if outside == "constant" else outside
         self._planes = [ndimage.spline_filter(plane, order, mode=mode) for plane in planes]
 

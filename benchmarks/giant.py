@@ -1,11 +1,13 @@
-"""The suite "giant": a scene of 20,000 × 20,000 pixels in a process of 4 GB; the memory for 24 megapixels.
+"""The suite "giant": a search of 20,000 × 20,000 pixels with 4 GB of memory; the memory for 24 megapixels.
 
-The scene consists of photographs in cells of 512 pixels, each cut, turned and lit in its own way. It is
-written tile by tile as a tiled TIFF, and is never whole in memory. Three instances are painted into it: one
-across the border of a tile of the search, one turned, one enlarged. A second scene is the same without them.
+The scene consists of photographs in cells of 512 pixels, with different crops, rotations and light. It is
+written as a tiled TIFF, tile by tile, and is never in memory as a whole. Three instances are painted into it:
+one across the border of a tile of the search, one rotated, and one enlarged. A second scene is the same
+without them.
 
-Searches run in processes of their own: `python -m benchmarks.giant TEMPLATE SCENE MEMORY THREADS`, whose
-address space is limited to MEMORY bytes (0: it is not), and which prints what it found and took.
+Searches run in separate processes: `python -m benchmarks.giant TEMPLATE SCENE MEMORY THREADS`. The address
+space of such a process is limited to MEMORY bytes (0: no limit). It prints the result, its time and its
+memory.
 """
 
 import json
@@ -44,9 +46,9 @@ TEMPLATES = (260, 1500)  # px
 
 ABOUT = (
     f"A tiled TIFF of photographs, searched with `memory={MEMORY:,}` in a process whose address space has "
-    "that limit, at every rotation, half to twice the size, and tilts up to 40°. Off: the largest distance "
-    f"of a corner from where it is found in a crop of {CROP} × {CROP} px. Peak: of the whole process, with "
-    "its libraries."
+    "the same limit, at every rotation, half to twice the size, and tilts up to 40°. px off: the largest "
+    "difference of a corner's x or y from a search in a crop of "
+    f"{CROP} × {CROP} px. Peak: the peak memory of the whole process, including libraries."
 )
 COLUMNS = (
     ("scene", "scene", "text"),
@@ -59,8 +61,8 @@ COLUMNS = (
     ("peak MB", "peak", "number"),
 )
 ABOUT_LARGE = (
-    "An array of 24 megapixels, searched in one piece. Rise: by how much the peak of the process is above "
-    "what it holds before, with libraries, template and array."
+    "An array of 24 megapixels, searched in one piece. Rise: the peak memory of the process minus its memory "
+    "before the search, which includes libraries, template and array."
 )
 COLUMNS_LARGE = (
     ("template px", "template", "number"),
@@ -72,7 +74,7 @@ COLUMNS_LARGE = (
 
 @dataclass(frozen=True)
 class Instance:
-    """An object in the scene: how far it is turned, its scale, and where its middle is."""
+    """An object in the scene: its rotation in degrees, its scale, and the position of its centre."""
 
     degrees: float
     scale: float
@@ -81,7 +83,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class GiantScene:
-    """A scene of photographs that is made by region."""
+    """A scene of photographs, made region by region."""
 
     side: int
     motif: Pixels
@@ -93,7 +95,7 @@ class GiantScene:
         return [name for name in photographs.names() if name != MOTIF[0]]
 
     def cell(self, row: int, column: int) -> Pixels:
-        """A cell of the photographs."""
+        """The pixels of a cell; they depend on the seed and on the position of the cell only."""
         rng = np.random.default_rng((self.seed, row, column))
         crop = photographs.crop(str(rng.choice(self._names)), CELL, CELL, rng)
         turned = np.rot90(crop, int(rng.integers(4)))[:, :: int(rng.choice((-1, 1)))]
@@ -101,7 +103,7 @@ class GiantScene:
 
     @cached_property
     def patches(self) -> list[tuple[int, int, Pixels]]:
-        """Left and top of what is painted over the photographs, in whole cells, and its pixels."""
+        """The regions (of 3 × 3 cells) with the painted instances: left, top and pixels of each."""
         import torch
 
         from wherein.images.motif import Motif
@@ -133,7 +135,7 @@ class GiantScene:
                 yield np.ascontiguousarray(tile)
 
     def write(self, path: Path) -> None:
-        """Write it as a tiled TIFF."""
+        """Write the scene as a tiled TIFF."""
         import tifffile
 
         shape = (self.side, self.side, 3)
@@ -204,7 +206,7 @@ def _giant(folder: Path, settings: Settings, step: Step) -> dict[str, Any]:
 
 
 def placed_instances(detector: Any, side: int) -> tuple[Instance, ...]:
-    """One across the right and the lower border of the first tile of the search, one turned, one enlarged."""
+    """An instance across the right and lower border of the search's first tile, one rotated, one enlarged."""
     from wherein.detect.tiled.giant_search import object_size
     from wherein.detect.tiled.tiles import MAX_SIDE, plan
 
@@ -226,7 +228,7 @@ def _distance(matrix: NDArray[np.float64], one: Instance, motif: Pixels) -> floa
 def _off(
     detector: Any, file: Path, one: Instance, matrix: NDArray[np.float64] | None, motif: Pixels
 ) -> float:
-    """How far the corners of a detection are from those in a crop around the instance, at most."""
+    """The largest coordinate difference of a detection's corners from a search in a crop around it."""
     from wherein.giant.tiff_source import TiffSource
 
     left, top = (int(max(0, k - CROP / 2) // ALIGNED * ALIGNED) for k in one.at)
@@ -258,13 +260,13 @@ def _large(folder: Path, settings: Settings, step: Step) -> dict[str, Any]:
 
 
 def _calibrate(template: Path, threads: int) -> None:
-    """In a process of its own before, whose memory does not count; the calibration is stored."""
+    """Calibrate and store the calibration, in a separate process, so that its memory does not count."""
     code = "import sys; from wherein.detect import Detector; Detector(sys.argv[1], threads=int(sys.argv[2]))"
     subprocess.run([sys.executable, "-c", code, str(template), str(threads)], cwd=ROOT, check=True)
 
 
 def searched(template: Path, scene: Path, memory: int, threads: int) -> dict[str, Any]:
-    """What a search in a process of its own finds and takes."""
+    """The result, the time and the memory of a search in a separate process."""
     command = [sys.executable, "-m", "benchmarks.giant", *map(str, (template, scene, memory, threads))]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if ran.returncode:
@@ -273,7 +275,7 @@ def searched(template: Path, scene: Path, memory: int, threads: int) -> dict[str
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Search in this process, and print what was found and taken."""
+    """Search in this process, and print the result, the time and the memory."""
     template, scene, memory, threads = arguments
     limit = int(memory)
     if limit:
@@ -284,7 +286,7 @@ def main(arguments: Sequence[str]) -> None:
     set_threads(int(threads))
     detector = Detector(template, threads=int(threads), memory=limit or None)
     picture: Any = np.load(scene) if scene.endswith(".npy") else scene
-    detector(photographs.load("coffee"))  # makes what a search makes once
+    detector(photographs.load("coffee"))  # the first search makes data that later searches reuse
     before, began = held(), perf_counter()
     found = detector(picture)
     print(

@@ -1,7 +1,7 @@
-"""Detection, 4: how time grows with pixels, parts, rotations and scales.
+"""Detection, 4: the growth of the time with pixels, parts, rotations and scales.
 
 Only times are measured. All rows use the calibration for every rotation at fixed scale, restricted to the
-pieces of the template, so that the rows differ in one thing only.
+pieces of the template, so that rows differ in one parameter only.
 """
 
 from collections.abc import Iterator
@@ -43,8 +43,8 @@ LIMBS = (
     *(("forearm_left", "forearm_right"), ("antenna_left", "antenna_right")),
 )  # of the robot: each adds two moving pieces; parents come first
 PHOTOGRAPH = "coffee"
-MAX_SECONDS = 3.0  # in all: slower calls are not repeated
-ANGLE = 12.0  # degrees: within the smallest range
+MAX_SECONDS = 3.0  # total time after which calls are not repeated
+ANGLE = 12.0  # degrees, within the smallest range of rotations
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Case:
 
 
 def cases(every: int = 1, parts: bool = True) -> Iterator[Case]:
-    """All rows, or every second, third … of each kind; `parts` needs the robot."""
+    """All cases, or every second, third … of each kind; `parts` needs the robot."""
     subject = timed_subject()
     yield from [Case("pixels", f"{w} × {h}", subject, size=(w, h)) for w, h in SIZES][:: min(every, 2)]
     if parts:
@@ -70,7 +70,7 @@ def cases(every: int = 1, parts: bool = True) -> Iterator[Case]:
 
 
 def limbed(pairs: int) -> Template:
-    """The robot with only the first pairs of its moving pieces."""
+    """The robot with the first `pairs` pairs of its moving pieces."""
     whole = robot()
     dropped = [leaf for pair in LIMBS[pairs:] for leaf in pair]
     return without(whole, dropped, f"robot with {2 * pairs}") if dropped else whole
@@ -110,7 +110,7 @@ def pruned(calibration: Calibration, template: Template) -> Calibration:
 def pictures(
     template: Template, size: tuple[int, int], seed: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """A photograph of this size, and the same with the template at rest in the middle."""
+    """A photograph of a given size, and the same with the template at rest at its centre."""
     background = photographs.crop(PHOTOGRAPH, *size, np.random.default_rng(seed))
     middle = (size[0] - 1) / 2, (size[1] - 1) / 2
     where = matrices(template.parts, placed(ANGLE, 1.0, middle, template.centre), {})

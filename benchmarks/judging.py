@@ -1,9 +1,9 @@
-"""Compare detections with the truth, by the criteria of ../shared/score.py.
+"""Comparison of detections with the truth, by the criteria of ../shared/score.py.
 
-An instance is found if the root of a detection is within 4 px (at the centre of the canvas) and 5° of it; a
-part is right if the centre of its picture is within 1 px and its angle within 1°. Unlike in score.py, a part
-that is hidden, covered or outside is not counted: its position cannot be known. The parts of an instance that
-was missed count as wrong. Detections are compared as they are printed: plain numbers.
+An instance is found if the root of a detection is within 4 px (at the centre of the canvas) and 5° of the
+truth. A part is right if the centre of its picture is within 1 px and its angle within 1°. Unlike in
+score.py, parts that are hidden, covered or outside are not counted, because their position cannot be known.
+The parts of a missed instance count as wrong. Detections are compared as they are printed in the JSON.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,9 +33,9 @@ class Tally:
     right: int = 0
     near: int = 0  # parts within NEAR_PX, whatever their angle
     false_alarms: int = 0
-    hidden: int = 0  # parts of found instances that were never painted
-    imagined: int = 0  # those of them that were reported as found
-    wrong: tuple[str, ...] = ()  # parts of found instances that are not right, and by how much
+    hidden: int = 0  # parts of found instances that were not painted
+    imagined: int = 0  # hidden parts that were reported as found
+    wrong: tuple[str, ...] = ()  # the parts of found instances that are not right, with their errors
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
@@ -47,7 +47,7 @@ class Tally:
 
 
 def judge(detections: Sequence[Mapping[str, Any]], scene: Scene, template: Template) -> Tally:
-    """The tally of one scene; `detections` as in the command's JSON."""
+    """The tally of one scene; `detections` are those of the command's JSON."""
     left = list(detections)
     total = Tally(scenes=1)
     for instance in scene.instances:
@@ -59,13 +59,13 @@ def judge(detections: Sequence[Mapping[str, Any]], scene: Scene, template: Templ
 
 
 def distance(a: Array, b: Array, size: tuple[int, int]) -> float:
-    """The distance between the positions that two matrices give the centre of a picture (width, height)."""
+    """The distance between the centres of a picture (width, height) that is placed by two matrices."""
     middle = (np.array([size], dtype=np.float64) - 1) / 2
     return float(np.linalg.norm(apply(a, middle) - apply(b, middle)))
 
 
 def turned(a: Array, b: Array, size: tuple[int, int]) -> float:
-    """Degrees between two matrices, 0 to 180, at the centre of a picture (width, height)."""
+    """The difference of two matrices' rotations at the centre of a picture (width, height), 0 to 180°."""
     middle = (np.array(size, dtype=np.float64) - 1) / 2
     first, second = (angle_at(np.asarray(m, dtype=np.float64), middle) for m in (a, b))
     return abs((first - second + 180) % 360 - 180)
@@ -74,7 +74,7 @@ def turned(a: Array, b: Array, size: tuple[int, int]) -> float:
 def _match(
     detections: Sequence[Mapping[str, Any]], instance: Instance, template: Template
 ) -> Mapping[str, Any] | None:
-    """The nearest detection that counts as this instance."""
+    """The nearest detection of those that are close enough to an instance; None if there is none."""
     near = [
         (error, index)
         for index, one in enumerate(detections)

@@ -1,7 +1,7 @@
 """Run a command and print its time and peak memory as JSON: `python -m benchmarks.launch COMMAND…`.
 
-This is a small separate process, because Linux counts the parent's memory at the start as the child's: a
-child of the benchmark itself would seem to need at least as much memory as the benchmark.
+This launcher is a small separate process, because on Linux the peak memory of a child starts with the memory
+of its parent: a child of the benchmark would seem to need at least as much memory as the benchmark itself.
 """
 
 import json
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def launched(command: list[str], timeout: float = 600) -> dict[str, float | str]:
-    """Seconds, peak memory in MB, exit status and standard output of a command."""
+    """Run a command; returns its seconds, its peak memory in MB, its exit status and its output."""
     launch = [sys.executable, "-m", "benchmarks.launch", *command]
     ran = subprocess.run(launch, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=True)
     return json.loads(ran.stdout)

@@ -1,9 +1,8 @@
-"""The suite "library": how quality and time grow with the number of templates, up to 100.
+"""The suite "library": quality and time as functions of the number of templates, up to 100.
 
-Templates are cut-outs of things (Debian's tuxpaint-stamps-default), patches of photographs, and near twins of
-both, in which a third of the width and height shows something else. Scenes are other photographs with none to
-five of the templates, at every rotation and half to twice their size, in other light, with blur, noise and
-JPEG.
+Templates are cut-outs of objects (Debian's tuxpaint-stamps-default), patches of photographs, and near twins
+of both, in which a third of the width and height is replaced. Scenes are other photographs with zero to five
+of the templates, at every rotation and half to twice their size, with changed light, blur, noise and JPEG.
 """
 
 from collections.abc import Sequence
@@ -28,18 +27,18 @@ from benchmarks.workload import aim, section
 from wherein.detect import Detector
 
 CUT_FROM = ("astronaut", "chelsea", "coffee", "rocket", "stereo_motorcycle", "china", "flower")
-"""Photographs that patches are cut from; no scene shows them."""
-TWINS_FROM = ("brick", "gravel")  # what a near twin shows in place of a part of its original
-OTHER_FOLDERS = ("symbols",)  # letters and signs: no pictures of things
-PATCH = (70, 160)  # px: shortest and longest side of a patch
-CHANGED = 0.35  # of the width and the height of a near twin
-SHARES = (0.55, 0.85)  # cut-outs, and patches up to here; the rest are near twins
+"""Photographs from which patches are cut; no scene shows them."""
+TWINS_FROM = ("brick", "gravel")  # photographs that replace a part of a near twin's original
+OTHER_FOLDERS = ("symbols",)  # folders that are not used: letters and signs are not objects
+PATCH = (70, 160)  # px: minimum and maximum side of a patch
+CHANGED = 0.35  # the replaced share of the width and of the height of a near twin
+SHARES = (0.55, 0.85)  # cumulated shares of cut-outs and of patches; the rest are near twins
 MAX_OBJECTS = 5
-NEAR = 0.1  # distance of the centres, of the diagonal of the object in the scene
+NEAR = 0.1  # maximum distance of the centres, in diagonals of the object in the scene
 ABOUT = (
-    "Scenes of 640 × 480 px with none to five of the templates. Found: an object of that name within a tenth "
-    "of its diagonal; wrong name: another object is reported there. Calibration is not timed. Growth is the "
-    "time relative to that with one template, over the number of templates: 1 is linear."
+    "Scenes of 640 × 480 px with zero to five of the templates. Found: an object of the right name within a "
+    "tenth of its diagonal. Wrong name: another object is reported there. Calibration is not timed. Growth: "
+    "the time relative to one template, divided by the number of templates; 1 is linear."
 )
 COLUMNS = (
     ("templates", "templates", "number"),
@@ -110,9 +109,9 @@ def _aims(row: dict[str, Any]) -> list[dict[str, Any]]:
 def _measured(
     pictures: dict[str, Picture], scenes: int, settings: Settings
 ) -> tuple[dict[str, Any], list[str]]:
-    """The row of one library, and what was missed."""
+    """The row of one library, and a sentence for each failure."""
     began = perf_counter()
-    # A library of one too: what is measured is the number of templates, not another kind of result.
+    # A single template is given as a list too, so that rows differ in the number of templates only.
     detector = Detector([rigid(name, one) for name, one in pictures.items()], threads=settings.threads)
     calibrated = (perf_counter() - began) / len(pictures)
     counts, seconds, losses = np.zeros(4, dtype=int), [], []
@@ -138,7 +137,7 @@ def _measured(
 
 
 def cutouts(seed: int, count: int) -> dict[str, Picture]:
-    """Pictures with alpha by their names, in random order."""
+    """The pictures (with alpha) of all templates by name, in random order."""
     rng = np.random.default_rng((seed, 0x11B))
     stamped = _stamps(rng, round(SHARES[0] * count)) if STAMPS.is_dir() else {}
     patched = {f"patch {k}": _patch(rng) for k in range(round(SHARES[1] * count) - len(stamped))}
@@ -149,7 +148,7 @@ def cutouts(seed: int, count: int) -> dict[str, Picture]:
 
 
 def _stamps(rng: np.random.Generator, count: int) -> dict[str, Picture]:
-    """Cut-outs of things, none of which is tiny or nearly empty."""
+    """Cut-outs of objects, without tiny or nearly empty ones."""
     found: dict[str, Picture] = {}
     paths = _stamp_files()
     for index in rng.permutation(len(paths)):
@@ -176,7 +175,7 @@ def _stamp_files() -> list[Path]:
 
 
 def _patch(rng: np.random.Generator) -> Picture:
-    """A rectangle of a photograph with texture in each quarter."""
+    """A rectangle of a photograph with texture in each quarter, or the best of 20 attempts."""
     width, height = rng.integers(*PATCH, 2).tolist()
     known = [name for name in CUT_FROM if name in photographs.names()]
     best: tuple[float, Picture] | None = None
@@ -193,7 +192,7 @@ def _patch(rng: np.random.Generator) -> Picture:
 
 
 def _twin(original: Picture, rng: np.random.Generator) -> Picture:
-    """The same picture with a part of it changed."""
+    """A near twin: the same picture with a rectangle replaced."""
     made, (height, width) = original.copy(), original.shape[:2]
     across, down = max(8, round(CHANGED * width)), max(8, round(CHANGED * height))
     rows, columns = np.nonzero(made[..., 3] > 127)
@@ -227,15 +226,17 @@ def made(pictures: dict[str, Picture], seed: int, index: int) -> tuple[Picture, 
 
 
 def _background(rng: np.random.Generator) -> Picture:
-    """A photograph that no template is cut from, and no calibration uses."""
+    """A photograph that neither templates nor calibrations use."""
     return camera.background(placing.SIZE, rng, without=CUT_FROM)
 
 
 def judged(
     found: Sequence[Any], truths: Sequence[Truth], pictures: dict[str, Picture]
 ) -> tuple[np.ndarray, list[str]]:
-    """Objects found with the right name, all objects, objects with a wrong name and false alarms; and what
-    was lost, in words."""
+    """The counts of a scene, and a sentence for each failure.
+
+    The counts are: objects found with the right name, all objects, objects with a wrong name, false alarms.
+    """
     left, right, wrong, lost = list(found), 0, 0, []
     for truth in truths:
         height, width = pictures[truth.name].shape[:2]

@@ -1,8 +1,8 @@
-"""The suite "matcher": beside Fastest_Image_Pattern_Matching (FIPM), the fastest open matcher, in one run.
+"""The suite "matcher": a comparison with Fastest_Image_Pattern_Matching (FIPM), the fastest open matcher.
 
-FIPM correlates grey pictures over rotations, with a pyramid and SSE; it knows no sizes, tilt or masks. So
-wherein searches with `scale=1, tilt=0` too. The path of its program is in the environment variable FIPM
-(../shared/peers says how to build it); without it, the times of wherein are measured alone.
+FIPM correlates grey pictures over rotations, with a pyramid and SSE. It does not support scales, tilt or
+masks. Therefore wherein searches with `scale=1, tilt=0`. The environment variable FIPM is the path of FIPM's
+program (../shared/peers explains how to build it). Without it, only wherein is measured.
 """
 
 import os
@@ -27,10 +27,10 @@ from benchmarks.report import FORMAT
 from benchmarks.workload import aim, section
 
 Pose = tuple[float, float, float]
-"""What FIPM says of an object: degrees, and x and y of its centre."""
+"""FIPM's pose of an object: its rotation in degrees, and x and y of its centre."""
 
 PEER = "FIPM"
-MIN_SCORE, MIN_AREA = 0.8, 256  # of FIPM: its least NCC, and the pixels of its coarsest template
+MIN_SCORE, MIN_AREA = 0.8, 256  # parameters of FIPM: minimum NCC, and pixels of its coarsest template
 REPEATS = 5
 COLUMNS = (
     ("case", "case", "text"),
@@ -44,24 +44,25 @@ COLUMNS = (
     ("aim", "bound", "number"),
 )
 ABOUT = (
-    "Both on the same pictures, in turn, medians. FIPM: NCC ≥ 0.8, as many targets as wherein. In the empty "
-    "scenes a patch of a photograph is looked for among the coils. ZNCC: of the grey template with the scene "
-    "sampled through the pose found, at full size, in the mean over those wholly in the picture."
+    "Both methods alternately on the same pictures; medians. FIPM: NCC ≥ 0.8, the same maximum number of "
+    "objects as wherein. In the empty scenes, a patch of a photograph is searched for among the coils. ZNCC: "
+    "between the grey template and the scene sampled at the found pose, at full size; the mean over objects "
+    "wholly inside the picture."
 )
 
 
 @dataclass(frozen=True)
 class Case:
-    """A picture and a template, files of ../shared/real/industrial, and how both methods search.
+    """A picture and a template in ../shared/real/industrial, and the parameters of both methods.
 
     Attributes:
-        name: of the case.
+        name: the name of the case.
         scene: the picture.
         template: a file, or the width and height of a patch of a photograph that is not in the picture.
         targets: maximum number of objects.
-        rotation: ± degrees.
-        overlap: of two objects that FIPM allows.
-        bound: the ratio of the times that is aimed at.
+        rotation: the searched rotations, ± degrees.
+        overlap: maximum overlap of two objects for FIPM.
+        bound: the aim for the ratio of the times.
     """
 
     name: str
@@ -116,7 +117,7 @@ def measured(case: Case, pictures: Path, program: str | None, plan: Plan) -> dic
         detector = plan.detector(
             rigid("part", template), rotation=case.rotation, scale=1, tilt=0, max_instances=case.targets
         )
-        detector(scene)  # what is made once is made now
+        detector(scene)  # not timed: the first search makes data that later searches reuse
         with _matcher(program, pictures / case.scene, template, case) as match:
             calls: dict[str, Callable[[], Any]] = {OURS: partial(detector, scene)}
             if match is not None:
@@ -140,7 +141,7 @@ def _grey(picture: Picture) -> Array:
 
 
 def _agreement(template: Array, scene: Array, matrices: Sequence[Array]) -> float | None:
-    """The mean ZNCC of a template with the scene at those poses at which all of it is in the scene."""
+    """The mean ZNCC of a template with the scene, over the poses at which it is wholly inside the scene."""
     height, width = template.shape[:2]
     points, sampled, found = pixels(width, height), Spline(scene, order=3), []
     for matrix in matrices:
@@ -151,8 +152,8 @@ def _agreement(template: Array, scene: Array, matrices: Sequence[Array]) -> floa
 
 
 def _matrix(pose: Pose, size: tuple[int, int]) -> Array:
-    """The matrix of a pose of FIPM: its angles are positive the other way round, its centres half a pixel
-    off."""
+    """The matrix of a pose of FIPM, whose angles have the opposite sign, and whose centres are shifted by
+    half a pixel."""
     degrees, x, y = pose
     middle = (size[0] - 1) / 2, (size[1] - 1) / 2
     return shift(x - 0.5, y - 0.5) @ linear(rotation(-degrees)) @ shift(-middle[0], -middle[1])
@@ -172,7 +173,7 @@ def _template(case: Case, pictures: Path, made: Path) -> Path:
 def _matcher(
     program: str | None, scene: Path, template: Path, case: Case
 ) -> Iterator[Callable[[], list[Pose]] | None]:
-    """A function that lets FIPM match once and returns what it found; None without the program."""
+    """A function that has FIPM match once and returns the found poses; None without the program."""
     if program is None:
         yield None
         return
@@ -184,7 +185,7 @@ def _matcher(
         text=True,
     ) as process:
         assert process.stdin is not None and process.stdout is not None, "both are pipes"
-        process.stdout.readline()  # it has read the pictures and learned the template
+        process.stdout.readline()  # FIPM prints a line when it has read the pictures and learned the template
 
         def match() -> list[Pose]:
             process.stdin.write("\n")
@@ -199,7 +200,7 @@ def _matcher(
 
 
 def found_in(line: str) -> int:
-    """How many objects FIPM found, from the line "ms T cpu T n N"."""
+    """The number of objects that FIPM found, from its line "ms T cpu T n N"."""
     words = line.split()
     return int(words[words.index("n") + 1])
 

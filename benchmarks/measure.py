@@ -1,4 +1,4 @@
-"""The measurements, the same for every method: ZNCC on the motif's support, corner error, time, machine."""
+"""Measurements that are the same for every method: ZNCC on the support, corner error, time, machine."""
 
 import os
 import platform
@@ -15,14 +15,14 @@ from benchmarks.geometry import Array, Spline, apply, corners, pixels
 from benchmarks.scenes import Problem
 
 SUCCESS = 0.9  # minimum ZNCC of a successful registration, as in the paper
-MIN_VISIBLE = 0.5  # minimum fraction of the motif inside the scene for a comparison: a choice
-BRIEF = 0.25  # s: shorter calls are timed twice
+MIN_VISIBLE = 0.5  # minimum fraction of the motif inside the scene for a comparison; a choice
+BRIEF = 0.25  # s: calls that are shorter are timed twice
 
 T = TypeVar("T")
 
 
 class Ruler:
-    """Measures the matrices of one problem; the scene is prepared once for all methods."""
+    """Measures matrices for one problem. The spline of the scene is computed once for all methods."""
 
     def __init__(self, problem: Problem) -> None:
         self._corners = corners(*problem.motif_size)
@@ -39,9 +39,9 @@ class Ruler:
         return error if np.isfinite(error) else float("inf")
 
     def zncc(self, matrix: Array | None) -> float:
-        """ZNCC (appendix A.3) of the motif and the scene, sampled by a cubic spline through the matrix.
+        """ZNCC (appendix A.3) of the motif and the scene, which is sampled at the matrix by a cubic spline.
 
-        It is taken over the part of the support inside the scene; 0 if that is less than half.
+        It is computed over the part of the support inside the scene, and is 0 if that is less than half.
         """
         if matrix is None:
             return 0.0
@@ -51,7 +51,7 @@ class Ruler:
 
 
 def zncc(x: Array, y: Array) -> float:
-    """⟨x̃, ỹ⟩ / (‖x̃‖ ‖ỹ‖) of two sets of pixels (N, C), channel means subtracted; 0 if one is flat."""
+    """⟨x̃, ỹ⟩ / (‖x̃‖ ‖ỹ‖) of two sets of pixels (N, C) minus their channel means; 0 if one is constant."""
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     norm = float(np.linalg.norm(x) * np.linalg.norm(y))
     return float((x * y).sum() / norm) if norm > 0 else 0.0
@@ -59,7 +59,7 @@ def zncc(x: Array, y: Array) -> float:
 
 @dataclass(frozen=True)
 class Trial:
-    """One method on one problem."""
+    """The result of one method on one problem."""
 
     index: int
     photograph: str
@@ -75,7 +75,7 @@ class Trial:
 
 
 def timed(call: Callable[[], T]) -> tuple[T, float]:
-    """What a call returns, and its time in seconds; of brief calls the shorter of two."""
+    """The return value of a call, and its time in seconds; for brief calls, the shorter of two times."""
     began = perf_counter()
     value = call()
     seconds = perf_counter() - began
@@ -87,7 +87,7 @@ def timed(call: Callable[[], T]) -> tuple[T, float]:
 
 
 def summarise(trials: Sequence[Trial]) -> dict[str, Any]:
-    """The numbers of one method on one group; None stands for an infinite corner error."""
+    """The statistics of one method on one group; None stands for an infinite corner error."""
     error = np.array([trial.corner for trial in trials])
     solved = error[[trial.succeeded for trial in trials]]
     failed = [trial for trial in trials if not trial.succeeded or trial.corner >= 1]
@@ -115,7 +115,7 @@ def summarise(trials: Sequence[Trial]) -> dict[str, Any]:
 
 
 def _quantile(values: Array, q: float) -> float:
-    """The quantile without interpolation, which infinite values would turn into nan."""
+    """The quantile, without interpolation: between infinite values it would give nan."""
     return float(np.quantile(values, q, method="inverted_cdf"))
 
 
@@ -124,7 +124,7 @@ def _finite(value: float) -> float | None:
 
 
 def time_ratio(ours: Sequence[Trial], peers: Sequence[Trial]) -> dict[str, Any]:
-    """Our time / the peer's time: medians over the problems that it solved, and over all it was given."""
+    """Our time / the peer's time: medians over the problems that the peer solved, and over all it got."""
     times = {trial.index: trial.seconds for trial in ours}
     both = [trial for trial in peers if trial.index in times]
     solved = [trial for trial in both if trial.succeeded]
@@ -136,7 +136,7 @@ def time_ratio(ours: Sequence[Trial], peers: Sequence[Trial]) -> dict[str, Any]:
 
 
 def set_threads(threads: int) -> None:
-    """The same number of threads for torch and OpenCV."""
+    """Set the number of threads of torch and OpenCV."""
     import torch
 
     torch.set_num_threads(threads)
@@ -148,7 +148,7 @@ def set_threads(threads: int) -> None:
 
 
 def machine(threads: int) -> dict[str, Any]:
-    """The machine of the run; times are unreliable if the load before it is near the number of cores."""
+    """The machine of the run. Times are unreliable if the load before is close to the number of cores."""
     packages = ("wherein", "torch", "numpy", "scipy", "opencv-python-headless", "kornia", "scikit-image")
     return {
         "system": f"{platform.system()} {platform.machine()}",

@@ -1,8 +1,8 @@
 """Peak memory of one registration, measured in a separate process.
 
-Run by `peak_megabytes` as `python -m benchmarks.memory METHOD PROBLEM THREADS`.
-The process registers a tiny problem, so that the method's libraries are imported, records its memory,
-registers the real problem and prints by how many MB the peak rose above that.
+`peak_megabytes` runs it as `python -m benchmarks.memory METHOD PROBLEM THREADS`. The process solves a tiny
+problem, so that the libraries of the method are imported, and records its memory. Then it solves the actual
+problem, and prints the increase of the peak in MB.
 """
 
 import pickle
@@ -25,7 +25,7 @@ TIMEOUT = 120  # s
 
 
 def peak_megabytes(method: Method, problem: Problem, threads: int) -> float | None:
-    """The memory of a registration beyond that of libraries and pictures; None if it cannot be measured."""
+    """The memory of a registration without libraries and pictures; None if it cannot be measured."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "problem.pickle"
         file.write_bytes(pickle.dumps(problem))
@@ -40,7 +40,7 @@ def peak_megabytes(method: Method, problem: Problem, threads: int) -> float | No
 
 
 def tiny(motion: str) -> Problem:
-    """A problem of 64 × 64 px that loads what the method needs."""
+    """A problem of 64 × 64 px, for which a method loads its libraries."""
     picture = np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)
     start = shift(8, 8) if motion == "homography" else shift(8, 8)[:2]
     return Problem(picture, picture[8:56, 8:56].copy(), None, start, start, motion, "noise")
@@ -57,7 +57,7 @@ def main(name: str, file: str, threads: str) -> None:
 
 
 def held() -> float:
-    """The current memory in MB. Linux can reset the peak; elsewhere the peak so far is used instead."""
+    """The current memory in MB; the peak is reset. Only Linux can: elsewhere it is the peak so far."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -66,7 +66,7 @@ def held() -> float:
 
 
 def peak() -> float:
-    """The peak in MB."""
+    """The peak memory of this process in MB."""
     if Path("/proc/self/status").exists():
         return _status("VmHWM")
     unit = 2**20 if sys.platform == "darwin" else 2**10  # macOS counts bytes, the others kB

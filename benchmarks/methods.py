@@ -1,4 +1,4 @@
-"""The table of methods, and how one is run on a problem so that its errors do not stop the suite."""
+"""The table of registration methods; a method is run so that its errors do not stop the suite."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ OURS = "wherein"
 
 @dataclass(frozen=True)
 class Method:
-    """A registration method: its name in the tables, its settings, and how to run it."""
+    """A registration method: its name in the tables, a description of its settings, and its function."""
 
     name: str
     about: str
     run: Callable[[Problem], Outcome]
-    missing: Callable[[], str | None]  # why it cannot run here, or None
-    limit: int | None = None  # how many problems of a group it gets; for those that take seconds each
+    missing: Callable[[], str | None]  # returns why it cannot run on this machine, or None
+    limit: int | None = None  # maximum number of problems of a group, for methods that take seconds each
 
 
 METHODS = {

@@ -1,6 +1,6 @@
-"""Synthetic scenes with a template at known poses: photographs, lighting, noise, hidden parts.
+"""Synthetic scenes with a template at known poses: on photographs, with light, noise, hidden parts.
 
-Each scene has its own random generator: scene 17 of a kind is the same whether 20 or 100 are made.
+Each scene has its own random generator, so that scene 17 of a kind does not depend on the number of scenes.
 """
 
 import io
@@ -27,17 +27,17 @@ Picture = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Instance:
-    """One object: its matrix canvas → scene, and the matrices of all leaves that were painted."""
+    """One object: its matrix canvas → scene, and the matrices of all painted leaves."""
 
     root: Array
     parts: dict[str, Array]
     covered: frozenset[str] = frozenset()
-    """Leaves that were painted and then covered, or not painted: their position cannot be known."""
+    """Leaves whose position cannot be known: covered, mostly outside of the scene, or not painted."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A scene (H, W, 3) in [0, 1] with its truth."""
+    """A scene (H, W, 3) in [0, 1], with the true poses of its objects."""
 
     name: str
     picture: Picture
@@ -46,7 +46,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Range:
-    """The range of random poses: rotation in ± degrees, scales, joint angles in ± degrees."""
+    """The range of random poses: rotations in ± degrees, scales, joint angles in ± degrees."""
 
     rotation: float = 180.0
     scale: tuple[float, float] = (1.0, 1.0)
@@ -58,6 +58,8 @@ EVERYWHERE = Range()
 
 @dataclass
 class _Draft:
+    """A scene in progress: objects are added to the picture, and recorded."""
+
     rng: np.random.Generator
     template: Template
     ranges: Range
@@ -68,11 +70,15 @@ class _Draft:
         root, moved = self._pose(inside)
         self.picture = render(self.picture, self.template, moved, hidden)
         leaves = {name: moved[name] for name in self.template.parts.leaves if name not in hidden}
+        # A leaf that is less than 70 % inside the scene is not counted: a choice.
         outside = {name for name in leaves if self._share_inside({name: moved[name]}) < 0.7}
         self.instances.append(Instance(root, leaves, hidden | outside))
 
     def _pose(self, inside: float) -> tuple[Array, dict[str, Array]]:
-        """A random pose; drawn until enough of the object is inside the scene and away from the others."""
+        """A random pose, drawn until enough of the object is inside the scene and away from other objects.
+
+        inside: the minimum visible fraction; 1: the object is wholly inside.
+        """
         tree, rng = self.template.parts, self.rng
         width, height = SIZE
         for _ in range(2000):
@@ -112,7 +118,7 @@ def _plain(draft: _Draft) -> None:
 
 
 def _two(draft: _Draft) -> None:
-    """The second may cover parts of the first."""
+    """Add two objects; the second may cover parts of the first."""
     draft.add()
     draft.add()
     first, second = draft.instances
@@ -121,7 +127,7 @@ def _two(draft: _Draft) -> None:
 
 
 def _share_under(template: Template, lower: Instance, name: str, upper: Instance) -> float:
-    """The fraction of a leaf that lies under the leaves of an instance that was painted later."""
+    """The fraction of a leaf that is covered by the leaves of an instance painted later."""
     points = lower.parts[name] @ _mask_points(template, name)
     under = np.zeros(points.shape[1], dtype=bool)
     for other, matrix in upper.parts.items():
@@ -133,7 +139,7 @@ def _share_under(template: Template, lower: Instance, name: str, upper: Instance
 
 
 def _mask_points(template: Template, name: str) -> Array:
-    """(3, N): the pixels of a leaf in homogeneous coordinates."""
+    """The pixels of a leaf in homogeneous coordinates, (3, N)."""
     rows, columns = np.nonzero(template.parts[name].motif.mask.numpy() > 0.5)
     return np.stack((columns, rows, np.ones_like(rows))).astype(np.float64)
 
@@ -147,14 +153,14 @@ def _half_outside(draft: _Draft) -> None:
 
 
 def _missing(draft: _Draft) -> None:
-    """Leave out one or two moving parts."""
+    """Add an object without one or two of its moving parts."""
     loose = [name for name in draft.template.parts.leaves if draft.template.parts[name].moves]
     count = int(draft.rng.integers(1, 3)) if len(loose) > 2 else 1
     draft.add(hidden=frozenset(draft.rng.choice(loose, min(count, len(loose)), replace=False).tolist()))
 
 
 def _covered(draft: _Draft) -> None:
-    """Cover a fifth to a third of the object's box by a patch of another photograph."""
+    """Add an object, and cover a fifth to a third of its box by a patch of another photograph."""
     draft.add()
     last = draft.instances[-1]
     width, height = draft.template.size
@@ -235,6 +241,7 @@ def scene(
     template: Template, kind: str, index: int, seed: int = 0, ranges: Range = EVERYWHERE, beach: bool = False
 ) -> Scene:
     """Scene `index` of a kind."""
+    # crc32 and not hash(), which differs between processes.
     rng = np.random.default_rng((seed, crc32(kind.encode()), index))
     names = photographs.names(beach)
     name = "beach" if beach else names[int(rng.integers(len(names)))]

@@ -1,11 +1,16 @@
-"""The paper's network, calibrated: on the beach, in other photographs, and where the template is not.
+"""The paper's network, calibrated: on the beach, in other photographs, and in scenes without the template.
 
 `python -m benchmarks.paper_network [--templates crab robot] [--sweeps beach limbs photographs empty]
-[--count 16] [--released] [--out FILE.json]`. The crab needs ../shared, and is looked for by its claws and
-eyes alone, as in the paper. "beach": it turns as a whole, as in Figure 3; "limbs": the scenes turn_*.png,
-whose limbs turn besides; "photographs": random places, joints turned by up to half of what they may, angles
-from −30° to 30°. `wherein.experiments.rotated_scenes` says what counts as found and right. `--released`
-takes the constants of the paper's released code in place of the calibration. Times are of one core.
+[--count 16] [--released] [--out FILE.json]`. The crab needs ../shared, and is searched for by its claws and
+eyes only, as in the paper.
+
+- "beach": the template is rotated as a whole, as in Figure 3.
+- "limbs": the scenes turn_*.png, in which the limbs turn as well.
+- "photographs": random positions, joint angles up to half of the allowed turn, rotations from −30° to 30°.
+- "empty": photographs without the template.
+
+`wherein.experiments.rotated_scenes` defines the criteria of found and right. `--released` uses the constants
+of the paper's released code instead of the calibration. Times are CPU times.
 """
 
 import argparse
@@ -46,12 +51,12 @@ from wherein.template import Template
 SIZE, REACH = (512, 384), Range(30.0)
 
 RELEASED_THRESHOLD = 0.5
-"""Of ω_0 at its peak, where a spike that is surely there has 1: the released code has none."""
+"""Threshold of ω_0 at its peak, where a certain spike has 1. A choice: the released code has no threshold."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A scene, and where the template is in it, if it is."""
+    """A scene, with the true pose of the template if it is in the scene."""
 
     photograph: str
     scene: Tensor
@@ -60,7 +65,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Row:
-    """What came of it; `extra` are detections beside the one that is nearest to the truth."""
+    """The result of a case; `extra` is the number of detections besides the one nearest to the truth."""
 
     template: str
     sweep: str
@@ -74,7 +79,7 @@ class Row:
 
 
 def beach(template: Template, count: int) -> Iterator[Case]:
-    """Turning as a whole in the middle of a crop of the beach, every 7.5°."""
+    """The template at the centre of a crop of the beach, rotated as a whole in steps of 7.5°."""
     del count
     picture = _picture(photographs.load("beach"))
     top, left = (picture.shape[1] - SIZE[1]) // 2, (picture.shape[2] - SIZE[0]) // 2
@@ -85,7 +90,7 @@ def beach(template: Template, count: int) -> Iterator[Case]:
 
 
 def limbs(template: Template, count: int) -> Iterator[Case]:
-    """The scenes of ../shared whose limbs turn too."""
+    """The scenes of ../shared in which the limbs turn too."""
     del template, count
     for entry in json.loads((SHARED / "scenes" / "truth.json").read_text(encoding="utf-8")):
         named = re.fullmatch(r"turn_([+-][\d.]+)\.png", entry["scene"])
@@ -98,7 +103,7 @@ def limbs(template: Template, count: int) -> Iterator[Case]:
 
 
 def elsewhere(template: Template, count: int) -> Iterator[Case]:
-    """In one photograph after the other, in other poses."""
+    """The template in other photographs, in random poses."""
     rng, names = np.random.default_rng(5), photographs.names()
     for k in range(count):
         name = names[k % len(names)]
@@ -110,7 +115,7 @@ def elsewhere(template: Template, count: int) -> Iterator[Case]:
 
 
 def empty(template: Template, count: int) -> Iterator[Case]:
-    """Photographs without it."""
+    """Photographs without the template."""
     del template
     rng, names = np.random.default_rng(6), photographs.names()
     for k in range(count):
@@ -132,7 +137,7 @@ def _picture(pixels: photographs.Picture) -> Tensor:
 
 @torch.no_grad()
 def judge(case: Case, search: PaperSearch, sweep: str) -> Row:
-    """Look, and compare."""
+    """Search a scene, and compare the result with the truth."""
     template = search.template
     leaves, began = template.parts.leaves, time.process_time()
     found = search(case.scene, None).items
@@ -151,7 +156,7 @@ def judge(case: Case, search: PaperSearch, sweep: str) -> Row:
 
 
 def looked_for(name: str) -> tuple[Template, Template]:
-    """The template that is painted, and the one that is looked for."""
+    """The template that is painted, and the template that is searched for."""
     if name == "robot":
         return subjects.robot(), subjects.robot()
     whole = subjects.crab()
@@ -161,7 +166,7 @@ def looked_for(name: str) -> tuple[Template, Template]:
 
 
 def search_for(template: Template, released: bool) -> PaperSearch:
-    """The network, with the released code's constants or what is measured for the template."""
+    """The network, with the constants of the released code or with the template's calibration."""
     if released:
         return PaperSearch(PaperNetwork(template), REACH, RELEASED_THRESHOLD)
     began = time.process_time()
@@ -172,7 +177,7 @@ def search_for(template: Template, released: bool) -> PaperSearch:
 
 
 def main() -> None:
-    """Measure, print, write."""
+    """Measure all sweeps, print a table, and write the report."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.paper_network", description=__doc__)
     parser.add_argument("--templates", nargs="+", choices=("crab", "robot"), default=["crab", "robot"])
     parser.add_argument("--sweeps", nargs="+", choices=tuple(SWEEPS), default=list(SWEEPS))
@@ -199,7 +204,7 @@ def main() -> None:
 
 
 def show(rows: list[Row]) -> None:
-    """A line a sweep."""
+    """Print a table with one row for each template and sweep."""
     table = Table(
         "template", "sweep", "scenes", "found", "all parts right", "parts right", "extra", "s a scene"
     )

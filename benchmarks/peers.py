@@ -1,12 +1,13 @@
-"""The methods that are measured: wherein, OpenCV's ECC and kornia's ImageRegistrator.
+"""The registration methods: wherein, OpenCV's ECC and kornia's ImageRegistrator.
 
-Each takes a problem and returns a matrix motif → scene, or None if it failed. All get the same arrays, and
+Each takes a problem and returns a matrix motif → scene, or None if it failed. All get the same arrays;
 converting them (to grey, floats or tensors) is part of their time.
 
-The settings of the peers were chosen in trials on 8 to 36 problems of each group, and are not the best for
-every group. Masks, and continuing from the last good level when one fails, helped ECC on Figure 1. A fourth,
-wider blur (63 px) solved up to a quarter more of its poses in twice the time, but fewer homographies. Colour
-was not tried. Kornia's step and tolerance trade success for accuracy, hence two settings.
+The settings of the peers were chosen in trials on 8 to 36 problems of each group. They are not the best
+settings for every group. On Figure 1, ECC improved with masks, and by continuing from the last good level if
+a level fails. A fourth, wider blur (63 px) solved up to a quarter more of these poses in twice the time, but
+fewer homographies. Colour was not tried. With kornia, step size and tolerance trade success for accuracy,
+hence the two settings.
 """
 
 from collections.abc import Callable
@@ -32,7 +33,7 @@ class Outcome:
 
 
 def wherein_register(problem: Problem) -> Outcome:
-    """`wherein.register` with its defaults; the status is recorded, the matrix is measured."""
+    """`wherein.register` with its defaults. The status is only recorded; success is measured."""
     import wherein
 
     result = wherein.register(
@@ -42,7 +43,7 @@ def wherein_register(problem: Problem) -> Outcome:
 
 
 def no_wherein() -> str | None:
-    """Why wherein cannot be measured, or None."""
+    """The reason why wherein cannot be measured, or None."""
     import wherein
 
     return None if hasattr(wherein, "register") else "this wherein has no register() yet"
@@ -50,12 +51,12 @@ def no_wherein() -> str | None:
 
 # --- OpenCV ---
 
-BLURS = (31, 11, 5)  # px, filter sizes from coarse to fine: σ of 5, 2 and 1.1 px
+BLURS = (31, 11, 5)  # filter sizes in px from coarse to fine, which are σ of 5, 2 and 1.1 px
 STEPS, EPSILON = 50, 1e-6  # OpenCV's own defaults
 
 
 def _motion_type(motion: str) -> int:
-    """OpenCV has no similarity; the affine model contains it."""
+    """OpenCV's motion type. OpenCV has no similarity; the affine model contains it."""
     return {"translation": 0, "euclidean": 1, "similarity": 2, "affine": 2, "homography": 3}[motion]
 
 
@@ -71,10 +72,10 @@ def _ecc_start(problem: Problem) -> NDArray[np.float32]:
 
 
 def opencv_ecc(problem: Problem, inset: bool = False) -> Outcome:
-    """findTransformECC with the motif's mask, three blur levels; its warp maps template → input.
+    """findTransformECC with the motif's mask and three blur levels; its warp maps template → input.
 
-    inset: leave out pixels that the blur mixed with mirrored or masked ones, which otherwise bias the scale
-    (opencv issue 29774). This is much more exact, but succeeds less often.
+    inset: omit the pixels that the blur mixes with mirrored or masked pixels, which bias the scale (opencv
+    issue 29774). This is much more accurate, but succeeds less often.
     """
     import cv2
 
@@ -117,7 +118,7 @@ def opencv_ecc_multiscale(problem: Problem) -> Outcome:
 
 
 def no_opencv(function: str) -> Callable[[], str | None]:
-    """A function that returns why this function of OpenCV cannot be measured, or None."""
+    """A function that returns the reason why a function of OpenCV cannot be measured, or None."""
 
     def reason() -> str | None:
         try:
@@ -131,15 +132,14 @@ def no_opencv(function: str) -> Callable[[], str | None]:
 
 # --- kornia ---
 
-MARGIN = 32  # px of the scene around the start that kornia gets; the whole scene would only be slower
+MARGIN = 32  # px around the start that kornia gets of the scene; the whole scene would only be slower
 
 
 def kornia_registrator(problem: Problem, **settings: Any) -> Outcome:
     """ImageRegistrator; its model maps destination → source in [-1, 1], align_corners=False.
 
     Source: the scene around the start, which can only be a shift. Destination: the motif in a frame of the
-        same
-    size. It has no masks, but its loss can be any function, so the mask is passed as a fourth channel.
+    same size. Kornia has no masks, but its loss can be any function: the mask is passed as a fourth channel.
     """
     from kornia.geometry import ImageRegistrator
     from kornia.geometry.transform import HomographyWarper
@@ -154,15 +154,15 @@ def kornia_registrator(problem: Problem, **settings: Any) -> Outcome:
 
 
 def kornia_tuned(problem: Problem) -> Outcome:
-    """The same with more time: a hundredth of the tolerance, and ten times the step if the pose is far off.
+    """The same with more time: a hundredth of the tolerance, and ten times the step if there is no start.
 
-    The default step of 1e-3 is in degrees for a rotation, so that it hardly turns at all.
+    For a rotation, the default step of 1e-3 is in degrees, so that the motif hardly rotates at all.
     """
     return kornia_registrator(problem, lr=1e-3 if problem.start is not None else 1e-2, tolerance=1e-6)
 
 
 def _kornia_model(motion: str) -> Any:
-    """Kornia has no affine model; the homography contains it."""
+    """Kornia's model of a motion. Kornia has no affine model; the homography contains it."""
     from kornia.geometry.transform.image_registrator import Homography, Similarity
 
     if motion in ("affine", "homography"):
@@ -171,7 +171,7 @@ def _kornia_model(motion: str) -> Any:
 
 
 def _frames(problem: Problem) -> tuple[Any, Any, Array, Array]:
-    """Scene and motif as (1, 4, h, w) of one size; the frame's position in the scene, the motif's in it."""
+    """Scene and motif as (1, 4, h, w); the position of this frame in the scene, and of the motif in it."""
     import torch
 
     place = np.rint(homogeneous(problem.start_matrix)[:2, 2]).astype(int)
@@ -192,22 +192,22 @@ def _unit(picture: NDArray) -> NDArray[np.float32]:
 
 
 def _masked_l1(a: Any, b: Any, reduction: str) -> Any:
-    """L1 where both masks are set; kornia takes the mean of what is returned."""
+    """The L1 loss where both masks are set; kornia takes the mean of the returned tensor."""
     weight = a[:, 3:] * b[:, 3:]
     difference = (a[:, :3] - b[:, :3]).abs().mean(dim=1, keepdim=True)
     return (difference * weight / weight.mean().clamp_min(1e-6)).expand_as(a)
 
 
 def _denormalised(model: Array, width: int, height: int) -> Array:
-    """From [-1, 1] over the outer edges of the picture to pixels with centres at whole numbers."""
+    """Convert a matrix from [-1, 1] between the picture's outer edges to pixels, with centres at integers."""
     to_unit = np.array([[2 / width, 0, 1 / width - 1], [0, 2 / height, 1 / height - 1], [0, 0, 1]])
     return np.linalg.inv(to_unit) @ model @ to_unit
 
 
 def no_kornia() -> str | None:
-    """Why kornia cannot be measured, or None."""
+    """The reason why kornia cannot be measured, or None."""
     try:
-        import kornia  # noqa: F401 (only whether it is there)
+        import kornia  # noqa: F401 (to check whether it is installed)
     except ImportError:
         return "kornia is not installed"
     return None

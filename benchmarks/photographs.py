@@ -1,6 +1,6 @@
-"""Real photographs for the benchmarks: those of scikit-image and scikit-learn, and the beach.
+"""Photographs for the benchmarks: those of scikit-image and scikit-learn, and the paper's beach.
 
-Nothing is downloaded. Photographs that cannot be loaded are left out and listed by `missing()`.
+Nothing is downloaded. Photographs that cannot be loaded are omitted; `missing()` lists them.
 """
 
 from functools import cache
@@ -12,7 +12,7 @@ from PIL import Image
 
 Picture = NDArray[np.uint8]
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"  # the paper's data, if it lies beside the checkout
+SHARED = Path(__file__).resolve().parents[2] / "shared"  # the paper's data, if it is beside the checkout
 BEACH, BODY = SHARED / "crab" / "beach.jpg", SHARED / "crab" / "body.png"
 
 SKIMAGE = (
@@ -20,12 +20,12 @@ SKIMAGE = (
     *("immunohistochemistry", "moon", "page", "retina", "rocket", "stereo_motorcycle"),
 )
 SKLEARN = ("china", "flower")
-MIN_CONTRAST = 4.0  # of 255: minimum standard deviation of each quarter of a crop; with less it is flat
+MIN_CONTRAST = 4.0  # of 255: minimum standard deviation in each quarter of a crop with texture; a choice
 
 
 @cache
 def load(name: str) -> Picture:
-    """The photograph of that name as (H, W, 3); raises ValueError if it cannot be loaded."""
+    """A photograph by its name, (H, W, 3); raises ValueError if it cannot be loaded."""
     try:
         return _rgb(_read(name))
     except OSError as error:
@@ -44,7 +44,7 @@ def _read(name: str) -> NDArray:
     import skimage.data
 
     loaded = getattr(skimage.data, name)()
-    return loaded[0] if isinstance(loaded, tuple) else loaded  # a stereo pair: the left one
+    return loaded[0] if isinstance(loaded, tuple) else loaded  # of a stereo pair, the left picture
 
 
 def _rgb(picture: NDArray) -> Picture:
@@ -62,13 +62,13 @@ def _attempt(name: str) -> str | None:
 
 @cache
 def missing() -> tuple[str, ...]:
-    """The photographs that cannot be loaded here, each with the reason."""
+    """The photographs that cannot be loaded on this machine, each with the reason."""
     return tuple(reason for name in (*SKIMAGE, *SKLEARN, "beach") if (reason := _attempt(name)))
 
 
 @cache
 def names(beach: bool = False) -> tuple[str, ...]:
-    """The photographs that can be loaded here, in a fixed order."""
+    """The photographs that can be loaded on this machine, in a fixed order."""
     selected = (*SKIMAGE, *SKLEARN, *(("beach",) if beach else ()))
     found = tuple(name for name in selected if _attempt(name) is None)
     if not found:
@@ -78,7 +78,7 @@ def names(beach: bool = False) -> tuple[str, ...]:
 
 @cache
 def _at_least(name: str, width: int, height: int) -> Picture:
-    """The photograph, upscaled (bicubic) if a crop of this size would not fit."""
+    """A photograph, upscaled (bicubic) if it is smaller than a crop of this size."""
     picture = load(name)
     factor = max(width / picture.shape[1], height / picture.shape[0])
     if factor <= 1:
@@ -96,10 +96,10 @@ def crop(name: str, width: int, height: int, rng: np.random.Generator) -> Pictur
 
 
 def textured_crop(name: str, size: int, inner: int, rng: np.random.Generator, tries: int = 50) -> Picture:
-    """A random square crop whose central square of `inner` px has texture: sky fits everywhere.
+    """A random square crop with texture in its central square of `inner` px: sky would fit everywhere.
 
-    Every quarter of the square must have a standard deviation of at least MIN_CONTRAST grey levels. If no
-    crop has it, the best one is returned.
+    Every quarter of the central square must have a standard deviation of at least MIN_CONTRAST grey levels.
+    If none of the crops has, the best of them is returned.
     """
     candidates = []
     for _ in range(tries):

@@ -17,12 +17,12 @@ from wherein.detect.search_range import Range
 from wherein.template import Template
 
 ABOUT = (
-    "Scenes of 512 × 384 px on photographs of scikit-image and scikit-learn: every rotation, every joint "
-    "within its turn; by defaults at half to twice the size, and searched with tilt. An instance is found "
-    "within 4 px and 5° at the centre of its canvas, a part is right "
-    "within 1 px and 1°; parts that are hidden, covered or outside are not counted, those of missed "
-    "instances are. Imagined: parts that are not there, but were reported as found. The rows called shared "
-    "are those of ../shared/scenes, counted by score.py."
+    "Scenes of 512 × 384 px on photographs of scikit-image and scikit-learn, with any rotation, and any "
+    "joint angle within the turn. Defaults: at half to twice the size, and searched with tilt. An instance "
+    "is found if its canvas centre is within 4 px and its angle within 5°; a part is right within 1 px and "
+    "1°. Parts that are hidden, covered or outside are not counted; parts of missed instances count as "
+    "wrong. Imagined: hidden parts that were reported as found. The rows called shared are the scenes of "
+    "../shared/scenes, counted by score.py."
 )
 COLUMNS = (
     ("template", "template", "text"),
@@ -39,7 +39,7 @@ ALL = "all"
 
 
 def measure(work: Workload, share: Share) -> dict[str, Any]:
-    """Measure every template on every kind of scene, at fixed scale, over scales and by defaults."""
+    """Measure every template on every kind of scene, at fixed scale, over scales and with defaults."""
     rows, targets = [], []
     runs = [(template, ranges) for template in subjects(work.settings.quick) for ranges in RANGES]
     for done, (template, ranges) in enumerate(runs):
@@ -69,7 +69,7 @@ def _kind(work: Workload, detector: Detector, ranges: Range, kind: str) -> dict[
 
 
 def row(template: Template, ranges: Range, kind: str, counts: Mapping[str, int]) -> dict[str, Any]:
-    """A row of the table."""
+    """A row of the table from the counts of one kind of scene."""
     return {"template": template.name, "scale": describe_range(ranges), "kind": kind, **counts}
 
 
@@ -91,7 +91,7 @@ def _targets(rows: list[dict[str, Any]], what: str) -> Iterator[dict[str, Any]]:
 
 
 def _losses(rows: list[dict[str, Any]]) -> list[str]:
-    """Every scene in which something was missed, misplaced or falsely found."""
+    """A sentence for each scene with a missed, misplaced or false detection."""
     return [
         f"{made['template']}, {made['scale']}, {failed['scene']}: {_describe(failed)}"
         for made in rows

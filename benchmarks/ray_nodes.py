@@ -1,7 +1,7 @@
 """A Ray cluster of two nodes on this machine, one of which can be killed: `python -m benchmarks.ray_nodes`.
 
-It prints the address, and kills the second node when it reads a line; at the end of its input it stops. In a
-process of its own, so that whoever measures or tests need not import Ray.
+It prints the address, kills the second node when it reads a line, and stops at the end of its input. It is a
+separate process, so that benchmarks and tests need not import Ray.
 """
 
 import os
@@ -23,9 +23,9 @@ class RayNodes:
     """A running cluster.
 
     Attributes:
-        address: for `--address`.
-        environment: variables for whoever connects to it; they have its token.
-        process: that runs it.
+        address: the address for `--address`.
+        environment: environment variables for processes that connect to it, with its token.
+        process: the process that runs it.
     """
 
     address: str
@@ -42,7 +42,7 @@ class RayNodes:
 
 @contextmanager
 def ray_nodes() -> Iterator[RayNodes]:
-    """Two nodes with one CPU each, until the block ends."""
+    """A cluster of two nodes with one CPU each, until the end of the block."""
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     quiet = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
     environment = {**os.environ, **token, **quiet}

@@ -1,4 +1,4 @@
-"""The suite "registration": poses of the paper's Figure 1, sub-pixel accuracy, homographies."""
+"""The suite "registration": the poses of the paper's Figure 1, sub-pixel accuracy, homographies."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -11,8 +11,8 @@ from benchmarks.methods import METHODS, OURS, Method, attempt
 from benchmarks.report import FORMAT, Target, compare
 from benchmarks.scenes import Problem
 
-QUICK, QUICK_LIMITED = 3, 1  # problems a group when quick: for methods without and with a limit
-SLOW = ("kornia tuned",)  # takes several seconds a problem: not if quick, and its memory is not measured
+QUICK, QUICK_LIMITED = 3, 1  # problems per group if quick, for methods without and with a limit
+SLOW = ("kornia tuned",)  # several seconds per problem: not measured if quick, and without its memory
 
 # Aims: no slower than ECC on the problems that ECC solves, a hundred times faster than kornia.
 SPEED = (Target("time / ECC, solved", "<=", 1.0), Target("time / kornia, all", "<=", 0.01))
@@ -22,13 +22,12 @@ SUBPIXEL = (Target("corner_rms", "<=", 0.004), *SPEED)
 WINDOW = (Target("within_1px", ">=", 0.95), *SPEED)
 
 
-Step = Callable[
-    [str, float], None
-]  # called with the current group and the fraction of the suite that is done
+Step = Callable[[str, float], None]
+"""A function that is called with the name of the current step and the fraction of the suite that is done."""
 
 
 def silent(name: str, done: float) -> None:
-    """No progress."""
+    """A `Step` that shows no progress."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,8 @@ class Group:
     make: Callable[..., Iterator[Problem]]
     count: int
     targets: tuple[Target, ...]
-    weigh: Literal["never", "full", "always"] = (
-        "never"  # whether to measure peak memory, which takes a process for each method
-    )
+    weigh: Literal["never", "full", "always"] = "never"
+    """Whether to measure peak memory, which needs a process for each method; "full": unless quick."""
 
 
 def _figure1() -> Iterator[Group]:
@@ -73,7 +71,7 @@ GROUPS = (
 def run(settings: Settings, step: Step = silent, groups: Sequence[Group] = GROUPS) -> dict[str, Any]:
     """Measure every method on every group; `step` is called with the progress."""
     set_threads(settings.threads)
-    at = machine(settings.threads)  # first, so that the load is the one before the run
+    at = machine(settings.threads)  # first, so that the recorded load is the one before the run
     methods = [method for method in METHODS.values() if not (settings.quick and method.name in SLOW)]
     present = [method for method in methods if method.missing() is None]
     _warm_up(present)
@@ -98,7 +96,7 @@ def run(settings: Settings, step: Step = silent, groups: Sequence[Group] = GROUP
 
 
 def _warm_up(methods: list[Method]) -> None:
-    """Call every method once: the first call loads libraries, and is not timed."""
+    """Call every method once, without timing: the first call loads libraries."""
     for method in methods:
         for motion in ("affine",) if method.limit else (*scenes.POSES, "homography"):
             attempt(method, memory.tiny(motion))
@@ -140,14 +138,14 @@ def _group(
 
 
 def _max_problems(method: Method, settings: Settings) -> float:
-    """The maximum number of problems of a group that a method gets."""
+    """The maximum number of problems of a group for a method."""
     if method.limit is None:
         return float("inf")
     return QUICK_LIMITED if settings.quick else method.limit
 
 
 def _trials(index: int, problem: Problem, methods: Iterable[Method]) -> Iterator[tuple[str, Trial]]:
-    """Every method on one problem, one after the other, so that all run under the same load."""
+    """Run every method on one problem before the next problem, so that all run under the same load."""
     ruler = Ruler(problem)
     for method in methods:
         outcome, seconds = timed(partial(attempt, method, problem))
@@ -156,7 +154,7 @@ def _trials(index: int, problem: Problem, methods: Iterable[Method]) -> Iterator
 
 
 def _relate(summary: dict[str, dict[str, Any]], trials: dict[str, list[Trial]]) -> None:
-    """Add our time / the peer's time to our numbers (for the aims) and to the peer's (for the table)."""
+    """Add the ratios of our time to the peers' times to our numbers (for the aims) and theirs (the table)."""
     if OURS not in trials:
         return
     for name, theirs in trials.items():
@@ -169,6 +167,7 @@ def _relate(summary: dict[str, dict[str, Any]], trials: dict[str, list[Trial]]) 
 def _weigh(
     summary: dict[str, dict[str, Any]], problem: Problem, methods: list[Method], settings: Settings
 ) -> None:
+    """Add the peak memory of each method on one problem."""
     for method in methods:
         if method.name not in SLOW and not (settings.quick and method.limit):
             summary[method.name]["peak_mb"] = memory.peak_megabytes(method, problem, settings.threads)

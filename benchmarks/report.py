@@ -1,4 +1,4 @@
-"""Results as JSON, as a table in the terminal and in Markdown; losses are listed too."""
+"""Results as JSON, as a table on the terminal and in Markdown, with the comparisons that were lost."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ class Target:
     bound: float
 
     def judge(self, ours: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The aim with our value and whether it is met; None if it was not measured."""
+        """The aim with our value, and whether it is met; None if it was not measured."""
         value = None if ours is None else ours.get(self.measure)
         met = None if ours is None or self._unmeasured(ours) else value is not None and self._holds(value)
         return {**asdict(self), "value": value, "met": met}
@@ -37,14 +37,14 @@ class Target:
 
     def _unmeasured(self, ours: Mapping[str, Any]) -> bool:
         """Whether a ratio of times is missing because the peer solved nothing."""
-        # A missing corner error is measured: it is infinite.
+        # A missing corner error does not mean that it was not measured: it is infinite.
         return self.measure.startswith("time / ") and ours.get(self.measure) is None
 
 
 def compare(
     ours: str, trials: Mapping[str, Sequence[Trial]], summary: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """wherein compared with each peer, measure by measure, over the problems that both were given."""
+    """Compare wherein with each peer, for each measure, over the problems that both were given."""
     if ours not in trials:
         return []
     rows = []
@@ -64,7 +64,7 @@ def _against(peer: str, ours: Sequence[Trial], theirs: Sequence[Trial]) -> list[
 
 
 def _where_both_succeed(peer: str, ours: Sequence[Trial], theirs: Sequence[Trial]) -> list[dict[str, Any]]:
-    """The errors on the problems that both solved: a peer may fail often and still be more exact."""
+    """Compare errors on the problems that both solved: a peer may fail often, but be more accurate."""
     both = {t.index for t in ours if t.succeeded} & {t.index for t in theirs if t.succeeded}
     if not both:
         return []
@@ -73,7 +73,7 @@ def _where_both_succeed(peer: str, ours: Sequence[Trial], theirs: Sequence[Trial
 
 
 def _costs(peer: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[dict[str, Any]]:
-    rows = []  # failing fast is no win: times count only if the peer succeeds
+    rows = []  # times count only on problems that the peer solved: failing fast is no advantage
     if (ratio := ours.get(f"time / {peer}, solved")) is not None:
         rows.append(_row(peer, "relative time", ratio, 1.0, sign=-1))
     if ours.get("peak_mb") is not None and theirs.get("peak_mb") is not None:
@@ -136,7 +136,7 @@ def rows(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def terminal(report: Mapping[str, Any]) -> Table:
-    """The table for a terminal; groups are headings, which saves a column."""
+    """The table for a terminal, with groups as headings, which saves a column."""
     table = Table("", *HEADER[2:], title=report["command"], box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.columns[0].no_wrap = True
     for column in table.columns[1:]:
@@ -165,7 +165,7 @@ def preamble(report: Mapping[str, Any]) -> list[str]:
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """The same table in Markdown, with the machine, the aims, and the comparisons that were lost."""
+    """The report in Markdown: the machine, the table, the aims, and the comparisons that were lost."""
     lines = [
         *preamble(report),
         *(f"- {name}: {_about(method)}" for name, method in report["methods"].items()),
@@ -173,9 +173,9 @@ def markdown(report: Mapping[str, Any]) -> str:
         "",
         *grid(HEADER, rows(report)),
         "",
-        "Corner errors in px over all problems of a row, – where too many gave no answer; times are medians, "
-        "and ours / its is the median ratio of wherein's time to the peer's, over the problems that the peer "
-        "solved and over all that it was given.",
+        "Corner errors are in px, over all problems of a row; –: too many had no result. Times are medians. "
+        "ours / its is the median ratio of wherein's time to the peer's, over the problems that the peer "
+        "solved, and over all problems that it was given.",
         "",
         "## Aims",
         "",
@@ -230,7 +230,7 @@ def write(
     text: Callable[[Mapping[str, Any]], str] = markdown,
     table: Callable[[Mapping[str, Any]], RenderableType] = terminal,
 ) -> list[Path]:
-    """Print the table and write `<suite>.json` and `<suite>.md` to the folder."""
+    """Print the table, and write `<suite>.json` and `<suite>.md` to the folder; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     files = folder / f"{report['suite']}.json", folder / f"{report['suite']}.md"
     files[0].write_text(

@@ -1,8 +1,8 @@
-"""Registration problems whose answer is known exactly.
+"""Registration problems with exactly known solutions.
 
-Every picture of a problem is sampled once, from the continuous source that both motif and scene share,
-so that nothing but the truth relates them. Each problem has a random generator of its own: problem 17 is
-the same whether 20 or 100 are made, and no two groups share their draws.
+Motif and scene are each sampled once, from the same continuous source: no picture is resampled from another.
+Each problem has its own random generator: problem 17 does not depend on the number of problems, and no two
+groups share random numbers.
 """
 
 from collections.abc import Iterator
@@ -36,11 +36,11 @@ POSES = tuple(LINEAR)  # its motions
 
 @dataclass(frozen=True)
 class Problem:
-    """One registration to be solved, and its answer."""
+    """A registration problem and its solution."""
 
     scene: NDArray  # (H, W, 3) uint8, or float32 in [0, 1]
     motif: NDArray  # (h, w, 3), or (h, w, 4) with alpha as the mask
-    mask: NDArray | None  # (h, w), where the alpha does not say it
+    mask: NDArray | None  # (h, w), if the motif has no alpha
     truth: Array  # 2×3 or 3×3, motif → scene
     start: Array | None  # 2×3 or 3×3; None: the motif centred in the scene
     motion: str
@@ -58,7 +58,7 @@ class Problem:
 
     @property
     def support(self) -> NDArray[np.bool_]:
-        """Where the motif is, (h, w)."""
+        """The pixels inside the motif's mask, (h, w)."""
         if self.mask is not None:
             return np.asarray(self.mask) > 0
         if self.motif.shape[2] == 4:
@@ -67,12 +67,12 @@ class Problem:
 
     @property
     def start_matrix(self) -> Array:
-        """The start as a matrix, for methods that need one."""
+        """The start as a matrix, also if it is None, for methods that need one."""
         return centred(self.scene_size, self.motif_size) if self.start is None else self.start
 
 
 def generator(seed: int, index: int, group: str) -> np.random.Generator:
-    """The random numbers of one problem."""
+    """The random generator of one problem."""
     return np.random.default_rng([seed, index, crc32(group.encode())])
 
 
@@ -80,7 +80,7 @@ def generator(seed: int, index: int, group: str) -> np.random.Generator:
 
 
 def figure1(kind: str, where: str, count: int = 100, seed: int = 0) -> Iterator[Problem]:
-    """Poses of the paper's Figure 1: the crab's body painted on random crops of the beach, or of others.
+    """Poses of the paper's Figure 1: the crab's body on random crops of the beach, or of other photographs.
 
     kind: translation | euclidean | similarity | affine; where: beach | photographs.
     """
@@ -95,13 +95,13 @@ def figure1(kind: str, where: str, count: int = 100, seed: int = 0) -> Iterator[
 
 
 def names_of(where: str) -> tuple[str, ...]:
-    """The backgrounds of Figure 1; where the beach is missing, the other photographs stand in."""
+    """The backgrounds of Figure 1; if the beach is missing, the other photographs."""
     beach = tuple(name for name in photographs.names(beach=True) if name == "beach")
     return beach if where == "beach" and beach else photographs.names()
 
 
 def body(rng: np.random.Generator) -> NDArray[np.uint8]:
-    """The crab's body (RGBA), or an ellipse cut out of a photograph where ../shared is missing."""
+    """The crab's body (RGBA); if ../shared is missing, an ellipse cut out of a photograph."""
     if photographs.BODY.exists():
         return np.asarray(Image.open(photographs.BODY).convert("RGBA"))
     cut = photographs.crop("astronaut", 178, 102, rng)
@@ -111,24 +111,24 @@ def body(rng: np.random.Generator) -> NDArray[np.uint8]:
 
 
 def figure1_pose(kind: str, motif_size: tuple[int, int], rng: np.random.Generator) -> Array:
-    """A random pose about the motif's centre, which lies at the scene's centre but for the shift."""
+    """A random pose: a linear map about the motif's centre, which is at the scene's centre, and a shift."""
     moved = random_motion(kind, rng)
     place = homogeneous(centred(SCENE, motif_size))
     return about_centre(moved[:2, :2], motif_size, place, moved[:2, 2])[:2]
 
 
 def about_centre(a: Array, size: tuple[int, int], place: Array, offset: Array) -> Array:
-    """`place` after the linear map `a` about the motif's centre and a shift, 3×3."""
+    """The linear map `a` about the motif's centre, then a shift, then `place`, 3×3."""
     middle = (size[0] - 1) / 2, (size[1] - 1) / 2
     return place @ shift(*offset) @ shift(*middle) @ linear(a) @ shift(-middle[0], -middle[1])
 
 
 def paint(background: NDArray[np.uint8], motif: NDArray[np.uint8], matrix: Array) -> NDArray[np.uint8]:
-    """The motif (RGBA) over a picture: premultiplied, cubic, through the inverse matrix.
+    """The motif (RGBA) painted over a picture: premultiplied alpha, cubic interpolation, inverse mapping.
 
-    One sample a pixel: a whole-pixel shift is an exact paste, and scales down to 0.8 alias little.
+    With one sample per pixel, a shift by whole pixels is an exact copy, and scales down to 0.8 alias little.
     """
-    margin = 8  # a spline of zeros has died away well within it
+    margin = 8  # within it, the ringing of the spline at the motif's edge has decayed
     layer = np.pad(motif / 255.0, ((margin, margin), (margin, margin), (0, 0)))
     layer[..., :3] *= layer[..., 3:]
     width, height = background.shape[1], background.shape[0]
@@ -153,9 +153,9 @@ def subpixel(
     blur: float = 1.0,
     quantise: bool = False,
 ) -> Iterator[Problem]:
-    """Small affine warps of lightly blurred photographs, both pictures sampled from one quintic spline."""
+    """Small affine warps of slightly blurred photographs; both pictures are samples of one quintic spline."""
     choices = photographs.names(beach=True)
-    around = 2 * margin + 70  # the warped scene reaches a little further than its own margin
+    around = 2 * margin + 70  # the warped scene reaches beyond its own margin
     for index in range(count):
         rng = generator(seed, index, "subpixel")
         name = choices[index % len(choices)]
@@ -168,7 +168,7 @@ def subpixel(
 
 
 def small_affine(rng: np.random.Generator) -> Array:
-    """Scale 0.95 to 1.05, rotation up to ±5°, shear up to ±0.03."""
+    """A random linear map: scale 0.95 to 1.05, rotation up to ±5°, shear up to ±0.03."""
     shear = np.array([[1.0, rng.uniform(-0.03, 0.03)], [0.0, 1.0]])
     return rng.uniform(0.95, 1.05) * rotation(rng.uniform(-5, 5)) @ shear
 
@@ -179,9 +179,9 @@ def small_affine(rng: np.random.Generator) -> Array:
 def homographies(
     count: int = 100, seed: int = 0, *, size: int = 128, spread: float = 16, margin: int = 0
 ) -> Iterator[Problem]:
-    """The four corners of a window move by up to ±spread px each; both views are size × size px.
+    """Homographies that move each corner of a window of size × size px by up to ±spread px.
 
-    Without a margin parts of the motif lie outside of the scene; with one the scene shows more.
+    Without a margin, the scene has the size of the motif, so that parts of the motif lie outside.
     """
     choices = photographs.names(beach=True)
     for index in range(count):
@@ -206,7 +206,7 @@ def _two_views(
     name: str,
     quantise: bool,
 ) -> Problem:
-    """The central window of a picture as the motif, and the picture seen through the truth as the scene."""
+    """The central window of a picture as the motif, and the picture warped by the truth as the scene."""
     origin = (picture.size[0] - size) // 2
     motif = picture(pixels(size, size) + origin).reshape(size, size, 3)
     back = apply(np.linalg.inv(homogeneous(truth)), pixels(outer, outer))

@@ -1,4 +1,4 @@
-"""Reports that consist of sections with one table each, for the terminal and in Markdown."""
+"""Reports that consist of sections with one table each, on the terminal and in Markdown."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ NOTHING = "–"
 
 
 def cell(row: Mapping[str, Any], key: str, kind: str) -> str:
-    """One cell as text; kind: text | number | ms | of <another key of the row>."""
+    """A cell as text; kind: text | number | ms | of <the key of the total in the row>."""
     value = row.get(key)
     if value is None:
         return NOTHING
@@ -23,12 +23,12 @@ def cell(row: Mapping[str, Any], key: str, kind: str) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits, and no powers of ten."""
+    """A number with three significant digits, or as an integer from 100."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def milliseconds(value: float) -> str:
-    """Seconds as text in milliseconds."""
+    """A time in seconds as text in milliseconds."""
     return number(1e3 * value)
 
 
@@ -38,7 +38,7 @@ def rows(section: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def terminal(report: Mapping[str, Any]) -> Group:
-    """The tables for a terminal, with the aims below."""
+    """The tables of all sections for a terminal, and the aims."""
     tables = [
         _table(part["name"], [title for title, _, _ in part["columns"]], rows(part)) for part in parts(report)
     ]
@@ -61,7 +61,7 @@ def _table(title: str, header: list[str] | tuple[str, ...], body: list[tuple[str
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """The same tables in Markdown, with the machine, the aims, and what was missed or lost."""
+    """The report in Markdown: the machine, the tables, the aims, and a list of failures."""
     lines = [*preamble(report), *(f"- missing: {what}" for what in report["data"]["missing"])]
     for part in parts(report):
         titles = [title for title, _, _ in part["columns"]]

@@ -1,4 +1,4 @@
-"""Detection, 2: time for a scene, compared with OpenCV's masked matchTemplate over the same moving parts."""
+"""Detection, 2: the time per scene, compared with OpenCV's masked matchTemplate for the moving parts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,12 +17,13 @@ from wherein.template import Template
 
 PEER = "matchTemplate"
 ABOUT = (
-    "wherein: medians over scenes and repeats; the first call, which makes the kernels, is the warm-up and "
-    f"is not counted. {PEER}: that of OpenCV with masks (TM_CCORR_NORMED), each moving part rotated in steps "
-    f"of {STEP:g}° beforehand, in colour as in wherein, and in grey in a third of the time; at 8 scales if "
-    "scales are searched. Both get the same scenes and threads, one after the other; its time does not "
-    "depend on the content of a scene. Times faster: its time in colour (in grey) divided by ours. Within "
-    "4 px: moving parts, on the scenes that each was given."
+    "wherein: medians over scenes and repeats, without the first call (the warm-up). "
+    f"{PEER}: OpenCV's matchTemplate with masks (TM_CCORR_NORMED), for each moving part, which was rotated "
+    f"in steps of {STEP:g}° beforehand; in colour as in wherein, and in grey, which takes a third of the "
+    "time; at 8 scales if scales are searched. Both get the same scenes and number of threads, one after the "
+    f"other. The time of {PEER} does not depend on the content of a scene. Times faster: its time in colour "
+    "(than grey: in grey) divided by ours. Within 4 px: the number of moving parts, on the scenes that each "
+    "method was given."
 )
 COLUMNS = (
     ("method", "method", "text"),
@@ -46,19 +47,19 @@ MAX_WITHOUT, MAX_SECONDS = 1.2, {FIXED: 0.02, DEFAULTS: 0.1}
 
 @dataclass
 class Peer:
-    """The times and results of the sweep, by (range, grey)."""
+    """The times of OpenCV's sweep by (range, grey), and its rows."""
 
     seconds: dict[tuple[Range, bool], list[float]] = field(default_factory=dict)
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def median(self, ranges: Range, grey: bool) -> float | None:
-        """The median time for a scene; None if it was not measured."""
+        """The median time per scene; None if it was not measured."""
         taken = self.seconds.get((ranges, grey))
         return float(np.median(taken)) if taken else None
 
 
 def measure(work: Workload, share: Share) -> dict[str, Any]:
-    """Every template in every range, on scenes with and without it."""
+    """Measure every template in every range, on scenes with and without it."""
     templates = subjects(work.settings.quick)
     whole, runs = templates[0], [(template, ranges) for template in templates for ranges in RANGES]
     peer, ours, losses = Peer(), [], []
@@ -77,9 +78,9 @@ def measure(work: Workload, share: Share) -> dict[str, Any]:
 
 
 def _swept(work: Workload, ranges: Range, template: int) -> int:
-    """The number of scenes for the sweep, which knows no tilt.
+    """The number of scenes for OpenCV's sweep, which does not support tilt.
 
-    Without the body the parts, and so the time, are the same. The robot is not swept.
+    The template without its body has the same moving parts, so the time is the same. The robot is not swept.
     """
     whole = template == 0
     if ranges == DEFAULTS or template > 1:
@@ -95,7 +96,7 @@ def _swept(work: Workload, ranges: Range, template: int) -> int:
 def _ours(
     work: Workload, template: Template, ranges: Range, scenes: Sequence[Scene]
 ) -> tuple[dict[str, Any], list[tuple[int, int]]]:
-    """The row for scenes with the object, and for each scene the number of moving parts within 4 px."""
+    """The row for scenes with the object; and for each scene, the moving parts within 4 px and in total."""
     times, found = clock(work, template, ranges, scenes)
     parts = moving(template)
     near = [
@@ -111,7 +112,7 @@ def _near(tally: Tally) -> tuple[int, int]:
 
 
 def _only(scene: Scene, parts: Sequence[str]) -> Scene:
-    """The scene with the truth of some parts only."""
+    """The scene with the truth restricted to some parts."""
     instances = tuple(
         type(one)(one.root, {n: m for n, m in one.parts.items() if n in parts}, one.covered)
         for one in scene.instances
@@ -128,7 +129,7 @@ def _ours_without(work: Workload, template: Template, ranges: Range) -> dict[str
 def clock(
     work: Workload, template: Template, ranges: Range, scenes: Sequence[Scene]
 ) -> tuple[dict[str, float], list[list[Mapping[str, Any]]]]:
-    """The times of a new detector on scenes, and its detections in each; the first call is the warm-up."""
+    """The times of a new detector on scenes, and its detections in each scene."""
     detector = work.calibrations.detector(template, ranges, work.settings.threads)
     pictures = [levels(scene.picture) for scene in scenes]
     warm_up, found, taken = _timed(detector, pictures[0])[0], [], []
@@ -146,7 +147,7 @@ def _timed(call: Any, picture: Any) -> tuple[float, Any]:
 
 
 def summary(warm_up: float, taken: Sequence[float]) -> dict[str, float]:
-    """Median, 90 % quantile and scenes per second."""
+    """The warm-up, the median, the 90 % quantile and the scenes per second."""
     median = float(np.median(taken))
     return {
         "warm_up": warm_up,
@@ -178,7 +179,7 @@ def _sweep(
     near: Sequence[tuple[int, int]],
     grey: bool,
 ) -> list[str]:
-    """Run the sweep on some scenes and add it to `peer`; return a sentence if it found more than wherein."""
+    """Run OpenCV's sweep on scenes and add it to `peer`; returns a sentence if it found more than wherein."""
     if not scenes:
         return []
     began = perf_counter()
@@ -200,7 +201,7 @@ def _sweep(
 
 
 def _targets(ours: Sequence[Mapping[str, Any]], whole: str) -> list[dict[str, Any]]:
-    """The aims: on scenes with the object and, as most scenes are without it, on those too."""
+    """The aims on scenes with the object and on scenes without it, since most scenes do not show it."""
     targets = []
     for row in ours:
         if row["faster"] is None:  # not swept
@@ -219,7 +220,7 @@ def _targets(ours: Sequence[Mapping[str, Any]], whole: str) -> list[dict[str, An
 
 
 def _targets_of_time(ours: Sequence[Mapping[str, Any]], whole: str) -> list[dict[str, Any]]:
-    """The aims of times themselves: with the object, and without it compared with that."""
+    """The aims for absolute times with the object, and for the ratio of times without and with it."""
     targets = []
     for row, without in zip(ours[::2], ours[1::2], strict=True):
         words = f"{row['template']}, {row['scale']}"

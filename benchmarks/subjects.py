@@ -1,4 +1,4 @@
-"""The templates of the benchmark, and their calibrations, which are made in the same run."""
+"""The templates of the benchmark, and their calibrations, which are measured in the same run."""
 
 from collections.abc import Collection
 from contextlib import nullcontext
@@ -15,11 +15,11 @@ from wherein.template import Template, Tree
 
 CRAB = photographs.SHARED / "crab"
 FIXED, SCALES, DEFAULTS = Range(), Range(scale=(0.8, 1.25)), Range(scale=(0.5, 2.0), tilt=40.0)
-FEWER = {"_CHANCE_SCENES": 1, "_EMPTY_SCENES": 4, "_PRESENT_SCENES": 5}  # scenes of a calibration when quick
+FEWER = {"_CHANCE_SCENES": 1, "_EMPTY_SCENES": 4, "_PRESENT_SCENES": 5}  # scenes of a calibration if quick
 
 
 def without(template: Template, leaves: Collection[str], name: str) -> Template:
-    """The template without some leaves and without groups that are then empty; in memory only."""
+    """The template without some leaves, and without groups that become empty; it has no source."""
     tree = template.parts
     kept = {part for part in tree if set(tree.leaves_below(part)) - set(leaves)}
     return replace(
@@ -38,42 +38,42 @@ def body(template: Template) -> tuple[str, ...]:
 
 
 def moving(template: Template) -> tuple[str, ...]:
-    """The leaves with joints of their own."""
+    """The leaves that turn about their own joint."""
     return tuple(leaf for leaf in template.parts.leaves if template.parts[leaf].moves)
 
 
 def robot() -> Template:
-    """The robot; without its source folder, so that its calibration is not kept there."""
+    """The robot, without a source, so that its calibration is not stored in the package."""
     return replace(Template.load(ROBOT), source=None)
 
 
 def crab() -> Template | None:
-    """The paper's template; None unless ../shared is beside the checkout."""
+    """The paper's template, the crab; None if ../shared is not beside the checkout."""
     return replace(Template.load(CRAB), source=None) if (CRAB / "template.json").exists() else None
 
 
 def bodiless(template: Template) -> Template:
-    """The template without the leaves that are fixed to the root; for the crab, the paper's own tree."""
+    """The template without the leaves that are fixed to the root; for the crab, this is the paper's tree."""
     return without(template, body(template), f"{template.name} without body")
 
 
 def subjects(quick: bool = False) -> list[Template]:
-    """The templates for quality: the timed one, the same without its body and, unless quick, the robot."""
+    """The templates for quality: the timed template, with and without its body; unless quick, the robot."""
     first = timed_subject()
     others = [] if quick or first.name == "robot" else [robot()]
     return [first, bodiless(first), *others]
 
 
 def timed_subject() -> Template:
-    """The template that is timed: the crab, or the robot if there is no crab."""
+    """The template for timing: the crab or, without ../shared, the robot."""
     return crab() or robot()
 
 
 @dataclass
 class Calibrations:
-    """Calibrations, made once for each template and range and timed; stored ones are not used.
+    """Calibrations, measured and timed once for each template and range; stored calibrations are not used.
 
-    quick: on fewer scenes and at fixed scale only, whatever the range.
+    quick: they are measured on fewer scenes, and at fixed scale only, whatever the range.
     """
 
     quick: bool = False
@@ -97,7 +97,7 @@ class Calibrations:
 
     def detector(self, template: Template, ranges: Range, threads: int) -> Detector:
         """A new detector for this range of poses."""
-        # If quick, the calibration is that of one scale.
+        # If quick, the calibration was measured at one scale, and must be relabelled for the range.
         searched = {"scale": ranges.scale, "tilt": ranges.tilt}
         known = self.of(template, ranges).model_copy(update=searched)
         return Detector(template, ranges.rotation, **searched, calibration=known, threads=threads)

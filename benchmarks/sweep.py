@@ -1,7 +1,8 @@
 """The peer of detection: OpenCV's masked matchTemplate for each moving part, at every angle.
 
-Every part is rotated (and scaled) with its mask beforehand, which is not timed; the result is the best place
-over all angles and scales. `TM_CCORR_NORMED` supports masks and can be compared between angles and scales.
+Every part is rotated (and scaled) with its mask in advance, which is not timed. The result is the best
+position over all angles and scales. `TM_CCORR_NORMED` supports masks, and is comparable between angles and
+scales.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ EIGHT = tuple(float(s) for s in np.geomspace(0.8, 1.25, 8))
 
 @dataclass(frozen=True)
 class Turned:
-    """A part at one angle and scale: its pixels, its weights, and part pixels → these pixels."""
+    """A part at one angle and scale: its pixels, its mask, and the matrix part pixels → these pixels."""
 
     pixels: NDArray[np.float32]
     mask: NDArray[np.float32]
@@ -31,7 +32,7 @@ class Turned:
 
 
 def turned(pixels: NDArray[np.float32], mask: NDArray[np.float32], degrees: float, scale: float) -> Turned:
-    """A picture (h, w, C), rotated and scaled about its centre, in the smallest box that holds it."""
+    """A picture (h, w, C), rotated and scaled about its centre, in its bounding box."""
     import cv2
 
     height, width = mask.shape
@@ -48,11 +49,11 @@ class Sweep:
     """A search for parts at all angles and scales.
 
     Arguments:
-        template: has the parts.
+        template: the template with the parts.
         names: the leaves to search for.
         scales: the scales to search.
         step: degrees between angles.
-        grey: use grey levels, which takes a third of the time, instead of colour as wherein does.
+        grey: use grey levels, which takes a third of the time, instead of colour, which wherein uses.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ def _best(scene: NDArray[np.float32], views: Sequence[Turned]) -> Array:
 
 
 def _peak(scene: NDArray[np.float32], view: Turned) -> tuple[float, tuple[int, int]]:
-    """The highest correlation and its place; where the scene is black it is 0/0, which counts as no match."""
+    """The maximum correlation and its position. Where the scene is black it is 0/0, treated as no match."""
     import cv2
 
     if any(v > s for v, s in zip(view.mask.shape, scene.shape[:2], strict=True)):

@@ -1,9 +1,9 @@
-"""The suite "video": frames per second of a template that is followed through a video, and how exactly.
+"""The suite "video": speed and accuracy of tracking a template through a video.
 
-The robot of the demo, and the crab where ../shared is beside the clone, move over a photograph of
-scikit-image with all their limbs, in light that changes and with noise, at 640 × 480 px. The clip is written
-to a file and read from it again, as `wherein detect` does: decoded, searched, made into JSON and, if asked
-for, drawn and encoded.
+The robot of the demo and, if ../shared is beside the checkout, the crab move over a photograph of
+scikit-image with all their limbs, with changing light and noise, at 640 × 480 px. The clip is written to a
+file. Then it is processed as by `wherein detect`: decoded, searched, converted to JSON and, if requested,
+drawn and encoded.
 """
 
 import json
@@ -39,12 +39,12 @@ from wherein.video.tracking import VideoFrame, track_frames
 from wherein.video.video_writer import write_video
 
 SIZE, RATE = (640, 480), 25.0
-NOISE = 0.02  # standard deviation, of a range of 1
+NOISE = 0.02  # standard deviation, for levels in [0, 1]
 ABOUT = (
-    "Clips of 640 × 480 px, one object, default arguments but max_instances=1. With drawing, the annotated "
-    "video is written as WebM. Beside a busy process: one that never waits runs at the same time. CPU is "
-    "that of the whole process. Error: distance of the centres of all parts that were found from where they "
-    "are. Jitter: how much the error of the body changes from frame to frame, over √2."
+    "Clips of 640 × 480 px with one object; default arguments except max_instances=1. With drawing, the "
+    "annotated video is written as WebM. Busy process: a process that never waits runs at the same time. CPU "
+    "is the time of the whole process per frame. Error: the distance of the centres of all found parts from "
+    "the truth. Jitter: the RMS change of the body's error from frame to frame, divided by √2."
 )
 COLUMNS = (
     ("template", "template", "text"),
@@ -63,12 +63,12 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Clip:
-    """A template that moves.
+    """A video of a moving template.
 
     Attributes:
-        template: what moves.
+        template: the template.
         pixels: the frames, (H, W, 3) each.
-        truths: for each frame the matrix of every part, by name.
+        truths: for each frame, the true matrix of every part by its name.
     """
 
     template: Template
@@ -77,7 +77,7 @@ class Clip:
 
 
 def clip(template: Template, frames: int, seed: int) -> Clip:
-    """A clip of so many frames: the object goes round, turns and changes its size; its limbs swing."""
+    """A clip in which the object moves on a closed curve, rotates and changes its scale; its limbs swing."""
     rng = np.random.default_rng((seed, 0x71DE0))
     ground = photographs.crop(
         "coffee" if "coffee" in photographs.names() else photographs.names()[0], *SIZE, rng
@@ -124,7 +124,7 @@ def run(settings: Settings, step: Step = silent, frames: int | None = None) -> d
             source = Path(folder) / f"{template.name}.webm"
             _write(made, source)
             detector = Detector(template, max_instances=1, threads=settings.threads)
-            _followed(detector, source, None)  # what is prepared on first use is not timed
+            _followed(detector, source, None)  # not timed: data that is made on first use
             for busy in (False, True):
                 for drawing in (False, True):
                     step(f"video: {template.name}", (number + (2 * busy + drawing) / 4) / len(shown))
@@ -160,7 +160,7 @@ def _write(made: Clip, path: Path) -> None:
 
 
 def _followed(detector: Detector, source: Path, out: Path | None) -> list[VideoFrame]:
-    """All frames of a video with what was found, each made into JSON as the command line does."""
+    """All frames of a video with their detections; each is converted to JSON, as by the command line."""
     with open_video(str(source)) as video:
         frames = []
         for frame in track_frames(video, detector, out):
@@ -187,7 +187,7 @@ def _row(made: Clip, detector: Detector, source: Path, drawing: bool, busy: bool
 
 
 def _exactness(made: Clip, frames: Sequence[VideoFrame]) -> dict[str, Any]:
-    """How many objects and parts were found, and how far they are from where they are."""
+    """The numbers of objects and parts that were found, and their errors."""
     off, ends, found = [], [], 0
     leaves = made.template.parts.leaves
     first = body(made.template)[0]
@@ -203,6 +203,7 @@ def _exactness(made: Clip, frames: Sequence[VideoFrame]) -> dict[str, Any]:
             off += [float(np.linalg.norm(error)) for error in errors.values()]
             if first in errors:
                 ends.append(errors[first])
+    # If the errors of frames are independent, their differences have √2 times the standard deviation.
     moved = np.diff(np.array(ends), axis=0) if len(ends) > 1 else np.zeros((1, 2))
     return {
         "found": found,

@@ -1,4 +1,4 @@
-"""The numbers of scenes and repeats of the suite "detection", and what its sections share."""
+"""The numbers of scenes and repeats of the suite "detection", and helpers of its sections."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,9 +27,9 @@ class Counts:
     scaled: tuple[str, ...] = tuple(objects.KINDS)  # kinds that are searched in other ranges too
     timed: int = 6  # scenes for each row of times
     repeats: int = 5
-    swept: int = 3  # how many of them OpenCV gets
-    swept_scales: int = 1  # the same at eight scales, over a minute each
-    every: int = 1  # which rows of the growth are measured: each, every second …
+    swept: int = 3  # number of these scenes for OpenCV
+    swept_scales: int = 1  # the same at eight scales, which take over a minute each
+    every: int = 1  # the rows of the growth that are measured: each, every second …
     cold: int = 3  # processes
     same: int = 2  # scenes of each kind for determinism
 
@@ -51,7 +51,7 @@ QUICK = Counts(
 
 @dataclass(frozen=True)
 class Workload:
-    """What every section gets."""
+    """The settings, the counts and the calibrations that all sections share."""
 
     settings: Settings
     counts: Counts
@@ -72,12 +72,12 @@ RANGES = (FIXED, SCALES, DEFAULTS)
 
 
 def levels(picture: NDArray) -> NDArray[np.uint8]:
-    """A picture in [0, 1] as 8-bit levels, as from a camera."""
+    """A picture in [0, 1] as 8-bit levels, as of a camera."""
     return np.rint(picture * 255).astype(np.uint8)
 
 
 def aim(measure: str, relation: str, bound: float, value: float | None) -> dict[str, Any]:
-    """An aim with its value and whether it is met; None if there is no value."""
+    """An aim with its value, and whether it is met; None if there is no value."""
     return Target(measure, relation, bound).judge(None if value is None else {measure: value})
 
 

@@ -24,7 +24,7 @@ Record = dict[str, Any]
 def at_once(template: Template, ranges: Range, progress: Progress) -> Calibration:
     """A calibration without measurement."""
     progress(0.5, "looking where it is not")
-    return made_up(template, ranges.rotation, ranges.scale, tilt=ranges.tilt)
+    return made_up(template, ranges.rotation, ranges.scale, tilt=ranges.tilt, polarity=ranges.polarity)
 
 
 @contextmanager

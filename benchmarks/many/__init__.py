@@ -1,1 +1,1 @@
-"""Many scenes: throughput of workers, runs that are killed, long runs."""
+"""Many scenes: throughput of workers, recovery of killed runs, long runs."""

@@ -1,7 +1,7 @@
-"""The suite "faults": runs that are killed in every way, and what is missing or different afterwards.
+"""The suite "faults": runs that are killed in several ways, and whether their results are complete and equal.
 
 Each row is a run of `wherein detect`, with workers or on Ray, that is disturbed while it works. Its lines are
-compared with those of one process that was left alone.
+compared with those of a single process that was not disturbed.
 """
 
 import os
@@ -20,8 +20,9 @@ from benchmarks.registration import Settings, Step, silent
 from benchmarks.workload import aim, section
 
 ABOUT = (
-    "Lines that the disturbed run printed in the end, compared with those of one process that was not "
-    "disturbed, without the times. A run that was killed as a whole was continued by the same command."
+    "The lines that the disturbed run has printed in the end are compared, without the times, with those of "
+    "a single process that was not disturbed. A run that was killed as a whole was continued by the same "
+    "command."
 )
 COLUMNS = (
     ("what happened", "what", "text"),
@@ -38,10 +39,10 @@ class Trial:
     """A run to be disturbed.
 
     Attributes:
-        files: what it searches.
-        folder: of the run.
-        random: decides when.
-        kills: how often it was disturbed.
+        files: the template and the scenes.
+        folder: the folder of the run.
+        random: determines the times of the disturbances.
+        kills: the number of disturbances so far.
     """
 
     files: Files
@@ -51,22 +52,22 @@ class Trial:
 
     @property
     def printed(self) -> Path:
-        """The file of what the last run printed. Not a pipe: nobody reads while the run is disturbed."""
+        """The file with the output of the last run. A pipe would fill, since nothing reads it meanwhile."""
         return self.folder.with_suffix(".jsonl")
 
     def start(self, *options: str, environment: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
-        """Start the command, or continue it."""
+        """Start the command; in an existing folder, it continues the run."""
         command = self.files.command("--resume", self.folder, *options)
         with self.printed.open("w") as file:
             return subprocess.Popen(command, stdout=file, stderr=subprocess.DEVNULL, env=environment)
 
     def end(self, process: subprocess.Popen[bytes]) -> str:
-        """What a run has printed when it ends by itself."""
+        """Wait until a run ends by itself; returns its output."""
         process.wait(TIMEOUT)
         return self.printed.read_text()
 
     def wait(self, process: subprocess.Popen[bytes], count: int) -> bool:
-        """Wait until so many shards are finished; False: the run ended before."""
+        """Wait until `count` shards are finished; returns False if the run ends before."""
         until = time.monotonic() + TIMEOUT
         while finished(self.folder) < count:
             if process.poll() is not None:
@@ -98,12 +99,15 @@ def run(settings: Settings, step: Step = silent) -> dict[str, Any]:
 
 
 def kill_workers(trial: Trial, kills: int) -> str:
-    """Kill workers, one at a time; not in the last fifth of the run, when scenes are tried again."""
+    """Kill workers, one at a time, in the first four fifths of the run.
+
+    Not at its end, where the scenes of killed workers are tried again: a second failure would be reported.
+    """
     process = trial.start("--workers", "2")
     for k in range(kills):
         if not trial.wait(process, 1 + int(0.8 * trial.files.count * k / kills)):
             break
-        workers = _children(process.pid)[1:]  # the first is the resource tracker of Python
+        workers = _children(process.pid)[1:]  # the first child is the resource tracker of multiprocessing
         if workers:
             os.kill(trial.random.choice(workers), signal.SIGKILL)
             trial.kills += 1
@@ -111,7 +115,7 @@ def kill_workers(trial: Trial, kills: int) -> str:
 
 
 def kill_runs(trial: Trial, kills: int) -> str:
-    """Kill all of the run at random times, and continue it each time; it may be done before the last kill."""
+    """Kill the whole run at random times, and continue it; it may be finished before the last kill."""
     for _ in range(kills):
         process = trial.start("--workers", "2")
         there = finished(trial.folder)
@@ -138,7 +142,7 @@ def lose_node(trial: Trial, kills: int) -> str:
 
 
 def kill_ray_run(trial: Trial, kills: int) -> str:
-    """Kill the run on a Ray cluster of its own, and continue it."""
+    """Kill a run with its own Ray cluster, and continue it."""
     process = trial.start("--engine", "ray", "--workers", "2")
     if trial.wait(process, trial.files.count // 3):
         process.kill()

@@ -1,4 +1,4 @@
-"""A template with its calibration and many scenes, as files; and the command that searches them."""
+"""A template with its calibration and many scenes as files, and the command that searches them."""
 
 import json
 import re
@@ -20,16 +20,16 @@ from benchmarks.report import FORMAT
 from benchmarks.subjects import FIXED, timed_subject
 from benchmarks.workload import Workload, levels
 
-HAS_RAY = find_spec("ray") is not None  # without it, what needs it is left out
+HAS_RAY = find_spec("ray") is not None  # without Ray, rows that need it are omitted
 COMMAND = [sys.executable, "-c", "from wherein.cli.main import main; main()"]
-RANGE = ["--scale", "1", "1", "--tilt", "0"]  # what the calibration is for
+RANGE = ["--scale", "1", "1", "--tilt", "0"]  # the range of the calibration
 KINDS = ("plain", "noise", "covered", "empty")
-DIFFERENT = 12  # scenes that are painted; the others are links to them
+DIFFERENT = 12  # number of different scenes; the others are links to them, which saves time and disk space
 
 
 @dataclass(frozen=True)
 class Files:
-    """What a command searches.
+    """The template and the scenes of a command.
 
     Attributes:
         root: the folder of all files.
@@ -40,12 +40,12 @@ class Files:
     count: int
 
     def command(self, *options: str | Path) -> list[str]:
-        """`wherein detect` on all scenes."""
+        """The command `wherein detect` for all scenes."""
         words = [*COMMAND, "detect", self.root / "template", self.root / "scenes", *RANGE, "--quiet"]
         return [str(word) for word in (*words, *options)]
 
     def output(self, *options: str | Path, environment: dict[str, str] | None = None) -> str:
-        """What it prints."""
+        """Run the command; returns its standard output."""
         ran = subprocess.run(
             self.command(*options), env=environment, capture_output=True, text=True, check=True
         )
@@ -54,7 +54,7 @@ class Files:
 
 @contextmanager
 def written(settings: Settings, count: int) -> Iterator[Files]:
-    """The files, in a folder that is deleted when the block ends."""
+    """Write the files to a folder that is deleted at the end of the block."""
     work, template = Workload.of(settings), timed_subject()
     with TemporaryDirectory(prefix="wherein-benchmark-") as name:
         root = Path(name)
@@ -74,19 +74,19 @@ def written(settings: Settings, count: int) -> Iterator[Files]:
 
 
 def timeless(text: str) -> str:
-    """Lines without the seconds of their searches."""
+    """Lines of JSON without the times of the searches."""
     return re.sub(r'"seconds": [0-9.]+', "", text)
 
 
 def finished(run: Path) -> int:
-    """How many shards of a run are finished."""
+    """The number of finished shards of a run."""
     return len(list((run / "shards").glob("[!.]*.jsonl")))
 
 
 def suite_report(
     suite: str, settings: Settings, sections: list[dict[str, Any]], **more: Any
 ) -> dict[str, Any]:
-    """The report of a suite of sections."""
+    """The report of a suite that consists of sections."""
     return {
         "format": FORMAT,
         "suite": suite,

@@ -1,4 +1,4 @@
-"""Scale, 2: the same scenes give the same bytes, however they are shared out."""
+"""Scale, 2: whether the output is the same to the byte, however the scenes are distributed."""
 
 import os
 from collections.abc import Callable
@@ -41,7 +41,7 @@ if HAS_RAY:
 
 
 def compared(files: Files, step: Step) -> dict[str, Any]:
-    """Search the scenes in every way."""
+    """Search the scenes in every way, and compare the lines with those of one thread."""
     expected = _lines(files.output(environment={**os.environ, "OMP_NUM_THREADS": "1"}))
     rows = []
     for number, (how, search) in enumerate(WAYS.items()):

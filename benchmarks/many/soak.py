@@ -1,4 +1,4 @@
-"""The suite "soak": memory over thousands of scenes, and detectors that several threads share for minutes."""
+"""The suite "soak": the memory over thousands of scenes, and detectors shared by threads for minutes."""
 
 import re
 import threading
@@ -14,7 +14,7 @@ from benchmarks.workload import Workload, aim, levels, section
 from wherein.detect import Detector
 
 SCENES, MINUTES = 2000, 10.0
-WARM = 100  # scenes after which the memory is measured first
+WARM = 100  # scenes before the first measurement of the memory: caches are full then
 GROWTH = 1.05
 THREADS = 4
 KINDS = ("plain", "noise", "covered", "empty")
@@ -43,13 +43,13 @@ THREAD_COLUMNS = (
 def run(
     settings: Settings, step: Step = silent, scenes: int | None = None, minutes: float | None = None
 ) -> dict[str, Any]:
-    """Measure both; `step` is called with the progress.
+    """Measure the memory and the shared detectors.
 
     Arguments:
-        settings: of the run; quick: 150 scenes and 6 seconds.
+        settings: the settings of the run; quick: 150 scenes and 6 seconds.
         step: called with the progress.
-        scenes: how many are searched in one process.
-        minutes: how long threads search.
+        scenes: number of scenes that are searched in one process.
+        minutes: duration of the searches by threads.
     """
     scenes = scenes or (150 if settings.quick else SCENES)
     minutes = minutes or (0.1 if settings.quick else MINUTES)
@@ -97,7 +97,7 @@ def _threads(work: Workload, minutes: float) -> dict[str, Any]:
 
 
 class _Counts:
-    """Counts of all threads."""
+    """Counts over all threads, protected by a lock."""
 
     def __init__(self) -> None:
         self.lock, self.all, self.same, self.errors = threading.Lock(), 0, 0, 0

@@ -1,4 +1,4 @@
-"""The suite "scale": scenes a second with one and two workers and on Ray, and what the engine costs."""
+"""The suite "scale": scenes per second with one and two workers and on Ray; the overhead of the engine."""
 
 import os
 import subprocess
@@ -21,12 +21,12 @@ from wherein.engine.run_folder import write_shard
 from wherein.engine.scene_events import SceneEvent, Unreadable
 from wherein.engine.workers import Workers, supervised
 
-SPEEDUP = 1.7  # with two workers, at least
+SPEEDUP = 1.7  # minimum speed-up with two workers
 ABOUT = (
-    "`wherein detect` on many scenes, from the first line to the last, so without the start of Python, of "
-    "workers and of Ray. Medians; the ways take turns. Two workers on two cores have one thread each, so the "
-    "speed-up is relative to one process with one thread; by default one process has as many threads "
-    "as cores."
+    "`wherein detect` on many scenes, from the first line of the output to the last, hence without the start "
+    "of Python, of workers and of Ray. Medians; the configurations alternate. Two workers on two cores have "
+    "one thread each, so the speed-up is relative to one process with one thread. By default, one process "
+    "has as many threads as cores."
 )
 COLUMNS = (
     ("who", "who", "text"),
@@ -36,8 +36,8 @@ COLUMNS = (
     ("same lines", "same", "text"),
 )
 ABOUT_COST = (
-    "Shards of one scene that need no work at all: what a supervisor, a worker and the file of the results "
-    "take for each, and how long it takes until the first is done."
+    "Shards of one scene, without any search: the overhead of the supervisor, the workers and the files of "
+    "results per shard, and the time until the first shard is done."
 )
 COST_COLUMNS = (
     ("who", "who", "text"),
@@ -99,7 +99,7 @@ def _throughput(taken: dict[str, list[tuple[float, str]]], scenes: int) -> dict[
 
 
 def _timed(files: Files, options: list[str], environment: dict[str, str]) -> tuple[float, str]:
-    """Seconds a scene after the first, and the lines without their times."""
+    """The seconds per scene after the first, and the lines of the output without their times."""
     process = subprocess.Popen(
         files.command(*options), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -133,7 +133,7 @@ def _nothing(_: Entry) -> list[SceneEvent]:
 
 
 def _engines() -> Iterator[tuple[str, Callable[[Nothing], Workers]]]:
-    """Each engine with two workers; that of Ray is stopped when the next is asked for."""
+    """Each engine with two workers; the Ray cluster is stopped when the iteration continues."""
     yield TWO, LocalWorkers
     if not HAS_RAY:
         return

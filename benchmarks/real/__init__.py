@@ -1,1 +1,1 @@
-"""The suite "real": wherein on real photographs, beside what OpenCV offers, in one run."""
+"""The suite "real": wherein on real photographs, compared with methods of OpenCV in the same run."""

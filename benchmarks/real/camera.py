@@ -1,4 +1,4 @@
-"""Pictures as from a camera: an object painted into a photograph, other light, blur, noise and JPEG."""
+"""Simulated photographs: an object painted into a photograph, changed light, blur, noise and JPEG."""
 
 import io
 from importlib.resources import files
@@ -12,13 +12,13 @@ from benchmarks import photographs
 from benchmarks.geometry import Array, homogeneous
 from benchmarks.real.common import REAL, Picture, rgb
 
-SHIPPED = "wherein.detect.calibration"  # has the photographs that calibrations are measured on
+SHIPPED = "wherein.detect.calibration"  # the package with the photographs for calibrations
 
 
 def background(size: tuple[int, int], rng: np.random.Generator, without: tuple[str, ...] = ()) -> Picture:
-    """A random crop (height, width, 3) of a photograph that no calibration uses, half to all its size.
+    """A random crop (height, width, 3) of a photograph that no calibration uses, at a scale of 0.5 to 1.
 
-    without: names of photographs that are not used either.
+    without: names of further photographs that are not used.
     """
     sources = [name for name in backgrounds() if name not in without]
     source = sources[int(rng.integers(len(sources)))]
@@ -41,7 +41,7 @@ def backgrounds() -> list[str]:
 
 
 def paint(scene: Picture, cutout: Picture, matrix: Array) -> Picture:
-    """A picture with alpha (h, w, 4) over a scene, through a matrix 2×3 or 3×3; smoothed where it shrinks."""
+    """A picture with alpha (h, w, 4) painted over a scene at a pose (2×3 or 3×3), without aliasing."""
     import cv2
 
     layer = cutout.astype(np.float32) / 255
@@ -49,7 +49,9 @@ def paint(scene: Picture, cutout: Picture, matrix: Array) -> Picture:
     layer = np.pad(layer, ((2, 2), (2, 2), (0, 0)))
     to_scene = homogeneous(matrix) @ np.array([[1, 0, -2], [0, 1, -2], [0, 0, 1.0]])
     scale = np.sqrt(abs(np.linalg.det(to_scene[:2, :2])))
-    if scale < 1:  # the blur of the larger pixels, less that of its own
+    # The pixels of the scene are larger by 1/scale: blur from σ = 0.5 px to 0.5/scale px. Variances add, so
+    # the missing variance is 0.25 (1/scale² − 1).
+    if scale < 1:
         sigma = 0.5 * np.sqrt(1 / scale**2 - 1)
         layer = ndimage.gaussian_filter(layer, (sigma, sigma, 0), mode="constant")
     size = scene.shape[1], scene.shape[0]
@@ -60,7 +62,7 @@ def paint(scene: Picture, cutout: Picture, matrix: Array) -> Picture:
 def photographed(
     picture: Picture, rng: np.random.Generator, *, blur: float = 1.2, noise: float = 0.02, glare: bool = False
 ) -> Picture:
-    """The picture in other light: gain, white balance, uneven light, a shadow; then blur, noise and JPEG.
+    """The picture with changed light (gain, white balance, gradient, shadow), then blur, noise and JPEG.
 
     blur: maximum σ in px; noise: maximum σ of values in [0, 1]; glare: also a bright, blurred spot.
     """
@@ -75,7 +77,7 @@ def photographed(
 
 
 def _ramp(shape: tuple[int, ...], angle: float) -> NDArray:
-    """From −1 to 1 across a picture, in a direction."""
+    """A linear ramp from −1 to 1 across a picture, in a direction."""
     y, x = np.mgrid[-1 : 1 : shape[0] * 1j, -1 : 1 : shape[1] * 1j]
     return (x * np.cos(angle) + y * np.sin(angle)) / np.sqrt(2)
 
@@ -106,5 +108,5 @@ def jpeg(picture: Picture, quality: int) -> Picture:
 
 
 def levels(picture: NDArray) -> Picture:
-    """A picture in [0, 1] in 8 bits."""
+    """A picture in [0, 1] as 8-bit levels."""
     return np.rint(np.clip(picture, 0, 1) * 255).astype(np.uint8)

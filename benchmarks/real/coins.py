@@ -1,4 +1,4 @@
-"""Real, 4: one coin of scikit-image's `coins` as the template, the other 23 to be found."""
+"""Real, 4: one coin of scikit-image's `coins` is the template, the other 23 are searched for."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -19,12 +19,12 @@ COINS = (
     *((44, 197, 19), (102, 196, 22), (154, 198, 19), (212, 193, 23), (274, 194, 22), (347, 187, 32)),
     *((46, 260, 28), (114, 266, 21), (172, 261, 27), (244, 263, 24), (301, 263, 25), (358, 268, 22)),
 )
-TEMPLATES = (2, 10, 15)  # well lit, in the middle of the sizes, from three rows
+TEMPLATES = (2, 10, 15)  # well lit coins of medium size, from three rows
 ABOUT = (
-    "A coin is cut out with a round mask and looked for with default arguments. The other coins have other "
-    "faces, sizes (0.8 to 1.4 times its own) and light. Found: a detection within half a radius of a coin. "
-    "Ahead: coins among detections and candidates, by score, before the first place that is no coin. "
-    f"{PEER}: the best 24 places at its own size."
+    "A coin is cut out with a round mask and searched for with default arguments. The other coins have other "
+    "faces, sizes (0.8 to 1.4 times its own) and light. Detections: coins with a detection within half a "
+    "radius. Ahead: coins among detections and candidates, by descending score, before the first that is not "
+    f"a coin. {PEER}: the best 24 positions at its own size."
 )
 COLUMNS = (
     ("method", "method", "text"),
@@ -38,7 +38,7 @@ Point = tuple[float, float]
 
 
 def measure(plan: Plan, share: Share) -> dict[str, Any]:
-    """Some coins in turn as the template."""
+    """Measure with several coins as the template."""
     try:
         scene = photographs.load("coins")
     except ValueError as reason:
@@ -97,7 +97,7 @@ def _row(
 
 
 def coin_at(place: Point) -> int | None:
-    """The coin whose centre lies within half its radius of a place; None if there is none."""
+    """The coin whose centre is within half its radius of a position; None if there is none."""
     for index, (x, y, radius) in enumerate(COINS):
         if np.hypot(place[0] - x, place[1] - y) <= radius / 2:
             return index
@@ -105,7 +105,7 @@ def coin_at(place: Point) -> int | None:
 
 
 def ahead(ranked: Iterable[int | None], own: int) -> int:
-    """How many other coins come before the first place that is no coin."""
+    """The number of other coins before the first position that is not a coin."""
     seen: set[int] = set()
     for coin in ranked:
         if coin is None:

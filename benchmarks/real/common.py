@@ -1,4 +1,4 @@
-"""What the sections of the suite "real" share: counts, data, detectors, times, overlap of outlines."""
+"""Helpers of the sections of the suite "real": counts, data, detectors, times, overlap of outlines."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
@@ -31,13 +31,13 @@ from wherein.template import Template
 
 REAL = photographs.SHARED / "real"
 OURS = "wherein"
-LONG = 1.0  # s: calls that take longer than this together are not repeated further
+LONG = 1.0  # s: total time of calls after which they are not repeated
 
 Picture = NDArray[np.uint8]
 
 
 class MissingDataError(Exception):
-    """The pictures of a section are not on this machine; the message says which."""
+    """The pictures of a section are not on this machine; the message names them."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,15 @@ class Counts:
     without: int = 200  # photographs without the dial
     pairs: int | None = None
     oxford: int | None = None
-    coins: int = 3  # coins that are used as the template
+    coins: int = 3  # number of coins that are templates
     industrial: int | None = None
     stamps: int = 30
     stamp_scenes: int = 4
     shapes: int | None = None
     shape_scenes: int = 4  # for each background
-    needles: int | None = None  # shapes of needles
+    needles: int | None = None  # number of shapes of needles
     needle_scenes: int = 12
-    screens: int | None = 8  # elements of a screen that are templates
+    screens: int | None = 8  # number of elements of a screen that are templates
     repeats: int = 3
 
 
@@ -81,7 +81,7 @@ QUICK = Counts(
 
 @dataclass(frozen=True)
 class Plan:
-    """What every section gets."""
+    """The settings and counts that all sections share."""
 
     settings: Settings
     counts: Counts
@@ -92,11 +92,11 @@ class Plan:
         return Plan(settings, QUICK if settings.quick else FULL)
 
     def rng(self, *names: str | int) -> np.random.Generator:
-        """The random numbers of one scene, the same however many scenes are made."""
+        """The random generator of one scene; it does not depend on the number of scenes."""
         return np.random.default_rng([self.settings.seed, crc32(repr(names).encode())])
 
     def detector(self, template: Template, **arguments: Any) -> Detector:
-        """A detector; its calibration is the stored one, or a smaller one that is not stored if quick."""
+        """A detector with the stored calibration or, if quick, one on fewer scenes, which is not stored."""
         given = dict(arguments)
         if self.settings.quick:
             ranges = checked_range(
@@ -119,7 +119,7 @@ class Plan:
 
 
 def folder(name: str) -> Path:
-    """A folder of ../shared/real; raises MissingDataError where it is not there."""
+    """A folder of ../shared/real; raises MissingDataError if it does not exist."""
     path = REAL / name
     if not path.is_dir():
         raise MissingDataError(f"no ../shared/real/{name}")
@@ -145,14 +145,14 @@ def rgb(path: Path) -> Picture:
 
 
 def rigid(name: str, picture: NDArray | str | Path) -> Template:
-    """The template of one picture without moving parts; its alpha is the mask."""
+    """A template of one picture without moving parts; the alpha of the picture is the mask."""
     loaded = load_picture(picture)
     mask = torch.ones_like(loaded.pixels[0]) if loaded.mask is None else loaded.mask
     return Template.rigid(name, Motif(loaded.pixels, mask))
 
 
 def spread(items: Sequence[Any], count: int | None) -> list[Any]:
-    """So many of the items, evenly spaced; all of them for None."""
+    """`count` of the items, evenly spaced; None: all items."""
     if count is None or count >= len(items):
         return list(items)
     return [items[round(k)] for k in np.linspace(0, len(items) - 1, count)]
@@ -163,14 +163,14 @@ def spread(items: Sequence[Any], count: int | None) -> list[Any]:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a method returned, and the median of its times in seconds."""
+    """The return value of a method, and the median of its times in seconds."""
 
     value: Any
     seconds: float
 
 
 def interleaved(calls: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, Answer]:
-    """Every call `repeats` times, in turn, so that a busy moment of the machine meets all methods alike.
+    """Run all calls alternately, `repeats` times, so that other load on the machine affects all alike.
 
     After LONG seconds there is no further round.
     """
@@ -187,12 +187,12 @@ def interleaved(calls: Mapping[str, Callable[[], Any]], repeats: int) -> dict[st
 
 
 def median(values: Sequence[float]) -> float | None:
-    """The median; None of nothing."""
+    """The median; None if there are no values."""
     return float(np.median(values)) if len(values) else None
 
 
 def lost(what: str, ours: float, theirs: Mapping[str, float]) -> list[str]:
-    """A sentence for each peer that has more of something than wherein."""
+    """A sentence for each peer whose value is larger than that of wherein."""
     return [
         f"{what}, to {peer}: {ours:.3g} against {value:.3g}" for peer, value in theirs.items() if value > ours
     ]
@@ -202,13 +202,13 @@ def lost(what: str, ours: float, theirs: Mapping[str, float]) -> list[str]:
 
 
 def iou(one: Array, other: Array, size: tuple[int, int]) -> float:
-    """The overlap of two polygons (N, 2) in a scene of this (width, height): intersection / union."""
+    """The intersection over union of two polygons (N, 2) in a scene of a given (width, height)."""
     a, b = (_filled(polygon, size) for polygon in (one, other))
     return float((a & b).sum() / max((a | b).sum(), 1))
 
 
 def _filled(polygon: Array, size: tuple[int, int]) -> NDArray[np.bool_]:
-    """The pixels inside a polygon, with a margin of half the scene on every side."""
+    """The pixels inside a polygon, with a margin of half the scene's longer side on every side."""
     margin = max(size) // 2
     image = Image.new("1", (size[0] + 2 * margin, size[1] + 2 * margin))
     points = np.clip(np.nan_to_num(polygon) + margin, -9999, 9999)

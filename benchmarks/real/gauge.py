@@ -1,4 +1,4 @@
-"""Real, 1: a wall thermometer in hand-held photographs, by the rule of ../shared/real/gauge.py."""
+"""Real, 1: a wall thermometer in hand-held photographs, by the criteria of ../shared/real/gauge.py."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -21,24 +21,24 @@ from wherein.template import Template
 
 WHICH = "A"  # the photograph that is the template
 SIFT = "SIFT + MAGSAC"
-RANGE = {"rotation": 60.0, "scale": (0.35, 1.4)}  # those of gauge.py
-MARKS = (-29, 49)  # °C, the two positions whose turns are put into the template
-STRATA: dict[str, Callable[[float], bool]] = {  # by the short axis of the dial / the long one, as in gauge.py
+RANGE = {"rotation": 60.0, "scale": (0.35, 1.4)}  # as in gauge.py
+MARKS = (-29, 49)  # °C, the two values whose turns become the reading of the template
+STRATA: dict[str, Callable[[float], bool]] = {  # by the dial's short axis / its long axis, as in gauge.py
     "all": lambda ratio: True,
     "frontal": lambda ratio: ratio > 0.93,
     "tilted": lambda ratio: 0.8 <= ratio <= 0.93,
     "steep": lambda ratio: ratio < 0.8,
 }
 ABOUT = (
-    "One photograph is the template; the dial is found where its pivot lies within 0.05 R and its rim has "
-    "IoU ≥ 0.8 with the marked ellipse, the needle is read where its tip lies within 0.1 R of the marked one "
+    "One photograph is the template. The dial is found if its pivot is within 0.05 R and its rim has IoU ≥ "
+    "0.8 with the marked ellipse; the needle is read if its tip is within 0.1 R of the marked tip "
     f"(`../shared/real/gauge.py`). {SIFT} gets the dial of the same photograph. wrong: a detection that is "
-    "not the dial. °C: the template has a reading at two marks, their turns as found in the most frontal "
-    "photograph of each, which are then left out; bias is the median of read − true, spread the range of the "
-    "middle half, worst the largest error, over the photographs whose needle was found. In the photographs "
-    "the needle points at the numbers of the outer scale, -20 to 120 °F in steps of 20; their °C are given "
-    "rounded, by up to 0.8 °C, which is most of the bias. without: photographs without the dial; wrong are "
-    "those with a false alarm."
+    "not the dial. °C: the reading of the template has two marks, with the turns that were found in the most "
+    "frontal photograph of each; these photographs are then left out. Over the photographs whose needle was "
+    "found, bias is the median of read − true, spread the interquartile range, worst the largest error. In "
+    "the photographs the needle points at the numbers of the outer scale, -20 to 120 °F in steps of 20; "
+    "their values in °C are rounded, by up to 0.8 °C, which is most of the bias. without: photographs "
+    "without the dial; wrong: those with a false alarm."
 )
 COLUMNS = (
     ("method", "method", "text"),
@@ -57,7 +57,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Place:
-    """How far off a detected dial is: its pivot in R, and the IoU of its rim."""
+    """The accuracy of a detected dial: the error of its pivot in R, and the IoU of its rim."""
 
     pivot: float
     rim: float
@@ -70,14 +70,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a method made of one photograph."""
+    """The result of a method in one photograph."""
 
     image: str
     ratio: float
     celsius: float
-    place: Place | None  # of the detection; None: there is none
+    place: Place | None  # the accuracy of the detection; None: there is no detection
     seconds: float
-    tip: float | None = None  # distance from the marked tip in R, where the dial and the needle were found
+    tip: float | None = None  # distance from the marked tip in R, if the dial and the needle were found
     value: float | None = None  # °C
 
     @property
@@ -87,23 +87,23 @@ class Judged:
 
     @property
     def dial(self) -> bool:
-        """Whether it is the dial."""
+        """Whether the detection is the dial."""
         return self.place is not None and self.place.right
 
     @property
     def read(self) -> bool:
-        """Whether the tip is near enough."""
+        """Whether the tip of the needle is close enough to the marked one."""
         return self.tip is not None and self.tip < 0.1
 
 
 @dataclass
 class Dial:
-    """The template of gauge.py with what is needed to compare it with the truth."""
+    """The template of gauge.py, and the data to compare detections with the truth."""
 
     script: ModuleType
     path: Path
-    at: Array = field(init=False)  # top-left of the needle's picture on the canvas
-    offset: Array = field(init=False)  # photograph − canvas
+    at: Array = field(init=False)  # position of the needle's first pixel on the canvas
+    offset: Array = field(init=False)  # position of the canvas's first pixel in the photograph
 
     def __post_init__(self) -> None:
         needle = self._record["parts"]["needle"]
@@ -130,7 +130,7 @@ class Dial:
         return self.script.ellipse(row["dial"])
 
     def add_reading(self, turns: Mapping[float, float]) -> None:
-        """Write a reading into the template: the turns of some values."""
+        """Add a reading to the template, from the turns of some values."""
         record = self._record
         points = sorted([turn, value] for value, turn in turns.items())
         record["parts"]["needle"]["reading"] = {"unit": "°C", "at": points}
@@ -144,13 +144,13 @@ class Dial:
         return opencv.Features.of(picture, np.asarray(mask))
 
     def place(self, truth: Mapping[str, Any], matrix: Array) -> Place:
-        """Where a matrix, photograph of the template → scene, puts the dial, compared with where it is."""
+        """The accuracy of the dial at a matrix, which maps the photograph of the template to the scene."""
         pivot, rim = apply(matrix, self._photographed("pivot")[None])[0], apply(matrix, self.rim)
         off = float(np.linalg.norm(pivot - truth["pivot"]) / radius(truth))
         return Place(off, float(self.script.iou(rim, self.script.ellipse(truth["dial"]))))
 
     def judged(self, truth: Mapping[str, Any], found: Any, seconds: float) -> Judged:
-        """The best detection of wherein in a photograph."""
+        """The result of wherein in a photograph, by its best detection."""
         if not len(found):
             return _judged(truth, None, seconds)
         needle = found[0].parts["needle"]
@@ -179,7 +179,7 @@ def _judged(truth: Mapping[str, Any], place: Place | None, seconds: float, **mor
 
 
 def measure(plan: Plan, share: Share) -> dict[str, Any]:
-    """wherein and SIFT on every photograph in turn, then on photographs without the dial."""
+    """Run wherein and SIFT alternately on every photograph, then on photographs without the dial."""
     folder("gauge")
     module = script("gauge.py")
     with TemporaryDirectory() as made:
@@ -212,7 +212,7 @@ def measure(plan: Plan, share: Share) -> dict[str, Any]:
 
 
 def _with_reading(plan: Plan, dial: Dial) -> tuple[Detector, tuple[str, ...]]:
-    """The detector of a template with a reading, and the photographs that its marks are from."""
+    """A detector of the template with a reading, and the photographs from which its marks are."""
     plain = plan.detector(Template.load(dial.path), **RANGE)
     turns, images = {}, []
     for value in MARKS:
@@ -223,10 +223,10 @@ def _with_reading(plan: Plan, dial: Dial) -> tuple[Detector, tuple[str, ...]]:
                 turns[value] = found[0].parts["needle"].turn
                 images.append(truth["image"])
                 break
-    if len(turns) == len(MARKS):  # else nothing is read in °C, and the rows say so
+    if len(turns) == len(MARKS):  # otherwise no value is read, which the rows show
         dial.add_reading(turns)
     template = Template.load(dial.path)
-    # The same calibration: a reading changes nothing that it was measured for.
+    # The same calibration, since it does not depend on the reading.
     threads, calibration = plan.settings.threads, plain.calibration
     return Detector(template, **RANGE, threads=threads, calibration=calibration), tuple(images)
 
@@ -235,7 +235,7 @@ def _with_reading(plan: Plan, dial: Dial) -> tuple[Detector, tuple[str, ...]]:
 
 
 def stratified(method: str, judged: Sequence[Judged]) -> list[dict[str, Any]]:
-    """One row for all photographs and one for each range of tilt."""
+    """One row for all photographs, and one for each range of tilts."""
     rows = []
     for kind, inside in STRATA.items():
         some = [one for one in judged if inside(one.ratio)]
@@ -260,7 +260,7 @@ def _row(method: str, kind: str, some: Sequence[Judged]) -> dict[str, Any]:
 
 
 def celsius(judged: Sequence[Judged]) -> list[dict[str, Any]]:
-    """The errors of the reading, for all positions of the needle and for each."""
+    """The errors of the reading: one row for all values, and one for each."""
     rows = []
     for value in (None, *sorted({one.celsius for one in judged})):
         some = [one for one in judged if value is None or one.celsius == value]
@@ -287,7 +287,7 @@ def _errors(errors: Sequence[float]) -> dict[str, float]:
 def _false_alarms(
     plan: Plan, detector: Detector, features: opencv.Features, share: Share
 ) -> list[dict[str, Any]]:
-    """A row for each method: photographs without the dial in which it finds one."""
+    """A row for each method, with the number of its false alarms in photographs without the dial."""
     alarms: dict[str, list[tuple[bool, float]]] = {OURS: [], SIFT: []}
     names: dict[str, list[str]] = {OURS: [], SIFT: []}
     pictures = without.pictures(plan.counts.without, plan.rng("gauge", "without"))
@@ -331,7 +331,7 @@ def _losses(judged: Mapping[str, Sequence[Judged]], alarms: Sequence[Mapping[str
 
 
 def _failure(one: Judged) -> str | None:
-    """What went wrong in a photograph; None: nothing."""
+    """The failure in a photograph as text; None: there is none."""
     if one.place is None:
         return "not found"
     if not one.dial:

@@ -1,4 +1,4 @@
-"""Real, 5: inspection pictures with many equal parts."""
+"""Real, 5: industrial pictures with many identical parts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from benchmarks.real.common import OURS, Plan, folder, interleaved, rgb, rigid
 from benchmarks.workload import Share, section
 
 Point = tuple[float, float]
-RANGE = {"scale": (0.9, 1.1), "tilt": 0}  # a fixed camera above flat parts; every rotation
+RANGE = {"scale": (0.9, 1.1), "tilt": 0}  # for a fixed camera above flat parts; every rotation
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """A picture with its template, and the places of its parts, by eye, in px of the picture.
+    """A picture with its template, and the positions of its parts in px, determined by eye.
 
     places: centres of the parts that are wholly visible.
-    cut: centres of those that the border or the dark corner cuts: they may be found or not.
+    cut: centres of the parts that are cut by the border or the dark corner: they may be found or not.
     """
 
     name: str
@@ -34,9 +34,10 @@ def _grid(columns: Sequence[float], rows: Sequence[float]) -> tuple[Point, ...]:
     return tuple(product(columns, rows))
 
 
-# Counted by eye. LEDs: four columns of nine, a fifth column cut by the left border and a tenth row by the
-# lower one. Coils: three columns of six, every second column rotated by 180°; columns at both sides and the
-# row below are cut or lie in the dark. Clips: three, two of which overlap; the toothed washer is none.
+# Counted by eye. LEDs: four columns of nine; a fifth column is cut by the left border, and a tenth row by the
+# lower border. Coils: three columns of six, every second column rotated by 180°; the columns at both sides
+# and the row below are cut or in the dark. Clips: three, two of which overlap; the toothed washer is not a
+# clip.
 LED_ROWS = (59, 188, 316, 444, 571, 700, 828, 957, 1083)
 COIL_ROWS = (202, 655, 1110, 1563, 2018, 2473)
 INSPECTIONS = (
@@ -62,8 +63,8 @@ INSPECTIONS = (
     ),
 )
 ABOUT = (
-    "Detections at the places of the parts, counted by eye; every rotation, scale 0.9 to 1.1, no tilt. "
-    "Parts that the border cuts are in no count."
+    "Detections at the positions of the parts, which were determined by eye; every rotation, scale 0.9 to "
+    "1.1, no tilt. Detections of parts that are cut by the border count neither as found nor as elsewhere."
 )
 COLUMNS = (
     ("picture", "picture", "text"),
@@ -75,7 +76,7 @@ COLUMNS = (
 
 
 def measure(plan: Plan, share: Share) -> dict[str, Any]:
-    """Every picture."""
+    """Measure every picture."""
     where = folder("industrial")
     rows, losses = [], []
     chosen = INSPECTIONS[: plan.counts.industrial]
@@ -94,7 +95,10 @@ def measure(plan: Plan, share: Share) -> dict[str, Any]:
 
 
 def count(centres: Sequence[Point], one: Inspection, size: float) -> dict[str, int]:
-    """Places with a detection within a fifth of the part's length; each detection counts once."""
+    """The counts of positions with a detection within a fifth of the part's length.
+
+    Each detection counts once; those that are left are wrong.
+    """
     left, hits = list(centres), {}
     for kind, places in (("found", one.places), ("cut", one.cut)):
         hits[kind] = 0

@@ -1,4 +1,4 @@
-"""Real, 8: four needles on one plate, drawn in the manner of a gas or water meter."""
+"""Real, 8: four needles on one plate, drawn in the style of a gas or water meter."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from wherein import making
 from wherein.motion.homography import angle_at
 from wherein.template import Template
 
-PLATE, FINE = (320, 240), 4  # px, and how much finer it is drawn
+PLATE, FINE = (320, 240), 4  # size in px, and the factor by which it is drawn larger
 CENTRES = ((80, 70), (240, 70), (80, 174), (240, 174))
-LENGTH, HUB = 40.0, 7.0  # px, of a needle from its pivot, and radius of the hub
+LENGTH, HUB = 40.0, 7.0  # length of a needle from its pivot, and radius of its hub, in px
 RED, PAPER, INK = (176, 30, 34), (236, 234, 226), (28, 28, 30)
 NEAR = 5.0  # degrees
-SCALES, ROTATION, TILT = (0.7, 1.4), 20.0, 20.0  # of the scenes; the detector searches its defaults
+SCALES, ROTATION, TILT = (0.7, 1.4), 20.0, 20.0  # of the scenes; the detector has default ranges
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A needle that points to the right: its half-width at the hub and at the tip, in px, and its ends."""
+    """A needle that points to the right: half its width at the hub and at the tip, in px, and its ends."""
 
     base: float
     tip: float
@@ -42,12 +42,12 @@ SHAPES = {
     "dot at the end": Shape(1.8, 1.8, head="dot"),
 }
 ABOUT = (
-    "A plate of 320 × 240 px with four dials, each with a needle that turns all the way round; the template "
-    "is cut out of the clean plate with all needles at rest. Scenes of 640 × 480 px on photographs that no "
-    "calibration uses: scale 0.7 to 1.4, rotation ±20°, tilt up to 20°, light, shadow, glare, blur, noise, "
-    "JPEG. Default arguments. Plates are found with their corners within 5 % of the diagonal. Right: the "
-    "needle is found, and its turn within 5°. Confident errors: found, but more than 5° off, also on a plate "
-    "in a wrong pose."
+    "A plate of 320 × 240 px with four dials, each with a needle that turns by ±180°; the template is cut "
+    "out of the clean plate with all needles at rest. Scenes of 640 × 480 px on photographs that no "
+    "calibration uses: scale 0.7 to 1.4, rotation ±20°, tilt up to 20°, changed light, shadow, glare, blur, "
+    "noise, JPEG. Default arguments. A plate is found if its corners are within 5 % of the diagonal (RMS). "
+    "Right: the needle is found, and its turn is within 5°. Confident errors: needles that are found with a "
+    "larger error, also on a plate in a wrong pose."
 )
 COLUMNS = (
     ("needle", "needle", "text"),
@@ -61,7 +61,7 @@ COLUMNS = (
 
 
 def measure(plan: Plan, share: Share) -> dict[str, Any]:
-    """Every shape of needle."""
+    """Measure every shape of needle."""
     names = list(SHAPES)[: plan.counts.needles]
     rows, losses = [], []
     for done, name in enumerate(names):
@@ -77,7 +77,7 @@ def measure(plan: Plan, share: Share) -> dict[str, Any]:
 
 
 def outline(shape: Shape) -> list[tuple[float, float]]:
-    """The outline of a needle with its hub, about its pivot, pointing to the right."""
+    """The outline of a needle with its hub, relative to its pivot, pointing to the right."""
     end = LENGTH - 9 if shape.head == "arrow" else LENGTH
     upper = [(-shape.tail, -shape.base)] if shape.tail else []
     first = np.degrees(np.arcsin(shape.base / HUB))
@@ -95,7 +95,7 @@ def outline(shape: Shape) -> list[tuple[float, float]]:
 
 
 def plate(shape: Shape, turns: Sequence[float]) -> Picture:
-    """The plate, its needles turned from their rest position, upwards; (h, w, 4)."""
+    """The plate (h, w, 4) with needles turned from their rest position, which is upwards."""
     image = Image.new("RGBA", (PLATE[0] * FINE, PLATE[1] * FINE))
     draw = ImageDraw.Draw(image)
     draw.rounded_rectangle((0, 0, image.width - 1, image.height - 1), 14 * FINE, fill=(*PAPER, 255))
@@ -115,7 +115,7 @@ def plate(shape: Shape, turns: Sequence[float]) -> Picture:
 
 
 def _fine(value: float) -> float:
-    """A coordinate of the plate, pixel centres at whole numbers, in the fine drawing."""
+    """A coordinate of the plate in the larger drawing; pixel centres are at whole numbers in both."""
     return (value + 0.5) * FINE - 0.5
 
 
@@ -140,12 +140,12 @@ def _dial(draw: ImageDraw.ImageDraw, centre: tuple[float, float], label: str) ->
 
 
 def _placed(points: Sequence[tuple[float, float]], centre: tuple[float, float], turn: float) -> Array:
-    """An outline that points to the right, turned from pointing upwards and moved to its pivot."""
+    """An outline that points to the right, moved to a pivot and rotated: 0 points upwards."""
     return apply(shift(*centre) @ linear(rotation(turn - 90)), np.array(points))
 
 
 def template(shape: Shape) -> Template:
-    """The template: the plate, and four needles at rest that turn all the way round."""
+    """The template: the plate, and four needles at rest that turn by ±180°."""
     width, height = PLATE
     border = [(-0.5, -0.5), (width - 0.5, -0.5), (width - 0.5, height - 0.5), (-0.5, height - 0.5)]
     wide = Shape(shape.base + 1, shape.tip + 1, shape.tail + 1 if shape.tail else 0.0, shape.head)
@@ -162,7 +162,7 @@ def template(shape: Shape) -> Template:
 
 
 def pose(rng: np.random.Generator) -> Array:
-    """A random pose of the plate, 3×3: tilted about a random axis, seen from three times its width."""
+    """A random pose of the plate, 3×3, tilted about a random axis; the camera is three plate widths away."""
     middle = (PLATE[0] - 1) / 2, (PLATE[1] - 1) / 2
     for _ in range(2000):
         scale, angle = np.exp(rng.uniform(*np.log(SCALES))), rng.uniform(-ROTATION, ROTATION)
@@ -178,7 +178,7 @@ def pose(rng: np.random.Generator) -> Array:
 
 
 def turned(plan: Plan, name: str) -> tuple[dict[str, Any], list[str]]:
-    """The row of one shape of needle, and a sentence for each confident error and each missed plate."""
+    """The row of one shape, and a sentence for each confident error and each missed plate."""
     meter = template(SHAPES[name])
     detector = plan.detector(meter)
     errors: list[float] = []
@@ -198,7 +198,7 @@ def turned(plan: Plan, name: str) -> tuple[dict[str, Any], list[str]]:
         )
         if one is None and not len(answer.value):
             continue
-        for k, turn in enumerate(turns):  # a plate that is found wrongly misleads as much as a needle
+        for k, turn in enumerate(turns):  # needles on a plate in a wrong pose count: they mislead as well
             part = (one or answer.value[0]).parts[f"needle{k}"]
             if not part.found:
                 unseen += 1
@@ -221,7 +221,7 @@ def turned(plan: Plan, name: str) -> tuple[dict[str, Any], list[str]]:
 
 
 def _missed(found: Any, truth: Array) -> str:
-    """What was found in place of the plate."""
+    """The best detection if the plate was missed, as text."""
     if not len(found):
         return "plate not found"
     middle = (PLATE[0] - 1) / 2, (PLATE[1] - 1) / 2
@@ -231,12 +231,12 @@ def _missed(found: Any, truth: Array) -> str:
 
 
 def difference(a: float, b: float) -> float:
-    """The distance between two angles in degrees."""
+    """The absolute difference of two angles, 0 to 180 degrees."""
     return float(abs((a - b + 180) % 360 - 180))
 
 
 def _on_plate(matrix: Array, truth: Array) -> bool:
-    """Whether the corners of the plate lie within 5 % of its diagonal (RMS)."""
+    """Whether the RMS error of the plate's corners is at most 5 % of its diagonal."""
     here, there = apply(matrix, corners(*PLATE)), apply(truth, corners(*PLATE))
     error = np.sqrt(((here - there) ** 2).sum(axis=1).mean())
     return bool(error <= placing.NEAR * np.linalg.norm(there[2] - there[0]))

@@ -1,7 +1,4 @@
-"""What people use today, from OpenCV: SIFT with MAGSAC, matchTemplate and ECC.
-
-The settings are those of the scripts in ../shared/real.
-"""
+"""Common methods of OpenCV: SIFT with MAGSAC, matchTemplate and ECC, with the settings of ../shared/real."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +9,7 @@ from numpy.typing import NDArray
 from benchmarks.geometry import Array
 
 FEATURES, RATIO, REPROJECTION = 4000, 0.8, 2.0  # SIFT features, Lowe's ratio, px
-MIN_INLIERS = 10  # with fewer, SIFT says that nothing is there: a choice
+MIN_INLIERS = 10  # minimum number of inliers of a detection by SIFT; a choice
 ECC_STEPS, ECC_EPSILON, ECC_BLUR = 200, 1e-6, 5
 
 
@@ -32,7 +29,7 @@ class Features:
 
     @staticmethod
     def of(picture: NDArray, mask: NDArray | None = None) -> "Features":
-        """The features of a picture, within a mask if there is one."""
+        """The features of a picture, inside a mask if it is given."""
         import cv2
 
         points, descriptors = cv2.SIFT_create(FEATURES).detectAndCompute(grey(picture), mask)
@@ -58,7 +55,7 @@ def sift(motif: Features, scene: NDArray) -> Array | None:
 
 
 def ecc(motif: NDArray, scene: NDArray) -> Array | None:
-    """The homography motif → scene by findTransformECC, from the identity; None where it fails."""
+    """The homography motif → scene by findTransformECC, from the identity; None if it fails."""
     import cv2
 
     criteria = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, ECC_STEPS, ECC_EPSILON)
@@ -75,12 +72,12 @@ def ecc(motif: NDArray, scene: NDArray) -> Array | None:
 def match_template(
     motif: NDArray, scene: NDArray, count: int = 1, least: float = -1.0
 ) -> list[tuple[int, int, float]]:
-    """The best places (left, top, score) of matchTemplate by ZNCC in colour, at least half a motif apart.
+    """The best positions (left, top, score) of matchTemplate by ZNCC in colour, at least half a motif apart.
 
     Arguments:
         motif, scene: pictures.
-        count: maximum number of places.
-        least: the lowest score.
+        count: maximum number of positions.
+        least: minimum score.
     """
     import cv2
 
@@ -99,9 +96,9 @@ def match_template(
 
 
 def no_opencv() -> str | None:
-    """Why OpenCV cannot be measured, or None."""
+    """The reason why OpenCV cannot be measured, or None."""
     try:
-        import cv2  # noqa: F401 (only whether it is there)
+        import cv2  # noqa: F401 (to check whether it is installed)
     except ImportError:
         return "OpenCV is not installed"
     return None

@@ -1,4 +1,4 @@
-"""Real, 3: homographies of the Oxford affine set, by the rule of ../shared/real/oxford.py."""
+"""Real, 3: homographies of the Oxford affine set, by the criteria of ../shared/real/oxford.py."""
 
 import re
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ from benchmarks.real.common import OURS, Picture, Plan, folder, interleaved, los
 from benchmarks.workload import Share, aim, section
 
 SIFT, ECC = "SIFT + MAGSAC", "ECC"
-MAX_SIDE = 512  # px: larger pictures are reduced to it, as in oxford.py
-NEAR, EXACT = 3.0, 1.0  # px, mean error of the corners
+MAX_SIDE = 512  # px: larger pictures are reduced to this side, as in oxford.py
+NEAR, EXACT = 3.0, 1.0  # px: bounds of the mean error of the corners
 ABOUT = (
     "Photographs 2 to 6 of each planar scene are registered with photograph 1, at 512 px "
     "(`../shared/real/oxford.py`); the error is the mean over the corners of photograph 1. wherein: "
@@ -33,7 +33,7 @@ COLUMNS = (
 
 
 def measure(plan: Plan, share: Share) -> dict[str, Any]:
-    """wherein, SIFT and ECC on every pair in turn."""
+    """Run wherein, SIFT and ECC alternately on every pair."""
     pairs = spread(list(names(folder("oxford"))), plan.counts.oxford)
     errors: dict[str, list[float]] = {}
     seconds: dict[str, list[float]] = {}
@@ -67,7 +67,7 @@ def measure(plan: Plan, share: Share) -> dict[str, Any]:
 
 
 def names(where: Path) -> Iterator[tuple[Path, int]]:
-    """The folder of each scene with each number of a photograph that has a homography."""
+    """The folder of each scene, with the number of each photograph that has a homography."""
     for scene in sorted(path for path in where.iterdir() if path.is_dir()):
         for index in range(2, 7):
             if (scene / f"H1to{index}p.xml").exists():
@@ -83,6 +83,7 @@ def load(scene: Path, index: int) -> tuple[Picture, Picture, Array]:
     if numbers is None:
         raise ValueError(f"{scene.name}/H1to{index}p.xml has no <data>")
     matrix = np.array(numbers[1].split(), float).reshape(3, 3)
+    # Pixel centres are at whole numbers: x' = factor (x + 0.5) − 0.5.
     resize = np.array([[factor, 0, (factor - 1) / 2], [0, factor, (factor - 1) / 2], [0, 0, 1]])
     return _reduced(first, factor), _reduced(other, factor), resize @ matrix @ np.linalg.inv(resize)
 
@@ -98,17 +99,17 @@ def _reduced(image: Image.Image, factor: float) -> Picture:
 
 
 def registered(motif: Picture, scene: Picture) -> Array:
-    """The homography by wherein."""
+    """The homography found by wherein."""
     return np.asarray(wherein.register(scene, motif, motion="homography").matrix)
 
 
 def matched(motif: Picture, scene: Picture) -> Array | None:
-    """The homography by SIFT; the features of both pictures are part of its time."""
+    """The homography found by SIFT; its time includes the features of both pictures."""
     return opencv.sift(opencv.Features.of(motif), scene)
 
 
 def corner_error(matrix: Array | None, truth: Array, size: tuple[int, int]) -> float:
-    """Mean distance over the corners of photograph 1, in px; infinite without a matrix."""
+    """The mean error of the corners of photograph 1, in px; infinite without a matrix."""
     if matrix is None:
         return float("inf")
     ends = corners(*size)

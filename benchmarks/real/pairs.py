@@ -1,4 +1,4 @@
-"""Real, 2: pairs of video frames, by the rule of ../shared/real/pairs.py."""
+"""Real, 2: pairs of video frames, by the criteria of ../shared/real/pairs.py."""
 
 import json
 from collections.abc import Mapping
@@ -17,8 +17,9 @@ from benchmarks.workload import Share, aim, section
 MOTIONS = ("similarity", "translation")
 PEER = "matchTemplate"
 ABOUT = (
-    "A box in one frame of a video is looked for 20 frames later (`../shared/real/pairs.py`). AUC: mean "
-    "success rate over thresholds of the IoU of the boxes. wherein: `register` with its defaults."
+    "The contents of a box in one frame of a video are searched for 20 frames later "
+    "(`../shared/real/pairs.py`). AUC: the mean success rate over thresholds of the IoU of the boxes. "
+    "wherein: `register` with its defaults."
 )
 COLUMNS = (
     ("method", "method", "text"),
@@ -30,7 +31,7 @@ Box = tuple[float, float, float, float]
 
 
 def measure(plan: Plan, share: Share) -> dict[str, Any]:
-    """Both motions of wherein and matchTemplate, on every pair in turn."""
+    """Run wherein with both motions and matchTemplate alternately on every pair."""
     where = folder("pairs")
     pairs = spread(json.loads((where / "pairs.json").read_text(encoding="utf-8")), plan.counts.pairs)
     overlaps: dict[str, list[float]] = {}
@@ -52,7 +53,7 @@ def measure(plan: Plan, share: Share) -> dict[str, Any]:
 
 
 def cut(pair: Mapping[str, Any], where: Path) -> tuple[Picture, Picture]:
-    """The motif in the box of the first frame, and the second frame."""
+    """The motif (the box in the first frame), and the scene (the second frame)."""
     x, y, width, height = (round(value) for value in pair["template_box"])
     x, y = max(x, 0), max(y, 0)
     motif = rgb(where / pair["template_image"])[y : y + height, x : x + width]
@@ -60,7 +61,7 @@ def cut(pair: Mapping[str, Any], where: Path) -> tuple[Picture, Picture]:
 
 
 def registered(scene: Picture, motif: Picture, motion: str) -> Box:
-    """The box around the motif where wherein registers it."""
+    """The bounding box of the motif as registered by wherein."""
     height, width = motif.shape[:2]
     outer = np.array([[-0.5, -0.5], [width - 0.5, -0.5], [width - 0.5, height - 0.5], [-0.5, height - 0.5]])
     corners = apply(np.asarray(wherein.register(scene, motif, motion=motion).matrix), outer)
@@ -69,7 +70,7 @@ def registered(scene: Picture, motif: Picture, motion: str) -> Box:
 
 
 def matched(scene: Picture, motif: Picture) -> Box:
-    """The box where matchTemplate finds the motif."""
+    """The box of the motif as found by matchTemplate."""
     x, y, _ = opencv.match_template(motif, scene)[0]
     return x, y, motif.shape[1], motif.shape[0]
 

@@ -1,4 +1,4 @@
-"""One cut-out in many scenes: where it is put, and how its detections are judged."""
+"""Random poses of a cut-out in scenes, and the comparison of detections with them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,23 +10,23 @@ from benchmarks.real.common import Picture, iou
 from wherein.template import Template
 
 SIZE = (640, 480)
-NEAR = 0.05  # RMS distance of the corners, of the diagonal of the object in the scene
-OVERLAP = 0.8  # IoU of the outlines, for objects that look the same in several poses
+NEAR = 0.05  # maximum RMS error of the corners, in diagonals of the object in the scene
+OVERLAP = 0.8  # minimum IoU of the outlines, for objects that look the same in several poses
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found in one scene."""
+    """The result in one scene."""
 
     found: bool
-    false: int  # detections that are not the object
-    error: float  # corner error of the best detection, of the diagonal; inf: none
-    overlap: float  # IoU of the best detection; 0: none
+    false: int  # number of detections that are not the object
+    error: float  # corner error of the best detection, in diagonals; inf: no detection
+    overlap: float  # IoU of the best detection; 0: no detection
     scored: float | None = None  # score of the best detection or candidate
 
 
 def pose(size: tuple[int, int], scales: tuple[float, float], rng: np.random.Generator) -> Array:
-    """A random pose, 2×3: every rotation, scales as often small as large, wholly inside the scene."""
+    """A random pose, 2×3: any rotation, log-uniform scale, wholly inside the scene."""
     for _ in range(2000):
         scale, angle = np.exp(rng.uniform(*np.log(scales))), rng.uniform(-180, 180)
         at = rng.uniform(0, 1, 2) * SIZE
@@ -45,10 +45,10 @@ def judge(
     symmetric: bool,
     outline: Array | None = None,
 ) -> Verdict:
-    """Compare the detections in a scene with the pose of the object; None: it is not there.
+    """Compare the detections in a scene with the true pose of the object; None: it is not in the scene.
 
-    outline: of the object in pixels of the template; None: the template's own. That of a picture without
-    alpha is its frame, which tells turns apart that look alike.
+    outline: the outline of the object in pixels of the template; None: that of the template. For a picture
+    without alpha it is the frame of the picture, which distinguishes rotations that look the same.
     """
     ranked = [*detections, *detections.candidates]
     scored = max((one.score for one in ranked), default=None)
@@ -70,7 +70,7 @@ def _compared(matrix: Array, truth: Array, size: tuple[int, int], outline: Array
 
 
 def fitted(cutout: Picture, longest: int) -> Picture:
-    """The cut-out, reduced to a longest side if it is larger."""
+    """The cut-out, reduced if its longer side exceeds `longest`."""
     from PIL import Image
 
     factor = longest / max(cutout.shape[:2])

@@ -1,6 +1,6 @@
-"""Real, 9: icons, buttons and menus on the screen of a computer, upright and without any tilt.
+"""Real, 9: icons, buttons and menus on a computer screen, upright and without tilt.
 
-The screen is `screen.html`, rendered by Chromium, which also says where everything is.
+The screen is `screen.html`, rendered by Chromium, which also reports the boxes of all elements.
 """
 
 from collections.abc import Sequence
@@ -17,18 +17,18 @@ from benchmarks.workload import Share, section
 PAGE, SIZE, CHROMIUM = Path(__file__).with_name("screen.html"), (1024, 640), Path("/usr/bin/chromium")
 PEER, PEER_SCORE, MOST = "matchTemplate", 0.9, 200
 EDGE = 2  # px around an element that are cut out with it
-NEAR = 3.0  # px by which the middle of a detection may be off
+NEAR = 3.0  # maximum error of a detection's centre in px
 UPRIGHT = {"rotation": 0, "scale": 1, "tilt": 0}
-SCREENS: dict[str, tuple[float, bool, dict[str, Any]]] = {  # its resolution, whether inverted, the ranges
+SCREENS: dict[str, tuple[float, bool, dict[str, Any]]] = {  # resolution, whether inverted, search range
     "the same": (1.0, False, UPRIGHT),
     "inverted": (1.0, True, UPRIGHT | {"polarity": "any"}),
     "resolution × 1.25": (1.25, False, UPRIGHT | {"scale": (1.0, 1.5)}),
     "resolution × 1.5": (1.5, False, UPRIGHT | {"scale": (1.0, 2.0)}),
 }
 ABOUT = (
-    f"Elements are cut out of a screen of {SIZE[0]} × {SIZE[1]} px and looked for on it, on the same screen "
-    f"with its colours inverted, and rendered at other resolutions. Found: the middle is within {NEAR:g} px. "
-    f"{PEER}: places that reach a ZNCC of {PEER_SCORE}, at the template's own size."
+    f"Elements are cut out of a screen of {SIZE[0]} × {SIZE[1]} px and searched for on the same screen, on "
+    "the screen with inverted colours, and on the screen rendered at other resolutions. Found: the centre is "
+    f"within {NEAR:g} px. {PEER}: positions with a ZNCC of at least {PEER_SCORE}, at the template's own size."
 )
 COLUMNS = (
     ("method", "method", "text"),
@@ -47,7 +47,7 @@ _BOXES = """() => [...document.querySelectorAll("[data-name]")].map((e) => {
 
 
 def measure(plan: Plan, share: Share) -> dict[str, Any]:
-    """Every kind of element on every screen."""
+    """Search for every kind of element on every screen."""
     pictures = {scale: rendered(scale) for scale in dict.fromkeys(scale for scale, _, _ in SCREENS.values())}
     screen, boxes = pictures[1.0]
     names = spread(list(dict.fromkeys(name for name, _ in boxes)), plan.counts.screens)
@@ -66,7 +66,7 @@ def measure(plan: Plan, share: Share) -> dict[str, Any]:
 
 
 def rendered(scale: float) -> tuple[Picture, list[tuple[str, Box]]]:
-    """The screen at a resolution, and the boxes of its elements in pixels of a resolution of one."""
+    """The screen at a resolution, and the boxes of its elements in pixels of resolution 1."""
     if not CHROMIUM.exists():
         raise MissingDataError(f"no {CHROMIUM}")
     from io import BytesIO
@@ -88,7 +88,7 @@ def rendered(scale: float) -> tuple[Picture, list[tuple[str, Box]]]:
 
 
 def cut(screen: Picture, box: Box) -> Picture:
-    """An element with a few pixels around it."""
+    """The picture of an element, with a few pixels around it."""
     left, top, right, bottom = (round(side) for side in box)
     return np.ascontiguousarray(
         screen[max(top - EDGE, 0) : bottom + EDGE, max(left - EDGE, 0) : right + EDGE]
@@ -121,7 +121,7 @@ def _compared(
 
 
 def counted(found: Sequence[Point], truth: Sequence[Point]) -> dict[str, int]:
-    """How many of the true places were found, and how many others."""
+    """The numbers of true positions that were found, of all true positions, and of false detections."""
     near = [[float(np.hypot(x - u, y - v)) <= NEAR for u, v in truth] for x, y in found]
     hit = sum(map(any, zip(*near, strict=True))) if near else 0
     return {"found": hit, "total": len(truth), "false": sum(not any(one) for one in near)}

@@ -1,4 +1,4 @@
-"""Real, 7: shapes in one colour, which are nothing but their outlines."""
+"""Real, 7: shapes in one colour, which have no texture except their outlines."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,12 +12,12 @@ from benchmarks.real import camera, placing
 from benchmarks.real.common import OURS, Picture, Plan, interleaved, median, rigid
 from benchmarks.workload import Share, section
 
-SIDE, FINE = 120, 4  # px of a shape, and how much finer it is drawn
+SIDE, FINE = 120, 4  # side of a shape in px, and the factor by which it is drawn larger
 COLOUR = (40, 60, 130)
-EDGE = 2  # px that are transparent: a square without them would be a picture without an outline
+EDGE = 2  # width of the transparent border in px: without it, a square would have no outline
 SCALES = (0.6, 1.8)
 BACKGROUNDS = {"light": (225, 222, 215), "dark": (18, 18, 22), "photograph": None}
-LIGHT = (235, 235, 225)  # of an inverted shape
+LIGHT = (235, 235, 225)  # the colour of an inverted shape
 Draw = Callable[[ImageDraw.ImageDraw, int], None]
 
 
@@ -59,7 +59,7 @@ def _letter(letter: str) -> Draw:
     return drawn
 
 
-SHAPES: dict[str, tuple[Draw, bool]] = {  # and whether it looks the same in several poses
+SHAPES: dict[str, tuple[Draw, bool]] = {  # how to draw it, and whether it looks the same in several poses
     "arrow": (_arrow, False),
     "disc": (_disc, True),
     "square": (_square, True),
@@ -70,11 +70,12 @@ SHAPES: dict[str, tuple[Draw, bool]] = {  # and whether it looks the same in sev
     "logo": (_logo, False),
 }
 ABOUT = (
-    f"Cut-outs of {SIDE} px in one colour, painted at scale 0.6 to 1.8 and every rotation on a light and a "
-    "dark plain background and on photographs, in other light, with blur, noise and JPEG; default arguments. "
-    "Inverted: the template is a dark shape on white, without alpha, the scene a light shape on dark, and "
-    "polarity is 'any'. Found: as for the stamps; disc, square and S by the IoU of outlines. False: "
-    "detections elsewhere, and scenes with a detection among as many without it."
+    f"Cut-outs of {SIDE} px in one colour, painted at scale 0.6 to 1.8 and any rotation on a plain light or "
+    "dark background and on photographs, with changed light, blur, noise and JPEG; default arguments. "
+    "Inverted: the template is a dark shape on white, without alpha; the scene is a light shape on dark; "
+    "polarity is 'any'. Found: as for the stamps; disc, square and S by the IoU of the outlines. False, with "
+    "it: detections elsewhere in these scenes. False, without it: scenes with a detection, of as many scenes "
+    "without the object."
 )
 COLUMNS = (
     ("shape", "shape", "text"),
@@ -87,7 +88,7 @@ COLUMNS = (
 
 
 def measure(plan: Plan, share: Share) -> dict[str, Any]:
-    """Every shape on every background."""
+    """Measure every shape on every background."""
     names = list(SHAPES)[: plan.counts.shapes]
     rows, losses = [], []
     for done, name in enumerate(names):
@@ -100,14 +101,14 @@ def measure(plan: Plan, share: Share) -> dict[str, Any]:
 
 
 def mask(name: str) -> np.ndarray:
-    """The shape, (SIDE, SIDE) in 0 to 255."""
+    """The mask of a shape, (SIDE, SIDE), 0 to 255."""
     image = Image.new("L", (SIDE * FINE, SIDE * FINE))
     SHAPES[name][0](ImageDraw.Draw(image), SIDE * FINE)
     return np.asarray(image.resize((SIDE, SIDE), Image.Resampling.BOX))
 
 
 def painted(name: str, colour: tuple[int, int, int]) -> Picture:
-    """The shape in one colour, with alpha, cropped to what is visible and a border of EDGE."""
+    """The shape in one colour, with alpha, cropped to its visible pixels with a border of EDGE."""
     alpha = mask(name)
     picture = np.dstack([np.full((*alpha.shape, 3), colour, np.uint8), alpha])
     rows, columns = np.nonzero(alpha.any(axis=1))[0], np.nonzero(alpha.any(axis=0))[0]
@@ -124,7 +125,7 @@ def on_white(cutout: Picture) -> Picture:
 
 
 def shaped(plan: Plan, name: str) -> list[tuple[dict[str, Any], list[str]]]:
-    """The rows of one shape: one for each background, and one inverted."""
+    """The rows of one shape: one for each background, and one for the inverted shape."""
     cutout = painted(name, COLOUR)
     template = rigid(name, cutout)
     detector = plan.detector(template)
@@ -132,7 +133,7 @@ def shaped(plan: Plan, name: str) -> list[tuple[dict[str, Any], list[str]]]:
     flat = on_white(cutout)
     border = (flat.shape[1] - cutout.shape[1]) // 2
     either = plan.detector(rigid(name, flat), polarity="any")
-    # The pose of the picture with a border is that of the cut-out, shifted by the border.
+    # The pose of the picture with a border is the pose of the cut-out, shifted by the border.
     inset = np.array([[1, 0, -border], [0, 1, -border], [0, 0, 1.0]])
     return [*made, _row(plan, either, name, "inverted", painted(name, LIGHT), inset)]
 
@@ -173,7 +174,7 @@ def _words(verdict: placing.Verdict) -> str:
 def made(
     plan: Plan, name: str, on: str, index: int, cutout: Picture | None
 ) -> tuple[Picture, np.ndarray | None]:
-    """A scene with or without a shape, and the pose of its cut-out."""
+    """A scene with or without a shape, and the true pose of the cut-out."""
     rng = plan.rng("silhouettes", name, on, index, int(cutout is not None))
     plain = BACKGROUNDS["dark" if on == "inverted" else on]
     width, height = placing.SIZE

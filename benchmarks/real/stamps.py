@@ -1,4 +1,4 @@
-"""Real, 6: cut-outs of real things, painted into photographs in other light."""
+"""Real, 6: cut-outs of real objects, painted into photographs with changed light."""
 
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from benchmarks.real.common import OURS, MissingDataError, Picture, Plan, interl
 from benchmarks.workload import Share, aim, section
 
 STAMPS = Path("/usr/share/tuxpaint/stamps")  # Debian's tuxpaint-stamps-default
-LONGEST = 160  # px of a template: at twice the size it still fits into a scene at every rotation
+LONGEST = 160  # maximum side of a template in px: at twice the size, it fits into a scene at any rotation
 SCALES = (0.5, 2.0)
 NAMES = (
     *("household/tools/plyers", "animals/birds/penguin", "household/tools/wrench", "household/tools/saw"),
@@ -28,10 +28,10 @@ NAMES = (
 ROUND = ("orange", "soccer", "basketball", "025quarter", "3_earth")  # judged by their outline
 ABOUT = (
     f"Stamps of Debian's tuxpaint-stamps-default, reduced to {LONGEST} px, in scenes of 640 × 480 px on "
-    "photographs that no calibration uses: scale 0.5 to 2, every rotation, gain, white balance, uneven "
+    "photographs that no calibration uses: scale 0.5 to 2, any rotation, gain, white balance, uneven "
     "light, shadow, blur, noise, JPEG. Default arguments. Found: corners within 5 % of the diagonal (RMS); "
-    "round things: IoU of the outlines ≥ 0.8. False: detections elsewhere, and scenes "
-    "with a detection among as many without it."
+    "round objects: IoU of the outlines ≥ 0.8. False, with it: detections elsewhere in these scenes. False, "
+    "without it: scenes with a detection, of as many scenes without the object."
 )
 COLUMNS = (
     ("stamp", "stamp", "text"),
@@ -45,7 +45,7 @@ COLUMNS = (
 
 
 def measure(plan: Plan, share: Share) -> dict[str, Any]:
-    """Every stamp in its own scenes."""
+    """Measure every stamp in its own scenes."""
     if not STAMPS.is_dir():
         raise MissingDataError("no stamps of Tux Paint (Debian's tuxpaint-stamps-default)")
     names = [name for name in NAMES if (STAMPS / f"{name}.png").exists()][: plan.counts.stamps]
@@ -63,13 +63,13 @@ def measure(plan: Plan, share: Share) -> dict[str, Any]:
 
 
 def load(path: Path) -> Picture:
-    """A stamp (h, w, 4), at most LONGEST px long."""
+    """A stamp (h, w, 4), reduced to at most LONGEST px."""
     with Image.open(path) as image:
         return placing.fitted(np.asarray(image.convert("RGBA")), LONGEST)
 
 
 def stamped(plan: Plan, name: str, cutout: Picture) -> tuple[dict[str, Any], list[str]]:
-    """The row of one stamp, and a sentence for each scene that went wrong."""
+    """The row of one stamp, and a sentence for each failure."""
     template = rigid(name, cutout)
     detector, symmetric = plan.detector(template), name in ROUND
     verdicts, without, seconds, losses = [], 0, [], []
@@ -101,7 +101,7 @@ def stamped(plan: Plan, name: str, cutout: Picture) -> tuple[dict[str, Any], lis
 def made(
     plan: Plan, name: str, cutout: Picture, index: int, there: bool
 ) -> tuple[Picture, np.ndarray | None]:
-    """A scene with or without the stamp, and its pose."""
+    """A scene with or without the stamp, and the true pose of the stamp."""
     rng = plan.rng("stamps", name, index, there)
     scene = camera.background(placing.SIZE, rng)
     truth = placing.pose((cutout.shape[1], cutout.shape[0]), SCALES, rng) if there else None

@@ -1,4 +1,4 @@
-"""The sections of the suite "real", and how they are run: all of them, or some by name."""
+"""The suite "real": its sections, all of which or some of which are run."""
 
 import traceback
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from benchmarks.workload import Share
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the suite, and roughly the fraction of the time that it takes."""
+    """A section of the suite; its weight is roughly its share of the time."""
 
     measure: Callable[[Plan, Share], dict[str, Any]]
     weight: float
@@ -42,10 +42,10 @@ def run(
 ) -> dict[str, Any]:
     """Measure the named sections; `step` is called with the progress.
 
-    A section whose pictures are not there, or which fails, is left out, and the report says why.
+    A section whose pictures are missing, or which fails, is omitted; the report contains the reason.
     """
     set_threads(settings.threads)
-    at = machine(settings.threads)  # first, so that the load is the one before the run
+    at = machine(settings.threads)  # first, so that the recorded load is the one before the run
     plan = plan or Plan.of(settings)
     made, missing, done, whole = [], [], 0.0, sum(SECTIONS[name].weight for name in names)
     for name in names:
@@ -55,7 +55,7 @@ def run(
             made.append(section.measure(plan, progress))
         except MissingDataError as reason:
             missing.append(f"{name}: {reason}")
-        except Exception as error:  # the other sections, which take long, are measured all the same
+        except Exception as error:  # the other sections take long: they are measured all the same
             traceback.print_exc()
             missing.append(f"{name}: failed with {type(error).__name__}: {error}")
         done += section.weight
@@ -71,12 +71,12 @@ def run(
 
 
 def _progress(name: str, step: Step, before: float, weight: float) -> Share:
-    """A callback that turns the progress of a section into that of the suite."""
+    """A callback that converts the progress of a section to that of the suite."""
     return lambda share: step(f"real: {name}", before + weight * share)
 
 
 def _suite(names: Sequence[str]) -> str:
-    """The name of the files: some sections alone do not overwrite the results of all."""
+    """The name of the files; that of some sections differs, to keep the results of all sections."""
     return "real" if list(names) == list(SECTIONS) else "_".join(["real", *names])
 
 

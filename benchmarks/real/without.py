@@ -1,4 +1,4 @@
-"""Photographs in which the object of a section is not: whole ones, crops and mirrored ones."""
+"""Photographs without the object of a section: whole photographs, crops and mirrored crops."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +9,12 @@ from PIL import Image
 from benchmarks import photographs
 from benchmarks.real.common import REAL, Picture, rgb, spread
 
-MAX_SIDE = 1024  # px: larger photographs are reduced to it
-FROM_PAIRS = 80  # frames of videos at most; the rest are crops
+MAX_SIDE = 1024  # px: larger photographs are reduced to this side
+FROM_PAIRS = 80  # maximum number of frames of videos; the rest are crops
 
 
 def pictures(count: int, rng: np.random.Generator) -> list[tuple[str, Picture]]:
-    """So many photographs with names: each as it is, frames of videos, then crops, half of them mirrored."""
+    """`count` photographs with names: whole ones, frames of videos, then crops, half of them mirrored."""
     whole = list(_whole())
     frames = [(path.name, rgb(path)) for path in spread(_files("pairs", "*.jpg"), min(FROM_PAIRS, count))]
     made = spread(whole + frames, count)
@@ -44,7 +44,7 @@ def _reduced(picture: Picture) -> Picture:
 
 
 def _crop(picture: Picture, rng: np.random.Generator) -> Picture:
-    """A random crop of half to nine tenths of each side, mirrored every second time."""
+    """A random crop of half to nine tenths of each side, mirrored with probability one half."""
     height, width = (int(side * rng.uniform(0.5, 0.9)) for side in picture.shape[:2])
     y, x = rng.integers(picture.shape[0] - height + 1), rng.integers(picture.shape[1] - width + 1)
     part = picture[y : y + height, x : x + width]

@@ -1,4 +1,4 @@
-"""The exceptions of this package. Messages say what was given, what is allowed, and what to do.
+"""The exceptions of this package. Each message says what was given, what is allowed, and what to do.
 
 Exceptions are for wrong arguments and unreadable files. A fit that does not converge is not an exception: the
 result has a `wherein.Status`.

@@ -1,5 +1,4 @@
-"""Atomic writes, errors that name the file, names that must stay in a folder, lists of archives, and the
-cache folder."""
+"""Files and folders: atomic writes, errors that name the file, checks of names and archives, the cache."""
 
 import os
 import secrets
@@ -21,7 +20,7 @@ ZARR_MARKS = (".zgroup", ".zarray", "zarr.json")
 """A folder with one of these files is a picture in the format Zarr."""
 
 _ZIP64 = b"PK\6\7"
-"""What stands 20 bytes before the end record of an archive of more than 4 GB or 65,535 files."""
+"""Signature 20 bytes before the end record of a Zip64 archive, one of more than 4 GB or 65,535 files."""
 
 
 @contextmanager
@@ -35,8 +34,8 @@ def atomic_file(path: Path) -> Iterator[Path]:
     # In the same folder, not in /tmp: a rename is atomic only within one file system. With the same
     # extension, because Pillow, OpenCV and matplotlib choose the format by it.
     temporary = path.with_name(f".{secrets.token_hex(8)}{path.suffix}")
-    # Not mkstemp, which gives access to the owner only: the usual permissions could then be had only by
-    # asking for the umask, which can be read only by changing it for the whole process.
+    # Not mkstemp, which makes files that only the owner can read. To restore the usual permissions one needs
+    # the umask, and reading it means changing it for the whole process.
     os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
         yield temporary
@@ -80,11 +79,11 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def filled_folder(folder: Path, last: str) -> Iterator[Path]:
-    """Yield a temporary folder whose files join those of `folder` when the block ends.
+    """Yield a temporary folder whose files are moved into `folder` when the block ends.
 
-    The file named `last`, which tells of the others, is moved after them and replaces the one that is there:
-    a reader sees the old one, with its files, or the new one, with its own. The names of the others must be
-    free. If the block or a move fails, nothing has changed.
+    The file named `last`, which refers to the others, is moved after them and replaces an existing one. So a
+    reader sees either the old one with its files, or the new one with its files. The names of the others
+    must not exist yet. If the block or a move fails, nothing has changed.
     """
     moved: list[Path] = []
     with tempfile.TemporaryDirectory(dir=folder, prefix=".") as temporary:
@@ -101,20 +100,20 @@ def filled_folder(folder: Path, last: str) -> Iterator[Path]:
 
 
 def inside(folder: Path, name: str) -> Path | None:
-    """The file in a folder that a name stands for, which came from someone else; None if it leads out of it.
+    """The path of an untrusted name within a folder; None if the name leads out of the folder.
 
-    Such names are those in an archive or in template.json. Absolute paths, `..`, backslashes, the drives of
-    Windows and symbolic links to elsewhere lead out, on every system.
+    Such names come from an archive or from template.json. Absolute paths, `..`, backslashes, Windows drives
+    and symbolic links to elsewhere lead out, on every system.
     """
     posix, windows = PurePosixPath(name), PureWindowsPath(name)
-    # Both: what is a plain name here may be a drive or a root where the file is read next.
+    # Both kinds are tested: a plain name on this system may be a drive or a root on another one.
     if not posix.parts or posix.is_absolute() or windows.drive or windows.root:
         return None
     if ".." in posix.parts or "\\" in name or "\0" in name:
         return None
     path = folder / posix
     try:
-        path.is_file()  # fails for a name that is too long or no text
+        path.is_file()  # raises for a name that is too long or not valid text
         return path if path.resolve().is_relative_to(folder.resolve()) else None
     except (OSError, RuntimeError, ValueError):  # RuntimeError: links in a circle
         return None
@@ -123,8 +122,8 @@ def inside(folder: Path, name: str) -> Path | None:
 def check_writable(folder: Path) -> None:
     """Check that files can be created in a folder, or in its nearest parent that exists.
 
-    It creates a file and deletes it: `os.access` does not notice a read-only file system, and always
-    agrees for root.
+    It creates a file and deletes it: `os.access` does not detect a read-only file system, and is always
+    true for root.
 
     Raises:
         OSError: no file can be created there.
@@ -143,7 +142,7 @@ def cache_folder(kind: str) -> Path:
     """
     base = os.environ.get("XDG_CACHE_HOME", "")
     try:
-        # The XDG specification says that a relative path there is to be ignored.
+        # The XDG specification says that a relative path must be ignored.
         root = Path(base) if Path(base).is_absolute() else Path("~/.cache").expanduser()
     except RuntimeError as error:
         raise FileNotFoundError("no home directory: set HOME or XDG_CACHE_HOME") from error
@@ -151,17 +150,16 @@ def cache_folder(kind: str) -> Path:
 
 
 def zip_directory_size(path: Path) -> int | None:
-    """Bytes of the list of files of a .zip, by the record at its end; None: a Zip64 archive, which may have
-    any.
+    """The size in bytes of the file list of a .zip, from the record at its end; None for a Zip64 archive.
 
-    Python's `zipfile` reads the whole list before it can be counted.
+    Check it before `zipfile` opens the archive, which reads the whole list into memory.
     """
     with path.open("rb") as file:
         length = file.seek(0, os.SEEK_END)
         file.seek(max(0, length - _ZIP_END_SIZE - 2**16 - len(_ZIP64) - 16))
         tail = file.read()
     at, largest = tail.find(_ZIP_END), 0
-    while at >= 0:  # all of them: which one a reader takes for the last is up to the reader
+    while at >= 0:  # the comment may contain the same bytes, and readers differ in which record they use
         if tail[max(0, at - 20) : at].startswith(_ZIP64):
             return None
         largest = max(largest, int.from_bytes(tail[at + 12 : at + 16], "little"))

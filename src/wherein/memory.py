@@ -1,5 +1,4 @@
-"""Amounts of memory: as people give them, and what this process holds. Without torch, for the command
-line."""
+"""Parsing of amounts of memory, and the memory of this process. Without torch, for the command line."""
 
 import re
 import sys
@@ -12,15 +11,15 @@ _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 _AMOUNT = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT]?i?B)", re.IGNORECASE)
 
 MIN_MEMORY = 10**8
-"""Least amount that makes sense, in bytes. A choice: the libraries alone take more. Whoever gives 4 means
-GB."""
+"""Minimum amount in bytes. A choice: the libraries alone take more. It also catches numbers such as 4, which
+are meant as GB."""
 
 
 def bytes_of(amount: float | str) -> int:
-    """The bytes that a number, or a text such as "4GB" or "512 MiB", stands for.
+    """Convert a number, or a text such as "4GB" or "512 MiB", to bytes.
 
     Raises:
-        ArgumentError: it is not an amount of memory, or less than 100 MB.
+        ArgumentError: the text is not an amount of memory, or the amount is less than 100 MB.
 
     Example:
         >>> bytes_of("4GB"), bytes_of("1.5 GiB")
@@ -40,7 +39,7 @@ def bytes_of(amount: float | str) -> int:
 
 
 def held() -> int:
-    """The bytes of memory that this process holds; where only its peak is known, that; 0: neither is."""
+    """The resident memory of this process in bytes; its peak if only that is known, 0 if neither is."""
     try:
         import resource  # not on Windows
     except ImportError:

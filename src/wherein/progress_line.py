@@ -1,4 +1,4 @@
-"""A line that shows how far a long calculation is, on a terminal or in a notebook."""
+"""A line that shows the progress of a long calculation, on a terminal or in a notebook."""
 
 import sys
 import time
@@ -16,12 +16,12 @@ def is_watched(stream: Any = None) -> bool:
 
 
 class ProgressLine:
-    """Writes one line again and again: what is being done, how much of it, and how long the rest takes.
+    """Rewrites one line with the task, the finished fraction, the current step and the remaining time.
 
     Arguments:
-        task: what takes long.
-        stream: where it is written; standard error by default, as other programs do.
-        clock: seconds, for tests.
+        task: the name of the calculation.
+        stream: where the line is written; by default standard error, so that output can be piped.
+        clock: returns seconds; can be replaced in tests.
     """
 
     def __init__(self, task: str, stream: Any = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -30,12 +30,13 @@ class ProgressLine:
         self._shown, self._width = -_INTERVAL, 0
 
     def __call__(self, fraction: float, step: str) -> None:
-        """Show that a fraction is done, 0 to 1, and the current step."""
+        """Show the finished fraction, 0 to 1, and the current step."""
         now = self._clock()
         self._began = now if self._began is None else self._began
         if now - self._shown < _INTERVAL and fraction < 1:
             return
         self._shown = now
+        # No estimate before 5 %: it would be far off.
         left = (now - self._began) * (1 - fraction) / fraction if fraction > 0.05 else None
         about = "" if left is None else f", about {left:.0f} s left"
         self._write(f"{self._task}: {fraction:4.0%}, {step}{about}")
@@ -49,6 +50,6 @@ class ProgressLine:
             self._width = 0
 
     def _write(self, text: str) -> None:
-        self._stream.write(f"\r{text:<{self._width}}")  # spaces over what was there
+        self._stream.write(f"\r{text:<{self._width}}")  # padded, to overwrite a longer line
         self._stream.flush()
         self._width = len(text)

@@ -1,9 +1,9 @@
 """The paper's convergence theorem for spikes in the plane, as functions (Theorem 5.1, equations 15 to 18).
 
 There are c observed spikes uᵢ and targets vᵢ = A⋆ uᵢ + b⋆, one in each channel. Both are smoothed to the
-width σ and compared in L². From A = I, b = 0, gradient descent converges to (A⋆, b⋆) at a linear rate, if σ
-is at least `smoothing_level` and the step sizes are `step_sizes`. The smoothing is exact: there is no pixel
-grid, no interpolation and no border.
+width σ and compared in L². If σ is at least `smoothing_level` and the step sizes are those of `step_sizes`,
+gradient descent from A = I, b = 0 converges to (A⋆, b⋆) at a linear rate. The smoothing is exact: there is no
+pixel grid, no interpolation and no border.
 
 (A, b) is the inverse parameterisation: it maps observed (scene) points to target (motif) points. The matrix
 used elsewhere, motif → scene, is (A⁻¹, −A⁻¹ b). The theorem assumes centred spikes, and no function here
@@ -25,7 +25,8 @@ Shift = Float[Tensor, "*#B 2"]
 Numbers = Float[Tensor, "*#B"]
 Level = Numbers | float
 
-_TRAILING = {"A": (2, 2), "b": (2,), "spikes": ("c", 2), "targets": ("c", 2)}  # others are (*B)
+# The shape of each argument after the batch, by its name; others are (*B). "c" stands for any number.
+_TRAILING = {"A": (2, 2), "b": (2,), "spikes": ("c", 2), "targets": ("c", 2)}
 
 
 class AffineMap(NamedTuple):
@@ -75,7 +76,7 @@ def centre(spikes: Points) -> tuple[Points, Shift]:
 
 
 def smoothing_level(spikes: Points, displacement: Displacement) -> Numbers:
-    """The smallest σ (*B), in pixels, for which the theorem holds (16); 0 where nothing moves.
+    """The smallest σ (*B), in pixels, for which the theorem holds (16); 0 if the map is the identity.
 
     σ² ≥ 2 maxᵢ‖uᵢ‖² / s_min(U)² · (s_max(U)² ‖A⋆ − I‖_F² + c ‖b⋆‖²)
 
@@ -114,9 +115,9 @@ def step_sizes(spikes: Points, sigma: Level) -> StepSizes:
 def rigid_step_sizes(spikes: Points, sigma: Level) -> StepSizes:
     """The step sizes (17) for a rotation R(θ): t_θ = t_A / 2 = 4π c σ⁴ / s_max(U)² and t_b = 8π σ⁴.
 
-    A step of t_A along ∇_A is a step of t_A / ‖∂R/∂θ‖_F² in θ. Since ∂²φ/∂θ² = ‖U‖_F² / (8π c σ⁴) and
-    ‖U‖_F² ≤ 2 s_max², it is never longer than one over the curvature. Two spikes are enough, and they may lie
-    on a line.
+    A step of t_A along ∇_A is a step of t_A / ‖∂R/∂θ‖_F² in θ, and ‖∂R/∂θ‖_F² = 2. Since ∂²φ/∂θ² =
+    ‖U‖_F² / (8π c σ⁴) and ‖U‖_F² ≤ 2 s_max², the step size never exceeds one over the curvature. Two spikes
+    are enough, and they may lie on a line.
 
     >>> U = torch.tensor([[2.0, 0.0], [-2.0, 0.0]])
     >>> [round(t.item() / torch.pi, 3) for t in rigid_step_sizes(U, 1.0)]
@@ -166,6 +167,7 @@ def continuum_cost(A: Linear, b: Shift, spikes: Points, targets: Points, sigma: 
     tensor(0.6321)
     """
     residuals, level = _residuals(A, b, spikes, targets, sigma)
+    # expm1, since near the solution 1 − exp(−x) would lose all digits.
     return -torch.expm1(-residuals.square().sum(-1) / (4 * level**2)).div(4 * math.pi * level**2).mean(-1)
 
 
@@ -180,8 +182,8 @@ def continuum_gradient(A: Linear, b: Shift, spikes: Points, targets: Points, sig
     """
     residuals, level = _residuals(A, b, spikes, targets, sigma)
     weights = torch.exp(-residuals.square().sum(-1) / (4 * level**2)) / (8 * math.pi * level**4)
-    pull = weights.unsqueeze(-1) * residuals / spikes.shape[-2]
-    return AffineMap(pull.mT @ spikes, pull.sum(-2))
+    weighted = weights.unsqueeze(-1) * residuals / spikes.shape[-2]
+    return AffineMap(weighted.mT @ spikes, weighted.sum(-2))
 
 
 def continuum_descent(
@@ -246,7 +248,7 @@ def error_bound(truth: AffineMap, spikes: Points, steps: int) -> Float[Tensor, "
 
 
 def _residuals(A: Tensor, b: Tensor, spikes: Tensor, targets: Tensor, sigma: Level) -> tuple[Tensor, Tensor]:
-    """δᵢ = A uᵢ + b − vᵢ, (*B, c, 2), and σ, (*B, 1). Raises where shapes do not match."""
+    """δᵢ = A uᵢ + b − vᵢ, (*B, c, 2), and σ, (*B, 1). Raises if shapes do not match."""
     level = _level(sigma, spikes)
     _batch(A=A, b=b, spikes=spikes, targets=targets, sigma=level)
     c, n = spikes.shape[-2], targets.shape[-2]
@@ -260,7 +262,7 @@ def _singular_values(spikes: Tensor) -> tuple[Tensor, Tensor]:
     c = spikes.shape[-2]
     require(c >= 3, f"an affine map needs at least 3 spikes, but there are {c}")
     require(bool(spikes.isfinite().all()), "spikes contain NaN or infinity: remove these spikes")
-    # At a ratio of √ε, κ is 1/ε and the rate 1 − 1/(2κ) rounds to 1: there is nothing left to guarantee.
+    # At a ratio of √ε, κ is 1/ε and the rate 1 − 1/(2κ) rounds to 1, so the theorem guarantees nothing.
     tolerance = torch.finfo(spikes.dtype).eps ** 0.5
     mean, radius = spikes.mean(-2).norm(dim=-1), spikes.norm(dim=-1).amax(-1)
     advice = "call `centre`, and subtract the same mean from the targets"
@@ -287,7 +289,7 @@ def _level(sigma: Level, spikes: Tensor) -> Tensor:
 
 
 def _batch(**tensors: Tensor) -> tuple[int, ...]:
-    """The batch shape that the tensors broadcast to. Raises where a tensor has not the shape of its name."""
+    """The batch shape to which the tensors broadcast. Raises if a tensor does not fit its name's shape."""
     batches = []
     for name, tensor in tensors.items():
         trailing = _TRAILING.get(name, ())

@@ -1,4 +1,4 @@
-"""Torch with settings of our own for a while; work shared out among threads of our own."""
+"""Torch settings for the duration of a block, and work on several threads of the package's own."""
 
 import os
 import threading
@@ -14,7 +14,7 @@ _Result = TypeVar("_Result")
 
 
 class _Calls:
-    """How many calls are inside `one_thread`, and torch's number of threads before the first of them."""
+    """The number of calls inside `one_thread`, and torch's number of threads before the first of them."""
 
     def __init__(self) -> None:
         self.lock, self.inside, self.before = threading.Lock(), 0, 1
@@ -30,7 +30,7 @@ _calls, _own = _Calls(), _Own()
 
 
 def renewed_after_fork(renew: Callable[[], None]) -> None:
-    """Call `renew` in every forked process: locks may be held there by threads that it does not have."""
+    """Call `renew` in every forked process: a copied lock may be held by a thread that the copy lacks."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=renew)
 
@@ -43,18 +43,18 @@ def one_thread() -> Iterator[None]:
     """Run the block with one torch thread, then restore the number.
 
     For thousands of small operations, threads that wait for each other cost more than they save, and twenty
-    times as much when another process uses a core. A forked process has none of torch's threads, and would
-    wait for them for ever: so this also guards what loads and writes pictures. It decorates functions, too.
+    times as much when another process uses a core. A forked process has none of torch's threads and would
+    wait for them forever; so functions that load and write pictures use it, too. It is also a decorator.
 
     Calls may overlap. Torch keeps the number per thread, and a new thread starts with the number that was set
-    last anywhere; so all overlapping calls restore the number that the first of them found. Of calls inside
-    each other, only the outermost does.
+    last in any thread. So all overlapping calls restore the number that the first of them found. Of nested
+    calls, only the outermost has an effect.
     """
     if _own.inside:
         yield
         return
     with _calls.lock:
-        found = torch.get_num_threads()  # always: reading it makes the number this thread's own
+        found = torch.get_num_threads()  # read in any case, since reading fixes the number for this thread
         _calls.before = _calls.before if _calls.inside else found
         _calls.inside += 1
         torch.set_num_threads(1)
@@ -69,14 +69,14 @@ def one_thread() -> Iterator[None]:
 
 
 def allowed_threads() -> int:
-    """Torch's number of threads as the caller set it, inside `one_thread` as well."""
+    """Torch's number of threads as set by the caller, also inside `one_thread`."""
     with _calls.lock:
         return _calls.before if _calls.inside else torch.get_num_threads()
 
 
 def cpu_by_default() -> AbstractContextManager[object]:
-    """Make tensors on the CPU where no device is said, whatever the caller's default device is."""
-    # Only where it is another: inside of it, every call of torch passes through Python.
+    """Make the CPU the default device, whatever the caller's default device is."""
+    # Only if the default is another device: inside this context every torch call passes through Python.
     return nullcontext() if torch.get_default_device().type == "cpu" else torch.device("cpu")
 
 
@@ -88,8 +88,7 @@ def plain_torch() -> Iterator[None]:
 
 
 class _Pools:
-    """The threads that work is shared out among, by their number; kept, since starting them costs more than
-    many a piece of work."""
+    """Thread pools by their number of threads; kept, since starting threads may cost more than the work."""
 
     def __init__(self) -> None:
         self.lock, self.by_count = threading.Lock(), dict[int, ThreadPoolExecutor]()
@@ -102,20 +101,20 @@ class _Pools:
 
 
 _pools = _Pools()
-# A forked process has none of its parent's threads: work that is given to them would never be done.
+# A forked process has none of its parent's threads: tasks that are submitted to them would never run.
 renewed_after_fork(_pools.__init__)  # type: ignore[misc]
 
 
 def shared_out(work: Callable[[_Item], _Result], items: Sequence[_Item], threads: int) -> list[_Result]:
-    """The results of `work` for every item, in their order.
+    """The results of `work` for every item, in the order of the items, computed by several threads.
 
-    The calling thread does its share. `work` must not share out work of its own: it could wait for threads
-    that wait for it.
+    The calling thread takes part. `work` must not call this function itself: threads could then wait for each
+    other.
 
     Arguments:
         work: called for each item, by any of the threads.
-        items: what is to be done; the largest first, if they differ much.
-        threads: number of threads; with 1, nothing but the calling one is used.
+        items: the arguments; the most expensive first, if they differ much.
+        threads: number of threads; with 1, only the calling thread is used.
     """
     threads = min(threads, len(items))
     if threads <= 1:
@@ -124,8 +123,8 @@ def shared_out(work: Callable[[_Item], _Result], items: Sequence[_Item], threads
     numbers = iter(range(len(items)))
 
     def take() -> None:
-        # Each thread takes the next item; the iterator of a range is safe to share under the interpreter's
-        # lock.
+        # Each thread takes the next item until there is none. The interpreter's lock makes it safe to share
+        # the iterator of a range.
         for number in numbers:
             results[number] = work(items[number])
 
@@ -134,6 +133,8 @@ def shared_out(work: Callable[[_Item], _Result], items: Sequence[_Item], threads
     try:
         take()
     finally:
+        # Also if `take` raised: no thread may still run `work` after this function has ended. Tasks that
+        # have not started are cancelled.
         for other in others:
             if not other.cancel():
                 other.result()

@@ -1,4 +1,4 @@
-"""Thresholds and scales as people give them. Without torch, for the command line."""
+"""Parsing of thresholds, and the range of scales. Without torch, so that the command line starts fast."""
 
 import math
 import re
@@ -9,23 +9,24 @@ from wherein.errors import ArgumentError
 _RATE = re.compile(r"(?P<rate>.+?)\s*/\s*(?:mp|megapixels?)", re.IGNORECASE)
 
 MIN_SCALE, MAX_SCALE = 0.05, 20.0
-"""Of the scales that are searched. A choice: at 1/20 nothing of a usual template is left, and a template that
-is enlarged 20 times should be taken from a larger picture. Whoever gives 80 and 125 thinks of percents."""
+"""Limits of the scales that can be searched. A choice: at 1/20 nothing of a usual template is left, and a
+template that is enlarged 20 times should be made from a larger picture. The upper limit also catches 80 and
+125, which are meant as percentages."""
 
 
 @dataclass(frozen=True)
 class MinScore:
-    """A threshold as it was given: a score, a rate of false alarms, or neither for the calibrated one."""
+    """A threshold as given by the user: a score, a false-alarm rate, or neither for the calibrated one."""
 
     score: float | None = None
     per_megapixel: float | None = None
 
     @staticmethod
     def of(text: str) -> "MinScore":
-        """The threshold that a text stands for: "0.7", or "0.01/MP" for a rate.
+        """Parse a text: "0.7" for a score, or "0.01/MP" for a rate.
 
         Raises:
-            ArgumentError: it is neither, or out of range.
+            ArgumentError: the text is neither, or out of range.
         """
         rate = _RATE.fullmatch(text.strip())
         try:

@@ -1,15 +1,15 @@
-"""Sampling a picture at any points: y∘τ and its derivatives, by cubic convolution (notation of section 3).
+"""Sampling of a picture at any points: y∘τ and its derivatives, by cubic convolution (notation of section 3).
 
 (y∘τ)_n = Σ_k Σ_l y_lk φ(τ_n,x − k) φ(τ_n,y − l)
 
 with Keys' kernel φ_a, whose support is [−2, 2], and zeros outside the picture. Between two whole pixels φ
 consists of four cubics, one for each tap, so a sample is a weighted sum of 16 pixels. On a CPU, PyTorch's
-fastest weighted sum of gathered rows is `embedding_bag` with one row for each pixel. It costs the same for 3
-channels as for 16, about half of `grid_sample(mode="bicubic")` for a colour picture, and allows any `a`;
-`grid_sample` has −0.75, which does not reproduce a linear ramp.
+fastest weighted sum of gathered rows is `embedding_bag`, on a table with one row for each pixel. It takes as
+long for 3 channels as for 16, about half the time of `grid_sample(mode="bicubic")` for a colour picture, and
+it allows any `a`; `grid_sample` has −0.75, which does not reproduce a linear ramp.
 
 Sampling is linear in y. Its derivative in τ is sampling with φ' instead of φ, and its adjoint in y is
-`_Splat`. The two call each other in `backward`, so derivatives of every order exist.
+`_Splat`. `_Sample` and `_Splat` call each other in `backward`, so derivatives of every order exist.
 """
 
 from functools import cached_property, lru_cache
@@ -23,10 +23,11 @@ from torch import Tensor
 from wherein.errors import require
 
 KEYS = -0.5
-"""The parameter `a` that Keys chose: the only one that reproduces quadratics."""
+"""The parameter `a` that Keys chose: the only value that reproduces quadratics."""
 
 _MARGIN = 4
-"""Zero pixels around the picture: the four taps of a point that lies further out all fall on zeros."""
+"""Number of pixels added on each side of the picture: the four taps of a point that lies further out are
+clamped to lie in this margin."""
 
 
 @lru_cache(maxsize=64)
@@ -38,7 +39,7 @@ def _taps(a: float, order: int, dtype: torch.dtype, device: torch.device) -> Ten
         (0.0, -a, 2 * a + 3, -(a + 2)),
         (0.0, 0.0, a, -a),
     )
-    for _ in range(order):
+    for _ in range(order):  # the derivative of c₀ + c₁ t + c₂ t² + c₃ t³
         columns = tuple((c[1], 2 * c[2], 3 * c[3], 0.0) for c in columns)  # type: ignore[assignment]
     return torch.tensor(columns, dtype=dtype, device=device).T[:, :, None].contiguous()
 
@@ -46,17 +47,17 @@ def _taps(a: float, order: int, dtype: torch.dtype, device: torch.device) -> Ten
 def _cubics(t: Tensor, a: float, order: int) -> Tensor:
     """The weights of the four taps (4, N), by Horner's rule.
 
-    A matrix product would be rounded differently for different numbers of points, and processing points in
-    chunks must not change results.
+    A matrix product would round differently for different numbers of points, but processing points in chunks
+    must not change results.
     """
     taps = _taps(a, order, t.dtype, t.device)
     return (taps[3] * t).add_(taps[2]).mul_(t).add_(taps[1]).mul_(t).add_(taps[0])
 
 
 class _Stencil:
-    """The 16 rows of the table that each point needs, and its position between them.
+    """The 16 rows of the table that each point needs, and its fractional position between them.
 
-    Points that are not finite are moved far outside, where everything is zero.
+    Points that are not finite are moved far outside.
 
     Arguments:
         points: (N, 2).
@@ -72,8 +73,8 @@ class _Stencil:
         x, y = points.unbind(-1)
         floor_x, floor_y = x.floor(), y.floor()
         self.x, self.y = x - floor_x, y - floor_y
-        # The first tap lies one pixel before the floor. Points outside are clamped to the margin, which is
-        # zero. A 32-bit index takes half the time of a 64-bit one, if the table is small enough for it.
+        # The first tap lies one pixel before the floor. Points outside are clamped to the margin. A 32-bit
+        # index takes half the time of a 64-bit one, where the table is small enough.
         index = torch.int32 if self.table_rows < 2**31 else torch.int64
         column = (floor_x + (_MARGIN - 1)).clamp_(0, width + _MARGIN).to(index)
         row = (floor_y + (_MARGIN - 1)).clamp_(0, height + _MARGIN).to(index)
@@ -84,7 +85,7 @@ class _Stencil:
         self.rows = corner[:, None] + (step[:, None] * stride + step).reshape(16)
 
     def save(self, ctx: Any, *tensors: Tensor) -> None:
-        """Save it for `backward` as tensors, beside others: only tensors can be released by checkpointing."""
+        """Save the stencil and other tensors for `backward`: checkpointing can release tensors only."""
         ctx.save_for_backward(*tensors, self.rows, self.x, self.y)
         ctx.table_rows = self.table_rows
 
@@ -92,7 +93,7 @@ class _Stencil:
     def saved(ctx: Any) -> "tuple[Tensor, Tensor, _Stencil]":
         """The tensors that were given to `save`, and the stencil."""
         first, second, rows, x, y = ctx.saved_tensors
-        stencil = object.__new__(_Stencil)
+        stencil = object.__new__(_Stencil)  # without `__init__`, which would compute the rows again
         stencil.rows, stencil.x, stencil.y, stencil.table_rows = rows, x, y, ctx.table_rows
         return first, second, stencil
 
@@ -108,7 +109,7 @@ def _gather(table: Tensor, stencil: _Stencil, a: float, order: tuple[int, int]) 
 
 
 class _Sample(torch.autograd.Function):
-    """The table sampled at each point with the kernel φ^(i)(x) φ^(j)(y)."""
+    """The table, sampled at each point with the kernel φ^(i)(x) φ^(j)(y)."""
 
     @staticmethod
     def forward(
@@ -128,7 +129,7 @@ class _Sample(torch.autograd.Function):
 
 
 class _Splat(torch.autograd.Function):
-    """The adjoint of `_Sample` in the table: each value is spread over the 16 pixels of its point."""
+    """The adjoint of `_Sample` in the table: spreads each value over the 16 pixels of its point."""
 
     @staticmethod
     def forward(
@@ -160,12 +161,12 @@ def _point_gradient(table: Tensor, points: Tensor, values: Tensor, stencil: _Ste
 class Surface:
     """A scene as a function on the plane, prepared for sampling at many points.
 
-    The first sample copies the scene into a table of pixels; later ones copy nothing.
+    The first sample copies the scene into a table of pixels; later samples copy nothing.
 
     Arguments:
         scene: (C, H, W), or (S, C, H, W) for S scenes, each with its own points.
         a: the parameter of the cubic kernel.
-        replicate: continue the picture by its border pixels instead of zeros, which the paper has.
+        replicate: continue the picture by its border pixels instead of the paper's zeros.
     """
 
     def __init__(self, scene: Float[Tensor, "*S C H W"], a: float = KEYS, replicate: bool = False) -> None:
@@ -179,13 +180,13 @@ class Surface:
 
     @cached_property
     def _table(self) -> Float[Tensor, "R C"]:
-        """The scene as a table, one row for each pixel; made at the first sample, which may never come."""
+        """The scene as a table with one row for each pixel; made by the first sample, if there is any."""
         if self.replicate:
             planes = F.pad(
                 self.scene[None] if self.layers is None else self.scene, (_MARGIN,) * 4, "replicate"
             )
             return planes.movedim(-3, -1).reshape(-1, self.channels)
-        # Channels last first, then padded: five times faster than the other way round.
+        # Moving the channels last before padding is five times faster than after it.
         padded = F.pad(self.scene.movedim(-3, -1), (0, 0, *(_MARGIN,) * 4))
         return padded.contiguous().view(-1, self.channels)
 
@@ -198,12 +199,12 @@ class Surface:
         return torch.stack(self._sample(points, ((1, 0), (0, 1))), -1)
 
     def jet(self, points: Float[Tensor, "*B 2"]) -> tuple[Float[Tensor, "*B C"], Float[Tensor, "*B C 2"]]:
-        """Values and derivatives at `points`, which takes less time together."""
+        """Values and derivatives at `points`; faster than separate calls, as the stencil is shared."""
         value, x, y = self._sample(points, ((0, 0), (1, 0), (0, 1)))
         return value, torch.stack((x, y), -1)
 
     def _sample(self, points: Tensor, orders: tuple[tuple[int, int], ...]) -> list[Tensor]:
-        # In memory all x before all y, which is faster, and how `transform` returns points anyway.
+        # All x precede all y in memory. This is faster, and it is the layout that `transform` returns.
         flat = torch.stack((points[..., 0].reshape(-1), points[..., 1].reshape(-1))).mT
         stencil = _Stencil(flat, self.height, self.width, self.layers or 1, self._layer(points))
         shape = (*points.shape[:-1], self.channels)
@@ -223,10 +224,10 @@ class Surface:
 
 
 class Relief(Surface):
-    """A scene and its derivative as one picture, so that a jet is one sample and not three.
+    """A scene and its derivative as one picture, so that a jet needs one sample instead of three.
 
-    (Dy)∘τ is then that of proposition A.1: Dy, the interpolant's derivative on the pixel grid, interpolated.
-    That differs from the derivative of y∘τ by what interpolation errs on Dy: nothing much in a smooth scene.
+    (Dy)∘τ is then that of proposition A.1: the interpolant's derivative on the pixel grid, Dy, interpolated.
+    It differs from the derivative of y∘τ by the interpolation error of Dy, which is small in a smooth scene.
     """
 
     @cached_property

@@ -197,6 +197,24 @@ def test_invalid_searches(page: Page, patch: Record, status: int, words: str) ->
     assert words in page.refused(page.client.post("/api/detections", json=search), status)
 
 
+def test_the_calibration_is_for_the_polarity_that_is_searched(tmp_path: Path) -> None:
+    asked_for: list[str] = []
+
+    def noted(template: Template, ranges: Range, progress: Progress) -> Calibration:
+        asked_for.append(ranges.polarity)
+        return at_once(template, ranges, progress)
+
+    with served(noted) as studio, asked(studio) as page:
+        _, made = outlined(page)
+        scene = page.upload("scene", scene_with(unzipped(page, made["id"], tmp_path)), "cup.png")
+        search = {"template": made["id"], "scene": scene["id"]}
+        for polarity in ("same", "any"):
+            page.post("/api/detections", {**search, "polarity": polarity})
+            while page.get("/api/calibration")["running"]:
+                pass
+    assert asked_for == ["same", "any"]
+
+
 def test_what_is_found_before_anything_is_measured(tmp_path: Path) -> None:
     measured = threading.Event()
 

@@ -77,9 +77,10 @@ def test_a_similar_calibration_is_reused() -> None:
     wait_until_idle(calibrator)
     go.clear()
     assert turned.fingerprint != template.fingerprint
-    for of, ranges in ((template, FEW), (turned, ALL)):
+    for of, ranges in ((template, FEW), (turned, ALL), (template, Range(polarity="any"))):
         known, kind = calibrator(of, ranges)
         assert (kind, known.threshold, known.serves(of, ranges)) == (CalibrationKind.REUSED, 0.4, True)
+    assert default_calibration(template, Range(polarity="any")).polarity == "any"
     other = Template.rigid("other", template.parts["leg"].motif)
     assert calibrator(other, ALL)[1] is CalibrationKind.DEFAULT
     go.set()

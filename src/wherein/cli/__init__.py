@@ -1,1 +1,1 @@
-"""The command line: `main` has the program, `commands` the arguments, the `*_run` modules the work."""
+"""The command line: `main` is the program, `commands` has the arguments, the `*_run` modules do the work."""

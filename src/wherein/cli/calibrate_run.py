@@ -21,18 +21,18 @@ from wherein.template.bundle import Template
 from wherein.template.template_library import Library
 
 _SCORES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""Scores whose false-alarm rates are listed; a choice."""
+"""Scores for which false-alarm rates are listed. A choice."""
 
 
 @dataclass(frozen=True)
 class CalibrateResult:
-    """A calibration and where it is stored.
+    """A calibration, and where it is stored.
 
     Attributes:
-        template: the template that was calibrated.
-        calibration: what was measured.
-        path: the file that it is stored in; None if it could not be written.
-        new: whether it was measured now, not loaded.
+        template: the calibrated template.
+        calibration: the calibration.
+        path: the file in which it is stored; None if it could not be written.
+        new: whether it was measured now, and not loaded.
         skipped: the number of backgrounds that could not be used.
         suspects: backgrounds that may show the object.
     """
@@ -46,19 +46,19 @@ class CalibrateResult:
 
     @property
     def exit_status(self) -> int:
-        """0 done, 4 some backgrounds could not be used."""
+        """0: success; 4: some backgrounds could not be used."""
         return SOME_UNREADABLE if self.skipped else 0
 
 
 @dataclass(frozen=True)
 class CalibrateRun:
-    """Calibrates templates, one after the other or several at once.
+    """Calibrates templates, one after the other or several in parallel.
 
     Attributes:
-        library: where the templates are loaded from.
+        library: the path from which the templates are loaded.
         ranges: the rotations, scales and tilts that will be searched, by the name of the template.
-        backgrounds: a folder of pictures without the object; synthetic clutter if None.
-        overwrite: measure a new calibration even if one is stored.
+        backgrounds: a folder of pictures without the object; None: synthetic clutter.
+        overwrite: whether to measure a new calibration even if one is stored.
         console: shows progress, and a message for each background that cannot or should not be used.
     """
 
@@ -72,16 +72,18 @@ class CalibrateRun:
         """Load the stored calibration of each template, or measure a new one and store it.
 
         Arguments:
-            templates: what will be searched for.
-            workers: how many are measured at the same time, each in a process of its own.
+            templates: the templates that will be searched for.
+            workers: the number of templates that are measured in parallel, each in its own process.
 
         Raises:
             ArgumentError: a calibration is stored, so that the backgrounds would not be used.
             UnreadableError: no background can be used.
         """
+        # All are checked before the first is measured: an error must not come after minutes of work.
         stored = {one.name: self._stored(one) for one in templates}
         missing = [name for name, known in stored.items() if known is None]
         pictures, skipped = list[Path](), 0
+        # Backgrounds are decoded to be checked, which takes time: only if they are needed.
         if missing and self.backgrounds is not None:
             pictures, skipped = _usable(self.backgrounds, self.console)
         made: dict[str, tuple[Calibration, Path | None]] = {}
@@ -112,7 +114,10 @@ class CalibrateRun:
     def _side_by_side(
         self, templates: Mapping[str, Template], names: Sequence[str], pictures: Sequence[Path], workers: int
     ) -> dict[str, tuple[Calibration, Path | None]]:
-        """Measure several at once, and store each as soon as it is there; by the names of the templates."""
+        """Measure several calibrations in parallel, by the names of the templates.
+
+        Each is stored as soon as it is measured, so that an interruption loses only those in progress.
+        """
         made: dict[str, tuple[Calibration, Path | None]] = {}
         job = CalibrateJob(self.library, dict(self.ranges), tuple(pictures))
         with (
@@ -136,14 +141,14 @@ class CalibrateRun:
 
 @dataclass(frozen=True)
 class CalibrateJob:
-    """What a process needs to calibrate templates of a library; attributes as of `CalibrateRun`."""
+    """The data with which a process calibrates templates of a library; attributes as in `CalibrateRun`."""
 
     library: str
     ranges: dict[str, Range]
     pictures: tuple[Path, ...]
 
     def __call__(self) -> Callable[[str], tuple[str, Calibration]]:
-        """A function that measures the calibration of a template, by its name."""
+        """In a worker: returns a function that measures the calibration of a template, given its name."""
         return partial(self._measure, load_library(self.library))
 
     def _measure(self, library: Library, name: str) -> tuple[str, Calibration]:
@@ -152,7 +157,7 @@ class CalibrateJob:
 
 
 def to_record(result: CalibrateResult) -> dict[str, Any]:
-    """Return the calibration for JSON."""
+    """The calibration as a dictionary for JSON."""
     known, limits = result.calibration, result.calibration.limits
     return {
         "template": result.template.name,
@@ -175,7 +180,7 @@ def to_record(result: CalibrateResult) -> dict[str, Any]:
 
 
 def describe(result: CalibrateResult) -> Iterator[str]:
-    """Yield the calibration as text, line by line."""
+    """The calibration as lines of text."""
     known, limits = result.calibration, result.calibration.limits
     low, high = known.scale
     scales = f"{low:g}" if low == high else f"{low:g} to {high:g}"
@@ -195,14 +200,15 @@ def describe(result: CalibrateResult) -> Iterator[str]:
 
 
 def _false_alarms(known: Calibration) -> Iterator[str]:
-    rates: dict[str, float] = {}  # one line for each rate: all very low rates read the same
+    rates: dict[str, float] = {}  # the lowest score of each text, since all very low rates have the same text
     for score in (known.threshold, *(score for score in _SCORES if score > known.threshold)):
+        # Scores are ascending: the first score of each text is the lowest.
         rates.setdefault(known.describe_false_alarms(score), score)
     yield from (f"false alarms at score {score:.2f}: {rate}" for rate, score in rates.items())
 
 
 class _Pictures(Sequence[Tensor]):
-    """Pictures that are read when they are used: together they may not fit into memory."""
+    """A sequence of pictures that are read on access, because together they may not fit into memory."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = paths
@@ -215,7 +221,7 @@ class _Pictures(Sequence[Tensor]):
 
 
 def _usable(folder: Path, console: Console) -> tuple[list[Path], int]:
-    """Return the first backgrounds of a folder that can be used, and how many before them cannot."""
+    """The first usable backgrounds of a folder, and the number of unusable ones among them."""
     usable: list[Path] = []
     skipped = 0
     for scene in list_scenes([str(folder)]).scenes:
@@ -226,6 +232,7 @@ def _usable(folder: Path, console: Console) -> tuple[list[Path], int]:
             )
             break
         try:
+            # Decoded now: a damaged picture must not end the calibration after minutes.
             _check_background(scene.path, scene.error)
             usable.append(scene.path)
         except UnreadableError as error:
@@ -237,7 +244,7 @@ def _usable(folder: Path, console: Console) -> tuple[list[Path], int]:
 
 
 def _check_background(path: Path, error: str | None) -> None:
-    """Raise `UnreadableError` unless there is a picture that is large enough to search in."""
+    """Raise `UnreadableError` unless a path is a picture that is large enough for a test scene."""
     if error is not None:
         raise UnreadableError("background", path, f"{path}: {error}")
     height, width = read_picture(path, "background").samples.shape[-2:]

@@ -1,4 +1,4 @@
-"""What commands print and how they end: standard output and error, exit statuses, signals."""
+"""Output and termination of commands: standard output and standard error, exit statuses, signals."""
 
 import json
 import os
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from wherein.cli.terminal.progress import SceneBar
 
 NONE_FOUND, USAGE, UNREADABLE, SOME_UNREADABLE = 1, 2, 3, 4
-"""Exit statuses. USAGE also stands for a file that cannot be written."""
+"""Exit statuses. USAGE is also used if a file cannot be written."""
 
 INTERRUPTED, BROKEN_PIPE, TERMINATED = 130, 141, 143
-"""128 + the number of the signal, as shells report it: SIGINT (Ctrl-C), SIGPIPE, SIGTERM."""
+"""Exit statuses after signals: 128 + the number of SIGINT (Ctrl-C), SIGPIPE or SIGTERM, as in shells."""
 
 FEW_SCENES = 5
-"""A choice: up to so many scenes are done before a progress bar helps anyone."""
+"""Maximum number of scenes without a progress bar. A choice: so few are done before a bar is useful."""
 
 _SIGPIPE = getattr(signal, "SIGPIPE", None)
-"""Windows does not have it."""
+"""SIGPIPE; None on Windows, which does not have it."""
 
 
 class UnreadableError(WhereinError):
     """A file that the user named cannot be read.
 
     Attributes:
-        role: what the file is for, such as "scene" or "template".
+        role: the purpose of the file, such as "scene" or "template".
         path: the file.
     """
 
@@ -44,16 +44,17 @@ class UnreadableError(WhereinError):
 
 
 class TerminatedError(KeyboardInterrupt):
-    """SIGTERM. It unwinds the program as Ctrl-C does, so that temporary files are deleted."""
+    """SIGTERM was received. Like Ctrl-C, it unwinds the stack, so that temporary files are deleted."""
 
 
 class Console:
     """Prints results on standard output, and messages and progress on standard error.
 
     Attributes:
-        quiet: whether to leave out messages and progress.
-        readable: whether results are text to read instead of JSON: on a terminal, unless JSON was asked for.
-        json_on_terminal: whether they are JSON on a terminal, where errors would be seen twice.
+        quiet: whether to omit messages and progress.
+        readable: whether results are text for people: on a terminal, unless JSON was requested.
+        json_on_terminal: whether results are JSON on a terminal. Errors are in the JSON, so that messages
+            about them would repeat them.
     """
 
     def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
@@ -63,13 +64,13 @@ class Console:
         self._bar: SceneBar | None = None
 
     def result(self, record: dict[str, Any]) -> None:
-        """Print one JSON object on a line, which neither Ctrl-C nor SIGTERM cuts.
+        """Print one JSON object on one line, which neither Ctrl-C nor SIGTERM interrupts.
 
-        If the reader went away, the program exits from here and is not killed by SIGPIPE, so that temporary
-        files are deleted.
+        If the reader has closed the pipe, the program exits from here. SIGPIPE would kill it, and temporary
+        files would remain.
         """
         line = json.dumps(record, ensure_ascii=False, allow_nan=False)
-        # A file name that is not valid UTF-8 has lone surrogates: write them as JSON escapes.
+        # A file name that is not valid UTF-8 contains lone surrogates, which are written as JSON escapes.
         text = line.encode("utf-8", "backslashreplace").decode("utf-8")
         self._hide_bar()
         with deferred_signals():
@@ -84,14 +85,17 @@ class Console:
         typer.echo(line)
 
     def unreadable(self, role: str, path: str, reason: str) -> None:
-        """Report a file that cannot be read: once on a terminal; in JSON for programs, and to read if that
-        goes elsewhere."""
+        """Report a file that cannot be read.
+
+        On a terminal it is reported once, as text or as JSON. If standard output goes elsewhere, it is
+        reported there as JSON, and as a message on standard error.
+        """
         if not self.readable:
             self.result({role: path, "error": reason})
         line = reason if path in reason else f"{path}: {reason}"
         if self.readable:
             self._hide_bar()
-            typer.echo(line, err=True)  # even if quiet: nothing else says it
+            typer.echo(line, err=True)  # even if quiet: otherwise it would not be reported at all
         elif not self.json_on_terminal:
             self.message(line)
 
@@ -102,12 +106,12 @@ class Console:
             typer.echo(line, err=True)
 
     def warning(self, line: str) -> None:
-        """Print a message that begins, as errors do, with the name of the program."""
+        """Print a message that begins with the name of the program, as errors do."""
         self.message(f"wherein: {line}")
 
     @contextmanager
     def progress(self, task: str) -> Iterator[Callable[[float, str], None]]:
-        """Yield a function that shows the share of a task that is done, 0 to 1, and the current stage."""
+        """Yield a function that shows the share of a task that is done, 0 to 1, and its current stage."""
         self._hide_bar()
         with ExitStack() as stack:
             shown: list[Callable[[float, str], None]] = []
@@ -116,7 +120,7 @@ class Console:
                 if self.quiet:
                     return
                 if not shown:
-                    # Not earlier: rich is slow to import, and a stored calibration reports nothing.
+                    # Imported on the first report: rich is slow, and a stored calibration reports nothing.
                     from wherein.cli.terminal.progress import task_progress
 
                     shown.append(stack.enter_context(task_progress(task)))
@@ -126,7 +130,7 @@ class Console:
 
     @contextmanager
     def scene_bar(self, total: int) -> Iterator[None]:
-        """Show a bar of how many scenes are done, if there are many; `scenes_done` advances it."""
+        """Show a progress bar over scenes, if there are many; `scenes_done` advances it."""
         if self.quiet or total <= FEW_SCENES:
             yield
             return
@@ -140,7 +144,7 @@ class Console:
             self._bar = None
 
     def scenes_done(self, count: int) -> None:
-        """Count more scenes."""
+        """Advance the progress bar by a number of scenes."""
         if self._bar is not None:
             self._bar.advance(count)
 
@@ -158,9 +162,10 @@ def stop(message: str, status: int) -> NoReturn:
 
 @contextmanager
 def errors_as_exit_status() -> Iterator[None]:
-    """Turn the errors of this package into a line on standard error and an exit status.
+    """Convert errors of this package to a line on standard error and an exit status.
 
-    Only here: commands let errors pass. Other exceptions are bugs and keep their traceback.
+    Commands do not handle these errors, so that this is the only place. Other exceptions are bugs, and keep
+    their traceback.
     """
     try:
         yield
@@ -172,20 +177,20 @@ def errors_as_exit_status() -> Iterator[None]:
 
 @contextmanager
 def deferred_signals() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM wait until the block ends; a second one does not wait.
+    """Defer Ctrl-C and SIGTERM to the end of the block; a second signal is not deferred.
 
     SIGPIPE is ignored inside, so that a write to a closed pipe raises `BrokenPipeError`.
     """
-    if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
+    if threading.current_thread() is not threading.main_thread():  # Python handles signals in the main thread
         yield
         return
     received: list[int] = []
 
     def defer(number: int, _: object) -> None:
         received.append(number)
-        _restore(ends)
+        _restore(ends)  # so that a second signal takes effect at once, if the block hangs
 
-    # A signal that is ignored, as in a background job, stays ignored.
+    # A signal that is ignored, as in a background job, remains ignored.
     heeded = [end for end in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(end) != signal.SIG_IGN]
     ends = {end: signal.signal(end, defer) for end in heeded}
     pipe = {_SIGPIPE: signal.signal(_SIGPIPE, signal.SIG_IGN)} if _SIGPIPE else {}
@@ -207,10 +212,12 @@ def clean_exit() -> Iterator[None]:
     """Around the whole program: end with one line instead of a traceback after Ctrl-C, SIGTERM, or if
     standard output cannot be written.
 
-    If the reader of standard output went away, as `head` does, end silently by SIGPIPE, like other programs.
+    If the reader closes standard output, as `head` does, end silently by SIGPIPE, like other programs.
     """
-    if sys.stdout is None:  # checked before any work: the next file to be opened would become standard output
+    # Checked first: with descriptor 1 closed, the next file to be opened would become standard output.
+    if sys.stdout is None:
         stop("standard output is closed", USAGE)
+    # Python ignores SIGPIPE by default, and raises BrokenPipeError.
     if _SIGPIPE:
         signal.signal(_SIGPIPE, signal.SIG_DFL)
     terminated = False
@@ -225,7 +232,7 @@ def clean_exit() -> Iterator[None]:
     try:
         yield
     except SystemExit as ended:
-        if ended.code == INTERRUPTED:  # typer exits so after any KeyboardInterrupt
+        if ended.code == INTERRUPTED:  # typer converts every KeyboardInterrupt to this, TerminatedError too
             stop(*(("terminated", TERMINATED) if terminated else ("interrupted", INTERRUPTED)))
         if ended.code == BROKEN_PIPE:
             _discard_output()
@@ -233,12 +240,12 @@ def clean_exit() -> Iterator[None]:
                 signal.raise_signal(_SIGPIPE)
         raise
     except OSError as error:
-        if error.filename is not None:  # of another file, so not standard output
+        if error.filename is not None:  # an error of a named file, and not of standard output
             raise
         _discard_output()
         stop(f"cannot write standard output: {error.strerror}", USAGE)
 
 
 def _discard_output() -> None:
-    """Send what is still buffered to nowhere: Python flushes it at exit, which would fail again."""
+    """Discard buffered output: Python flushes it at exit, which would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

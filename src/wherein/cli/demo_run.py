@@ -1,4 +1,4 @@
-"""The work of `wherein demo`: find robots in a photograph, read a gauge, register a cat's face; report it."""
+"""The work of `wherein demo`: find robots in a photograph, read a gauge, and register a cat's face."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -40,17 +40,18 @@ FILES = {
     "gauge report": "gauge.html",
     "registration": "register.png",
 }
-"""The files that the demo writes, by what they show."""
+"""The files that the demo writes, by their contents."""
 
 _SCENES = "photographs"
-"""The folder of scenes with a cup, apart from the picture that a template is made of."""
+"""The folder of the scenes with a cup. The picture for the template is outside, since it is not a scene."""
 
 
 def check_target(out: Path, overwrite: bool) -> None:
-    """Check that the files of the demo can be written to a folder, before any work.
+    """Check, before any work, that the files of the demo can be written to a folder.
 
     Raises:
-        ArgumentError, UnwritableError: they cannot, and why.
+        ArgumentError: a file exists and must not be replaced, or the folder is a file.
+        UnwritableError: the folder cannot be written.
     """
     require(out.is_dir() or not out.exists(), f"--out {out} is a file: choose a folder")
     for path in (out / name for name in FILES.values()):
@@ -60,10 +61,11 @@ def check_target(out: Path, overwrite: bool) -> None:
 
 
 def write_pictures(folder: Path, overwrite: bool) -> Iterator[str]:
-    """Write pictures to try wherein with to a folder, and yield lines about them.
+    """Write example pictures to a folder, and yield lines of text about them.
 
     Raises:
-        ArgumentError, UnwritableError: they cannot be written, and why; none has been written then.
+        ArgumentError: a picture exists and must not be replaced, or the folder is a file.
+        UnwritableError: the folder cannot be written.
     """
     require(folder.is_dir() or not folder.exists(), f"--pictures {folder} is a file: choose a folder")
     pictures = {folder / _SCENES / name: to_image(scene) for name, scene in cup_scenes().items()}
@@ -78,23 +80,24 @@ def write_pictures(folder: Path, overwrite: bool) -> Iterator[str]:
 
 
 def run_demo(out: Path, seed: int, console: Console) -> Iterator[str]:
-    """Run the demo, write its files into a folder, and yield lines of text about it as they are known.
+    """Run the demo and write its files to a folder; yields each line of text when it is known.
 
     Arguments:
         out: the folder.
-        seed: seed of poses, lighting and noise.
+        seed: the seed of poses, lighting and noise.
         console: shows the progress of a calibration.
     """
-    # Without its source, the template's calibration goes to the cache: the package may be read-only.
+    # Without a source, the calibration is stored in the cache folder: the package may be read-only.
     template = replace(Template.load(ROBOT), source=None)
     background, real = photograph(seed)
     if not real:
         yield "scikit-image is not installed (pip install 'wherein[photos]'): using a synthetic background"
     shown = demo_scene(template, background, seed)
     with console.progress("Calibrating (first use)") as progress:
-        # The robots are painted parallel to the picture plane: knowing that makes their poses more exact.
+        # The robots are painted without tilt. A search without tilt has fewer parameters, and is more
+        # accurate.
         detector = Detector(template, scale=SCALE, tilt=0, progress=progress)
-    detector(shown.pixels)  # not timed: the first call prepares what later calls reuse
+    detector(shown.pixels)  # not timed: the first call makes data that later calls reuse
     found = detector(shown.pixels)
     yield from compare(found, shown, template)
     written = {what: out / name for what, name in FILES.items()}
@@ -111,14 +114,12 @@ def run_demo(out: Path, seed: int, console: Console) -> Iterator[str]:
 
 
 def read_gauge(written: dict[str, Path], seed: int, console: Console) -> str:
-    """Find the gauge in its scene, with the default arguments of a detector, and read it.
+    """Find the gauge in its scene with a detector's default arguments; returns a line about its value.
 
     Arguments:
-        written: the files of the demo, by what they show.
-        seed: seed of pose, value, lighting and noise.
+        written: the files of the demo, by their contents.
+        seed: the seed of pose, value, lighting and noise.
         console: shows the progress of a calibration.
-
-    Returns a line about the value.
     """
     template = replace(Template.load(GAUGE), source=None)
     shown = gauge_scene(template, seed)
@@ -133,7 +134,7 @@ def read_gauge(written: dict[str, Path], seed: int, console: Console) -> str:
 
 
 def describe_gauge(found: Detections, shown: GaugeScene) -> str:
-    """The value that the gauge shows and the true one; or what was not found."""
+    """The measured value of the gauge and the true value; or a message that it was not found."""
     if not found:
         return "not found"
     item = found[0]
@@ -145,7 +146,7 @@ def describe_gauge(found: Detections, shown: GaugeScene) -> str:
 
 
 def compare(found: Detections, shown: DemoScene, template: Template) -> Iterator[str]:
-    """Yield a line about the scene, and one about each detection, numbered as in the drawing."""
+    """A line about the scene, and one about each detection, numbered as in the drawing."""
     width, height = found.size
     truths = [closest_truth(item, shown.truths, template) for item in found]
     correct = sum(truth in truths for truth in shown.truths)
@@ -172,13 +173,11 @@ def _describe(item: Detection, truth: Truth, template: Template) -> str:
 
 
 def register_cat(target: Path, seed: int) -> str:
-    """Paint a cat's face into a photograph, transformed, in other light and with noise; then register it.
+    """Paint a transformed cat's face into a photograph, and register it; returns a line about the result.
 
     Arguments:
         target: the file for a drawing of the result.
-        seed: seed of pose and noise.
-
-    Returns a line about the result.
+        seed: the seed of pose and noise.
     """
     from skimage import data
 
@@ -205,6 +204,7 @@ def cat_face(photograph: NDArray[np.uint8]) -> Motif:
     """Cut an ellipse out of scikit-image's photograph of a cat."""
     pixels = load_picture(photograph[15:265, 95:375]).pixels
     height, width = pixels.shape[-2:]
+    # The picture becomes the square [−1, 1]², in which the ellipse is a circle.
     unit = (lattice(height, width, pixels) + 0.5) / torch.tensor((width, height)) * 2 - 1
     return Motif(pixels, (unit.norm(dim=-1) < 0.97).float())
 
@@ -212,10 +212,11 @@ def cat_face(photograph: NDArray[np.uint8]) -> Motif:
 def hide(
     photograph: NDArray[np.uint8], motif: Motif, rng: np.random.Generator
 ) -> tuple[torch.Tensor, NDArray[np.float64]]:
-    """Return the photograph with the motif painted in, in other light and with noise, and the true matrix."""
+    """The photograph with the motif painted into it, with other light and noise; and the true matrix."""
     background = load_picture(photograph).pixels
     height, width = background.shape[-2:]
-    # A random affine map by its singular values: a rotation, a stretch along the axes, another rotation.
+    # A random linear map by its singular value decomposition: a rotation, a scaling of the axes, and another
+    # rotation. The angles are −b and a + b: without the scaling, the map would be a rotation by a.
     first, second = rng.uniform(-1, 1, 2)
     outer, inner = rotation(torch.tensor((first + second, -second), dtype=torch.float64)).numpy()
     linear = outer @ np.diag(rng.uniform(0.8, 1.25, 2)) @ inner

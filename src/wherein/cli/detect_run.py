@@ -1,4 +1,4 @@
-"""The work of `wherein detect`: have scenes searched, print the results, write the files."""
+"""The work of `wherein detect`: search scenes, print the results, write the files."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -36,7 +36,7 @@ from wherein.video.video_writer import CODECS
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The options of `wherein detect` that the detector gets, under the same names; None: its default."""
+    """The options of `wherein detect` that are arguments of the detector; None: the detector's default."""
 
     rotation: float
     scale: tuple[float, float]
@@ -47,25 +47,25 @@ class SearchOptions:
     memory: int | None = None
 
     def given(self) -> dict[str, Any]:
-        """The options that are not left to the detector."""
+        """The options that are not None, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 class _NothingReadError(Exception):
-    """No scene could be read. It ends the block in which files are written, so that none appears."""
+    """No scene could be read. The exception ends the block that writes files, so that none is created."""
 
 
 class DetectRun:
-    """Searches scenes for a template, or several.
+    """Searches scenes for one or more templates.
 
     Arguments:
-        template: a template, or a folder of them, to search for.
-        options: how to search.
-        outputs: files to write besides the lines of JSON.
-        console: where results and messages go.
-        threshold: of the score, or of its rate of false alarms; None: the calibrated one.
-        region: x, y, width and height of the part of each scene that is searched; None: all of it.
-        engine: who searches the scenes, and which of them.
+        template: a template, or a folder of templates.
+        options: the options of the search.
+        outputs: the files to write besides the lines of JSON.
+        console: prints results and messages.
+        threshold: the minimum score, or the maximum false-alarm rate; None: the calibrated threshold.
+        region: x, y, width and height of the part of each scene that is searched; None: the whole scene.
+        engine: the workers, and the portion of the scenes.
     """
 
     def __init__(
@@ -85,10 +85,12 @@ class DetectRun:
         self.table = SceneTable(())
 
     def __call__(self, listed: SceneList) -> Totals:
-        """Search all scenes: print a line of JSON for each picture, each frame and each unreadable scene, or
-        a table of them; then a summary."""
+        """Search all scenes, and print the results: lines of JSON or a table, then a summary.
+
+        There is one line of JSON for each picture, each frame of a video, and each unreadable scene.
+        """
         self.table = SceneTable(str(scene.path) for scene in listed.scenes)
-        # A report or an export about nothing would only replace an older one.
+        # Without a readable scene, no report or export is written, which would replace an older one.
         with suppress(_NothingReadError):
             self._search_all(listed.scenes)
         if self.totals.read and not self.totals.found:
@@ -101,8 +103,7 @@ class DetectRun:
         return self.totals
 
     def _expectations(self) -> Iterator[str]:
-        """Where nothing is found: a threshold above the calibrated ones, at which sizes it was searched for,
-        and a line for each template of which the calibration has warned."""
+        """Messages if nothing was found: raised thresholds, the searched sizes, warnings of calibrations."""
         yield from self._raised_thresholds()
         yield self._searched_sizes()
         for name, known in self.detector.calibrations.items():
@@ -120,8 +121,7 @@ class DetectRun:
                 )
 
     def _doubts(self) -> Iterator[str]:
-        """Where something is found: a line for each template that clutter fits as well, such as one of few
-        pixels."""
+        """Messages if something was found: a line for each template whose clutter reached the threshold."""
         for name, known in self.detector.calibrations.items():
             threshold = self.detector.thresholds[name]
             if isinstance(known, Calibration) and known.clutter[-1] >= threshold:
@@ -132,8 +132,11 @@ class DetectRun:
                 )
 
     def _searched_sizes(self) -> str:
-        """The range of scales, in pixels where there is one template: a photograph by a phone shows most
-        objects larger than a template that was cut out of a smaller picture."""
+        """A message about the searched sizes: in pixels for a single template, otherwise as scales.
+
+        Wrong sizes are a common reason why nothing is found: in photographs of phones, most objects are
+        larger than in a template that was cut out of a smaller picture.
+        """
         low, high = self.options.scale
         if len(self.library) > 1:
             sizes = f"the templates at {'scale' if low == high else 'scales'} {span(f'{low:g}', f'{high:g}')}"
@@ -152,7 +155,7 @@ class DetectRun:
         with (
             self.console.scene_bar(len(checked)),
             open_writers(self.outputs, self.library, scenes, checked) as writers,
-            closing(self._results(scenes, drawings, part)) as results,  # ends workers, whatever happens
+            closing(self._results(scenes, drawings, part)) as results,  # ends the workers in any case
         ):
             for entry, events in results:
                 self._report(entry, events, writers)
@@ -162,7 +165,7 @@ class DetectRun:
     def _results(
         self, scenes: Sequence[SceneFile], drawings: Mapping[Path, Path], part: slice
     ) -> Generator[tuple[Entry, Iterator[SceneEvent]]]:
-        """Each scene of the portion, with its results."""
+        """Each scene of the portion with its events."""
         settings = WorkSettings(
             self.region,
             None if self.outputs.report is None else len(scenes),
@@ -170,9 +173,12 @@ class DetectRun:
             self.outputs.export is not None,
             self.options.memory,
         )
+        # Numbered in the whole run and then cut to the portion, so that keys of scenes do not depend on the
+        # portion: portions may share the folder of a run.
         entries = manifest(scenes, drawings, settings.page is not None)[part]
         here = SceneWork(lambda: self.detector, settings)
-        # Before anything is calibrated: a run of which no scene can be searched ends at once.
+        # If no scene can be searched, workers are not needed, and nothing is calibrated: `here` asks for the
+        # detector only when it has read a scene.
         memory = self.options.memory
         if not self.engine.shared or not any(is_searchable(entry, memory, self.region) for entry in entries):
             for entry in entries:
@@ -192,12 +198,12 @@ class DetectRun:
 
     @cached_property
     def detector(self) -> Detector:
-        """The detector, made when a scene has been read, or before workers start."""
+        """The detector, made (and calibrated) when the first scene has been read, or before workers start."""
         with self.console.progress("Calibrating (first use)") as progress:
             return Detector(self.library, threshold=self.threshold, progress=progress, **self.options.given())
 
     def _report(self, entry: Entry, events: Iterator[SceneEvent], writers: SceneWriters) -> None:
-        """Print and write the results of a scene."""
+        """Print and write the events of a scene."""
         event = next(events, None)
         while event is not None:
             try:
@@ -205,7 +211,8 @@ class DetectRun:
             except KeyboardInterrupt as interrupt:
                 if not isinstance(events, Generator):
                     raise
-                event = events.throw(interrupt)  # a camera ends so; others raise it again
+                # Inside the generator, Ctrl-C ends a camera regularly. Other scenes raise it again.
+                event = events.throw(interrupt)
             else:
                 event = next(events, None)
 
@@ -219,7 +226,7 @@ class DetectRun:
             if event.best is not None:
                 template, score = event.best
                 nearest = _nearest(score, self.detector.thresholds[template])
-                # On a terminal the row above has said so.
+                # On a terminal, the row above already has the scene and "nothing found".
                 shown = nearest if self.console.readable else f"{path}: Nothing found. {nearest}"
                 self.console.message(shown)
         elif isinstance(event, VideoDone):
@@ -240,10 +247,10 @@ class DetectRun:
             writers.add_unreadable(path, event.reason)
 
     def _print(self, line: SceneLine) -> None:
-        """Print a scene or a frame: as JSON, or on a terminal as rows of a table."""
+        """Print a scene or a frame: as JSON or, on a terminal, as rows of a table."""
         if not self.console.readable:
             self.console.result(line.record)
-        elif line.rows or "frame" not in line.record:  # most frames of a video show nothing
+        elif line.rows or "frame" not in line.record:  # frames without detections, often most, have no row
             if not self._has_header:
                 self.console.text(self.table.header)
             self._has_header = True
@@ -256,7 +263,7 @@ def _drawn(drawing: Path | None) -> str:
 
 
 def _nearest(score: float, threshold: float) -> str:
-    """Describe the best candidate below the threshold in a scene without detections."""
+    """A message about the best candidate in a scene without detections."""
     shown = rounded_down(score)  # rounded down, so that this threshold does show the candidate
     return f"Best candidate: {shown:.3f} (threshold {threshold:.3f}). Use --threshold {shown:.3f} to see it."
 

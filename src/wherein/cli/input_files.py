@@ -1,6 +1,6 @@
 """Files that commands read: scenes by file, folder or glob pattern, pictures, templates.
 
-Nothing slow is imported here: a path that does not exist is reported before torch is loaded.
+This module imports nothing slow: a path that does not exist is reported before torch is loaded.
 """
 
 import glob
@@ -25,19 +25,21 @@ if TYPE_CHECKING:
     from wherein.template.template_library import Library
 
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif")
-"""Extensions by which pictures are picked from a folder; a file that is named may have any."""
+"""Extensions of files that count as pictures in a folder. A file that the user names may have any
+extension."""
 
 _OPTIONAL = {".avif": "AVIF", ".heic": "HEIC", ".heif": "HEIC"}
-"""Pictures that are read where Pillow can, or with an extra."""
+"""Pictures that can only be read if Pillow supports them, or with an extra."""
 
 _UNSUPPORTED = {
     **{".pdf": "PDF", ".svg": "SVG", ".psd": "PSD", ".jxl": "JPEG XL", ".jp2": "JPEG 2000"},
     **dict.fromkeys((".dng", ".cr2", ".cr3", ".nef", ".arw", ".raf", ".orf", ".rw2"), "RAW"),
 }
-"""Files that someone may take for scenes. Others, such as .txt, are passed over without a word."""
+"""Files that users may expect to be scenes: they get a message. Others, such as .txt, are ignored
+silently."""
 
 SUBFOLDER = "subfolder"
-"""The kind of what is skipped without --recursive."""
+"""The kind of folders that are skipped without --recursive."""
 
 _REMEDIES = {
     "HEIC": "pip install 'wherein[heic]' to read them",
@@ -45,7 +47,7 @@ _REMEDIES = {
     SUBFOLDER: "use --recursive to search them",
 }
 _NAMED = 5
-"""Files that a message names. A choice: a line or two."""
+"""Maximum number of files that a message names. A choice: a line or two."""
 
 
 @dataclass
@@ -53,10 +55,10 @@ class SceneList:
     """The scenes that a command searches.
 
     Attributes:
-        scenes: each file once, however it was spelt, in the order of the arguments; those of a folder or
-            pattern sorted by name.
-        skipped: files and folders in the given folders that may show scenes but are not read, and the kind
-            of each.
+        scenes: each file once, even if its path was given in several spellings, in the order of the
+        arguments;
+            the files of a folder or pattern are sorted by name.
+        skipped: the kind of each file and folder in the given folders that may show scenes, but is not read.
     """
 
     scenes: list[SceneFile] = field(default_factory=list)
@@ -64,13 +66,13 @@ class SceneList:
 
     @property
     def skipped_summary(self) -> str:
-        """How many were skipped, and of which kinds; empty if none."""
+        """The number and the kinds of skipped files; empty if there are none."""
         kinds = ", ".join(dict.fromkeys(self.skipped.values()))
         return f"{len(self.skipped)} skipped: {kinds}" if self.skipped else ""
 
     @property
     def skipped_messages(self) -> Iterator[str]:
-        """A line for each kind that was skipped, which names the files and says what to do."""
+        """A line for each skipped kind, with the names of files and a remedy."""
         for kind, count in Counter(self.skipped.values()).items():
             paths = [str(path) for path, other in self.skipped.items() if other == kind]
             listed = ", ".join(paths[:_NAMED]) + (f" and {count - _NAMED} more" if count > _NAMED else "")
@@ -79,16 +81,17 @@ class SceneList:
 
 
 def list_scenes(arguments: Sequence[str], recursive: bool = False) -> SceneList:
-    """The scenes that files, folders and glob patterns stand for.
+    """The scenes that are given by files, folders and glob patterns.
 
     Arguments:
-        arguments: as the user gave them.
-        recursive: whether folders below a folder are searched too.
+        arguments: the arguments of the user.
+        recursive: whether subfolders are searched too.
     """
     found, seen, place = SceneList(), set[Path](), cache(Path.resolve)
     for argument in arguments:
         for scene in _expand(argument, recursive, found.skipped):
-            # A link to a file is a scene of its own, under its own name; only the way there may differ.
+            # Only the folder is resolved: different paths to one file are the same scene, but a link to a
+            # file is a scene of its own, with its own name.
             file = place(scene.path.parent) / scene.path.name
             if scene.error is not None or file not in seen:
                 seen.add(file)
@@ -105,21 +108,22 @@ def _expand(argument: str, recursive: bool, skipped: dict[Path, str]) -> list[Sc
         pictures, videos = ", ".join((*PICTURES, ".avif")), ", ".join(VIDEOS)
         none = f"no pictures ({pictures}) or videos ({videos}) in this folder"
         return [SceneFile(one) for one in found] or [SceneFile(path, none)]
-    if path.exists() or (is_video(argument) and not glob.has_magic(argument)):  # a camera is no file
+    # A camera is not a file. An existing file may have the characters of a pattern in its name.
+    if path.exists() or (is_video(argument) and not glob.has_magic(argument)):
         return [SceneFile(path, None if path.exists() or ":" in argument else "file not found")]
     if not glob.has_magic(argument):
         return [SceneFile(path, "file not found")]
-    # Not Path.glob, which does not take absolute patterns.
+    # Path.glob does not support absolute patterns.
     names = glob.glob(argument, recursive=True)  # noqa: PTH207
     found = sorted(Path(name) for name in names if Path(name).is_file())
     return [SceneFile(one) for one in found] or [SceneFile(path, "no file matches this pattern")]
 
 
 def _in_folder(folder: Path, recursive: bool, skipped: dict[Path, str]) -> list[Path]:
-    """The scenes in a folder, sorted by name; adds to `skipped` what might be one."""
+    """The scenes in a folder, sorted by name; what may be a scene, but is not read, is added to `skipped`."""
     found = []
     for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):  # as in a glob pattern: macOS leaves a ._photo.jpg beside photo.jpg
+        if path.name.startswith("."):  # as in glob patterns: macOS writes ._photo.jpg beside photo.jpg
             continue
         kind = _kind(path)
         if is_zarr_folder(path):
@@ -138,7 +142,7 @@ def _in_folder(folder: Path, recursive: bool, skipped: dict[Path, str]) -> list[
 
 
 def _kind(path: Path) -> str | None:
-    """Empty for a scene, None for another file; else the kind of picture that is not read."""
+    """The kind of a picture that cannot be read; empty for a scene, None for any other file."""
     extension = path.suffix.lower()
     if extension in PICTURES + VIDEOS:
         return ""
@@ -157,13 +161,13 @@ def _is_readable(optional: str) -> bool:
 
 
 def _has_scenes(folder: Path) -> bool:
-    """Whether there is a picture or a video in a folder or below it."""
+    """Whether a folder or its subfolders contain a picture or a video."""
     names = (name for _, _, files in os.walk(folder) for name in files if not name.startswith("."))
     return any(_kind(Path(name)) == "" for name in names)
 
 
 def read_picture(path: Path, role: str) -> "Picture":
-    """Read a picture, or raise `UnreadableError`; the message begins with `role`."""
+    """Read a picture, or raise `UnreadableError` with a message that begins with `role`."""
     from wherein.images.load import load_picture
 
     try:
@@ -173,19 +177,21 @@ def read_picture(path: Path, role: str) -> "Picture":
 
 
 def check_template_path(path: str) -> None:
-    """Raise `UnreadableError` if there is nothing at a path, before torch is loaded."""
+    """Raise `UnreadableError` if a path does not exist, before torch is loaded."""
     if not Path(path).exists():
         remedy = "use a folder with template.json, a .zip of one, or a picture"
         raise UnreadableError("template", Path(path), f"the template {path} does not exist: {remedy}")
 
 
 def check_order(template: str, scenes: Sequence[str]) -> None:
-    """Raise `ArgumentError` if the template and a scene are swapped, before pictures are calibrated as if
-    they were templates."""
+    """Raise `ArgumentError` if the template and a scene are swapped.
+
+    Otherwise the pictures in a folder of scenes would be calibrated as if they were templates.
+    """
     given = Path(template)
     if any(_is_template_folder(one) or _is_archive(one) for one in (given, *given.glob("*"))):
         return
-    # Among pictures, a .zip may be any archive; alone, it is meant to be a template.
+    # Among several scenes, a .zip may be any archive. A single one is probably meant to be the template.
     swapped = _is_archive if len(scenes) == 1 else _is_template_folder
     for scene in scenes:
         if _is_template_folder(Path(scene)) or swapped(Path(scene)):
@@ -200,7 +206,7 @@ def _is_template_folder(path: Path) -> bool:
 
 
 def _is_archive(path: Path) -> bool:
-    """Whether it is a .zip, and not that of a picture."""
+    """Whether a path is a .zip, and not that of an OME-Zarr picture."""
     return path.suffix == ".zip" and ".zarr" not in path.name and path.is_file()
 
 
@@ -220,7 +226,7 @@ def check_backgrounds(folder: Path) -> None:
 
 
 def load_template(path: str) -> "Template":
-    """Load a template, or raise `UnreadableError`; of a folder of several, too."""
+    """Load a template, or raise `UnreadableError`, which a folder of several templates does too."""
     check_template_path(path)
     from wherein.template.template_library import Library
 

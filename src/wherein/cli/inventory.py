@@ -1,4 +1,4 @@
-"""The content of `wherein info`: what is installed, what is missing, and where files are kept."""
+"""The contents of `wherein info`: installed and missing packages, and the folders of files."""
 
 import os
 import platform
@@ -16,13 +16,13 @@ from wherein.native import compiler, kernel
 
 _PACKAGES = ("torch", "numpy", "pillow")
 _DEVELOPMENT = "dev"
-"""The extra for work on wherein itself, which users do not need."""
+"""The extra for the development of wherein, which users do not need."""
 
 _REQUIREMENT = re.compile(r"""(?P<package>[\w.-]+)[^;]*;.*extra\s*==\s*["'](?P<extra>[\w.-]+)["']""")
 
 
 def inventory() -> dict[str, Any]:
-    """All facts, for JSON."""
+    """All facts as a dictionary for JSON."""
     return {
         "wherein": wherein.__version__,
         "python": platform.python_version(),
@@ -68,9 +68,10 @@ def _describe_kernel(kernel: dict[str, Any]) -> str:
 
 
 def _kernel() -> dict[str, Any]:
-    """Which C library is in use and why; it is compiled now if it can be and has not been."""
+    """The C library in use, and the reason. If it can be compiled but has not been, it is compiled now."""
     library = kernel.library()
     source = library and library.source
+    # A shipped library was compiled elsewhere: a compiler on this machine says nothing about it.
     command = compiler.find_compiler() if source == "compiled" else None
     return {
         "built": library is not None,
@@ -90,8 +91,9 @@ def _text(path: Path | None) -> str | None:
 def _extras() -> dict[str, list[str]]:
     """The requirements of each extra, from the metadata of the installed package."""
     try:
+        # Each is a text such as: name>=1.0; extra == "video"
         asked = metadata.requires("wherein") or []
-    except metadata.PackageNotFoundError:  # run from its sources
+    except metadata.PackageNotFoundError:  # not installed, but run from its sources
         return {}
     extras: dict[str, list[str]] = {}
     for match in filter(None, map(_REQUIREMENT.match, asked)):

@@ -1,6 +1,6 @@
 """`wherein`: the program and its commands.
 
-Nothing slow is imported here: torch is loaded only when a command starts its work.
+This module imports nothing slow: torch is loaded only when a command starts its work.
 """
 
 import os
@@ -21,28 +21,29 @@ from wherein.cli.console import clean_exit, errors_as_exit_status
 
 
 class Command(TyperCommand):
-    """A command that turns errors into exit statuses, and whose help names arguments in the usual way.
+    """A command that converts errors to exit statuses, and has the usual notation of arguments in its help.
 
-    Typer would show `{TEMPLATE} {SCENE}... <list[str]>`; here it is `TEMPLATE SCENE...`.
+    Typer would show `{TEMPLATE} {SCENE}... <list[str]>` instead of `TEMPLATE SCENE...`.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line; say what is wrong with it as `wherein` does, and not as pydantic."""
+        """Parse the command line; messages of errors are in the style of `wherein`, and not of pydantic."""
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
             error.message = error.message.removeprefix("Value error, ")
+            # The message of pydantic names neither the number of values nor how they are separated.
             if "unable to parse" in error.message:
                 error.message = _needed_numbers(error.param)
             raise
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; every error that it raises becomes an exit status here, and only here."""
+        """Run the command, and convert its errors to exit statuses."""
         with errors_as_exit_status():
             return super().invoke(ctx)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the words after the name of the command in the line `Usage:`."""
+        """The words after the name of the command in the line `Usage:`."""
         arguments = [(_name(p), p.required) for p in self.params if p.param_type_name == "argument"]
         return ["[OPTIONS]", *(name if required else f"[{name}]" for name, required in arguments)]
 
@@ -58,7 +59,10 @@ class Command(TyperCommand):
 
 
 def _needed_numbers(option: Any) -> str:
-    """What an option wants that was given something else: another option, or numbers with commas."""
+    """A message about the values that an option needs, if it was followed by something else.
+
+    That is often another option, or numbers that are separated by commas.
+    """
     needed = "a number" if option.nargs == 1 else f"{option.nargs} numbers, with spaces between them"
     return f"it needs {needed}: {option.opts[0]} {option.metavar or 'N'}"
 
@@ -103,8 +107,8 @@ app.add_typer(template)
 
 
 def main() -> None:
-    """Run the program: the console script and `python -m wherein`, under one name in help and completion."""
-    # OpenCV and FFmpeg print what goes wrong with a video beside the error of `wherein`, which says the same.
+    """Run the program, for the console script and `python -m wherein`, with the same name in help."""
+    # OpenCV and FFmpeg print errors of videos themselves, besides the error message of `wherein`.
     os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")
     os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
     with clean_exit():

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have, and the checks of their values."""
+"""Arguments and options of several commands, and the checks of their values."""
 
 import math
 from enum import StrEnum
@@ -43,7 +43,7 @@ CalibratedPath = Annotated[
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print only results and errors, no progress or messages.")
 ]
-"""Every command has it, so that scripts can always pass it."""
+"""Every command has this option, so that scripts can always pass it."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
@@ -60,7 +60,7 @@ Draw = Annotated[
         metavar="PATH", help="Draw the results: a folder, or a picture file if there is only one to draw."
     ),
 ]
-"""The same for every command."""
+"""The same option for every command that draws."""
 
 Seed = Annotated[int, typer.Option(metavar="N", help="Random seed.")]
 
@@ -86,7 +86,7 @@ def _scale(scale: tuple[float, float]) -> tuple[float, float]:
     if not 0 < low <= high < math.inf:
         raise typer.BadParameter(f"{low:g} {high:g} is not allowed: use two numbers with 0 < LOW ≤ HIGH.")
     if low < MIN_SCALE or high > MAX_SCALE:
-        percent = low >= 10  # as people write who think of 100 %
+        percent = low >= 10  # probably percentages, such as 80 120
         hint = f" Did you mean {low / 100:g} {high / 100:g}?" if percent else ""
         raise typer.BadParameter(
             f"{low:g} {high:g} is not allowed: scales are factors from {MIN_SCALE:g} to {MAX_SCALE:g}, "
@@ -128,7 +128,7 @@ def _memory(text: str) -> int:
         raise typer.BadParameter(str(error)) from error
 
 
-# The detector checks these numbers too. Checking them here as well reports a slip before torch is loaded.
+# The detector checks these numbers too. The checks here report errors before torch is loaded.
 Rotation = Annotated[
     float,
     typer.Option(
@@ -175,7 +175,7 @@ Overlap = Annotated[
 
 
 class Polarity(StrEnum):
-    """Whether an object may have the opposite contrast, such as white print on black."""
+    """Whether objects with inverted contrast are found too, such as white print on black."""
 
     SAME = "same"
     ANY = "any"
@@ -238,7 +238,7 @@ TemplateWorkers = Annotated[
 
 
 class Engine(StrEnum):
-    """Where workers are."""
+    """The place of workers: this machine, or a Ray cluster."""
 
     LOCAL = "local"
     RAY = "ray"
@@ -269,9 +269,10 @@ Shard = Annotated[
 
 if TYPE_CHECKING:
     FormatName: TypeAlias = str
-else:  # typer takes the choices of an option from an Enum, and mypy cannot follow one made from a table
+else:  # typer takes the choices of an option from an Enum; mypy does not support an Enum made from a table
     FormatName = StrEnum("FormatName", {name.upper(): name for name in FORMATS})
 
+# From the registry, so that a new format needs no change here.
 _FOLDER_FORMATS = ", ".join(entry.name for entry in FORMATS.values() if entry.file_per_scene)
 
 Export = Annotated[

@@ -1,4 +1,4 @@
-"""Files that commands write: where they may go, checked before any work."""
+"""Files that commands write; their paths are checked before any work."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,17 +11,18 @@ from wherein.formats.registry import BY_EXTENSION, FORMATS, Format
 from wherein.video.source import VIDEOS
 from wherein.video.video_writer import CODECS
 
-if TYPE_CHECKING:  # not at run time: a wrong --draw is reported before torch is loaded
+if TYPE_CHECKING:  # not at run time, so that a wrong --draw is reported before torch is loaded
     from wherein.engine.manifest import SceneFile
 
 DRAWINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
-"""Extensions that Pillow can write."""
+"""Extensions of drawings: pictures that Pillow can write."""
 
 VIDEO_DRAWINGS = tuple(CODECS)
 _DRAWN = DRAWINGS + VIDEO_DRAWINGS
 
 _NOT_DRAWN = (".gif", ".svg", ".pdf", ".eps", ".html", ".json", ".avif", ".heic", *VIDEOS)
-"""Extensions of files that drawings cannot be, and that no folder has."""
+"""Extensions of unsupported drawings. Without this list, `--draw x.avi` would create a folder of that
+name."""
 
 _DRAW_NAMES = f"use a folder, or a picture that ends in {' or '.join(DRAWINGS)}"
 _DRAW_VIDEOS = f", or for a video {' or '.join(VIDEO_DRAWINGS)}"
@@ -30,13 +31,13 @@ PAGES = (".html", ".htm")
 
 
 def check_file(path: Path) -> None:
-    """Raise `UnwritableError` if this file cannot be created; its folders may still be missing."""
+    """Raise `UnwritableError` if a file cannot be created; its folders need not exist yet."""
     with write_errors(path):
         check_writable(path.parent)
 
 
 def check_folder(path: Path) -> None:
-    """Raise `UnwritableError` if no file can be created in this folder; the folder may still be missing."""
+    """Raise `UnwritableError` if files cannot be created in a folder; the folder need not exist yet."""
     with write_errors(path):
         check_writable(path)
 
@@ -47,20 +48,22 @@ def check_new(path: Path, overwrite: bool) -> None:
 
 
 def check_template(out: Path, overwrite: bool) -> None:
-    """Check that a template can be written to `out`, before torch is loaded.
+    """Check, before torch is loaded, that a template can be written to `out`.
 
     Raises:
-        ArgumentError, UnwritableError: it cannot, and why.
+        ArgumentError: it exists and must not be replaced.
+        UnwritableError: it cannot be written.
     """
     check_new(out, overwrite)
     check_file(out)  # for a folder too: it is written beside `out` and then renamed
 
 
 def check_named(option: str, path: Path, extensions: Sequence[str], overwrite: bool) -> None:
-    """Check the file that an option names: its extension, that it may be replaced, that it can be written.
+    """Check the file that an option names.
 
     Raises:
-        ArgumentError, UnwritableError: what is wrong with it.
+        ArgumentError: it has a wrong extension, is a folder, or exists and must not be replaced.
+        UnwritableError: it cannot be written.
     """
     known = path.suffix.lower() in extensions
     require(known, f"{option} {path} must end in {' or '.join(extensions)}")
@@ -70,20 +73,24 @@ def check_named(option: str, path: Path, extensions: Sequence[str], overwrite: b
 
 
 def is_file_name(path: Path, extensions: Sequence[str] = DRAWINGS) -> bool:
-    """Whether what `--draw` names is a file; else it is a folder."""
+    """Whether the path of `--draw` is a file name; otherwise it is a folder."""
     return path.suffix.lower() in extensions and not path.is_dir()
 
 
 def check_drawing(path: Path | None, stem: str, overwrite: bool) -> Path | None:
-    """Check what `--draw` names, if anything, in the same way; returns the picture to write.
+    """Check the path of `--draw` for a single picture, if it is given; returns the picture file to write.
 
     Arguments:
-        path: a picture file, or a folder for one.
+        path: a picture file, or a folder.
         stem: the name of the picture in a folder, without its extension.
-        overwrite: whether it may be replaced.
+        overwrite: whether an existing picture may be replaced.
+
+    Raises:
+        ArgumentError, UnwritableError: as in `check_named`.
     """
     if path is None:
         return None
+    # Without a known extension, the path is a folder, which is created.
     target = path if is_file_name(path) else path / f"{stem}.png"
     _check_draw_folder(path if target != path else None, _DRAW_NAMES)
     check_named("--draw", target, DRAWINGS, overwrite)
@@ -91,7 +98,7 @@ def check_drawing(path: Path | None, stem: str, overwrite: bool) -> Path | None:
 
 
 def _check_draw_folder(folder: Path | None, advice: str) -> None:
-    """Raise `ArgumentError` if this is a file, or named like one."""
+    """Raise `ArgumentError` if a path is a file, or is named like one."""
     if folder is not None and not folder.is_dir():
         named = folder.suffix.lower() in _NOT_DRAWN
         require(not folder.exists() and not named, f"--draw {folder} is not a folder: {advice}")
@@ -99,16 +106,16 @@ def _check_draw_folder(folder: Path | None, advice: str) -> None:
 
 @dataclass(frozen=True)
 class OutputFiles:
-    """What `wherein detect` writes besides its lines of JSON.
+    """The files that `wherein detect` writes besides its lines of JSON.
 
     Attributes:
-        draw: folder for a picture of each scene.
-        report: HTML file about all scenes.
+        draw: a folder for the drawing of each scene, or the file for a single drawing.
+        report: the HTML file about all scenes.
         maps: whether the report has occurrence maps.
         overwrite: whether existing files are replaced.
-        export: file or folder for another program.
-        format_name: format of the export; by the file extension if None.
-        resumed: whether this continues a run, whose files of single scenes are replaced.
+        export: a file or folder for another program.
+        format_name: the format of the export; None: by the file extension.
+        resumed: whether a run is resumed: then files of single scenes are replaced.
     """
 
     draw: Path | None = None
@@ -120,10 +127,11 @@ class OutputFiles:
     resumed: bool = False
 
     def check(self) -> None:
-        """Check all of them, before any work.
+        """Check all files before any work.
 
         Raises:
-            ArgumentError, UnwritableError: what is wrong with them.
+            ArgumentError: an option needs another one, a name is wrong, or a file must not be replaced.
+            UnwritableError: a file cannot be written.
         """
         require(self.report is not None or not self.maps, "--maps needs a report: add --report FILE.html")
         require(
@@ -173,21 +181,21 @@ class OutputFiles:
 
     @property
     def _export_folder(self) -> Path | None:
-        """The folder of the export, if its format has a file for each scene."""
+        """The folder of the export, if its format has one file per scene."""
         return self.export if self.format is not None and self.format.file_per_scene else None
 
     @property
     def _more_files(self) -> list[Path]:
-        """Files of the export besides those of the scenes."""
+        """The files of the export that do not belong to a scene."""
         folder = self._export_folder
         return [] if folder is None or self.format is None else [folder / n for n in self.format.more_files]
 
     def drawings(self, scenes: Sequence["SceneFile"], searched: Sequence["SceneFile"]) -> dict[Path, Path]:
-        """Return the picture or video to draw of each scene, by scene; empty without `--draw`.
+        """The path of each scene's drawing, a picture or video, by the scene's path; empty without `--draw`.
 
         Arguments:
-            scenes: all scenes, after which files are named.
-            searched: those of them that are searched in this run.
+            scenes: all scenes. Files are named after them, so that names do not depend on the portion.
+            searched: the scenes that are searched in this run.
         """
         if self.draw is None or self._draw_folder is not None:
             return self._named(scenes, searched, "--draw", self._draw_folder, ".png")
@@ -197,14 +205,15 @@ class OutputFiles:
         kinds = VIDEO_DRAWINGS if pictures[0].is_video else DRAWINGS
         known = self.draw.suffix.lower() in kinds
         require(known, f"--draw {self.draw} must end in {' or '.join(kinds)}")
+        # Even with --overwrite: drawing over the scene would destroy it.
         same = self.draw.resolve() == pictures[0].path.resolve()
         require(not same, f"--draw {self.draw} would replace the scene: choose another name")
         return {pictures[0].path: self.draw}
 
     def files(self, scenes: Sequence["SceneFile"], searched: Sequence["SceneFile"]) -> dict[Path, Path]:
-        """The file of each scene in the export, by the scene's path, if its format has a file for each.
+        """The file of each scene in the export, by the scene's path, if the format has one file per scene.
 
-        Arguments as of `drawings`.
+        Arguments as in `drawings`.
         """
         if self.format is None:
             return {}
@@ -219,20 +228,21 @@ class OutputFiles:
         folder: Path | None,
         suffix: str,
     ) -> dict[Path, Path]:
-        """Name a file in `folder` after each scene, with a number where two scenes have the same name.
+        """A file in `folder` for each scene, named after it, with a number if two scenes have the same name.
 
-        Those of scenes that are searched in other runs may be there already.
+        Files of scenes that are searched in other runs (portions) may exist already.
 
         Raises:
-            ArgumentError: one of them exists and must not be replaced, or is a scene itself.
+            ArgumentError: a file exists and must not be replaced, or is itself a scene.
         """
         if folder is None:
             return {}
+        # Names are chosen for all scenes, so that each portion of a run chooses the same names.
         given, written = {scene.path.resolve() for scene in scenes}, {scene.path for scene in searched}
         taken: set[str] = set()
         targets: dict[Path, Path] = {}
         for scene in scenes:
-            stem = scene.path.stem.replace(":", "-")  # camera:0
+            stem = scene.path.stem.replace(":", "-")  # of "camera:0": Windows does not allow colons
             target = folder / f"{_free(stem, taken)}{VIDEO_DRAWINGS[0] if scene.is_video else suffix}"
             message = f"{option} {folder} would replace the scene {target}: choose another folder"
             require(target.resolve() not in given, message)
@@ -243,9 +253,9 @@ class OutputFiles:
 
 
 def _free(stem: str, taken: set[str]) -> str:
-    """Return the stem, with the first free number if it is taken.
+    """The stem, with the first free number if it is taken; the result is added to `taken`.
 
-    Case does not count: on Windows and macOS A.png and a.png are one file.
+    Case is ignored, because A.png and a.png are the same file on Windows and macOS.
     """
     name, number = stem, 1
     while name.casefold() in taken:

@@ -1,4 +1,4 @@
-"""Writes the report and the export of `wherein detect`, scene by scene."""
+"""Writing the report and the export of `wherein detect`, scene by scene."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -20,13 +20,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class SceneWriters:
-    """Writes what the user asked for about each scene.
+    """Writes each scene to the requested report and export.
 
     Attributes:
         outputs: the files.
         report: the report, if any.
-        export: adds a scene to the export, if any.
-        scene_files: the file of each scene in the export, where its format has a file for each.
+        export: a function that adds a scene to the export, if any.
+        scene_files: the file of each scene in the export, if its format has one file per scene.
     """
 
     outputs: OutputFiles
@@ -35,7 +35,8 @@ class SceneWriters:
     scene_files: Mapping[Path, Path]
 
     def add(self, scene: Path, done: PictureDone, detector: Detector) -> None:
-        """Write about a picture: what was found in it, by this detector or one that is the same."""
+        """Add a picture; `detector` found its detections, or is equal to the one that did."""
+        # Errors are reported with the path of the file that could not be written.
         if self.export is not None and self.outputs.export is not None and done.detections is not None:
             with write_errors(self.scene_files.get(scene, self.outputs.export)):
                 self.export(scene, done.detections)
@@ -44,9 +45,9 @@ class SceneWriters:
                 self.report.add_rendered(done.rendered, detector)
 
     def add_video(self, scene: Path, done: VideoDone, drawing: Path | None) -> None:
-        """Write about a video, and where it is drawn.
+        """Add a video, with the path of its drawing.
 
-        A report and an export are about pictures, so the report just mentions it.
+        Reports and exports contain pictures only. The report mentions the video.
         """
         if self.report is not None:
             where = "use --draw" if drawing is None else f"the annotated video {drawing}"
@@ -55,7 +56,7 @@ class SceneWriters:
             )
 
     def add_unreadable(self, scene: Path, error: str) -> None:
-        """Write about a scene that could not be read: only the report mentions it."""
+        """Add a scene that could not be searched. Only the report mentions it."""
         if self.report is not None:
             self.report.unreadable(str(scene), error)
 
@@ -64,16 +65,16 @@ class SceneWriters:
 def open_writers(
     outputs: OutputFiles, library: Library, scenes: Sequence[SceneFile], searched: Sequence[SceneFile]
 ) -> Iterator[SceneWriters]:
-    """Open the report and the export; both are complete when the block ends, or not there at all.
+    """Open the report and the export. They appear, complete, at the end of the block; not after an error.
 
     Arguments:
         outputs: the files.
         library: the templates that are searched for.
         scenes: all scenes, after which files are named.
-        searched: those of them that are searched in this run.
+        searched: the scenes that are searched in this run.
 
     Raises:
-        ArgumentError: a file exists and must not be replaced, or is a scene; nothing has been written then.
+        ArgumentError: a file exists and must not be replaced, or is itself a scene. Nothing has been written.
     """
     files = outputs.files(scenes, searched)
     with _export(outputs, library, files) as exported, _report(outputs, library, len(scenes)) as report:
@@ -96,16 +97,17 @@ def _export(
 
 @contextmanager
 def _own_errors(path: Path, manager: AbstractContextManager[T]) -> Iterator[T]:
-    """Turn the `OSError`s of `manager` itself into errors about `path`, not those of the block inside.
+    """Report an `OSError` of the context manager itself as an error about `path`, but not one of the block.
 
-    A plain `with write_errors(path), manager` would blame this file for a full disk under another one.
+    With `with write_errors(path), manager:`, an error in writing another file inside the block would be
+    reported as an error of this file.
     """
     with write_errors(path):
         opened = manager.__enter__()
     try:
         yield opened
     except BaseException as error:
-        with suppress(OSError):  # a full disk fails once more when the file is closed
+        with suppress(OSError):  # after an error such as a full disk, closing the file fails again
             manager.__exit__(type(error), error, error.__traceback__)
         raise
     with write_errors(path):

@@ -21,17 +21,17 @@ _NOT_SEARCHED = {
     "similarity": ("facing the camera", "homography"),
     "affine": ("without perspective", "homography"),
 }
-"""How the motif was searched for, by the motion that was allowed, and the motion that allows more."""
+"""By motion: the poses that were searched, and the motion that allows more poses."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A registration, as it is printed and drawn.
+    """A registration for output.
 
     Attributes:
-        record: for JSON.
-        refined: whether the pose was refined on colours, which the record does not tell.
-        drawn: a picture of it, if one was asked for.
+        record: the result as a dictionary for JSON.
+        refined: whether the pose was refined on colours; the record does not contain it.
+        drawn: the drawing, if it was requested.
     """
 
     record: dict[str, Any]
@@ -55,6 +55,7 @@ def run_registration(
     height, width = picture.samples.shape[-2:]
     record = {"scene": str(scene), "width": width, "height": height, "motif": motif.stem, "motion": motion}
     record |= {**found.to_dict(), "certainty": round(certainty(picture, sought, found, limits), 6)}
+    # The time in the record includes certainty and drawing, but not the loading of torch.
     drawn = _draw(picture, sought, limits, found) if draw else None
     record["seconds"] = round(time.perf_counter() - began, 4)
     return Outcome(record, found.refined, drawn)
@@ -73,7 +74,7 @@ def _draw(scene: Picture, motif: Picture, mask: Picture | None, found: Registrat
 
 
 def describe(record: dict[str, Any], refined: bool = True) -> Iterator[str]:
-    """Yield a registration as text, line by line; arguments as of `Outcome`."""
+    """A registration as lines of text; arguments as in `Outcome`."""
     zncc = "unknown" if record["zncc"] is None else f"{record['zncc']:.3f}"
     how = f"{record['steps']} steps" if refined else "found by edges, colours lead away from there"
     yield f"{record['status']}, ZNCC {zncc}, {how}, {record['seconds']:.2f} s"
@@ -85,7 +86,7 @@ def describe(record: dict[str, Any], refined: bool = True) -> Iterator[str]:
 
 
 def advice(record: dict[str, Any]) -> str | None:
-    """What to try where the motif was not clearly found; None where it was, or all poses were searched."""
+    """A hint if the motif was not clearly found; None if it was found, or if all poses were searched."""
     if record["certainty"] > LIKELY or record["motion"] not in _NOT_SEARCHED:
         return None
     how, wider = _NOT_SEARCHED[record["motion"]]

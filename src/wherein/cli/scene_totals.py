@@ -7,7 +7,18 @@ from wherein.cli.console import NONE_FOUND, SOME_UNREADABLE, UNREADABLE
 
 @dataclass
 class Totals:
-    """Counts over all scenes, which the exit status depends on."""
+    """Counts over all scenes.
+
+    Attributes:
+        read: scenes that were searched, videos included.
+        unreadable: scenes that could not be read.
+        failed: scenes that no worker could search.
+        outside: scenes without pixels in the region to search.
+        found: detections, of all frames of videos.
+        with_detections: scenes with detections.
+        in_videos: the detections in videos.
+        frames: frames of videos with detections.
+    """
 
     read: int = 0
     missing: int = 0
@@ -20,13 +31,13 @@ class Totals:
     frames: int = 0
 
     def count(self, found: int) -> None:
-        """Count a scene in which so many were found."""
+        """Count a scene with a number of detections."""
         self.read += 1
         self.found += found
         self.with_detections += found > 0
 
     def count_video(self, found: int, frames: int) -> None:
-        """Count a video with so many detections in so many frames: one object in ten frames is ten."""
+        """Count a video: its detections (one object in ten frames is ten), and its frames with detections."""
         self.count(found)
         self.in_videos += found
         self.frames += frames
@@ -36,13 +47,14 @@ class Totals:
         return self.missing + self.unreadable + self.failed + self.outside
 
     def summary(self, skipped: str) -> str:
-        """What was found in how many scenes, and what could not be searched.
+        """The summary: the number of detections, and the scenes that could not be searched.
 
         Arguments:
-            skipped: what was skipped; empty: nothing.
+            skipped: a text about skipped files; empty: none were skipped.
         """
         scenes = self.read + self._not_searched
         where = f"{self.with_detections} of {_scenes(scenes)}" if self.found else _scenes(scenes)
+        # "Nothing found in 3 scenes", but "2 found in 1 of 3 scenes".
         found = f"{self.found or 'Nothing'} found in {where}" if self.read else "No scene could be searched"
         if self.in_videos:
             frames = f"{self.frames} {'frame' if self.frames == 1 else 'frames'} of video"
@@ -59,10 +71,11 @@ class Totals:
         return "; ".join((found, ", ".join(left_out))) if left_out else found
 
     def exit_status(self, fail_if_none: bool) -> int:
-        """Return 0 done, 1 nothing found (where that is a failure), 3 no scene could be searched, 4 some not.
+        """The exit status.
 
-        Besides missing and unreadable scenes these are those that no worker could search, or outside of the
-        region.
+        0: success; 1: nothing found, if `fail_if_none`; 3: no scene could be searched; 4: some scenes could
+        not be searched, because they are missing or unreadable, outside of the
+        region, or no worker could search them.
         """
         if self._not_searched:
             return SOME_UNREADABLE if self.read else UNREADABLE

@@ -1,4 +1,4 @@
-"""The work of `wherein template`: make a template from a picture or annotations; describe and draw one."""
+"""The work of `wherein template`: make a template from a picture or annotations; describe and draw it."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -24,15 +24,15 @@ from wherein.template.tree import Tree
 
 @dataclass(frozen=True)
 class TemplateSource:
-    """What to make a template from: the arguments of `wherein template new`.
+    """The source of a template: the arguments of `wherein template new`.
 
     Attributes:
         path: a picture, or a file of annotations.
         name: the name of the template.
         box: left, top, width and height of the motif.
         polygon: the corners of the motif: "x,y x,y …", JSON, or a file with JSON.
-        image: the picture of the annotations, or which of their pictures.
-        chosen_object: which object of the annotations.
+        image: the file of the annotated picture, or the name or id of one of the annotated pictures.
+        chosen_object: the id of the object in the annotations.
         paint_order: names of parts, the lowest first.
         keep_covered: whether parts keep pixels that other parts cover.
     """
@@ -48,11 +48,11 @@ class TemplateSource:
 
     @property
     def is_annotation(self) -> bool:
-        """Whether the path is a file of annotations, by its extension."""
+        """Whether the path is a file of annotations, judged by its extension."""
         return self.path.suffix.lower() == ".json"
 
     def check(self) -> None:
-        """Raise `ArgumentError` for options that exclude each other, before anything is read."""
+        """Raise `ArgumentError` if options exclude each other; nothing is read for this."""
         outlines = [option for option, value in (("--box", self.box), ("--polygon", self.polygon)) if value]
         require(len(outlines) < 2, "--box and --polygon cannot be combined: use one of them")
         if self.is_annotation:
@@ -64,10 +64,10 @@ class TemplateSource:
 
 
 def make_template(source: TemplateSource) -> tuple[Template, Sequence[str]]:
-    """Return the template, and notes about how it was made.
+    """The template, and notes about how it was made.
 
     Raises:
-        UnreadableError: the picture or the annotations cannot be read, or are not enough for a template.
+        UnreadableError: the picture or the annotations cannot be read, or no template can be made from them.
         ArgumentError, TemplateError: an option is wrong.
     """
     source.check()
@@ -93,7 +93,7 @@ def _read(source: TemplateSource) -> Annotation:
 
 
 def _outline(source: TemplateSource, picture: Picture) -> Annotation:
-    """Return the picture with one outline: --box, --polygon, or all of it, of which the alpha is the mask."""
+    """The picture with one outline: --box, --polygon, or the whole picture, with its alpha as the mask."""
     height, width = picture.samples.shape[-2:]
     notes: tuple[str, ...] = ()
     if source.box is not None:
@@ -111,6 +111,7 @@ def _box(name: str, box: tuple[int, int, int, int], size: tuple[int, int]) -> Ou
     left, top, width, height = box
     given = f"--box {left} {top} {width} {height}"
     require(min(width, height) > 0, f"{given} is {width} × {height} pixels: it must be at least 1 × 1")
+    # Refused and not clipped: a wrong order of the numbers is the usual reason.
     inside = min(left, top) >= 0 and left + width <= size[0] and top + height <= size[1]
     message = f"{given} is not inside the picture, which is {size[0]} × {size[1]} pixels"
     require(inside, f"{message}: use LEFT TOP WIDTH HEIGHT")
@@ -118,13 +119,14 @@ def _box(name: str, box: tuple[int, int, int, int], size: tuple[int, int]) -> Ou
 
 
 def parse_polygon(text: str) -> list[tuple[float, float]]:
-    """Return the corners in "x,y x,y …", in JSON, or in a file with JSON.
+    """The corners of a polygon from "x,y x,y …", from JSON, or from a file with JSON.
 
     Raises:
         ArgumentError: the text is none of these.
     """
     message = f'--polygon {text} is not a polygon: use "x,y x,y x,y …" or a .json file with [[x, y], …]'
     try:
+        # "-sig": editors on Windows begin a file with a byte order mark.
         if text.lower().endswith(".json"):
             text = Path(text).read_text(encoding="utf-8-sig")
         pairs = json.loads(text) if text.lstrip().startswith("[") else [p.split(",") for p in text.split()]
@@ -144,10 +146,10 @@ def save_template(template: Template, out: Path, overwrite: bool) -> None:
 def predictions(
     template: Template, rotation: float, scale: tuple[float, float], tilt: float, console: Console
 ) -> list[Finding]:
-    """How well a template will be found; calibrates it if that has not been done.
+    """Findings about how well a template will be found; it is calibrated if no calibration is stored.
 
     Arguments:
-        template: of one object.
+        template: the template.
         rotation, scale, tilt: the poses that will be searched.
         console: shows the progress.
     """
@@ -161,7 +163,7 @@ def predictions(
 
 
 def summary(template: Template) -> str:
-    """Return a line about a template: its name, parts, joints and size."""
+    """A line about a template: its name, parts, joints and size."""
     tree, (width, height) = template.parts, template.size
     joints = sum(part.moves for part in tree.values())
     parts = f"{len(tree.leaves)} parts" if len(tree.leaves) > 1 else "one motif"
@@ -191,7 +193,7 @@ def sheets(library: Library, draw: Path | None, stem: str, overwrite: bool) -> d
 
 
 def tree_lines(tree: Tree, name: str | None = None, indent: str = "") -> Iterator[str]:
-    """Yield the tree of parts as text, one line per part."""
+    """The tree of parts as lines of text, one per part."""
     if name is None:
         yield _part_line(tree, tree.root)
         name = tree.root
@@ -211,7 +213,7 @@ def _part_line(tree: Tree, name: str) -> str:
 
 
 def to_record(template: Template, found: Sequence[Finding]) -> dict[str, Any]:
-    """Return the template's parts and findings for JSON."""
+    """The template's parts and findings as a dictionary for JSON."""
     width, height = template.size
     parts = {
         name: {

@@ -1,13 +1,12 @@
-"""The demonstration: the templates of a tin robot and of a pressure gauge, scenes with them, and what is true
-there.
+"""The demonstration: templates of a tin robot and a pressure gauge, and scenes with known true poses.
 
-`tools/robot` and `tools/gauge` in the repository draw them; the wheel has only their pictures.
+`tools/robot` and `tools/gauge` in the repository draw the templates; the wheel contains only their pictures.
 """
 
 from pathlib import Path
 
 ROBOT = Path(__file__).parent / "robot"
-"""The folder with the robot's template.json and pictures."""
+"""The folder of the robot's template."""
 
 GAUGE = Path(__file__).parent / "gauge"
-"""The folder with the gauge's template.json and pictures."""
+"""The folder of the gauge's template."""

@@ -1,4 +1,4 @@
-"""Pictures to try `wherein` with: a photograph of a cup, scenes that show it, and one that does not."""
+"""Example pictures: a photograph of a cup, two scenes that show it, and a scene that does not."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from wherein.template.render import render
 from wherein.template.tree import Matrix
 
 _PHOTOGRAPHS = Path(backgrounds.__file__).parent / "photographs"
-"""Those that come with the package, so that nothing else is needed; all are in the public domain."""
+"""The photographs in the package, which need no download; all are in the public domain."""
 
 CUP = _PHOTOGRAPHS / "coffee.jpg"
 """The photograph of the cup, 576 × 448 pixels."""
@@ -28,14 +28,14 @@ _OUTLINE = (
     *((455, 355), (478, 315), (488, 270), (485, 230), (472, 190), (452, 155), (420, 119), (428, 83)),
     *((422, 76), (400, 77), (390, 65), (365, 42), (330, 28), (280, 20), (230, 26), (195, 40), (167, 62)),
 )
-"""Of the cup, its saucer and the spoon in the photograph, drawn by hand."""
+"""The outline of the cup, its saucer and the spoon in the photograph, drawn by hand."""
 
 _DISTANCE = 4.0
-"""Of the camera from the cup, in widths of its saucer: a photograph from an arm's length."""
+"""Distance of the camera from the cup, in widths of its saucer. A choice: a photograph from arm's length."""
 
 
 def cup_scenes() -> dict[str, Float[Tensor, "3 H W"]]:
-    """The scenes by file name: the cup turned on gravel, tilted on a wall, and a photograph without it."""
+    """The scenes by file name: the cup rotated on gravel, tilted on a wall, and a photograph without it."""
     cup = cut(load_picture(CUP), [Outline("cup", _OUTLINE)], "cup")
     turned = placed(-35.0, 0.62, (250.0, 230.0), cup.centre)
     leaning = placed(12.0, 0.7, (330.0, 215.0), cup.centre)
@@ -48,6 +48,6 @@ def cup_scenes() -> dict[str, Float[Tensor, "3 H W"]]:
 
 
 def _scene(ground: str, cup: Template, root: Matrix, seed: int) -> Float[Tensor, "3 H W"]:
-    """The cup painted over a photograph, both in another light; `root` maps the template to the scene."""
+    """The cup painted over a photograph under random conditions; `root` is the matrix canvas → scene."""
     scene = render(load_picture(_PHOTOGRAPHS / ground).pixels, cup, matrices(cup.parts, root, {}))
     return photographed(scene, np.random.default_rng(seed))

@@ -1,4 +1,4 @@
-"""Pose errors of a detection in the demonstration's scene, whose true poses are known."""
+"""Pose errors of detections in the demonstration's scene, which has known true poses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from wherein.motion.homography import angle_at, mapped
 from wherein.template.bundle import Template
 
 MAX_DISTANCE = 1 / 4
-"""Of the canvas's shorter side: a detection whose centre is farther than this from every robot shows none. A
-choice: 65 px, where the robots are more than 200 px apart and a correct pose is off by less than 1 px."""
+"""Maximum distance of a detection's centre from that of its robot, as a share of the canvas's shorter side. A
+choice: it is 65 px; the robots are more than 200 px apart, and the error of a correct pose is below 1 px."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class PoseErrors:
         pixels: mean and maximum over the found parts; a part's error is the largest distance between a
             vertex of its outline and the same vertex in the true pose.
         degrees: mean and maximum difference of a found part's angle from the true one.
-        wrong: leaves that were found though they are hidden, or not found though they are visible.
+        wrong: leaves that were found although they are hidden, or not found although they are visible.
     """
 
     pixels: tuple[float, float]
@@ -32,7 +32,7 @@ class PoseErrors:
 
 
 def closest_truth(item: Detection, truths: Sequence[Truth], template: Template) -> Truth | None:
-    """The true pose whose centre is closest to the detection's; None where it is too far away."""
+    """The true pose with the closest centre to a detection; None if it is too far away."""
 
     def distance(truth: Truth) -> float:
         here, there = (mapped(matrix, template.centre) for matrix in (item.matrix, truth.root))
@@ -54,6 +54,7 @@ def pose_errors(item: Detection, truth: Truth, template: Template) -> PoseErrors
             continue
         outline = mapped(true, template.outlines[name])
         pixels.append(float(np.linalg.norm(part.polygon - outline, axis=1).max()))
+        # The difference of two angles, wrapped to [−180°, 180°).
         degrees.append(abs((part.angle - angle_at(true, part.middle) + 180) % 360 - 180))
     return PoseErrors(_mean_and_max(pixels), _mean_and_max(degrees), tuple(wrong))
 

@@ -1,4 +1,4 @@
-"""The demonstration's scene: three robots in a photograph, each in its own pose, one with a part missing."""
+"""The demonstration's scene: three robots in a photograph, in different poses, one with a missing part."""
 
 from dataclasses import dataclass
 
@@ -16,20 +16,20 @@ from wherein.template.render import render
 from wherein.template.tree import Matrix
 
 SCALE = (0.8, 1.2)
-"""Lowest and highest scale at which the demonstration searches; it contains the scales of `_PLACES`."""
+"""Lowest and highest scale of the demonstration's search; it contains the scales of `_PLACES`."""
 
 _SIZE = (750, 500)
 """Width and height of the background in pixels. A choice: room for three robots of up to 1.15 · 260 px."""
 
 _PLACES = ((0.19, 0.46, 0.95, 1.05), (0.5, 0.66, 0.8, 0.86), (0.8, 0.42, 1.05, 1.15))
-"""For each robot: its centre as fractions of width and height, then its lowest and highest scale. A choice:
-three sizes, with room for each."""
+"""For each robot: its centre as fractions of the width and height, and its lowest and highest scale. A
+choice: three sizes, at places where the robots do not overlap."""
 
 _INCOMPLETE = 1
-"""Index of the robot that lacks a part; it is also the one that is upside down."""
+"""Index of the robot with a missing part; it is also upside down."""
 
 _REMOVABLE = ("leg_left", "leg_right", "forearm_left", "forearm_right")
-"""The parts that it may lack. A choice: limbs that are large enough for their absence to be noticed."""
+"""The parts of which one is missing. A choice: limbs that are large enough to be missed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +37,9 @@ class Truth:
     """The true pose of one robot.
 
     Attributes:
-        root: canvas → scene, 3×3.
-        parts: for each part, part pixels → scene, 3×3.
-        hidden: the leaves that are not in the picture.
+        root: the matrix canvas → scene, 3×3.
+        parts: for each part, the matrix part pixels → scene, 3×3.
+        hidden: the leaves that are not painted.
     """
 
     root: Matrix
@@ -56,7 +56,7 @@ class DemoScene:
 
 
 def photograph(seed: int) -> tuple[Float[Tensor, "3 H W"], bool]:
-    """A photograph from scikit-image and True; synthetic clutter and False where that is not installed."""
+    """A photograph from scikit-image and True; synthetic clutter and False if it is not installed."""
     try:
         from skimage import data
 
@@ -71,18 +71,21 @@ def demo_scene(template: Template, background: Float[Tensor, "3 H W"], seed: int
 
     Arguments:
         template: the robot.
-        background: what it is painted over; it is not changed.
-        seed: of poses, light and noise. The same seed gives the same scene.
+        background: the scene without robots; it is not changed.
+        seed: the seed of poses, light and noise. The same seed gives the same scene.
     """
-    rng = np.random.default_rng((seed, 0x20B07))  # the second number keeps it apart from other uses of a seed
+    # The second number makes the random numbers differ from those of other scenes with the same seed.
+    rng = np.random.default_rng((seed, 0x20B07))
     height, width = background.shape[-2:]
     scene, truths = background, []
     for number, (x, y, low, high) in enumerate(_PLACES):
         at = x * width + rng.uniform(-8, 8), y * height + rng.uniform(-8, 8)
+        # All random numbers come from one generator in a fixed order: a change here changes the whole scene.
         degrees = rng.uniform(-45, 45) if number != _INCOMPLETE else rng.uniform(90, 270)
         root = placed(degrees, rng.uniform(low, high), at, template.centre)
         turns = {name: rng.uniform(-p.turn, p.turn) for name, p in template.parts.items() if p.moves}
         hidden = frozenset({str(rng.choice(_REMOVABLE))} if number == _INCOMPLETE else ())
+        # The hidden part has a true pose too, but is not painted.
         truth = Truth(root, matrices(template.parts, root, turns), hidden)
         scene = render(scene, template, truth.parts, truth.hidden)
         truths.append(truth)
@@ -90,7 +93,7 @@ def demo_scene(template: Template, background: Float[Tensor, "3 H W"], seed: int
 
 
 def _degraded(scene: Float[Tensor, "3 H W"], rng: np.random.Generator) -> Float[Tensor, "3 H W"]:
-    """The scene with light that falls off to one side, and with noise of 3 % of the range."""
+    """The scene with light that decreases to one side, and with noise of 3 % of the range."""
     light = torch.linspace(float(rng.uniform(0.85, 1.0)), float(rng.uniform(0.6, 0.75)), scene.shape[-1])
     noise = torch.from_numpy(rng.normal(0, 0.03, scene.shape)).float()
     return (scene * light + 0.04 + noise).clamp(0, 1)

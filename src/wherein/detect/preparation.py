@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
-from wherein.detect.calibration.false_alarms import MOST_ALARMS, equal_rate, threshold_among
+from wherein.detect.calibration.false_alarms import MOST_ALARMS, MOST_OF_ALL, equal_rate, threshold_among
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.calibration.store import Progress, StoredCalibration, no_progress
 from wherein.detect.calibration.together import calibrations_together
@@ -127,11 +127,12 @@ def _limit_false_alarms(searches: Mapping[str, Search]) -> None:
     in one of a million scenes or less.
     """
     known = [(one, one.calibration) for one in searches.values() if isinstance(one.calibration, Calibration)]
-    if len(searches) > MAX_ALONE:
+    together = len(searches) > MAX_ALONE
+    if together:
         for search, _ in known:
             search.threshold = max(search.threshold, _MIN_THRESHOLD)
     rates = [its.false_alarms(search.threshold) * its.megapixels for search, its in known]
-    most = min(1.0, equal_rate(rates, MOST_ALARMS))
+    most = min(1.0, equal_rate(rates, MOST_OF_ALL if together else MOST_ALARMS))
     for search, its in known:
         least = threshold_among(its.clutter, its.present, len(known), most)
         search.threshold = min(max(search.threshold, least), MAX_ZNCC)

@@ -8,7 +8,7 @@ MAX_UPRIGHT = 5.0
 """Degrees of rotation up to which objects count as upright. A choice: as far as things turn that stand in
 their place before a fixed camera."""
 
-USUAL_LOOK_EFFORT, MAX_LOOK_EFFORT = 1, 2
+USUAL_LOOK_EFFORT, MAX_LOOK_EFFORT = 2, 3
 """The number of the effort with which a template is looked for beside others, where it was not measured, and
 the highest. What each means is in `fast.shared_search`; the usual one is a choice between time and recall."""
 

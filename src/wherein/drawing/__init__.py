@@ -1,1 +1,1 @@
-"""Drawings of results: everything that paints lines, letters and colours on a picture is here."""
+"""Drawings of results: all code that paints lines, text and colours on pictures."""

@@ -1,6 +1,6 @@
-"""Detections drawn on their scene, in its size, so that the pixels of the drawing are those of the results.
+"""Detections drawn on their scene at its size, so that coordinates in the drawing are those of the results.
 
-A legend is below: names on the parts would hide them.
+The legend is below the scene, since names on the parts would hide them.
 """
 
 import math
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 _MISSING: Color = (240, 240, 240)
 
 _LARGE = 2600
-"""Pixels of the longer side from which on lines are not smoothed. A choice: smoothing takes time."""
+"""Longer side in pixels from which lines are not smoothed. A choice: smoothing takes time."""
 
 _THIN = 800
-"""Pixels of the longer side below which a line is two pixels wide instead of three. A choice: on a small
-picture wide lines would hide what they show."""
+"""Longer side in pixels below which lines are two pixels wide instead of three. A choice: on a small picture,
+wide lines would hide the object."""
 
 _MARGIN = 4
-"""Pixels around an object that its lines may cover: half the width of the widest, and the smoothing."""
+"""Margin in pixels around an object for its lines: half the width of the widest line, and the smoothing."""
 
 Corner = tuple[float, float]
 
@@ -42,16 +42,17 @@ def draw_detections(
 ) -> Image.Image:
     """The scene with the outlines of all parts, and a number and a score for each detection.
 
-    The outline of a part that was found is a full line in the part's colour. That of a part that was not is a
-    dashed grey line where the part would be. Holes are not outlined: the hole of a dial where its needle was
-    cut out would look like a needle.
+    A part that was found has a solid outline in the part's colour. A part that was not found has a dashed
+    grey outline where it would be. Holes are not outlined: the hole in a dial from which the needle was cut
+    out would look like a needle.
 
     Arguments:
         scene: the picture that was searched, or a reduced overview of it.
         items: the detections in the scene.
-        legend: whether the names of parts, their colours and a line for each detection follow below.
-        named: whether the name of its template stands beside each, as there are several.
+        legend: whether a legend is added below, with the colours of parts and a line for each detection.
+        named: whether labels contain the name of the template, if there are several templates.
     """
+    # Poses are relative to the full scene; the overview of a large scene is smaller.
     items = [item.on(scene) for item in items]
     image = draw_frame(to_image(scene.pixels), items, range(1, len(items) + 1), named)
     if not legend:
@@ -66,10 +67,10 @@ def draw_frame(
     """A frame of a video with its detections, without a legend.
 
     Arguments:
-        frame: RGB; it may be drawn on.
-        items: the detections in it.
-        numbers: the track of each.
-        named: as of `draw_detections`.
+        frame: RGB; changed in place.
+        items: the detections in the frame.
+        numbers: the track number of each detection.
+        named: as in `draw_detections`.
     """
     image = _outlined(frame, items, _palette(items))
     draw_labels(image, items, numbers, max(11, min(24, image.width // 60)), named)
@@ -81,15 +82,16 @@ def _palette(items: Sequence["Detection"]) -> dict[str, Color]:
 
 
 def _outlined(image: Image.Image, items: Sequence["Detection"], palette: Mapping[str, Color]) -> Image.Image:
-    """The picture with outlines. Drawn at twice the size and reduced, lines are smooth."""
+    """The picture with outlines. They are drawn at twice the size and reduced, which smooths them."""
     fine = 2 if max(image.size) < _LARGE else 1
     for item in items:
         outlines = {name: outer(part.rings) for name, part in item.parts.items() if part.leaf}
         box = _pixel_box([ring for rings in outlines.values() for ring in rings], image.size)
-        if box is not None:  # only around the object: enlarging all of a large picture would take long
+        if box is not None:  # only the box of the object is enlarged: a whole large picture would take long
             near = image.crop(box)
-            # Each pixel becomes four equal ones. Reduced again they are unchanged, except under the lines.
+            # Each pixel becomes four equal pixels. Averaging them restores it exactly, except under lines.
             large = near.resize((near.width * fine, near.height * fine), Image.Resampling.NEAREST)
+            # The corner of the first pixel is at −0.5 in both pictures: shift by 0.5, scale, shift back.
             corners = {
                 name: [(ring - box[:2] + 0.5) * fine - 0.5 for ring in rings]
                 for name, rings in outlines.items()
@@ -101,7 +103,7 @@ def _outlined(image: Image.Image, items: Sequence["Detection"], palette: Mapping
 
 
 def _pixel_box(polygons: Iterable[Polygon], size: tuple[int, int]) -> tuple[int, int, int, int] | None:
-    """The box of whole pixels around an object and its lines, within the picture; None: it lies outside."""
+    """The box of whole pixels of an object and its lines, clipped to the picture; None if it lies outside."""
     corners = np.concatenate(list(polygons))
     left, top = np.maximum(np.floor(corners.min(0)) - _MARGIN, 0).astype(int).tolist()
     right, bottom = np.minimum(np.ceil(corners.max(0)) + _MARGIN, size).astype(int).tolist()
@@ -110,7 +112,7 @@ def _pixel_box(polygons: Iterable[Polygon], size: tuple[int, int]) -> tuple[int,
 
 @dataclass(frozen=True)
 class _Pen:
-    """Where lines are drawn, how many pixels there are for one of the scene, and how many a line is wide."""
+    """A drawing target, its scale relative to the scene, and the width of lines in scene pixels."""
 
     draw: ImageDraw.ImageDraw
     fine: int
@@ -120,17 +122,20 @@ class _Pen:
 def _draw_outlines(
     pen: _Pen, item: "Detection", outlines: Mapping[str, Rings], palette: Mapping[str, Color]
 ) -> None:
-    """Parts that were not found come first, so that they hide nothing. Each line lies on a wider dark one, to
-    be visible on any ground."""
+    """Draw the outlines of one object, parts that were not found first, so that they hide nothing.
+
+    Each line is drawn over a wider dark line, so that it is visible on any background.
+    """
     for name in sorted(outlines, key=lambda name: name not in item.missing):
         for ring in outlines[name]:
             _draw_ring(pen, ring, None if name in item.missing else palette[name])
 
 
 def _draw_ring(pen: _Pen, ring: Polygon, color: Color | None) -> None:
-    """A full line in a colour; without one, a dashed grey line."""
+    """Draw a solid line in a colour or, without one, a dashed grey line."""
     corners: list[Corner] = [(float(x), float(y)) for x, y in ring]
-    closed = [*corners, *corners[:2]]  # one corner more than closed, so that the last joint is round too
+    # One corner more than needed to close the ring: Pillow rounds the corners inside a line, not its ends.
+    closed = [*corners, *corners[:2]]
     fine, width = pen.fine, pen.width
     if color is not None:
         pen.draw.line(closed, fill=INK, width=(width + 2) * fine, joint="curve")
@@ -142,7 +147,7 @@ def _draw_ring(pen: _Pen, ring: Polygon, color: Color | None) -> None:
 
 
 def dashes(corners: Sequence[Corner], length: float) -> Iterator[tuple[Corner, Corner]]:
-    """Every second piece of a line, in pieces of `length`, which go on around corners.
+    """The dashes of a dashed line. Dashes and gaps have the same `length`, and continue around corners.
 
     Example:
         >>> list(dashes([(0.0, 0.0), (3.0, 0.0), (3.0, 5.0)], 2.0))

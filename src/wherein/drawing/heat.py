@@ -1,4 +1,4 @@
-"""Occurrence maps as pictures to lay over a scene."""
+"""Occurrence maps as transparent pictures that are laid over a scene."""
 
 from dataclasses import dataclass
 
@@ -10,22 +10,23 @@ from numpy.typing import NDArray
 from PIL import Image
 
 _DARKEST, _BRIGHTEST = 0.55, 0.85
-"""ZNCC at both ends of the colours; what is below or above looks like the ends. A choice."""
+"""ZNCC at the ends of the colour scale; values beyond are clipped. A choice."""
 
 _COLORS = np.array(
     ((30, 10, 60, 140), (60, 16, 100, 150), (150, 40, 100, 170), (240, 110, 30, 205), (255, 255, 180, 245)),
     dtype=np.float64,
 )
-"""Red, green, blue and alpha at equal steps from the darkest to the brightest."""
+"""The colour scale: red, green, blue and alpha at equal steps, interpolated linearly."""
 
 _SIDE = 480
-"""Pixels of the longer side of the picture. A choice: the maps come from a reduced scene and show no more."""
+"""Maximum longer side of the picture in pixels. A choice: maps are made from a reduced scene, without finer
+detail."""
 
 
 def heat(values: Float[NDArray[np.float32], "H W"]) -> Image.Image:
-    """A picture with alpha in the proportions of the map; it darkens the scene where little fits.
+    """A map of ZNCC as a picture with alpha, of the same proportions; low values darken the scene.
 
-    Where the map is reduced, maxima are kept and not means: peaks are narrow, and what the map is for.
+    A large map is reduced by maxima and not by means: means would remove the narrow peaks that matter.
     """
     shrink = -(-max(values.shape) // _SIDE)
     small = F.max_pool2d(torch.from_numpy(values)[None, None], shrink, ceil_mode=True)[0, 0].numpy()
@@ -51,6 +52,6 @@ class ColorScale:
 
 
 def color_scale() -> ColorScale:
-    """The colours of every map, for a legend."""
+    """The colour scale of all maps, for a legend."""
     stops = ", ".join(f"rgb({r:.0f} {g:.0f} {b:.0f} / {a / 255:.2f})" for r, g, b, a in _COLORS)
     return ColorScale(_DARKEST, _BRIGHTEST, f"linear-gradient(90deg, {stops})")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from wherein.detect.result import Detection
 
 _MAX_LINES = 12
-"""Detections that get a line each; another line counts the rest. A choice."""
+"""Maximum number of detections in the legend; a last line gives the number of the others. A choice."""
 
 
 def with_legend(
@@ -28,13 +28,14 @@ def with_legend(
         image: the drawing.
         items: the detections on it.
         palette: the colour of each part.
-        font: of the legend.
-        named: whether the name of its template stands beside each.
+        font: the font of the legend.
+        named: whether lines contain the name of the template.
     """
+    # The font has Latin letters only.
     lines = [legible(text) for text in summaries(items, named)]
-    line = int(1.5 * _extent("Ág", font)[1])
+    line = int(1.5 * _extent("Ág", font)[1])  # line height, from a text with ascender, accent and descender
     columns, spacing = _columns(palette, image.width, font, line)
-    rows = -(-len(palette) // columns)
+    rows = -(-len(palette) // columns)  # rounded up
     width = max(image.width, *(_extent(text, font)[0] + line for text in lines))
     page = Image.new("RGB", (width, image.height + int(line * (rows + len(lines) + 1.3))), PAPER)
     page.paste(image, (0, 0))
@@ -49,14 +50,14 @@ def with_legend(
 
 
 def summaries(items: Sequence["Detection"], named: bool = False) -> list[str]:
-    """A line for each detection: its score, its pose, what it reads, and the parts that were not found."""
+    """One line for each detection: its score, its pose, its readings, and the parts that were not found."""
     if not items:
         return ["nothing found"]
     lines = []
     for number, item in enumerate(items[:_MAX_LINES], 1):
         leaves, missing = sum(part.leaf for part in item.parts.values()), item.missing
         of = f"{item.template}, " if named else ""
-        angle = round(item.angle, 1) + 0.0  # never −0
+        angle = round(item.angle, 1) + 0.0  # + 0.0 turns −0 into 0
         tilt = f", tilt {item.tilt:.1f}°" if len(item.matrix) == 3 else ""
         values = {name: part.value_text for name, part in item.parts.items()}
         counted = f", {leaves - len(missing)} of {leaves} parts found" if leaves > 1 else ""
@@ -69,7 +70,7 @@ def summaries(items: Sequence["Detection"], named: bool = False) -> list[str]:
 
 
 def _columns(names: Mapping[str, Color], width: int, font: Font, line: int) -> tuple[int, int]:
-    """How many names stand side by side, and how far apart they begin."""
+    """The number of columns for the names of parts, and their distance in pixels."""
     spacing = max((_extent(legible(name), font)[0] for name in names), default=0) + 2 * line
     columns = max(1, min(len(names), (width - line) // spacing))
     return columns, spacing

@@ -1,4 +1,4 @@
-"""Results and templates in a notebook: HTML for Jupyter, and plots on the axes of matplotlib."""
+"""Results and templates in a notebook: HTML for Jupyter, and plots on matplotlib axes."""
 
 import base64
 from collections.abc import Iterable, Sequence
@@ -25,16 +25,16 @@ _FOUND: Color = (0, 200, 100)
 _MISSING: Color = (160, 160, 160)
 
 _MAX_ROWS = 20
-"""Rows of a table; another counts the rest. A choice."""
+"""Maximum number of rows of a table; a last row gives the number of the others. A choice."""
 
 
 def html(png: bytes | None, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A picture and a table below it.
+    """HTML of a picture with a table below it.
 
     Arguments:
-        png: the bytes of the picture; None: there is none.
+        png: the bytes of the picture; None: no picture.
         columns: the names of the columns.
-        rows: of the table.
+        rows: the rows of the table.
     """
     picture = "" if png is None else f'<img src="data:image/png;base64,{base64.b64encode(png).decode()}">'
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
@@ -43,11 +43,11 @@ def html(png: bytes | None, columns: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def detections_html(png: bytes | None, items: Sequence["Detection"]) -> str:
-    """Detections for Jupyter: their drawing, and a row for each."""
+    """HTML of detections for Jupyter: their drawing, and a row for each."""
     rows = [_detection_row(number, item) for number, item in enumerate(items[:_MAX_ROWS], 1)]
     more = len(items) - len(rows)
     columns = ["", "template", "score", "x", "y", "angle", "scale", "tilt", "parts"]
-    if not any(row[-1] for row in rows):  # the last column is empty: of a single motif, for example
+    if not any(row[-1] for row in rows):  # the column "parts" is empty, for example for a single motif
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     rows += [["", f"and {more} more"]] if more else []
     return html(png, columns, rows)
@@ -70,7 +70,7 @@ def _detection_row(number: int, item: "Detection") -> list[str]:
 
 
 def template_html(png: bytes | None, template: "Template") -> str:
-    """A template for Jupyter: its canvas with the outlines, and a row for each part."""
+    """HTML of a template for Jupyter: its canvas with the outlines, and a row for each part."""
     rows = []
     for name, part in template.parts.items():
         size = "group" if part.motif is None else f"{part.motif.width} × {part.motif.height}"
@@ -79,12 +79,12 @@ def template_html(png: bytes | None, template: "Template") -> str:
 
 
 def scene_axes(pixels: Float[Tensor, "3 H W"], ax: Any, mask: Tensor | None = None) -> Any:
-    """The axes with a picture on them, whose coordinates are those of its pixels.
+    """Matplotlib axes that show a picture, in its pixel coordinates.
 
     Arguments:
         pixels: the picture.
-        ax: axes of matplotlib; None: new ones.
-        mask: of the picture; without it, all of it.
+        ax: the axes; None: new ones.
+        mask: the alpha of the picture; None: it is opaque.
 
     Raises:
         MissingError: matplotlib is not installed.
@@ -96,7 +96,7 @@ def scene_axes(pixels: Float[Tensor, "3 H W"], ax: Any, mask: Tensor | None = No
         ax = pyplot.subplots()[1]
     ax.imshow(np.asarray(to_image(pixels, mask)))
     ax.set_axis_off()
-    ax.autoscale(False)  # an outline that reaches beyond the picture does not make it smaller
+    ax.autoscale(False)  # otherwise an outline that reaches beyond the picture would shrink the picture
     return ax
 
 
@@ -137,6 +137,7 @@ def plot_motif(pixels: Float[Tensor, "3 H W"], motif: Motif, matrix: Matrix, ax:
 def plot_rings(ax: Any, rings: Iterable[Any] | Rings, color: Color, dashed: bool = False) -> None:
     """Add outlines to axes."""
     for ring in rings:
+        # Matplotlib does not close a line: the first corner is repeated.
         closed = np.concatenate((ring, ring[:1]))
         rgb = tuple(torch.tensor(color).div(255).tolist())
         ax.plot(closed[:, 0], closed[:, 1], color=rgb, linestyle="--" if dashed else "-", linewidth=1.5)

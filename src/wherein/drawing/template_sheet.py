@@ -1,4 +1,4 @@
-"""A template on one sheet: its canvas with masks and joints, its tree, and what makes it hard to find."""
+"""A template on one sheet: its canvas with masks and joints, its tree, and the findings about it."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +15,8 @@ from wherein.template.bundle import Template
 from wherein.template.tree import Tree
 
 _MARGIN, _ROW, _INDENT, _THUMBNAIL, _TREE_WIDTH, _LINE = 24, 60, 26, 52, 470, 24
-"""Pixels: around everything, of a row of the tree, of a level in it, of the picture of a part, of the whole
-tree, and of a line of text."""
+"""Lengths in pixels: the margin of the sheet, the height of a row of the tree, the indentation per level, the
+height of a part's thumbnail, the width of the tree, and the height of a line of text."""
 
 _GREY: Color = (110, 110, 110)
 _SEVERITY_COLORS: Mapping[Severity, Color] = {
@@ -25,28 +25,29 @@ _SEVERITY_COLORS: Mapping[Severity, Color] = {
     Severity.NOTE: (70, 110, 170),
 }
 _CHECKERBOARD: tuple[Color, Color] = ((236, 236, 236), (208, 208, 208))
-"""What shows where a picture is transparent."""
+"""The two greys behind transparent pixels."""
 
 _CANVAS_SIDE, _MAX_ZOOM = 760, 12.0
-"""Pixels of the longer side of the canvas on the sheet, and how many times it is enlarged at most."""
+"""Longer side of the canvas on the sheet in pixels, and its maximum magnification."""
 
 _FINE = 2
-"""How many times larger the canvas is drawn before it is reduced, which makes lines smooth."""
+"""Factor by which the canvas is drawn larger and then reduced, which smooths lines."""
 
 _TINT = 45
-"""Of 255: how strongly the colour of a part covers it."""
+"""Opacity of a part's colour over the part, of 255."""
 
 
 def sheet(template: Template, found: Sequence[Finding]) -> Image.Image:
-    """Everything about a template on one picture.
+    """The sheet of a template.
 
     Arguments:
-        template: to be drawn.
-        found: `findings(template)`.
+        template: the template.
+        found: the findings about it, `findings(template)`.
     """
     palette = colors(template.parts.leaves)
     canvas = draw_canvas(template, palette)
     tree = list(_rows(template.parts, template.parts.root, 0))
+    # Texts are laid out first, because the height of the page depends on the number of lines.
     width = 3 * _MARGIN + canvas.width + _TREE_WIDTH
     font = ImageFont.load_default(16)
     lines = list(_finding_lines(found, width - 2 * _MARGIN - 90, font))
@@ -62,7 +63,7 @@ def sheet(template: Template, found: Sequence[Finding]) -> Image.Image:
 
 
 def draw_canvas(template: Template, palette: Mapping[str, Color]) -> Image.Image:
-    """The canvas, enlarged, with the mask of every part in its colour, every joint and how far it turns."""
+    """The canvas, enlarged, with the mask of every part in its colour, its joint and its range of turns."""
     zoom = _FINE * min(_MAX_ZOOM, _CANVAS_SIDE / max(template.size))
     size = (max(1, round(template.size[0] * zoom)), max(1, round(template.size[1] * zoom)))
     canvas = to_image(template.canvas.pixels, template.canvas.mask).convert("RGBA")
@@ -76,7 +77,7 @@ def draw_canvas(template: Template, palette: Mapping[str, Color]) -> Image.Image
 
 
 def _on_checkerboard(image: Image.Image, side: int) -> Image.Image:
-    """A picture with alpha on squares of two greys."""
+    """A picture with alpha over a checkerboard; `side` is the side of its squares in pixels."""
     y, x = np.indices((image.height, image.width)) // side
     page = Image.fromarray(np.array(_CHECKERBOARD, dtype=np.uint8)[(x + y) % 2])
     page.paste(image, (0, 0), image)
@@ -84,7 +85,7 @@ def _on_checkerboard(image: Image.Image, side: int) -> Image.Image:
 
 
 def _draw_mask(image: Image.Image, template: Template, name: str, color: Color, zoom: float) -> None:
-    """A tint on the part, a line along its edge, and a dark line around that."""
+    """Draw a tint over the part, a line inside its edge, and a dark line outside it."""
     part = template.parts[name]
     assert part.motif is not None, "a leaf"
     alpha = to_image(part.motif.pixels, part.motif.mask).getchannel("A")
@@ -94,6 +95,7 @@ def _draw_mask(image: Image.Image, template: Template, name: str, color: Color, 
     inside.paste(alpha.resize((width, height), Image.Resampling.BILINEAR), (room, room))
     inside = inside.point(lambda level: 255 * (level > 127))
     at = round(part.at[0] * zoom) - room, round(part.at[1] * zoom) - room
+    # The mask minus its erosion is a line inside the edge, its dilation minus the mask one outside.
     edge = ImageChops.subtract(inside, inside.filter(ImageFilter.MinFilter(2 * _FINE + 1)))
     dark = ImageChops.subtract(inside.filter(ImageFilter.MaxFilter(2 * _FINE - 1)), inside)
     image.paste(color, at, inside.point(lambda level: _TINT * (level > 0)))
@@ -102,9 +104,11 @@ def _draw_mask(image: Image.Image, template: Template, name: str, color: Color, 
 
 
 def _draw_joint(pen: ImageDraw.ImageDraw, template: Template, name: str, color: Color, zoom: float) -> None:
-    """A dot on the joint, and the sector that the middle of the part can reach."""
+    """Draw a dot on the joint, and the sector that the middle of the part can reach."""
     part = template.parts[name]
     x, y = ((coordinate + 0.5) * zoom for coordinate in part.joint)
+    # The sector points from the joint to the centre of the part, at least 26 pixels long, so that it is
+    # visible.
     middle = part_pixels(template, name).double().mean(0)
     towards = float(middle[0]) - part.joint[0], float(middle[1]) - part.joint[1]
     radius = max(26.0 * _FINE, min(1.3 * zoom * math.hypot(*towards), 120.0 * _FINE))
@@ -112,7 +116,7 @@ def _draw_joint(pen: ImageDraw.ImageDraw, template: Template, name: str, color: 
     turns = np.linspace(-part.turn, part.turn, 2 + int(part.turn / 3))
     angles = [heading + math.radians(turn) for turn in turns]
     arc = [(x + radius * math.cos(angle), y + radius * math.sin(angle)) for angle in angles]
-    sector = [(x, y), *arc, (x, y)] if part.turn < 180 else arc
+    sector = [(x, y), *arc, (x, y)] if part.turn < 180 else arc  # ±180° is a full circle
     for ink, width in ((INK, 4 * _FINE), (color, 2 * _FINE)):
         pen.line(sector, fill=ink, width=width, joint="curve")
     for ink, size in ((INK, 7 * _FINE), (PAPER, 5 * _FINE), (INK, 2 * _FINE)):
@@ -125,7 +129,7 @@ def _title(template: Template) -> str:
 
 
 def _rows(tree: Tree, name: str, depth: int) -> Iterator[tuple[str, int]]:
-    """Every part and its depth, each part followed by its children."""
+    """Every part and its depth, in depth-first order."""
     yield name, depth
     for child in tree.children(name):
         yield from _rows(tree, child, depth + 1)
@@ -139,8 +143,9 @@ def _draw_tree(
     palette: Mapping[str, Color],
     font: Font,
 ) -> None:
+    """Draw the rows of the tree, with a line from each part to its parent."""
     pen = ImageDraw.Draw(page)
-    last: dict[int, int] = {}
+    last: dict[int, int] = {}  # by depth, the y of the last row: at depth − 1 it is that of the parent
     for number, (name, depth) in enumerate(rows):
         x, y = corner[0] + depth * _INDENT, corner[1] + number * _ROW + _ROW // 2
         if depth:
@@ -157,7 +162,7 @@ def _draw_tree(
 def _draw_thumbnail(
     page: Image.Image, template: Template, name: str, at: tuple[int, int], palette: Mapping[str, Color]
 ) -> int:
-    """The picture of a part, or a circle for a group; returns where its text begins."""
+    """Draw the picture of a part, or a circle for a group; returns the x at which its text begins."""
     pen, motif, (x, y) = ImageDraw.Draw(page), template.parts[name].motif, at
     if motif is None:
         pen.ellipse((x + 3, y - 7, x + 17, y + 7), fill=PAPER, outline=_GREY, width=2)
@@ -180,7 +185,7 @@ def _facts(template: Template, name: str) -> str:
 
 
 def _finding_lines(found: Sequence[Finding], width: int, font: Font) -> Iterator[tuple[Severity | None, str]]:
-    """Lines of text, the first of each finding with its severity."""
+    """The findings as lines of text; the first line of each has its severity."""
     for finding in found:
         severity: Severity | None = finding.severity
         text = legible(str(finding).removeprefix(f"{finding.severity}: "))
@@ -190,6 +195,7 @@ def _finding_lines(found: Sequence[Finding], width: int, font: Font) -> Iterator
 
 
 def _wrapped(text: str, width: int, font: Font) -> Iterator[str]:
+    """The text in lines of a maximum width in pixels, broken between words; a longer word is not broken."""
     line = ""
     for word in text.split():
         longer = f"{line} {word}".strip()

@@ -1,4 +1,4 @@
-"""Text in the letters of Pillow's built-in font, so that every name can be read on a drawing."""
+"""Transliteration of text to the letters of Pillow's built-in font, so that every name is legible."""
 
 import re
 import unicodedata
@@ -8,15 +8,15 @@ from PIL import ImageFont
 Font = ImageFont.ImageFont | ImageFont.FreeTypeFont
 
 LETTERS = frozenset(map(chr, range(0x20, 0x7F))) | frozenset("©«°±´·»‘’“”…‹›⁄™")
-"""The letters of the font (Aileron, in the subset that Pillow has); for all others it draws an empty box."""
+"""The letters of the font (the subset of Aileron in Pillow). It draws an empty box for every other letter."""
 
 _REPLACEMENTS = {"×": "x", "−": "-", "–": "-", "—": "-", "→": "->", "≤": "<=", "≥": ">=", "ß": "ss"}
 _LATIN = re.compile(r"LATIN (?P<size>SMALL|CAPITAL) (?:LETTER|LIGATURE) (?P<letter>[A-Z]{1,2})(?: WITH .*)?")
-"""Unicode names of letters that normalisation does not take apart, such as ø and æ."""
+"""Unicode names of letters that NFKD does not decompose, such as ø and æ."""
 
 
 def legible(text: str) -> str:
-    r"""The text in letters that the font has: without accents, and others by their Unicode number.
+    r"""The text in letters of the font: without accents, and with escapes (\u…) for other letters.
 
     Example:
         >>> print(legible("Öse, bras gauché, løft, 漢"))

@@ -1,1 +1,1 @@
-"""Many scenes: searched here, in several processes, or on a Ray cluster, with the same results."""
+"""Searching many scenes in this process, in several processes, or on a Ray cluster: with equal results."""

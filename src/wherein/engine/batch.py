@@ -1,4 +1,4 @@
-"""A batch of scenes: searched in any order, by any workers, and given in the order of the input."""
+"""A batch of scenes: searched in any order by any workers; results are returned in the order of the input."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -10,7 +10,7 @@ from wherein.engine.scene_events import SceneEvent
 from wherein.engine.workers import Finished, Workers, supervised
 
 Finish = Callable[[Sequence[Shard]], Generator[Finished[Shard]]]
-"""Has shards searched, and their results written into the folder of the run."""
+"""A function that has shards searched, writes their results to the run folder, and yields finished shards."""
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,9 @@ class Batch:
     """The scenes of a run.
 
     Attributes:
-        entries: in the order of their results.
-        total: scenes of the whole run, of which these may be a portion.
-        folder: where results are kept.
+        entries: the scenes, in the order of their results.
+        total: number of scenes of the whole run; the entries may be a portion of it.
+        folder: the folder with the results.
     """
 
     entries: Sequence[Entry]
@@ -28,29 +28,32 @@ class Batch:
     folder: RunFolder
 
     def missing(self) -> list[Shard]:
-        """What is left to do."""
+        """The scenes that are not finished, in shards."""
         return list(shards([entry for entry in self.entries if not self.folder.has(entry)], self.total))
 
     def results(
         self, finish: Finish, progress: Callable[[int], None]
     ) -> Iterator[tuple[Entry, Iterator[SceneEvent]]]:
-        """Each scene, in order, with its results.
+        """Each scene with its results, in the order of the input.
 
         Arguments:
-            finish: has shards searched.
-            progress: called with the number of scenes that were finished since.
+            finish: has the missing shards searched.
+            progress: called with the number of scenes that were finished since the last call.
         """
         left = self.missing()
         progress(len(self.entries) - sum(map(len, left)))
         with closing(finish(left)) as work:
             for entry in self.entries:
+                # Shards finish in any order. Results of later scenes wait on disk, so that memory does not
+                # grow with the number of scenes.
                 while not self.folder.has(entry):
                     self._note(next(work), progress)
                 yield entry, self.folder.read(entry)
-            for finished in work:  # scenes that are given twice were searched twice
+            for finished in work:  # shards of scenes that are listed twice may still be in progress
                 self._note(finished, progress)
 
     def _note(self, finished: Finished[Shard], progress: Callable[[int], None]) -> None:
+        # A failed shard has no file: its scenes are recorded as failed, so that the run goes on.
         if finished.failure is None:
             self.folder.add(finished.task)
         else:
@@ -59,7 +62,7 @@ class Batch:
 
 
 def finish_here(folder: RunFolder, work: Callable[[Entry], Iterable[SceneEvent]]) -> Finish:
-    """Shards are searched one after the other in this process."""
+    """A `Finish` that searches one shard after the other in this process."""
 
     def finish(left: Sequence[Shard]) -> Generator[Finished[Shard]]:
         for shard in left:
@@ -70,7 +73,7 @@ def finish_here(folder: RunFolder, work: Callable[[Entry], Iterable[SceneEvent]]
 
 
 def finish_with(workers: Callable[[], Workers], count: int) -> Finish:
-    """Shards are searched by so many workers side by side, which are started if there is anything to do."""
+    """A `Finish` that searches with `count` workers in parallel, which start only if something is missing."""
 
     def finish(left: Sequence[Shard]) -> Generator[Finished[Shard]]:
         if left:

@@ -1,4 +1,4 @@
-"""The job of the workers of `wherein detect`: everything that a process needs to search its shards."""
+"""The job that workers of `wherein detect` receive: everything that a process needs to search shards."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -20,17 +20,18 @@ from wherein.thresholds import MinScore
 
 @dataclass(frozen=True)
 class DetectJob:
-    """What is searched for, how, and where results go. A worker gets it as a whole, when it starts.
+    """The templates, the settings of the search, and the target of results. Each worker gets it at its start.
 
     Attributes:
-        template: where the templates are loaded from.
-        options: other arguments of the detector, by name.
-        threshold: of the score; None: the calibrated one.
-        calibrations: of all templates. They were measured, or loaded, before workers start.
+        template: the path from which the templates are loaded.
+        options: further arguments of the detector, by name.
+        threshold: the threshold of the score; None: the calibrated one.
+        calibrations: the calibrations of all templates. They are measured, or loaded, before workers start,
+            so that workers do not all measure them.
         settings: what else is done with each scene.
-        folder: of the run.
-        directory: in which relative paths begin.
-        version: of the package that made the job.
+        folder: the folder of the run.
+        directory: the folder to which relative paths refer.
+        version: the version of the package that made the job.
     """
 
     template: str
@@ -43,15 +44,16 @@ class DetectJob:
     version: str = __version__
 
     def __call__(self) -> Callable[[Shard], None]:
-        """In a worker: a function that searches the scenes of a shard, and writes its file.
+        """In a worker: returns a function that searches the scenes of a shard and writes its file.
 
         Raises:
-            ArgumentError: this machine has another version of the package, or not the same folders.
+            ArgumentError: this machine has another version of the package, or other folders.
             TemplateError: the template cannot be loaded.
         """
+        # Other versions may give other results; on one machine this cannot happen, on a cluster it can.
         message = f"a worker has wherein {__version__}, but the run has {self.version}: install the same"
         require(self.version == __version__, message)
-        # Not only for what is opened: messages name files as the user did.
+        # Paths stay relative and are not made absolute before: messages name files as the user did.
         try:
             os.chdir(self.directory)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Who searches the scenes of a run, and where that is kept: the options, checked before any work."""
+"""The options of the engine: which workers search the scenes of a run, and where results are kept."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from wherein.video.source import camera_index
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """How the work on many scenes is shared out.
+    """How the work on many scenes is distributed.
 
     Attributes:
-        workers: number of processes; None: one, or with Ray one for each CPU of the cluster.
-        ray: whether they are those of a Ray cluster.
-        address: of that cluster; None: one is started on this machine.
-        dashboard: whether a cluster that is started has its dashboard.
-        resume: the folder that keeps the run; None: it is not kept.
-        portion: which of the scenes are searched.
+        workers: number of processes; None: one or, with Ray, one for each CPU of the cluster.
+        ray: whether the processes belong to a Ray cluster.
+        address: the address of the cluster; None: a cluster is started on this machine.
+        dashboard: whether Ray's dashboard is started with the cluster.
+        resume: the folder in which the run is kept, so that it can be resumed; None: it is not kept.
+        portion: the portion of the scenes that is searched.
     """
 
     workers: int | None = None
@@ -33,14 +33,16 @@ class EngineOptions:
 
     @property
     def shared(self) -> bool:
-        """Whether scenes are searched elsewhere, or kept: results then come from a folder."""
+        """Whether results pass through a run folder: scenes are searched by workers, or the run is kept."""
         return self.ray or (self.workers or 1) > 1 or self.resume is not None
 
     def check(self, scenes: Sequence[SceneFile]) -> None:
-        """Check the options, and that these scenes can be searched so.
+        """Check the options, and that these scenes can be searched with them.
 
         Raises:
-            ArgumentError, MissingError, UnwritableError: what is wrong.
+            ArgumentError: options contradict each other, or do not suit the scenes.
+            MissingError: ray is needed, but not installed.
+            UnwritableError: the folder of the run cannot be written.
         """
         require(self.ray or self.address is None, "--address is that of a Ray cluster: add --engine ray")
         require(self.ray or not self.dashboard, "--dashboard is that of Ray: add --engine ray")

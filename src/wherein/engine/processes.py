@@ -1,8 +1,8 @@
-"""Workers that are processes of this machine.
+"""Workers that are processes on this machine.
 
-Not threads: between thousands of short torch operations they wait for each other, and two of them get no more
-done than one and a half. Processes are spawned, since a fork of a process with threads may hang; and all end
-with the process that started them, however it ends.
+They are not threads, because threads wait for each other between thousands of short torch operations: two of
+them do the work of one and a half. Processes are spawned and not forked, because a fork of a process with
+threads may hang. All end with the process that started them, however it ends.
 """
 
 import os
@@ -27,7 +27,7 @@ from wherein.errors import WorkerError
 Result = TypeVar("Result")
 
 _MAX_PROCESSES = 61
-"""Windows waits for at most 63 handles at once; two are left for others."""
+"""Maximum number of processes. Windows waits for at most 63 handles at once; two are reserved for others."""
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SIGPIPE = getattr(signal, "SIGPIPE", None)
@@ -36,15 +36,14 @@ _READY, _DONE, _RAISED = "ready", "done", "raised"
 """The kinds of messages from a process."""
 
 _GONE = (EOFError, OSError, UnpicklingError)
-"""What reading from a process raises that has died, perhaps in the middle of a message."""
+"""The exceptions of reading from a process that has died, perhaps in the middle of a message."""
 
 _EXIT_TIME = 5.0
-"""Seconds for a process to end after it has closed its pipe, so that its exit status is known. A choice."""
-
+"""Seconds to wait for the exit status of a process that has closed its pipe. A choice."""
 
 _CLEANUP_TIME = 3.0
-"""Seconds for processes to delete their temporary files when they are to end. A choice: a call of C, which
-cannot be interrupted, takes less."""
+"""Seconds for processes to delete their temporary files before they are killed. A choice: a call of the C
+kernel, which cannot be interrupted, takes less."""
 
 
 def usable_cores() -> int:
@@ -54,13 +53,13 @@ def usable_cores() -> int:
 
 
 def threads_each(workers: int) -> int:
-    """The number of torch threads of each of so many workers on this machine, at least one."""
+    """The number of torch threads per worker if `workers` of them share this machine, at least one."""
     return max(1, usable_cores() // workers)
 
 
 @dataclass
 class _Process:
-    """A process, the pipe to it, and whether it has said that it is ready."""
+    """A process, the pipe to it, and whether it has reported that it is ready."""
 
     process: BaseProcess
     pipe: Connection
@@ -68,12 +67,11 @@ class _Process:
 
 
 class LocalWorkers:
-    """Spawned processes. `close` them in any case: they end at once, whatever they are doing.
+    """Spawned processes. Always call `close`: it ends them at once, whatever they are doing.
 
     Arguments:
-        make: makes the function to apply, once in each process; it, the tasks and the results must be
-            picklable.
-        threads: of torch, in each process.
+        make: makes the function to apply, once in each process; `make`, tasks and results must be picklable.
+        threads: number of torch threads in each process.
     """
 
     def __init__(self, make: Make, threads: int = 1) -> None:
@@ -81,30 +79,31 @@ class LocalWorkers:
         self._known: dict[int, _Process] = {}
         self._count = 0
         self._stack = ExitStack()
-        # The command line lets SIGPIPE end it, as `head` expects. Here a pipe to a process that has died must
-        # be an error that can be reported instead.
+        # The command line is ended by SIGPIPE, so that `wherein … | head` stops it. While there are workers
+        # the signal is ignored: writing to a worker that has died must raise an error that can be reported.
         self._stack.enter_context(_ignoring(*([_SIGPIPE] if _SIGPIPE else [])))
 
     def start(self) -> int:
-        """Start a process, which says `Ready` later; returns its number."""
+        """Start a process, which reports `Ready` later; returns its number."""
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs, self._make, self._threads), daemon=True)
-        # A process inherits that it ignores these signals, so that none can reach it before `_serve` runs.
+        # Ignored signals are inherited: none can end the process before `_serve` has set its handlers.
         with _ignoring(*_STOP_SIGNALS):
             process.start()
-        theirs.close()  # so that ours says when the process, the only other owner, is gone
+        # The process is now the only owner of its end: when it dies, reading from `ours` raises EOFError.
+        theirs.close()
         self._count += 1
         self._known[self._count] = _Process(process, ours)
         return self._count
 
     def send(self, worker: int, task: Any) -> None:
-        """Give a task to a process, which does them in order; if it has died meanwhile, `wait` says so."""
+        """Send a task to a process, which does tasks in order; if it has died, `wait` reports it."""
         with suppress(OSError):
             self._known[worker].pipe.send(task)
 
     def wait(self) -> list[Event]:
-        """Wait until something happens."""
+        """Wait until there are events, and return them."""
         numbers = {id(known.pipe): number for number, known in self._known.items()}
         readable = wait([known.pipe for known in self._known.values()])
         return [self._event(numbers[id(pipe)]) for pipe in readable]
@@ -120,7 +119,7 @@ class LocalWorkers:
         return Done(number, value) if kind == _DONE else Raised(number, value)
 
     def _end(self, number: int) -> str:
-        """Remove a process that has died; returns why it did."""
+        """Remove a process that has died; returns the reason."""
         known = self._known.pop(number)
         known.pipe.close()
         known.process.join(_EXIT_TIME)
@@ -128,13 +127,13 @@ class LocalWorkers:
         if status is None:
             known.process.kill()
             return "it does not answer"
-        with suppress(ValueError):
+        with suppress(ValueError):  # a signal without a name
             return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
         return f"killed by signal {-status}"
 
     def close(self) -> None:
-        """End all processes: those that may be writing have a moment to delete what they have not
-        finished."""
+        """End all processes; those that may be writing get `_CLEANUP_TIME` to delete unfinished files."""
+        # A process that is not ready has written nothing yet, and may still ignore SIGTERM.
         for known in self._known.values():
             if known.ready:
                 known.process.terminate()
@@ -153,18 +152,18 @@ class LocalWorkers:
 def in_processes(
     make: Callable[[], Callable[[str], Result]], names: Sequence[str], count: int
 ) -> Generator[Result]:
-    """The result for each name, in the order in which they are finished; names are started in order.
+    """Apply a function to names in several processes; yields results in the order in which they are finished.
 
-    Each process has one torch thread.
+    Names are started in order. Each process has one torch thread.
 
     Arguments:
-        make: makes the function to apply, once in each process; it and the results must be picklable.
-        names: what to apply it to.
+        make: makes the function to apply, once in each process; `make` and results must be picklable.
+        names: the arguments of the function.
         count: number of processes.
 
     Raises:
-        WorkerError: a process died, for example for lack of memory.
-        Exception: what the function raised.
+        WorkerError: a process died, for example because it ran out of memory.
+        Exception: the function raised it.
     """
     workers, waiting, left = LocalWorkers(make), iter(names), len(names)
     try:
@@ -176,6 +175,8 @@ def in_processes(
                     raise WorkerError("a worker process died: is there enough memory?")
                 if isinstance(event, Raised):
                     raise event.error
+                # The event is `Ready` or `Done`: in both cases the worker is idle. Its next name is sent
+                # before the result is yielded, so that it works while the caller does.
                 name = next(waiting, None)
                 if name is not None:
                     workers.send(event.worker, name)
@@ -188,6 +189,7 @@ def in_processes(
 
 @contextmanager
 def _ignoring(*signals: signal.Signals) -> Iterator[None]:
+    """Ignore signals inside the block; without effect in other threads than the main thread."""
     if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
         return
@@ -201,9 +203,10 @@ def _ignoring(*signals: signal.Signals) -> Iterator[None]:
 
 def _serve(pipe: Connection, make: Make, threads: int) -> None:
     """In a spawned process: apply the function to one task after the other."""
-    # The parent answers Ctrl-C; not every system lets a child inherit that.
+    # Ctrl-C reaches all processes of a terminal; the parent handles it. Set here as well, because ignored
+    # signals are not inherited on every system.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # As an exception, so that temporary files are deleted.
+    # An exception unwinds the stack, so that temporary files are deleted.
     signal.signal(signal.SIGTERM, _stop)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
@@ -213,7 +216,7 @@ def _serve(pipe: Connection, make: Make, threads: int) -> None:
         _send_error(pipe, error)
         return
     pipe.send((_READY, None))
-    with suppress(EOFError):  # nobody is left to work for
+    with suppress(EOFError):  # the parent has closed the pipe
         while True:
             task = pipe.recv()
             try:
@@ -223,26 +226,26 @@ def _serve(pipe: Connection, make: Make, threads: int) -> None:
 
 
 def _stop(*_: object) -> NoReturn:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once: a second exception would interrupt the cleaning up
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second exception would interrupt the cleanup
     raise SystemExit(1)
 
 
 def _send_error(pipe: Connection, error: Exception) -> None:
-    """Send an exception, with where it was raised as a note."""
+    """Send an exception, with its traceback as a note: pickling drops the traceback."""
     where = "".join(traceback.format_exception(error))
     error.add_note(where)
     try:
         pipe.send((_RAISED, error))
-    except (PicklingError, TypeError, AttributeError):
+    except (PicklingError, TypeError, AttributeError):  # it has values that cannot be pickled
         pipe.send((_RAISED, RuntimeError(where)))
 
 
 def _end_with_parent() -> None:
-    """Exit when the parent does: if it was killed, nothing else would end this process."""
+    """Exit when the parent does. If it was killed, nothing else would end this process."""
     parent = parent_process()
     if parent is not None:
         parent.join()
-        if os.name == "posix":  # elsewhere this signal ends a process at once too
+        if os.name == "posix":  # on Windows, os.kill ends a process at once, as `_exit` does
             os.kill(os.getpid(), signal.SIGTERM)
             time.sleep(_CLEANUP_TIME)
         os._exit(1)

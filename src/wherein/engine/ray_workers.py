@@ -1,7 +1,7 @@
-"""Workers that are actors of a Ray cluster, on this machine or on many.
+"""Workers that are actors of a Ray cluster, on one machine or several.
 
-Only the core of Ray is used. Tasks and results are small: scenes are read from files, and results written to
-files, which all machines must see under the same paths.
+Only Ray Core is used. Tasks and results are small: scenes are read from files and results are written to
+files, so all machines must have these files under the same paths.
 """
 
 import os
@@ -20,16 +20,18 @@ from wherein.errors import WorkerError
 from wherein.extras import require_package
 
 _OBJECT_STORE = 100 * 2**20
-"""Bytes of shared memory of a cluster of our own. Ray wants 75 MB at least, and nothing large passes
-through it; by default it would take a third of the memory."""
+"""Size in bytes of the object store (shared memory) of a cluster that is started here. Ray needs at least
+75 MB. Nothing large passes through the store, but by default Ray would reserve a third of the memory."""
 
 _WAIT = 60.0
-"""Seconds after which the cluster is asked for news again. A choice: it only limits how long a lost
-notification could go unnoticed."""
+"""Timeout of a wait for the cluster, in seconds. A choice: it only limits how long a lost notification
+could go unnoticed."""
 
 
 def ray_module() -> Any:
-    """The module ray, with its defaults set: token authentication, and nothing sent to its makers.
+    """The module ray, with token authentication and without usage statistics.
+
+    Ray reads both from the environment; variables that the user has set are kept.
 
     Raises:
         MissingError: it is not installed.
@@ -40,30 +42,31 @@ def ray_module() -> Any:
 
 
 def _set_up_own_cluster() -> None:
-    """Set what Ray reads when it is imported: a secret of this run alone, and loopback addresses."""
+    """Set environment variables that Ray reads on import: a secret token, and loopback addresses."""
     if not {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys():
         os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
-    # Its name speaks of other systems, but on all of them it decides whether a node has a loopback address.
+    # Despite its name, on every system this variable decides whether a node has a loopback address.
     os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
 
 
 @contextmanager
 def ray_cluster(address: str | None, dashboard: bool = False, cpus: int | None = None) -> Iterator[int]:
-    """Connect to a Ray cluster, or start one on this machine; gives its number of CPUs.
+    """Connect to a Ray cluster, or start one on this machine; yields its number of CPUs.
 
     Arguments:
-        address: of the cluster, such as 127.0.0.1:6379; "auto": the one that runs on this machine; None:
-            start one, and stop it when the block ends.
-        dashboard: whether a cluster that is started has its dashboard, on 127.0.0.1.
-        cpus: how many a cluster that is started may use; None: those of this process.
+        address: the address of the cluster, for example 127.0.0.1:6379; "auto": the cluster that runs on this
+            machine; None: start a cluster, and stop it at the end of the block.
+        dashboard: whether a cluster that is started has a dashboard, on 127.0.0.1.
+        cpus: number of CPUs of a cluster that is started; None: the cores that this process may use.
 
     Raises:
         MissingError: Ray is not installed.
-        WorkerError: there is no cluster at this address, or it does not let us in.
+        WorkerError: there is no cluster at this address, or it refuses the connection.
     """
     if address is None:
         _set_up_own_cluster()
     ray = ray_module()
+    # A cluster of our own is reachable from this machine only.
     own = {
         "num_cpus": cpus or usable_cores(),
         "include_dashboard": dashboard,
@@ -85,44 +88,46 @@ def ray_cluster(address: str | None, dashboard: bool = False, cpus: int | None =
 
 
 def _silence(ray: Any) -> None:
-    """Keep Ray from printing about workers and nodes that died, which it does on standard output.
+    """Prevent Ray from reporting dead workers and nodes on standard output.
 
-    No option prevents it, and lines of text among those of JSON would break every reader. This is the switch
-    that its own debugger uses; `tests/engine/test_ray_workers.py` fails if it is moved.
+    There, text between lines of JSON would break programs that read them. No public option prevents it. This
+    private switch is the one that Ray's debugger uses; `tests/engine/test_ray_workers.py` fails if a new
+    version moves it.
     """
     ray._private.worker._worker_logs_enabled = False
 
 
 class RayWorkers:
-    """Actors of the cluster that this process is connected to, with one CPU and one torch thread each.
+    """Actors of the connected cluster, with one CPU and one torch thread each.
 
     Arguments:
-        make: makes the function to apply, once in each actor; it, the tasks and the results must be
-            picklable.
+        make: makes the function to apply, once in each actor; `make`, tasks and results must be picklable.
     """
 
     def __init__(self, make: Make) -> None:
         self._ray, self._make = ray_module(), make
-        # Not restarted by Ray: the supervisor decides what is tried again.
+        # Ray restarts and retries nothing, because `Supervisor` decides what is tried again.
         self._class = self._ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Actor)
         self._actors: dict[int, Any] = {}
+        # The calls that are not finished: the number of the worker, and whether it is starting.
         self._calls: dict[Any, tuple[int, bool]] = {}
         self._count = 0
 
     def start(self) -> int:
-        """Start an actor, which says `Ready` when the cluster has a CPU for it; returns its number."""
+        """Start an actor, which reports `Ready` when the cluster has a CPU for it; returns its number."""
         self._count += 1
         actor = self._actors[self._count] = self._class.remote()
         self._calls[actor.prepare.remote(self._make)] = self._count, True
         return self._count
 
     def send(self, worker: int, task: Any) -> None:
-        """Give a task to an actor, which does them in order; if it has died meanwhile, `wait` says so."""
+        """Send a task to an actor, which does tasks in order; if it has died, `wait` reports it."""
         self._calls[self._actors[worker].apply.remote(task)] = worker, False
 
     def wait(self) -> list[Event]:
-        """Wait until something happens."""
+        """Wait until there are events, and return them; none after a timeout."""
         try:
+            # Returns as soon as one call is done; the others stay in `_calls`.
             done, _ = self._ray.wait(list(self._calls), timeout=_WAIT)
             return [self._event(call) for call in done]
         except self._ray.exceptions.RayError as error:
@@ -142,12 +147,12 @@ class RayWorkers:
         return Ready(worker) if starting else Done(worker, result)
 
     def _forget(self, worker: int) -> None:
-        """Remove an actor that has died, with its other calls: they would say so once more."""
+        """Remove an actor that has died, and its other calls, which would report its death again."""
         self._kill(self._actors.pop(worker))
         self._calls = {call: what for call, what in self._calls.items() if what[0] != worker}
 
     def _kill(self, actor: Any) -> None:
-        with suppress(Exception):  # it may be gone, and so may the cluster
+        with suppress(Exception):  # the actor may have ended already, or the cluster
             self._ray.kill(actor)
 
     def close(self) -> None:
@@ -159,7 +164,7 @@ class RayWorkers:
 
 
 class _Actor:
-    """In a process of the cluster: applies the function to tasks."""
+    """Applies the function to tasks, in a process of the cluster."""
 
     def prepare(self, make: Make) -> None:
         """Make the function."""
@@ -167,13 +172,13 @@ class _Actor:
         self._work = make()
 
     def apply(self, task: Any) -> Any:
-        """Do a task."""
+        """Apply the function to a task."""
         return self._work(task)
 
 
 @contextmanager
 def _own_sigterm() -> Iterator[None]:
-    """Keep the handler of SIGTERM that the program has: Ray sets its own, which exits without a word."""
+    """Keep the program's handler of SIGTERM: `ray.init` replaces it by one that exits without a message."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -185,4 +190,5 @@ def _own_sigterm() -> Iterator[None]:
 
 
 def _first_line(error: Exception) -> str:
+    """The first line of an error's message, or its type: Ray's messages have many lines."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

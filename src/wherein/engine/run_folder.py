@@ -1,11 +1,11 @@
-"""The folder of a run: what has been searched so far, so that a run that was stopped can be continued.
+"""The folder of a run: the results of finished scenes, so that an interrupted run can be resumed.
 
     run.json          what the results depend on
     shards/*.jsonl    the results of finished scenes
 
-A file of `shards` is there as a whole or not at all. Its first line has the keys of its scenes; each other
-line is `[number of the scene in the file, event]`; its last line says that it is complete. Runs at the same
-time may share the folder: a scene that two of them search has the same results.
+Files in `shards` are written atomically. The first line contains the keys of the scenes. Each further line is
+`[number of the scene in the file, event]`. The last line marks the file as complete. Several runs may share
+the folder at the same time: if two of them search the same scene, the results are identical.
 """
 
 import json
@@ -25,7 +25,7 @@ from wherein.template.template_library import Library
 FORMAT = "wherein-run/1"
 _SHARDS = "shards"
 _END = b"[]\n"
-"""The last line. After a power cut a file may be there with only a part of its content, or with zeros."""
+"""The last line of a complete file. After a power failure, a file may be truncated or contain zeros."""
 
 
 @dataclass
@@ -35,9 +35,9 @@ class RunFolder:
     Attributes:
         path: the folder.
         library: the templates that are searched for.
-        kept: whether results stay after they were read.
-        finished: the file with the results of each scene, by its key.
-        failed: why no worker could search a scene, by its key. Not on disk: a resumed run tries it again.
+        kept: whether results are kept after they were read.
+        finished: the file with the results of each scene, by the key of the scene.
+        failed: why no worker could search a scene, by its key. Not stored: a resumed run tries it again.
     """
 
     path: Path
@@ -48,18 +48,19 @@ class RunFolder:
 
     @staticmethod
     def open(path: Path, library: Library, about: dict[str, Any], overwrite: bool = False) -> "RunFolder":
-        """The folder of a run, with what is finished; created where there is none.
+        """The folder of a run with its finished scenes; created if it does not exist.
 
         Arguments:
             path: the folder.
             library: the templates that are searched for.
             about: everything that the results of a scene depend on.
-            overwrite: start again where the folder belongs to another run.
+            overwrite: whether to delete the results of another run in the folder, and start again.
 
         Raises:
-            ArgumentError: the folder belongs to another run, or has other files.
+            ArgumentError: the folder belongs to another run, or contains other files.
             UnwritableError: it cannot be written.
         """
+        # Through JSON and back, so that it compares equal to the stored values: tuples become lists.
         about = json.loads(json.dumps({"format": FORMAT, **about}))
         known = _read_about(path)
         require(
@@ -75,6 +76,8 @@ class RunFolder:
         folder = RunFolder(path, library)
         with write_errors(path):
             (path / _SHARDS).mkdir(parents=True, exist_ok=True)
+            # Old results are deleted before run.json is replaced: if this is interrupted, the folder still
+            # belongs to the old run, and its missing results would be searched again.
             if differing and known is not None:
                 for file in (path / _SHARDS).iterdir():
                     file.unlink()
@@ -87,13 +90,14 @@ class RunFolder:
     @staticmethod
     @contextmanager
     def temporary(library: Library) -> Iterator["RunFolder"]:
-        """A folder that is deleted when the block ends."""
+        """A run in a temporary folder, which is deleted at the end of the block."""
         with TemporaryDirectory(prefix="wherein-") as name:
             path = Path(name)
             (path / _SHARDS).mkdir()
             yield RunFolder(path, library, kept=False)
 
     def _find_finished(self) -> None:
+        # Names that begin with a dot are temporary files of a process that is writing, or was killed.
         for file in (self.path / _SHARDS).glob("[!.]*.jsonl"):
             self.finished.update(dict.fromkeys(_keys(file), file))
 
@@ -102,7 +106,10 @@ class RunFolder:
         return entry.key in self.finished or entry.key in self.failed
 
     def forget_undrawn(self, entries: Iterable[Entry]) -> None:
-        """Forget finished scenes whose drawing is not there, so that they are searched again."""
+        """Forget finished scenes whose drawing does not exist, so that they are searched again.
+
+        Scenes without a result, which have no drawing, stay finished.
+        """
         for entry in entries:
             lacking = entry.drawing is not None and not entry.drawing.exists()
             if lacking and entry.key in self.finished:
@@ -111,7 +118,7 @@ class RunFolder:
                     del self.finished[entry.key]
 
     def add(self, shard: Shard) -> None:
-        """Note that `write_shard` has written the results of a shard."""
+        """Record that `write_shard` has written the results of a shard."""
         file = shard_file(self.path, shard)
         self.finished.update((entry.key, file) for entry in shard.entries)
 
@@ -125,14 +132,14 @@ class RunFolder:
         prefix = f"[{keys.index(entry.key)}, "
         with file.open(encoding="utf-8") as lines:
             for line in lines:
-                if line.startswith(prefix):  # the first line is no list, and the last has no number
+                if line.startswith(prefix):  # the first line is not a list, and the last one has no number
                     yield event_of(json.loads(line)[1], self.library)
-        if not self.kept and keys[-1] == entry.key:
+        if not self.kept and keys[-1] == entry.key:  # scenes are read in order: this was the last of the file
             file.unlink()
 
 
 def write_shard(folder: Path, shard: Shard, work: Callable[[Entry], Iterable[SceneEvent]]) -> None:
-    """Do the work on the scenes of a shard and write their results into the folder of a run.
+    """Search the scenes of a shard by `work`, and write their results to the folder of a run.
 
     Raises:
         UnwritableError: the file cannot be written.
@@ -152,9 +159,10 @@ def shard_file(folder: Path, shard: Shard) -> Path:
 
 
 def _keys(file: Path) -> list[str]:
-    """The keys of the scenes in a file; none if it is not complete."""
+    """The keys of the scenes in a file; none if the file is incomplete."""
     with suppress(OSError, ValueError, KeyError, TypeError), file.open("rb") as lines:
         keys = json.loads(lines.readline())["scenes"]
+        # Only the first and the last line are read: a shard with a report may be large.
         lines.seek(-len(_END), 2)
         if lines.read() == _END:
             return [str(key) for key in keys]
@@ -170,7 +178,11 @@ def _read_about(path: Path) -> dict[str, Any] | None:
 
 
 def _has_others(path: Path) -> bool:
-    """Whether a folder has files that are not of a run; another process may just begin one there."""
+    """Whether a folder contains files that do not belong to a run.
+
+    Names that begin with a dot are ignored: another process may be starting the same run, and its temporary
+    files have such names.
+    """
     ours = (_SHARDS, RUN_FILE)
     return path.is_dir() and any(p.name not in ours and p.name[0] != "." for p in path.iterdir())
 

@@ -1,4 +1,4 @@
-"""What the work on a scene gives, step by step; the same as JSON, for scenes that are searched elsewhere."""
+"""The events of the work on a scene, and their conversion from and to JSON, in which workers store them."""
 
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -11,12 +11,12 @@ from wherein.template.template_library import Library
 
 @dataclass(frozen=True)
 class SceneLine:
-    """A picture, or a frame of a video: a line of the output.
+    """The detections in a picture or in a frame of a video: one line of the output.
 
     Attributes:
-        name: of the scene, or of the frame.
-        record: the line, for JSON.
-        rows: the same for people, a row for each detection.
+        name: the name of the scene or the frame.
+        record: the line as a dictionary for JSON.
+        rows: the same as rows of the table on a terminal, one for each detection.
     """
 
     name: str
@@ -26,13 +26,13 @@ class SceneLine:
 
 @dataclass(frozen=True)
 class PictureDone:
-    """The end of a picture, whose line came before.
+    """The end of a picture, after its line.
 
     Attributes:
         found: number of detections.
         best: template and score of the best candidate, if nothing was found.
-        rendered: the scene for the report, if there is one.
-        detections: for the export, if there is one.
+        rendered: the scene for the report, if a report is made.
+        detections: the detections for the export, if there is an export.
     """
 
     found: int
@@ -43,7 +43,7 @@ class PictureDone:
 
 @dataclass
 class VideoDone:
-    """The end of a video, whose lines came before; `seconds` includes decoding, drawing and encoding."""
+    """The end of a video, after its lines; `seconds` includes decoding, drawing and encoding."""
 
     frames: int = 0
     frames_with_detections: int = 0
@@ -52,7 +52,7 @@ class VideoDone:
 
     @property
     def length(self) -> str:
-        """How many frames it has, and how many of them with detections, as text."""
+        """The number of frames, and the number of frames with detections, as text."""
         return f"{self.frames} frames, {self.frames_with_detections} with detections"
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class OutsideRegion:
-    """The end of a scene that can be read, but of which the region to search has no pixel."""
+    """The end of a scene that can be read, but has no pixel in the region to search."""
 
     reason: str
 
@@ -81,11 +81,12 @@ class Failed:
 
 
 SceneEvent: TypeAlias = SceneLine | PictureDone | VideoDone | Unreadable | OutsideRegion | Failed
-"""A scene gives lines, none if it is not searched, and then one of the others."""
+"""The events of a scene are its lines (none if it is not searched), followed by one of the others."""
 
 
 def event_record(event: SceneEvent) -> list[Any]:
-    """An event for JSON: its kind, and its values."""
+    """An event as a JSON list: its kind and its values."""
+    # Not `asdict`, which would copy the detections with all their arrays.
     values = dict(vars(event))
     if isinstance(event, PictureDone):
         values["rendered"] = None if event.rendered is None else event.rendered.to_dict()
@@ -94,7 +95,7 @@ def event_record(event: SceneEvent) -> list[Any]:
 
 
 def event_of(record: list[Any], library: Library) -> SceneEvent:
-    """The event of `event_record`."""
+    """The event from a record that `event_record` made."""
     kind, values = record
     if kind != PictureDone.__name__:
         made: SceneEvent = _KINDS[kind](**values)
@@ -111,3 +112,4 @@ def event_of(record: list[Any], library: Library) -> SceneEvent:
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (SceneLine, VideoDone, Unreadable, OutsideRegion)
 }
+"""The events that are made from their values alone. `Failed` is missing: it is never stored."""

@@ -1,4 +1,4 @@
-"""Detections as lines of text: what a table for people says of each, besides the name of the scene."""
+"""Detections as rows of the table on a terminal, without the name of the scene."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,13 @@ from wherein.detect.result import Detection, Detections
 
 
 def detection_rows(found: Detections, tracks: Sequence[int] = ()) -> list[str]:
-    """A line for each detection in a scene.
+    """One row for each detection in a scene.
 
     Arguments:
-        found: what was found in it.
-        tracks: the number of each detection in a video.
+        found: the detections.
+        tracks: the track number of each detection in a video.
     """
+    # In a library, `found.template` is the name of the library: then rows name their template.
     library = len({found.template_of(item) for item in found} | {found.template}) > 1
     return [
         _row(item, found.template_of(item) if library else "", f"track {track}" if track else "")
@@ -27,7 +28,7 @@ def _row(item: Detection, *more: str) -> str:
 
 
 def _details(item: Detection) -> list[str]:
-    """What its parts read, and which of several were not found."""
+    """The readings of its parts, and the parts that were not found."""
     values = {name: part.value_text for name, part in item.parts.items()}
     return [
         *(f"{name} {value}" for name, value in values.items() if value is not None),

@@ -1,4 +1,4 @@
-"""The work on one scene: read it, search it, draw it, render it for the report."""
+"""The work on one scene: reading, searching, drawing, and rendering for the report."""
 
 import time
 from collections.abc import Callable, Generator
@@ -39,11 +39,11 @@ class WorkSettings:
     """What is done with each scene besides searching it.
 
     Attributes:
-        region: the part of each scene that is searched; None: all of it.
-        page: scenes in the report, for which each is rendered; None: there is none.
+        region: the part of each scene that is searched; None: the whole scene.
+        page: number of scenes in the report; None: there is no report, and scenes are not rendered.
         maps: whether the report has occurrence maps.
         export: whether detections are exported.
-        memory: bytes that a process may take; None: as much as a picture needs.
+        memory: maximum memory of a process in bytes; None: as much as a picture needs.
     """
 
     region: Box | None = None
@@ -54,17 +54,17 @@ class WorkSettings:
 
 
 def read_scene(path: Path, memory: int | None, region: Box | None = None) -> "Picture | Path":
-    """A scene, or its path where it is read by region while it is searched.
+    """A scene; or its path, if it is so large that it is read by region during the search.
 
     Arguments:
-        path: of the scene.
-        memory: bytes that this process may take; None: as much as a picture needs.
-        region: the part that will be searched; None: all of it.
+        path: the path of the scene.
+        memory: maximum memory of this process in bytes; None: as much as a picture needs.
+        region: the part that will be searched; None: the whole scene.
 
     Raises:
         PictureError: it cannot be read.
         MissingError: the package that reads it is not installed.
-        RegionError: the region lies outside of it.
+        RegionError: the region lies outside the scene.
     """
     source = giant_source(path, memory)
     if source is None:
@@ -78,7 +78,7 @@ def read_scene(path: Path, memory: int | None, region: Box | None = None) -> "Pi
 
 
 def is_searchable(entry: Entry, memory: int | None = None, region: Box | None = None) -> bool:
-    """Whether a scene is a picture of which there is something to search, or may be a video."""
+    """Whether a scene is a readable picture with pixels in the region, or a video, which is not opened."""
     if entry.scene.error is not None or entry.scene.is_video:
         return entry.scene.error is None
     try:
@@ -92,9 +92,9 @@ class SceneWork:
     """Searches scenes, one after the other.
 
     Arguments:
-        detector: gives the detector. It is asked when a scene has been read: it may have to calibrate for a
+        detector: returns the detector. It is called when a scene has been read: a calibration may take a
             minute, and a misspelled file name should be reported before that.
-        settings: what else is done.
+        settings: what else is done with each scene.
     """
 
     def __init__(self, detector: Callable[[], "Detector"], settings: WorkSettings) -> None:
@@ -102,7 +102,7 @@ class SceneWork:
         self._renderer: SceneRenderer | None = None
 
     def __call__(self, entry: Entry) -> Generator[SceneEvent]:
-        """The results of a scene, as they come.
+        """The events of a scene, each yielded as soon as it is known.
 
         Raises:
             UnwritableError: its drawing cannot be written.
@@ -113,8 +113,9 @@ class SceneWork:
         try:
             yield from self._video(entry) if entry.scene.is_video else self._picture(entry)
         except (PictureError, MissingError) as error:
-            yield Unreadable(str(error).removeprefix(f"{entry.scene.path}: "))  # results begin with it anyway
-        except RegionError as error:  # other scenes may be larger
+            # Lines of results begin with the path anyway.
+            yield Unreadable(str(error).removeprefix(f"{entry.scene.path}: "))
+        except RegionError as error:  # not an error of the run: other scenes may be larger
             yield OutsideRegion(str(error))
 
     def _picture(self, entry: Entry) -> Generator[SceneEvent]:
@@ -149,10 +150,10 @@ class SceneWork:
     def _frames(
         self, path: str, video: Video, drawing: Path | None, counts: VideoDone
     ) -> Generator[SceneEvent]:
-        """A line for each frame; `counts`, where they are counted, so survives Ctrl-C."""
+        """One line for each frame. They are counted in `counts`, which the caller keeps in case of Ctrl-C."""
         from wherein.video.tracking import track_frames  # only videos need it
 
-        detector = self.detector()  # made before the clock starts
+        detector = self.detector()  # before the clock starts, since it may calibrate
         began = time.perf_counter()
         errors = write_errors(drawing) if drawing is not None else nullcontext()
         with errors, closing(track_frames(video, detector, drawing, region=self.settings.region)) as frames:

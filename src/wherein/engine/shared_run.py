@@ -1,4 +1,4 @@
-"""A run of `wherein detect` that is shared out among workers, or kept in a folder, or both."""
+"""A run of `wherein detect` that is distributed among workers, or kept in a folder, or both."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -22,16 +22,16 @@ from wherein.thresholds import MinScore
 
 @dataclass(frozen=True)
 class SharedRun:
-    """What is searched for, how, and by whom.
+    """The templates, the settings of the search, and the workers.
 
     Attributes:
-        engine: who searches.
-        template: where workers load the templates from.
+        engine: the options of the engine.
+        template: the path from which workers load the templates.
         options: arguments of the detector, by name.
-        threshold: of the score; None: the calibrated one.
+        threshold: the threshold of the score; None: the calibrated one.
         settings: what else is done with each scene.
         drawings: the folder or file of drawings; None: none.
-        overwrite: start again in a folder that belongs to another run.
+        overwrite: whether to start again in a folder that belongs to another run.
     """
 
     engine: EngineOptions
@@ -45,13 +45,13 @@ class SharedRun:
     def __call__(
         self, entries: Sequence[Entry], total: int, detector: Detector, progress: Callable[[int], None]
     ) -> Iterator[tuple[Entry, Iterator[SceneEvent]]]:
-        """Each scene, in order, with its results.
+        """Each scene with its results, in the order of the entries.
 
         Arguments:
             entries: the scenes.
-            total: scenes of the whole run, of which these may be a portion.
-            detector: has the calibrations; it searches itself where there are no workers.
-            progress: called with the number of scenes that were finished since.
+            total: number of scenes of the whole run; the entries may be a portion of it.
+            detector: provides the calibrations; without workers, it searches the scenes.
+            progress: called with the number of scenes that were finished since the last call.
         """
         with ExitStack() as stack:
             folder = self._folder(detector, stack)
@@ -81,6 +81,7 @@ class SharedRun:
 
     def _finish(self, detector: Detector, folder: RunFolder, needed: bool, stack: ExitStack) -> Finish:
         engine = self.engine
+        # Absolute paths: a worker of a cluster starts in another folder.
         job = DetectJob(
             str(self.template.absolute()),
             self.options,
@@ -90,14 +91,16 @@ class SharedRun:
             folder.path.absolute(),
             Path.cwd(),
         )
+        # A resumed run without missing scenes starts no cluster.
         if engine.ray and needed:
-            from wherein.engine.ray_workers import RayWorkers, ray_cluster  # only if it is asked for
+            from wherein.engine.ray_workers import RayWorkers, ray_cluster  # an optional package
 
             cluster = ray_cluster(engine.address, engine.dashboard, engine.workers)
             cpus = stack.enter_context(cluster)
             return finish_with(lambda: RayWorkers(job), engine.workers or cpus)
         count = engine.workers or 1
         if count > 1:
-            kernel.available()  # compiled here, if it has to be: workers would all do it at once
+            # If the C kernel has to be compiled, do it here once and not in all workers at the same time.
+            kernel.available()
             return finish_with(lambda: LocalWorkers(job, threads_each(count)), count)
         return finish_here(folder, SceneWork(lambda: detector, self.settings))

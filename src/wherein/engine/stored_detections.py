@@ -1,4 +1,4 @@
-"""Detections as JSON with all their digits, and back: what an export needs of a scene searched elsewhere."""
+"""Detections as JSON without loss of precision, and back: for the export of scenes that workers searched."""
 
 from dataclasses import fields
 from typing import Any
@@ -12,13 +12,13 @@ from wherein.images.picture import Picture
 from wherein.template.template_library import Library
 
 _PLAIN = tuple(f.name for f in fields(PartFound) if f.name not in ("matrix", "rings", "reading"))
-"""What JSON can hold as it is. A reading is the template's."""
+"""The fields that JSON can represent directly. Readings are omitted, since the template has them."""
 
 
 def detections_record(found: Detections) -> dict[str, Any]:
-    """The detections without the pixels of their scene, and without candidates.
+    """Detections as a dictionary for JSON, without the pixels of their scene, and without candidates.
 
-    Nothing is rounded: JSON keeps all digits of a float64.
+    Nothing is rounded: Python writes a float64 with all digits that it needs.
     """
     return {
         "items": [_item_record(item) for item in found],
@@ -31,9 +31,9 @@ def detections_record(found: Detections) -> dict[str, Any]:
 
 
 def detections_of(record: dict[str, Any], library: Library) -> Detections:
-    """The detections of `detections_record`; their scene has its size, but is black."""
+    """The detections from a record of `detections_record`; their scene has the right size, but is black."""
     width, height = record["size"]
-    scene = Picture(torch.zeros(1).expand(3, height, width), None)  # one number in memory
+    scene = Picture(torch.zeros(1).expand(3, height, width), None)  # a view of one number: no memory
     items = tuple(_item(item, library) for item in record["items"])
     return Detections(
         items,
@@ -61,6 +61,7 @@ def _part_record(part: PartFound) -> dict[str, Any]:
 
 
 def _item(record: dict[str, Any], library: Library) -> Detection:
+    # By name: a detection names the template that it is of, also in a library.
     template = library.by_name[record["template"]]
     parts = {}
     for name, part in record["parts"].items():
@@ -73,5 +74,5 @@ def _item(record: dict[str, Any], library: Library) -> Detection:
 
 
 def _plain(value: Any) -> Any:
-    """A value from JSON, which has lists for tuples."""
+    """A value from JSON, with lists converted to tuples: JSON has no tuples."""
     return tuple(value) if isinstance(value, list) else value

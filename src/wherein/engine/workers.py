@@ -1,8 +1,8 @@
-"""Workers that do tasks side by side, whatever they are, and what happens when one of them dies.
+"""Workers that do tasks in parallel, and the supervisor that handles the death of a worker.
 
-A task whose worker died, or that raised an exception which is not a `WhereinError`, may be the cause, or may
-have been unlucky: the system takes memory from whichever process it likes. So it is tried again at the end,
-on its own, with nothing beside it; if that fails too, it is reported, and the others are not affected.
+If a worker dies, or a task raises an exception that is not a `WhereinError`, the task may be the cause or may
+have been unlucky: when memory runs out, the system may kill any process. Therefore the task is tried again at
+the end, alone, with no other task running. If it fails again, it is reported; other tasks are not affected.
 """
 
 from collections import deque
@@ -13,8 +13,8 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 from wherein.errors import WhereinError, WorkerError
 
 _MAX_FAILED_STARTS = 3
-"""In a row, before one is given up. A choice: a worker that dies while it starts will hardly do better the
-fourth time."""
+"""Number of consecutive failed starts after which a worker is given up. A choice: a worker that died three
+times while it started will hardly succeed the fourth time."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Raised:
-    """The task of a worker raised an exception; the worker goes on."""
+    """The task of a worker raised an exception; the worker continues with its next task."""
 
     worker: int
     error: Exception
@@ -42,7 +42,7 @@ class Raised:
 
 @dataclass(frozen=True)
 class Died:
-    """A worker is no more; the reason is for people."""
+    """A worker has died; `reason` is a text for messages."""
 
     worker: int
     reason: str
@@ -53,16 +53,16 @@ Event: TypeAlias = Ready | Done | Raised | Died
 
 @runtime_checkable
 class Workers(Protocol):
-    """Where tasks are done: processes of this machine, or of others."""
+    """A set of processes that do tasks, on this machine or on several."""
 
     def start(self) -> int:
-        """Start a worker, which says `Ready` later; returns its number."""
+        """Start a worker, which reports `Ready` later; returns its number."""
 
     def send(self, worker: int, task: Any) -> None:
-        """Give a task to a worker, which does its tasks in the order in which it gets them."""
+        """Send a task to a worker, which does its tasks in the order in which they are sent."""
 
     def wait(self) -> list[Event]:
-        """Wait until something happens."""
+        """Wait until there are events, and return them."""
 
     def close(self) -> None:
         """End all workers at once."""
@@ -73,7 +73,7 @@ class Splittable(Protocol):
     """A task that can be divided."""
 
     def split(self) -> "list[Any]":
-        """Its parts, each of which can fail without the others; itself, if it cannot be divided."""
+        """The parts of the task, each of which can fail by itself; the task itself if it has one part."""
 
 
 Task = TypeVar("Task", bound=Splittable)
@@ -81,12 +81,12 @@ Task = TypeVar("Task", bound=Splittable)
 
 @dataclass(frozen=True)
 class Finished(Generic[Task]):
-    """A task that is done, or given up.
+    """A task that is done or given up.
 
     Attributes:
         task: the task, or a part of it.
-        result: what the work returned.
-        failure: why it was given up; None: it is done.
+        result: the return value of the function that was applied to the task.
+        failure: why the task was given up; None: it is done.
     """
 
     task: Task
@@ -97,12 +97,12 @@ class Finished(Generic[Task]):
 class Supervisor(Generic[Task]):
     """Keeps workers busy until all tasks are done.
 
-    A worker has its next task before it has done the one before: on a machine whose cores are all busy this
-    process may have to wait for its turn, and no worker should wait for it.
+    A worker gets its next task before it has finished the current one: if all cores of a machine are busy,
+    this process may have to wait for a core, and no worker should wait for this process.
 
     Arguments:
-        workers: where tasks are done.
-        tasks: what is to be done; they are begun in this order.
+        workers: the processes that do the tasks.
+        tasks: the tasks; they are started in this order.
         count: number of workers.
     """
 
@@ -110,18 +110,18 @@ class Supervisor(Generic[Task]):
         self.workers, self.count = workers, count
         self._waiting, self._suspects = deque(tasks), deque[Task]()
         self._given: dict[int, deque[Task]] = {}
-        """What each worker that has started has to do; it is doing the first."""
+        """The tasks of each worker that has started; it is doing the first of them."""
         self._starting = set[int]()
         self._trying_again = False
-        """Whether the only task that is given is one that has failed before."""
+        """Whether the only task in progress is one that has failed before."""
         self._failed_starts = 0
 
     def __call__(self) -> Generator[Finished[Task]]:
-        """The tasks as they are finished.
+        """Yield each task when it is finished.
 
         Raises:
-            WhereinError: a task raised it. It is about what the user asked for, such as a file that cannot be
-                written, so the others would fail too.
+            WhereinError: a task raised it. Such an error concerns the user's request, for example a file that
+                cannot be written, so that other tasks would fail too.
             WorkerError: workers cannot start.
         """
         try:
@@ -137,7 +137,8 @@ class Supervisor(Generic[Task]):
         return sum(map(len, self._given.values()))
 
     def _start(self) -> None:
-        """Have as many workers as there are tasks for them."""
+        """Start workers up to `count`, but not more than there are tasks."""
+        # Failed tasks are tried one at a time: however many there are, they occupy one worker.
         tasks = len(self._waiting) + self._in_work() + bool(self._suspects)
         for _ in range(min(self.count, tasks) - len(self._given) - len(self._starting)):
             self._starting.add(self.workers.start())
@@ -146,7 +147,8 @@ class Supervisor(Generic[Task]):
         if self._trying_again:
             return
         self._fill(1)
-        # In the end there is one for each: nothing is gained if a worker has two and another has none.
+        # Second tasks only while enough tasks are left for everyone: near the end, a task that waits behind
+        # another one could be done by a worker that has none.
         if len(self._waiting) >= self.count:
             self._fill(2)
         if self._suspects and self._given and not self._in_work():
@@ -154,7 +156,7 @@ class Supervisor(Generic[Task]):
             self._give(next(iter(self._given)), self._suspects.popleft())
 
     def _fill(self, most: int) -> None:
-        """Give each worker up to so many tasks."""
+        """Send waiting tasks to workers that have fewer than `most`, one to each."""
         for worker, tasks in self._given.items():
             if self._waiting and len(tasks) < most:
                 self._give(worker, self._waiting.popleft())
@@ -172,6 +174,7 @@ class Supervisor(Generic[Task]):
             self._failed_starts, self._trying_again = 0, False
             yield Finished(self._given[event.worker].popleft(), event.result)
         elif isinstance(event, Raised):
+            # An exception at the start concerns every worker, for example a template that cannot be loaded.
             if isinstance(event.error, WhereinError) or event.worker in self._starting:
                 raise event.error
             task = self._given[event.worker].popleft()
@@ -186,19 +189,24 @@ class Supervisor(Generic[Task]):
             if self._failed_starts >= _MAX_FAILED_STARTS:
                 self._give_up_one(event.reason)
             return
+        # `_start` replaces the worker in the next round.
         tasks = self._given.pop(event.worker)
         if tasks:
             task = tasks.popleft()
-            self._waiting.extendleft(tasks)  # not begun, so not to blame
+            # Its other tasks had not been started, and cannot be the cause. It has at most one of them, so
+            # that `extendleft`, which reverses, keeps the order.
+            self._waiting.extendleft(tasks)
             yield from self._failed(task, f"its worker process died ({event.reason})")
 
     def _give_up_one(self, reason: str) -> None:
-        """Go on with one worker less, if there is another."""
+        """Continue with one worker less, if another one has started."""
         if not self._given:
             raise WorkerError(f"workers cannot start: {reason}")
+        # Memory may suffice for fewer workers only.
         self.count, self._failed_starts = max(1, self.count - 1), 0
 
     def _failed(self, task: Task, reason: str) -> Generator[Finished[Task]]:
+        """Give up a task that fails for the second time; otherwise keep its parts for another try."""
         if self._trying_again:
             self._trying_again = False
             yield Finished(task, failure=f"the search failed twice: {reason}")
@@ -207,9 +215,9 @@ class Supervisor(Generic[Task]):
 
 
 def supervised(workers: Workers, tasks: Sequence[Task], count: int) -> Generator[Finished[Task]]:
-    """The tasks as they are finished: `Supervisor`."""
+    """Do tasks by `count` workers, and yield each when it is finished; see `Supervisor`."""
     return Supervisor(workers, tasks, count)()
 
 
 Make: TypeAlias = Callable[[], Callable[[Any], Any]]
-"""Makes the function that is applied to every task, once in each worker; it is sent there."""
+"""A picklable function that is sent to each worker, and called there once to make the function for tasks."""

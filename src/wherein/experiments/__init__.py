@@ -1,7 +1,7 @@
 """The paper's experiments, each repeated by one command: `wherein reproduce`.
 
-`figures` has one module for each figure, `runs` what runs any of them, and the modules beside them what
-several figures share: templates and photographs, scenes, the paper's registration method.
+`figures` has one module for each figure, and `runs` the code that runs any of them. The other modules are
+shared by several figures: templates and photographs, scenes, the paper's registration method.
 """
 
 from enum import StrEnum

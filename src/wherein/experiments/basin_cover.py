@@ -1,19 +1,19 @@
-"""How many starts cover all poses, given the basin of attraction around one start (section 6).
+"""The number of starts that cover all poses, given the basin of attraction around one start (section 6).
 
-The basin is measured along one direction of translation and assumed to be the same along all: a start leads
-to every pose that is less than r pixels away and whose rotation, or scale, is within an interval I around its
-own. Discs of radius r cover the plane from a square lattice with spacing √2 r, so every place in a scene of
-W × H pixels, with every rotation, is covered by
+The basin is measured along one direction of translation and assumed to be the same along all. So a start
+leads to every pose that is less than r pixels away and whose rotation, or scale, is within an interval I
+around its own. Discs of radius r on a square lattice with spacing √2 r cover the plane, so every place in a
+scene of W × H pixels, with every rotation, is covered by
 
     N = n ⌈W / (√2 r)⌉ ⌈H / (√2 r)⌉,    n = ⌈360° / |I|⌉
 
-starts. Shifts and scales are relative to the motif as it is at the start: a start of half the size has a
+starts. Shifts and scales are relative to the size of the motif at the start: a start of half the size has a
 basin of half the radius. With I = [low, high] and ρ = high / low, scales from s to S are covered by starts of
 n sizes, whose basins have a radius of r s ρᵏ pixels or more:
 
     N = Σₖ ⌈W / (√2 r s ρᵏ)⌉ ⌈H / (√2 r s ρᵏ)⌉,    k = 0 … n − 1,    n = ⌈log(S / s) / log ρ⌉.
 
-Every rectangle r × I inside the basin gives such a cover. The one with the fewest starts counts.
+Every rectangle r × I inside the basin gives such a cover. The result is the one with the fewest starts.
 """
 
 import math
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Cover:
-    """The fewest starts, and the rectangle of the basin that they are computed from.
+    """The smallest number of starts, and the rectangle of the basin from which it is computed.
 
     Attributes:
         starts: N.
@@ -51,7 +51,7 @@ class PoseSpace:
     Attributes:
         width, height: of the scene, in pixels.
         lowest, highest: of the second parameter, rotation or scale.
-        ratio: whether it is a scale, so that intervals of it are ratios.
+        ratio: whether the second parameter is a scale, so that its intervals are ratios.
     """
 
     width: float
@@ -74,7 +74,7 @@ class PoseSpace:
 
 
 def _ceil(size: float) -> int:
-    """⌈size⌉, except for rounding errors: 360 / 90 must not become 5 because an angle was rounded."""
+    """⌈size⌉, tolerant to rounding errors: 360 / 90 must not become 5 because an angle was rounded."""
     return math.ceil(size - 1e-9)
 
 
@@ -85,7 +85,7 @@ def cover(
     start: float,
     space: PoseSpace,
 ) -> Cover | None:
-    """The fewest starts for a measured basin.
+    """The smallest cover for a measured basin.
 
     Arguments:
         inside: whether a start leads to the pose (row: second parameter, column: shift).
@@ -94,8 +94,8 @@ def cover(
         space: the poses to cover.
 
     Returns:
-        None where the basin contains no rectangle with more than one shift and one value of the second
-        parameter: then the grid is too coarse to tell how large it is.
+        None if the basin contains no rectangle with more than one shift and one value of the second
+        parameter: then the grid is too coarse to measure the basin.
 
     >>> inside = np.array([[False, True, False], [True, True, True], [True, True, True]])
     >>> cover(inside, (-10, 0, 10), (-30, 0, 30), 0, PoseSpace(140, 140, -180, 180, ratio=False))

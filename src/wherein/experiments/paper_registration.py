@@ -1,7 +1,7 @@
 """The paper's registration of a textured motif: proximal gradient on (4), coarse-to-fine (appendix A.3).
 
-Where the text leaves something open, this follows the released code: the relative step sizes of the
-parameters, the halving of the step after one that raised the cost, and the background model's smoothness.
+Where the text is not specific, this follows the released code: the relative step sizes of the parameters, the
+halving of the step size after a step that raised the cost, and the smoothness of the background model.
 """
 
 import math
@@ -27,22 +27,23 @@ class Schedule:
     """Smoothing and step sizes of the paper's registration. The defaults are those of Figure 1.
 
     Attributes:
-        sigma: the first smoothing in pixels; each scale has half the smoothing of the one before (text: 5).
+        sigma: the first smoothing in pixels; each scale has half the smoothing of the previous one (text: 5).
         scales: the maximum number of scales. The text has no limit; after seven, σ is 0.08 px.
         iterations: at each scale (text: 50).
-        still: at the start of each scale, iterations in which only the background model moves (text: 5).
-        step: step size of a shift, over σ (text: 0.005).
-        linear: step size of a matrix entry or an angle, over that of a shift (released code).
-        dilation: step size of a scale, over that of an angle (released code).
-        background: step size of the background model, over that of a shift (released code).
-        spread: C, the variance of the background model's filter over σ² (released code).
+        still: number of iterations at the start of each scale in which only the background model changes
+            (text: 5).
+        step: step size of a shift, divided by σ (text: 0.005).
+        linear: step size of a matrix entry or an angle, divided by that of a shift (released code).
+        dilation: step size of a scale, divided by that of an angle (released code).
+        background: step size of the background model, divided by that of a shift (released code).
+        spread: C, the variance of the background model's filter divided by σ² (released code).
         reach: how far the background model extends around the motif, in σ: three standard deviations of its
-            filter. The text has 5, the released code the whole picture; with 5, five of the crab's ten affine
-            poses of Figure 1 are missed in place of one.
+            filter. The text has 5, the released code the whole picture. With 5, five of the crab's ten affine
+            poses of Figure 1 are missed instead of one.
         longer, shorter: factor of the step size after the cost fell, and after it rose (released code).
-        coarse: while σ is at least twice this, scene and motif are halved, and σ with them. Smoothed by so
-            much they have the same cost, for a fraction of the work. 0: all scales at full size.
-        rest: an item has finished a scale where a step moves it by less than this, in pixels. 0: it runs all
+        coarse: while σ is at least twice this, scene and motif are halved, and σ with them. With so much
+            smoothing the cost is the same, for a fraction of the work. 0: all scales at full size.
+        rest: an item has finished a scale if a step moves it by less than this, in pixels. 0: it runs all
             iterations.
     """
 
@@ -94,8 +95,8 @@ def register_by_paper(
         observed: the scenes, all with the same motif.
         motion: the motion model's name.
         schedule: the scales and step sizes.
-        goal: the ZNCC at which an item stops. Above 1, none stops early, and the ZNCC is computed only at
-            the end.
+        goal: the ZNCC at which an item stops. If it is above 1, no item stops early, and the ZNCC is computed
+            only at the end.
     """
     descent = _Descent(observed, motion_named(motion), schedule, goal)
     pose = None
@@ -129,7 +130,8 @@ class _Descent:
         at = objective.start(None if pose is None else pose / units)
         size = torch.full((len(self.start), 1), settings.step * sigma)
         before, done = torch.full_like(self.zncc, torch.inf), self.reached
-        # The cost at full size is factor² times as high, and its parameters have other units.
+        # The cost at full size is factor² times as high. A gradient step in p = units · p' with size ν is
+        # one in p' with size ν / units².
         scaling = step_scaling(self.motion, settings) * (factor / units) ** 2
         for iteration in range(settings.iterations):
             if bool(done.all()):
@@ -149,15 +151,15 @@ class _Descent:
     def _objective(self, sigma: float, factor: int) -> MotionObjective:
         """Formulation (4) on a scene and a motif that are reduced by a factor."""
         # The mean over a square of side f is itself a smoothing, of variance (f² − 1)/12 along each axis.
-        left = (sigma**2 - (factor**2 - 1) / 12) ** 0.5 / factor
+        rest = (sigma**2 - (factor**2 - 1) / 12) ** 0.5 / factor
         schedule = self.schedule
-        settings = WithBackground(left, schedule.spread, reach=schedule.reach, relief=schedule.coarse > 0)
+        settings = WithBackground(rest, schedule.spread, reach=schedule.reach, relief=schedule.coarse > 0)
         reduced = torch.stack([pool(scene, factor) for scene in self.scenes])
         formulation = settings.bind(reduced, self.motif.pooled(factor))
         return MotionObjective(formulation, self.motion, _enlarged(self.start, 1 / factor))
 
     def _record(self, matrix: Float[Tensor, "B 3 3"], done: Bool[Tensor, "B"], operations: float) -> None:
-        """Count an iteration for the items that were not done, and keep its poses."""
+        """Count an iteration for the unfinished items, and store its poses."""
         self.iterations += ~done
         self.operations += operations / len(matrix) * ~done
         self.matrix = matrix
@@ -183,7 +185,7 @@ class _Descent:
 def _multiple(motif: Motif, size: int) -> Motif:
     """The motif, padded at the right and at the bottom until `size` divides its height and width.
 
-    Then its centre, about which it turns, is the same at every scale.
+    Then its centre, about which motions act, is the same at every scale.
     """
     room = (0, -motif.width % size, 0, -motif.height % size)
     return Motif(F.pad(motif.pixels, room), F.pad(motif.mask, room))
@@ -207,7 +209,7 @@ def _units(motion: Motion, factor: int) -> Float[Tensor, " P"]:
 
 
 def step_scaling(motion: Motion, schedule: Schedule) -> Float[Tensor, " P"]:
-    """The step size of each parameter over that of a shift: they differ in unit, and so in curvature."""
+    """The step size of each parameter relative to a shift's: they differ in unit, and so in curvature."""
     linear = {
         "translation": (),
         "euclidean": (1.0,),

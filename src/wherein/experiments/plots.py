@@ -1,4 +1,4 @@
-"""Plots in one style for all figures; matplotlib is imported only where something is drawn."""
+"""A common style for the plots of all figures; matplotlib is imported only when something is drawn."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 INK, FAINT = "#222222", "#d9d9d9"
 BLUE, RED, GREEN, AMBER = "#1f6fb4", "#c8372d", "#1b8a5a", "#d98e04"
-"""Colours of the paper's method, of covering or a bound, of this library's default, and of variants."""
+"""Colours for the paper's method, for covering or a bound, for this library's default, and for variants."""
 
 
 def require_matplotlib() -> None:
-    """Raise `ArgumentError` with the command that installs matplotlib, where it is missing."""
+    """Raise `ArgumentError` with the command that installs matplotlib, if it is missing."""
     require(
         find_spec("matplotlib") is not None,
         "drawing figures needs matplotlib, which is not installed: pip install 'wherein[plots]'",
@@ -45,5 +45,5 @@ def label(axes: "Axes", title: str, x: str = "", y: str = "") -> None:
 def save(figure: "Figure", path: Path) -> None:
     """Write a figure atomically; the same numbers give the same bytes."""
     with atomic_file(path) as target:
-        # Without the version of matplotlib, which is in the metadata otherwise.
+        # Without the version of matplotlib, which the metadata would contain by default.
         figure.savefig(target, format="png", metadata={"Software": None})

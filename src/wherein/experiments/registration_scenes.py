@@ -1,6 +1,6 @@
-"""The scenes of Figures 1 and 5, a template in a photograph whose body is registered (appendix A.3).
+"""The scenes of Figures 1 and 5: a template in a photograph, whose body is registered (appendix A.3).
 
-And how a pose in such a scene is measured: by the ZNCC on the motif's support, or by its corner error.
+Poses in such a scene are measured by the ZNCC on the motif's support, or by their corner error.
 """
 
 from collections.abc import Callable
@@ -23,11 +23,11 @@ from wherein.template.render import render
 from wherein.template.tree import Matrix
 
 SIZE = (600, 500)
-"""Width and height of a scene in pixels. A choice: the template fits in every pose, at a third of the work of
-the paper's whole photograph (2048 × 1536) a side."""
+"""Width and height of a scene in pixels. A choice: the template fits in every pose, and each side has a third
+of the length of the paper's photograph (2048 × 1536)."""
 
 SHIFT, TURN, SCALES = 5.0, 45.0, (0.8, 1.25)
-"""The poses of Figure 1 (appendix A.3): pixels and degrees to either side, and factors."""
+"""The ranges of the poses of Figure 1 (appendix A.3): ± pixels, ± degrees, and factors."""
 
 Linear = NDArray[np.float64]
 """A 2×2 matrix."""
@@ -35,12 +35,12 @@ Linear = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """A scene, the motif in it, and where that is.
+    """A scene, the motif in it, and its pose.
 
     Attributes:
         scene: the template in the photograph.
         motif: the template's body.
-        start: the pose from which a local method starts, with the template unmoved in the middle of the
+        start: the pose from which a local method starts: that of the unmoved template in the middle of the
             scene; body pixels → scene pixels, 3×3.
         truth: the true pose.
     """
@@ -54,8 +54,8 @@ class Observation:
 def observe(subject: Subject, moved: Matrix, rng: np.random.Generator) -> Observation:
     """Paint the template, in rest position and moved by `moved`, over a random background.
 
-    Only the template is transformed. The paper transforms the picture with its background; a background
-    that is drawn at random is as random when it is not.
+    Only the template is transformed. The paper transforms the picture with its background, but a random
+    background is equally random without the transformation.
 
     Arguments:
         subject: the template and its photograph.
@@ -66,6 +66,7 @@ def observe(subject: Subject, moved: Matrix, rng: np.random.Generator) -> Observ
     rest = subject.template.parts[name].rest
     middle = translation((SIZE[0] - 1) / 2, (SIZE[1] - 1) / 2)
     centre = rest @ np.array(((motif.width - 1) / 2, (motif.height - 1) / 2, 1.0))
+    # The motion acts about the centre of the body, which lies at the centre of the scene.
     at_rest, root = (middle @ pose @ translation(*-centre[:2]) for pose in (np.eye(3), moved))
     painted = render(
         subject.background(*SIZE, rng), subject.template, matrices(subject.template.parts, root, {})
@@ -89,7 +90,7 @@ def _similarity(rng: np.random.Generator) -> Linear:
 
 
 def _affine(rng: np.random.Generator) -> Linear:
-    """Singular values from `SCALES` between two rotations; together these may turn by twice `TURN`."""
+    """Singular values from `SCALES` between two rotations, which together may rotate by twice `TURN`."""
     stretch = np.diag(rng.uniform(*SCALES, 2))
     sheared: Linear = _euclidean(rng) @ stretch @ _euclidean(rng).T
     return sheared
@@ -101,11 +102,12 @@ LINEAR: dict[str, Callable[[np.random.Generator], Linear]] = {
     "similarity": _similarity,
     "affine": _affine,
 }
-"""By the name of the motion: draws the linear part of a pose of Figure 1."""
+"""Functions that draw the linear part of a pose of Figure 1, by the name of the motion."""
 
 
 def random_motion(motion: str, rng: np.random.Generator) -> Matrix:
-    """A random pose of Figure 1 about the origin, 3×3: first its shift is drawn, then its linear part."""
+    """A random pose of Figure 1 about the origin, 3×3."""
+    # The order of the draws, first the shift, then the linear part, belongs to the results of a seed.
     moved = translation(*rng.uniform(-SHIFT, SHIFT, 2))
     moved[:2, :2] = LINEAR[motion](rng)
     return moved
@@ -119,8 +121,8 @@ def as_tensor(*poses: Matrix) -> Float[Tensor, "B 3 3"]:
 class SupportZNCC:
     """The ZNCC (appendix A.3) of a motif and a scene, for any number of poses.
 
-    It is 0 where too little of the motif lies in the scene. Only pixels well inside the mask are compared.
-    A pose costs one interpolation of these pixels, in C where there is a compiler.
+    It is 0 if too little of the motif lies in the scene. Only pixels well inside the mask are compared. A
+    pose costs one interpolation of these pixels, in C if the library is available.
     """
 
     def __init__(self, scene: Float[Tensor, "C H W"], motif: Motif) -> None:
@@ -133,7 +135,7 @@ class SupportZNCC:
 
 
 def corner_error(observed: Observation, pose: Matrix) -> float:
-    """The largest distance of a corner of the motif from its true place, in pixels of the motif."""
+    """The largest distance of a corner of the motif from its true position, in pixels of the motif."""
     right, bottom = observed.motif.width - 1, observed.motif.height - 1
     corners = np.array(((0, right, 0, right), (0, 0, bottom, bottom), (1, 1, 1, 1)))
     scale = abs(np.linalg.det(observed.truth[:2, :2])) ** 0.5

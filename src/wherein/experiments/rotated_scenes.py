@@ -1,4 +1,4 @@
-"""The scenes of Figure 3, a template that is rotated over a photograph, and the errors of detections."""
+"""The scenes of Figure 3, a rotated template over a photograph, and the errors of detections."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -58,10 +58,10 @@ def rotated_scene(
 
     Arguments:
         template: the object.
-        background: what it is painted over; it is not changed.
+        background: the picture below it, which is not changed.
         angle: rotation of the object in degrees.
         turns: turn of each joint from its rest position, in degrees.
-        at: where the centre of the canvas goes; None: the centre of the background.
+        at: position of the centre of the canvas in the scene; None: the centre of the background.
     """
     height, width = background.shape[-2:]
     root = placed(angle, 1.0, at or ((width - 1) / 2, (height - 1) / 2), template.centre)
@@ -70,9 +70,9 @@ def rotated_scene(
 
 
 def random_turns(template: Template, rng: np.random.Generator, limit: float) -> dict[str, float]:
-    """A random turn for every leaf that has a joint, within ± `limit` degrees and what the joint allows.
+    """A random turn for every leaf that has a joint, within ± `limit` degrees and the joint's own limit.
 
-    Groups do not turn, as in the paper's scenes: so no leaf is turned by more than `limit` against the root.
+    Groups do not turn, as in the paper's scenes. So no leaf turns by more than `limit` relative to the root.
     """
     limits = {
         name: min(limit, part.turn) for name, part in template.parts.items() if part.motif and part.moves
@@ -81,9 +81,9 @@ def random_turns(template: Template, rng: np.random.Generator, limit: float) -> 
 
 
 def without_fixed_leaves(template: Template) -> Template:
-    """The tree as the paper has it: without leaves that are fixed to the root, such as the crab's body.
+    """The template as in the paper: without leaves that are fixed to the root, such as the crab's body.
 
-    The paper's network would have to register one more motif, which tells it nothing about the joints.
+    Such a leaf is one more motif to register, without information about the joints.
     """
     tree = template.parts
     fixed = {
@@ -101,14 +101,14 @@ def part_centre(template: Template, name: str) -> Point:
 
 
 def pose_error(one: NDArray[np.float64], other: NDArray[np.float64], point: Point) -> tuple[float, float]:
-    """The distance in pixels at which two poses (2×3 or 3×3) put a point, and their difference in degrees."""
+    """The distance in pixels between a point at two poses (2×3 or 3×3), and their rotation in degrees."""
     apart = (one[:2] - other[:2]) @ np.array((*point, 1.0))
     turn = math.degrees(math.atan2(one[1, 0], one[0, 0]) - math.atan2(other[1, 0], other[0, 0]))
     return float(np.linalg.norm(apart)), abs((turn + 180) % 360 - 180)
 
 
 def closest_detection(detections: Sequence[AnyDetection], root: Matrix, centre: Point) -> AnyDetection | None:
-    """The detection whose root is closest to the true one; None where there are none."""
+    """The detection whose root is closest to the true one; None if there are no detections."""
     return min(detections, key=lambda one: pose_error(one.matrix, root, centre), default=None)
 
 

@@ -1,4 +1,4 @@
-"""The subject of an experiment: a template, the motif that stands for it, and a photograph behind it."""
+"""The subject of an experiment: a template, the motif that represents it, and a photograph behind it."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from wherein.template.bundle import Template
 from wherein.template.paint import paint
 
 BACKGROUND = "beach.jpg"
-"""The photograph that a folder may have beside its template: the name of the one in the paper's data."""
+"""File name of a photograph beside a template, as in the paper's data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +28,8 @@ class Subject:
 
     Attributes:
         template: the object.
-        photograph: what backgrounds are cut from.
-        origin: where the photograph is from, for people.
+        photograph: the picture from which backgrounds are cropped.
+        origin: a description of the photograph's source.
     """
 
     template: Template
@@ -40,8 +40,8 @@ class Subject:
     def load(folder: Path | None = None) -> "Subject":
         """The robot of the demonstration, or the template in a folder, with the folder's photograph.
 
-        Where the folder has none, the photograph is one of scikit-image's, or synthetic clutter where that
-        is not installed.
+        Without one in the folder, the photograph is one of scikit-image's, or synthetic clutter if that is
+        not installed.
         """
         template = replace(Template.load(folder or ROBOT), source=None)
         if folder is not None and (folder / BACKGROUND).is_file():
@@ -51,7 +51,7 @@ class Subject:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash that is equal where the template and the photograph are."""
+        """A hash of the template and the photograph."""
         digest = hashlib.sha256(self.template.fingerprint.encode())
         digest.update(repr(tuple(self.photograph.shape)).encode())
         digest.update((self.photograph * 255).round().to(torch.uint8).contiguous().numpy().tobytes())
@@ -59,9 +59,9 @@ class Subject:
 
     @cached_property
     def body(self) -> tuple[str, Motif]:
-        """Name and motif of what Figures 1 and 5 register: the visible part of the largest rigid leaf.
+        """Name and motif of the object of Figures 1 and 5: the visible part of the largest rigid leaf.
 
-        A leaf is rigid if it never turns; where all leaves turn, any may be taken. Other leaves that cover it
+        A leaf is rigid if it never turns; if all leaves turn, all are candidates. Other leaves that cover it
         in rest position are cut out of its mask. Nothing covers the crab's body, which is the paper's motif.
         """
         parts = self.template.parts
@@ -69,6 +69,7 @@ class Subject:
         name = max(rigid, key=lambda leaf: float(self._motif(leaf).mask.sum()))
         motif, to_body = self._motif(name), np.linalg.inv(parts[name].rest)
         mask = motif.mask
+        # Leaves later in the paint order lie above this one.
         for above in self.template.paint_order[self.template.paint_order.index(name) + 1 :]:
             shape = self._motif(above).mask
             white = Motif(torch.ones_like(shape)[None], shape)
@@ -82,7 +83,7 @@ class Subject:
         return motif
 
     def background(self, width: int, height: int, rng: np.random.Generator) -> Float[Tensor, "3 H W"]:
-        """A random crop of the photograph, which is first enlarged where it is smaller than the crop."""
+        """A random crop of the photograph, which is enlarged first if it is smaller than the crop."""
         picture = self.photograph
         factor = max(width / picture.shape[-1], height / picture.shape[-2])
         if factor > 1:

@@ -1,1 +1,1 @@
-"""File formats of other programs, one module each; `registry.py` lists them."""
+"""File formats of other programs, one module per format; `registry.py` lists them."""

@@ -1,7 +1,7 @@
 """Annotation files: a picture and the outlines of the parts of one object, drawn in another program.
 
-`read` takes any format that is known. The rest is what the formats share: JSON and its checks, the picture
-that a file is about, and shapes that make up a part.
+`read` detects the format. The rest of this module is shared by the formats: reading and checking JSON,
+loading the annotated picture, and uniting the shapes of a part.
 """
 
 import json
@@ -26,19 +26,20 @@ from wherein.images.polygons import Polygon, coverage
 from wherein.template.part_limits import DEFAULT_TURN, MAX_NAME
 
 _MAX_BYTES = 256 * 2**20
-"""A choice: COCO's own largest file has 450 MB for 118,000 pictures; a template is made from a few."""
+"""Maximum size of an annotation file. A choice: COCO's own largest file has 450 MB for 118,000 pictures; a
+template is made from a few."""
 
 AnyPath = str | PathLike[str]
 
 
 @dataclass(frozen=True, eq=False)
 class Annotation:
-    """What was read from an annotation file.
+    """The contents of an annotation file.
 
     Attributes:
-        picture: that it is about.
+        picture: the annotated picture.
         outlines: the parts of one object, for `making.cut`.
-        notes: what was ignored or replaced, a sentence each.
+        notes: what was ignored or replaced, one sentence each.
     """
 
     picture: Picture
@@ -47,21 +48,23 @@ class Annotation:
 
 
 def read(path: AnyPath, image: str | None = None, object_id: str | None = None) -> Annotation:
-    """The picture and the outlines of one object from an annotation file, by labelme or in COCO's format.
+    """The picture and the outlines of one object from an annotation file in the format of labelme or COCO.
 
     Arguments:
-        path: of the .json file.
-        image: the file of the picture, instead of the one that the annotation names; or, where it is about
-            several pictures, the name or id of one of them.
-        object_id: which object, where there are several: a group, or in COCO the id of an annotation.
+        path: the .json file.
+        image: the file of the picture, instead of the one that the annotation names; or the name or id of one
+            picture, if the annotation file has several.
+        object_id: the object, if there are several: the id of a group or, in COCO, of an annotation.
 
     Raises:
-        TemplateError: the file has an unknown format, or something in it is wrong.
-        ArgumentError: there are several pictures or objects and none was chosen, or that one does not exist.
-        PictureError: the picture cannot be read, or has another size than annotated.
+        TemplateError: the file has an unknown format, or invalid contents.
+        ArgumentError: there are several pictures or objects and none was chosen, or the chosen one does not
+            exist.
+        PictureError: the picture cannot be read, or its size differs from the annotated size.
     """
     record = _load_json(path)
     readable = [entry for entry in FORMATS.values() if entry.keys]
+    # By the keys of the content, since all readable formats have the extension .json.
     for entry in readable:
         if all(key in record for key in entry.keys):
             return entry.parse(record, path, image, object_id)
@@ -70,6 +73,7 @@ def read(path: AnyPath, image: str | None = None, object_id: str | None = None) 
 
 
 def _load_json(path: AnyPath) -> dict[str, Any]:
+    """The JSON object in a file, which may come from an untrusted source: any damage is a TemplateError."""
     file = Path(path)
     try:
         if file.stat().st_size > _MAX_BYTES:
@@ -90,22 +94,22 @@ def _load_json(path: AnyPath) -> dict[str, Any]:
 
 
 class Record(BaseModel):
-    """Part of an annotation file. Fields that are not declared may be anything: tools add their own."""
+    """Base of the records in an annotation file. Other fields are ignored: tools add fields of their own."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 Name = Annotated[str, Field(max_length=MAX_NAME)]
-"""Of a part, and whatever else messages repeat."""
+"""The name of a part, or another text that messages repeat; its length is limited for that reason."""
 
 Id = int | Name
-"""Of a picture, an annotation, a category or an object."""
+"""The id of a picture, an annotation, a category or an object."""
 
 Model = TypeVar("Model", bound=Record)
 
 
 def validated(model: type[Model], record: object, path: AnyPath) -> Model:
-    """JSON as a model.
+    """A JSON value as an instance of a model.
 
     Raises:
         TemplateError: a field is missing or wrong; the message names it.
@@ -119,12 +123,13 @@ def validated(model: type[Model], record: object, path: AnyPath) -> Model:
 
 
 def picture_path(path: AnyPath, name: str) -> Path:
-    """The file of a picture that an annotation file names, in its own folder or below.
+    """The path of a picture that an annotation file names, in the folder of that file or below.
 
     Raises:
-        TemplateError: the name leads elsewhere. Annotation files come from others, and must not make us open
-            just any file.
+        TemplateError: the path lies outside the folder. Annotation files may come from untrusted sources, and
+            must not make the program open other files.
     """
+    # Backslashes separate folders in files that were written on Windows.
     found = inside(Path(path).parent, name.replace("\\", "/"))
     if found is None:
         raise TemplateError(
@@ -135,15 +140,16 @@ def picture_path(path: AnyPath, name: str) -> Path:
 
 
 def annotated_picture(source: Source, path: AnyPath, width: int | None, height: int | None) -> Picture:
-    """The picture of an annotation file, which must have the size that the file says.
+    """The annotated picture; `width` and `height` are the annotated size, if the file has one.
 
     Raises:
-        PictureError: it cannot be read, or has another size.
+        PictureError: it cannot be read, or its size differs from the annotated size.
     """
     picture = load_picture(source, role=f"{path}: picture")
     size = (picture.samples.shape[-1], picture.samples.shape[-2])
     expected = (width or size[0], height or size[1])
     if expected != size:
+        # Pictures are loaded upright. Some tools ignore the EXIF orientation, and annotate the raw pixels.
         turned = " (rotated by its EXIF orientation)" if expected == size[::-1] else ""
         raise PictureError(
             f"{path} was made for a picture of {expected[0]} × {expected[1]} pixels, but the picture has "
@@ -160,7 +166,7 @@ class Shape:
     mask: NDArray[np.float32] | None = None
 
     def on(self, picture: Picture) -> NDArray[np.float32]:
-        """Its mask on a picture."""
+        """The mask of the shape, with the size of a picture."""
         if self.polygon is None:
             assert self.mask is not None, "one of the two"
             return self.mask
@@ -169,16 +175,18 @@ class Shape:
 
 
 def united(shapes: Sequence[Shape], picture: Picture) -> Shape:
-    """One shape as it is, several as one mask: parts may show in more than one place."""
+    """A single shape unchanged, several united to one mask: a part may be visible in several places."""
     if len(shapes) == 1:
         return shapes[0]
     return Shape(mask=np.minimum(np.sum([shape.on(picture) for shape in shapes], 0, dtype=np.float32), 1))
 
 
 def outline_of_shapes(name: str, shapes: Sequence[Shape], joint: JointSpec, picture: Picture) -> Outline:
-    """The outline of a part with these shapes; a group where there are none."""
+    """The outline of a part from its shapes; a group if there are none."""
+    # A part may have an outline, or be named as a parent only: then it is a group.
     shape = united(shapes, picture) if shapes else Shape()
-    # Unlike `Outline`, where only a pivot makes a part move: who writes turn=40 expects that it turns.
+    # By default an `Outline` moves only if it has a pivot. Here `turn` suffices: a person who writes turn=40
+    # expects the part to turn, about its centre if no pivot is given.
     static = joint.pivot is None and joint.turn is None if joint.static is None else joint.static
     turn = DEFAULT_TURN if joint.turn is None else joint.turn
     return Outline(name, shape.polygon, joint.parent, joint.pivot, turn, static, shape.mask)

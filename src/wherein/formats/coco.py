@@ -1,13 +1,14 @@
 """COCO: detections written as a dataset, and annotations read from one.
 
-Written: a category for the object and one for each part. Annotations of one object in one image have the same
-`instance`. A segmentation is polygons; compressed run lengths, where there is a hole. The joints of an object
-are its keypoints.
+Writing: the object and each part have a category. Annotations of one object in one image have the same
+`instance`. A segmentation is a list of polygons or, if there is a hole, compressed run lengths. The joints of
+an object are its keypoints.
 
-Read: each annotation of an image is a part, named by its category.
+Reading: each annotation of an image is a part, named by its category.
 
-- A segmentation is polygons, or run lengths, plain or compressed; without one the bounding box is used.
-- `group_id` says which object an annotation belongs to. So does its own `id`, if it is the whole object.
+- A segmentation is polygons, or plain or compressed run lengths; without one, the bounding box is used.
+- `group_id` is the object that an annotation belongs to. An object of one annotation can also be chosen by
+  the `id` of the annotation.
 - `parent`, `pivot` ([x, y]), `turn` and `static` describe its joint.
 
 `group_id` and the joint may also be in `attributes`, where CVAT writes them.
@@ -54,15 +55,16 @@ if TYPE_CHECKING:
     from wherein.template.template_library import Library
 
 _LISTED = 12
-"""Names that an error message lists. A choice: a line or two."""
+"""Maximum number of names in an error message. A choice: a line or two."""
 
 
 @contextmanager
 def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
-    """One file. Annotations are written as they come, so that many scenes need no more memory than one.
+    """Export all scenes to one file; `AddScene` writes the annotations of a scene at once, to save memory.
 
-    Images and categories come last for that reason: they are known when all scenes are done.
+    Images and categories are written last, because they are only known when all scenes are done.
     """
+    # JSON allows no trailing comma: a comma is written before each annotation but the first.
     dataset, separators = Coco(), chain([""], repeat(","))
     for template in library.templates:
         joints = [name for name, part in template.parts.items() if part.moves]
@@ -89,7 +91,8 @@ def coco(
 
     Arguments:
         scenes: the file name of each scene, and its detections.
-        template, parts, joints: as of `Coco.add_template`; or the names of several templates.
+        template: the name of the template, or the names of several.
+        parts, joints: as in `Coco.add_template`.
     """
     dataset, annotations = Coco(), list[dict[str, Any]]()
     for one in (template,) if isinstance(template, str) else template:
@@ -101,10 +104,10 @@ def coco(
 
 
 class Coco:
-    """A dataset to add scenes to; images and annotations are numbered from 1 as they come.
+    """A dataset to which scenes are added; images and annotations are numbered from 1 in the order of adding.
 
     Arguments:
-        template, parts: as of `add_template`; None: templates are added later.
+        template, parts: as in `add_template`; None: templates are added later.
     """
 
     def __init__(self, template: str | None = None, parts: Sequence[str] = ()) -> None:
@@ -116,19 +119,19 @@ class Coco:
             self.add_template(template, parts)
 
     def add_template(self, template: str, parts: Sequence[str] = (), joints: Sequence[str] = ()) -> None:
-        """Add the categories of a template, as far as they are not known.
+        """Add the categories of a template that do not exist yet.
 
         Arguments:
-            template: the name of the objects, which is a category.
-            parts: the parts with a picture (`template.parts.leaves`). With them categories have the same ids
-                in every file, whatever is found; without them parts are numbered as they are first found.
-            joints: the parts that turn, whose joints are keypoints; without them they are known when an
-                object is found.
+            template: the name of the object, which is a category.
+            parts: the parts with a picture (`template.parts.leaves`). With them, ids of categories do not
+                depend on what is found. Without them, parts are numbered when they are first found.
+            joints: the parts that turn, whose joints are the keypoints. If they are not given, they are taken
+                from the first detection.
         """
         if joints:
             self._keypoints[template] = list(joints)
         self._category(template, None)
-        # A part that is alone is the object, and gets no category of its own.
+        # A single part is the object itself, and gets no category of its own.
         for part in parts if len(parts) > 1 else ():
             self._category(template, part)
 
@@ -136,7 +139,7 @@ class Coco:
         """Add a scene; returns its annotations.
 
         Arguments:
-            name: of its file.
+            name: the name of its file.
             found: the detections in it.
         """
         width, height = found.size
@@ -148,17 +151,17 @@ class Coco:
         ]
 
     def _pose(self, outline: DetectionOutline, found: "Detections") -> dict[str, Any]:
-        """The joints of an object as keypoints, if it has any; parts have none of their own."""
+        """The joints of an object as keypoints, if it has any; a part has none of its own."""
         if outline.part is not None or not self._keypoints.get(outline.template):
             return {}
         points = keypoints(found[outline.instance - 1], outline.size)
-        shown = points[:, 2:] > 0
+        shown = points[:, 2:] > 0  # COCO wants (0, 0, 0) for a keypoint that is not labelled
         points[:, :2] = np.where(shown, points[:, :2] + CORNER_OFFSET, 0.0).round(2)
         return {"keypoints": points.ravel().tolist(), "num_keypoints": int(shown.sum())}
 
     @property
     def categories(self) -> list[dict[str, Any]]:
-        """All categories so far."""
+        """The categories added so far."""
         names = Counter(part or template for template, part in self._categories)
         return [
             {
@@ -195,7 +198,10 @@ class Coco:
 
 
 def _segmentation(outline: DetectionOutline) -> list[list[float]] | dict[str, Any]:
-    """Polygons of all components, which may overlap; run lengths where there is a hole, which they lack."""
+    """The polygons of all components, which may overlap; run lengths if there is a hole.
+
+    COCO fills every polygon of a segmentation, so that polygons cannot describe a hole.
+    """
     if outline.has_holes:
         width, height = outline.size
         return {"size": [height, width], "counts": encode_run_lengths(outline.mask)}
@@ -203,7 +209,7 @@ def _segmentation(outline: DetectionOutline) -> list[list[float]] | dict[str, An
 
 
 def _category_name(template: str, part: str | None, names: Counter[str]) -> str:
-    """Names must differ, or programs that look categories up by name take two for one."""
+    """A unique name: programs that look up categories by name would merge two of the same name."""
     if part is None:
         return template
     return part if names[part] == 1 else f"{part} (part)" if part == template else f"{part} ({template})"
@@ -236,12 +242,12 @@ class _Annotation(Record):
 
     @property
     def group(self) -> Any:
-        """The object that it says to belong to."""
+        """The id of the object that the annotation belongs to, if it has one."""
         return (self.attributes or {}).get("group_id", self.group_id)
 
     @property
     def object_ids(self) -> set[str]:
-        """By which its object may be chosen."""
+        """The ids by which the object of the annotation can be chosen."""
         return {str(name) for name in (self.group, self.id) if name is not None}
 
     @property
@@ -262,10 +268,10 @@ class _Dataset(Record):
 
 
 def parse(record: Mapping[str, Any], path: AnyPath, image: str | None, object_id: str | None) -> Annotation:
-    """One object of a dataset; arguments and errors as of `annotation.read`."""
+    """One object of a dataset; arguments and errors as in `annotation.read`."""
     dataset = validated(_Dataset, record, path)
     given = Path(image) if image is not None and Path(image).is_file() else None
-    if given is not None:  # stands for the image of its name, or for the only one
+    if given is not None:  # a file replaces the image of the same name, or the only image of the dataset
         image = given.name if len(dataset.images) > 1 else None
     entry = _choose_image(dataset.images, image, path)
     names = {category.id: category.name for category in dataset.categories}
@@ -300,7 +306,7 @@ def _choose_image(images: Sequence[_Image], wanted: str | None, path: AnyPath) -
 def _parts(
     annotations: Sequence[_Annotation], names: Mapping[Any, str], object_id: str | None, path: AnyPath
 ) -> dict[str, _Annotation]:
-    """The annotations of one object by the name of their part."""
+    """The annotations of one object, by the name of the part."""
     if object_id is not None:
         annotations = [annotation for annotation in annotations if object_id in annotation.object_ids]
     if not annotations:

@@ -1,4 +1,4 @@
-"""CSV: a table with a row for each part of each detection; also as a `pandas.DataFrame`."""
+"""CSV: a table with one row for each part of each detection; also as a `pandas.DataFrame`."""
 
 import csv
 import io
@@ -22,17 +22,17 @@ COLUMNS = (
     *("m00", "m01", "m02", "m10", "m11", "m12", "m20", "m21", "m22", "left", "top", "right", "bottom"),
     *("turn", "value", "unit", "tilt"),
 )
-"""`instance` counts from 1; m00 to m22 are the part's matrix, its pixels → scene pixels, with the last row
-0, 0, 1 where there is no perspective. `value` and `unit` are empty for parts without a reading."""
+"""`instance` counts from 1. m00 to m22 are the matrix part pixels → scene pixels; its last row is 0, 0, 1
+without perspective. `value` and `unit` are empty for parts without a reading."""
 
 _FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""First characters by which a spreadsheet takes a cell for a formula: those that OWASP lists for CSV
-injection, and their full-width forms."""
+"""First characters of cells that a spreadsheet interprets as formulas: the list of OWASP for CSV injection,
+and the full-width forms."""
 
 
 @contextmanager
 def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
-    """One file, with the rows of each scene as they come."""
+    """Export all scenes to one file; the rows of a scene are written when it is added."""
     with text_file(target.path) as file:
         file.write(csv_text([COLUMNS]))
 
@@ -43,11 +43,11 @@ def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
 
 
 def rows(found: "Detections", name: str) -> list[tuple[Any, ...]]:
-    """A row for each part of each object, in the order of the tree; parts that were not found have one too.
+    """One row for each part of each object, in the order of the tree, including parts that were not found.
 
     Arguments:
         found: the detections in a scene.
-        name: of the scene.
+        name: the name of the scene.
     """
     return [
         (
@@ -64,19 +64,20 @@ def rows(found: "Detections", name: str) -> list[tuple[Any, ...]]:
 
 def csv_text(table: Iterable[tuple[Any, ...]]) -> str:
     """Rows as CSV (RFC 4180), safe to open in a spreadsheet."""
+    # RFC 4180 requires CRLF. newline="" keeps Python from translating it.
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\r\n").writerows([_cell(value) for value in row] for row in table)
     return text.getvalue()
 
 
 def dataframe(found: "Detections", name: str) -> Any:
-    """The rows as a `pandas.DataFrame`, with names as they are: it computes no formulas."""
+    """The rows as a `pandas.DataFrame`; names are not escaped, since pandas does not evaluate formulas."""
     pandas = require_package("pandas", "to_dataframe()", "pip install 'wherein[pandas]'")
     return pandas.DataFrame(rows(found, name), columns=list(COLUMNS))
 
 
 def _cell(value: Any) -> Any:
-    """A text that a spreadsheet would run as a formula gets an apostrophe; booleans are as in JSON."""
+    """A cell: texts that a spreadsheet would evaluate get an apostrophe; booleans are written as in JSON."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA_PREFIXES) else value

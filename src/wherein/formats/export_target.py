@@ -1,4 +1,4 @@
-"""Where an export is written to: one file for all scenes, or one for each."""
+"""The target of an export: one file for all scenes, or one file for each scene."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from wherein.detect.result import Detections
 
 AddScene: TypeAlias = Callable[[Path, "Detections"], None]
-"""Takes the path of a scene and what was found in it."""
+"""A function that adds a scene to an export: its arguments are the path of the scene and its detections."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class ExportTarget:
 
     Attributes:
         path: the file; or the folder, for a format with a file for each scene.
-        scene_files: for such a format, the file of each scene by the scene's path. Whoever starts the export
-            names them, and has checked beforehand that nothing is overwritten by accident.
+        scene_files: for such a format, the file of each scene by the scene's path. The caller chooses them,
+            and has checked that no file is overwritten by accident.
     """
 
     path: Path
@@ -32,10 +32,9 @@ class ExportTarget:
 
 @contextmanager
 def text_file(path: Path) -> Iterator[IO[str]]:
-    """A text file to write to. It appears at `path`, complete, when the block ends, or not at all.
+    """A text file to write to. It appears at `path`, complete, at the end of the block; not after an error.
 
-    A scene's name that is not valid Unicode (its bytes are what the file system says) is written with the
-    escapes that JSON has.
+    File names may contain bytes that are not valid Unicode. They are written as JSON escapes.
     """
     with (
         atomic_file(path) as temporary,

@@ -1,6 +1,7 @@
-"""How a part is attached, as annotations say it: `static`, `turn=40`, `parent=arm`, `pivot=120,84`.
+"""The joints of parts in annotations: `static`, `turn=40`, `parent=arm`, `pivot=120,84`.
 
-Annotation tools have no fields for joints, so people write these into descriptions, flags or attributes.
+Annotation tools have no fields for joints. People write these settings into descriptions, flags or
+attributes.
 """
 
 import re
@@ -23,10 +24,10 @@ _FALSE = ("false", "no", "0")
 
 @dataclass(frozen=True)
 class JointSpec:
-    """What an annotation says about the joint of one part; None where it says nothing.
+    """The settings of one part's joint in an annotation; None: not given.
 
     Attributes:
-        parent, pivot, turn, static: as of `Outline`.
+        parent, pivot, turn, static: as in `Outline`.
     """
 
     parent: str | None = None
@@ -35,7 +36,7 @@ class JointSpec:
     static: bool | None = None
 
     def or_else(self, other: "JointSpec") -> "JointSpec":
-        """This one, completed by another where it says nothing."""
+        """These settings; those that are not given are taken from `other`."""
         return JointSpec(
             parent=other.parent if self.parent is None else self.parent,
             pivot=other.pivot if self.pivot is None else self.pivot,
@@ -45,27 +46,31 @@ class JointSpec:
 
 
 def from_text(text: str, what: str) -> JointSpec:
-    """The settings in a text; other words may stand between them.
+    """The settings in a text, which may contain other words.
 
     Arguments:
         text: a description.
-        what: it describes, for errors.
+        what: the described part, for error messages.
 
     >>> from_text("the left one, static; parent=arm", "it")
     JointSpec(parent='arm', pivot=None, turn=None, static=True)
     """
     values = {}
     for found in _SETTING.finditer(text):
+        # Names with spaces are quoted: parent="upper arm".
         value = found["quoted"] if found["quoted"] is not None else found["plain"]
         if value is not None:
-            values[found["key"].lower()] = value.rstrip(",;.")
+            values[found["key"].lower()] = value.rstrip(",;.")  # the end of a sentence or of a list
         elif found["key"].lower() == "static":
             values["static"] = "yes"
     return from_values(values, what)
 
 
 def from_values(values: Mapping[str, Any], what: str) -> JointSpec:
-    """The settings in a mapping. Coordinates are those of annotation tools: half a pixel is subtracted.
+    """The settings in a mapping, converted.
+
+    Annotation tools have the corner of the first pixel at (0, 0); here its centre is: half a pixel is
+    subtracted from coordinates.
 
     Raises:
         TemplateError: `turn` is not one number, or `pivot` is not two.
@@ -80,13 +85,14 @@ def from_values(values: Mapping[str, Any], what: str) -> JointSpec:
 
 
 def add_groups(joints: dict[str, JointSpec], groups: Mapping[str, JointSpec]) -> None:
-    """Add the groups that parts name as their parent, and the parents of these.
+    """Add the groups that parts name as their parent, and the parents of these groups.
 
     Arguments:
-        joints: by part; is added to.
-        groups: what is known about groups, which have no shape of their own.
+        joints: the joints by part; changed in place.
+        groups: the joints of groups, as far as they are given; groups have no shapes.
     """
     waiting = [joint.parent for joint in joints.values()]
+    # A parent may be named by parts only, and may have a parent itself: the loop ends when all are known.
     while waiting:
         name = waiting.pop()
         if name is not None and name not in joints:
@@ -95,7 +101,7 @@ def add_groups(joints: dict[str, JointSpec], groups: Mapping[str, JointSpec]) ->
 
 
 def _degrees(value: Any, what: str) -> float:
-    numbers = _NUMBER.findall(str(value))
+    numbers = _NUMBER.findall(str(value))  # also in texts such as "±40°" or "40 degrees"
     if len(numbers) != 1:
         raise TemplateError(f"{what} has turn={value}: use degrees, for example turn=40")
     return abs(float(numbers[0]))

@@ -1,6 +1,6 @@
-"""Label Studio: tasks with predictions, to be corrected there; one file, to be imported into a project.
+"""Label Studio: tasks with predictions, in one file that is imported into a project and corrected there.
 
-Outlines are polygons of the control `label` on the picture `image`, which a labelling interface must have:
+Outlines are polygons of the control `label` on the picture `image`. The labelling interface must define both:
 
     <View><Image name="image" value="$image"/>
     <PolygonLabels name="label" toName="image"><Label value="cup"/></PolygonLabels></View>
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
-    """One file, with a task for each scene as it comes."""
+    """Export all scenes to one file; the task of a scene is written when it is added."""
     separators = chain([""], repeat(","))
     with text_file(target.path) as file:
         file.write("[")
@@ -45,8 +45,9 @@ def task(found: "Detections", name: str) -> dict[str, Any]:
 
     Arguments:
         found: the detections in it.
-        name: of its picture, by which Label Studio finds it.
+        name: the name of its picture, by which Label Studio finds the picture.
     """
+    # Leaves only: the outline of a whole object would cover those of its parts.
     results = [
         _result(outline, number, polygon)
         for outline in detection_outlines(found)
@@ -59,7 +60,8 @@ def task(found: "Detections", name: str) -> dict[str, Any]:
 
 
 def _result(outline: DetectionOutline, number: int, polygon: Polygon) -> dict[str, Any]:
-    """A polygon; those of one object have the same beginning of their id, and its number as a meta text."""
+    """One polygon of a part. Polygons of the same object have ids with the same beginning, and the number of
+    the object as meta text."""
     width, height = outline.size
     label = outline.part or outline.template
     percents = ((polygon + CORNER_OFFSET) / np.array(outline.size) * 100).round(4)

@@ -1,14 +1,14 @@
-"""labelme: detections written as its JSON, a file for each scene, and annotations read from one.
+"""labelme: detections written as its JSON, one file per scene, and annotations read from one file.
 
-Written: a polygon for each part that was found, and a group for each object. A hole is joined to the outline
-around it by a line there and back: a shape of labelme is one polygon.
+Writing: each part that was found is a polygon, and each object is a group. A shape of labelme is one polygon,
+so a hole is joined to the outline around it by a line there and back.
 
-Read: shapes are parts, named by their labels; the group says which object a shape belongs to.
+Reading: shapes are parts, named by their labels; the group of a shape is the object that it belongs to.
 
 - A polygon, rectangle, circle or mask is a part; several with one label are one part.
 - A point labelled `claw.pivot` (or `claw.joint`, or just `claw`) is the joint of the part `claw`, which may
   then turn by `DEFAULT_TURN`. A part without a joint is fixed to its parent.
-- The description and the flags of a shape, or of a point, may have settings: `turn=40`, `static`,
+- The description and the flags of a shape, or of a point, may contain settings: `turn=40`, `static`,
   `parent=arm`, `pivot=120,84`. A parent without a shape is a group; `arm.pivot` is its joint.
 """
 
@@ -49,20 +49,20 @@ if TYPE_CHECKING:
     from wherein.template.template_library import Library
 
 _VERSION = "5.5.0"
-"""The release of labelme whose fields these are; others read them too."""
+"""The release of labelme that defines these fields; other releases read them too."""
 
 _JOINT_LABEL = re.compile(r"^(?P<part>.*?)[\s._:/-]*(?:pivot|joint)$", re.IGNORECASE)
 
 _CIRCLE_CORNERS = 64
-"""Corners of the polygon that stands for a circle. A choice: of a radius of 100 pixels, 0.12 are cut off."""
+"""Corners of the polygon that replaces a circle. A choice: for a radius of 100 pixels its error is 0.12."""
 
 _NO_GROUP = "none"
-"""The id of the object of shapes without a group."""
+"""The id of the object to which shapes without a group belong."""
 
 
 @contextmanager
 def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
-    """A file for each scene, which names its picture relative to itself: so labelme looks for it."""
+    """Export each scene to its own file, which names the picture relative to itself, as labelme requires."""
 
     def add(scene: Path, found: "Detections") -> None:
         path = target.scene_files[scene]
@@ -74,7 +74,7 @@ def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
 
 
 def labelme(found: "Detections", name: str) -> dict[str, Any]:
-    """Detections in the JSON of labelme, to be corrected by hand there; only parts that were found.
+    """Detections in the JSON of labelme, without the parts that were not found.
 
     Arguments:
         found: the detections in a scene.
@@ -97,13 +97,16 @@ def labelme(found: "Detections", name: str) -> dict[str, Any]:
 
 
 def _written_shapes(found: "Detections") -> list[dict[str, Any]]:
-    """A shape is one polygon, so an object of several parts is a group and has no shape of its own. A part of
-    several components has a shape for each."""
+    """The shapes of all detections.
+
+    A shape is one polygon, so an object of several parts is a group and has no shape of its own. A part of
+    several components has one shape for each.
+    """
     shapes = []
     for outline in detection_outlines(found):
         names = leaves(found[outline.instance - 1]) if outline.part is None else [outline.part]
         if len(names) == 1:
-            # Parts of two templates may have the same name.
+            # In a library, parts of two templates may have the same name.
             several = bool(found.templates) and outline.part is not None
             label = f"{outline.template}: {names[0]}" if several else names[0]
             each = components(outline.shapes[0])
@@ -134,12 +137,13 @@ class _Shape(Record):
 
     @property
     def object_id(self) -> str:
-        """The object that it belongs to."""
+        """The id of the object that the shape belongs to."""
         return _NO_GROUP if self.group_id is None else str(self.group_id)
 
     @property
     def joint(self) -> JointSpec:
-        """The settings in its flags and its description."""
+        """The joint's settings in the flags and in the description, which has priority."""
+        # A flag of labelme is a checkbox, whose label may be "static".
         flags = (name for name, on in (self.flags or {}).items() if on)
         return from_text(" ; ".join((*flags, self.description or "")), f'the shape "{self.label}"')
 
@@ -153,7 +157,7 @@ class _File(Record):
 
 
 def parse(record: Mapping[str, Any], path: AnyPath, image: str | None, object_id: str | None) -> Annotation:
-    """One object of a labelme file; arguments and errors as of `annotation.read`."""
+    """One object of a labelme file; arguments and errors as in `annotation.read`."""
     file = validated(_File, record, path)
     source = _source(file, path) if image is None else Path(image)
     picture = annotated_picture(source, path, file.imageWidth, file.imageHeight)
@@ -172,7 +176,7 @@ def parse(record: Mapping[str, Any], path: AnyPath, image: str | None, object_id
 
 
 def _source(file: _File, path: AnyPath) -> Source:
-    """The picture in the file, or the one beside it."""
+    """The picture embedded in the file, or the path of the picture that it names."""
     if file.imageData:
         return _embedded(file.imageData, f"{path}: imageData")
     if not file.imagePath:
@@ -191,7 +195,7 @@ def _embedded(data: str, what: str) -> Picture:
 
 
 def _choose_object(shapes: Sequence[_Shape], object_id: str | None, path: AnyPath) -> list[_Shape]:
-    """The shapes of one object; points without a group may belong to any."""
+    """The shapes of one object; points without a group are included, since they may belong to any object."""
     known = list(dict.fromkeys(shape.object_id for shape in shapes if shape.shape_type != "point"))
     if object_id is None and len(known) > 1:
         raise ArgumentError(
@@ -210,7 +214,7 @@ def _choose_object(shapes: Sequence[_Shape], object_id: str | None, path: AnyPat
 
 
 def _by_part(shapes: Sequence[_Shape], path: AnyPath) -> dict[str, list[_Shape]]:
-    """The shapes that have an area, by the part that they are labelled with."""
+    """The shapes that have an area, by the part that is their label."""
     pieces: dict[str, list[_Shape]] = {}
     for shape in shapes:
         if shape.shape_type in _REGIONS:
@@ -221,7 +225,7 @@ def _by_part(shapes: Sequence[_Shape], path: AnyPath) -> dict[str, list[_Shape]]
 
 
 def _joint(pieces: Sequence[_Shape]) -> JointSpec:
-    """What the shapes of one part say about its joint, the first that says something."""
+    """The joint of a part: of each setting, the first value that its shapes give."""
     joint = JointSpec()
     for piece in pieces:
         joint = joint.or_else(piece.joint)
@@ -229,10 +233,11 @@ def _joint(pieces: Sequence[_Shape]) -> JointSpec:
 
 
 def _add_points(joints: dict[str, JointSpec], points: Sequence[_Shape]) -> list[str]:
-    """Add points to the joints of the parts and groups that they name; returns notes about the others."""
+    """Add the points as pivots of the parts and groups that they name; returns notes about the others."""
     named: dict[str, JointSpec] = {}
     for point in points:
         match = _JOINT_LABEL.match(point.label)
+        # A part may really be called "elbow joint": the whole label takes precedence.
         part = match["part"] if match and match["part"] and point.label not in joints else point.label
         if len(point.points) != 1:
             raise TemplateError(
@@ -251,14 +256,14 @@ def _polygon(shape: _Shape, picture: Picture) -> Shape:
 
 
 def _rectangle(shape: _Shape, picture: Picture) -> Shape:
-    if len(shape.points) > 2:  # some tools write all its corners
+    if len(shape.points) > 2:  # some tools write all corners, and not two opposite ones
         return _polygon(shape, picture)
     (x0, y0), (x1, y1) = _two_points(shape)
     return Shape(np.array(((x0, y0), (x1, y0), (x1, y1), (x0, y1))) - CORNER_OFFSET)
 
 
 def _circle(shape: _Shape, picture: Picture) -> Shape:
-    """Given by its centre and a point on it."""
+    """The region of a circle, which is given by its centre and a point on it."""
     (x, y), edge = _two_points(shape)
     angles = np.arange(_CIRCLE_CORNERS) * (2 * math.pi / _CIRCLE_CORNERS)
     unit = np.stack((np.cos(angles), np.sin(angles)), 1)
@@ -266,12 +271,12 @@ def _circle(shape: _Shape, picture: Picture) -> Shape:
 
 
 def _mask(shape: _Shape, picture: Picture) -> Shape:
-    """A picture of its own, whose first and last pixel the points name; it may reach beyond the picture."""
+    """The region of a mask: an embedded picture, placed by its first pixel; it may reach beyond the scene."""
     (x0, y0), _ = _two_points(shape)
     levels = load_mask(_embedded(shape.mask or "", f'the mask "{shape.label}"'))
     mask = np.zeros(picture.samples.shape[-2:], dtype=np.float32)
     left, top = round(x0), round(y0)
-    # Not below 0, where an end would count from the other side.
+    # At least 0: a negative end of a slice counts from the other side.
     bottom, right = max(0, top + levels.shape[0]), max(0, left + levels.shape[1])
     inside = mask[max(0, top) : bottom, max(0, left) : right]
     inside[:] = levels.numpy()[max(0, -top) :, max(0, -left) :][: inside.shape[0], : inside.shape[1]]
@@ -287,6 +292,6 @@ def _two_points(shape: _Shape) -> list[tuple[float, float]]:
 
 
 _REGIONS = {"polygon": _polygon, "rectangle": _rectangle, "circle": _circle, "mask": _mask}
-"""Types of shapes that have an area, and what makes a region of each."""
+"""The types of shapes that have an area, and the functions that convert them to regions."""
 
 _KNOWN = (*_REGIONS, "point")

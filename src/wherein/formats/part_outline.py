@@ -1,4 +1,4 @@
-"""An outline: a part as a person draws it on a picture, before it is cut out."""
+"""`Outline`: a part as a person draws it on a picture, before it is cut out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     Corners: TypeAlias = Sequence[Place] | NDArray[Any]
     Scale: TypeAlias = Reading | Mapping[str, Any]
 else:
-    Place = Corners = Scale = object  # under test beartype would report a wrong type before our own error
+    # In tests, beartype checks types at run time. It would report a wrong type before our own error does.
+    Place = Corners = Scale = object
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,16 +24,16 @@ class Outline:
     Coordinates are (x, y) in pixels of the picture, with pixel centres at whole numbers.
 
     Attributes:
-        name: of the part.
-        polygon: its corners, at least three. Where it crosses itself the even-odd rule decides: what it winds
-            around twice is outside.
+        name: the name of the part.
+        polygon: its corners, at least three. A polygon that crosses itself is filled by the even-odd rule:
+            a region that it winds around twice is outside.
         parent: the name of the part that it is attached to; None: the object itself.
-        pivot: the point that it turns about relative to its parent; None: the centre of its cut-out.
-        turn: how far it may turn, ± degrees; None: by ±30°, the default of template.json.
+        pivot: the point about which it turns relative to its parent; None: the centre of its cut-out.
+        turn: how far it may turn to each side, in degrees; None: 30°, the default of template.json.
         static: whether it never moves relative to its parent; None: it moves if it has a pivot.
-        mask: in place of a polygon, an array (H, W) of the picture's size: booleans, or any levels that
-            `load_mask` takes. An outline with neither polygon nor mask is a group.
-        reading: what its turn means, as in template.json: {"unit": "°C", "at": [[turn, value], …]}; or a
+        mask: instead of a polygon, an array (H, W) of the picture's size: booleans, or levels as accepted by
+            `load_mask`. An outline with neither polygon nor mask is a group.
+        reading: the meaning of its turn, as in template.json: {"unit": "°C", "at": [[turn, value], …]}; or a
             `wherein.template.Reading`.
 
     Example:
@@ -52,12 +53,12 @@ class Outline:
 
     @property
     def group(self) -> bool:
-        """Whether it has no pixels of its own and only holds other parts together."""
+        """Whether it is a group: a part without pixels of its own."""
         return self.polygon is None and self.mask is None
 
     @property
     def fixed(self) -> bool:
-        """Whether it never moves relative to its parent."""
+        """Whether the part never moves relative to its parent."""
         return self.pivot is None if self.static is None else self.static
 
     @staticmethod
@@ -68,5 +69,6 @@ class Outline:
             >>> Outline.box("all", 0, 0, 4, 3).polygon
             ((-0.5, -0.5), (3.5, -0.5), (3.5, 2.5), (-0.5, 2.5))
         """
+        # Pixel centres are at whole numbers, so that edges of pixels are half a pixel further out.
         x0, y0, x1, y1 = left - 0.5, top - 0.5, left + width - 0.5, top + height - 0.5
         return Outline(name, ((x0, y0), (x1, y0), (x1, y1), (x0, y1)))

@@ -1,6 +1,6 @@
-"""Pascal VOC: an XML file for each scene, with an `object` for each object and a `part` for each part of it.
+"""Pascal VOC: one XML file per scene, with an `object` for each object and a `part` for each of its parts.
 
-Boxes are in whole pixels that count from 1, both ends included, as in the data of the challenge.
+Boxes are in whole pixels that count from 1, with both ends included, as in the data of the challenge.
 """
 
 import math
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
-    """A file for each scene."""
+    """Export each scene to its own file."""
 
     def add(scene: Path, found: "Detections") -> None:
         with text_file(target.scene_files[scene]) as file:
@@ -30,11 +30,11 @@ def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
 
 
 def voc(found: "Detections", scene: Path) -> str:
-    """The XML of a scene.
+    """A scene as XML.
 
     Arguments:
         found: the detections in it.
-        scene: its file.
+        scene: the path of its file.
     """
     root = Element("annotation")
     _add(root, folder=scene.parent.name, filename=scene.name, path=str(scene), segmented="0")
@@ -57,12 +57,14 @@ def voc(found: "Detections", scene: Path) -> str:
 
 def _add(parent: Element, **values: object) -> None:
     for name, value in values.items():
-        # Control characters are not XML, and a file name may have any.
+        # XML does not allow control characters, but file names do.
         text = "".join(letter for letter in str(value) if letter.isprintable())
         SubElement(parent, name).text = text
 
 
 def _add_box(node: Element, outline: DetectionOutline) -> None:
+    # The pixel that contains x is floor(x + 0.5), counted from 0, as pixel centres are at whole numbers. The
+    # last one is ceil(x + 0.5) − 1, since an edge between two pixels belongs to the left one. VOC adds 1.
     left, top, right, bottom = outline.box
     _add(
         SubElement(node, "bndbox"),
@@ -74,7 +76,7 @@ def _add_box(node: Element, outline: DetectionOutline) -> None:
 
 
 def _is_cut(outline: DetectionOutline) -> bool:
-    """Whether it reaches the border of the scene, beyond which there may be more of it."""
+    """Whether the outline touches the border of the scene, so that the object may extend beyond it."""
     left, top, right, bottom = outline.box
     width, height = outline.size
     return left <= -0.5 or top <= -0.5 or right >= width - 0.5 or bottom >= height - 0.5

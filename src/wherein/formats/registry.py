@@ -3,15 +3,15 @@
 A new format is one module in this package and one line in `FORMATS`. The module defines
 
     export(target, library)
-        (or another function that the entry names) a context manager. It gives a function that is called with
-        each scene and its detections, as they come. What it writes must be atomic: use
+        A context manager; the entry may give it another name. It yields a function that is called with each
+        scene and its detections when they are ready. Files must be written atomically: use
         `export_target.text_file`.
 
     parse(record, path, image, object_id)
-        only for a format with `keys`: the outlines of one object, from the JSON of an annotation file. See
-        `annotation.read` for the arguments.
+        Only for a format with `keys`: returns the outlines of one object, from the JSON of an annotation
+        file. See `annotation.read` for the arguments.
 
-Options, file extensions and checks of the command line follow from the registry.
+The command line derives its options, file extensions and checks from the registry.
 """
 
 from collections.abc import Mapping
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Format:
-    """A format that detections are exported to.
+    """A format to which detections are exported.
 
     Attributes:
-        name: as `--format` takes it.
-        extension: of its files.
-        module: that writes and reads it, by its name in this package. It is imported when it is first used:
-            the command line is made from the registry, and `--help` does not wait for torch.
-        file_per_scene: an export is a folder with a file for each scene; else it is one file for all scenes.
-        function: of the module, that exports.
-        more_files: names of files that an export writes into its folder besides those of scenes.
-        keys: that every annotation file of this format has at the top of its JSON, and that tell it from
-            others; none: the format is not read.
+        name: the name for `--format`.
+        extension: the extension of its files.
+        module: the name of the module in this package that writes and reads it. It is imported on first use,
+            so that `--help`, which needs the registry, does not wait for the import of torch.
+        file_per_scene: whether an export is a folder with one file per scene, or one file for all scenes.
+        function: the function in the module that exports.
+        more_files: names of further files that an export writes into its folder.
+        keys: the top-level JSON keys that identify an annotation file of this format; none: the format cannot
+            be read.
     """
 
     name: str
@@ -52,10 +52,10 @@ class Format:
     keys: tuple[str, ...] = ()
 
     def export(self, target: ExportTarget, library: "Library") -> AbstractContextManager[AddScene]:
-        """An export to add scenes to; its files are complete when the block ends.
+        """An export to which scenes are added; its files are complete when the block ends.
 
         Arguments:
-            target: where it goes.
+            target: the files to write.
             library: the templates that are searched for.
         """
         function = getattr(self._load(), self.function)
@@ -65,7 +65,7 @@ class Format:
     def parse(
         self, record: Mapping[str, Any], path: "AnyPath", image: str | None, object_id: str | None
     ) -> "Annotation":
-        """One object of an annotation file: `annotation.read`, after `record` was read from `path`."""
+        """One object of an annotation file; `record` is the JSON in `path`. See `annotation.read`."""
         annotation: Annotation = self._load().parse(record, path, image, object_id)
         return annotation
 
@@ -89,10 +89,10 @@ FORMATS: Mapping[str, Format] = {
         Format("label-studio", ".json", "label_studio"),
     )
 }
-"""By name, in the order in which the help lists them."""
+"""All formats by name, in the order of the help text."""
 
 BY_EXTENSION: Mapping[str, Format] = {
     entry.extension: entry for entry in reversed(tuple(FORMATS.values())) if not entry.file_per_scene
 }
-"""Which format a file has by its extension, the first of several; a folder has none, so `--format` must name
-its format."""
+"""The format of a file by its extension; of several formats, the first. Formats with a folder are missing,
+since a folder has no extension: they need `--format`."""

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def supervision(found: "Detections") -> Any:
-    """A `supervision.Detections` with a row for each object, and one for each of its parts that was found.
+    """A `supervision.Detections` with one row for each object, and one for each of its parts that was found.
 
-    `class_id` is 0 for an object; parts are numbered from 1 in the order of the tree. Of several templates,
-    each object with its parts follows the one before. `data` has the `class_name`, and in `instance` the
-    number of the object in the scene, from 1.
+    `class_id` is 0 for the object, and its parts are numbered from 1 in the order of the tree. With several
+    templates, the numbers of each object and its parts follow those of the template found before. `data`
+    contains the `class_name`, and as `instance` the number of the object in the scene, from 1.
     """
     package = require_package("supervision", "to_supervision()", "pip install 'wherein[supervision]'")
     rows = list(detection_outlines(found))
@@ -24,7 +24,7 @@ def supervision(found: "Detections") -> Any:
     classes = _classes(found)
     names = [row.template if row.part is None else row.part for row in rows]
     masks = [row.mask for row in rows]
-    # Reshaped, since an array of no rows has no other axes.
+    # Reshaped, because an array made from no rows would have one axis only.
     return package.Detections(
         xyxy=np.array([row.box for row in rows], dtype=np.float32).reshape(-1, 4),
         mask=np.array(masks, dtype=np.bool_).reshape(len(rows), height, width),
@@ -38,7 +38,7 @@ def supervision(found: "Detections") -> Any:
 
 
 def _classes(found: "Detections") -> list[tuple[str, str | None]]:
-    """The template and the part of each class; the part is None for an object."""
+    """The template and the part (None: the object) of each class, in the order of their numbers."""
     parts: dict[str, dict[str | None, None]] = {}
     for item in found:
         of = parts.setdefault(found.template_of(item), {None: None})

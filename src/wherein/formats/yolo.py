@@ -1,8 +1,9 @@
-"""YOLO: a text file for each scene with a line for each object and part, and data.yaml with the classes.
+"""YOLO: one text file per scene with a line for each object and part, and data.yaml with the classes.
 
-As Ultralytics documents it, in four variants: boxes, segments (polygons), oriented boxes, and poses, whose
-keypoints are the joints. Coordinates are fractions of the width and height of the scene. Put the files into
-the folder `labels` beside the folder `images` of a dataset; data.yaml lacks only where these are.
+The four variants follow the documentation of Ultralytics: boxes, segments (polygons), oriented boxes, and
+poses, whose keypoints are the joints. Coordinates are fractions of the width and height of the scene. Put the
+files into the folder `labels` beside the folder `images` of a dataset, and add the paths of these folders to
+data.yaml.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,25 +25,25 @@ if TYPE_CHECKING:
     from wherein.template.template_library import Library
 
 DATA = "data.yaml"
-"""The names of the classes; also the number of keypoints."""
+"""The file with the names of the classes and, for poses, of the keypoints."""
 
 Numbers = NDArray[np.float64]
 Write = Callable[[DetectionOutline, "Detections"], Numbers]
-"""What follows the class on the line of an object or part."""
+"""A function that returns the numbers after the class on the line of an object or part."""
 
 
 def boxes(outline: DetectionOutline, found: "Detections") -> Numbers:
-    """The middle, the width and the height of the bounding box."""
+    """The centre, the width and the height of the bounding box."""
     left, top, right, bottom = outline.box
     low, high = _fractions(np.array(((left, top), (right, bottom))), found)
     return np.concatenate(((low + high) / 2, high - low))
 
 
 def segments(outline: DetectionOutline, found: "Detections") -> Numbers:
-    """The corners of the outline; holes and further components are joined to it, as a line has one polygon.
+    """The corners of the outline, with holes and further components joined to it: a line has one polygon.
 
-    The parts of an object may overlap, and programs that fill the polygon would take that for holes: so it is
-    the outline of the pixels of all of them.
+    The polygons of an object's parts may overlap. Programs that fill a joined polygon by the even-odd rule
+    would turn overlaps into holes. Therefore the outline of an object is that of the union of its pixels.
     """
     rings: Sequence[Polygon] = outline.shapes[0]
     if len(outline.shapes) > 1 and outline.mask.any():
@@ -51,14 +52,16 @@ def segments(outline: DetectionOutline, found: "Detections") -> Numbers:
 
 
 def oriented_boxes(outline: DetectionOutline, found: "Detections") -> Numbers:
-    """The four corners of the box around the outline that is turned as the object or part is."""
+    """The four corners of the bounding box with the rotation of the object or part."""
     item = found[outline.instance - 1]
     placed = item if outline.part is None else item.parts[outline.part]
     return _fractions(oriented_box(outline.rings, placed.angle), found).ravel()
 
 
 def oriented_box(rings: Sequence[Polygon], degrees: float) -> Polygon:
-    """The corners of the box around polygons with sides at an angle, from its upper left one on."""
+    """The corners of the bounding box of polygons with rotated sides, from its upper left corner."""
+    # Rows of `along` are the directions of the sides. Points @ along.T are the coordinates along them, and
+    # @ along takes them back, since the inverse of a rotation is its transpose.
     turn = np.radians(degrees)
     along = np.array(((np.cos(turn), np.sin(turn)), (-np.sin(turn), np.cos(turn))))
     turned = hull(np.concatenate(list(rings))) @ along.T
@@ -67,15 +70,15 @@ def oriented_box(rings: Sequence[Polygon], degrees: float) -> Polygon:
 
 
 def poses(outline: DetectionOutline, found: "Detections") -> Numbers:
-    """The bounding box, and for each joint its place and 2 if it is visible, 1 if the part was not found, 0
-    if it is outside."""
+    """The bounding box, and for each joint its position and visibility as in `keypoints`: 2, 1 or 0."""
+    # Keypoints outside of the scene are written as 0, 0, 0: not labelled.
     points = keypoints(found[outline.instance - 1], found.size)
     places = np.where(points[:, 2:] > 0, _fractions(points[:, :2], found), 0.0)
     return np.concatenate((boxes(outline, found), np.hstack((places, points[:, 2:])).ravel()))
 
 
 def _fractions(points: Numbers, found: "Detections") -> Numbers:
-    """Places as fractions of the scene, in which they are kept: an oriented box may reach beyond it."""
+    """Positions as fractions of the scene, clipped to [0, 1]: an oriented box may reach beyond the scene."""
     return np.asarray(((points + CORNER_OFFSET) / np.array(found.size)).clip(0, 1))
 
 
@@ -84,16 +87,17 @@ def lines(found: "Detections", classes: Classes, write: Write, joints: int) -> I
 
     Arguments:
         found: the detections in it.
-        classes: their numbers.
-        write: the numbers that follow.
-        joints: in a pose; of several templates the highest number, and those that others lack are 0.
+        classes: the numbers of the classes.
+        write: returns the numbers after the class.
+        joints: the number of keypoints in a pose. YOLO has one number for all classes: it is the maximum over
+            all templates, and missing keypoints are 0, 0, 0.
     """
     for outline in detection_outlines(found):
         if write is poses and outline.part is not None:
             continue  # a part has no joints of its own
         numbers = write(outline, found).round(6).tolist()
         if write is poses:
-            numbers += [0.0] * (4 + 3 * joints - len(numbers))
+            numbers += [0.0] * (4 + 3 * joints - len(numbers))  # a box has 4 numbers, a keypoint 3
         number = classes.number(outline.template, outline.part)
         yield " ".join((str(number), *(f"{value:.6g}" for value in numbers)))
 
@@ -101,7 +105,7 @@ def lines(found: "Detections", classes: Classes, write: Write, joints: int) -> I
 def _exporter(write: Write) -> Callable[[ExportTarget, "Library"], AbstractContextManager[AddScene]]:
     @contextmanager
     def export(target: ExportTarget, library: "Library") -> Iterator[AddScene]:
-        """A file for each scene, and data.yaml after the last."""
+        """Export each scene to its own file, and write data.yaml after the last."""
         classes = Classes(library.templates, parts=write is not poses)
         joints = [[name for name, part in one.parts.items() if part.moves] for one in library.templates]
         count = max(map(len, joints))
@@ -122,7 +126,7 @@ def _exporter(write: Write) -> Callable[[ExportTarget, "Library"], AbstractConte
 
 
 def _data(classes: Classes, joints: list[list[str]] | None) -> Iterator[str]:
-    """The lines of data.yaml; JSON's strings are YAML's too."""
+    """The lines of data.yaml. Names are written as JSON, since YAML reads JSON strings."""
     yield "names:\n"
     yield from (f"  {number}: {json_text(name)}\n" for number, name in enumerate(classes.names))
     if joints is not None:

@@ -1,4 +1,4 @@
-"""Formulations: the cost functions of the paper and that of channels, one in each file; ZNCC."""
+"""Formulations: the paper's cost functions, the cost of channels and the ZNCC objective, one in each file."""
 
 from wherein.formulations.background import WithBackground
 from wherein.formulations.base import Formulation, QuadraticFormulation

@@ -17,8 +17,8 @@ from wherein.warp import KEYS, Relief, Surface
 class WithBackground:
     """½ ‖P_Ω̃[g_σ² ∗ (y∘τ − x_o − P_Ωᶜ[g_Cσ² ∗ β])]‖² over τ and β (eq. 4).
 
-    β is a picture on the lattice that is optimised together with τ; it is smoother than the motif.
-    S = g ∗ ·, w = 1_Ω̃, x̂ = P_Ω x_o + P_Ωᶜ[g_Cσ² ∗ β], k = 0.
+    β is a picture on the lattice that is optimised together with τ. It enters the cost smoothed more strongly
+    than the motif. S = g ∗ ·, w = 1_Ω̃, x̂ = P_Ω x_o + P_Ωᶜ[g_Cσ² ∗ β], k = 0.
 
     Arguments:
         sigma: smoothing in pixels.
@@ -56,9 +56,10 @@ class BackgroundFormulation(QuadraticFormulation):
         taps = taps_of(settings.sigma, settings.taps, motif.pixels)
         surface = (Relief if settings.relief else Surface)(scene, settings.a)
         super().__init__(surface, motif, pad, settings.lighting, settings.robust, taps)
-        self._coarse = settings.spread**0.5 * settings.sigma
+        self._coarse = settings.spread**0.5 * settings.sigma  # the variance is Cσ²
         # Only outside the motif: inside, a background model could explain any scene.
         self._around = 1 - self.motif.mask
+        # Without its gradient: the number of pixels in Ω̃ is not differentiable in σ.
         reach = value_of(settings.sigma) * settings.dilation
         self.weight = dilate(self.motif.mask > 0, reach).to(motif.mask.dtype)
 
@@ -79,7 +80,7 @@ class BackgroundFormulation(QuadraticFormulation):
 
 
 def dilate(support: Tensor, radius: float) -> Tensor:
-    """The pixels whose distance from the support is at most `radius`, in the maximum norm."""
-    reach = int(radius)
+    """The pixels whose distance from the support, in the maximum norm, is at most `radius`."""
+    reach = int(radius)  # rounded down: distances in the maximum norm are whole numbers
     grown = torch.nn.functional.max_pool2d(support[None].float(), 2 * reach + 1, stride=1, padding=reach)
     return grown[0] > 0

@@ -1,21 +1,21 @@
 """Base classes of the formulations: a quadratic cost of the warped scene, on a lattice in the motif's plane.
 
-Every cost of the paper but (10) has the form
+Every cost of the paper except (10) has the form
 
     φ(z) = ½ Σ_n w_n |S(z − x̂)|²_n + k,    z = y∘τ,
 
-with a target x̂, a symmetric smoothing S that acts on each channel alike, a weight w ≥ 0 a pixel, and a floor
-k that no transformation can go below. A formulation is these four; its gradient in τ (proposition A.1),
+with a target x̂, a symmetric smoothing S that is the same for all channels, a weight w ≥ 0 for each pixel,
+and a constant k, the lower bound of the cost. A formulation defines these four. Its gradient in τ
+(proposition A.1),
 
     ∇_τ φ = Σ_channels Q(z − x̂) ⊙ (Dy∘τ),    Q = S w S,
 
-its projection onto a motion and the normal equations of Gauss–Newton, JᵀQJ, follow from them and are written
-here once. If the motif may be partly occluded, a robust loss replaces the sum of squares (see `robust`): then
-the same holds with w times the robust weight of each pixel.
+its projection onto a motion, and the Gauss–Newton matrix JᵀQJ follow from them and are implemented here,
+once. If the motif may be partly occluded, a robust loss replaces the sum of squares (see `robust`). The
+formulas remain the same, with w multiplied by the robust weight of each pixel.
 
-What is compared need not be the warped scene itself: a formulation may compare features F(z) of it, such as
-channels, and then z above is F(z). The gradient gets the factor DF(z)ᵀ, and the columns of J the factor
-DF(z); see `Features`.
+A formulation may compare features F(z) of the warped scene, such as channels, instead of z itself. Then F(z)
+replaces z in φ, the gradient gets the factor DF(z)ᵀ, and the columns of J the factor DF(z); see `Features`.
 """
 
 from abc import ABC, abstractmethod
@@ -38,7 +38,7 @@ from wherein.warp import Surface
 Taps = Float[Tensor, " K"]
 
 FAINT = 0.1
-"""Spikes with less than this fraction of the expected amplitude count as none, however well they are placed.
+"""The similarity of spikes falls to 0 with their amplitude if it is below this fraction of the expected one.
 A choice."""
 
 
@@ -77,6 +77,7 @@ class Formulation(ABC):
         self.tally, self.surface, self.motif = Tally(), surface, motif.padded(pad)
         self.centre = fields.centre_of(motif.height, motif.width, motif.pixels)
         self.thin = (..., *2 * (slice(None, None, spacing),))
+        # Centred, so that the linear part and the shift of a motion are orthogonal (eq. 20).
         lattice = fields.lattice(motif.height, motif.width, motif.pixels, pad)
         self.points = lattice[::spacing, ::spacing] - self.centre
         self.inside = self.motif.mask[self.thin] > 0
@@ -101,7 +102,7 @@ class Formulation(ABC):
 
     def visible_fraction(self, frame: Float[Tensor, "B 3 3"]) -> Float[Tensor, "B"]:
         """The fraction of the motif's pixels that lies inside the scene."""
-        # Up to half a pixel beyond the last centres: there a scene pixel ends.
+        # A pixel extends half a pixel beyond its centre, so the scene spans [−½, width − ½].
         field = fields.transform(frame, self.points[self.inside])
         limits = field.new_tensor((self.surface.width - 0.5, self.surface.height - 0.5))
         return ((field >= -0.5) & (field <= limits)).all(-1).to(field.dtype).mean(-1)
@@ -129,7 +130,7 @@ motif fits at all."""
 
 @runtime_checkable
 class Features(Protocol):
-    """What is compared of a warped scene z: F(z), and its derivative DF(z)."""
+    """The features F(z) of a warped scene z, and their derivative DF(z)."""
 
     @property
     def values(self) -> Float[Tensor, "*B K h w"]:
@@ -139,7 +140,7 @@ class Features(Protocol):
         """DF(z) applied to P changes of z."""
 
     def pull(self, slope: Float[Tensor, "*B K h w"]) -> Float[Tensor, "*B C h w"]:
-        """DF(z)ᵀ applied to a derivative in F(z)."""
+        """DF(z)ᵀ applied to a derivative with respect to F(z)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,12 +210,12 @@ class QuadraticFormulation(Formulation):
         self.floor = motif.pixels.new_zeros(())
 
     def features(self, warped: Float[Tensor, "*B C h w"]) -> Features:
-        """F(z): what is compared of a warped scene; by default its pixels."""
+        """The features F(z) that are compared; by default the pixels of the warped scene."""
         return Colours(warped)
 
     @abstractmethod
     def target(self, background: Tensor | None) -> Float[Tensor, "*B C h w"]:
-        """x̂: what the warped scene, or its features, are compared with."""
+        """The target x̂, with which the warped scene or its features are compared."""
 
     def smooth(self, change: Float[Tensor, "*B C h w"]) -> Float[Tensor, "*B C h w"]:
         """S applied to each channel; it is its own adjoint."""
@@ -238,6 +239,7 @@ class QuadraticFormulation(Formulation):
         found = self._compare(features.values, background)
         slope = features.pull(found.gain * found.slope)
         gradient = torch.einsum("bchw,bchwi->bhwi", slope, derivative)
+        # With a gain of 0 the scene has no effect on the cost, so there is no gradient to follow.
         flat = self._is_flat(warped, derivative) | (found.gain == 0).flatten()
         return Evaluation(found.cost, gradient, flat, background=self.background_gradient(found.slope))
 
@@ -258,9 +260,9 @@ class QuadraticFormulation(Formulation):
         columns = torch.einsum("bchwi,bhwip->bpchw", derivative, fields.tangent(frame, change, self.points))
         columns = features.push(columns)
         gradient = torch.einsum("bpchw,bchw->bp", found.gain[:, None] * columns, found.slope)
-        # The gradient needs no smoothing of the columns, as `slope` has both S; JᵀQJ needs them as S J.
+        # `slope` is Q times the residual, so the gradient takes J as it is; JᵀQJ = (S J)ᵀ w (S J) needs S J.
         columns, weights = self.smooth(columns), found.weights[:, None]
-        if self.lighting:
+        if self.lighting:  # variable projection: gain and bias are refitted after every step
             columns = found.gain[:, None] * lighting.project_out(
                 columns, found.scene[:, None], self._constant, weights
             )
@@ -304,9 +306,9 @@ class QuadraticFormulation(Formulation):
         return None
 
     def _compare(self, warped: Tensor, background: Tensor | None) -> _Comparison:
-        """The cost of a warped scene or its features, and what its derivatives need."""
+        """The cost of a warped scene or its features, and the quantities that its derivatives need."""
         target = self.target(background)
-        if self.lighting:
+        if self.lighting:  # smoothed separately, since the gain multiplies the scene only
             scene, target = self.smooth(warped), self.smooth(target)
             gain, residual, loss, weights = self._fit_lighting(scene, target)
         else:
@@ -319,8 +321,8 @@ class QuadraticFormulation(Formulation):
     def _fit_lighting(self, scene: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Gain, residual, loss and weights at the best lighting.
 
-        Lighting and robust weights depend on each other, so they are computed in turn until neither changes.
-        At the best lighting the loss is stationary in gain and bias, so its gradient needs no terms for them.
+        Lighting and robust weights depend on each other, so they are computed alternately until neither
+        changes. There the loss is stationary in gain and bias, so its gradient needs no terms for them.
         """
         weights = self.weight.expand_as(scene[..., :1, :, :])
         for _ in range(_MAX_ROUNDS):
@@ -333,7 +335,7 @@ class QuadraticFormulation(Formulation):
 
     @property
     def _constant(self) -> Float[Tensor, "h w"]:
-        """S 1: what smoothing leaves of a constant picture."""
+        """S 1, the smoothed constant picture; below 1 near the border, as pictures continue with zeros."""
         return self.smooth(torch.ones_like(self.weight)[None])[0]
 
     def _warp(self, field: Tensor) -> Tensor:

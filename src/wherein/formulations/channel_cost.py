@@ -1,4 +1,4 @@
-"""The channels of the warped scene compared with those of the motif: hardly any effect of the light."""
+"""The difference between the channels of the warped scene and the motif: the light has hardly any effect."""
 
 from dataclasses import dataclass
 
@@ -19,10 +19,10 @@ class Channels(ChannelSettings):
     """½ Σ w |F(y∘τ) − F(x_o)|², F the channels of oriented gradients: F ≠ id, S = id, x̂ = F(x_o), k = 0.
 
     The input of a node of equation (11) has several channels; here they are computed from the scene. The
-    scene is warped first, so that directions are compared in the motif's frame, whatever the rotation or tilt
-    in the scene. What surrounds the motif has no effect: F uses only pixels inside the mask
-    (`MaskedChannels`), and w is the mask without one pixel along the outline, where the gradient would need
-    pixels outside. So motifs must be at least 3 pixels wide.
+    scene is warped before its channels are computed, so that directions are compared in the motif's frame,
+    for any rotation or tilt in the scene. What surrounds the motif has no effect: F uses only pixels inside
+    the mask (`MaskedChannels`), and w is the mask eroded by one pixel, since the gradient of an outline pixel
+    would need pixels outside. So motifs must be at least 3 pixels wide.
 
     Arguments:
         sigma: smoothing of the channels in pixels.
@@ -48,7 +48,7 @@ class ChannelsFormulation(QuadraticFormulation):
     """`Channels` bound to a scene and a motif; the lattice is the motif's box."""
 
     def __init__(self, settings: Channels, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
-        # Continued by its border pixels: a step to zeros would be the strongest edge of the scene.
+        # The scene is continued by its border pixels: a step to zeros would be its strongest edge.
         surface = Surface(scene, settings.a, replicate=True)
         super().__init__(surface, motif, 0, settings.lighting, settings.robust)
         self._map = MaskedChannels(motif.mask, settings)

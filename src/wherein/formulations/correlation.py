@@ -1,4 +1,4 @@
-"""The fast objective: ZNCC on the motif's support, linearised on the motif's side (inverse composition).
+"""The fast objective: ZNCC on the motif's support, linearised in the motif (inverse composition).
 
 The plain cost (2) without smoothing, minimised over a gain and a bias for each channel, is
 
@@ -7,8 +7,8 @@ The plain cost (2) without smoothing, minimised over a gain and a bias for each 
 A step moves the motif instead of the scene: z ≈ α x∘M(δ) + β ≈ α (x + J δ) + β, J = Dx · ∂M/∂p. J depends on
 the motif alone, so J and the Gauss–Newton matrix (after α and β are eliminated) are computed once. A step
 costs one interpolation of the scene and one product with J, and F ← F · M(−δ) updates the pose by
-composition. Beside speed this has two advantages: neither noise nor background enters the Jacobian, and where
-z = x the gradient vanishes whatever J is, so that errors of J do not bias the pose.
+composition. Besides speed this has two advantages: neither noise nor background enters the Jacobian, and
+where z = x the gradient vanishes for any J, so that errors of J do not bias the pose.
 """
 
 from dataclasses import replace
@@ -28,31 +28,33 @@ from wherein.motion.models import Motion
 from wherein.warp import Surface
 
 MIN_VISIBLE = 0.25
-"""Fraction of the motif that must lie inside the scene. A choice: a correlation over less says little."""
+"""Minimum fraction of the motif inside the scene. A choice: the ZNCC of a smaller fraction says little."""
 
 LONGEST_STEP = 0.35
-"""Maximum length of a step as a fraction of the motif's radius. A choice: a longer one leaves the region in
-which the linearisation holds."""
+"""Maximum length of a step as a fraction of the motif's radius. A choice: a longer step leaves the region in
+which the linearisation is valid."""
 
 ROBUST = Robust(hidden=0.25)
-"""The robust loss, with less than its default of 0.4. A choice: far from the right pose all of the motif fits
-badly, and a loss that allows for more occlusion gives its weight to whatever happens to fit: with 0.4, half
-of the searches from far away fail. A third of the motif may be occluded all the same."""
+"""The robust loss, with a lower fraction than its default of 0.4. A choice: far from the right pose the whole
+motif fits badly, and a loss that allows for more occlusion gives its weight to pixels that fit by chance.
+With 0.4, half of the searches that start far away fail. A third of the motif may still be occluded."""
 
 ROUNDS, LEAST_GAIN = 2, 1e-3
-"""Number of alternations between robust weights and lighting: a choice, as the next step repeats them anyway.
-And the minimum gain: a choice, below which the motif's contrast in the scene is less than a grey level of
+"""Number of alternations between robust weights and lighting, and the minimum gain. Choices: the next step
+alternates again anyway; and below this gain the motif's contrast in the scene is less than one grey level of
 255."""
 
 EDGE = 1e-3
-"""A point counts as inside the scene up to this many pixels outside of it. A choice: more than the rounding
+"""A point up to this many pixels outside the scene counts as inside. A choice: more than the rounding error
 of float32 coordinates, so that a point on the border is always inside."""
 
 ROUNDING = 8
-"""By so many ε a cost may be rounded: it is a difference of numbers near 1. A choice."""
+"""Rounding error of a cost, in units of the machine epsilon: 1 − ZNCC is a difference of numbers near 1. A
+choice."""
 
 LEAST_VARIANCE = 1e-7
-"""A smaller variance is rounding, not texture. A choice: its root is a twelfth of a grey level of 255."""
+"""A smaller variance is rounding error, not texture. A choice: its square root is a twelfth of a grey level
+of 255."""
 
 
 class CorrelationObjective(Objective):
@@ -62,17 +64,17 @@ class CorrelationObjective(Objective):
 
     Arguments:
         surface: the scene.
-        motif: the motif, of which the pixels well inside the mask are compared; or its linearisation.
-        motion: how the pose may move; that of the linearisation if one is given.
-        limit: compare at most this many pixels, those where the motif changes most; None: all.
+        motif: the motif, or its linearisation. Only pixels well inside the mask are compared.
+        motion: how the pose may move; the same motion as that of a linearisation.
+        limit: compare at most this many pixels, those with the strongest gradient; None: all.
         robust: give less weight to pixels that do not fit (occlusion).
     """
 
     min_visible = MIN_VISIBLE
 
     slack = 0.01
-    """A choice. The gradient on the motif's side vanishes where z = x. In a noisy scene that is not quite
-    where the cost is lowest, but closer to the true pose, so a small rise of the cost on the way there is
+    """A choice. The gradient of the inverse composition vanishes where z = x. In a noisy scene this is not
+    quite the minimum of the cost, but closer to the true pose. So a step that raises the cost a little is
     accepted."""
 
     def __init__(
@@ -83,7 +85,7 @@ class CorrelationObjective(Objective):
         limit: int | None = None,
         robust: bool = False,
     ) -> None:
-        # Replicated, as zeros outside would make an edge between the last pixel's centre and its border.
+        # Zeros outside would make an edge between the centre of a border pixel and the scene's border.
         self.surface = Surface(surface.scene, surface.a, replicate=True)
         self.motion, self.robust = motion, robust
         self.side = motif if isinstance(motif, MotifSide) else motif_side(motif, motion, limit)
@@ -115,10 +117,12 @@ class CorrelationObjective(Objective):
 
     def move(self, at: Variables, step: Float[Tensor, "B P"]) -> Variables:
         """F ← F · M(step), with the step shortened to `LONGEST_STEP` if it is longer."""
+        # Steps are in units of `side.unit`, so their norm is about a movement in pixels.
         length = step.norm(dim=1, keepdim=True)
         step = step * (LONGEST_STEP * self.radius / length.clamp_min(1e-12)).clamp_max(1)
         pose = at.pose @ self.motion.matrix(step * self.side.unit)
-        return replace(at, pose=pose / pose[:, 2:, 2:])  # else the scale of a homography would drift
+        # A homography is defined up to scale; without normalisation the scale drifts from step to step.
+        return replace(at, pose=pose / pose[:, 2:, 2:])
 
     def length(self, step: Float[Tensor, "B P"]) -> Float[Tensor, "B"]:  # noqa: D102
         return step.norm(dim=1)
@@ -136,12 +140,15 @@ class CorrelationObjective(Objective):
         if self.robust:
             weights = self._robust_weights(scene, weights)
         gram, overlap, energy, total = self._moments(scene, weights)
-        # Eliminate α: the part of J along x is a change of contrast and not of the pose.
+        # The last row and column of the Gram matrix belong to x. Eliminate α: the part of J along x changes
+        # the contrast and not the pose. With J⊥ = J − x (xᵀJ) / (xᵀx), H = J⊥ᵀJ⊥ is a Schur complement.
         along = gram[:, :-1, -1] / gram[:, -1:, -1]
         hessian = gram[:, :-1, :-1] - along[:, :, None] * gram[:, None, -1, :-1]
         contrast = overlap[:, -1]
-        # Not less than a ZNCC of 0.05 would give: at a wrong pose the gain may be near 0, and steps endless.
+        # α = xᵀz / xᵀx, but at least that of a ZNCC of 0.05: at a wrong pose α may be near 0 or negative, and
+        # the step would be arbitrarily long.
         gain = (contrast / gram[:, -1, -1]).clamp_min(0.05 * (energy / gram[:, -1, -1]).sqrt())
+        # g = J⊥ᵀz / α, so δ = H⁻¹ g, and the solver's step −H⁻¹ g is the −δ of F ← F · M(−δ).
         gradient = (overlap[:, :-1] - along * contrast[:, None]) / gain[:, None]
         zncc = contrast / (energy * gram[:, -1, -1]).sqrt()
         minimum = LEAST_VARIANCE * total * scene.shape[-1]
@@ -153,29 +160,29 @@ class CorrelationObjective(Objective):
         return Evaluation(cost, gradient, flat, hessian)
 
     def probes(self, at: Variables, count: int, drop: float) -> Variables:
-        """The first pose, and its neighbours along the `count` directions in which it is least certain.
+        """The poses of `at`, then neighbours of the first along the `count` least certain directions.
 
         If a coarse scale does not determine a direction, its result can lie in the wrong basin of the next
-        scale. The directions are the eigenvectors of the Gauss–Newton matrix with the smallest eigenvalues;
-        each neighbour lies where the quadratic model predicts that 1 − ZNCC² has risen by `drop`.
+        scale. The directions are the eigenvectors of the Gauss–Newton matrix with the smallest eigenvalues.
+        Each neighbour lies where the quadratic model predicts that 1 − ZNCC² has risen by `drop`.
         """
         gram = self._full_gram[0][0]
         hessian = gram[:-1, :-1] - gram[:-1, -1:] * gram[-1:, :-1] / gram[-1, -1]
         values, vectors = torch.linalg.eigh(hessian / gram[-1, -1])
         reach = (drop / values[:count].clamp_min(1e-9)).sqrt()  # λ r² = drop along an eigenvector
-        steps = (reach * vectors[:, :count]).mT.to(at.pose.dtype)
+        steps = (reach * vectors[:, :count]).mT.to(at.pose.dtype)  # `eigh` sorts in ascending order
         first = Variables(at.pose[:1].expand(2 * len(steps), 3, 3))
         around = self.move(first, torch.cat((steps, -steps)))
         return Variables(torch.cat((at.pose, around.pose)))
 
     def _sample(self, pose: Float[Tensor, "B 3 3"]) -> tuple[Tensor | None, Float[Tensor, "B N C"]]:
-        """The weights of the points, None if all are inside the scene; and the scene at the points.
+        """The weights of the points (None if all are inside the scene), and the scene at the points.
 
-        From here on everything is in float64: the order of a sum changes with the batch, and in float32 its
-        rounding would decide where a descent on a nearly flat cost ends.
+        The values returned and all sums of them are in float64: the order of a sum changes with the batch,
+        and in float32 its rounding would decide where a descent on a nearly flat cost ends.
         """
         scene = self.surface(fields.transform(pose, self.points)).to(self._exact)
-        # If the corners of their rectangle are inside, so are all points: four tests in place of thousands.
+        # If the corners of their bounding box are inside, all points are: four tests instead of thousands.
         if bool(self._inside(fields.transform(pose, self._box)).all()):
             return None, scene
         return self._inside(fields.transform(pose, self.points)).to(scene.dtype), scene
@@ -186,7 +193,8 @@ class CorrelationObjective(Objective):
         return ((points >= -EDGE) & (points <= limits + EDGE)).all(-1)
 
     def _gram(self, weights: Float[Tensor, "B N"]) -> tuple[Tensor, Tensor, Tensor]:
-        """KᵀWK, K = (J, x), with the weighted mean of each channel subtracted; the sums; the total weight."""
+        """KᵀWK for K = (J, x), centred in each channel; the weighted sums WᵀK; and the total weight."""
+        # Σ w (K − K̄)(K − K̄)ᵀ = Σ w K Kᵀ − (Σ w K)(Σ w K)ᵀ / Σ w, summed over the channels.
         total = weights.sum(1)
         sums = torch.einsum("bn,nck->bck", weights, self._known)
         gram = (weights @ self._squares).unflatten(1, (self.size + 1,) * 2)
@@ -195,20 +203,20 @@ class CorrelationObjective(Objective):
 
     @cached_property
     def _full_gram(self) -> tuple[Tensor, Tensor, Tensor]:
-        """`_gram` with all weights 1, the usual case, computed once."""
+        """`_gram` with all weights 1, computed once: most poses lie entirely inside the scene."""
         sums, total = self._known.sum(0, keepdim=True), self._known.new_tensor((len(self.points),))
         gram = self._columns.mT @ self._columns - (sums[0].mT @ sums[0]) / total
         return gram[None], sums, total
 
     @cached_property
     def _box(self) -> Float[Tensor, "4 2"]:
-        """The corners of the points' rectangle."""
+        """The corners of the points' bounding box."""
         low, high = self.points.amin(0), self.points.amax(0)
         return torch.stack((low, torch.stack((high[0], low[1])), torch.stack((low[0], high[1])), high))
 
     @property
     def _exact(self) -> torch.dtype:
-        """The type of sums: float64, but float32 on Apple's GPUs, which have no float64."""
+        """The dtype of sums: float64, but float32 on Apple's GPUs, which have no float64."""
         return torch.float32 if self.points.device.type == "mps" else torch.float64
 
     @cached_property
@@ -221,10 +229,11 @@ class CorrelationObjective(Objective):
 
     @cached_property
     def _squares(self) -> Float[Tensor, "N KK"]:
+        # K Kᵀ of every point: with weights, the Gram matrices of a batch are then one matrix product.
         return torch.einsum("nck,ncl->nkl", self._known, self._known).flatten(1)
 
     def _moments(self, scene: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """KᵀWK, KᵀWz and zᵀWz with the means subtracted, and the total weight."""
+        """KᵀWK, KᵀWz and zᵀWz, centred in each channel, and the total weight."""
         if weights is None:
             gram, sums, total = self._full_gram
             weighted = scene
@@ -236,13 +245,14 @@ class CorrelationObjective(Objective):
         overlap = (
             overlap - torch.einsum("bc,bck->bk", of_scene, sums.expand(len(scene), -1, -1)) / total[:, None]
         )
-        # Not Σ z² − (Σ z)²/n: for a bright, nearly constant scene the difference is all rounding.
+        # Not Σ z² − (Σ z)²/n: for a bright, nearly constant scene the difference is only rounding error.
         centred = scene - (of_scene / total[:, None])[:, None]
         energy = (centred.pow(2) if weights is None else weights[..., None] * centred.pow(2)).sum((1, 2))
         return gram.expand(len(scene), -1, -1), overlap, energy, total
 
     def _robust_weights(self, scene: Tensor, weights: Tensor | None) -> Tensor:
-        """The weights times the robust weight of each point, computed in turn with gain and bias."""
+        """The weights times the robust weight of each point, computed alternately with gain and bias."""
+        # The residual is z/α − x − β/α: in the motif's units, so that the loss's minimum scale applies.
         visible = torch.ones_like(scene[..., 0]) if weights is None else weights
         weighted, motif = visible, self._known[..., -1]
         for _ in range(ROUNDS):

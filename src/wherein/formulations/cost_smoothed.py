@@ -1,4 +1,7 @@
-"""Formulation (3): the *cost* smoothed over shifts, so that background is never compared with the motif."""
+"""Formulation (3): smooths the *cost* over shifts instead of the pictures.
+
+So the background that surrounds the motif is never compared with the motif.
+"""
 
 from dataclasses import dataclass
 
@@ -27,7 +30,7 @@ class CostSmoothed:
 
     Arguments:
         sigma: smoothing of the cost, in pixels.
-        scene_sigma: smoothing of the scene before all else, σ_in of eq. (12).
+        scene_sigma: smoothing of the scene before it is sampled, σ_in of eq. (12).
         lighting: eliminate gain and bias of the scene.
         a: the parameter of the cubic kernel.
         taps: a filter to use instead of the Gaussian, odd and symmetric (it can be learned).
@@ -36,8 +39,8 @@ class CostSmoothed:
         spacing: compare only every `spacing`-th pixel along each axis, with spacing² times its weight. If
             scene and weights are smooth, the sum over this coarser lattice is the same.
         relief: interpolate Dy as a picture (see `wherein.warp.Relief`): less work, for smooth scenes.
-        negligible: leave out points whose weight (at most 1) is not above this. The lattice is then a list of
-            points, (1, n), which free vector fields cannot use; None keeps the rectangle.
+        negligible: leave out the points whose weight (at most 1) is not above this. The lattice is then a
+            list of points, (1, n), which free vector fields cannot use. None keeps the rectangle.
     """
 
     sigma: Sigma = 3.0
@@ -69,18 +72,20 @@ class CostSmoothedFormulation(QuadraticFormulation):
         super().__init__(surface, motif, pad, settings.lighting, settings.robust, spacing=spacing)
         weight = separable(self.motif.mask, taps)
         smoothed = separable(self.motif.masked, taps)
-        # Where the weight is zero any target will do: nothing is compared there.
+        # Where the weight is zero the target has no effect; dividing by 1 keeps it finite.
         target = smoothed / torch.where(weight > 0, weight, torch.ones_like(weight))
         # k = ½ Σ g_Δ ‖x_o‖² − ½ Σ w x̂²: the cost if the warped scene equalled x̂.
-        mass = taps.sum() ** 2  # 1 for a Gaussian, but learned taps need not sum to 1
+        mass = taps.sum() ** 2  # Σ g_Δ; 1 for a Gaussian, but learned taps need not sum to 1
         self.floor = 0.5 * (mass * (motif.mask * motif.pixels**2).sum() - (target * smoothed).sum())
+        # Each point represents spacing² pixels.
         self.weight, self._target = weight[self.thin] * spacing**2, target[self.thin]
         if settings.negligible is not None:
             self._leave_out(weight[self.thin].detach() <= settings.negligible)
-        self.tally.convolutions += 3
+        self.tally.convolutions += 3  # of the scene, the mask and the motif
 
     def _leave_out(self, negligible: Bool[Tensor, "h w"]) -> None:
         """Turn the lattice into a list of points, one row high, without the negligible ones."""
+        # One row and not a flat list: the code of the base class works on (…, h, w).
         kept = ~negligible
         self.points, self.inside = self.points[kept][None], self.inside[kept][None]
         self.weight, self._target = self.weight[kept][None], self._target[:, kept][:, None]

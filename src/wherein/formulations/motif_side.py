@@ -1,4 +1,4 @@
-"""The motif's side of the fast objective: the part that is computed once, before there is a scene."""
+"""The linearised motif of the fast objective (`correlation`), computed once and independent of the scene."""
 
 from dataclasses import dataclass
 
@@ -14,14 +14,15 @@ from wherein.motion.models import Affine, Euclidean, Homography, Motion, Similar
 from wherein.native import abi, correlation_calls, kernel, structs
 
 PURE, HALF, SHARE = 0.9, 0.5, 0.4
-"""A choice: a pixel with a mask above PURE is the motif alone, above HALF more motif than background. The
-pure ones are enough where they are at least SHARE of the others; see `_threshold`."""
+"""A pixel with a mask above PURE shows the motif alone; with a mask above HALF, more motif than background.
+Only pure pixels are compared if they are at least SHARE of those above HALF; see `_threshold`. Choices."""
 
 INSIDE = 0.05
-"""A choice: with a mask above this a pixel has a colour of its own, else the mean of its neighbours'."""
+"""A pixel with a mask above this keeps its own colour; any other gets the mean colour of its neighbours. A
+choice."""
 
 MIN_WEIGHT = 1e-3
-"""Mean mask of the 3 × 3 neighbours, so that where there is none at all nothing is divided by 0."""
+"""Minimum of the mean mask of 3 × 3 pixels, which avoids a division by 0 where the mask is empty."""
 
 MOTION_KINDS: dict[type[Motion], abi.MotionKind] = {
     Translation: abi.MotionKind.TRANSLATION,
@@ -30,22 +31,22 @@ MOTION_KINDS: dict[type[Motion], abi.MotionKind] = {
     Affine: abi.MotionKind.AFFINE,
     Homography: abi.MotionKind.HOMOGRAPHY,
 }
-"""The motions that C knows, by their very class: a subclass may mean something else by its parameters.
+"""The motions that C implements, by their exact class: a subclass may use its parameters differently.
 
-Here and not in `wherein.native`, which stands before `wherein.motion` in the order of imports."""
+The table is not in `wherein.native`, which may not import `wherein.motion`."""
 
 
 @dataclass(frozen=True, eq=False)
 class MotifSide:
-    """N pixels of the motif, and how they change when the motif moves.
+    """N pixels of the motif, and their derivatives with respect to the motion.
 
     Attributes:
-        centre: the mean position of the pixels that are compared, in motif pixels (x, y).
-        radius: their root mean square distance from it, at least 1.
-        unit: step units in which one unit of any parameter moves the motif by about a pixel.
-        points: the pixels, relative to the centre.
-        known: K = (J, x), J = Dx · ∂M/∂p at the identity and in those units, with the mean of each channel
-            subtracted.
+        centre: the mean position of the compared pixels, in motif pixels (x, y).
+        radius: the root mean square distance of the compared pixels from the centre, at least 1.
+        unit: the unit of each parameter: one unit moves the motif by about a pixel.
+        points: the positions of the compared pixels, relative to the centre.
+        known: K = (J, x), with J = Dx · ∂M/∂p at the identity, in units of `unit`, and the mean of each
+            channel subtracted.
     """
 
     centre: Float[Tensor, "2"]
@@ -56,12 +57,12 @@ class MotifSide:
 
 
 def motif_side(motif: Motif, motion: Motion, limit: int | None = None) -> MotifSide:
-    """The motif linearised over a motion.
+    """The motif linearised for a motion.
 
     Arguments:
         motif: the pixels well inside its mask are compared; see `_threshold`.
         motion: how it may move.
-        limit: compare no more than this many pixels, those where the motif changes most; None: all.
+        limit: compare at most this many pixels, those with the strongest gradient; None: all.
     """
     require(limit is None or limit > 0, f"limit must be a number of pixels or None, but is {limit}")
     kind = MOTION_KINDS.get(type(motion))
@@ -78,15 +79,16 @@ def motif_side(motif: Motif, motion: Motion, limit: int | None = None) -> MotifS
     gradient = gradients[:, :, rows, columns].permute(2, 1, 0)
     identity = motion.identity(like=x)
     change = motion.jacobian(identity)
+    # Columns of similar size: the Gauss–Newton matrix is then well conditioned for motifs of any size.
     unit = _units(change, radius)
     tangent = fields.tangent(motion.matrix(identity), change * unit, points[None])[0]
     known = torch.cat((torch.einsum("nci,nip->ncp", gradient, tangent), x[..., None]), -1)
-    # The objective subtracts the means anyway; without them there is less to cancel, and less rounding.
+    # The objective subtracts the means anyway; doing it here as well leaves less cancellation and rounding.
     return MotifSide(centre, radius, unit, points, known - known.mean(0))
 
 
 def _rules(motif: Motif, limit: int | None) -> structs.SideRules:
-    """Every number that C would otherwise have to know by itself."""
+    """The constants of this module for C, so that each number is written once."""
     return structs.SideRules(
         pure=PURE,
         half=HALF,
@@ -98,22 +100,22 @@ def _rules(motif: Motif, limit: int | None) -> structs.SideRules:
 
 
 def _units(change: Float[Tensor, "3 3 P"], radius: Float[Tensor, ""]) -> Float[Tensor, " P"]:
-    """1 for a shift, 1/r for the linear part, 1/r² for a perspective: about a pixel of movement each."""
+    """1 for a shift, 1/r for the linear part, 1/r² for perspective: each moves a point at r by a pixel."""
     shift = change[:2, 2].abs().sum(0) > 0
     perspective = change[2].abs().sum(0) > 0
-    turn = torch.where(perspective, radius**-2, 1 / radius)
-    return torch.where(shift, torch.ones_like(turn), turn)
+    other = torch.where(perspective, radius**-2, 1 / radius)
+    return torch.where(shift, torch.ones_like(other), other)
 
 
 def _threshold(mask: Float[Tensor, "h w"]) -> float:
     """The value of the mask above which a pixel is compared.
 
-    At a coarse scale a pixel on the outline is partly background, which differs from scene to scene: it is
-    left out, unless the motif is so thin that too little would remain.
+    At a coarse scale a pixel on the outline is partly background, which differs from scene to scene. Such
+    pixels are left out, unless the motif is so thin that too few others would remain.
     """
-    most = float(mask.detach().amax())
-    if most <= HALF:
-        return most / 2
+    highest = float(mask.detach().amax())
+    if highest <= HALF:  # a thin or faint motif: no pixel would pass either limit
+        return highest / 2
     pure, half = (float((mask > limit).sum()) for limit in (PURE, HALF))
     return PURE if pure >= SHARE * half else HALF
 
@@ -124,12 +126,13 @@ def _support(motif: Motif, gradients: Float[Tensor, "2 C h w"], limit: int | Non
     if limit is None or len(rows) <= limit:
         return rows, columns
     strength = gradients.pow(2).sum((0, 1))[rows, columns]
-    chosen = strength.topk(limit, sorted=False).indices.sort().values
+    chosen = strength.topk(limit, sorted=False).indices.sort().values  # in memory order again
     return rows[chosen], columns[chosen]
 
 
 def _extended_gradient(motif: Motif) -> Float[Tensor, "2 C h w"]:
-    """Dx by central differences; outside of its mask the motif is the mean of its neighbours."""
+    """Dx by central differences; outside its mask the motif is continued by the mean of its neighbours."""
+    # Without the continuation, the step from the motif to black would dominate the gradient at its outline.
     inside, mask = F.pad(motif.masked, (1,) * 4), F.pad(motif.mask[None], (1,) * 4)
     around = F.avg_pool2d(inside, 3, 1, 1) / F.avg_pool2d(mask, 3, 1, 1).clamp_min(MIN_WEIGHT)
     whole = torch.where(mask > INSIDE, inside / mask.clamp_min(INSIDE), around)

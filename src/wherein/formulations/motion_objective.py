@@ -13,14 +13,14 @@ from wherein.motion import field as fields
 from wherein.motion.models import Motion
 
 
-def _still(formulation: Formulation) -> Float[Tensor, "B 3 3"]:
-    """The identity, once for each scene."""
+def _identities(formulation: Formulation) -> Float[Tensor, "B 3 3"]:
+    """The identity matrix, repeated for each scene."""
     eye = torch.eye(3, dtype=formulation.points.dtype, device=formulation.points.device)
     return eye.expand(formulation.surface.layers or 1, 3, 3)
 
 
 class MotionObjective(Objective):
-    """φ over a motion model: τ(u) = base · (M(p) u + c), u centred on the motif (eq. 20).
+    """φ over a motion model: τ(u) = base · (M(p) u + c), with u relative to the motif's centre c (eq. 20).
 
     Arguments:
         formulation: bound to a scene and a motif.
@@ -38,18 +38,20 @@ class MotionObjective(Objective):
     ) -> None:
         points = formulation.points
         self.formulation, self.motion, self.inverse = formulation, motion, inverse
-        base = _still(formulation) if base is None else base
-        # The cost of an item whose start is not finite is infinite. A `where` on the result alone is not
-        # enough: in backward, NaN · 0 would reach the gradients of the other items. So it is computed from
-        # the identity.
-        self._lost = ~base.detach().flatten(1).isfinite().all(1)
-        self.base = torch.where(self._lost[:, None, None], _still(formulation)[:1], base)
-        bent = bool(motion.jacobian(motion.identity(like=points))[2].any()) or fields.is_projective(self.base)
+        base = _identities(formulation) if base is None else base
+        # The cost of an item with a non-finite start is infinite. Replacing only the result with `where` is
+        # not enough: in backward, NaN · 0 = NaN would reach the gradients of the other items. So such an item
+        # is computed from the identity instead.
+        self._invalid = ~base.detach().flatten(1).isfinite().all(1)
+        self.base = torch.where(self._invalid[:, None, None], _identities(formulation)[:1], base)
+        # A nonzero last row of ∂M/∂p: the motion can add perspective.
+        perspective = bool(motion.jacobian(motion.identity(like=points))[2].any())
         require(
-            not (formulation.affine and bent),
+            not (formulation.affine and (perspective or fields.is_projective(self.base))),
             f"complementary smoothing is defined for affine poses, but the {motion.name} motion or its start "
             "has perspective: use an affine motion, or a formulation other than Spikes",
         )
+        # F = base · shift(c) · M(p): what does not depend on p is multiplied once.
         self._anchor = self.base @ fields.shift_matrix(formulation.centre)
         spread = points.reshape(-1, 2).detach()
         self._radius = float(spread.pow(2).sum(-1).mean().sqrt())
@@ -64,11 +66,11 @@ class MotionObjective(Objective):
         """∇_p φ = ⟨∇_F φ, ∂F/∂p⟩: the field's gradient projected onto Aff(2), then onto the motion."""
         found = self.formulation.evaluate(self._frame(at.pose), at.background)
         gradient = torch.einsum("bij,bijp->bp", found.gradient, self._change(at.pose))
-        return replace(found, cost=self._unless_lost(found.cost), gradient=gradient)
+        return replace(found, cost=self._valid_cost(found.cost), gradient=gradient)
 
     def linearise(self, at: Variables) -> Evaluation:  # noqa: D102
         found = self.formulation.linearise(self._frame(at.pose), self._change(at.pose), at.background)
-        return replace(found, cost=self._unless_lost(found.cost))
+        return replace(found, cost=self._valid_cost(found.cost))
 
     def matrix(self, at: Variables) -> Float[Tensor, "B 3 3"]:  # noqa: D102
         return self._frame(at.pose) @ fields.shift_matrix(-self.formulation.centre)
@@ -86,17 +88,18 @@ class MotionObjective(Objective):
     def visible_fraction(self, at: Variables) -> Float[Tensor, "B"]:  # noqa: D102
         return self.formulation.visible_fraction(self._frame(at.pose))
 
-    def _unless_lost(self, cost: Float[Tensor, "B"]) -> Float[Tensor, "B"]:
-        """The cost, infinite for items whose start is not finite."""
-        return torch.where(self._lost, torch.inf, cost)
+    def _valid_cost(self, cost: Float[Tensor, "B"]) -> Float[Tensor, "B"]:
+        """The cost; infinite for items whose start is not finite."""
+        return torch.where(self._invalid, torch.inf, cost)
 
     def _frame(self, pose: Tensor) -> Tensor:
-        """F: centred motif points → scene."""
+        """The frame F, a matrix from centred motif points to scene pixels."""
         moved = self.motion.matrix(pose)
+        # The inverse of the motion alone: base and centre stay, so the start is the same in both cases.
         return self._anchor @ (torch.linalg.inv(moved) if self.inverse else moved)
 
     def _change(self, pose: Tensor) -> Tensor:
-        """∂F/∂p; through an inverse, d(N⁻¹) = −N⁻¹ dN N⁻¹, which in (A, b) is proposition A.3."""
+        """∂F/∂p. The inverse parameterisation uses d(N⁻¹) = −N⁻¹ dN N⁻¹: in (A, b), proposition A.3."""
         change = self.motion.jacobian(pose)
         if self.inverse:
             inverse = torch.linalg.inv(self.motion.matrix(pose))
@@ -105,10 +108,10 @@ class MotionObjective(Objective):
 
 
 class FieldObjective(Objective):
-    """φ(y∘τ) + λρ(τ) over free vector fields (eq. 1); ρ measures how much neighbouring displacements differ.
+    """φ(y∘τ) + λρ(τ) over free vector fields (eq. 1); ρ penalises differences of neighbouring displacements.
 
-    The pose is the displacement in pixels, (B, h, w, 2). There is no Gauss–Newton matrix: use
-    `proximal_gradient`.
+    The pose is the displacement of each pixel, (B, h, w, 2). There is no Gauss–Newton matrix, since it would
+    have (2hw)² entries: use `proximal_gradient`.
 
     Arguments:
         formulation: bound to a scene and a motif.
@@ -121,17 +124,17 @@ class FieldObjective(Objective):
     ) -> None:
         require(strength >= 0, f"the regulariser's strength must be 0 or more, but is {strength}")
         points = formulation.points
-        base = _still(formulation) if base is None else base
+        base = _identities(formulation) if base is None else base
         self.formulation, self.strength = formulation, strength
-        self._rest = fields.transform(base @ fields.shift_matrix(formulation.centre), points)
+        self._base_field = fields.transform(base @ fields.shift_matrix(formulation.centre), points)
 
     def start(self, pose: Float[Tensor, "B h w 2"] | None = None) -> Variables:  # noqa: D102
-        pose = torch.zeros_like(self._rest) if pose is None else pose
-        return Variables(pose, self.formulation.start_background(self._rest + pose))
+        pose = torch.zeros_like(self._base_field) if pose is None else pose
+        return Variables(pose, self.formulation.start_background(self._base_field + pose))
 
     def evaluate(self, at: Variables) -> Evaluation:
-        """The cost with the regulariser, and the gradient without it: it acts through `prox`."""
-        found = self.formulation.evaluate_field(self._rest + at.pose, at.background)
+        """The cost with the regulariser, and the gradient of φ alone: the regulariser acts through `prox`."""
+        found = self.formulation.evaluate_field(self._base_field + at.pose, at.background)
         return replace(found, cost=found.cost + self.strength * fields.smoothness(at.pose))
 
     def linearise(self, at: Variables) -> Evaluation:  # noqa: D102
@@ -142,7 +145,9 @@ class FieldObjective(Objective):
     def matrix(self, at: Variables) -> Float[Tensor, "B 3 3"]:
         """The affine part of the field: its least-squares projection onto Aff(2)."""
         points = self.formulation.points
-        sums = fields.project(self._rest + at.pose, points)
+        sums = fields.project(self._base_field + at.pose, points)
+        # A full lattice is symmetric about its centre, so Σ x, Σ y and Σ xy vanish and the normal equations
+        # are diagonal: each sum is divided by Σ x², Σ y² or the number of points.
         squares = points.pow(2).sum((0, 1))
         count = points.shape[0] * points.shape[1]
         affine = sums / torch.cat((squares, squares.new_full((1,), count)))

@@ -1,7 +1,7 @@
-"""The interface between formulations and solvers: a function of `Variables`, without pictures.
+"""The interface between formulations and solvers: an objective is a function of `Variables`.
 
 The variables are a pose and, for formulation (4), a background model that is optimised together with it. This
-module does not import scenes or motifs, so neither do the solvers.
+module imports neither scenes nor motifs, so that solvers do not depend on pictures.
 """
 
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ from torch import Tensor
 class Tally:
     """The number of interpolations and convolutions of pictures, by which the paper's Figure 1 measures work.
 
-    Work on a part of a picture counts as that fraction.
+    Work on a part of a picture counts as a fraction of 1: the number of its pixels divided by that of all.
     """
 
     interpolations: float = 0
@@ -30,7 +30,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The value of an objective and its derivatives, for B items side by side.
+    """The value of an objective and its derivatives, for a batch of B items.
 
     Attributes:
         cost: the value.
@@ -49,36 +49,36 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Variables:
-    """The variables of an objective: B poses side by side, and B background models if there are any."""
+    """The variables of an objective: a batch of B poses, and of B background models if there are any."""
 
     pose: Float[Tensor, "B ..."]
     background: Float[Tensor, "B C h w"] | None = None
 
     def where(self, chosen: Bool[Tensor, " B"], other: "Variables") -> "Variables":
-        """These variables for the chosen items, the others' for the rest."""
-        pose = torch.where(_as(chosen, self.pose), self.pose, other.pose)
+        """The variables of `self` for the chosen items, and those of `other` for the rest."""
+        pose = torch.where(_unsqueezed(chosen, self.pose), self.pose, other.pose)
         if self.background is None or other.background is None:
             return replace(self, pose=pose)
-        background = torch.where(_as(chosen, self.background), self.background, other.background)
+        background = torch.where(_unsqueezed(chosen, self.background), self.background, other.background)
         return replace(self, pose=pose, background=background)
 
 
-def _as(chosen: Tensor, like: Tensor) -> Tensor:
-    """The choice (B,) with as many dimensions as `like`."""
+def _unsqueezed(chosen: Tensor, like: Tensor) -> Tensor:
+    """The mask (B,) with as many dimensions as `like`, so that it broadcasts over each item."""
     return chosen.reshape(-1, *(1,) * (like.ndim - 1))
 
 
 class Objective(ABC):
-    """A differentiable function of `Variables`, B items at once."""
+    """A differentiable function of `Variables`, evaluated for a batch of B items at once."""
 
     noise: float = 0.0
-    """Differences of the cost below this are rounding errors."""
+    """Rounding error of the cost: smaller differences mean nothing."""
 
     slack: float = 0.0
-    """The fraction by which the cost may rise in a step that is still accepted."""
+    """A step is accepted although it raises the cost by up to this fraction."""
 
     min_visible: float = 0.0
-    """The minimum fraction of the motif inside the scene for the cost to be meaningful; 0: any of it."""
+    """The minimum visible fraction for which the cost is meaningful; 0: any positive fraction."""
 
     @abstractmethod
     def start(self, pose: Tensor | None = None) -> Variables:
@@ -102,13 +102,13 @@ class Objective(ABC):
 
     @abstractmethod
     def length(self, step: Float[Tensor, "B ..."]) -> Float[Tensor, "B"]:
-        """How far a step moves the motif, approximately, in pixels."""
+        """The approximate distance, in pixels, by which a step moves the motif: it decides convergence."""
 
     @abstractmethod
     def visible_fraction(self, at: Variables) -> Float[Tensor, "B"]:
         """The fraction of the motif that lies inside the scene."""
 
     def prox(self, pose: Tensor, step: Tensor | float) -> Tensor:
-        """prox_{step·λρ} of a regulariser λρ, applied after a gradient step; the identity without one."""
+        """The proximal map prox_{step·λρ} of a regulariser λρ; the identity if there is no regulariser."""
         del step
         return pose

@@ -1,4 +1,4 @@
-"""Formulation (2): the smoothed difference of scene and motif, on the motif's support."""
+"""Formulation (2): the smoothed difference between scene and motif, on the motif's support."""
 
 from dataclasses import dataclass
 
@@ -41,6 +41,7 @@ class PlainFormulation(QuadraticFormulation):
 
     def __init__(self, settings: Plain, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
         taps = taps_of(settings.sigma, settings.taps, motif.pixels)
+        # Near the outline the filter compares the scene's background with black. (3) and (4) avoid this.
         surface, pad = Surface(scene, settings.a), taps.numel() // 2
         super().__init__(surface, motif, pad, settings.lighting, settings.robust, taps)
         self.weight = self.motif.mask

@@ -1,4 +1,4 @@
-"""Formulation (13): complementary smoothing where nothing is scaled, with no convolution inside the loop."""
+"""Formulation (13): complementary smoothing for motions without scaling, with no convolution in the loop."""
 
 from dataclasses import dataclass
 
@@ -20,9 +20,9 @@ class RigidSpikes:
     """1/(2c) ‖P_Ω[g ∗ (y∘τ − x)]‖² with g = g_{σ²−σ0²} over rigid motions (eq. 13).
 
     A rotation does not change an isotropic filter, so g ∗ (y∘τ) = (g ∗ y)∘τ: scene and motif are smoothed
-    once, before the solver's loop, and Q = 1/c on the lattice, x̂ = g ∗ x, k = 0. They are then so smooth
-    that the sum over every `spacing`-th pixel equals the sum over all. Ω is the motif's box, enlarged by the
-    filter's radius. For motions that scale, use `Spikes`.
+    once, before the solver's loop, and Q = 1/c on the lattice, x̂ = g ∗ x, k = 0. Both are then so smooth
+    that spacing² times the sum over every `spacing`-th pixel along each axis equals the sum over all. Ω is
+    the motif's box, enlarged by the filter's radius. For motions that scale, use `Spikes`.
 
     Arguments:
         sigma: √(σ² − σ0²), the smoothing of maps whose spikes already have the width σ0.
@@ -52,8 +52,8 @@ class RigidSpikesFormulation(QuadraticFormulation):
     def __init__(self, settings: RigidSpikes, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
         taps = taps_of(settings.sigma, settings.taps, motif.pixels)
         reach, spacing = taps.numel() // 2, settings.spacing
-        # Padded, since a smoothed spike near the border extends beyond it. So frames are shifted by the
-        # padding.
+        # The scene is padded, since a smoothed spike near the border extends beyond it. So positions are
+        # shifted by the padding before sampling.
         surface = Relief(separable(F.pad(scene, (reach,) * 4), taps), settings.a)
         super().__init__(surface, motif, reach, lighting=False, robust=None, spacing=spacing)
         self._reach = reach

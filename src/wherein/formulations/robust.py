@@ -5,15 +5,15 @@ cost is half of a loss: Σ w e, or its robust form
 
     L(e) = max over v ≥ s² of  Σ w (ρ_v(e) − q (v − s²)),    ρ_v(e) = e / (1 + e/v)    (Geman–McClure).
 
-ρ_v is e for e ≪ v and at most v, however badly a pixel fits. The robust weight of a pixel, its trust in [0,
-1], is the slope
+ρ_v is about e for e ≪ v, and never more than v, however badly a pixel fits. The robust weight of a pixel, the
+trust in it, in [0, 1], is the slope
 
     t = ∂ρ_v/∂e = 1 / (1 + e/v)².
 
-The scale v need not be known: ρ_v(e) is concave in v with the derivative (1 − √t)², the mistrust, so the best
-v is where the mean mistrust equals the fraction q of the motif that may be occluded. By Danskin's theorem
-∂L/∂e is still w t: cost, gradient and Gauss–Newton matrix are exactly those of least squares with the weights
-w t. If v is above its minimum s², L is Σ w t e.
+The scale v need not be known: ρ_v(e) is concave in v, and its derivative in v is (1 − √t)², called mistrust.
+So the best v is that at which the mean mistrust equals q, the fraction of the motif that may be occluded. By
+Danskin's theorem ∂L/∂e is still w t: cost, gradient and Gauss–Newton matrix are exactly those of least
+squares with the weights w t. If v is above its minimum s², L is Σ w t e + q s² Σ w.
 """
 
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ from wherein.errors import require
 from wherein.images.gaussian import Sigma, value_of
 
 LEAST = 1e-5
-"""s², the minimum of v where it is estimated. A choice: √s² is less than a grey level of 255, within which
-there is only noise."""
+"""s², the minimum of an estimated v. A choice: s is less than a grey level of 255; smaller residuals are
+noise."""
 
 _MAX_NEWTON_STEPS = 30
 """Maximum number of Newton steps for the scale. A choice: about 6 are enough."""
@@ -45,14 +45,14 @@ class LeastSquares:
 
 @dataclass(frozen=True)
 class Robust:
-    """A robust loss, which gives less weight to pixels that do not fit; for a motif that is partly occluded.
+    """A robust loss, which gives less weight to pixels that do not fit, for a motif that is partly occluded.
 
-    The basin of attraction is narrower than that of least squares: start close, or use it in the last stage.
+    Its basin of attraction is narrower than that of least squares: start close, or use it in the last stage.
 
     Arguments:
         hidden: q, the fraction of the motif that may be occluded, in (0, 1). The scale of each item is
-            estimated from it. Small values are close to least squares; above ½ most of what is compared may
-            be something else.
+            estimated from it. Small values are close to least squares. With more than ½, the fit may rest on
+            a minority of the pixels, which need not belong to the motif.
         scale: √v, if it is known: the residual (over all channels together) at which the weight of a pixel is
             a quarter. A tensor that requires its gradient will get it.
     """
@@ -71,7 +71,8 @@ class Robust:
 
     def __call__(self, squares: Squares, weights: Weights) -> tuple[Float[Tensor, "*B"], Squares]:  # noqa: D102
         variance, price = self._variance(squares, weights)
-        # By Danskin's theorem the gradient needs no derivative of `variance`; second derivatives do.
+        # By Danskin's theorem the gradient needs no derivative of `variance`. Second derivatives need it, so
+        # it is not detached.
         total = (weights * squares / (1 + squares / variance)).sum(-1) - price
         return total, weights * trust(squares, variance)
 
@@ -106,9 +107,10 @@ def trust(squares: Squares, variance: Tensor) -> Squares:
 def scale_of(squares: Squares, weights: Weights, hidden: float) -> Float[Tensor, "*B 1"]:
     """v ≥ s² where the mean mistrust m(v) = Σ w (e/(v + e))² / Σ w equals `hidden`; s² if it is less there.
 
-    Newton's method is applied to m^(−½): a power mean of the lines 1 + v/e, it is concave in v, and straight
-    if all pixels fit equally well, so that the method from s² never overshoots and converges fast. Only the
-    last step is recorded for differentiation, which is enough for the exact derivative of v.
+    Newton's method is applied to m^(−½). This is a power mean of the lines 1 + v/e, so it is concave in v,
+    and linear if all pixels fit equally well. So Newton's method from s² never overshoots and converges fast.
+    Only the last step is recorded for differentiation: at the solution, the derivative of one Newton step is
+    the exact derivative of v.
     """
     shares = weights / weights.sum(-1, keepdim=True).clamp_min(torch.finfo(weights.dtype).tiny)
     with torch.no_grad():
@@ -121,6 +123,7 @@ def scale_of(squares: Squares, weights: Weights, hidden: float) -> Float[Tensor,
 
 
 def _newton(squares: Tensor, shares: Tensor, variance: Tensor, hidden: float) -> Tensor:
+    # For f = m^(−½) − q^(−½), with m' = −2 · slope: the step −f / f' is m (√(m/q) − 1) / slope.
     mistrust = (squares / (variance + squares)) ** 2
     mean = (shares * mistrust).sum(-1, keepdim=True)
     slope = (shares * mistrust / (variance + squares)).sum(-1, keepdim=True)

@@ -1,4 +1,4 @@
-"""Formulation (10): complementary smoothing, for occurrence maps, which are spikes on black."""
+"""Formulation (10): complementary smoothing, for occurrence maps, which consist of spikes on black."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,9 +37,9 @@ class Spikes:
         1/(2c) ‖G(A) ∗ (y_σ0∘τ_{A,b}) − g_σ² ∗ x_o‖²,
         G(A) = det^½(A*A) g_Σ(A),    Σ(A) = σ²I − σ0²(A*A)⁻¹.
 
-    Scaling the plane makes a smoothed spike wider and lower; Σ(A) and the determinant undo both, so that the
-    cost is zero wherever the spikes agree, for every A. In the inverse parameterisation (eq. 15) the matrix
-    of the objective is that of (10) as printed there.
+    Scaling the plane changes the width of a smoothed spike and its integral; Σ(A) and the determinant undo
+    both, so that the cost is zero wherever the spikes agree, for every A. In the inverse parameterisation
+    (eq. 15) the matrix of the objective is that of (10) as printed in the paper.
 
     Arguments:
         sigma: σ, the main smoothing.
@@ -48,7 +48,7 @@ class Spikes:
         reach: half the width of the filters, in standard deviations.
         a: the parameter of the cubic kernel.
         robust: give less weight to pixels that do not fit, if a spike may be missing. Its scale must be
-            given: it cannot be estimated from a picture that is nearly all black.
+            given: it cannot be estimated from a picture that is almost entirely black.
     """
 
     sigma: Sigma = 8.0
@@ -73,8 +73,8 @@ class Spikes:
         return SpikesFormulation(self, scene, motif)
 
 
-_Pull = tuple[Float[Tensor, " B"], Float[Tensor, "B C h w"], Float[Tensor, "B K K"]]
-"""The loss, and half of its derivatives in the warped scene and in the filter."""
+_LossAndSlopes = tuple[Float[Tensor, " B"], Float[Tensor, "B C h w"], Float[Tensor, "B K K"]]
+"""The loss, and half of its derivatives with respect to the warped scene and to the filter."""
 
 
 class SpikesFormulation(Formulation):
@@ -85,15 +85,17 @@ class SpikesFormulation(Formulation):
     def __init__(self, settings: Spikes, scene: Float[Tensor, "*S C H W"], motif: Motif) -> None:
         if not settings.smoothed:
             scene = blur(scene, settings.sigma0)
+            # Smoothing spreads a spike beyond the mask, so the whole box belongs to the motif then.
             motif = Motif(blur(motif.masked, settings.sigma0), torch.ones_like(motif.mask))
         super().__init__(Surface(scene, settings.a), motif)
         self._loss: Loss = settings.robust or LeastSquares()
         self._variance, self._variance0 = settings.sigma**2, settings.sigma0**2
-        left = self._variance - self._variance0  # variances of Gaussians add under convolution
+        # Variances of Gaussians add under convolution: g_{σ²−σ0²} ∗ g_{σ0²} = g_{σ²}.
+        rest = self._variance - self._variance0
         self._eye = torch.eye(2, dtype=motif.pixels.dtype, device=motif.pixels.device)
-        self._radius = radius_of(left**0.5, settings.reach)
+        self._radius = radius_of(rest**0.5, settings.reach)
         self._channels = motif.pixels.shape[0]
-        self._target = convolve_full(motif.masked, gaussian_density(left * self._eye, self._radius))
+        self._target = convolve_full(motif.masked, gaussian_density(rest * self._eye, self._radius))
         self.tally.convolutions += 1
 
     def filter(self, linear: Float[Tensor, "B 2 2"]) -> Float[Tensor, "B K K"]:
@@ -104,6 +106,9 @@ class SpikesFormulation(Formulation):
         self, linear: Float[Tensor, "B 2 2"], weights: Float[Tensor, "B K K"]
     ) -> Float[Tensor, "B 2 2"]:
         """∇_A ⟨V, G(A)⟩ (proposition A.2; the offsets w run from the filter's centre)."""
+        # With P = Σ⁻¹ and M = (A*A)⁻¹: d log G = ⟨A⁻ᵀ, dA⟩ + ½ ⟨P w wᵀ P − P, dΣ⟩, and dΣ = σ0² M d(A*A) M.
+        # So ∇_A log G = A⁻ᵀ + σ0² A M (P w wᵀ P − P) M, where A M = A⁻ᵀ. Its sum over the pixels, weighted
+        # by V G, needs only the sum and the second moments of V G.
         weighted = weights * self.filter(linear)
         total = weighted.sum((-2, -1))[:, None, None]
         w = offsets_2d(self._radius, linear)
@@ -118,9 +123,9 @@ class SpikesFormulation(Formulation):
         linear = frame[:, :2, :2]
         warped, derivative = self._jet(fields.transform(frame, self.points))
         taps = self.filter(linear)
-        # A robust weight belongs to a pixel, so that a robust loss needs the residual in pixels.
-        by = self._by_spectra if isinstance(self._loss, LeastSquares) else self._by_pixels
-        loss, slope, of_filter = by(warped, taps)
+        # Robust weights belong to pixels, so a robust loss needs the residual in the pixel domain.
+        compare = self._by_spectra if isinstance(self._loss, LeastSquares) else self._by_pixels
+        loss, slope, of_filter = compare(warped, taps)
         of_field = torch.einsum("bchw,bchwi->bhwi", slope / self._channels, derivative)
         gradient = fields.project_projective(of_field, self.points, frame)
         of_filter = self.filter_gradient(linear, of_filter / self._channels)
@@ -128,17 +133,17 @@ class SpikesFormulation(Formulation):
         self.tally.convolutions += 3 * frame.shape[0]
         return Evaluation(self._cost(loss, linear), gradient, self._is_flat(warped, derivative))
 
-    def _by_pixels(self, warped: Float[Tensor, "B C h w"], taps: Float[Tensor, "B K K"]) -> _Pull:
+    def _by_pixels(self, warped: Float[Tensor, "B C h w"], taps: Float[Tensor, "B K K"]) -> _LossAndSlopes:
         """The loss and its derivatives from the residual in pixels, for any loss."""
         residual = convolve_full(warped, taps[:, None]) - self._target
         loss, weights = weigh(self._loss, residual)
-        pull = weights * residual
-        return loss, correlate_valid(pull, taps[:, None]), correlate_valid(pull, warped).sum(1)
+        weighted = weights * residual
+        return loss, correlate_valid(weighted, taps[:, None]), correlate_valid(weighted, warped).sum(1)
 
-    def _by_spectra(self, warped: Float[Tensor, "B C h w"], taps: Float[Tensor, "B K K"]) -> _Pull:
-        """The same for least squares, with a third of the transforms.
+    def _by_spectra(self, warped: Float[Tensor, "B C h w"], taps: Float[Tensor, "B K K"]) -> _LossAndSlopes:
+        """The same for least squares, with a third of the Fourier transforms.
 
-        The residual is needed only as a spectrum, which has the same energy (Parseval).
+        Only the spectrum of the residual is needed: by Parseval's theorem it has the same energy.
         """
         size = self._padded
         scene, filters = spectrum(warped, size), spectrum(taps, size)[:, None]
@@ -149,7 +154,7 @@ class SpikesFormulation(Formulation):
 
     @property
     def _padded(self) -> tuple[int, int]:
-        """The size of a transform that holds a full convolution."""
+        """The size of a Fourier transform that can hold the full convolution."""
         height, width = self._target.shape[-2:]
         return quick_length(height), quick_length(width)
 
@@ -182,6 +187,7 @@ class SpikesFormulation(Formulation):
         self, linear: Float[Tensor, "B 2 2"], change: Float[Tensor, "B 2 2 P"]
     ) -> Float[Tensor, "B P K K"]:
         """∂G/∂p along ∂A/∂p: proposition A.2 before its sum over the pixels."""
+        # `each` is ∇_A log G of `filter_gradient` at every offset; P w is `aside`.
         aside = offsets_2d(self._radius, linear) @ torch.linalg.inv(self._covariance(linear))[:, None]
         turned, gram = torch.linalg.inv(linear).mT, torch.linalg.inv(linear.mT @ linear)
         precision = torch.linalg.inv(self._covariance(linear))
@@ -200,7 +206,9 @@ class SpikesFormulation(Formulation):
 
 
 def _energy(of: Tensor, size: tuple[int, int]) -> Float[Tensor, " B"]:
-    """Σ r² over all pixels and channels, from half of the spectrum; the other half is its mirror image."""
+    """Σ r² over all pixels and channels, from the half of the spectrum that `rfft2` returns."""
+    # The other half is the mirror image, so all columns count twice but the first and, if the width is even,
+    # the last.
     power = (of.real**2 + of.imag**2).sum((-3, -2))
     twice = power[..., 1 : (size[1] + 1) // 2].sum(-1)
     return (power.sum(-1) + twice) / (size[0] * size[1])

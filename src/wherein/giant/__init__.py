@@ -1,1 +1,1 @@
-"""Pictures that are too large for memory, read by region."""
+"""Pictures that are too large for memory: they are read by region."""

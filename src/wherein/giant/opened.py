@@ -1,4 +1,4 @@
-"""Which scenes are read by region, and how."""
+"""The choice of the scenes that are read by region, and of their sources."""
 
 import os
 from pathlib import Path
@@ -15,24 +15,23 @@ from wherein.images.load import MAX_PIXELS, Source, decoded_array
 
 
 def is_zarr(path: Path) -> bool:
-    """Whether a path is a Zarr store: a folder that has its description, or a .zip with "zarr" in its
-    name."""
+    """Whether a path is a Zarr store: a folder with a description, or a .zip with ".zarr" in its name."""
     if path.is_dir():
         return is_zarr_folder(path)
     return ".zarr" in path.name.lower() and path.suffix.lower() == ".zip"
 
 
 def opened(source: Source, max_pixels: int | None, color: str = "rgb") -> RegionSource | None:
-    """A scene that is read by region; None: one that is loaded as a whole.
+    """The source of a scene that is read by region; None for a scene that is loaded as a whole.
 
     Arguments:
-        source: as of a detector.
-        max_pixels: how many pixels may be loaded as a whole; None: as many as of any picture.
+        source: a scene as for a detector.
+        max_pixels: maximum number of pixels that are loaded as a whole; None: the limit for any picture.
         color: order of the channels of an array.
 
     Raises:
         PictureError: the file cannot be read.
-        MissingError: a package for it is not installed.
+        MissingError: a package that reads it is not installed.
     """
     if isinstance(source, np.ndarray):
         large = max_pixels is not None and source.ndim > 1 and source.shape[0] * source.shape[1] > max_pixels
@@ -56,6 +55,6 @@ def _opened_file(path: Path, max_pixels: int | None) -> RegionSource | None:
         return None
     with as_picture_error(str(path)), strict_pillow():
         width, height = size_in_header(path, MAX_PIXELS)
-    # Formats without regions are decoded as a whole, but stay in bytes: as floats they would take four times
-    # as much, and what is made of them far more.
+    # Formats without regions are decoded as a whole, but kept in bytes: floats would take four times the
+    # memory, and data derived from them far more.
     return ArraySource(decoded_array(path), name=str(path)) if width * height > max_pixels else None

@@ -19,11 +19,11 @@ Box = tuple[int, int, int, int]
 """Left, top, right and bottom in pixels at full size."""
 
 _BAND = 4_000_000
-"""Pixels that are read at a time where they are reduced at once. A choice: 48 MB as floats."""
+"""Number of pixels that are read at a time if they are reduced immediately. A choice: 48 MB as floats."""
 
 MAX_SIDE, MAX_PIXELS = 10_000_000, 10**13
-"""Of a picture that is read by region. Choices: far more than any scanner makes; a header that says more is
-damaged, or made to do harm."""
+"""Maximum side and number of pixels of a picture that is read by region. Choices: far more than any scanner
+produces; a header with more is damaged or malicious."""
 
 
 class RegionSource(ABC):
@@ -32,8 +32,8 @@ class RegionSource(ABC):
     Attributes:
         name: for messages.
         size: width and height.
-        reductions: by how much the stored levels are reduced, 1 first; powers of 2.
-        color: order of its channels.
+        reductions: the factors by which the stored levels are reduced, powers of 2; 1 is the first.
+        color: order of the channels.
     """
 
     name: str
@@ -62,7 +62,7 @@ class RegionSource(ABC):
         self.close()
 
     def region(self, box: Box, reduction: int = 1) -> Float[Tensor, "3 h w"]:
-        """A region as RGB in [0, 1], reduced by averaging blocks; pixels that fill no block are left out.
+        """A region as RGB in [0, 1], reduced by averaging blocks; incomplete blocks are left out.
 
         Arguments:
             box: must begin at multiples of the reduction.
@@ -72,11 +72,13 @@ class RegionSource(ABC):
             PictureError: the region cannot be read.
         """
         left, top, right, bottom = (side // reduction for side in box)
-        # The level that needs the least reading and is not coarser.
+        # The coarsest stored level that is not coarser than requested: it needs the least reading.
         level = max(one for one in self.reductions if one <= reduction)
         rest = reduction // level
         if rest == 1:
             return self._pixels((left, top, right, bottom), level)
+        # In bands of whole reduced rows, so that the full-size pixels of a large region are never all in
+        # memory. Bands do not change the means of the blocks.
         rows = max(1, _BAND // (rest**2 * max(1, right - left)))
         bands = [
             pool(
@@ -89,17 +91,17 @@ class RegionSource(ABC):
     def _pixels(self, box: Box, reduction: int) -> Float[Tensor, "3 h w"]:
         try:
             picture = load_picture(self.stored(box, reduction), color=self.color)
-        except ArgumentError as error:  # of values, which only a file can be blamed for
+        except ArgumentError as error:  # wrong values come from the file, not from the caller
             raise PictureError(f"{self.name}: {error}") from error
         return picture.pixels.detach().float().cpu()
 
 
 class ArraySource(RegionSource):
-    """An array, also one that is mapped from a file; its pixels become floats region by region.
+    """An array, possibly mapped from a file; its pixels are converted to floats region by region.
 
     Arguments:
         array: (H, W), (H, W, 1), (H, W, 3) or (H, W, 4), of any type that a scene may have.
-        color: order of its channels.
+        color: order of the channels.
         name: for messages.
     """
 
@@ -114,7 +116,7 @@ class ArraySource(RegionSource):
 
 
 def checked_size(name: str, width: int, height: int) -> tuple[int, int]:
-    """Width and height from a header, or `PictureError` if no picture has them."""
+    """Width and height from a header; raises `PictureError` if they are not plausible."""
     if min(width, height) < 1 or max(width, height) > MAX_SIDE or width * height > MAX_PIXELS:
         raise PictureError(
             f"{name}: the header says {width} × {height} pixels, but 1 to {MAX_SIDE:,} each way and "
@@ -126,14 +128,15 @@ def checked_size(name: str, width: int, height: int) -> tuple[int, int]:
 def levels_by_reduction(
     full: tuple[int, int], sizes: Mapping[int, tuple[int, int]], most: int = 24
 ) -> dict[int, int]:
-    """The stored levels that are reduced by a power of 2: their numbers, by how much they are reduced.
+    """The numbers of the stored levels that are reduced by a power of 2, by their reduction.
 
-    A level has as many pixels as blocks fit into full size, or one more where the last is incomplete.
+    Along each axis such a level has as many pixels as whole blocks fit into full size, or one more for an
+    incomplete block.
 
     Arguments:
         full: width and height at full size.
-        sizes: of the other levels, by their numbers.
-        most: exponent of the highest reduction.
+        sizes: width and height of the other levels, by their numbers.
+        most: exponents of reductions are below this.
     """
     found: dict[int, int] = {}
     for number, (width, height) in sizes.items():

@@ -1,7 +1,7 @@
-"""TIFF by region: tiled or in strips, also BigTIFF, with its pyramid where it has one.
+"""TIFF by region: with tiles or strips, also BigTIFF, and with its pyramid if it has one.
 
-The directory is read with tifffile, and only those tiles are decoded that a region needs. Sizes are checked
-before anything is decoded: those of the picture, of a tile, and of a JPEG inside of a tile.
+The directory is read with tifffile, and only the tiles that a region needs are decoded. Sizes are checked
+before anything is decoded: those of the picture, of a tile, and of a JPEG inside a tile.
 """
 
 import math
@@ -27,31 +27,32 @@ _COMPRESSIONS = {
     32946: "deflate",
     50000: "Zstandard",
 }
-"""By their numbers. Others are refused: a decoder for each is one more that can be attacked."""
+"""The supported compressions by their numbers. Others are refused: every decoder can be attacked."""
 
 _WIDTH, _HEIGHT, _MAX_TAGS = 256, 257, 4096
-"""Tags of the size, and how many tags are looked through for them. A choice: files have a few dozen."""
+"""The tags of the size, and the maximum number of tags that are read to find them. A choice: files have a few
+dozen."""
 
 _JPEG = 7
 _GREY, _RGB, _YCBCR = 1, 2, 6
 _ORIENTATION, _TOP_LEFT = 274, 1
 
 _MAX_SEGMENT = 256 * 2**20
-"""Bytes of a decoded tile or strip. A choice: tiles have far less, and a picture in one strip cannot be read
-by region."""
+"""Maximum size in bytes of a decoded tile or strip. A choice: tiles are far smaller, and a picture in one
+strip cannot be read by region."""
 
 _MAX_SEGMENTS = 50_000_000
-"""Tiles or strips of a level. A choice: a hundred times those of the largest slides."""
+"""Maximum number of tiles or strips of a level. A choice: a hundred times that of the largest slides."""
 
 _MAX_PAGES = 64
-"""Directories that are looked through for levels. A choice: a pyramid has a dozen."""
+"""Maximum number of directories that are searched for levels. A choice: a pyramid has a dozen."""
 
 
 class TiffSource(RegionSource):
     """A TIFF file.
 
     Raises:
-        PictureError: it cannot be read, or not by region.
+        PictureError: the file cannot be read, or not by region.
         MissingError: tifffile is not installed.
     """
 
@@ -60,7 +61,7 @@ class TiffSource(RegionSource):
         tifffile = require_package("tifffile", "a TIFF that is read by region", INSTALL)
         try:
             self._file = tifffile.TiffFile(path)
-        except Exception as error:  # whatever its parser makes of a damaged header
+        except Exception as error:  # the parser raises many kinds for a damaged header
             raise self._damaged(error) from error
         try:
             self._open()
@@ -80,13 +81,14 @@ class TiffSource(RegionSource):
         self._pages = {1: first}
         for reduction, number in sorted(levels_by_reduction(self.size, sizes).items()):
             page = others[number]
+            # A page of the right size with other samples is a mask or a thumbnail.
             if page.samplesperpixel == first.samplesperpixel and page.dtype == first.dtype:
                 self._check(page)
                 self._pages[reduction] = page
         self.reductions = tuple(self._pages)
 
     def _other_pages(self, first: Any) -> list[Any]:
-        """The pages that may be levels: those inside of the first, and those that follow it."""
+        """The pages that may be levels: sub-directories of the first page, and the pages that follow it."""
         inside = list(first.pages)[:_MAX_PAGES] if first.subifds else []
         following = []
         for number in range(1, _MAX_PAGES):
@@ -94,11 +96,11 @@ class TiffSource(RegionSource):
                 following.append(self._file.pages[number])
             except IndexError:
                 break
-        # A mask or a thumbnail of another kind has no size that fits.
+        # Masks and thumbnails are sorted out later, as their sizes do not fit.
         return [page for page in (*inside, *following) if hasattr(page, "imagewidth")]
 
     def _check(self, page: Any) -> None:
-        """Raise `PictureError` for a page that cannot be read, or is made to do harm."""
+        """Raise `PictureError` for a page that is not supported or malicious."""
         compression, photometric = int(page.compression), int(page.photometric)
         if compression not in _COMPRESSIONS:
             kinds = ", ".join(dict.fromkeys(_COMPRESSIONS.values()))
@@ -150,6 +152,8 @@ class TiffSource(RegionSource):
         page, (left, top, right, bottom) = self._pages[reduction], box
         height, width = self._segment(page)
         across, down = self._grid(page)
+        # Planar configuration 1 interleaves the samples of a pixel. Otherwise each sample has its own tiles,
+        # and all tiles of one sample precede those of the next.
         planes = 1 if page.planarconfig == 1 else page.samplesperpixel
         made = np.zeros((bottom - top, right - left, page.samplesperpixel), page.dtype)
         for plane in range(planes):
@@ -163,14 +167,14 @@ class TiffSource(RegionSource):
 
     @staticmethod
     def _paste(made: NDArray[Any], tile: NDArray[Any], plane: int | None, y: int, x: int) -> None:
-        """Write a tile whose corner is at (x, y) into an array, of which it may lie outside in part."""
+        """Write a tile whose corner is at (x, y) into an array; parts outside the array are cut off."""
         own = slice(None) if plane is None else slice(plane, plane + 1)
         above, before = max(0, -y), max(0, -x)
         target = made[y + above : y + len(tile), x + before : x + tile.shape[1], own]
         target[:] = tile[above : above + target.shape[0], before : before + target.shape[1]]
 
     def _decoded(self, page: Any, index: int) -> NDArray[Any]:
-        """A tile, (h, w, samples); those at the right and at the bottom are cut to the picture."""
+        """A tile, (h, w, samples); tiles at the right and bottom edges are cropped to the picture."""
         offset, count = int(page.dataoffsets[index]), int(page.databytecounts[index])
         if count == 0 or offset == 0:
             raise self._error(f"tile {index} is missing: the file is incomplete, copy it again")
@@ -192,6 +196,7 @@ class TiffSource(RegionSource):
 
     def _values(self, page: Any, data: bytes, index: int) -> NDArray[Any]:
         tables, header = getattr(page, "jpegtables", None), getattr(page, "jpegheader", None)
+        # `shape` is that of the part inside the picture: (depth, height, width, samples).
         values, _, shape = page.decode(data, index, jpegtables=tables, jpegheader=header)
         height, width = self._segment(page)
         wanted = shape[1:]
@@ -216,11 +221,12 @@ class TiffSource(RegionSource):
         detail = " ".join(str(error).split()) or type(error).__name__
         if "imagecodecs" in detail:
             return self._error(f"its compression needs imagecodecs, which is not installed: {INSTALL}")
-        return self._error(f"the file is damaged, incomplete or no TIFF ({detail}): copy it again")
+        return self._error(f"the file is damaged, incomplete or not a TIFF ({detail}): copy it again")
 
 
 def _check_jpeg(data: bytes, height: int, width: int) -> None:
-    """Raise `PictureError` if a JPEG says that it is larger than its tile: decoders allocate what it says."""
+    """Raise `PictureError` if a JPEG claims to be larger than its tile: decoders allocate that size."""
+    # Find the frame header, SOF0 to SOF15. C4, C8 and CC in this range are other markers.
     at = 2
     while at + 9 < len(data) and data[at] == 0xFF:
         marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
@@ -234,10 +240,11 @@ def _check_jpeg(data: bytes, height: int, width: int) -> None:
 
 
 def size_of_tiff(file: Opened) -> tuple[int, int] | None:
-    """Width and height in the first directory of a TIFF, without any package; None: it is no TIFF.
+    """Width and height in the first directory of a TIFF, without other packages; None: it is not a TIFF.
 
-    A damaged directory gives 0: whoever reads the file says what is wrong.
+    A damaged directory gives 0; the reader that opens the file later reports the error.
     """
+    # A classic TIFF has offsets of 4 bytes, a count of 2 and entries of 12; a BigTIFF 8, 8 and 20.
     head = file.read(16)
     order: Literal["little", "big"] = "little" if head[:2] == b"II" else "big"
     if head[:4] in (b"II*\0", b"MM\0*"):
@@ -252,6 +259,6 @@ def size_of_tiff(file: Opened) -> tuple[int, int] | None:
     for begin in range(0, len(tags) - entry + 1, entry):
         tag, kind = (int.from_bytes(tags[begin + k : begin + k + 2], order) for k in (0, 2))
         if tag in found:
-            length = {3: 2, 4: 4}.get(kind, wide)
+            length = {3: 2, 4: 4}.get(kind, wide)  # SHORT, LONG, or a full-width integer
             found[tag] = int.from_bytes(tags[begin + entry - wide :][:length], order)
     return found[_WIDTH], found[_HEIGHT]

@@ -1,9 +1,9 @@
 """OME-Zarr by region, and plain arrays in Zarr (versions 2 and 3), from a folder or a .zip on this computer.
 
-The description is JSON, and a chunk is a file: both are read here, and a chunk only if its sizes are right.
-So nothing of a store is executed, as the codec "pickle" would be, and nothing is fetched, as from other kinds
-of stores. Chunks that are not there have the fill value, as Zarr says: programs leave out chunks of
-background."""
+The description is JSON and each chunk is a file. Both are read by this module without the zarr package, and a
+chunk is decoded only if its sizes are right. So nothing in a store can be executed (as the codec "pickle"
+would) or downloaded (as by other kinds of stores). As Zarr specifies, missing chunks have the fill value:
+programs leave out chunks of background."""
 
 import itertools
 import json
@@ -24,15 +24,15 @@ from wherein.giant.chunk_codecs import CODECS, decoded_chunk
 from wherein.giant.region_source import Box, RegionSource, checked_size, levels_by_reduction
 
 _MAX_JSON = 4 * 2**20
-"""Bytes of a description. A choice: a thousand times what they have."""
+"""Maximum size in bytes of a description. A choice: a thousand times the usual size."""
 
 _MAX_CHUNK = 256 * 2**20
-"""Bytes of a chunk in memory. A choice: chunks usually have 1 MB or less."""
+"""Maximum size in bytes of a chunk in memory. A choice: chunks usually have 1 MB or less."""
 
 _MAX_CHUNKS = 10**9
 _MAX_LEVELS, _MAX_AXES = 32, 5
 _MAX_LIST = 64 * 2**20
-"""Bytes of the list of files of a .zip. A choice: that of 65,535 files has a tenth of it."""
+"""Maximum size in bytes of the file list of a .zip. A choice: that of 65,535 files has a tenth of it."""
 
 _SAMPLES = (1, 3, 4)
 
@@ -42,7 +42,7 @@ class _Files(ABC):
 
     @abstractmethod
     def read(self, name: str, most: int) -> bytes | None:
-        """The bytes of a file; None: there is none. `PictureError` if there are more than `most`."""
+        """The bytes of a file, None if it does not exist; `PictureError` if there are more than `most`."""
 
     def close(self) -> None:  # noqa: B027  # a folder is not opened
         """Close the archive."""
@@ -70,7 +70,7 @@ class _Zip(_Files):
         self._archive = zipfile.ZipFile(path)
         names = self._archive.namelist()
         marks = [name for name in names if name.rsplit("/", 1)[-1] in ZARR_MARKS]
-        # Programs often pack a folder instead of its files: the store is where the shortest name is.
+        # Programs often pack a folder instead of its files: the shortest name shows the root of the store.
         self._root = min(marks, key=len).rpartition("/")[0] + "/" if marks else "/"
         self._root = self._root.removeprefix("/")
         self._names = set(names)
@@ -96,12 +96,12 @@ class _Array:
     """An array of a store.
 
     Attributes:
-        path: of its folder in the store, with a slash at the end; empty: the store itself.
-        shape, chunks: along each axis.
+        path: its folder in the store, with a slash at the end; empty: the store itself.
+        shape, chunks: size of the array and of a chunk along each axis.
         dtype: of its values.
-        fill: the value of chunks that are not there.
+        fill: the value of missing chunks.
         codec: the name of its compression; empty: none.
-        prefix, separator: of the names of chunks.
+        prefix, separator: parts of the names of chunks.
         order: "C" or "F".
     """
 
@@ -119,10 +119,10 @@ class _Array:
 class ZarrSource(RegionSource):
     """A Zarr store in a folder or a .zip: the first image of an OME-Zarr, or an array.
 
-    Of several times and depths the first is read.
+    If there are several times or depths, the first is read.
 
     Raises:
-        PictureError: it cannot be read.
+        PictureError: the store cannot be read.
         MissingError: its compression needs numcodecs, which is not installed.
     """
 
@@ -135,7 +135,7 @@ class ZarrSource(RegionSource):
         except MissingError:
             self.close()
             raise
-        except Exception as error:  # of JSON of any content, and of zipfile
+        except Exception as error:  # any kind, from unexpected JSON and from zipfile
             self.close()
             raise self._damaged(error) from error
 
@@ -160,7 +160,7 @@ class ZarrSource(RegionSource):
     def stored(self, box: Box, reduction: int) -> NDArray[Any]:  # noqa: D102
         array, (left, top, right, bottom) = self._levels[reduction], box
         spans = {"x": (left, right), "y": (top, bottom)}
-        # Of time and depth the first; of channels all.
+        # The first time and depth, but all channels.
         wanted = [
             spans.get(axis, (0, length if axis == "c" else 1))
             for axis, length in zip(self._axes, array.shape, strict=True)
@@ -178,7 +178,7 @@ class ZarrSource(RegionSource):
         return values.transpose([names.index(axis) for axis in "yxc" if axis in names])
 
     def _fill(self, array: _Array, wanted: Sequence[tuple[int, int]], made: NDArray[Any]) -> None:
-        """Write the chunks that a region needs into an array of its values."""
+        """Write the chunks that a region overlaps into the array of the region's values."""
         ranges = [
             range(first // chunk, math.ceil(last / chunk))
             for (first, last), chunk in zip(wanted, array.chunks, strict=True)
@@ -188,6 +188,7 @@ class ZarrSource(RegionSource):
             if chunk is None:
                 continue
             begins = [k * size for k, size in zip(index, array.chunks, strict=True)]
+            # The overlap of chunk and region, in pixels of the array.
             low = [max(begin, first) for begin, (first, _) in zip(begins, wanted, strict=True)]
             high = [
                 min(begin + size, last)
@@ -200,7 +201,7 @@ class ZarrSource(RegionSource):
             made[there] = chunk[own]
 
     def _chunk(self, array: _Array, index: tuple[int, ...]) -> NDArray[Any] | None:
-        """A chunk; None: it is not there."""
+        """A chunk; None if it is missing."""
         assert self._files is not None, "an open store"
         name = array.path + array.prefix + array.separator.join(map(str, index))
         size = math.prod(array.chunks) * array.dtype.itemsize
@@ -227,13 +228,12 @@ def _json(files: _Files, name: str) -> dict[str, Any] | None:
         return None
     found = json.loads(data)
     if not isinstance(found, dict):
-        raise PictureError(f"{name} is no JSON object")
+        raise PictureError(f"{name} is not a JSON object")
     return found
 
 
 def _image(files: _Files) -> tuple[list[str], str]:
-    """The folders of the levels of the first image, the finest first, and its axes; "" for those of an array
-    of its own."""
+    """The folders of the levels of the first image, finest first, and its axes; both "" for a plain array."""
     version_3 = _json(files, "zarr.json")
     if version_3 is not None:
         attributes = version_3.get("attributes", {})
@@ -256,7 +256,7 @@ def _image(files: _Files) -> tuple[list[str], str]:
 
 
 def _usual_axes(shape: tuple[int, ...]) -> str:
-    """The axes of an array that does not name them."""
+    """The usual axes of an array without names of axes."""
     if len(shape) == 3:
         return "yxc" if shape[2] in _SAMPLES else "cyx"
     return "tczyx"[-len(shape) :] if len(shape) != 2 else "yx"
@@ -275,7 +275,7 @@ def _check_axes(axes: str, shape: tuple[int, ...]) -> None:
 
 
 def _array(files: _Files, path: str) -> _Array:
-    """The array of a folder in a store."""
+    """The array in a folder of a store, after checks of its description."""
     version_3 = _json(files, f"{path}zarr.json")
     described = version_3 or _json(files, f"{path}.zarray")
     if described is None:

@@ -1,1 +1,1 @@
-"""Pictures: loading them, motifs with their masks, filters, polygons."""
+"""Pictures: loading, motifs with their masks, filters, channels, polygons."""

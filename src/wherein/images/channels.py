@@ -1,18 +1,19 @@
-"""Channels of oriented gradients: what a picture shows, whatever the light.
+"""Channels of oriented gradients: a description of a picture that hardly depends on the light.
 
-A colour at a pixel changes with the lamp, the exposure, a shadow or a reflection; where an edge lies, which
-way it runs and which side of it is brighter hardly do. So a picture becomes eight channels, the multichannel
-input of equation (11). With g the gradient of the colour that changes most, and u_k the directions 45° apart,
+The colour of a pixel changes with the lamp, the exposure, a shadow or a reflection. The position of an edge,
+its direction and which of its sides is brighter hardly do. So a picture becomes eight channels, the
+multichannel input of equation (11). With g the gradient of the colour that changes most, and u_k the
+directions 45° apart,
 
-    F_k = G_σ ∗ [ max(0, ⟨g, u_k⟩)² / ((|g|² + ν²)^¾ (⟨|g|⟩ + ε)^½) ]:
+    F_k = G_σ ∗ [ max(0, ⟨g, u_k⟩)² / ((|g|² + ν²)^¾ (⟨|g|⟩ + ε)^½) ].
 
-the square root of the gradient's size relative to its mean ⟨|g|⟩ over a window, shared out among the
-directions by cos². Three things follow:
+This is the square root of the gradient's size relative to its mean ⟨|g|⟩ over a window, distributed over the
+directions by cos². Three properties follow:
 
 - Dividing by the local mean removes shading, exposure and most of a glare.
-- The two sides of an edge are kept apart (one-sided channels), and because channels are never negative,
-  smoothing them does not cancel them: basins of attraction stay wide, as in the paper's smoothed costs.
-- A thin line is two opposite edges side by side, in different channels, at any smoothing.
+- Opposite directions have different channels, and channels are never negative. So smoothing does not cancel
+  them, and basins of attraction stay wide, as in the paper's smoothed costs.
+- The two opposite edges of a thin line are in different channels, so they remain distinct at any smoothing.
 
 Related: descriptor fields (Crivellaro and Lepetit 2014), feature-based Lucas–Kanade (Antonakos et al. 2015).
 """
@@ -35,19 +36,19 @@ __all__ = ["DIRECTIONS", "ChannelSettings", "channels", "opposite"]
 
 @dataclass(frozen=True)
 class ChannelSettings:
-    """How a picture becomes channels.
+    """The parameters of the channels.
 
     Attributes:
         sigma: smoothing of the channels in pixels; differentiable if it is a tensor.
         window: width of the square over which the gradient's size is averaged, odd, in pixels.
-        floor: ε, added to that mean: a gradient well below it counts as none. In units of the picture's range
-            for each pixel.
-        noise: ν, likewise for the gradient itself: below it, directions are those of noise.
+        floor: ε, added to this mean: where the mean is well below ε, channels are weak. In units of the
+            picture's range per pixel.
+        noise: ν, the same for the gradient itself: the direction of a gradient below ν is that of noise.
 
-    Floor and noise are those of the noise and compression of ordinary photographs, some grey levels of 255:
-    below them, what is flat would be as strong as texture where it is divided by its own mean. With a fifth
-    of these values, a bare disc on a plain background had a ZNCC of 0.76 at its own place, and with these
-    0.94; with larger ones weakly lit edges fade.
+    Floor and noise correspond to the noise and compression of ordinary photographs, some grey levels of 255.
+    With lower values, flat regions would be as strong as texture after division by their own mean: with a
+    fifth of these values, a bare disc on a plain background had a ZNCC of 0.76 at its own place, and with
+    these values 0.94. With higher values weakly lit edges fade.
     """
 
     sigma: Sigma = 1.3
@@ -56,20 +57,20 @@ class ChannelSettings:
     noise: float = 0.01
 
     def taps(self, like: Tensor) -> Float[Tensor, " K"]:
-        """The smoothing along each axis."""
+        """The smoothing filter along each axis."""
         if isinstance(self.sigma, Tensor):
             return gaussian_1d(self.sigma, radius_of(self.sigma, _REACH), like)
         return _taps(self.sigma, like.dtype, like.device)
 
 
 _REACH = 2.5
-"""Radius of the smoothing filter in units of sigma. A choice: beyond it are 1.2 % of the weight."""
+"""Radius of the smoothing filter in units of sigma. A choice: 1.2 % of the weight is beyond it."""
 
 
 @cache
 def _taps(sigma: float, dtype: torch.dtype, device: torch.device) -> Float[Tensor, " K"]:
-    # Kept: a search makes channels hundreds of times. Not an inference tensor, which could not be used where
-    # gradients are wanted later.
+    # Cached, since a search computes channels hundreds of times. Not an inference tensor, which could not be
+    # used in a later call with gradients.
     with torch.inference_mode(False):
         like = torch.empty(0, dtype=dtype, device=device)
         return gaussian_1d(sigma, radius_of(sigma, _REACH), like)
@@ -89,18 +90,19 @@ def channels(
     flat = picture.reshape(-1, *picture.shape[-3:])
     gx, gy = _strongest_gradient(flat)
     square = gx.square() + gy.square()
-    # Of a gradient of 0 the root has no derivative; what is added is far below a float32's precision.
+    # The root has no derivative at 0; the added number is far below the precision of float32.
     size = (square + torch.finfo(square.dtype).tiny ** 0.5).sqrt()
     mean = _box_mean(size, settings.window)
     scale = (square + settings.noise**2) ** -0.75 * (mean + settings.floor) ** -0.5
     angles = torch.arange(DIRECTIONS, dtype=flat.dtype, device=flat.device) * (2 * math.pi / DIRECTIONS)
+    # a_k = max(0, ⟨g, u_k⟩); its square times `scale` is √|g| cos² without floor and noise.
     along = (gx * angles.cos()[:, None, None] + gy * angles.sin()[:, None, None]).clamp_min(0)
     found = _smoothed(along.square() * scale, taps)
     return found.reshape(*picture.shape[:-3], DIRECTIONS, *picture.shape[-2:])
 
 
 def opposite(found: Float[Tensor, "*B 8 H W"]) -> Float[Tensor, "*B 8 H W"]:
-    """The channels of the same picture with light and dark exchanged: direction k becomes k + 4."""
+    """The channels of the same picture with bright and dark exchanged: direction k becomes k + 4."""
     return found.roll(DIRECTIONS // 2, -3)
 
 
@@ -121,7 +123,7 @@ def _box_mean(values: Float[Tensor, "B 1 H W"], window: int) -> Float[Tensor, "B
 
 
 def _smoothed(values: Float[Tensor, "B K H W"], taps: Float[Tensor, " T"]) -> Float[Tensor, "B K H W"]:
-    # Continued by the border, where `gaussian.separable` has zeros: an edge must not fade at the border.
+    # Continued by the border pixels, unlike in `gaussian.separable`: an edge must not fade at the border.
     reach, planes = taps.numel() // 2, values.flatten(0, 1)[:, None]
     planes = F.conv2d(F.pad(planes, (reach, reach, 0, 0), mode="replicate"), taps[None, None, None])
     planes = F.conv2d(F.pad(planes, (0, 0, reach, reach), mode="replicate"), taps[None, None, :, None])

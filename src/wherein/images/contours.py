@@ -7,19 +7,20 @@ from wherein.images.polygons import Polygon, signed_area
 
 _Corner = tuple[int, int]
 _Edges = dict[_Corner, list[_Corner]]
-"""From each pixel corner, the unit steps of the edges that leave it."""
+"""For each pixel corner, the unit steps of the edges that leave it."""
 
 TOLERANCE = 0.5
-"""Pixels between a contour and its simplification. A choice: where an edge lies within a pixel of the mask is
-not known much better."""
+"""Maximum distance in pixels between a contour and its simplification. A choice: the position of an edge
+within a pixel of the mask is not known much better."""
 
 _MAX_AREA_ERROR = 0.01
-"""Of the area that a simplification may add or take. Chords of a curve lie inside it: a disc of radius 20 px
-would lose 3 % with a tolerance of half a pixel. Half of the 2 % by which outlines may differ from masks."""
+"""Maximum change of the area by a simplification, as a fraction. Chords of a curve lie inside it, so a disc
+of radius 20 px would lose 3 % with a tolerance of half a pixel. Half of the 2 % by which outlines may differ
+from masks."""
 
 _MAX_SPECKS = 0.005
-"""Of the area of a mask that is left out, in its smallest components and holes: masks that were made from
-photographs have specks of a few pixels, which no one would outline."""
+"""Fraction of a mask's area that is left out, in its smallest components and holes: masks from photographs
+have specks of a few pixels, which no one would outline."""
 
 _STEPS = {"right": (1, 0), "down": (0, 1), "left": (-1, 0), "up": (0, -1)}
 
@@ -27,9 +28,9 @@ _STEPS = {"right": (1, 0), "down": (0, 1), "left": (-1, 0), "up": (0, -1)}
 def contours(mask: NDArray[np.bool_], tolerance: float = TOLERANCE) -> tuple[Polygon, ...]:
     """The outlines of all components of a mask and of their holes, the largest component first.
 
-    A pixel is inside if an odd number of them is around it. Components go round clockwise on the screen and
-    holes the other way, so the sum of their signed areas is the area of the mask. Pixels that touch at a
-    corner are connected: a thin slanted line is one component.
+    A pixel is inside if it is enclosed by an odd number of outlines. On the screen, components are clockwise
+    and holes counter-clockwise, so the sum of their signed areas is the area of the mask. Pixels that touch
+    at a corner are connected, so that a thin slanted line is one component.
 
     Arguments:
         mask: (H, W), with at least one pixel.
@@ -51,7 +52,7 @@ def contours(mask: NDArray[np.bool_], tolerance: float = TOLERANCE) -> tuple[Pol
 
 
 def simplified(polygon: Polygon, tolerance: float) -> Polygon:
-    """Fewer corners, by the algorithm of Douglas and Peucker.
+    """The polygon with fewer corners, by the algorithm of Douglas and Peucker.
 
     Arguments:
         polygon: closed. It is split at its first corner and the corner farthest from that.
@@ -75,7 +76,7 @@ def simplified(polygon: Polygon, tolerance: float) -> Polygon:
 
 
 def _simplest(corners: Polygon, tolerance: float) -> Polygon:
-    """The coarsest simplification that keeps the area; the corners themselves if there is none."""
+    """The coarsest simplification that preserves the area; the corners themselves if there is none."""
     smooth, wanted = _smoothed(corners), abs(signed_area(corners))
     for fraction in (1.0, 0.5, 0.25):
         fewer = simplified(smooth, tolerance * fraction)
@@ -85,13 +86,14 @@ def _simplest(corners: Polygon, tolerance: float) -> Polygon:
 
 
 def _smoothed(corners: Polygon) -> Polygon:
-    """A contour without the stairs of pixels.
+    """A contour without the staircase of pixels.
 
-    Along a slanted line of pixels every second run is one pixel long, the others have nearly the same length,
-    and the middles of the runs lie on the line. So a corner between two runs that are both longer than one
-    pixel is one of the object, and is kept. Each other corner is cut off, at most half way to the next: of a
-    run that is longer than the one beyond the step, as a straight side that ends in a curve, by half of that
-    one; at the end of a line that is one pixel wide, by half a pixel.
+    Along a slanted line every second run of pixel edges is one pixel long, the others have nearly the same
+    length, and the middles of the runs lie on the line. So a corner between two runs that are both longer
+    than one pixel is a corner of the object, and is kept. Every other corner is cut off, at most half way to
+    the next one. If a run is longer than the run beyond the step, like a straight side that ends in a curve,
+    it is cut by half of the shorter one. At the end of a line that is one pixel wide, it is cut by half a
+    pixel.
     """
     ahead = np.roll(corners, -1, axis=0) - corners
     lengths = np.abs(ahead).sum(1)
@@ -127,12 +129,13 @@ def _edges(mask: NDArray[np.bool_]) -> _Edges:
 
 
 def _loop(edges: _Edges) -> list[_Corner]:
-    """Follow edges from any corner until it closes, and remove them; every pixel corner that it passes."""
+    """Follow edges from any corner to a closed loop, remove them, and return the pixel corners passed."""
     start = next(iter(edges))
     at, step, passed = start, edges[start][0], list[_Corner]()
     while True:
         steps = edges[at]
-        # Where two pixels touch at a corner only, two edges leave it. Turning left goes on to the other one.
+        # Where two pixels touch only at a corner, two edges leave it. Turning left continues on the other
+        # pixel, so that the two pixels are connected.
         left = (step[1], -step[0])
         step = left if left in steps else steps[0]
         steps.remove(step)
@@ -140,13 +143,14 @@ def _loop(edges: _Edges) -> list[_Corner]:
             del edges[at]
         passed.append(at)
         at = (at[0] + step[0], at[1] + step[1])
-        # A loop may pass its start where two pixels touch there: it ends when no edge is left to go on with.
+        # If two pixels touch at the start, the loop may pass it once before it is complete: it ends when no
+        # edge to the left remains.
         if at == start and (step[1], -step[0]) not in edges.get(at, []):
             return passed
 
 
 def _corners(passed: list[_Corner]) -> Polygon:
-    """Where a loop turns."""
+    """The points at which a loop turns."""
     points = np.array(passed, dtype=np.float64) - 0.5  # pixel centres are at whole numbers
     ahead, behind = np.roll(points, -1, axis=0) - points, points - np.roll(points, 1, axis=0)
     return points[(ahead != behind).any(1)]

@@ -1,18 +1,18 @@
 """Decode picture files with Pillow, strictly: the complete picture as it was saved, or an error.
 
-Pillow tolerates errors that a measurement must not. What this module does about it:
+Pillow tolerates errors that are not acceptable in a measurement. This module handles them as follows:
 
 - It chooses the reader by the first bytes of the file and calls it directly. So only these formats are
-  tried, and `Image.open` with its limit `PIL.Image.MAX_IMAGE_PIXELS` is not used: the caller's `max_pixels`
-  counts, and that global is not changed. (The WebP reader, and the frame of a GIF, still check twice Pillow's
-  own limit, 179 million pixels unless the caller changed it; the error says so.)
-- It sets `ImageFile.LOAD_TRUNCATED_IMAGES` to False while it decodes. That, and the filter for Pillow's
-  warnings, is state of the whole process: a lock guards it, so one picture is decoded at a time.
-- It checks PNG checksums, which Pillow skips. The other formats have none: damaged pixel data may go
-  unnoticed there, a truncated file does not.
+  tried. `Image.open` and its limit `PIL.Image.MAX_IMAGE_PIXELS` are not used: the caller's `max_pixels`
+  applies, and the global is not changed. (The WebP reader and the frame of a GIF still check against twice
+  Pillow's own limit, 179 million pixels unless the caller changed it; the error says so.)
+- It sets `ImageFile.LOAD_TRUNCATED_IMAGES` to False while it decodes. This flag and the filter for Pillow's
+  warnings are state of the whole process, so a lock guards them, and one picture is decoded at a time.
+- It checks PNG checksums, which Pillow skips. The other formats have none: there, damaged pixel data may
+  remain undetected, but a truncated file does not.
 - It refuses files that Pillow (12.3 to 13.0) is known to misread silently.
 
-For a damaged compressed TIFF, libtiff prints a line of its own on standard error; preventing that would mean
+For a damaged compressed TIFF, libtiff itself prints a line on standard error. Preventing this would mean
 redirecting standard error of the whole process.
 """
 
@@ -42,7 +42,7 @@ Opened = io.BufferedReader | io.BytesIO
 FORMATS = "PNG, JPEG, WebP, AVIF, TIFF, BMP or GIF"
 
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif")
-"""Extensions by which pictures are picked from a folder; a file that is named may have any."""
+"""Extensions of the pictures that are read from a folder; a file that is named directly may have any."""
 
 _READERS: tuple[tuple[bytes, type[ImageFile.ImageFile]], ...] = (  # by a pattern for the first bytes
     (rb"\x89PNG\r\n\x1a\n", PngImageFile),
@@ -55,7 +55,7 @@ _READERS: tuple[tuple[bytes, type[ImageFile.ImageFile]], ...] = (  # by a patter
 )
 
 _HEIC = rb"[\x00-\xff]{4}ftyp(heic|heix|heim|heis|hevc|hevx|mif1|msf1)"
-"""First bytes of pictures from phones. AVIF may begin with mif1 too, but Pillow and others write avif."""
+"""First bytes of HEIC, a format of phones. AVIF may begin with mif1 too, but Pillow and others write avif."""
 
 _UPRIGHT = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -69,7 +69,7 @@ _UPRIGHT = {
 
 
 class _Decoding:
-    """The lock that whoever decodes a picture holds."""
+    """The lock that is held while a picture is decoded."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -83,7 +83,7 @@ renewed_after_fork(_decoding.__init__)  # type: ignore[misc]
 def strict_pillow() -> Iterator[None]:
     """Make Pillow reject truncated files and print no warnings; one thread at a time."""
     with _decoding.lock, warnings.catch_warnings():
-        # By module, so that warnings of other threads are still shown.
+        # Filtered by module, so that warnings of other code in other threads are still shown.
         warnings.filterwarnings("ignore", module=r"PIL\.")
         lenient, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
         try:
@@ -106,14 +106,14 @@ def as_picture_error(name: str) -> Iterator[None]:
 def decode(path: Path, max_pixels: int) -> Image.Image:
     """Decode the first frame of a file and apply its EXIF orientation.
 
-    Call it inside `strict_pillow` and `as_picture_error`: it raises whatever Pillow raises.
+    Call it inside `strict_pillow` and `as_picture_error`, because it raises whatever Pillow raises.
     """
     with _opened(path) as file:
         return decode_open(file, max_pixels)
 
 
 def size_in_header(path: Path, max_pixels: int) -> tuple[int, int]:
-    """The width and height of a file by its header, before its EXIF orientation; called as `decode` is."""
+    """The width and height in a file's header, before its EXIF orientation; called like `decode`."""
     with _opened(path) as file:
         return _open(file, max_pixels).size
 
@@ -130,12 +130,13 @@ def count_frames(path: Path) -> int:
 def _opened(path: Path) -> io.BufferedReader:
     if path.exists() and not path.is_file():  # reading a pipe would block
         raise PictureError("this is a folder or a device: use the path of a picture file")
-    # Pillow gets the open file, not the name: by name it may map memory that other programs can change.
+    # Pillow gets the open file, not the name: given a name, it may map the file into memory, where other
+    # programs can change it.
     return path.open("rb")
 
 
 def decode_open(file: Opened, max_pixels: int) -> Image.Image:
-    """Decode an open file, as `decode` does."""
+    """Decode an open file, like `decode`."""
     image = _open(file, max_pixels)
     check_size(image.size, max_pixels)
     refuse_misread(image)
@@ -183,7 +184,7 @@ def refuse_misread(image: Image.Image) -> None:
 
 
 def _is_misread_png(image: PngImageFile) -> bool:
-    # Pillow leaves the transparent value at the file's bit depth while it converts the pixels to 8 bits.
+    # Pillow converts the pixels to 8 bits, but leaves the transparent value at the file's bit depth.
     rescaled = bool(image.tile) and image.tile[0].args in ("L;2", "L;4", "RGB;16B")
     return rescaled and "transparency" in image.info
 
@@ -197,7 +198,7 @@ def _is_misread_tiff(image: TiffImageFile) -> bool:
     white_is_zero = tags.get(ExifTags.Base.PhotometricInterpretation, 0) == 0  # not inverted
     compressed = tags.get(ExifTags.Base.Compression, 1) != 1
     planes = tags.get(ExifTags.Base.PlanarConfiguration, 1) == 2 and not compressed  # read as 8-bit
-    # libtiff swaps the bytes, and then Pillow swaps them once more.
+    # libtiff swaps the bytes, and then Pillow swaps them again.
     swapped = compressed and tags.prefix == b"MM" and (bits == 32 or signed)
     return bits == 12 or white_is_zero or planes or swapped
 
@@ -219,7 +220,7 @@ def _open(file: Opened, max_pixels: int) -> ImageFile.ImageFile:
 
 
 def _open_heic(file: Opened) -> ImageFile.ImageFile:
-    """With pi-heif, which decodes only: the wheels of pillow-heif also have x265, under the GPL."""
+    """With pi-heif, which only decodes: the wheels of pillow-heif include x265, which is under the GPL."""
     from wherein.extras import require_package
 
     package = require_package("pi_heif", "a HEIC picture", "pip install 'wherein[heic]', or save it as JPEG")
@@ -239,7 +240,7 @@ def _webp_size(head: bytes) -> tuple[int, int]:
 
 def _open_tiff(file: Opened) -> TiffImageFile:
     with warnings.catch_warnings():
-        # For a truncated directory Pillow only warns, and then tags are missing, such as the orientation.
+        # For a truncated directory Pillow only warns; tags such as the orientation may then be missing.
         warnings.filterwarnings("error", module=r"PIL\.")
         warnings.filterwarnings("ignore", message="Metadata Warning", module=r"PIL\.")
         return TiffImageFile(file)

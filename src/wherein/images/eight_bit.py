@@ -13,14 +13,14 @@ from wherein.threads import one_thread
 def to_levels(values: Float[Tensor, "*S"]) -> UInt8[Tensor, "*S"]:
     """The nearest of 256 levels to each value, on the CPU.
 
-    Values outside [0, 1], which cubic interpolation makes at edges, are clamped: as integers of 8 bits they
+    Values outside [0, 1], which cubic interpolation produces at edges, are clamped: as 8-bit integers they
     would wrap around.
     """
     return (values.detach().clamp(0, 1) * 255).round().to(torch.uint8).cpu()
 
 
 def rounded_to_levels(values: Float[Tensor, "*S"]) -> Float[Tensor, "*S"]:
-    """Values in [0, 1], rounded to those that an 8-bit file can hold."""
+    """Values in [0, 1], rounded to the levels of an 8-bit file."""
     return (values * 255).round() / 255
 
 

@@ -1,8 +1,8 @@
 """Gaussian filters g_σ² and g_M, and convolution by FFT. Pictures are continued by zeros.
 
 An isotropic filter has a width of 6σ, sums to 1 and is applied along one axis at a time. A filter with a full
-covariance is the sampled density, and is not normalised to a sum of 1: in formulation (10) the amplitude of a
-spike carries information.
+covariance is the sampled density. It is not normalised to a sum of 1, because the amplitude of a spike
+carries information in formulation (10).
 """
 
 import math
@@ -20,7 +20,7 @@ Sigma = float | Float[Tensor, ""]
 
 _DENSE = 20
 """If height + width of a picture is less than this many filter lengths, it is filtered by multiplication with
-two band matrices: a CPU multiplies matrices twenty times faster than it convolves with a row."""
+two band matrices, since a CPU multiplies matrices twenty times faster than it convolves."""
 
 
 def value_of(sigma: Sigma) -> float:
@@ -30,7 +30,7 @@ def value_of(sigma: Sigma) -> float:
 
 def radius_of(sigma: Sigma, reach: float = 3.0) -> int:
     """The radius of a filter: ⌈reach · σ⌉ pixels on each side of the centre."""
-    # Slightly less: a σ that is stored as its logarithm may come back as 3.0000002, which should count as 3.
+    # Slightly less, because a σ that is stored as its logarithm may return as 3.0000002 instead of 3.
     return math.ceil(reach * value_of(sigma) - 1e-5)
 
 
@@ -89,7 +89,7 @@ def gaussian_spots(
     """The density g_σ² around each point (x, y), sampled at the pixels of a picture.
 
     Points need not be whole pixels: a Gaussian with this mean is sampled, so the result is differentiable in
-    the points. A filtered spike at a rounded position would not be.
+    the points, unlike a filtered spike at a rounded position.
     """
     # Separable: two rows of exponentials instead of a plane of them.
     level = torch.as_tensor(sigma, dtype=points.dtype, device=points.device)
@@ -114,7 +114,7 @@ def separable(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, " K"]) -> Fl
     height, width = picture.shape[-2:]
     if height + width < _DENSE * taps.numel():
         planes = picture.reshape(-1, height, width)
-        # Plane by plane: the rounding of one large product would depend on the number of planes.
+        # One product for each plane: the rounding of one large product would depend on their number.
         rows, columns = (_band(taps, size).expand(len(planes), -1, -1) for size in (height, width))
         return (rows.bmm(planes).bmm(columns)).reshape(picture.shape)
     planes = picture.reshape(-1, 1, height, width)
@@ -126,6 +126,7 @@ def separable(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, " K"]) -> Fl
 def _band(taps: Float[Tensor, " K"], size: int) -> Float[Tensor, "N N"]:
     """The filter along an axis of this size as a matrix, T_ij = taps_(i − j); symmetric like the taps."""
     radius = taps.numel() // 2
+    # Every row is a window of one long row of taps, with zeros (or cut) on both sides, shifted by one.
     room = size - 1 - radius
     line = F.pad(taps, (room, room)) if room >= 0 else taps[-room:room]
     return line.unfold(0, size, 1).flip(0)
@@ -139,6 +140,7 @@ def convolve_full(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, "*b k l"
         taps: one filter, or several whose leading dimensions broadcast with those of the picture.
     """
     h, w = (n + k - 1 for n, k in zip(picture.shape[-2:], taps.shape[-2:], strict=True))
+    # At least as large as the result, so that the circular convolution of the FFT does not wrap around.
     size = quick_length(h), quick_length(w)
     return from_spectrum(spectrum(picture, size) * spectrum(taps, size), size, (h, w))
 
@@ -150,12 +152,13 @@ def correlate_valid(
     h, w = picture.shape[-2:]
     k, l = taps.shape[-2:]  # noqa: E741 (rows and columns of the filter)
     size = quick_length(h), quick_length(w)
+    # The conjugate makes it a correlation. It wraps around, but not into the part that is kept.
     matched = spectrum(picture, size) * spectrum(taps, size).conj()
     return from_spectrum(matched, size, (h - k + 1, w - l + 1))
 
 
 def spectrum(picture: Float[Tensor, "*B h w"], size: tuple[int, int]) -> Tensor:
-    """`rfft2` of the picture padded with zeros to `size`; the padded rows are not transformed along x."""
+    """`rfft2` of the picture padded with zeros to `size`; rows of zeros are not transformed along x."""
     return torch.fft.fft(torch.fft.rfft(picture, size[1]), size[0], -2)
 
 

@@ -1,7 +1,7 @@
 """Load a picture from a file, a PIL image, an array or a tensor. All pictures enter the package here.
 
-There is no colour management: values are taken as stored, ICC profiles and gamma are ignored. CMYK becomes
-RGB by R = (255 - C)(255 - K) / 255; CMYK in a JPEG is taken to be inverted, as Adobe's programs write it.
+There is no colour management: values are used as stored, ICC profiles and gamma are ignored. CMYK becomes
+RGB by R = (255 - C)(255 - K) / 255; CMYK in a JPEG is assumed to be inverted, as Adobe's programs write it.
 Pillow keeps only the high byte of 16-bit *colour*; 16-bit grey keeps all bits.
 """
 
@@ -34,14 +34,15 @@ from wherein.images.picture import FULL, Picture, is_grey, unit
 from wherein.threads import one_thread
 
 OVERSHOOT = 0.25
-"""How far floats may lie outside [0, 1]; a choice: cubic resampling overshoots a bit, 8-bit values a lot."""
+"""How far floats may lie outside [0, 1]. A choice: cubic resampling overshoots by less, 8-bit values by far
+more."""
 
 MAX_PIXELS = 200_000_000
 """Maximum number of pixels of a file or a PIL image, unless the caller says otherwise. A choice: no camera
 has more, and as floats they take 2.4 GB."""
 
 _FLOATS = {
-    torch.float16: torch.float32,  # widened, exactly: too few digits for the sums that follow
+    torch.float16: torch.float32,  # exactly; half precision has too few digits for later sums
     torch.bfloat16: torch.float32,
     torch.float32: torch.float32,
     torch.float64: torch.float64,
@@ -54,7 +55,7 @@ _DEEP = ("I;16", "I;16L", "I;16B", "I;16N", "I", "F")
 if TYPE_CHECKING:
     Source: TypeAlias = str | PathLike[str] | Image.Image | npt.NDArray[Any] | Tensor | Picture
 else:
-    Source = object  # otherwise beartype, in tests, would report a wrong type before our own error does
+    Source = object  # otherwise beartype, in tests, would reject a wrong type before our own error message
 
 
 @one_thread()
@@ -100,9 +101,9 @@ def load_picture(
 
 
 def load_scene(source: Source, *, color: str = "rgb") -> Picture:
-    """Load the scene that a result keeps: its pixels are never shared with a tensor of the caller.
+    """Load a scene that a result can keep: its pixels are never shared with a tensor of the caller.
 
-    Frames of a video are often read into one buffer, which then holds another frame.
+    Video frames are often read into the same buffer, which would later contain another frame.
     """
     picture = load_picture(source, color=color, role="scene")
     if not isinstance(source, Tensor):
@@ -112,10 +113,10 @@ def load_scene(source: Source, *, color: str = "rgb") -> Picture:
 
 
 def decoded_array(path: Path, *, max_pixels: int = MAX_PIXELS) -> npt.NDArray[Any]:
-    """The values of a picture file as they are stored, in 8 or 16 bits, (H, W), (H, W, 3) or (H, W, 4).
+    """The values of a picture file as stored, in 8 or 16 bits, (H, W), (H, W, 3) or (H, W, 4).
 
     Raises:
-        PictureError: as of `load_picture`.
+        PictureError: as in `load_picture`.
     """
     with as_picture_error(str(path)), strict_pillow():
         image = decode(path, max_pixels)
@@ -123,10 +124,11 @@ def decoded_array(path: Path, *, max_pixels: int = MAX_PIXELS) -> npt.NDArray[An
 
 
 def count_pixels(path: Path, *, max_pixels: int = MAX_PIXELS) -> int:
-    """The number of pixels of a picture file by its header, which is all that is read.
+    """The number of pixels of a picture file; only its header is read.
 
     Raises:
-        PictureError: it is no picture; or, for a format whose header takes memory, it is too large.
+        PictureError: the file is not a picture, or is too large and of a format whose header allocates
+            memory.
     """
     with as_picture_error(str(path)), strict_pillow():
         width, height = size_in_header(path, max_pixels)
@@ -134,14 +136,14 @@ def count_pixels(path: Path, *, max_pixels: int = MAX_PIXELS) -> int:
 
 
 def is_array(source: Source) -> bool:
-    """Return whether the source is an array or a tensor, where only the caller knows the channel order."""
+    """Return whether the source is an array or a tensor, whose channel order only the caller knows."""
     return isinstance(source, np.ndarray | Tensor)
 
 
 def is_many(source: object) -> bool:
-    """Return whether these are several pictures: a list, a tuple or a generator, but no array and no path.
+    """Return whether a source is several pictures: a list, a tuple or a generator, but no array and no path.
 
-    An open file yields lines, and a dictionary its keys: neither are pictures.
+    An open file yields lines and a dictionary its keys, which are not pictures.
     """
     one = (str, bytes, PathLike, np.ndarray, Tensor, Image.Image, Picture, io.IOBase, Mapping)
     return isinstance(source, Iterable) and not isinstance(source, one)
@@ -161,8 +163,8 @@ def load_bytes(contents: bytes, *, max_pixels: int = MAX_PIXELS, role: str = "pi
 def load_mask(source: Source, *, role: str = "mask") -> Float[Tensor, "H W"]:
     """Load a mask, the weight of each pixel in [0, 1], as the grey of a picture in any form.
 
-    If the highest value is 1 of 255 (or of 65535), the mask is taken as boolean, with 1 as full weight:
-    that is what `array.astype(numpy.uint8)` makes of booleans.
+    If the highest value is 1 of 255 (or of 65535), the mask is treated as boolean, with 1 as full weight:
+    this is the result of `array.astype(numpy.uint8)` for booleans.
 
     >>> load_mask(np.array([[0, 1, 1]], dtype=np.uint8))
     tensor([[0., 1., 1.]])
@@ -214,7 +216,8 @@ def _from_decoded(image: Image.Image) -> Picture:
 def _values(image: Image.Image) -> npt.NDArray[Any]:
     """The values of a loaded Pillow image of 8 bits."""
     if image.mode in ("P", "La"):
-        # "P": converting marks the palette of the caller's image; "La" converts in two steps only.
+        # "P" is copied, because converting modifies the palette of the caller's image. "La" can only be
+        # converted to RGBA in two steps.
         image = image.copy() if image.mode == "P" else image.convert("LA")
     grey = "L" if image.mode in ("1", "L") else "RGB"
     return np.asarray(image.convert("RGBA" if image.has_transparency_data else grey))
@@ -224,7 +227,7 @@ def _from_deep(image: Image.Image) -> Picture:
     """Convert one channel of more than 8 bits."""
     values = _deep_values(image)
     picture = _from_array(values)
-    hidden = image.info.get("transparency")  # of a 16-bit PNG: the one grey that is transparent
+    hidden = image.info.get("transparency")  # of a 16-bit PNG: the one grey level that is transparent
     if not isinstance(hidden, int):
         return picture
     return Picture(picture.samples, torch.from_numpy(values != hidden).to(torch.float32))
@@ -251,8 +254,9 @@ def _from_array(array: npt.NDArray[Any], color: str = "rgb") -> Picture:
         raise ArgumentError(f"the array has shape {shape}: it must be {allowed}{hint}")
     planes = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
     if dtype == np.uint8 and len(planes) == 3 and is_grey(planes):
-        planes = planes[:1]  # before the copy, of which it saves two thirds
-    # One copy that torch can use: planar, in native byte order, with positive strides, writable, and our own.
+        planes = planes[:1]  # before the copy, which is then a third as large
+    # A copy in a form that torch accepts: planar, native byte order, positive strides, writable. The caller
+    # may change the original later.
     return _from_planes(torch.from_numpy(np.array(planes, dtype=_native(dtype), order="C")), color)
 
 
@@ -278,22 +282,22 @@ def _from_tensor(tensor: Tensor, color: str) -> Picture:
         hint = "; it looks like (H, W, C): use tensor.permute(2, 0, 1)" if swapped else ""
         allowed = "(H, W), (1, H, W), (3, H, W) or (4, H, W)"
         raise ArgumentError(f"the tensor has shape {shape}: it must be {allowed}{hint}")
-    # Bytes are kept as they are: a copy, since the caller may write to them.
+    # Bytes are not converted, so they are copied here, since the caller may write to the tensor.
     own = tensor.clone() if dtype == torch.uint8 else tensor
     return _from_planes(own if own.ndim == 3 else own[None], color)
 
 
 def _from_planes(planes: Shaped[Tensor, "C H W"], color: str) -> Picture:
-    """Make a picture of 1, 3 or 4 planes of any type that is allowed."""
+    """Make a picture from 1, 3 or 4 planes of any allowed type."""
     empty = f"the picture is empty, {tuple(planes.shape[1:])}: it must have at least one pixel"
     require(planes.numel() > 0, empty)
-    # Bytes are kept as they are; what else is an integer, which torch can do little with, becomes a float.
+    # Bytes are kept as they are. Other integers, for which torch has few operations, become floats.
     kept = planes.dtype == torch.uint8
     samples = planes.contiguous() if kept else _to_unit(planes.contiguous())
     colours = samples[:3].flip(0) if color == "bgr" and len(samples) > 1 else samples[:3]
     mask = unit(samples[3]) if len(samples) == 4 else None
     if kept and len(samples) > 1 and is_grey(colours):
-        colours = colours[:1].clone()  # not a part of all planes, which would be kept as well
+        colours = colours[:1].clone()  # a view would keep the memory of all planes
     return Picture(colours, mask)
 
 

@@ -1,23 +1,22 @@
-"""Channels of a picture of which only the part inside a mask is known, and their derivative.
+"""Channels of a picture that is known only inside a mask, and their derivative.
 
-`channels` needs the pixels around each pixel: the gradient its eight neighbours, the local mean and the
-smoothing several pixels more. What surrounds a motif is not known, and differs from scene to scene. So here
-both means are taken inside the mask alone (normalised convolution, Knutsson and Westin 1993):
+`channels` needs the pixels around each pixel: its eight neighbours for the gradient, and several pixels more
+for the local mean and the smoothing. The surroundings of a motif are unknown, and differ from scene to scene.
+So here both means are taken inside the mask only (normalised convolution, Knutsson and Westin 1993):
 
     ⟨v⟩ = (b ∗ m v) / (b ∗ m),
 
-where m is the mask without the pixels that have a neighbour outside it. Nothing outside the mask has any
-effect, and one pixel along the outline is all that is lost. Further inside, the channels are those of
-`channels`.
+where m is the mask without the pixels that have a neighbour outside it. Nothing outside the mask has an
+effect, and only one pixel along the outline is lost. Further inside, the channels equal those of `channels`.
 
 With g the gradient, s the factor by which it is normalised, a_k = max(0, ⟨g, u_k⟩) and e_k = s a_k² the share
 of the direction u_k, the channels are F_k = ⟨e_k⟩, and a change dg of the gradient changes e_k by
 
     de_k = 2 s a_k ⟨dg, u_k⟩ + e_k r,    r = −3/2 ⟨g, dg⟩ / (|g|² + ν²) − ½ ⟨d|g|⟩ / (⟨|g|⟩ + ε).
 
-`ChannelJet` computes this and its adjoint. They are written out because they need about a sixth of the time
-of automatic differentiation (`torch.func.jvp` under `vmap`), and can use C. They are themselves
-differentiable.
+`ChannelJet` computes this and its adjoint. They are written out because they take about a sixth of the time
+of automatic differentiation (`torch.func.jvp` under `vmap`), and can use C. They are differentiable
+themselves.
 """
 
 import math
@@ -33,9 +32,9 @@ from wherein.images.channels import DIRECTIONS, ChannelSettings
 from wherein.images.gaussian import separable
 
 _SOFTENING = 0.01
-"""|g| is rounded off below this fraction of the noise level ν. Without it the second derivative of |g|, which
-unrolled solvers need, is infinite where a scene is constant. A choice: it changes the channels by less than
-0.3 %, and the second derivative of |g| is then no larger than that of the other terms."""
+"""|g| becomes √(|g|² + (this · ν)²). Otherwise the second derivative of |g|, which unrolled solvers need, is
+infinite where a scene is constant. A choice: it changes the channels by less than 0.3 %, and the second
+derivative of |g| is then no larger than that of the other terms."""
 
 Planes = Float[Tensor, "*B 1 h w"]
 
@@ -48,8 +47,8 @@ class MaskedChannels:
         settings: see `channels`.
 
     Attributes:
-        weight: m, the smallest weight of each pixel and its eight neighbours; 0 along the border. Where it is
-            0, channels have no meaning.
+        weight: m, the minimum weight of each pixel and its eight neighbours; 0 along the border. Where it is
+            0, channels are undefined.
     """
 
     def __init__(self, mask: Float[Tensor, "h w"], settings: ChannelSettings = ChannelSettings()) -> None:
@@ -89,16 +88,18 @@ class ChannelJet:
 
     def push(self, change: Float[Tensor, "*B P C h w"]) -> Float[Tensor, "*B P 8 h w"]:
         """DF(z) applied to P changes of each picture: the columns of a Jacobian."""
-        change = change.movedim(-4, 0)  # P first: then all else is the same for each of the changes
+        change = change.movedim(-4, 0)  # P first, so that all other tensors broadcast over the changes
         dx, dy = ((self.strongest * part).sum(-3, keepdim=True) for part in _gradient(change))
         inner = self.gx * dx + self.gy * dy
+        # r of the formula above; d|g| = ⟨g, dg⟩ / |g|.
         relative = -1.5 * inner / self._damped - 0.5 * self.of.local(inner / self._size) / self._floored
         cosines, sines = _directions(change)
         shares = self._twice * (cosines * dx + sines * dy) + self._shares * relative
         return self.of.smoothing(shares).movedim(0, -4)
 
     def pull(self, slope: Float[Tensor, "*B 8 h w"]) -> Float[Tensor, "*B C h w"]:
-        """DF(z)ᵀ applied to a derivative in F(z): the derivative in z."""
+        """DF(z)ᵀ applied to a derivative with respect to F(z): the derivative with respect to z."""
+        # The steps of `push`, transposed and in reverse order.
         shared = self.of.smoothing.adjoint(slope)
         relative = (self._shares * shared).sum(-3, keepdim=True)
         of_inner = -1.5 * relative / self._damped
@@ -114,8 +115,8 @@ class ChannelJet:
 
     @cached_property
     def _size(self) -> Planes:
-        """|g|, rounded off at 0."""
-        # The second term is for ν = 0; it is far below the precision of a float32.
+        """|g|, smoothed at 0: see `_SOFTENING`."""
+        # The second term is for ν = 0; it is far below the precision of float32.
         least = (_SOFTENING * self.of.settings.noise) ** 2 + torch.finfo(self.gx.dtype).tiny ** 0.5
         return (self._square + least).sqrt()
 
@@ -152,7 +153,7 @@ class ChannelJet:
 
 
 class _MaskedMean:
-    """⟨v⟩ = (b ∗ m v) / (b ∗ m); 0 where the filter reaches nothing of the mask."""
+    """⟨v⟩ = (b ∗ m v) / (b ∗ m); 0 where no pixel of the mask is within the filter."""
 
     def __init__(self, weight: Float[Tensor, "h w"], taps: Float[Tensor, " K"]) -> None:
         total = separable(weight, taps)
@@ -184,7 +185,7 @@ def _gradient(picture: Float[Tensor, "*B h w"]) -> tuple[Float[Tensor, "*B h w"]
 
 
 def _gradient_adjoint(x: Float[Tensor, "*B h w"], y: Float[Tensor, "*B h w"]) -> Float[Tensor, "*B h w"]:
-    # With zeros beyond the border, a mean is its own adjoint, and a difference the negative of its own.
+    # With zeros beyond the border, a symmetric filter is its own adjoint, and a difference is minus its own.
     return -_mixed(_difference(x, -1), -2) - _mixed(_difference(y, -2), -1)
 
 

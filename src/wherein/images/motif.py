@@ -58,9 +58,13 @@ class Motif:
         return (self.width - 1) / 2, (self.height - 1) / 2
 
     @cached_property
+    def fills(self) -> bool:
+        """Whether it has no outline but the border of its rectangle."""
+        return bool((self.mask > 0.5).all())
+
+    @cached_property
     def rings(self) -> tuple[Polygon, ...]:
-        """The outlines of the pixels that are more than half in the mask: of the largest component, of the
-        others, and of holes."""
+        """The outlines of the pixels with a mask above ½: the largest component, the others, and holes."""
         return contours(self.mask.detach().cpu().numpy() > 0.5)
 
     @cached_property
@@ -76,10 +80,10 @@ class Motif:
     def inset(self, radius: int) -> "Motif":
         """The motif with the mask lowered to at most ½ within `radius` pixels of its outline.
 
-        These pixels are no longer compared, but the derivatives of their neighbours still use them.
+        Pixels with a mask of ½ or less are not compared, but the derivatives of their neighbours use them.
         """
         inner = F.pad(self.mask > 0.5, (radius,) * 4)
-        for _ in range(radius):  # eroded by 3 × 3, rows then columns: faster than pooling
+        for _ in range(radius):  # eroded by 3 × 3, first along y, then along x: faster than pooling
             inner = inner[1:-1] & inner[:-2] & inner[2:]
             inner = inner[:, 1:-1] & inner[:, :-2] & inner[:, 2:]
         return Motif(self.pixels, torch.where(inner, self.mask, self.mask.clamp_max(0.5)))
@@ -92,14 +96,17 @@ class Motif:
         if factor == 1:
             return self
         planes = torch.cat((self.masked, self.mask[None]))
+        # Filled up with empty pixels: unlike a scene, a motif must not lose its last rows and columns.
         rest = (0, -self.width % factor, 0, -self.height % factor)
         planes = pool(F.pad(planes, rest) if any(rest) else planes, factor)
         return Motif(planes[:-1] / planes[-1].clamp_min(torch.finfo(planes.dtype).eps), planes[-1])
 
 
 def alike(scene: Float[Tensor, "3 H W"], motif: Motif) -> tuple[Float[Tensor, "C H W"], Motif]:
-    """A scene and a motif, both in grey, with one channel, if one of them is: colours and greys do not
-    compare."""
+    """A scene and a motif; both in grey, with one channel, if one of them is grey.
+
+    Otherwise every channel of the grey one would be compared with a different colour.
+    """
     if not _is_grey(scene) and not _is_grey(motif.pixels):
         return scene, motif
     return _grey(scene), Motif(_grey(motif.pixels), motif.mask)
@@ -117,8 +124,9 @@ def _grey(pixels: Float[Tensor, "3 H W"]) -> Float[Tensor, "1 H W"]:
 
 
 def load_motif(source: Source, mask: Source | None, color: str, device: torch.device) -> Motif:
-    """Load a motif onto the scene's device. Its mask is `mask` if given, else its alpha channel, else all of
-    it.
+    """Load a motif onto the scene's device.
+
+    Its mask is `mask` if that is given, else its alpha channel, else the whole picture.
 
     `color` applies to arrays only, so that a scene from OpenCV can be searched for a motif from a file.
     """

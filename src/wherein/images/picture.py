@@ -1,4 +1,4 @@
-"""Pictures as the package keeps them: samples as they were stored, and as floats when those are asked for."""
+"""Pictures inside the package: samples as they were stored, converted to floats on demand."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +13,10 @@ from torch import Tensor
 from wherein.threads import one_thread
 
 Samples: TypeAlias = Shaped[Tensor, "C H W"]
-"""A picture in floats in [0, 1], or in bytes, of which 255 means 1; one plane if it is grey."""
+"""A picture in floats in [0, 1], or in bytes, where 255 means 1; one plane if it is grey."""
 
 FULL = {torch.bool: 1, torch.uint8: 255, torch.uint16: 65535}
-"""Types of samples that are no floats, and their highest value."""
+"""The highest value of each sample type that is not a float."""
 
 
 def unit(samples: Shaped[Tensor, "*S"]) -> Float[Tensor, "*S"]:
@@ -31,12 +31,12 @@ class Picture:
     """A picture in the form that the whole package uses.
 
     A photograph of 12 megapixels has 144 MB as floats, 36 MB as bytes and 12 MB if it is grey. So samples
-    stay as they are until floats are asked for: a search needs most of a large scene only at a reduced size.
+    are converted to floats only on demand: a search needs most of a large scene only at a reduced size.
 
     Attributes:
-        samples: RGB, or one plane if it is grey; floats in [0, 1], or bytes, of which 255 means 1. Do not
-            write to it: it may be shared.
-        mask: alpha in [0, 1], 1 where the picture counts; None if the source has no alpha channel.
+        samples: RGB, or one plane if it is grey; floats in [0, 1], or bytes, where 255 means 1. Do not write
+            to it: it may be shared.
+        mask: alpha in [0, 1], where 1 is opaque; None if the source has no alpha channel.
     """
 
     samples: Samples
@@ -45,19 +45,19 @@ class Picture:
     @cached_property
     def pixels(self) -> Float[Tensor, "3 H W"]:
         """RGB in [0, 1]; grey is repeated. Do not write to it: it may be shared."""
-        # Kept for all who ask later, so it must not depend on the mode of who asks first. With one thread: a
-        # forked process has no others of torch, and would wait for them for ever.
+        # Cached for later callers, so it must not depend on the gradient mode of the first one. With one
+        # thread, since a forked process does not have torch's other threads and would wait for them forever.
         with one_thread(), torch.inference_mode(False), torch.enable_grad():
             pixels = unit(self.samples)
             return pixels if len(pixels) == 3 else pixels.expand(3, -1, -1).contiguous()
 
     def __getstate__(self) -> dict[str, object]:
-        """Without `pixels`, which are made again."""
+        """The state for pickling, without `pixels`, which can be computed again."""
         return {name: value for name, value in vars(self).items() if name != "pixels"}
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height of what it shows, in pixels."""
+        """Width and height in pixels."""
         return self.samples.shape[-1], self.samples.shape[-2]
 
 
@@ -66,7 +66,7 @@ class Overview(Picture):
     """A reduced picture of a scene that is too large to be loaded.
 
     Attributes:
-        reduction: how much smaller it is, a power of 2.
+        reduction: the factor by which it is reduced, a power of 2.
         full_size: width and height of the scene.
     """
 
@@ -85,8 +85,8 @@ def is_reduced(picture: Picture) -> bool:
 
 
 _SAMPLE, _ROWS = 16, 64
-"""Every so many pixels along each axis are compared first, to see whether a picture has colours, and then so
-many rows at a time: they stay in the cache. Choices."""
+"""To find out whether a picture has colours, every 16th pixel along each axis is compared first, then bands
+of 64 rows, which fit into the cache. Choices."""
 
 
 def is_grey(planes: "Tensor | NDArray[Any]") -> bool:
@@ -108,8 +108,8 @@ def _equal(some: "Tensor | NDArray[Any]", others: "Tensor | NDArray[Any]") -> bo
 def _has_equal_samples(pixels: NDArray[Any]) -> bool:
     """Whether the samples of each pixel are equal, (H, W, C), contiguous.
 
-    Each sample is compared with the next in memory, and what lies between two pixels does not count: three
-    times as fast as to compare the planes, whose samples lie apart.
+    Each sample is compared with the next one in memory; comparisons between two pixels are ignored. This is
+    three times as fast as comparing planes, whose samples are not contiguous.
     """
     height, width, planes = pixels.shape
     rows = pixels.reshape(height, width * planes)

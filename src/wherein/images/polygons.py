@@ -1,9 +1,9 @@
-"""Polygons: their area, box and clipping, and their pixels.
+"""Polygons: area, bounding box, clipping, and rasterisation.
 
-A polygon is an array (N, 2) of corners (x, y); the last is joined to the first. Pixel centres are at whole
-numbers, so a picture reaches from −½ to W − ½ and from −½ to H − ½.
+A polygon is an array (N, 2) of corners (x, y); the last corner is joined to the first. Pixel centres are at
+whole numbers, so a picture extends from −½ to W − ½ and from −½ to H − ½.
 
-A shape with several components or with holes has several polygons, its rings: see `contours`.
+A shape with several components or with holes consists of several polygons, its rings: see `contours`.
 """
 
 from collections.abc import Sequence
@@ -15,35 +15,37 @@ Polygon = NDArray[np.float64]
 """(N, 2)."""
 
 Rings = Sequence[Polygon]
-"""The outlines of a shape: of its components, clockwise on the screen, and of their holes, the other way. A
-point is inside if an odd number of them is around it."""
+"""The outlines of a shape: of components, clockwise on the screen, and of holes, counter-clockwise. A point
+is inside if it is enclosed by an odd number of rings."""
 
 CORNER_OFFSET = 0.5
-"""Added to coordinates for programs that put (0, 0) on the upper left *corner* of the first pixel (COCO,
-labelme), and subtracted from theirs: here (0, 0) is the *centre* of the first pixel."""
+"""Here (0, 0) is the *centre* of the first pixel, in COCO and labelme its upper left *corner*. The offset is
+added to coordinates that are written for such programs, and subtracted from coordinates read from them."""
 
 _DIRECTIONS = 72
-"""Directions in which a hull takes the farthest point. A choice: 5° apart, a circle of radius r comes out at
-most r (1 − cos 2.5°) ≈ r/1000 too small, less than a pixel for any motif."""
+"""Number of directions in which a hull takes the farthest point. A choice: with directions 5° apart, a circle
+of radius r becomes at most r (1 − cos 2.5°) ≈ r/1000 too small, less than a pixel for any motif."""
 
 _LINES_PER_ROW = 8
-"""Horizontal lines through each row of pixels in `coverage`. A choice: along a line coverage is exact, across
-the lines it is known to 1/8, which is no worse than what a person draws."""
+"""Number of horizontal lines through each row of pixels in `coverage`. A choice: coverage is exact along a
+line and accurate to 1/8 across the lines, which is no worse than an outline drawn by hand."""
 
 
 def hull(points: NDArray[np.float64]) -> Polygon:
-    """The convex hull of points, from those that are farthest in 72 directions, in the order of the angle."""
+    """An approximate convex hull: the points that are farthest in 72 directions, ordered by angle."""
     angles = np.arange(_DIRECTIONS) * (2 * np.pi / _DIRECTIONS)
-    # Rounded, so that along an edge no point between its ends is farthest by the last bit of a cosine.
+    # Rounded: else, by the last bit of a cosine, a point between the ends of an edge could be the farthest.
     farthest = (points @ np.stack((np.cos(angles), np.sin(angles)))).round(9).argmax(0)
     changes = np.flatnonzero(np.diff(farthest, prepend=farthest[-1]))
     return points[farthest[changes]] if len(changes) else points[farthest[:1]]
 
 
 def signed_area(polygon: Polygon) -> float:
-    """The area in square pixels, by the shoelace formula ½ Σ xᵢ yᵢ₊₁ − xᵢ₊₁ yᵢ: positive if the corners go
-    round clockwise on the screen, where y points down."""
-    x, y = (polygon - polygon[:1]).T  # from a corner of it: far from the origin digits would be lost
+    """The area in square pixels, by the shoelace formula ½ Σ xᵢ yᵢ₊₁ − xᵢ₊₁ yᵢ.
+
+    It is positive if the corners are clockwise on the screen, where y points down.
+    """
+    x, y = (polygon - polygon[:1]).T  # relative to a corner: far from the origin digits would be lost
     return float((x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2)
 
 
@@ -58,24 +60,26 @@ def has_holes(rings: Rings) -> bool:
 
 
 def outer(rings: Rings) -> list[Polygon]:
-    """The outlines of the components of a shape without those of holes: what goes round as the first does,
-    also where a mapping has mirrored the shape."""
+    """The outlines of the components of a shape, without those of holes.
+
+    These have the same orientation as the first ring, even if a mapping has mirrored the shape.
+    """
     clockwise = signed_area(rings[0]) >= 0
     return [ring for ring in rings if (signed_area(ring) >= 0) == clockwise]
 
 
 def components(rings: Rings) -> list[list[Polygon]]:
-    """The components of a shape, each with its holes behind it."""
+    """The components of a shape, each followed by its holes."""
     outer = [[ring] for ring in rings if signed_area(ring) >= 0]
     for hole in (ring for ring in rings if signed_area(ring) < 0):
         around = [part for part in outer if _surrounds(part[0], hole)]
-        # A component may lie in the hole of another: the smallest that is around a hole owns it.
+        # A component may lie in the hole of another one: a hole belongs to the smallest that encloses it.
         min(around or outer, key=lambda part: abs(signed_area(part[0]))).append(hole)
     return outer
 
 
 def _surrounds(outer: Polygon, hole: Polygon) -> bool:
-    """Whether most corners of one polygon lie inside another: rounding puts some of them on its edge."""
+    """Whether most corners of a hole lie inside a polygon; rounding can move some of them to its edge."""
     (x0, y0), (x1, y1) = outer.T, np.roll(outer, -1, axis=0).T
     x, y = hole.T[:, :, None]
     crosses = (y0 <= y) != (y1 <= y)
@@ -85,9 +89,9 @@ def _surrounds(outer: Polygon, hole: Polygon) -> bool:
 
 
 def joined(rings: Rings) -> Polygon:
-    """One polygon with the pixels of several, for programs in which a shape has only one.
+    """One polygon with the pixels of several, for programs that allow only one polygon for a shape.
 
-    From its nearest corner a line leads to each further ring and back the same way, which encloses nothing.
+    A line leads from the nearest corner to each further ring, and back the same way, so it has no area.
     """
     one = rings[0]
     for ring in rings[1:]:
@@ -108,8 +112,8 @@ def box(polygons: Sequence[Polygon]) -> tuple[float, float, float, float]:
 def clipped(polygon: Polygon, width: int, height: int) -> Polygon:
     """The part of a polygon inside a picture (Sutherland–Hodgman); without corners if it lies outside.
 
-    What a concave polygon leaves inside in several pieces stays one polygon: lines along the border join
-    them, which enclose nothing.
+    If several pieces of a concave polygon lie inside, they remain one polygon: they are joined by lines along
+    the border, which have no area.
     """
     for axis, sign, edge in ((0, 1, -0.5), (0, -1, width - 0.5), (1, 1, -0.5), (1, -1, height - 0.5)):
         polygon = _half(polygon, axis, sign, edge)
@@ -132,13 +136,14 @@ def _half(polygon: Polygon, axis: int, sign: int, edge: float) -> Polygon:
 def filled(shapes: Sequence[Rings], width: int, height: int) -> NDArray[np.bool_]:
     """The pixels (H, W) whose centres lie in any of the shapes, each by the even-odd rule.
 
-    Programs that count or compare pixels (COCO, supervision) have masks without soft edges.
+    Programs that count or compare pixels (COCO, supervision) use masks without soft edges.
     """
     mask = np.zeros((height, width), dtype=np.bool_)
     for rings in shapes:
         toggles = np.zeros((height, width + 1), dtype=np.intp)
         for ring in rings:
-            # Each crossing toggles inside and outside from the next pixel on; ∞ goes to a column that is cut.
+            # Each crossing toggles inside and outside from the next pixel on; ∞ falls into an extra column,
+            # which is dropped.
             first = np.ceil(_crossings(ring, np.arange(height))).clip(0, width).astype(np.intp)
             np.add.at(toggles, (np.arange(height)[:, None], first), 1)
         mask |= toggles.cumsum(1)[:, :width] % 2 == 1

@@ -12,10 +12,10 @@ from wherein.native import kernel, picture_calls
 def pool(pixels: Shaped[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]:
     """The picture at 1/factor of its size: each pixel is the mean of a block of factor × factor.
 
-    Bytes become floats in [0, 1], as of `Picture.samples`.
+    Bytes become floats in [0, 1], as in `Picture.pixels`.
 
-    Its pixel X has its centre at factor · X + (factor − 1)/2 of the picture. Rows and columns that do not
-    fill a block are left out: a mean over fewer pixels would have its centre elsewhere.
+    Pixel X of the result has its centre at factor · X + (factor − 1)/2 in the picture. Rows and columns that
+    do not fill a block are left out, since a mean over fewer pixels would have its centre elsewhere.
     """
     on_cpu = pixels.dtype == torch.uint8 and pixels.device.type == "cpu"
     if on_cpu and factor == 2 and min(pixels.shape[-2:]) >= 2 and kernel.accepts():

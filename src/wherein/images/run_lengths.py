@@ -1,4 +1,4 @@
-"""Run lengths of masks, as COCO has them: of zeros, ones, zeros, …, column by column."""
+"""Run lengths of masks in COCO's format: of zeros, ones, zeros, …, column by column."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,11 +7,12 @@ from wherein.errors import TemplateError
 
 _FIRST_CHARACTER = ord("0")
 _VALUE_BITS, _SIGN_BIT, _MORE_BIT, _SHIFT = 0x1F, 0x10, 0x20, 5
-"""Compressed run lengths are numbers in base 32 as text, lowest digits first. A character has five bits and a
-sixth that says whether more follow; bit four of the last character is the sign."""
+"""Compressed run lengths are numbers in base 32 as text, lowest digits first. Each character has five bits of
+the number and a sixth bit that says whether more follow; bit four of the last character is the sign."""
 
 _MAX_BITS = 64
-"""Of a run length: no picture has more pixels. Without a limit, a long text takes quadratic time."""
+"""Maximum size of a run length: no picture has more pixels. Without a limit, a long text takes quadratic
+time."""
 
 
 def encode_run_lengths(mask: NDArray[np.bool_]) -> str:
@@ -23,11 +24,12 @@ def encode_run_lengths(mask: NDArray[np.bool_]) -> str:
     values = mask.T.ravel()  # column by column
     changes = np.flatnonzero(np.diff(values, prepend=False))  # the first run is of zeros, and may be empty
     runs = np.diff(changes, prepend=0, append=values.size).tolist()
+    # COCO stores differences to the last run of the same value, except for the first three runs.
     return "".join(_compressed(run - (runs[k - 2] if k > 2 else 0)) for k, run in enumerate(runs))
 
 
 def _compressed(number: int) -> str:
-    """A number in base 32, as many digits as it needs to keep its sign."""
+    """A number in base 32, with as many digits as it needs to preserve its sign."""
     text = ""
     while True:
         bits = number & _VALUE_BITS
@@ -39,15 +41,15 @@ def _compressed(number: int) -> str:
 
 
 def decode_run_lengths(counts: str | list[int], width: int, height: int, what: str) -> NDArray[np.float32]:
-    """The mask (H, W) of run lengths: how many zeros, ones, zeros, … follow each other, column by column.
+    """The mask (H, W) from run lengths: the numbers of consecutive zeros, ones, zeros, …, column by column.
 
     Arguments:
-        counts: the run lengths, or the text that they are compressed to.
+        counts: the run lengths, or their compressed text.
         width, height: of the picture.
-        what: they belong to, for errors.
+        what: the name of the object, for error messages.
 
     Raises:
-        TemplateError: they do not fill the picture, or are damaged.
+        TemplateError: the run lengths do not fill the picture, or are damaged.
 
     >>> decode_run_lengths([1, 2, 3], 3, 2, "it")
     array([[0., 1., 0.],
@@ -69,7 +71,7 @@ def _number(value: int) -> str:
 
 
 def _decompressed(text: str, what: str) -> list[int]:
-    """The run lengths of a text, in which each from the fourth on is a difference to the last but one."""
+    """The run lengths in a text, where each from the fourth on is a difference to the one two before it."""
     runs: list[int] = []
     number, shift = 0, 0
     for character in text:

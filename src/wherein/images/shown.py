@@ -1,18 +1,19 @@
-"""`Shown`: what results and templates have in common that show themselves, in a window or a notebook."""
+"""`Shown`, the base class of results and templates that can be shown in a window or a notebook."""
 
 import io
 
 from PIL import Image
 
 _MAX_SIDE = 1200
-"""Pixels of the longer side of a picture in a notebook. A choice: as wide as a page, and not megabytes."""
+"""Maximum length in pixels of the longer side of a picture in a notebook. A choice: as wide as a page, and
+not megabytes."""
 
 
 class Shown:
     """Something that can be drawn. Jupyter shows it below a cell that ends with it."""
 
     def draw(self) -> Image.Image:
-        """It as a picture."""
+        """Draw it, and return the picture."""
         raise NotImplementedError
 
     def show(self) -> None:

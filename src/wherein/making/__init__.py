@@ -1,4 +1,4 @@
-"""Templates: `cut` makes one from outlines on a picture, `findings` says what makes it hard to find."""
+"""Making templates: `cut` makes one from outlines on a picture; `findings` checks it for difficulties."""
 
 from wherein.formats.part_outline import Outline
 from wherein.making.checks import Finding, Severity, findings

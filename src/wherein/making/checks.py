@@ -1,7 +1,7 @@
-"""Checks: what makes a template hard to find, with the limit of each check and what to do about it.
+"""Checks of a template for properties that make it hard to find, each with a limit and advice.
 
-Size and texture are only asked of what is fitted: of the leaves that move as one piece, the one with the most
-texture. The others follow it, and are scored in the end.
+Size and texture are checked for fitted leaves only. In each piece (leaves that move as one), the detector
+fits the leaf with the most texture. The others follow its pose, and are scored at the end.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,27 +29,27 @@ class Severity(StrEnum):
     """How bad a finding is."""
 
     PROBLEM = "problem"
-    """The object will not be found, or at a wrong pose."""
+    """The object will not be found, or with a wrong pose."""
 
     WARNING = "warning"
     """It will be found less often, or less accurately."""
 
     NOTE = "note"
-    """Good to know; nothing needs to be done."""
+    """For information; no action is needed."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that makes a template hard to find.
+    """One property of a template that makes it hard to find.
 
     Attributes:
         severity: how bad it is.
         kind: the check that reports it, for example "too small".
-        part: the part that it is about; None: the whole template.
-        measured: the number that was measured.
-        limit: the number that it should not be below, or not above.
-        unit: of both numbers.
-        words: what was found, in a sentence.
+        part: the part concerned; None: the whole template.
+        measured: the measured value.
+        limit: the minimum or maximum that the value should have; the check decides which.
+        unit: the unit of `measured` and `limit`.
+        words: the finding as a sentence.
         advice: what to do.
     """
 
@@ -67,7 +67,7 @@ class Finding:
         return f"{self.severity}: {part}{self.words}; {self.advice}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The finding for JSON."""
+        """The finding as a dictionary for JSON."""
         return asdict(self) | {
             "severity": str(self.severity),
             "measured": round(self.measured, 4),
@@ -80,7 +80,7 @@ PROBLEM, WARNING, NOTE = Severity.PROBLEM, Severity.WARNING, Severity.NOTE
 
 @dataclass(frozen=True)
 class _Subject:
-    """A template, and the pieces of it that move as one."""
+    """A template and its pieces, which are computed once for all checks."""
 
     template: Template
 
@@ -90,7 +90,8 @@ class _Subject:
 
     @property
     def fitted(self) -> Iterator[tuple[str, Piece]]:
-        """Each piece, with the name of the leaf that is fitted for it."""
+        """Each piece, with the name of its fitted leaf."""
+        # The name of the leaf and not of the piece: users know their parts, and not how they are joined.
         for piece in self.pieces.pieces:
             yield piece.fitted_leaf.name, piece
 
@@ -99,7 +100,7 @@ Check = Callable[[_Subject], Iterator[Finding]]
 
 
 def findings(template: Template) -> list[Finding]:
-    """Everything that makes a template hard to find, the worst first; an empty list where all is well.
+    """The findings of all checks, the most severe first; an empty list if there are none.
 
     Example:
         >>> import torch
@@ -115,12 +116,12 @@ def findings(template: Template) -> list[Finding]:
 
 
 def by_severity(found: Sequence[Finding]) -> list[Finding]:
-    """Findings with the worst first, those of one severity in the order in which they are given."""
+    """Findings sorted by severity, the most severe first; the order within a severity is kept."""
     return sorted(found, key=lambda finding: tuple(Severity).index(finding.severity))
 
 
 _GONE = 0.02
-"""Visible share below which a part counts as hidden altogether. A choice: a rim of a few pixels."""
+"""Visible fraction below which a part counts as completely hidden. A choice: a rim of a few pixels."""
 
 
 def _hidden(subject: _Subject) -> Iterator[Finding]:
@@ -138,15 +139,16 @@ def _hidden(subject: _Subject) -> Iterator[Finding]:
 
 
 _OBJECT_PIXELS, _LIMB_PIXELS = (500, 1500), (100, 400)
-"""Pixels below which a search is hopeless, and below which it is hard. Measured: of squares cut from three
-photographs none of 400 pixels, two of 784 and all of 1600 were calibrated to a threshold that separates them
-from clutter. A limb needs fewer, as it is searched for around its joint only: a choice."""
+"""Numbers of pixels below which a search is hopeless, and hard. Measured with squares cut from three
+photographs: a calibration found a threshold that separates them from clutter for none of 400 pixels, two of
+784, and all of 1600. The lower limits of limbs are a choice: limbs are searched for around their joint
+only."""
 
 
 def _too_small(subject: _Subject) -> Iterator[Finding]:
-    """Each limb by itself; all pieces together for the object, since their evidence adds up."""
+    """Check each limb by itself, and the object by the sum over all pieces, since their evidence is added."""
     sizes = {name: pixel_count(piece.motif) for name, piece in subject.fitted}
-    only = next(iter(sizes)) if len(sizes) == 1 else None
+    only = next(iter(sizes)) if len(sizes) == 1 else None  # a single piece is named in the finding
     limbs = [piece.fitted_leaf.name for piece in subject.pieces.limbs]
     limits = [(only, sum(sizes.values()), *_OBJECT_PIXELS), *((n, sizes[n], *_LIMB_PIXELS) for n in limbs)]
     for name, pixels, hopeless, small in limits:
@@ -160,7 +162,7 @@ def _too_small(subject: _Subject) -> Iterator[Finding]:
 
 
 _MIN_THICKNESS = 5
-"""Pixels across that the detector needs in a piece that it searches for first."""
+"""Minimum thickness in pixels of a piece for a search in the whole scene."""
 
 
 def _thin(subject: _Subject) -> Iterator[Finding]:
@@ -176,8 +178,8 @@ def _thin(subject: _Subject) -> Iterator[Finding]:
 
 
 _FLAT, _FAINT = 0.03, 0.06
-"""Contrast below which a search is hopeless, and below which it is hard. Measured: squares of 4096 pixels
-were separated from clutter at 0.047 and not at 0.025, under noise of up to 0.06."""
+"""Contrasts below which a search is hopeless, and hard. Measured: a threshold separated squares of 4096
+pixels from clutter at a contrast of 0.047, but not at 0.025, under noise of up to 0.06."""
 
 
 def _no_texture(subject: _Subject) -> Iterator[Finding]:
@@ -193,13 +195,13 @@ def _no_texture(subject: _Subject) -> Iterator[Finding]:
 
 
 _MAX_OUTLINE = 0.65
-"""Share of what is compared above which an object is found by its outline only. Measured: of pictures of Tux
-Paint's stamps, letters and other shapes of one colour have 0.70 to 1, drawn objects and animals 0.25 to
-0.49."""
+"""Share of the compared energy at the outline above which an object is found by its outline only. Measured on
+pictures of Tux Paint's stamps: letters and other shapes of one colour have 0.70 to 1, drawn objects and
+animals 0.25 to 0.49."""
 
 
 def _outline_only(subject: _Subject) -> Iterator[Finding]:
-    """Only the body is asked: the search begins with it."""
+    """Check the body only: the search begins with it."""
     body = subject.pieces.body
     share = 0.0 if body is None else outline_share(body.motif)
     if body is not None and share > _MAX_OUTLINE:
@@ -212,14 +214,14 @@ def _outline_only(subject: _Subject) -> Iterator[Finding]:
 
 
 _MAX_SHIFT_ZNCC = 0.9
-"""ZNCC with its shifted self above which a position is uncertain. A choice: photographs of objects have 0.1
-to 0.7, stripes close to 1."""
+"""ZNCC of a motif with its shifted copy from which its position is uncertain. A choice: photographs of
+objects have 0.1 to 0.7, stripes close to 1."""
 
 
 def _slides(subject: _Subject) -> Iterator[Finding]:
-    """Only the body is asked: joints hold limbs in place."""
+    """Check the body only: joints hold limbs in place."""
     body = subject.pieces.body
-    if body is None or contrast(body.motif) < _FLAT:
+    if body is None or contrast(body.motif) < _FLAT:  # without texture, the ZNCC would be that of noise
         return
     zncc, distance = shift_similarity(body.motif)
     if zncc >= _MAX_SHIFT_ZNCC:
@@ -231,8 +233,8 @@ def _slides(subject: _Subject) -> Iterator[Finding]:
 
 
 _AMBIGUOUS, _SAME = 0.8, 0.95
-"""ZNCC with its rotated self from which noise can decide the angle, and from which nothing else does. A
-choice."""
+"""ZNCC of a motif with its rotated copy from which noise may decide the angle, and from which only noise
+does. Choices."""
 
 
 def _symmetric(subject: _Subject) -> Iterator[Finding]:
@@ -242,12 +244,12 @@ def _symmetric(subject: _Subject) -> Iterator[Finding]:
             continue
         body = piece.name == root
         x, y = piece.joint[0] - piece.fitted_leaf.at[0], piece.joint[1] - piece.fitted_leaf.at[1]
-        # Two poses of a limb are up to twice its turn apart.
+        # A body may have any angle. Two poses of a limb differ by at most twice its turn.
         joint, reach = (None, 180.0) if body else ((x, y), 2 * piece.turn)
         degrees, zncc = self_similarity(piece.motif, joint, reach)
         if zncc < _AMBIGUOUS:
             continue
-        decided = body and limbs
+        decided = body and limbs  # the limbs are not symmetric about the body's centre: they fix its angle
         yield Finding(
             NOTE if decided else PROBLEM if zncc >= _SAME else WARNING,
             *("symmetric", name, zncc, _AMBIGUOUS, "ZNCC"),
@@ -268,8 +270,8 @@ def _look_alike(subject: _Subject) -> Iterator[Finding]:
 
 
 _NEAR_PIXELS, _NEAR_SHARE = 2.0, 0.15
-"""Distance up to which a joint counts as being at the edge of a part: in pixels, or as a share of the part's
-diagonal if that is more. A choice: people do not click more precisely."""
+"""Maximum distance of a joint from its part: in pixels, or as a share of the part's diagonal, whichever is
+larger. A choice: people do not click more precisely."""
 
 
 def _far_joint(subject: _Subject) -> Iterator[Finding]:
@@ -287,7 +289,7 @@ def _far_joint(subject: _Subject) -> Iterator[Finding]:
 
 
 _MINOR = 0.02
-"""Share of the object's pixels below which a part adds little to the evidence. A choice."""
+"""Share of the object's fitted pixels below which a part adds little to the evidence. A choice."""
 
 
 def _minor(subject: _Subject) -> Iterator[Finding]:
@@ -336,4 +338,4 @@ CHECKS: tuple[Check, ...] = (
     _large,
     _no_body,
 )
-"""In the order in which findings of one severity are listed."""
+"""All checks, in the order in which findings of one severity are listed."""

@@ -1,9 +1,9 @@
 """Cut a template out of a picture, along the outlines of its parts.
 
-A pixel of a photograph shows one part, the topmost: where a claw lies in front of a body, nobody knows what
-the body looks like. So each part is cut out of all parts below it, and the body has a hole where the claw is.
-With `keep_covered` a part keeps everything inside its outline; that is for parts whose covered pixels are
-right too, or nearly.
+A pixel of a photograph shows the topmost part only: where a claw lies in front of a body, the appearance of
+the body is unknown. Therefore each part is removed from the masks of all parts below it, and the body has a
+hole where the claw is. With `keep_covered`, a part keeps all pixels inside its outline. Use it if the covered
+pixels look like the part anyway.
 """
 
 import math
@@ -34,20 +34,21 @@ def cut(
     *,
     keep_covered: bool = False,
 ) -> Template:
-    """The template of the parts that are outlined on a picture.
+    """A template from a picture and the outlines of its parts.
 
-    The canvas is the box around all outlines. Masks are soft where an outline cuts through pixels, and the
-    alpha of the picture counts too. A part with both an outline and children becomes a static leaf of a group
-    `<part>_group`. If several parts have no parent, or the only one has children, the root is a group with
-    the name of the object. A single outline makes a template of one rigid motif.
+    The canvas is the bounding box of all outlines. Where an outline cuts through a pixel, the mask is the
+    covered fraction; masks are multiplied by the alpha of the picture. A part with both an outline and
+    children becomes a static leaf of a group `<part>_group`. If several parts have no parent, or the only one
+    has children, the root is a group with the name of the object. A single outline makes a template of one
+    rigid motif.
 
     Arguments:
         picture: a path, an array, a tensor or a PIL image.
         outlines: the parts and groups, in any order.
-        name: of the object.
-        paint_order: parts with an outline, the lowest first; parts that it does not name lie above these. By
-            default children lie above their parents, and of other parts the larger lies below.
-        keep_covered: parts keep the pixels that parts above them cover.
+        name: the name of the object.
+        paint_order: names of parts with an outline, the lowest first; parts that are not named lie above
+            these. By default children lie above their parents, and smaller parts above larger ones.
+        keep_covered: whether parts keep the pixels that parts above them cover.
 
     Raises:
         PictureError: the picture cannot be read.
@@ -66,7 +67,8 @@ def cut(
     tree = part_tree(outlines, name)
     masks, window = outline_masks((part for part in tree.values() if not part.group), source)
     order = _paint_order(masks, depths(outlines), paint_order)
-    union = torch.stack(list(masks.values())).sum(0).clamp_max(1)  # a sum: parts side by side leave no seam
+    # The sum and not the maximum: a pixel that two adjacent parts share half and half belongs to the object.
+    union = torch.stack(list(masks.values())).sum(0).clamp_max(1)
     if not keep_covered:
         masks = _uncovered(masks, order)
     pixels = window.crop(source.pixels).detach().float().cpu().clone()
@@ -85,6 +87,8 @@ def cut(
 def _paint_order(
     masks: Mapping[str, Tensor], depth: Mapping[str, int], wanted: Sequence[str] | None
 ) -> tuple[str, ...]:
+    # `depth` has the outlines as they were given. In the tree, a part with children and its children may be
+    # leaves of one group, at the same depth.
     by_default = sorted(masks, key=lambda name: (depth[name], -float(masks[name].sum())))
     first = list(dict.fromkeys(wanted or ()))
     for name in first:
@@ -94,9 +98,9 @@ def _paint_order(
 
 
 def _uncovered(masks: Mapping[str, Tensor], order: Sequence[str]) -> dict[str, Tensor]:
-    """The masks without what parts above them cover."""
+    """The masks without the pixels that parts above them cover."""
     visible: dict[str, Tensor] = {}
-    free = torch.ones(1)
+    free = torch.ones(1)  # the fraction of each pixel that no part above covers, from the topmost down
     for name in reversed(order):
         visible[name] = rounded_to_levels(masks[name] * free)
         if not bool((visible[name] > 0.5).any()):
@@ -108,7 +112,7 @@ def _uncovered(masks: Mapping[str, Tensor], order: Sequence[str]) -> dict[str, T
 
 
 def _leaf(outline: Outline, pixels: Tensor, mask: Tensor, canvas: PixelBox, origin: tuple[int, int]) -> Part:
-    """The part of a mask; `origin` is the pixel of the picture that the canvas begins with."""
+    """A leaf from its mask; `origin` is the position of the canvas's first pixel in the picture."""
     box = PixelBox.around(mask)
     motif = Motif(box.crop(pixels).contiguous(), box.crop(mask).contiguous())
     at = float(box.left - canvas.left), float(box.top - canvas.top)
@@ -125,13 +129,13 @@ def _part(outline: Outline, motif: Motif | None, at: Point, pivot: Point) -> Par
     turn = DEFAULT_TURN if outline.turn is None else outline.turn
     if not (math.isfinite(turn) and 0 <= turn <= 180):
         raise TemplateError(f'the part "{outline.name}" has turn={turn}: use 0 to 180 degrees')
-    static = outline.fixed and outline.parent is not None  # a root moves freely, with the object
+    static = outline.fixed and outline.parent is not None  # the root has the pose of the object
     reading = None if outline.reading is None else Reading.of(outline.reading, f'the part "{outline.name}"')
     return Part(outline.name, outline.parent, motif, at, pivot, float(turn), static, reading)
 
 
 def _pivot(outline: Outline, origin: tuple[int, int]) -> Point | None:
-    """The pivot of an outline on the canvas, if it has one."""
+    """The pivot of an outline in canvas pixels, if it has one."""
     if outline.pivot is None:
         return None
     try:

@@ -1,8 +1,8 @@
-"""What to expect of a template before it is searched for: how surely it is found, how small, how tilted.
+"""A forecast for a template: how reliably it will be found, and the limits of its scale and tilt.
 
-The calibration says how surely. For the limits, the object is painted over backgrounds in smaller and smaller
-sizes, and then more and more tilted, until it is not found any more. That takes as long as the calibration,
-so these limits are kept beside it.
+The reliability comes from the calibration. To find the limits, the object is painted over backgrounds at
+decreasing scales, then at increasing tilts, until it is no longer found. This takes as long as the
+calibration, so the limits are stored beside it.
 """
 
 import math
@@ -30,36 +30,34 @@ from wherein.template.render import render
 from wherein.template.tree import Matrix
 
 _SCENES, _ENOUGH = 4, 3
-"""Scenes of each size and tilt, and in how many of them the object has to be found. A choice: some conditions
-are too hard for any object."""
+"""Number of scenes for each scale and tilt, and the minimum number in which the object must be found. Not
+all, by choice: some conditions (noise, blur, light) are too hard for any object."""
 
 _SIZE_STEP, _TILT_STEP = 2**-0.25, 10.0
-"""Factor from one size to the next, and degrees from one tilt to the next. Choices."""
+"""Factor from one scale to the next, and degrees from one tilt to the next. Choices."""
 
 _MIN_SHARE, _HALF = 0.95, 0.5
-"""Share of the test scenes in which an object is found if a threshold separates it from clutter, as
-`Calibration.separates` has it; and below which it is missed more often than found."""
+"""Shares of test scenes in which the object is found: the minimum if a threshold separates it from clutter,
+as in `Calibration.separates`; and the share below which it is missed more often than found."""
 
 _ROOM = 1.3
-"""Width and height of a scene, at least, in those of the object."""
+"""Minimum width and height of a scene, in diagonals of the object at its scale. A choice."""
 
 _NEAR = 0.25
-"""How far the centre of a detection may be off, in diagonals of the object. A choice: further away it is
-something else."""
+"""Maximum error of the centre of a detection, in diagonals of the object. A choice: a detection further away
+is something else."""
 
 _DISTANCE = 4.0
-"""Of the camera, in diagonals of the template: that of a photograph from nearby, where perspective shows."""
-
-IsFound = Callable[[float, float], bool]
-"""Whether an object is found at a scale and a tilt."""
+"""Distance of the camera from a tilted object, in diagonals of the template. A choice: a photograph from
+nearby, in which perspective is visible."""
 
 
 class Limits(StoredCalibration):
     """How small and how tilted a template was found, with the threshold of its calibration.
 
     Attributes:
-        smallest: the lowest scale; None: it was not found even at the first.
-        steepest: the highest tilt in degrees.
+        smallest: the lowest scale; None: it was not found even at the first scale.
+        steepest: the highest tilt in degrees; 0 if it was not found tilted.
     """
 
     format: Literal["wherein-limits/1"] = "wherein-limits/1"
@@ -72,29 +70,31 @@ LIMITS = CalibrationStore(Limits, VERSION, "limits.json")
 
 
 def forecast(detector: Detector, progress: Progress = no_progress) -> list[Finding]:
-    """What the calibration of a template predicts, and how small and how tilted it is still found.
+    """Findings about the expected reliability of a template, and about its lowest scale and highest tilt.
 
     Arguments:
-        detector: of one template, with the default method.
-        progress: is called with the fraction that is done, and what is being done.
+        detector: a detector of one template, with the default method.
+        progress: is called with the fraction that is done and a description of the current step.
     """
     calibration = detector.calibration
     assert isinstance(calibration, Calibration), "of the default method"
     found = list(_of_calibration(calibration))
     low, high = calibration.scale
-    first = min(max(1.0, low), high)
+    first = min(max(1.0, low), high)  # the template's own size, or the nearest scale in the range
+    # Measured with the threshold of this detector: another threshold has other limits.
     limits = _limits(detector, first, progress)
     found.append(_smallest(detector, limits.smallest, low, first))
+    # An object that is not even found upright needs no finding about its tilt.
     if limits.smallest is not None and calibration.tilt:
         found.append(_steepest(limits.steepest, calibration.tilt))
     return found
 
 
 def _limits(detector: Detector, first: float, progress: Progress) -> Limits:
-    """What was found out before with this threshold, or is found out now.
+    """The stored limits if they belong to this threshold; otherwise the limits are measured and stored.
 
     Arguments:
-        detector, progress: as of `forecast`.
+        detector, progress: as in `forecast`.
         first: the scale that is tried first.
     """
     template, ranges, threshold = detector.template, detector.calibration.range, detector.threshold
@@ -117,10 +117,11 @@ def _limits(detector: Detector, first: float, progress: Progress) -> Limits:
 
 
 def _tried(detector: Detector, first: float, progress: Progress) -> tuple[float | None, float]:
-    """The lowest scale and the highest tilt at which the object is found; arguments as of `_limits`."""
+    """The lowest scale and the highest tilt at which the object is found; arguments as in `_limits`."""
     ranges = detector.calibration.range
     sizes = _steps(first, ranges.scale[0], lambda scale: scale * _SIZE_STEP)
     tilts = _steps(0.0, ranges.tilt, lambda tilt: tilt + _TILT_STEP)[1:]
+    # Progress is a fraction of all values, most of which are tried: it may end early, but never goes back.
     done = 0
 
     def is_found(scale: float, tilt: float) -> bool:
@@ -135,7 +136,7 @@ def _tried(detector: Detector, first: float, progress: Progress) -> tuple[float 
 
 
 def _of_calibration(known: Calibration) -> Iterator[Finding]:
-    """What its scores say."""
+    """The finding about the scores with and without the object."""
     missed = sum(score < known.threshold for score in known.present)
     share = 1 - missed / len(known.present)
     low, high, clutter = known.present[0], known.present[-1], known.clutter[-1]
@@ -169,6 +170,7 @@ def _smallest(detector: Detector, smallest: float | None, low: float, first: flo
             "use another picture of it, with more detail",
         )
     pixels = f"{smallest * width:.0f} × {smallest * height:.0f} pixels"
+    # Even at the lowest scale of the range: the true limit lies beyond it.
     everything = smallest <= low
     return Finding(
         NOTE if everything or smallest < first else WARNING,
@@ -193,8 +195,9 @@ _BEYOND = "use a larger or sharper picture of it, or another view, if your scene
 
 
 def _steps(first: float, last: float, after: Callable[[float], float]) -> list[float]:
-    """Values from the first on, each after the one before, up to the last, which is always among them."""
+    """The values first, after(first), …, last; they rise or fall. The last is included even between steps."""
     values, between = [first], first
+    # The margin of 1e-9 keeps a step that reaches `last`, but for rounding, from being listed twice.
     while min(first, last) + 1e-9 < (between := after(between)) < max(first, last) - 1e-9:
         values.append(between)
     return values if math.isclose(first, last) else [*values, last]
@@ -211,6 +214,7 @@ def _last(values: Sequence[float], holds: Callable[[float], bool]) -> float | No
 
 
 def _is_found(detector: Detector, scale: float, tilt: float) -> bool:
+    """Whether the object is found in at least `_ENOUGH` of `_SCENES` scenes, near the place where it is."""
     template = detector.template
     size = tuple(max(least, math.ceil(_ROOM * scale * math.hypot(*template.size))) for least in SCENE_SIZE)
     backgrounds = Backgrounds((), 1, (size[0], size[1]))
@@ -221,6 +225,8 @@ def _is_found(detector: Detector, scale: float, tilt: float) -> bool:
         turn = float(rng.uniform(-1, 1)) * detector.calibration.rotation
         root: Matrix = placed(turn, scale, middle, template.centre)
         if tilt:
+            # The tilt comes first, in template pixels, so its distance is not scaled. Each scene has another
+            # axis, because an object may be easier to find foreshortened along one axis than another.
             distance = _DISTANCE * math.hypot(*template.size)
             root = root @ tilted(tilt, 360.0 * number / _SCENES, distance, template.centre)
         scene = render(backgrounds(number), template, matrices(template.parts, root, {}))

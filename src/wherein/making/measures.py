@@ -12,20 +12,23 @@ from wherein.template.bundle import Template
 from wherein.template.tree import Point
 
 _DIRECTIONS = 8
-"""In which a motif is shifted, over half a circle: the other half gives the same numbers. A choice."""
+"""Number of directions in which a motif is shifted, over half a circle: the opposite shift has the same ZNCC.
+A choice."""
 
 _MIN_OVERLAP = 0.25
-"""Share of a motif that two shifted copies must have in common to be compared. A choice: few pixels agree by
-chance."""
+"""Minimum overlap of a motif and its shifted copy, as a share of the motif. A choice: fewer pixels may agree
+by chance."""
 
 
 def pixel_count(motif: Motif) -> int:
-    """Pixels that are more than half in the mask."""
+    """The number of pixels whose mask is above 0.5."""
     return int((motif.mask > 0.5).sum())
 
 
 def thickness(motif: Motif, limit: int) -> int:
-    """The side of the largest square inside the mask, an odd number; not measured beyond `limit`."""
+    """The side of the largest square of odd side inside the mask; not measured beyond `limit`."""
+    # Each erosion by a 3 × 3 square, rows and then columns, leaves the centres of squares larger by 2. The
+    # padding counts pixels beyond the picture as outside.
     inner: Tensor = torch.nn.functional.pad(motif.mask > 0.5, (1,) * 4)
     side = -1
     while side < limit and bool(inner.any()):
@@ -37,7 +40,7 @@ def thickness(motif: Motif, limit: int) -> int:
 
 
 def contrast(motif: Motif) -> float:
-    """The standard deviation of the levels in [0, 1], at half size: the scale at which fits are scored."""
+    """The standard deviation of levels in [0, 1], at half size: the resolution at which fits are scored."""
     small = motif.pooled(2) if min(motif.width, motif.height) > 1 else motif
     inside = small.mask > 0.5
     if not bool(inside.any()):
@@ -46,19 +49,22 @@ def contrast(motif: Motif) -> float:
 
 
 def outline_share(motif: Motif) -> float:
-    """The share of what the detector compares that lies at the outline: 0 for a motif that fills its picture,
-    close to 1 for a shape of one colour."""
+    """The share of the compared energy that lies at the outline: 0 for a motif that fills its picture, close
+    to 1 for a shape of one colour."""
     compared = motif_stages(motif)[0]
+    # At the coarsest resolution. At the points that are `unsigned`, light and dark may be exchanged: these
+    # are the points at the outline, where the other side is an unknown background.
     energy = compared.weights * compared.target.square().sum(1)
     return float(energy[compared.unsigned].sum() / energy.sum().clamp_min(1e-12))
 
 
 def shift_similarity(motif: Motif) -> tuple[float, float]:
-    """The largest ZNCC of a motif with itself, shifted by a quarter of its shorter side, and that distance.
+    """The maximum ZNCC of a motif with a copy that is shifted by a quarter of its shorter side; the distance.
 
-    It is high for stripes and smooth shading, in which nothing says where along them one is.
+    It is high for stripes and smooth shading, along which the position is undetermined.
     """
     inside = motif.mask > 0.5
+    # At least two pixels: neighbouring pixels of any picture are similar.
     distance = max(2.0, min(motif.width, motif.height) / 4)
     best = -1.0
     for k in range(_DIRECTIONS):
@@ -69,7 +75,10 @@ def shift_similarity(motif: Motif) -> tuple[float, float]:
 
 
 def _zncc_shifted(pixels: Float[Tensor, "3 h w"], inside: Bool[Tensor, "h w"], dx: int, dy: int) -> float:
-    """ZNCC of a picture with itself, dx columns (of either sign) and dy rows further; −1 without overlap."""
+    """ZNCC of a picture with a copy shifted by dx columns (of either sign) and dy ≥ 0 rows.
+
+    −1 if they overlap too little; 1 if one has no texture, since any shift of it looks the same.
+    """
     height, width = inside.shape
     left, right = max(0, dx), max(0, -dx)
     first = slice(dy, height), slice(left, width - right)
@@ -78,6 +87,7 @@ def _zncc_shifted(pixels: Float[Tensor, "3 h w"], inside: Bool[Tensor, "h w"], d
     if both.sum() < _MIN_OVERLAP * inside.sum():
         return -1.0
     a, b = (pixels[:, rows, columns][:, both] for rows, columns in (first, second))
+    # Channel by channel, so that a coloured light does not count as similarity.
     a, b = a - a.mean(1, keepdim=True), b - b.mean(1, keepdim=True)
     energy = float(a.square().sum() * b.square().sum())
     return float((a * b).sum()) / math.sqrt(energy) if energy > 0 else 1.0
@@ -95,7 +105,7 @@ def part_pixels(template: Template, name: str) -> Float[Tensor, "N 2"]:
 
 
 def joint_distance(template: Template, name: str) -> tuple[float, float]:
-    """How far the joint of a part is from its nearest pixel, and the diagonal of the box around the part."""
+    """The distance of a part's joint from its nearest pixel, and the diagonal of the part's bounding box."""
     pixels = part_pixels(template, name)
     joint: Point = template.parts[name].joint
     distance = float((pixels - torch.tensor(joint)).square().sum(1).min().sqrt())

@@ -1,4 +1,4 @@
-"""Outlines to masks: how much of each pixel of a picture belongs to a part."""
+"""Masks from outlines: the fraction of each pixel of a picture that belongs to a part."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class PixelBox:
 
     @staticmethod
     def around(mask: Float[Tensor, "H W"]) -> "PixelBox":
-        """The smallest box that holds all pixels of a mask that are not zero."""
+        """The bounding box of the pixels of a mask that are not zero."""
         rows, columns = torch.nonzero(mask.amax(1))[:, 0], torch.nonzero(mask.amax(0))[:, 0]
         return PixelBox(int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1)
 
@@ -45,31 +45,33 @@ class PixelBox:
 
     @property
     def centre(self) -> Point:
-        """Half-way between its first pixel and its last, (x, y) in the picture."""
+        """The centre (x, y) in the picture, where pixel centres are at whole numbers."""
         return (self.left + self.right - 1) / 2, (self.top + self.bottom - 1) / 2
 
     def crop(self, planes: Tensor) -> Tensor:
-        """Its pixels of a picture (…, H, W)."""
+        """The pixels of a picture (…, H, W) in the box."""
         return planes[..., self.top : self.bottom, self.left : self.right]
 
 
 def outline_masks(
     outlines: Iterable[Outline], picture: Picture
 ) -> tuple[dict[str, Float[Tensor, "h w"]], PixelBox]:
-    """The mask of each outline by name, and the box of the picture that they all cover.
+    """The mask of each outline by name, and the bounding box of all outlines in the picture.
 
-    A mask is the share of each pixel that belongs to the part, times the alpha of the picture, in the 256
-    levels that a file has. It covers the box and not the picture: photographs are large, and objects in them
-    small.
+    A mask is the fraction of each pixel that belongs to the part, times the alpha of the picture, rounded to
+    the 256 levels of a file. Masks have the size of the box and not of the picture, to save memory: objects
+    are small in large photographs.
 
     Raises:
         TemplateError: an outline is wrong, or empty; the message names it.
     """
     height, width = picture.samples.shape[-2:]
     regions = {outline.name: _region(outline, width, height) for outline in outlines}
+    # Outlines may reach beyond the picture. The box keeps at least one pixel of it.
     low = np.min([region.low for region in regions.values()], 0).clip(0, (width - 1, height - 1))
     high = np.max([region.high for region in regions.values()], 0).clip(low + 1, (width, height))
     box = PixelBox(*map(int, low), *map(int, high))
+    # Multiplied with the alpha, so that an outline may be drawn roughly around a cut-out picture.
     alpha = torch.ones(1) if picture.mask is None else box.crop(picture.mask).detach().float().cpu()
     masks = {name: rounded_to_levels(region.mask(box) * alpha) for name, region in regions.items()}
     for name, mask in masks.items():
@@ -82,6 +84,8 @@ def outline_masks(
 
 @dataclass(frozen=True, eq=False)
 class _PolygonRegion:
+    """A polygon. `low` and `high` are its first pixel, and one beyond its last, as in slices."""
+
     corners: Polygon
 
     @property
@@ -98,6 +102,8 @@ class _PolygonRegion:
 
 @dataclass(frozen=True, eq=False)
 class _MaskRegion:
+    """A mask of the whole picture, with the same interface as `_PolygonRegion`."""
+
     levels: Float[Tensor, "H W"]
     box: PixelBox
 
@@ -138,6 +144,7 @@ def _corners(outline: Outline, part: str, width: int, height: int) -> Polygon:
     if not np.isfinite(corners).all():
         raise TemplateError(f"{part}: its polygon contains NaN or infinity")
     low, high = corners.min(0), corners.max(0)
+    # The picture extends from −0.5 to size − 0.5, since pixel centres are at whole numbers.
     if (high < -0.5).any() or low[0] > width - 0.5 or low[1] > height - 0.5:
         extent = f"({low[0]:g}, {low[1]:g}) to ({high[0]:g}, {high[1]:g})"
         raise TemplateError(f"{part} lies outside the {width} × {height} picture: it extends from {extent}")

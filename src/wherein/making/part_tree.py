@@ -1,9 +1,9 @@
-"""Outlines with parents to the tree of a template, in which only groups have children.
+"""The tree of a template, in which only groups have children, from outlines with parents.
 
 A person who outlines an upper arm and a forearm makes the upper arm the parent of the forearm. In a template
-both are leaves of one group, which has the joint of the upper arm. So an outline that has both pixels and
-children becomes two: a group `<name>_group` with its joint and its reading, and in that group, static, the
-leaf `<name>`.
+both are leaves of one group, which has the joint of the upper arm. Therefore an outline with both pixels and
+children is split in two: a group `<name>_group` with its joint and its reading, and the leaf `<name>`, which
+is static in that group.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ def part_tree(outlines: Sequence[Outline], name: str) -> dict[str, Outline]:
 
     Arguments:
         outlines: parts and groups, in any order.
-        name: of the object, and of its root where one has to be added.
+        name: the name of the object, and of the root if one has to be added.
 
     Raises:
         TemplateError: a name is missing or used twice, a parent does not exist or is its own ancestor, or a
@@ -26,19 +26,21 @@ def part_tree(outlines: Sequence[Outline], name: str) -> dict[str, Outline]:
     """
     tree = _by_name(outlines)
     _check_parents(tree)
+    # A list of names, because splitting changes the tree. Groups may have children as they are.
     for part in [outline.name for outline in outlines if not outline.group]:
         if _children(tree, part):
             _split(tree, tree[part], name)
     roots = [part for part in tree.values() if part.parent is None]
     if len(roots) > 1:
         root = _unused(tree, name, f"{name}_group")
+        # A template has one root: parts without a parent are put into a new one.
         tree |= {part.name: replace(part, parent=root) for part in roots}
         tree[root] = Outline(root)
     return tree
 
 
 def depths(outlines: Sequence[Outline]) -> dict[str, int]:
-    """The number of ancestors of each outline; `part_tree` has checked that there are no cycles."""
+    """The number of ancestors of each outline. Call `part_tree` first: it refuses cycles."""
     parents = {outline.name: outline.parent for outline in outlines}
 
     def depth(name: str) -> int:
@@ -70,6 +72,7 @@ def _check_parents(tree: Mapping[str, Outline]) -> None:
                 f'the parent of the part "{outline.name}" is "{outline.parent}", which does not exist: '
                 f"the parts are {', '.join(sorted(tree))}"
             )
+        # Follow the parents upwards: a name that occurs twice closes a cycle.
         parent, passed = outline.parent, [outline.name]
         while parent is not None:
             if parent in passed:
@@ -88,8 +91,8 @@ def _children(tree: Mapping[str, Outline], name: str) -> list[str]:
 
 
 def _split(tree: dict[str, Outline], outline: Outline, name: str) -> None:
-    """Put a group in the place of an outline with children, and both the outline and its children into it."""
-    # The only root is the object itself, so its group gets the name of the object.
+    """Replace an outline with children by a group that contains both the outline and its children."""
+    # The group of a single root is the object itself, and gets the name of the object.
     only_root = outline.parent is None and sum(other.parent is None for other in tree.values()) == 1
     own = f"{outline.name}_group"
     group = _unused(tree, name if only_root else own, own)
@@ -100,7 +103,7 @@ def _split(tree: dict[str, Outline], outline: Outline, name: str) -> None:
 
 
 def _unused(tree: Mapping[str, Outline], first: str, second: str) -> str:
-    """The first name, or the second where a part has that already."""
+    """The first name, or the second if a part has the first already."""
     for name in (first, second):
         if name not in tree:
             return name

@@ -1,4 +1,4 @@
-"""Vector fields τ on a grid: from matrices, back to matrices, and free ones (appendix A.1).
+"""Vector fields τ on a grid: fields of matrices, projection onto matrices, and free fields (appendix A.1).
 
 A field is (…, h, w, 2): the position (x, y) in the scene of each pixel of the motif's grid.
 """
@@ -34,14 +34,14 @@ def shift_matrix(shift: Float[Tensor, "*B 2"]) -> Float[Tensor, "*B 3 3"]:
 def transform(matrix: Float[Tensor, "*B 3 3"], points: Float[Tensor, "*N 2"]) -> Float[Tensor, "*BN 2"]:
     """Each matrix applied to all points: (*B, *N, 2).
 
-    The result has all x before all y in memory, which is faster to sample. It is not computed by a matrix
-    product, whose rounding changes with the size of the batch: an item must not depend on the others.
+    In memory, all x of the result precede all y, which is faster to sample. No matrix product is used: its
+    rounding changes with the size of the batch, and an item must not depend on the others.
     """
     rows = matrix[..., :2, :].movedim(-2, 0)
     x, y = points.reshape(-1, 2).mT
     moved = rows[..., :1] * x + rows[..., 1:2] * y + rows[..., 2:]
     moved = moved.reshape(*rows.shape[:-1], *points.shape[:-1]).movedim(0, -1)
-    # Most motions have no perspective: their depth is 1 everywhere, and not worth a division.
+    # Most motions have no perspective: their depth is 1 everywhere, and the division would cost time.
     return moved / _depth(matrix, points)[..., None] if is_projective(matrix) else moved
 
 
@@ -52,10 +52,11 @@ def is_projective(matrix: Float[Tensor, "*B 3 3"]) -> bool:
 
 
 def project(gradient: Float[Tensor, "*B h w K"], points: Float[Tensor, "h w 2"]) -> Float[Tensor, "*B K 3"]:
-    """⟨∇τ, basis of Aff(2)⟩: a field's gradient as one of the 2×3 matrix of τ = A · points + b (eq. 21).
+    """⟨∇τ, basis of Aff(2)⟩: the gradient in the 2×3 matrix of τ = A · points + b from that in τ (eq. 21).
 
     For centred points the basis is orthogonal, and each basis field depends on x or on y alone. So the
-    gradient is summed over rows and columns first, which leaves short products instead of six of h·w terms.
+    gradient is first summed along columns and rows. That leaves short products instead of six sums of h·w
+    terms.
     """
     by_column = gradient.sum(-3)
     x = torch.einsum("...wk,w->...k", by_column, points[0, :, 0])
@@ -71,7 +72,8 @@ def project_projective(
 ) -> Float[Tensor, "*B 3 3"]:
     """∇_F of a cost whose field is τ = (F x̄)_{1,2} / (F x̄)_3, from its gradient in τ.
 
-    The first two rows are `project` of ∇τ / depth, the last row is that of −⟨∇τ, τ⟩ / depth.
+    The first two rows are `project` of ∇τ / depth, the last row is that of −⟨∇τ, τ⟩ / depth: by the quotient
+    rule, dτ = (d(F x̄)_{1,2} − τ d(F x̄)_3) / (F x̄)_3.
     """
     if is_projective(matrix):
         gradient = gradient / _depth(matrix, points)[..., None]
@@ -80,7 +82,7 @@ def project_projective(
 
 
 def _depth(matrix: Float[Tensor, "*B 3 3"], points: Float[Tensor, "*N 2"]) -> Float[Tensor, "*BN"]:
-    """(F x̄)_3 of every point, by which a homography divides."""
+    """The depth (F x̄)_3 of every point: the divisor of a homography."""
     x, y = points.reshape(-1, 2).mT
     row = matrix[..., 2, :, None]
     depth = row[..., 0, :] * x + row[..., 1, :] * y + row[..., 2, :]
@@ -92,16 +94,18 @@ def tangent(
 ) -> Float[Tensor, "*B h w 2 P"]:
     """∂τ/∂p of the field of `matrix`, given ∂F/∂p as `change`."""
     ones = torch.ones_like(points[..., :1])
-    raised = torch.cat((points, ones), -1)
-    moved = torch.einsum("hwj,...ijp->...hwip", raised, change)
+    homogeneous = torch.cat((points, ones), -1)
+    moved = torch.einsum("hwj,...ijp->...hwip", homogeneous, change)
     if not is_projective(matrix) and not bool(change[..., 2, :, :].any()):
         return moved[..., :2, :]
     field = transform(matrix, points)[..., None]
+    # The quotient rule, as in `project_projective`.
     return (moved[..., :2, :] - field * moved[..., 2:, :]) / _depth(matrix, points)[..., None, None]
 
 
 def smoothness(field: Field) -> Float[Tensor, "*B"]:
-    """ρ(τ) = ½ Σ ‖differences of neighbouring vectors‖²: zero for a translation, small for a smooth field."""
+    """ρ(τ) = ½ Σ ‖difference of neighbouring vectors‖²: zero for a translation, small for a smooth field."""
+    # Without neighbours beyond the border: a Neumann boundary, which the cosine transform has as well.
     down = field.diff(dim=-3).pow(2).sum((-3, -2, -1))
     right = field.diff(dim=-2).pow(2).sum((-3, -2, -1))
     return 0.5 * (down + right)
@@ -110,7 +114,8 @@ def smoothness(field: Field) -> Float[Tensor, "*B"]:
 def smoothness_prox(field: Field, strength: float | Float[Tensor, ""]) -> Field:
     """prox_{λρ}(τ) = (I + λ L)⁻¹ τ with L the grid's Laplacian, computed exactly by the cosine transform.
 
-    The transform makes L diagonal, with the eigenvalues 4 sin²(π k / 2h) + 4 sin²(π l / 2w).
+    ρ(τ) = ½ ⟨τ, L τ⟩, and the transform makes L diagonal: its eigenvalues are 4 sin²(π k / 2h) +
+    4 sin²(π l / 2w).
     """
     h, w = field.shape[-3:-1]
     rows, columns = _cosines(h, field), _cosines(w, field)
@@ -124,7 +129,7 @@ def _cosines(n: int, like: Tensor) -> Tensor:
     """The orthonormal cosine basis of n samples (DCT-II), one row for each frequency."""
     k = torch.arange(n, dtype=like.dtype, device=like.device)
     basis = torch.cos(torch.pi * k[:, None] * (k + 0.5) / n) * (2 / n) ** 0.5
-    basis[0] /= 2**0.5
+    basis[0] /= 2**0.5  # the constant has norm √n, all other cosines √(n/2)
     return basis
 
 

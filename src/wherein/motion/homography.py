@@ -1,9 +1,9 @@
-"""Matrices of the plane, and what they do to points: 2×3, or 3×3 with perspective, in numpy.
+"""Matrices of the plane, 2×3 or 3×3 (with perspective), and their action on points, in numpy.
 
-A search works on stacks of 3×3 matrices. Results have one of the two forms, and everything that comes after a
-search (drawings, exports, reports) takes both. Where there is perspective, rotation, size and tilt differ
-from point to point; those of an object are taken from its local linear map at the middle of its picture.
-`motion.field.transform` is the same for tensors that a solver differentiates.
+A search works on stacks of 3×3 matrices. Results have one of the two forms, and all later steps (drawings,
+exports, reports) accept both. With perspective, rotation, size and tilt differ from point to point; those of
+an object are taken from its local linear map at the middle of its picture. `motion.field.transform` is the
+differentiable equivalent for tensors.
 """
 
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
-"""2×3 or 3×3; a stack of such matrices where a function says so."""
+"""2×3 or 3×3, or a stack of such matrices if a function's docstring says so."""
 
 Numbers = NDArray[Any] | Sequence[Any]
-"""An array, or what makes one: points, or a matrix as in JSON."""
+"""An array, or a sequence that can be converted to one, such as points or a matrix from JSON."""
 
 
 def square(matrix: Numbers) -> Matrix:
@@ -36,18 +36,19 @@ def square(matrix: Numbers) -> Matrix:
 
 
 def shift(x: float, y: float) -> Matrix:
-    """The matrix, 3×3, that moves points by (x, y)."""
+    """The 3×3 matrix of a translation by (x, y)."""
     return np.array(((1.0, 0.0, x), (0.0, 1.0, y), (0.0, 0.0, 1.0)))
 
 
 def relative(parents: Matrix, frames: Matrix) -> Matrix:
-    """The motion that takes a parent's matrix to a frame: parent⁻¹ · frame, 3×3 or stacks of them."""
+    """The motion from a parent's matrix to a frame, parent⁻¹ · frame; 3×3 matrices or stacks of them."""
     moved = np.linalg.inv(parents) @ frames
     return np.asarray(moved / moved[..., 2:, 2:])
 
 
 def rotations(degrees: NDArray[np.float64], about: Numbers) -> Matrix:
     """The matrices of rotations about a point, (…, 3, 3) for angles of shape (…)."""
+    # x ↦ R (x − p) + p, written out.
     c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
     x, y = about
     matrices = np.zeros((*np.shape(degrees), 3, 3))
@@ -59,7 +60,7 @@ def rotations(degrees: NDArray[np.float64], about: Numbers) -> Matrix:
 
 
 def mapped(matrix: Matrix, points: Numbers) -> NDArray[np.float64]:
-    """Points (…, 2) where a matrix, 2×3 or 3×3, puts them.
+    """Points (…, 2) transformed by a 2×3 or 3×3 matrix.
 
     With a stack of B matrices, one point gives (B, 2), and N points, or N for each matrix, give (B, N, 2).
 
@@ -75,7 +76,8 @@ def mapped(matrix: Matrix, points: Numbers) -> NDArray[np.float64]:
 
 
 def local_map(matrix: Matrix, at: Numbers) -> NDArray[np.float64]:
-    """The 2×2 linear map that a matrix, or each of a stack, is close to a point: `mapped`'s derivative."""
+    """The derivative of `mapped` at a point: the 2×2 linear map that approximates each matrix there."""
+    # Quotient rule: for τ = (A x + b) / d with d = hᵀx + 1, Dτ = (A − τ hᵀ) / d.
     linear = matrix[..., :2, :2]
     if matrix.shape[-2] == 2:
         return linear
@@ -96,10 +98,10 @@ def scales(matrices: Matrix, at: Numbers) -> NDArray[np.float64]:
 
 
 def tilts(matrices: Matrix, at: Numbers) -> NDArray[np.float64]:
-    """Degrees out of the picture plane at a point; 0 for 2×3 matrices, which have no perspective.
+    """The tilt out of the picture plane at a point, in degrees; 0 for 2×3 matrices, without perspective.
 
-    A surface that is tilted by t is foreshortened to cos t in one direction, and so the ratio of the singular
-    values of the local map is cos t. This is exact where the surface is far away for its size.
+    A surface that is tilted by t is foreshortened by cos t in one direction, so the ratio of the singular
+    values of the local map is cos t. This is exact if the surface is far away compared with its size.
     """
     if matrices.shape[-2] == 2:
         return np.zeros(matrices.shape[:-2])
@@ -124,10 +126,10 @@ def tilt_at(matrix: Matrix, at: Numbers) -> float:
 
 
 def rounded(matrix: Matrix) -> Matrix:
-    """A matrix as it is written to files: exact to a thousandth of a pixel in pictures of thousands.
+    """A matrix rounded for files: accurate to a thousandth of a pixel in pictures of thousands of pixels.
 
-    The last row of a homography is multiplied by both a place in the part and one in the scene, so it needs
-    more digits than the others.
+    An error in the last row of a homography is multiplied by a position in the part and by one in the scene,
+    so this row needs more digits than the others.
     """
     if len(matrix) == 2:
         return matrix.round(6)
@@ -135,23 +137,25 @@ def rounded(matrix: Matrix) -> Matrix:
 
 
 def turn_between(parent: Matrix, own: Matrix) -> float:
-    """Degrees by which one 3×3 matrix is turned from another, in the plane that both map.
+    """The rotation in degrees from one 3×3 matrix to another, in the plane that both map to the scene.
 
-    A tilt of the plane does not change it.
+    A tilt of this plane does not change the result.
     """
     moved = relative(parent, own)
+    # The nearest rotation, as in `models._angle`.
     return float(np.degrees(np.arctan2(moved[1, 0] - moved[0, 1], moved[0, 0] + moved[1, 1])))
 
 
 def as_complex(points: NDArray[np.float64]) -> NDArray[np.complex128]:
-    """(x, y) as x + iy: multiplication is then a rotation and a scaling."""
+    """Points (x, y) as complex numbers x + iy, whose multiplication is a rotation and a scaling."""
     return points[:, 0] + 1j * points[:, 1]
 
 
 def similarities(
     linear: NDArray[np.complex128], spots: NDArray[np.complex128], at: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The similarities with these linear parts that map the point `at` to the spots, (N, 3, 3)."""
+    """The similarities (N, 3, 3) with the given linear parts that map the point `at` to each of the spots."""
+    # z ↦ l z + t with t = spot − l · at; multiplication by l = a + ib is the matrix ((a, −b), (b, a)).
     shift = spots - linear * complex(at[0], at[1])
     frames = np.zeros((len(linear), 3, 3))
     frames[:, 0, 0] = frames[:, 1, 1] = linear.real
@@ -161,8 +165,9 @@ def similarities(
 
 
 def rigid(points: NDArray[np.float64], spots: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The rotations and shifts that bring points (P, 2) closest to spots (N, P, 2), by least squares, as
-    matrices (N, 3, 3)."""
+    """The rigid motions (N, 3, 3) that map points (P, 2) to spots (N, P, 2) with the least squared error."""
+    # The best motion maps centroid to centroid. Its rotation e^{iθ} maximises Re(e^{−iθ} Σ s p̄), so θ is the
+    # argument of that sum (Procrustes).
     middle, spot = points.mean(0), spots.mean(1)
-    rest, seen = as_complex(points - middle), (spots - spot[:, None]) @ (1, 1j)
-    return similarities(np.exp(1j * np.angle(seen @ rest.conj())), as_complex(spot), middle)
+    centred, seen = as_complex(points - middle), (spots - spot[:, None]) @ (1, 1j)
+    return similarities(np.exp(1j * np.angle(seen @ centred.conj())), as_complex(spot), middle)

@@ -1,8 +1,9 @@
-"""Motion models: P parameters → a 3×3 matrix about the origin, and back (appendix A.1).
+"""Motion models: from P parameters to a 3×3 matrix about the origin, and back (appendix A.1).
 
 Every model acts on *centred* points, x ↦ M(p)(x − c) + c. The basis is then orthogonal, so that steps of the
 linear part and of the shift do not affect each other. The linear parameters come first, then the shift
-(b_x, b_y), and last the perspective of a homography. `motion.identity()` are the parameters of the identity.
+(b_x, b_y), and last the perspective of a homography. `motion.identity()` returns the parameters of the
+identity.
 """
 
 from abc import ABC, abstractmethod
@@ -38,13 +39,11 @@ class Motion(ABC):
     size: ClassVar[int]
     """P, the number of parameters."""
     rotates: ClassVar[bool] = False
-    """Whether it can rotate the motif."""
+    """Whether the motion can rotate the motif."""
     scales: ClassVar[bool] = False
-    """Whether it can change the motif's size."""
+    """Whether the motion can change the motif's size."""
     shears: ClassVar[bool] = False
-    """Whether it can change the motif's proportions."""
-    linear: ClassVar[bool] = True
-    """Whether the matrix is linear in the parameters; then projecting onto the family is its proximal map."""
+    """Whether the motion can change the motif's proportions."""
     projective: ClassVar[bool] = False
     """Whether the matrix can have perspective, a last row other than (0, 0, 1)."""
 
@@ -59,11 +58,11 @@ class Motion(ABC):
 
     @abstractmethod
     def jacobian(self, params: Params) -> Float[Tensor, "*B 3 3 P"]:
-        """∂M/∂p; the last axis is that of the parameters."""
+        """∂M/∂p, with the parameters along the last axis."""
 
     @abstractmethod
     def params(self, matrix: Matrix) -> Params:
-        """The parameters of a matrix of this family; for any other matrix, those of one close to it."""
+        """The parameters of a matrix of this family; of a close one in the family for any other matrix."""
 
     def inverse(self, params: Params) -> Params:
         """The parameters of M(params)⁻¹."""
@@ -94,7 +93,7 @@ class Translation(Motion):
 class Euclidean(Motion):
     """x ↦ R(θ) x + b; parameters (θ in radians, b_x, b_y)."""
 
-    name, size, linear = "euclidean", 3, False
+    name, size = "euclidean", 3
     rotates = True
 
     def matrix(self, params: Params) -> Matrix:  # noqa: D102
@@ -109,17 +108,18 @@ class Euclidean(Motion):
         return jacobian
 
     def params(self, matrix: Matrix) -> Params:  # noqa: D102
-        matrix = matrix / matrix[..., 2:, 2:]  # a negative one turns the linear part by 180°
+        # A homogeneous matrix may have any scale; a negative one would rotate the linear part by 180°.
+        matrix = matrix / matrix[..., 2:, 2:]
         return torch.cat((_angle(matrix)[..., None], matrix[..., :2, 2]), -1)
 
 
 class Similarity(Motion):
     """x ↦ e^λ R(θ) x + b; parameters (θ in radians, λ = log of the scale, b_x, b_y).
 
-    With the logarithm, a scale can never become negative, and halving is as far as doubling.
+    Because of the logarithm, the scale cannot become negative, and halving is a step as long as doubling.
     """
 
-    name, size, linear = "similarity", 4, False
+    name, size = "similarity", 4
     rotates = scales = True
 
     def matrix(self, params: Params) -> Matrix:  # noqa: D102
@@ -129,6 +129,7 @@ class Similarity(Motion):
     def jacobian(self, params: Params) -> Float[Tensor, "*B 3 3 P"]:  # noqa: D102
         scale = params[..., 1].exp()[..., None, None]
         jacobian = params.new_zeros(*params.shape[:-1], 3, 3, 4)
+        # d(e^λ R) = e^λ R' dθ + e^λ R dλ
         jacobian[..., :2, :2, 0] = scale * rotation(params[..., 0] + torch.pi / 2)
         jacobian[..., :2, :2, 1] = scale * rotation(params[..., 0])
         jacobian[..., 0, 2, 2] = jacobian[..., 1, 2, 3] = 1
@@ -136,7 +137,7 @@ class Similarity(Motion):
 
     def params(self, matrix: Matrix) -> Params:  # noqa: D102
         matrix = matrix / matrix[..., 2:, 2:]
-        scale = torch.linalg.det(matrix[..., :2, :2]).abs().sqrt().log()
+        scale = torch.linalg.det(matrix[..., :2, :2]).abs().sqrt().log()  # det(s R) = s²
         return torch.cat((torch.stack((_angle(matrix), scale), -1), matrix[..., :2, 2]), -1)
 
 
@@ -165,7 +166,7 @@ class Affine(Motion):
 class Homography(Motion):
     """x ↦ H x / (H x)_3 with H_33 = 1; parameters: those of `Affine`, then the perspective (h_x, h_y)."""
 
-    name, size, linear, projective = "homography", 8, False, True
+    name, size, projective = "homography", 8, True
     rotates = scales = shears = True
 
     _affine: ClassVar[Affine] = Affine()
@@ -187,7 +188,8 @@ class Homography(Motion):
 
 
 def _angle(matrix: Matrix) -> Float[Tensor, "*B"]:
-    """The angle of the rotation nearest to the linear part, from its antisymmetric and symmetric traces."""
+    """The angle of the rotation R(θ) that is nearest to the linear part A in the Frobenius norm."""
+    # ⟨A, R(θ)⟩ = (A_xx + A_yy) cos θ + (A_yx − A_xy) sin θ is highest in the direction of these two sums.
     return torch.atan2(matrix[..., 1, 0] - matrix[..., 0, 1], matrix[..., 0, 0] + matrix[..., 1, 1])
 
 

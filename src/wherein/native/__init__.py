@@ -1,5 +1,5 @@
-"""The parts of other modules that take most of the time, in C: `*_calls` call it, `kernel` has it.
+"""The most expensive parts of other modules, in C. `kernel` loads the library, `*_calls` call its functions.
 
-The C is optional. Each function has a reference in torch, in the module that it belongs to. The reference
-runs where the library is not available or does not accept the tensors, and the tests compare the two.
+The C library is optional. Each function has a reference in torch, in the module that it belongs to. The
+reference runs if the library is not available or does not accept the tensors, and tests compare the two.
 """

@@ -1,44 +1,45 @@
 """The constants and enumerations of the C library, as in abi.h.
 
-`abi_check` compares them with what a library says of itself. Only the standard library is imported: the build
-of a wheel uses them too.
+`abi_check` compares them with those that a library reports. Only the standard library is imported, because
+the build of a wheel uses them, too.
 """
 
 from enum import IntEnum
 
 ABI = 1
-"""Raised with a change that neither names nor sizes show, say of a unit."""
+"""Version number. Increase it with a change that names and sizes do not show, such as that of a unit."""
 
 MAX_CHANNELS = 4
-"""Of a scene that is aligned with: C keeps arrays of this size on its stack."""
+"""Maximum number of channels of a scene in `align`: C has arrays of this size on its stack."""
 
 MAX_PARAMETERS = 8
-"""Of a motion, likewise."""
+"""Maximum number of parameters of a motion, for the same reason."""
 
 SCREEN_SPAN = 32
-"""How many floats `screen` may read from a place on: a picture must be padded by so many to the right."""
+"""Number of floats that `screen` may read from a place on; pictures are padded by as many to the right."""
 
 DIRECTIONS = 8
-"""Channels of oriented gradients."""
+"""Number of channels of oriented gradients."""
 
 LOOK_SPAN = 64
-"""How many bytes `look` may read from a place on."""
+"""Number of bytes that `look` may read from a place on."""
 
 LOOK_ROWS = 8
-"""Tiles of a look are `LOOK_ROWS` × `LOOK_SPAN` places."""
+"""Number of rows of a tile of `look`: tiles have `LOOK_ROWS` × `LOOK_SPAN` places."""
 
 STEERING = 64
-"""Steps of a full turn to which a pose is rounded when it is rated: 6°, far less than a direction."""
+"""Number of steps of a full turn to which rotations are rounded for a rating: 6° each, far less than the 45°
+between two directions."""
 
 STATUSES = ("CONVERGED", "STEP_LIMIT", "DIVERGED", "OUTSIDE", "FLAT")
-"""Names of how a fit ended, in the order of C's numbers: names of `wherein.solve.solution.Status`."""
+"""Names of `wherein.solve.solution.Status` in the order of C's numbers."""
 
 DONE, NO_MEMORY = 0, -1
-"""What a function returns."""
+"""Return values of C functions."""
 
 
 class MotionKind(IntEnum):
-    """A motion model that C knows."""
+    """A motion model that C implements."""
 
     TRANSLATION = 0
     EUCLIDEAN = 1
@@ -48,7 +49,7 @@ class MotionKind(IntEnum):
 
     @property
     def parameters(self) -> int:
-        """How many parameters it has."""
+        """The number of parameters."""
         return _PARAMETERS[self]
 
 

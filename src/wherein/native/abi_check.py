@@ -1,8 +1,8 @@
-"""The functions of abi.h, and whether a library is the one that this version of the package needs.
+"""The functions of abi.h, and a check that a library fits this version of the package.
 
-`check` compares every number of `abi` and `structs` with what a library says of itself, so that a library of
-another version is refused instead of reading the wrong numbers. Only the standard library is imported: the
-build of a wheel uses it too.
+`check` compares every number of `abi` and `structs` with those that a library reports, so that a library of
+another version is refused instead of reading wrong numbers. Only the standard library is imported, because
+the build of a wheel uses this module, too.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ from wherein.native import abi, structs
 
 
 class AbiError(Exception):
-    """A library that does not fit this version of the package; the message says what differs."""
+    """The library does not fit this version of the package; the message names the differences."""
 
 
 class _Fact(ctypes.Structure):
@@ -48,14 +48,14 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "wherein_look_many": (_POINTER, structs.LookPlaces, _POINTER, structs.ManyMotifs, structs.BestPlaces),
     "wherein_separable": (structs.Planes, _POINTER, _I32, _POINTER),
 }
-"""Arguments of each function of abi.h that returns an int. Structs cross by their address."""
+"""The arguments of each function of abi.h that returns an int. Structs are passed by address."""
 
 
 def check(library: ctypes.CDLL) -> None:
     """Compare a library with `abi` and `structs`, and declare its functions.
 
     Raises:
-        AbiError: it is of another version, or not ours at all.
+        AbiError: the library is of another version, or is a different library.
     """
     try:
         found = library.wherein_abi()
@@ -64,7 +64,7 @@ def check(library: ctypes.CDLL) -> None:
         library.wherein_facts.argtypes, library.wherein_facts.restype = (), ctypes.POINTER(_Fact)
         for name, arguments in _FUNCTIONS.items():
             function = getattr(library, name)
-            function.argtypes, function.restype = tuple(map(_crossing, arguments)), ctypes.c_int
+            function.argtypes, function.restype = tuple(map(_as_passed, arguments)), ctypes.c_int
     except AttributeError as error:
         raise AbiError(f"a function is missing: {error}") from error
     wrong = _differences(_facts(library), expected_facts())
@@ -72,12 +72,12 @@ def check(library: ctypes.CDLL) -> None:
         raise AbiError(f"C and Python disagree: {wrong}")
 
 
-def _crossing(argument: Any) -> Any:
+def _as_passed(argument: Any) -> Any:
     return ctypes.POINTER(argument) if issubclass(argument, ctypes.Structure) else argument
 
 
 def expected_facts() -> dict[str, int]:
-    """Every number that C and Python have to agree on, by its name in C."""
+    """Every number on which C and Python must agree, by its name in C."""
     facts = {
         "MAX_CHANNELS": abi.MAX_CHANNELS,
         "MAX_PARAMETERS": abi.MAX_PARAMETERS,
@@ -116,7 +116,7 @@ def _listed(library: ctypes.CDLL) -> Iterator[tuple[str, int]]:
 
 
 def _differences(found: dict[str, int], expected: dict[str, int]) -> str:
-    """In words; empty where there are none."""
+    """The differences in words; empty if there are none."""
     names = [name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name)]
     return "; ".join(
         f"{name} is {found.get(name)} in C and {expected.get(name)} in Python" for name in sorted(names)

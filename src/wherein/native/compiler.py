@@ -1,6 +1,6 @@
 """Find a C compiler and compile the C sources of this folder into a library.
 
-Nothing but the standard library is imported, so that the build of a wheel can use it.
+Only the standard library is imported, so that the build of a wheel can use this module.
 """
 
 import os
@@ -13,10 +13,10 @@ from pathlib import Path
 SOURCES = tuple(sorted(path for path in Path(__file__).parent.iterdir() if path.suffix in (".c", ".h")))
 
 FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
-"""Nothing of -ffast-math that lets the compiler reorder sums or ignore NaNs: it would change results."""
+"""Without the parts of -ffast-math that reorder sums or ignore NaNs, which would change results."""
 
 _TIMEOUT = 60.0
-"""Seconds after which a compiler is given up. A choice: it takes about 4."""
+"""Seconds after which compilation is aborted. A choice: it takes about 4."""
 
 
 class CompilerError(Exception):
@@ -24,10 +24,10 @@ class CompilerError(Exception):
 
 
 def find_compiler() -> list[str]:
-    """The command that compiles C here: $CC, or the first of cc, gcc and clang.
+    """The command of the C compiler: $CC, or the first of cc, gcc and clang that is installed.
 
     Raises:
-        CompilerError: there is none, or $CC cannot be parsed.
+        CompilerError: there is no compiler, or $CC cannot be parsed.
     """
     asked = os.environ.get("CC", "")
     try:
@@ -45,7 +45,7 @@ def compiler_version(command: Sequence[str]) -> bytes:
     """The output of the compiler's --version.
 
     Raises:
-        CompilerError: it cannot be run.
+        CompilerError: the compiler cannot be run.
     """
     return _run([*command, "--version"], check=True).stdout
 
@@ -54,12 +54,12 @@ def compile_library(command: Sequence[str], library: Path, tunings: Sequence[tup
     """Compile all sources into one shared library.
 
     Arguments:
-        command: of the compiler.
+        command: the command of the compiler.
         library: the file to write.
-        tunings: further flags; the first of them that the compiler accepts.
+        tunings: alternatives of further flags; the first that the compiler accepts is used.
 
     Raises:
-        CompilerError: none of them works.
+        CompilerError: no alternative works.
     """
     sources = [str(source) for source in SOURCES if source.suffix == ".c"]
     for tuning in tunings:

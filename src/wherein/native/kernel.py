@@ -1,6 +1,6 @@
-"""The C library of this process: whether there is one, what it accepts, and calls of its functions.
+"""The C library of this process: its availability, the tensors that it accepts, and calls of its functions.
 
-It is loaded on first use. Ask `accepts` before a call.
+The library is loaded on first use. Check `accepts` before a call.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @cache
 def _loaded() -> "tuple[Library | None, str]":
-    # Here and not above: what finds, compiles and checks the library is needed once, on first use.
+    # Imported here, since the modules that find, compile and check the library are needed only once.
     from wherein.native.library import UnavailableError, load
 
     try:
@@ -33,27 +33,28 @@ def library() -> "Library | None":
 
 
 def available() -> bool:
-    """Whether there is a library."""
+    """Whether the library is available."""
     return library() is not None
 
 
 def reason() -> str:
-    """Why there is no library; empty where there is one."""
+    """The reason why the library is not available; empty if it is."""
     return _loaded()[1]
 
 
 def accepts(*tensors: Tensor) -> bool:
-    """Whether C can take these tensors: float32, on the CPU, and no gradient is asked for."""
+    """Whether C can process these tensors: float32, on the CPU, and without gradients."""
     plain = all(t.dtype == torch.float32 and t.device.type == "cpu" for t in tensors)
+    # A tensor that requires gradients is fine inside `no_grad`: nothing is recorded there.
     graph = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
     return plain and not graph and available()
 
 
 def call(name: str, *arguments: "ctypes.Structure | ctypes.Array[Any] | float | None") -> None:
-    """Call a function of the library; structs go to it by their address.
+    """Call a function of the library; structs are passed by address.
 
     Raises:
-        MemoryError: C got no memory.
+        MemoryError: C could not allocate memory.
     """
     loaded = library()
     assert loaded is not None, "ask accepts() first"

@@ -1,10 +1,10 @@
-"""Load the C library: compiled for this very machine, else the one that the package was shipped with.
+"""Load the C library: compiled for this machine, else the one that the package was shipped with.
 
-A machine with a C compiler compiles the library on first use and keeps it in the user's cache: it is then
-as fast as this processor allows. A machine without one uses the library of the wheel. If neither works,
-everything runs in torch; the reason is kept, and nothing fails.
+If there is a C compiler, the library is compiled on first use and kept in the user's cache: it is then as
+fast as the processor allows. Without a compiler, the library of the wheel is used. If neither works,
+everything runs in torch; the reason is kept, and no error is raised.
 
-The environment variable WHEREIN_NATIVE chooses: 0 turns C off, `compile` and `shipped` allow only that one.
+The environment variable WHEREIN_NATIVE selects: 0 turns C off, `compile` and `shipped` allow only that one.
 """
 
 import ctypes
@@ -22,14 +22,14 @@ from wherein.files import atomic_file
 from wherein.native import abi_check, compiler, shipped
 
 SETTINGS = ("0", "1", "compile", "shipped")
-"""Of WHEREIN_NATIVE; 1 is the default."""
+"""The values of WHEREIN_NATIVE; 1 is the default."""
 
 _TUNINGS = (("-march=native",), ("-mcpu=native",), ())
-"""For this very processor, if the compiler knows how to say so."""
+"""Flags that optimise for this processor, in the spelling of different compilers; the last is none."""
 
 
 class UnavailableError(Exception):
-    """There is no library; the message says why."""
+    """The library is not available; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Library:
     """A library that was loaded and checked.
 
     Attributes:
-        functions: those of abi.h.
-        source: where it comes from.
-        file: it was loaded from; of a library that could not be kept, nothing is there any more.
+        functions: the functions of abi.h.
+        source: whether it was compiled here or shipped with the package.
+        file: from which it was loaded; if the library could not be kept, the file no longer exists.
         reason: why it was not compiled; empty if it was.
     """
 
@@ -50,10 +50,10 @@ class Library:
 
 
 def load() -> Library:
-    """The library, by the setting of WHEREIN_NATIVE.
+    """Load the library as WHEREIN_NATIVE says.
 
     Raises:
-        UnavailableError: there is none, or it is turned off; the message says why.
+        UnavailableError: there is no library, or it is turned off; the message says why.
     """
     setting = os.environ.get("WHEREIN_NATIVE") or "1"
     if setting not in SETTINGS:
@@ -89,7 +89,7 @@ def _load_compiled() -> Library:
             folder = private_folder(cache_folder())
             _remove_unsafe(folder)
         except OSError:
-            # Nowhere to keep it: compiled for this process alone, and gone as soon as it is loaded.
+            # No writable cache: compiled for this process only, and deleted as soon as it is loaded.
             with tempfile.TemporaryDirectory(prefix="wherein-") as temporary:
                 return _open(command, Path(temporary) / name)
         return _open(command, folder / name)
@@ -105,9 +105,9 @@ def _open(command: list[str], library: Path) -> Library:
             return _checked(library)
         except (OSError, abi_check.AbiError):
             library.unlink(missing_ok=True)  # damaged, or from an older system: compiled again
-    with atomic_file(library) as partial:  # two processes at once each put a complete file in place
+    with atomic_file(library) as partial:  # two simultaneous processes each write a complete file
         compiler.compile_library(command, partial, _TUNINGS)
-        partial.chmod(0o600)  # the compiler leaves it as the umask allows
+        partial.chmod(0o600)  # the compiler uses the umask, which may let others write
     return _checked(library)
 
 
@@ -118,15 +118,16 @@ def _checked(file: Path) -> Library:
 
 
 def _fingerprint(command: list[str]) -> str:
-    """Changes with the sources, the compiler and the processor: several machines may share a home folder."""
+    """A hash of the sources, the compiler and the processor: several machines may share a home folder."""
     settings = repr((command, compiler.FLAGS, _TUNINGS)) + _processor()
     sources = (source.read_bytes() for source in compiler.SOURCES)
+    # All of it is in the file name, so a library of other sources is never loaded.
     parts = (*sources, settings.encode(), compiler.compiler_version(command))
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:24]
 
 
 def _processor() -> str:
-    """What the compiler may make use of: the model and its instruction sets."""
+    """The model and the instruction sets of the processor, for which the compiler optimises."""
     try:
         lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
     except OSError:
@@ -137,18 +138,19 @@ def _processor() -> str:
 
 
 def cache_folder() -> Path:
-    """Where compiled libraries are kept."""
+    """The folder of compiled libraries."""
     return files.cache_folder("native")
 
 
 def private_folder(folder: Path) -> Path:
-    """Make a folder that no one else can put a library into.
+    """Create a folder that only its owner can write to.
 
     Raises:
-        OSError: it cannot be made or written to, or belongs to someone else.
+        OSError: the folder cannot be created or written to, or belongs to another user.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     about = folder.stat()
+    # The folder may have existed before, so owner and mode are checked.
     if hasattr(os, "getuid") and about.st_uid != os.getuid():
         raise PermissionError(f"{folder} belongs to another user")
     if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -159,8 +161,8 @@ def private_folder(folder: Path) -> Path:
 
 
 def _remove_unsafe(folder: Path) -> None:
-    """Remove compiled libraries that another user could have changed: to load one is to run it."""
-    # By the whole name, so that files that other processes are about to write stay.
+    """Remove compiled libraries that another user could have changed: loading a library runs its code."""
+    # By the full name, so that temporary files of other processes are not removed.
     for file in folder.glob("kernel-*.so"):
         mode = file.lstat().st_mode
         if not stat.S_ISREG(mode) or mode & (stat.S_IWGRP | stat.S_IWOTH):

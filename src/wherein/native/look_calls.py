@@ -1,4 +1,4 @@
-"""The C functions of a first look: responses of a scene, and the places where their sums are high."""
+"""The C functions of the first search: responses of a scene, and the places where their sums are high."""
 
 import ctypes
 
@@ -19,14 +19,14 @@ def features(
     responses: UInt8[Tensor, "12 4 h w"],
     margin: int,
 ) -> None:
-    """The responses of a picture for each direction and phase, into `responses`, `margin` from its edges."""
+    """Write a picture's responses for each direction and phase, `margin` from the edges of `responses`."""
     (picture,) = with_contiguous_rows(picture)
     maps = _feature_maps(responses, margin)
     kernel.call("wherein_features", planes_of(picture), rules, gain, maps)
 
 
 def energy(responses: UInt8[Tensor, "12 4 h w"], margin: int, size: tuple[int, int]) -> Int[Tensor, "H W"]:
-    """The energy of `wherein.planes.look.responses.Responses`, summed from the corner."""
+    """The energy of `wherein.planes.look.responses.Responses` as a summed-area table."""
     maps = _feature_maps(responses, margin)
     table = torch.empty(size[0] + 1, size[1] + 1, dtype=torch.int64, device=CPU)
     kernel.call("wherein_energy", maps, *size, pointer(table, (size[0] + 1, size[1] + 1), torch.int64))
@@ -42,18 +42,18 @@ def look(
 ) -> tuple[UInt16[Tensor, "H row"], UInt16[Tensor, "H row"]]:
     """For each place the highest sum of responses over all templates, and the number of that template.
 
-    Rows are filled up to a multiple of `abi.LOOK_SPAN`.
+    Rows are padded to a multiple of `abi.LOOK_SPAN`.
 
     Arguments:
         responses: of a scene, with enough margin for every offset.
-        margin: how far the first place lies from the edges of each plane.
-        size: height and width of the places.
+        margin: the distance of the first place from the edges of each plane.
+        size: height and width of the grid of places.
         offsets: of each feature of each template, in bytes from a place of the first plane; int32.
-        tiles: which tiles of `abi.LOOK_ROWS` × `abi.LOOK_SPAN` places are looked at; None: all. Elsewhere
+        tiles: which tiles of `abi.LOOK_ROWS` × `abi.LOOK_SPAN` places are searched; None: all. Elsewhere
             sums are 0.
     """
     height, width = size
-    row = -(-width // abi.LOOK_SPAN) * abi.LOOK_SPAN
+    row = -(-width // abi.LOOK_SPAN) * abi.LOOK_SPAN  # rounded up: C processes whole spans
     best = torch.empty(height, row, dtype=torch.uint16, device=CPU)
     which = torch.empty(height, row, dtype=torch.uint16, device=CPU)
     shape = -(-height // abi.LOOK_ROWS), row // abi.LOOK_SPAN
@@ -92,12 +92,12 @@ def look_many(
     """The best places of each of many motifs: ratings, indices of the places, numbers of the templates.
 
     Arguments:
-        responses, margin, size: as of `look`.
-        table: of `energy`.
+        responses, margin, size: see `look`.
+        table: from `energy`.
         offsets: of each feature of each template of each motif; int32.
-        windows: as of `rate_places`, of each motif; int32.
-        quiet: as of `rate_places`.
-        keep: how many places of each motif; the rating is 0 where there are fewer.
+        windows: `window` of `rate_places`, for each motif; int32.
+        quiet: see `rate_places`.
+        keep: the number of places for each motif; the rating is 0 where there are fewer.
     """
     height, width = size
     row = -(-width // abi.LOOK_SPAN) * abi.LOOK_SPAN
@@ -128,14 +128,14 @@ def look_many(
 def rate_places(
     best: UInt16[Tensor, "H row"], width: int, table: Int[Tensor, "h w"], window: int, quiet: float
 ) -> Float[Tensor, "H W"]:
-    """Sums of responses over the root of the mean energy around each place.
+    """The sum of responses at each place, divided by the square root of the mean energy around it.
 
     Arguments:
-        best: of `look`.
-        width: of the places.
-        table: of `energy`.
+        best: from `look`.
+        width: the number of places in a row, without padding.
+        table: from `energy`.
         window: width of the square over which the energy is averaged.
-        quiet: is added to the mean.
+        quiet: added to the mean.
     """
     height, row = best.shape
     ratings = torch.empty(height, width, dtype=torch.float32, device=CPU)
@@ -152,7 +152,7 @@ def rate_places(
 
 
 def peaks(ratings: Float[Tensor, "H W"]) -> NDArray[np.int32]:
-    """Indices of all places with a positive rating that no neighbour exceeds, (N,), in their order."""
+    """Indices of all places with a positive rating that no neighbour exceeds, (N,), in ascending order."""
     height, width = ratings.shape
     at, count = np.empty(height * width, dtype=np.int32), ctypes.c_int32(0)
     address = pointer(ratings, (height, width))
@@ -163,8 +163,8 @@ def peaks(ratings: Float[Tensor, "H W"]) -> NDArray[np.int32]:
 def _first_place(
     responses: UInt8[Tensor, "12 4 h w"], margin: int, size: tuple[int, int], offsets: Int[Tensor, "..."]
 ) -> int:
-    """The address of the first place, from which all features of all places lie within the responses."""
-    # Whole spans are read, also beyond the last place of a row.
+    """The address of the first place, after a check that all features of all places lie in the responses."""
+    # C reads whole spans, also beyond the last place of a row.
     stride, row = responses.shape[3], -(-size[1] // abi.LOOK_SPAN) * abi.LOOK_SPAN
     corner, last = margin * stride + margin, (size[0] - 1) * stride + row - 1
     check_reach(responses.numel(), corner, last, offsets)

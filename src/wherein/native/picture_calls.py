@@ -1,4 +1,4 @@
-"""The C functions on pictures: reduced, smoothed, rectified, and their channels."""
+"""The C functions on pictures: reduction, smoothing, rectification and channels."""
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ def pool(pixels: Float[Tensor, "C H W"], factor: int) -> Float[Tensor, "C h w"]:
 
 
 def halve_bytes(samples: UInt8[Tensor, "C H W"]) -> Float[Tensor, "C h w"]:
-    """`wherein.images.pool.pool` of bytes, by a factor of 2."""
+    """`wherein.images.pool.pool` for bytes, by a factor of 2."""
     samples = samples.contiguous()
     channels, height, width = samples.shape
     out = torch.empty(channels, height // 2, width // 2, device=CPU)
@@ -45,7 +45,7 @@ def separable(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, " K"]) -> Fl
 def channels(
     picture: Float[Tensor, "C H W"], taps: Float[Tensor, " K"], floor: float, noise: float, window: int
 ) -> Float[Tensor, "H W 8"]:
-    """`wherein.images.channels.channels`, with the channels of a pixel side by side."""
+    """`wherein.images.channels.channels`, with the channels of a pixel adjacent in memory."""
     (picture,) = with_contiguous_rows(picture)
     taps = taps.contiguous()
     out = picture.new_empty(*picture.shape[-2:], abi.DIRECTIONS)
@@ -55,7 +55,7 @@ def channels(
 
 
 def channel_rules(taps: Float[Tensor, " K"], floor: float, noise: float, window: int) -> structs.ChannelRules:
-    """The rules as C wants them; `taps` must be contiguous, and kept for as long as they are used."""
+    """The settings for C; `taps` must be contiguous, and stay alive as long as the result is used."""
     return structs.ChannelRules(
         taps=pointer(taps, (taps.numel(),)), floor=floor, noise=noise, window=window, count=taps.numel()
     )

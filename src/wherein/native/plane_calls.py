@@ -1,4 +1,4 @@
-"""The C functions that fit and rate poses of a flat motif, by its channels."""
+"""The C functions that fit and rate poses of a flat motif by its channels."""
 
 import ctypes
 from collections.abc import Sequence
@@ -20,16 +20,17 @@ _Fits = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 
 Levels: TypeAlias = "ctypes.Array[structs.Planes]"
-"""The levels of a scene, as C wants them."""
+"""The levels of a scene in the form that C needs."""
 
 
 def levels_of(levels: Sequence[Float[Tensor, "C _ _"]], missing: int = 0) -> Levels:
-    """The levels of a scene for C, which reads them where they are: keep them for as long as C does.
+    """The levels of a scene for C, which reads them in place: keep them alive as long as C uses them.
 
     Arguments:
-        levels: each half of the last; contiguous.
-        missing: number of finer levels before them that are not there.
+        levels: each has half the size of the one before; contiguous.
+        missing: number of finer levels that are not available; numbers of levels include them.
     """
+    # Placeholders, so that the number of a level does not depend on which levels are available.
     absent = (
         structs.Planes(pixels=None, plane_stride=0, row_stride=0, channels=len(levels[0]), height=0, width=0)
         for _ in range(missing)
@@ -47,13 +48,13 @@ def fit_planes(
     """`wherein.planes.plane_fit.fit_planes`: poses, ZNCC and visible fractions.
 
     Arguments:
-        levels: of `levels_of`.
-        motif, rules: as C wants them.
+        levels: from `levels_of`.
+        motif, rules: in the form that C needs.
         poses: pixels of the motif at its resolution → pixels of the first level, (B, 3, 3).
         finest: number of the finest level that each pose may be compared with, (B,).
 
     Raises:
-        ArgumentError: one of these levels is not there.
+        ArgumentError: one of these levels is missing.
     """
     _check_finest(levels, finest)
     return _fitted("wherein_fit_planes", levels, (motif, rules), poses, finest)
@@ -67,14 +68,14 @@ def uncover(
     poses: NDArray[np.float64],
     finest: NDArray[np.int32],
 ) -> NDArray[np.float64]:
-    """`wherein.planes.cover.fit_uncovered`: poses, to the byte as they were where nothing is covered.
+    """`wherein.planes.cover.fit_uncovered`: the poses; identical to those given where nothing is occluded.
 
     Arguments:
-        levels, motif, rules, poses, finest: as of `fit_planes`.
-        cover: what tells the cover.
+        levels, motif, rules, poses, finest: see `fit_planes`.
+        cover: the constants that decide what is occluded.
 
     Raises:
-        ArgumentError: one of these levels is not there.
+        ArgumentError: one of these levels is missing.
     """
     _check_finest(levels, finest)
     found, _, _ = _fitted("wherein_uncover", levels, (motif, rules, cover), poses, finest)
@@ -98,7 +99,7 @@ def rate_poses(
     Arguments:
         channels: of the picture, contiguous.
         inside: which of its pixels lie in the scene, contiguous; None: all.
-        motif, rules: as C wants them.
+        motif, rules: in the form that C needs.
         poses: pixels of the motif at its resolution → pixels of the picture, affine, (B, 3, 3).
     """
     _, zncc, _ = _fitted("wherein_rate_poses", _channel_picture(channels, inside), (motif, rules), poses)
@@ -112,7 +113,7 @@ def refine_poses(
     rules: structs.PlaneRules,
     poses: NDArray[np.float64],
 ) -> _Fits:
-    """The same after a descent on that picture: poses, ZNCC and visible fractions; arguments likewise."""
+    """Refined poses with their ZNCC and visible fractions; the arguments are those of `rate_poses`."""
     return _fitted("wherein_refine_poses", _channel_picture(channels, inside), (motif, rules), poses)
 
 
@@ -121,9 +122,10 @@ class PoseKinds:
     """Poses of many motifs in many pictures.
 
     Attributes:
-        pictures: channels of each, (H, W, 8), contiguous.
-        motifs: as C wants them.
-        picture, motif: their numbers for each pose, (B,); poses of a motif should lie side by side.
+        pictures: the channels of each, (H, W, 8), contiguous.
+        motifs: in the form that C needs.
+        picture, motif: the numbers of picture and motif for each pose, (B,); poses of a motif should be
+            adjacent.
     """
 
     pictures: Sequence[Float[Tensor, "_ _ 8"]]
@@ -132,7 +134,7 @@ class PoseKinds:
     motif: NDArray[np.int32]
 
     def in_c(self, count: int) -> tuple[structs.PoseKinds, tuple[Any, ...]]:
-        """The same for C, and what that points to.
+        """The struct for C, and the objects that it points to: keep these alive as long as C uses it.
 
         Raises:
             ArgumentError: a number is not that of a picture or motif.
@@ -157,15 +159,15 @@ def rate_many(kinds: PoseKinds, rules: structs.PlaneRules, poses: NDArray[np.flo
     """`rate_poses` for poses of many motifs: pixels of the motif at its resolution → those of its picture."""
     known, kept = kinds.in_c(len(poses))
     _, zncc, _ = _fitted("wherein_rate_many", known, (rules,), poses)
-    del kept
+    del kept  # alive until here: the struct holds only addresses
     return zncc
 
 
 def refine_many(kinds: PoseKinds, rules: structs.PlaneRules, poses: NDArray[np.float64]) -> _Fits:
-    """`refine_poses` for poses of many motifs, likewise."""
+    """`refine_poses` for poses of many motifs; the arguments are those of `rate_many`."""
     known, kept = kinds.in_c(len(poses))
     found = _fitted("wherein_refine_many", known, (rules,), poses)
-    del kept
+    del kept  # alive until here: the struct holds only addresses
     return found
 
 
@@ -176,10 +178,12 @@ def _fitted(
     poses: NDArray[np.float64],
     finest: NDArray[np.int32] | None = None,
 ) -> _Fits:
-    """What a function makes of a copy of the poses: poses, ZNCC and visible fractions; `settings` are what it
-    wants between the picture and the poses."""
+    """Call a function with a copy of the poses; returns poses, ZNCC and visible fractions.
+
+    `settings` are the function's arguments between the picture and the poses.
+    """
     count = len(poses)
-    found = np.array(poses, dtype=np.float64, order="C")
+    found = np.array(poses, dtype=np.float64, order="C")  # a copy, as C writes the results into it
     zncc, visible = np.zeros(count), np.zeros(count)
     fits = structs.PlaneFits(
         poses=pointer(found, (count, 3, 3), np.float64),

@@ -1,7 +1,7 @@
 """The addresses of tensors and arrays, for C.
 
-Each of them is checked before its address goes to C, which cannot: one that is elsewhere, of another type or
-size, or not contiguous would crash the process, or silently give wrong numbers.
+Each of them is checked before its address is passed to C, which cannot check it: a tensor on another device,
+of another type or size, or not contiguous would crash the process, or silently give wrong numbers.
 """
 
 from typing import Any
@@ -16,18 +16,18 @@ from wherein.errors import ArgumentError
 from wherein.native import structs
 
 CPU = torch.device("cpu")
-"""Said wherever a tensor is made for C: the caller's default device may be another."""
+"""The device of tensors that are allocated for C: the caller's default device may be another one."""
 
 FLOAT = 4
-"""Bytes of a float32."""
+"""Size of a float32 in bytes."""
 
 
 def pointer(values: "Tensor | NDArray[Any]", shape: tuple[int, ...], dtype: Any = torch.float32) -> int:
     """The address of a tensor or an array, for C.
 
     Arguments:
-        values: what C reads or writes; keep it for as long as C does.
-        shape, dtype: that C takes for granted.
+        values: the memory that C reads or writes; keep it alive as long as C uses it.
+        shape, dtype: what C assumes.
 
     Raises:
         ArgumentError: it is of another shape or type, not contiguous, or not in the memory of the CPU.
@@ -47,14 +47,14 @@ def pointer(values: "Tensor | NDArray[Any]", shape: tuple[int, ...], dtype: Any 
 
 
 def planes_of(picture: Float[Tensor, "C H W"]) -> structs.Planes:
-    """A picture for C, which reads it where it is: keep it for as long as C does.
+    """A picture for C, which reads it in place: keep it alive as long as C uses it.
 
     Raises:
         ArgumentError: it is not float32, not in the memory of the CPU, or its rows are not contiguous.
     """
     channels, height, width = picture.shape
-    # Rows may be part of longer ones, and so on: only the pixels of a row need be side by side. The stride of
-    # a single pixel means nothing, and torch leaves any number there.
+    # A crop of a larger picture is allowed: only the pixels of a row must be contiguous. In a row of one
+    # pixel the stride has no meaning, and torch may give any number.
     side_by_side = picture.stride(2) == 1 or width <= 1
     if picture.dtype != torch.float32 or picture.device.type != "cpu" or not side_by_side:
         raise ArgumentError(
@@ -72,21 +72,21 @@ def planes_of(picture: Float[Tensor, "C H W"]) -> structs.Planes:
 
 
 def with_contiguous_rows(*pictures: Tensor) -> tuple[Tensor, ...]:
-    """The pictures themselves, or copies where the pixels of a row are not contiguous."""
+    """The pictures themselves; copies of those in which the pixels of a row are not contiguous."""
     return tuple(picture if picture.stride(-1) == 1 else picture.contiguous() for picture in pictures)
 
 
 def check_reach(length: int, first: int, last: int, offsets: Int[Tensor, "..."]) -> None:
-    """Refuse offsets that lead out of a buffer.
+    """Check that offsets from a range of places stay inside a buffer.
 
     Arguments:
         length: of the buffer, in elements.
-        first: where the first place is.
-        last: how far the last place is from it.
-        offsets: that are added to every place.
+        first: index of the first place.
+        last: distance from the first to the last place.
+        offsets: are added to every place.
 
     Raises:
-        ArgumentError: with one of them a place would lie outside.
+        ArgumentError: an offset leads out of the buffer.
     """
     if not offsets.numel():
         return

@@ -1,8 +1,8 @@
 """The structs of the C library, as in abi.h; `abi_check` compares their layout with that of a library.
 
-They are made with the names of all their fields. `ctypes` takes any other name too, and leaves what is
-missing at 0. A search makes a thousand structs for a scene, so nothing checks them here: a test reads the
-sources instead.
+They must be constructed with the names of all their fields: `ctypes` accepts any other name, too, and sets
+missing fields to 0. A search constructs a thousand structs for a scene, so there is no check at run time; a
+test reads the sources instead.
 """
 
 import ctypes
@@ -30,7 +30,7 @@ class Planes(ctypes.Structure):
 
 
 class SideArrays(ctypes.Structure):
-    """The motif's side: `MotifSide`, with one row of `count` floats for each coordinate and column."""
+    """A linearised motif, `MotifSide`, with one row of `count` floats for each coordinate and column."""
 
     _fields_ = (
         ("centre", _POINTER),
@@ -44,7 +44,7 @@ class SideArrays(ctypes.Structure):
 
 
 class SideRules(ctypes.Structure):
-    """What decides which pixels of a motif are compared."""
+    """The constants that decide which pixels of a motif are compared: see `formulations.motif_side`."""
 
     _fields_ = (
         ("pure", _F32),
@@ -57,7 +57,7 @@ class SideRules(ctypes.Structure):
 
 
 class SolverRules(ctypes.Structure):
-    """What decides about a descent."""
+    """The constants of `gauss_newton` and of `CorrelationObjective`."""
 
     _fields_ = (
         ("damping", _F64),
@@ -79,7 +79,7 @@ class SolverRules(ctypes.Structure):
 
 
 class FitArrays(ctypes.Structure):
-    """`count` poses to start from, and what became of them."""
+    """`count` poses, replaced by the results, and the arrays for their costs, steps and statuses."""
 
     _fields_ = (
         ("poses", _POINTER),
@@ -88,6 +88,7 @@ class FitArrays(ctypes.Structure):
         ("evaluations", _POINTER),
         ("statuses", _POINTER),
         ("count", _I32),
+        ("each", _I32),
     )
 
 
@@ -104,13 +105,13 @@ class ScreenKernels(ctypes.Structure):
 
 
 class ScreenMaps(ctypes.Structure):
-    """The best ZNCC so far at every place, and the number of the kernel that has it."""
+    """The best ZNCC so far at every place, and the number of the kernel that reaches it."""
 
     _fields_ = (("best", _POINTER), ("which", _POINTER))
 
 
 class ChannelRules(ctypes.Structure):
-    """How a picture becomes channels of oriented gradients."""
+    """The parameters of channels of oriented gradients."""
 
     _fields_ = (
         ("taps", _POINTER),
@@ -146,7 +147,7 @@ class PlaneMotifArrays(ctypes.Structure):
 
 
 class PlaneRules(ctypes.Structure):
-    """What decides about the fit of a flat motif."""
+    """The constants of the fit of a flat motif."""
 
     _fields_ = (
         ("channels", ChannelRules),
@@ -158,6 +159,7 @@ class PlaneRules(ctypes.Structure):
         ("reach", _F64),
         ("slack", _F64),
         ("max_step", _F64),
+        ("min_agreement", _F64),
         ("min_visible", _F64),
         ("min_variance", _F64),
         ("parameters", _I32),
@@ -169,7 +171,7 @@ class PlaneRules(ctypes.Structure):
 
 
 class PlaneFits(ctypes.Structure):
-    """`count` poses to start from, and what became of them."""
+    """`count` poses, replaced by the results, and the arrays for their ZNCC and visible fractions."""
 
     _fields_ = (
         ("poses", _POINTER),
@@ -181,7 +183,7 @@ class PlaneFits(ctypes.Structure):
 
 
 class CoverRules(ctypes.Structure):
-    """What decides about what covers a flat motif."""
+    """The constants that decide which cells of a flat motif are occluded."""
 
     _fields_ = (
         ("agrees", _F64),
@@ -216,7 +218,7 @@ class PoseKinds(ctypes.Structure):
 
 
 class FeatureMaps(ctypes.Structure):
-    """Responses of a scene, for each direction and phase."""
+    """The responses of a scene for each direction and phase."""
 
     _fields_ = (
         ("responses", _POINTER),
@@ -227,7 +229,7 @@ class FeatureMaps(ctypes.Structure):
 
 
 class LookPlaces(ctypes.Structure):
-    """The places of a first look."""
+    """The places of the first search."""
 
     _fields_ = (
         ("tiles", _POINTER),
@@ -239,7 +241,7 @@ class LookPlaces(ctypes.Structure):
 
 
 class ManyMotifs(ctypes.Structure):
-    """Motifs that are looked for together."""
+    """Motifs that are searched for together."""
 
     _fields_ = (
         ("offsets", _POINTER),
@@ -282,4 +284,4 @@ STRUCTS = (
     ManyMotifs,
     BestPlaces,
 )
-"""All of them."""
+"""All structs, for `abi_check`."""

@@ -1,1 +1,1 @@
-"""Scene and motif at every scale, the search of a whole scene, and the descent of poses at one scale."""
+"""Image pyramids of scene and motif, ZNCC at every place of a scene, and refinement of poses at a scale."""

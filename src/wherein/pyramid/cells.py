@@ -1,4 +1,7 @@
-"""A grid of cells over the points of a motif: measured cell by cell, an occluder spoils some cells only."""
+"""A grid of cells over the points of a motif.
+
+Measures are computed for each cell separately, so that an occluder affects only some of the cells.
+"""
 
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -15,7 +18,7 @@ def cell_numbers(points: Float[Tensor, "N 2"], max_cells: int, min_size: float) 
         min_size: minimum width and height of a cell, in pixels.
 
     Returns:
-        row · max_cells + column, so the numbers lie in [0, max_cells²), and some of them may not occur.
+        row · max_cells + column, in [0, max_cells²). Some of the numbers may not occur.
 
     Example:
         >>> import torch

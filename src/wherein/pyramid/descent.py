@@ -1,9 +1,10 @@
-"""The descent of many poses at one scale, which `register` and the detector repeat from coarse to fine.
+"""The optimisation of many poses at one scale, which `register` and the detector repeat from coarse to fine.
 
-The descent is damped Gauss–Newton on the fast objective (ZNCC): in C where that is possible, else by
+The method is damped Gauss–Newton on the fast objective (ZNCC): in C if that is possible, else by
 `gauss_newton` in torch, with the same result.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,13 +25,13 @@ from wherein.solve.gauss_newton import Damping, gauss_newton
 from wherein.solve.solution import Solution, Status, statuses
 
 MAX_PIXELS = 2**18
-"""Maximum number of motif pixels that are compared, those where the motif changes most. A choice: with more,
-a pose becomes no more exact, but takes more time and memory."""
+"""Maximum number of motif pixels that are compared: those with the strongest gradient. A choice: more pixels
+do not make a pose more accurate, but take more time and memory."""
 
 
 _STATUSES = tuple(Status[name] for name in abi.STATUSES)
-"""By C's numbers, matched by name. A tuple, because Status(number) takes ten times as long, and a scene has
-thousands of poses."""
+"""The status for each of C's numbers, matched by name. A tuple, because Status(number) takes ten times as
+long, and a scene has thousands of poses."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,11 @@ class Stage:
     Arguments:
         scale: the motif is reduced by this factor; 1 is full size.
         steps: maximum number of Gauss–Newton steps; 0 evaluates the cost only.
-        keep: how many poses go on to the next stage.
+        keep: maximum number of poses that are kept for the next stage.
         pixels: maximum number of motif pixels that are compared.
         tolerance: a pose has converged when a step moves it by less than this, in pixels of the stage.
-        finer: reduce the scene by this factor less than the motif, if the scene shows the motif smaller.
+        finer: reduce the scene by a factor that is this many times smaller than the motif's, for a motif that
+            is smaller in the scene.
     """
 
     scale: int
@@ -60,51 +62,55 @@ class Stage:
 
     @property
     def damping(self) -> Damping:
-        """The first damping; smaller at full size, where the pose is nearly right and long steps are safe."""
+        """The initial damping; lower at full size, where the pose is nearly right and long steps are safe."""
         return Damping(1e-3 if self.scale == 1 else 1e-2)
 
 
 def align(
     level: Level, start: Variables, steps: int, damping: Damping = Damping(), tolerance: float = 1e-3
 ) -> Solution:
-    """`gauss_newton` of ZNCC.
+    """The result of `gauss_newton` for ZNCC.
 
     Arguments:
         level: a scene and a motif at one scale.
-        start, damping, tolerance: as there.
-        steps: how many at most; 0 only evaluates the cost.
+        start, damping, tolerance: see `gauss_newton`.
+        steps: maximum number of steps; 0 only evaluates the cost.
 
     Raises:
         ArgumentError: scene and motif have different numbers of channels, or the motif was linearised for
             another motion.
     """
     if _in_c(level, start, damping):
-        return _align_in_c(level, start, steps, damping, tolerance)
+        return _align_in_c([level], start, steps, damping, tolerance)
     objective = level.objective
     if steps:
         return gauss_newton(objective, start, steps, damping, tolerance)
     here = objective.linearise(start)
     none = torch.zeros_like(here.cost, dtype=torch.int64)
-    return Solution(start, here.cost, statuses(objective, start, here, rested=none.bool()), none, none + 1)
+    return Solution(start, here.cost, statuses(objective, start, here, converged=none.bool()), none, none + 1)
 
 
 def _in_c(level: Level, start: Variables, damping: Damping) -> bool:
-    """Whether C knows this problem: a motion that it has, and tensors that it can take."""
+    """Whether C can solve this problem: it has the motion and accepts the tensors."""
     side, channels = level.side, len(level.scene)
     return (
         type(level.motion) in MOTION_KINDS
+        # A damping that is a tensor is learned, and C has no gradients.
         and not isinstance(damping.start, Tensor)
-        # C checks no sizes. Where they disagree, the objective in torch says so.
+        # C does not check sizes. If they disagree, the torch objective raises the error.
         and channels == side.known.shape[1] <= abi.MAX_CHANNELS
         and len(side.unit) == level.motion.size
         and kernel.accepts(level.scene, side.known, side.radius, start.pose)
     )
 
 
-def _align_in_c(level: Level, start: Variables, steps: int, damping: Damping, tolerance: float) -> Solution:
-    side = level.side
+def _align_in_c(
+    levels: Sequence[Level], start: Variables, steps: int, damping: Damping, tolerance: float
+) -> Solution:
+    """Of poses at one level, or each at its own: these differ in their scenes alone."""
+    level, side = levels[0], levels[0].side
     pose, cost, taken, evaluations, numbers = correlation_calls.align(
-        level.scene,
+        [level.scene for level in levels],
         side.points,
         side.known,
         side.unit,
@@ -118,7 +124,7 @@ def _align_in_c(level: Level, start: Variables, steps: int, damping: Damping, to
 
 
 def _rules(robust: bool, steps: int, damping: Damping, tolerance: float) -> structs.SolverRules:
-    """Every number that C would otherwise have to know by itself."""
+    """The constants of the solver and the objective for C, so that each number is written once."""
     return structs.SolverRules(
         damping=float(damping.start),
         ease=damping.ease,
@@ -139,9 +145,31 @@ def _rules(robust: bool, steps: int, damping: Damping, tolerance: float) -> stru
 
 
 def solve_stage(level: Level, stage: Stage, poses: Poses) -> tuple[Poses, Solution]:
-    """The full-size poses after a stage, in the order in which they were given, and the solver's result."""
+    """The full-size poses after a stage, in the given order, and the solver's result."""
     ended = align(level, level.enter(poses), stage.steps, stage.damping, stage.tolerance)
     return level.leave(ended.variables), ended
+
+
+def solve_each(levels: Sequence[Level], stage: Stage, poses: Poses) -> tuple[Poses, NDArray[np.float64]]:
+    """The full-size poses after a stage, and their costs: each at a level of its own.
+
+    Arguments:
+        levels: parts of one scene with one motif, all reduced as much, as many as poses.
+        stage: as of `solve_stage`.
+        poses: one for each.
+    """
+    if not len(poses):
+        return poses, np.zeros(0)
+    starts = [level.enter(pose[None]).pose for level, pose in zip(levels, poses, strict=True)]
+    start = Variables(torch.cat(starts))
+    if not _in_c(levels[0], start, stage.damping):
+        each = [solve_stage(level, stage, pose[None]) for level, pose in zip(levels, poses, strict=True)]
+        costs = torch.cat([ended.cost for _, ended in each])
+        return np.concatenate([pose for pose, _ in each]), costs.double().numpy()
+    ended = _align_in_c(levels, start, stage.steps, stage.damping, stage.tolerance)
+    moved = ended.variables.pose[:, None]
+    left = [level.leave(Variables(pose)) for level, pose in zip(levels, moved, strict=True)]
+    return np.concatenate(left), ended.cost.double().numpy()
 
 
 @dataclass(frozen=True)
@@ -165,17 +193,18 @@ def descend(
         motion: how the poses may move.
         stage: the scale, and the maximum number of steps and pixels.
         poses: motif pixels → scene pixels, at full size.
-        robust: give less weight to pixels that do not fit. The returned ZNCC is without these weights.
+        robust: give less weight to pixels that do not fit. The returned ZNCC does not use these weights.
     """
     picture = scene.reduced(stage.scale)
     if not len(poses) or not picture.numel():  # a small scene may have no pixel left at this scale
-        # The lowest ZNCC there is, so that no such pose is kept.
+        # The lowest possible ZNCC, so that these poses are not kept.
         return Fits(poses, np.full(len(poses), -1.0))
     side = motif.side(stage.scale, motion, stage.pixels)
     level = Level(picture, side, motion, stage.scale, stage.scale)
     at, steps = level.enter(poses), stage.steps
     if robust:
-        # First with robust weights, then one evaluation without them (no steps), for a ZNCC that compares.
+        # Optimised with robust weights, then evaluated without them (no steps): a robust ZNCC ignores
+        # pixels, so it cannot be compared with that of other poses.
         weighted = replace(level, robust=True)
         at, steps = align(weighted, at, stage.steps, stage.damping, stage.tolerance).variables, 0
     ended = align(level, at, steps, stage.damping, stage.tolerance)

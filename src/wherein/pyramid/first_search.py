@@ -6,8 +6,8 @@ scene and its square with the mask,
 
     ZNCC = ⟨y, x⟩ / √(⟨y², 1_Ω⟩ − ⟨y, 1_Ω⟩² / |Ω|),
 
-where y is the scene projected onto one direction in colour space, that in which the motif has most of its
-contrast. The grid is no finer than the basin of attraction requires: the maxima are starts for the
+where y is the scene projected onto one direction in colour space: the one in which the motif has most of its
+contrast. The grid is only as fine as the basin of attraction requires: the maxima are starts for the
 optimisation, which finds the exact pose.
 """
 
@@ -29,16 +29,16 @@ from wherein.native.abi import SCREEN_SPAN
 from wherein.threads import shared_out
 
 MIN_VARIANCE = 1e-4
-"""A place with less variance counts as flat: its ZNCC is computed as if it had this much. A choice: a
+"""Minimum variance of the scene in ZNCC: a flatter place is treated as if it had this variance. A choice: a
 standard deviation of a hundredth of the full range, about that of noise."""
 
 SECTORS = 4
-"""Number of sectors of rotation; the best pose is kept in each. A choice: if a motif resembles itself at 90°
-or 180°, both rotations remain candidates."""
+"""Number of sectors of rotation; at each place, the best pose of each sector is kept. A choice: if a motif
+resembles itself rotated by 90° or 180°, all these rotations remain candidates."""
 
 _WORTH_THREADS = 3e8
-"""Number of comparisons (points × places) from which several threads are used: with less work they cost more
-than they save."""
+"""Number of comparisons (points × places) from which several threads are used: for less work their overhead
+exceeds the gain."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,14 @@ class PoseGrid:
             scale: the lowest and the highest scale.
             ratio: maximum factor between neighbouring scales.
         """
-        # A full circle has no last angle: −180° and 180° are the same. The 1e-9 keep whole quotients whole.
+        # A full circle has no end point, as −180° and 180° are the same. Subtracting 1e-9 keeps rounding
+        # from raising a whole quotient to the next number.
         full = rotation >= 180
         count = max(1, math.ceil(2 * rotation / turn - 1e-9)) + (0 if full or rotation == 0 else 1)
         step = 2 * rotation / max(1, count if full else count - 1)
         angles = -rotation + step * np.arange(count)
-        octaves = max(1, math.ceil(math.log(scale[1] / scale[0]) / math.log(ratio) - 1e-9) + 1)
-        scales = np.geomspace(scale[0], scale[1], octaves) if octaves > 1 else np.array(scale[:1])
+        levels = max(1, math.ceil(math.log(scale[1] / scale[0]) / math.log(ratio) - 1e-9) + 1)
+        scales = np.geomspace(scale[0], scale[1], levels) if levels > 1 else np.array(scale[:1])
         grid = np.array([(a, s) for a in angles for s in scales])
         return PoseGrid(grid[:, 0], grid[:, 1])
 
@@ -76,7 +77,7 @@ class Kernels:
     Attributes:
         factor: the factor by which the scene is reduced.
         grid: the rotation and scale of each kernel.
-        tint: the direction in colour space that is compared: the one in which the motif's colours vary most.
+        tint: the direction in colour space that is compared, in which the motif's colours vary most.
         offsets: for each kernel, its points (x, y) relative to its centre, in whole pixels.
         values: for each kernel, the motif at these points, with zero mean and unit norm.
         radius: maximum distance of a point from the centre, along an axis.
@@ -91,20 +92,19 @@ class Kernels:
 
     @staticmethod
     def of(motif: Motif, factor: int, grid: PoseGrid, limit: int) -> "Kernels":
-        """The kernels of a motif: it is reduced and sampled where the inverse rotation and scale put the
-        pixels.
+        """The kernels of a motif: the reduced motif, sampled at the pixels of each rotated and scaled copy.
 
         Arguments:
             motif: at full size.
             factor: the factor by which the scene is reduced.
             grid: the rotations and scales.
-            limit: maximum number of points of a kernel; of more, evenly spread ones are used.
+            limit: maximum number of points of a kernel; if there are more, an even selection is used.
         """
         small = motif.pooled(factor)
         tint = _tint(small)
         planes = torch.stack((torch.einsum("chw,c->hw", small.masked, tint), small.mask))
         centre = planes.new_tensor(motif.centre)
-        middle = (centre - (factor - 1) / 2) / factor
+        middle = (centre - (factor - 1) / 2) / factor  # the centre in pixels of the reduced motif
         half = math.hypot(motif.width, motif.height) / 2 / factor
         made = [
             _kernel(planes, middle, half * s, float(a), float(s), limit)
@@ -127,18 +127,19 @@ def _tint(motif: Motif) -> Float[Tensor, " C"]:
 def _kernel(
     planes: Float[Tensor, "2 h w"], middle: Tensor, reach: float, angle: float, scale: float, limit: int
 ) -> tuple[Int[Tensor, "n 2"], Float[Tensor, "1 n"]]:
-    """Offsets and values of one kernel. Linear interpolation is enough: poses are only approximate here."""
+    """Offsets and values of one kernel. Linear interpolation is enough, as poses are approximate here."""
     radius = math.ceil(reach) + 1
     offsets = lattice(2 * radius + 1, 2 * radius + 1, middle).reshape(-1, 2) - radius
     c, s = math.cos(math.radians(angle)) / scale, math.sin(math.radians(angle)) / scale
+    # Each point of the rotated and scaled motif is looked up at R(−angle) · offset / scale from the centre.
     spots = offsets @ offsets.new_tensor(((c, -s), (s, c))) + middle
     size = spots.new_tensor((max(planes.shape[2] - 1, 1), max(planes.shape[1] - 1, 1)))
-    grid = (2 * spots / size - 1)[None, None]
+    grid = (2 * spots / size - 1)[None, None]  # the first pixel's centre is at −1, the last one's at 1
     value, mask = F.grid_sample(planes[None], grid, align_corners=True)[0, :, 0]
     inside = torch.nonzero(mask > _enough(mask))[:, 0]
     if len(inside) > limit:
         inside = inside[torch.linspace(0, len(inside) - 1, limit).round().long()]
-    # Divided by the mask: near the outline the interpolated colour is mixed with the black outside.
+    # Divided by the mask, because near the outline the interpolated colour is mixed with the black outside.
     values = (value[inside] / mask[inside])[None]
     values = values - values.mean()
     return offsets[inside].round().to(torch.int32), values / values.norm().clamp_min(1e-9)
@@ -147,7 +148,7 @@ def _kernel(
 def _enough(mask: Tensor) -> float:
     """The value of the mask above which a sample is used.
 
-    Samples on the outline are half background: they are left out, unless few others remain.
+    Samples on the outline are half background. They are left out, unless too few others would remain.
     """
     pure, half = (mask > 0.85).sum(), (mask > 0.5).sum()
     return 0.85 if pure >= 0.4 * half and pure >= 24 else min(0.5, float(mask.max()) / 2)
@@ -155,7 +156,7 @@ def _enough(mask: Tensor) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Maps:
-    """The best ZNCC at every place for each sector of rotation, and the number of the kernel that has it.
+    """The best ZNCC at every place for each sector of rotation, and the number of the kernel that reaches it.
 
     Entry (i, j) is for the motif's centre at (j − margin, i − margin) of the reduced scene.
     """
@@ -166,16 +167,18 @@ class Maps:
 
 
 def screen(scene: Float[Tensor, "C H W"], kernels: Kernels, threads: int = 1) -> Maps:
-    """ZNCC of every kernel at every place of a scene that is already reduced.
+    """The best ZNCC of the kernels of each sector at every place of a scene that is already reduced.
 
-    Outside, the scene is continued by its mean colour. Centres may lie outside by half of the radius.
+    The scene is continued by its mean colour. Centres may lie outside of it by half the kernels' radius.
     """
     if not scene.numel():
         return Maps(scene.new_zeros(1, 0, 0), torch.zeros(1, 0, 0, dtype=torch.int32), 0)
     margin = kernels.radius // 2
     pad = kernels.radius + margin
     plane = torch.einsum("chw,c->hw", scene, kernels.tint)[None]
-    plane -= float(plane.numpy().mean(dtype=np.float64))  # torch's depends on its threads in the last bit
+    # numpy's mean, since the last bit of torch's depends on the number of threads. With a mean of 0, the
+    # zeros of the padding continue the scene by its mean colour, and squares lose fewer digits.
+    plane -= float(plane.numpy().mean(dtype=np.float64))
     padded = F.pad(torch.cat((plane, plane.square())), (pad, pad + SCREEN_SPAN, pad, pad))
     height, width = scene.shape[-2] + 2 * margin, scene.shape[-1] + 2 * margin
     sectors = _sectors(len(kernels.values))
@@ -186,20 +189,21 @@ def screen(scene: Float[Tensor, "C H W"], kernels: Kernels, threads: int = 1) ->
     def run(sector: int) -> None:
         work(padded, kernels, sectors[sector], best[sector], which[sector])
 
-    # Each sector has maps of its own, so threads need no lock and cannot change the result.
+    # Each sector has its own maps, so threads need no lock and cannot change the result.
     worth = best[0].numel() * sum(map(len, kernels.offsets)) >= _WORTH_THREADS
     shared_out(run, range(len(sectors)), threads if worth else 1)
     return Maps(best, which, margin)
 
 
 def _sectors(count: int) -> list[range]:
-    """The kernels of each sector; the grid is in the order of its angles, so a sector is a range."""
-    edges = [round(count * k / SECTORS) for k in range(SECTORS + 1)]
+    """The kernels of each sector. The grid is sorted by angle, so a sector is a range of numbers."""
+    edges = [round(count * k / SECTORS) for k in range(SECTORS + 1)]  # with few kernels, some are empty
     return [range(a, b) for a, b in pairwise(edges) if b > a]
 
 
 def _in_c(padded: Tensor, kernels: Kernels, sector: range, best: Tensor, which: Tensor) -> None:
     offsets = torch.cat([kernels.offsets[k] for k in sector])
+    # C gets each point as an offset in memory, and no coordinates.
     places = (offsets[:, 1] * padded.stride(1) + offsets[:, 0]).to(torch.int32)
     values = torch.cat([kernels.values[k].flatten() for k in sector])
     counts = torch.tensor([len(kernels.offsets[k]) for k in sector], dtype=torch.int32)
@@ -210,7 +214,7 @@ def _in_c(padded: Tensor, kernels: Kernels, sector: range, best: Tensor, which: 
 
 
 def _in_torch(padded: Tensor, kernels: Kernels, sector: range, best: Tensor, which: Tensor) -> None:
-    """The same as `_in_c`, by FFT."""
+    """The reference for `_in_c`, by FFT."""
     height, width = padded.shape[-2:]
     spectrum = torch.fft.rfft2(padded)
     for k in sector:
@@ -228,6 +232,8 @@ def _zncc_map(spectrum: Tensor, places: Tensor, values: Tensor, size: tuple[int,
     x, y = places.unbind(1)
     planes[:-1, y, x] = values
     planes[-1, y, x] = 1.0
+    # A product with the conjugate spectrum is a correlation. The last plane is the kernel's support 1_Ω: it
+    # gives the sums of y and of y² under the mask.
     kernel = torch.fft.rfft2(planes).conj()
     overlap = torch.fft.irfft2(_product(spectrum[:-1], kernel[:-1]).sum(0), s=size)
     sums = torch.fft.irfft2(_product(spectrum, kernel[-1]), s=size)
@@ -238,14 +244,14 @@ def _zncc_map(spectrum: Tensor, places: Tensor, values: Tensor, size: tuple[int,
 def _product(a: Tensor, b: Tensor) -> Tensor:
     """a · b of complex numbers, written out.
 
-    Torch's own product rounds the last few numbers of each thread's share differently, so that bits would
-    depend on the number of threads.
+    Torch's own product rounds the last few elements of each thread's share differently, so that the result
+    would depend on the number of threads.
     """
     return torch.complex(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real)
 
 
 def _local_maxima(values: Float[Tensor, "H W"]) -> Bool[Tensor, "H W"]:
-    """Which places are no lower than their eight neighbours; comparing is faster than max pooling."""
+    """Which places are not lower than any of their eight neighbours; comparing is faster than max pooling."""
     padded = F.pad(values, (1, 1, 1, 1), value=-torch.inf)
     height, width = values.shape[-2:]
     highest = torch.ones_like(values, dtype=torch.bool)
@@ -261,9 +267,11 @@ def peaks(maps: Maps, kernels: Kernels, count: int) -> tuple[NDArray[np.float64]
         (count, 4): x, y, degrees and scale of the motif's centre at full size; and (count,) values of ZNCC.
     """
     places, values = [], []
-    for number, sector in enumerate(maps.best):  # one at a time: for a large scene each is tens of megabytes
+    # One sector at a time: for a large scene each map has tens of megabytes.
+    for number, sector in enumerate(maps.best):
         maxima = torch.nonzero(_local_maxima(sector).flatten() & (sector.flatten() > 0))[:, 0].numpy()
         heights = sector.flatten().numpy()[maxima]
+        # A stable sort: among equal maxima the first in memory is kept, so results are reproducible.
         highest = np.argsort(-heights, kind="stable")[:count]
         places.append(maxima[highest] + number * sector.numel())
         values.append(heights[highest])

@@ -1,6 +1,6 @@
 """The image pyramid of a scene, and the matrices between its levels.
 
-A level is full size reduced by a power of 2. Each is computed once, when it is first needed.
+A level is the scene reduced by a power of 2. Each level is computed once, when it is first needed.
 """
 
 import math
@@ -18,8 +18,8 @@ from wherein.images.picture import Samples, unit
 from wherein.images.pool import pool
 
 Poses = NDArray[np.float64]
-"""(B, 3, 3), motif pixels → scene pixels at full size. Arrays and not tensors: numpy is faster for 3 × 3
-matrices, and even for a scene on a GPU the coarse-to-fine plan runs on the CPU."""
+"""(B, 3, 3), motif pixels → scene pixels at full size. Arrays instead of tensors: numpy is faster for 3 × 3
+matrices, and the coarse-to-fine plan runs on the CPU even for a scene on a GPU."""
 
 Box = tuple[int, int, int, int]
 """Left, top, right and bottom in pixels of the scene at full size."""
@@ -28,8 +28,8 @@ Box = tuple[int, int, int, int]
 def enlarge(scale: int, x: float = 0.0, y: float = 0.0) -> Poses:
     """The matrix u ↦ scale · u + (scale − 1)/2 + (x, y), from a reduced picture to full size.
 
-    (x, y) is where the reduced picture begins. Pixel centres are at whole numbers, so the centre of a reduced
-    pixel lies in the middle of those that it covers: hence (scale − 1)/2.
+    (x, y) is the full-size pixel at which the reduced picture begins. Pixel centres are at whole numbers, so
+    the first reduced pixel, which covers the pixels 0 to scale − 1, has its centre at (scale − 1)/2.
     """
     middle = (scale - 1) / 2
     return np.array(((scale, 0.0, x + middle), (0.0, scale, y + middle), (0.0, 0.0, 1.0)))
@@ -53,18 +53,18 @@ class ScenePyramid:
     """A scene at full size and reduced by powers of 2.
 
     Arguments:
-        samples: the picture to search, in floats or as `Picture.samples` has it.
+        samples: the picture to search, in floats or in the dtype of `Picture.samples`.
         tally: counts the filtering, in units of whole scenes.
-        threads: how many share the work on the scene; results do not depend on it.
+        threads: number of threads for the work on the scene; results do not depend on it.
 
     Attributes:
-        kept: what others have made of the scene, and want to make only once.
+        kept: a cache for data that other modules derive from the scene.
     """
 
     def __init__(self, samples: Samples, tally: Tally | None = None, threads: int = 1) -> None:
         self.samples, self.tally, self.threads = samples, tally or Tally(), threads
         self.kept: dict[Hashable, object] = {}
-        # One box for each scale, the last one: later stages mostly lie inside it.
+        # The last box at each scale: later stages mostly lie inside it.
         self._reduced: dict[int, tuple[int, int, Tensor]] = {}
         self._whole: dict[int, Float[Tensor, "C h w"]] = {}
         self._making = Lock()  # threads that need the same scale make it once
@@ -94,7 +94,7 @@ class ScenePyramid:
         known = self._known(box, scale)
         if known is not None:
             return known
-        # Halved step by step: cheaper than at once, and later stages need the scales in between.
+        # Halved repeatedly, which is cheaper than one reduction; later stages need the scales in between.
         part, done = self._largest_known(box, scale)
         while done < scale:
             self.tally.convolutions += part[0].numel() / self.samples[0].numel()
@@ -103,7 +103,7 @@ class ScenePyramid:
         return part
 
     def _largest_known(self, box: Box, scale: int) -> tuple[Shaped[Tensor, "C h w"], int]:
-        """The part of the scene in a box at the scale closest to `scale` at which it is known, and that."""
+        """The part in a box at the coarsest known scale below `scale` (or full size), and that scale."""
         left, top, right, bottom = box
         while (scale := scale // 2) > 1:
             known = self._known(box, scale)
@@ -112,7 +112,7 @@ class ScenePyramid:
         return self.samples[:, top:bottom, left:right], 1
 
     def _known(self, box: Box, scale: int) -> Float[Tensor, "C h w"] | None:
-        """The same part, cropped from a larger box that was reduced before; None if there is none."""
+        """The part in a box, cropped from a larger box that was reduced before; None if there is none."""
         if scale not in self._reduced:
             return None
         left, top, part = self._reduced[scale]
@@ -123,9 +123,9 @@ class ScenePyramid:
         return part[:, above:below, first:last]
 
     def middle(self, scale: int, max_pixels: float) -> tuple[tuple[int, int], Float[Tensor, "C h w"]]:
-        """Where the middle part of the scene begins, in full-size pixels, and that part, reduced.
+        """The middle part of the scene: where it begins, in full-size pixels (x, y), and its reduced picture.
 
-        It is the whole scene, unless that has more than `max_pixels` when reduced.
+        It is the whole scene, unless the reduced scene has more than `max_pixels`.
         """
         width, height = self.size
         share = min(1.0, math.sqrt(max_pixels * scale**2 / (height * width)))
@@ -137,9 +137,10 @@ class ScenePyramid:
 def interval(low: float, high: float, limit: int, scale: int) -> tuple[int, int]:
     """Begin and end of a window along one axis of a scene; the begin is a multiple of the scale.
 
-    A window outside the scene becomes the nearest part of the scene, and NaN or infinity all of the axis: the
-    poses then remain outside of the window, as they should.
+    A window outside the scene becomes the nearest part of the scene; NaN or infinity selects the whole axis.
+    The poses themselves do not change, so such poses remain outside of the window and get no finite cost.
     """
+    # A multiple of the scale, so that the reduced pixels of all windows coincide and can be reused.
     begin = min(int(max(low, 0)) if math.isfinite(low) else 0, max(0, limit - 2 * scale)) // scale * scale
     end = math.ceil(min(high, limit)) if math.isfinite(high) else limit
     return begin, max(end, begin + 2 * scale)  # never empty, even for poses outside

@@ -17,16 +17,16 @@ from wherein.pyramid.levels import Poses, enlarge, reduce
 from wherein.warp import Surface
 
 _SMALL = 32
-"""Size in pixels below which border pixels of a motif matter. A choice: of a picture of 32 × 32 pixels one in
-eight is at the border, where derivatives are less exact."""
+"""Size in pixels below which the border pixels of a motif matter. A choice: one in eight pixels of a picture
+of 32 × 32 is at the border, where derivatives are less accurate."""
 
 
 class MotifPyramid:
-    """A motif at full size and reduced by powers of 2, linearised over motions.
+    """A motif at full size and reduced by powers of 2, linearised for motions.
 
     Arguments:
         motif: the picture to find.
-        inset: at full size, leave out the pixels at its outline if enough others remain (`inset_motif`).
+        inset: at full size, leave out the pixels at the outline if enough others remain (`inset_motif`).
         tally: counts the filtering, in units of whole motifs.
     """
 
@@ -42,7 +42,7 @@ class MotifPyramid:
         return int((self.motif.mask > 0.5).sum())
 
     def compared(self, scale: int) -> Float[Tensor, "C N"]:
-        """The colours that are compared at a scale; all, where the mask is above ½ nowhere."""
+        """The colours that are compared at a scale; those of all pixels if the mask is nowhere above ½."""
         motif = self._full if scale == 1 else self.reduced(scale)
         inside = motif.mask > 0.5
         pixels, count = motif.pixels, int(inside.sum())
@@ -56,7 +56,7 @@ class MotifPyramid:
         return self._reduced[scale]
 
     def side(self, scale: int, motion: Motion, limit: int | None) -> MotifSide:
-        """The motif at a scale, linearised over a motion; at most `limit` pixels, where it changes most."""
+        """The motif at a scale, linearised for a motion; at most `limit` pixels, by gradient strength."""
         key = (scale, motion, limit)
         if key not in self._sides:
             motif = self._full if scale == 1 else self.reduced(scale)
@@ -68,21 +68,20 @@ class MotifPyramid:
 def inset_motif(motif: Motif) -> Motif:
     """The motif without the pixels at its outline, unless more than half of it would be lost.
 
-    Cubic interpolation reaches two pixels, so up to two pixels from the outline of a cut-out motif the scene
-    is mixed with background. A rectangular motif without a mask has no such outline, but the derivative of
-    its last pixel is less exact, which matters for a small motif.
+    Cubic interpolation reaches two pixels. So the scene's values up to two pixels from the outline of a
+    cut-out motif are mixed with background. A rectangular motif without a mask has no such outline, but the
+    derivative at its border pixels is less accurate, which matters for a small motif.
     """
-    whole = bool((motif.mask > 0.5).all())
-    if whole and min(motif.height, motif.width) >= _SMALL:
+    if motif.fills and min(motif.height, motif.width) >= _SMALL:
         return motif
     enough = int((motif.mask > 0.5).sum()) / 2
-    insets = (motif.inset(radius) for radius in ((1,) if whole else (2, 1)))
+    insets = (motif.inset(radius) for radius in ((1,) if motif.fills else (2, 1)))
     return next((inner for inner in insets if int((inner.mask > 0.5).sum()) >= enough), motif)
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A scene and a motif at one scale, and how full-size poses are converted to it.
+    """A scene and a motif at one scale, and the conversion of full-size poses to this scale.
 
     Attributes:
         scene: the scene at this scale, or a part of it.
@@ -103,13 +102,13 @@ class Level:
 
     @cached_property
     def objective(self) -> CorrelationObjective:
-        """The cost at this scale, in torch; made on first use, since C needs none."""
+        """The cost at this scale, in torch; constructed on first use, since the C code does not need it."""
         return CorrelationObjective(Surface(self.scene), self.side, self.motion, robust=self.robust)
 
     def enter(self, poses: Poses) -> Variables:
         """The variables at this scale for full-size poses."""
-        # Composed in float64 and rounded once: at full size, positions in a large scene have few digits to
-        # spare.
+        # Composed in float64 and rounded once: in float32, positions at full size in a large scene have few
+        # digits left for fractions of a pixel.
         frames = reduce(self.scene_scale, *self.corner) @ poses @ enlarge(self.motif_scale, *self._centre)
         return Variables(torch.from_numpy(frames).to(self.side.points))
 

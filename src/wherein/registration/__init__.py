@@ -1,1 +1,1 @@
-"""Registration: `register`, which finds one motif in one scene, and `certainty`, which checks the result."""
+"""Registration: `register` finds one motif in one scene, and `certainty` checks the result."""

@@ -1,4 +1,4 @@
-"""Whether a registered motif is really in the scene: the motif's cells are tested one by one."""
+"""The certainty that a registered motif is really in the scene, from tests of its cells."""
 
 import math
 
@@ -30,15 +30,14 @@ _MAX_PIXELS = 4096
 """Maximum number of motif pixels that are compared. A choice: 64 for each of the 64 cells are enough."""
 
 _SHIFT = 1.5
-"""By how many motif pixels a cell is shifted for comparison. A choice: many times the error of a
-converged pose, and still so small that it stays within the same detail of most textures."""
+"""Distance in motif pixels by which a cell is shifted for comparison. A choice: many times the error of a
+converged pose, but small enough to stay within the same detail of most textures."""
 
 _MIN_VARIANCE = 1e-5
-"""A cell with less variance is not tested. A choice: its square root, 0.003, is less than one of 256 grey
-levels."""
+"""Minimum variance of a tested cell. A choice: its square root, 0.003, is below one of 256 grey levels."""
 
 _MIN_PIXELS = 9
-"""A cell with fewer visible pixels is not tested. A choice: 3 × 3."""
+"""Minimum number of visible pixels of a tested cell. A choice: 3 × 3."""
 
 
 @plain_torch()
@@ -61,7 +60,7 @@ def certainty(
         A fraction in [0, 1]; 0 if no cell has enough texture and visible pixels to be tested.
 
     Raises:
-        ArgumentError: `found` is no registration, or another argument is as `register` refuses it.
+        ArgumentError: `found` is not a `Registration`, or another argument is invalid for `register`.
         PictureError: a picture cannot be read.
 
     Example:
@@ -79,6 +78,7 @@ def certainty(
     pixels = load_picture(scene, color=color, role="scene").pixels.detach().float()
     pixels, loaded = alike(pixels, load_motif(motif, mask, color, pixels.device))
     rows, columns = torch.nonzero(loaded.mask > 0.5, as_tuple=True)
+    # Every n-th pixel: a regular selection needs no random numbers.
     every = math.ceil(len(rows) / _MAX_PIXELS)
     rows, columns = rows[::every], columns[::every]
     points, values = torch.stack((columns, rows), -1).double(), loaded.pixels[:, rows, columns].mT
@@ -98,16 +98,17 @@ def _full(matrix: NDArray[np.float64], like: Tensor) -> Float[Tensor, "3 3"]:
 def _sample(
     scene: Float[Tensor, "C H W"], pose: Float[Tensor, "3 3"], points: Float[Tensor, "N 2"]
 ) -> tuple[Tensor, Float[Tensor, "9 M C"]]:
-    """Which points lie in the scene, and the scene's values there: at the pose, then with the motif shifted
-    in eight directions."""
+    """Which points lie in the scene, and the scene's values at the points of nine poses.
+
+    The first is the pose itself, the others have the motif shifted in eight directions.
+    """
     angles = torch.arange(8, dtype=points.dtype, device=points.device) * (math.pi / 4)
     around = _SHIFT * torch.stack((angles.cos(), angles.sin()), -1)
     shifts = torch.cat((torch.zeros_like(around[:1]), around))
     places = transform(pose @ torch.stack([shift_matrix(shift) for shift in shifts]), points)
     limits = places.new_tensor((scene.shape[-1] - 1, scene.shape[-2] - 1))
     visible = ((places[0] >= 0) & (places[0] <= limits)).all(-1)
-    # Replicated borders: with zeros outside, a cell at the border would fit worse when shifted for that
-    # alone.
+    # Replicated borders: with zeros outside, a cell at the border would always fit worse when shifted.
     return visible, Surface(scene, replicate=True)(places.to(scene.dtype))
 
 
@@ -115,6 +116,7 @@ def _best_fraction(
     values: Float[Tensor, "N C"], samples: Float[Tensor, "9 N C"], cell: Int[Tensor, " N"]
 ) -> float:
     """The fraction of the tested cells whose ZNCC is highest in the first of the samples."""
+    # Sums over cells are products with the membership matrix, whose order of summation is fixed.
     member = torch.zeros(_MAX_CELLS**2, len(cell), dtype=values.dtype, device=values.device)
     member[cell, torch.arange(len(cell), device=cell.device)] = 1
     count = member.sum(1)
@@ -128,7 +130,7 @@ def _best_fraction(
     scene_energy = (member @ z.square().sum(-1, keepdim=True))[..., 0]
     # ZNCC without the motif's norm, which is the same for all nine samples of a cell.
     fits = (member @ (x * z).sum(-1, keepdim=True))[..., 0] / scene_energy.clamp_min(1e-12).sqrt()
-    tested = (count >= _MIN_PIXELS) & (motif_energy > _MIN_VARIANCE * count)
+    tested = (count >= _MIN_PIXELS) & (motif_energy > _MIN_VARIANCE * count)  # else ZNCC is mostly noise
     if not bool(tested.any()):
         return 0.0
     best = (fits[0] > fits[1:].amax(0)) & (fits[0] > 0)

@@ -1,9 +1,9 @@
-"""The search for a motif by channels of oriented gradients: in the whole scene, and under any light.
+"""The search for a motif in a whole scene by channels of oriented gradients, under any light.
 
-The colours of a photograph depend on the lamp, on shadows and on reflections; where its edges lie hardly
-does. So where nothing is known about the pose, the motif is searched for by its channels (`wherein.planes`):
-a first look at all places, with the rotations, sizes and tilts that the motion allows; then fits from coarse
-to fine.
+The colours of a photograph depend on the lamp, on shadows and on reflections; the positions of its edges
+hardly do. So if nothing is known about the pose, the motif is searched for by its channels
+(`wherein.planes`): first a coarse search over all places, with the rotations, sizes and tilts that the motion
+allows; then fits from coarse to fine.
 """
 
 import math
@@ -26,58 +26,58 @@ from wherein.planes.rating import refine_poses
 from wherein.pyramid.levels import Poses, ScenePyramid, enlarge, reduce
 
 MIN_SCALE, _MAX_SCALE = 0.4, 2.5
-"""Sizes of the motif in the scene, where the motion has scale. A choice: smaller, and ordinary motifs have
-too few pixels to be told from clutter; each size more costs as much as all rotations and tilts at one."""
+"""Range of sizes of the motif in the scene, for motions with scale. A choice: at smaller sizes, ordinary
+motifs have too few pixels to be distinguished from clutter. Each additional size costs as much as all
+rotations and tilts at one size."""
 
 _TILT = 75.0
-"""Degrees, where the motion can foreshorten. A choice: at 75° a motif has a quarter of its width, and a cover
-of all directions of tilt still takes under a tenth of a second in a scene of 512 px."""
+"""Maximum tilt in degrees, for motions that can foreshorten. A choice: at 75° a motif has a quarter of its
+width, and a search over all directions of tilt still takes under a tenth of a second in a scene of 512 px."""
 
 _STARTS, _STEEP_STARTS = 30, 120
-"""Number of starts for each foreshortening, and for each steep one. For each, because a steep template has
-its features close together, so that it fits clutter better than an upright one and would fill a common list;
-and for the same reason more of them. Choices."""
+"""Number of starts for each foreshortening, and for each steep one. Each has its own list, because a steep
+template has its features close together, so that it fits clutter better than an upright one and would fill a
+common list. For the same reason steep ones have more starts. Choices."""
 
 _REFINE, _KEEP = PlaneStage(rounds=1, steps=6, tolerance=0.2), 0.5
-"""The descent of all starts on channels of the scene that were made once, and the fraction of the best ZNCC
-that a pose must reach to go on. Choices: on ../shared/real/oxford and 48 made problems, a fit of all starts
-found the same, and took four times as long."""
+"""The refinement of all starts, on channels of the scene that are computed once, and the fraction of the
+best ZNCC that a pose must reach to be kept. Choices: on ../shared/real/oxford and 48 synthetic problems, a
+full fit of all starts found the same poses, and took four times as long."""
 
 _KEPT = (6, 6, 2)
-"""Maximum number of poses that go on after that descent and after each stage. A choice."""
+"""Maximum number of poses that are kept after this refinement and after each stage. A choice."""
 
 _FULL = PlaneStage(4, 4)
-"""The fits of those that are left: of few poses, so that they may take as long as they need. A choice."""
+"""The fits of the surviving poses: these are few, so their fits may take long. A choice."""
 
 _RADII, _MIN_GAIN = (30.0, 60.0, 100.0), 1.2
-"""Extent of the motif at the stages in pixels, and by how much a smaller one may be enlarged for it. As the
-detector has them but without its second stage: few poses are fitted here, with as many steps as they need, so
-that they do not lose their way."""
+"""Extent of the motif in pixels at each stage, and the maximum factor by which a smaller motif is enlarged
+for it. The same as in the detector, but without its second stage: few poses are fitted here, with enough
+steps to stay in the right basin without it."""
 
 _MAX_FULL, _FINER = 140.0, 1.2
-"""Maximum extent in pixels of a motif that is fitted at full size too, and by how much finer that must be. A
-choice: up to a tenth of a second."""
+"""Maximum extent in pixels of a motif that is also fitted at full size, and the minimum factor between the
+last extent and full size. A choice: up to a tenth of a second."""
 
 _MIN_TELLING = 42.0
-"""Extent in pixels from which on a good fit of the channels is no chance. A choice: clutter fits a smaller
-motif too well to be sure."""
+"""Minimum extent in pixels of a motif whose good fit by channels cannot be chance. A choice: clutter fits
+smaller motifs too well."""
 
 _MIN_RICH, _MIN_TEXTURE = 20.0, 0.6
-"""Extent in pixels and mean size of the channels from which on a motif is rich. Choices: of blurred crops of
-photographs most have less texture, of the motifs of ../shared/real/pairs three quarters have more."""
+"""Minimum extent in pixels and minimum mean size of the channels of a motif that is rich. Choices: most
+blurred crops of photographs have less texture, three quarters of the motifs of ../shared/real/pairs more."""
 
 _CLEAR = 0.7
-"""ZNCC at the coarsest stage from which on steeper foreshortenings are not looked for. A choice: clutter
-reaches 0.5 at that stage. The upright template is the cheapest to look for: it has one direction, the next
-foreshortening four, and so on."""
+"""ZNCC at the coarsest stage above which steeper foreshortenings are not searched. A choice: clutter reaches
+0.5 there. The upright template is the cheapest to search: it has one direction, the next foreshortening four,
+and so on."""
 
 _MILD = 2
-"""Number of the first foreshortening that counts as steep. A choice: the first two cover tilts of up to
-50°."""
+"""Index of the first steep foreshortening. A choice: the two before it cover tilts of up to 50°."""
 
 _POINTS = 8000
-"""About how many points of the motif are compared at a stage. A choice: with all of them, corners on
-../shared/real/oxford are less than 0.1 px elsewhere."""
+"""Approximate number of motif points that are compared at a stage. A choice: with all points, the corners on
+../shared/real/oxford differ by less than 0.1 px."""
 
 
 def range_of(motion: Motion) -> PlaneRange:
@@ -90,9 +90,10 @@ def range_of(motion: Motion) -> PlaneRange:
 
 
 def _reduced(motif: Motif, factor: int) -> Motif:
-    """The motif at 1/factor of its size, without rows and columns that do not fill a pixel if it has no mask.
+    """The motif at 1/factor of its size.
 
-    Such pixels are partly transparent, and the motif would seem to end there with an outline.
+    If it has no mask, rows and columns that do not fill a pixel are left out: such a pixel would be partly
+    transparent, so that the motif would seem to have an outline there.
     """
     if factor == 1 or not bool((motif.mask == 1).all()):
         return motif.pooled(factor)
@@ -112,20 +113,20 @@ class ChannelSearch:
     def __init__(self, scene: ScenePyramid, motif: Motif, motion: Motion) -> None:
         self.scene, self.motion = scene, motion
         self._extent = extent(motif)
-        # No stage sees more of a large motif than its half or quarter, and all that is made of it then takes
-        # a fraction of the time.
+        # All stages see a large motif at reduced size. Reducing it once beforehand makes all computations on
+        # it cheaper.
         halvings = max(0, math.floor(math.log2(self._extent / _RADII[-1])))
         self._reduction = 2 ** min(halvings, int(math.log2(min(motif.height, motif.width) / 2)))
         self.motif = _reduced(motif, self._reduction)
         ranges = range_of(motion)
-        low, high = ranges.scale
+        low, high = ranges.scale  # relative to the reduced motif, which is enlarged more
         ranges = replace(ranges, scale=(low * self._reduction, high * self._reduction))
         self._search = PlaneSearch(self.motif, ranges)
         self._made: dict[int, PlaneMotif] = {}
 
     @cached_property
     def _radii(self) -> tuple[float, ...]:
-        """Extents of the motif from coarse to fine; at full size last if that is not large."""
+        """Extents of the motif from coarse to fine; the last is full size if that is not too large."""
         size = self._extent
         radii = [radius for radius in _RADII if radius < _MIN_GAIN * size] or [size]
         return (*radii, size) if radii[-1] * _FINER < size <= _MAX_FULL else tuple(radii)
@@ -134,18 +135,18 @@ class ChannelSearch:
         """The motif at a stage, made when it is first needed."""
         number %= len(self._radii)
         if number not in self._made:
-            # Straight edges in full: whether it is there is not asked, but where.
+            # Straight edges have full weight: they help to locate the motif, if not to recognise it.
             self._made[number] = PlaneMotif.of(self.motif, self._radii[number], even=True, limit=_POINTS)
         return self._made[number]
 
     @property
     def telling(self) -> bool:
-        """Whether the motif is so large that a good fit of its channels is no chance."""
+        """Whether the motif is so large that a good fit of its channels cannot be chance."""
         return self._extent >= _MIN_TELLING
 
     @property
     def rich(self) -> bool:
-        """Whether the motif has so much texture that its channels find it wherever it is to be found."""
+        """Whether the motif has so much texture that the channels find it in any scene that shows it."""
         if self._extent < _MIN_RICH:
             return False
         inner = slice(MARGIN, -MARGIN)
@@ -153,14 +154,14 @@ class ChannelSearch:
 
     @property
     def large(self) -> bool:
-        """Whether the stages see the motif reduced, so that they are cheaper than a search at full size."""
+        """Whether all stages use a reduced motif, so that they are cheaper than a search at full size."""
         return self._reduction > 1
 
     def starts(self, tilts: Sequence[int], count: int) -> Poses:
-        """The best places of the first look, over all sizes, for each of some foreshortenings."""
+        """The best places of the first search, over all sizes, for each of the given foreshortenings."""
         try:
             found = [self._search.first_look(self.scene, count, tilt) for tilt in tilts]
-        except TemplateError:  # without any edge, such as a chequerboard of single pixels
+        except TemplateError:  # the motif has no edges, such as a chequerboard of single pixels
             return np.zeros((0, 3, 3))
         return np.concatenate((np.zeros((0, 3, 3)), *found))
 
@@ -170,7 +171,7 @@ class ChannelSearch:
         for tilts, count in self._rounds:
             fits = self._best(fits.joined(self._first(tilts, count)), _KEPT[1])
             if len(fits) and fits.zncc[0] > _CLEAR:
-                if self.telling:
+                if self.telling:  # the best pose is certain enough to drop all others
                     return self._followed(fits.poses[:1])
                 break
         for stage in range(len(self._radii)):
@@ -179,17 +180,17 @@ class ChannelSearch:
 
     @property
     def _rounds(self) -> list[tuple[list[int], int]]:
-        """Which foreshortenings are looked for one after the other, and with how many starts for each."""
+        """The foreshortenings that are searched one after the other, and the number of starts for each."""
         count = len(self._search.ranges.tilts)
         mild, steep = range(min(count, _MILD)), list(range(_MILD, count))
         return [([tilt], _STARTS) for tilt in mild] + ([(steep, _STEEP_STARTS)] if steep else [])
 
     def follow(self, pose: Poses) -> PlaneFits:
-        """The fit from one pose that is nearly right, (1, 3, 3)."""
+        """The fit that starts from one nearly right pose, (1, 3, 3)."""
         return self._followed(pose @ enlarge(self._reduction))
 
     def _followed(self, poses: Poses) -> PlaneFits:
-        """Fits from the coarsest stage to the finest, without those in between."""
+        """Fits at the coarsest and then at the finest stage, without the stages in between."""
         for stage in sorted({0, len(self._radii) - 1}):
             poses = (fits := self._fit(stage, self.motion, _FULL, poses, 1)).poses
         return self._at_full_size(fits)
@@ -199,8 +200,8 @@ class ChannelSearch:
         return replace(fits, poses=poses / poses[:, 2:, 2:])
 
     def _first(self, tilts: Sequence[int], count: int) -> PlaneFits:
-        """The best poses at the coarsest stage, from a first look with these foreshortenings."""
-        # What a finer resolution can tell comes later: perspective is not seen in a few pixels.
+        """The best poses at the coarsest stage, from a first search with these foreshortenings."""
+        # Without perspective, which so few pixels do not determine. Finer stages fit it.
         motion = MOTIONS["affine"] if self.motion.projective else self.motion
         near = refine_poses(self.scene, self._stage(0).rough, motion, _REFINE, self.starts(tilts, count))
         return self._fit(0, motion, PlaneStage(), self._best(near, _KEPT[0]).poses, _KEPT[1])
@@ -209,7 +210,7 @@ class ChannelSearch:
         return self._best(fit_planes(self.scene, self._stage(stage), motion, how, poses), keep)
 
     def _best(self, fits: PlaneFits, keep: int) -> PlaneFits:
-        """The best poses that differ, without those that are far behind the first."""
+        """The best distinct poses, without those whose ZNCC is far below that of the first."""
         fits = fits[self._search.distinct(fits, keep)]
         return fits[np.flatnonzero(fits.zncc >= _KEEP * fits.zncc[:1].sum())]
 

@@ -1,4 +1,4 @@
-"""The cells of a motif: small squares of it, each with its channels and its mean colour, for `cell_match`."""
+"""The cells of a motif: small squares with their channels and their mean colours, for `cell_match`."""
 
 from dataclasses import dataclass
 
@@ -12,19 +12,20 @@ from wherein.images.motif import Motif
 from wherein.planes.plane_motif import MARGIN, PlaneMotif
 
 _RADIUS, SETTINGS = 22.0, ChannelSettings(sigma=1.0)
-"""Extent of the motif at the resolution of the comparison in pixels, and its channels. Choices: from 20 to 24
-px, the AUC on ../shared/real/pairs changes by less than 0.004; with 16 px it is 0.02 lower."""
+"""Extent of the motif in pixels at the resolution of the comparison, and the settings of its channels.
+Choices: from 20 to 24 px, the AUC on ../shared/real/pairs changes by less than 0.004; with 16 px it is 0.02
+lower."""
 
 _SQUARE, _MIN_SQUARES = 3, 4
-"""Maximum width of the squares over which channels and colours are averaged, in pixels, and how many of them
-a motif has along its shorter side, where it is large enough. Choices."""
+"""Maximum width in pixels of the squares over which channels and colours are averaged, and the minimum number
+of squares along the shorter side of a motif that has enough pixels. Choices."""
 
 _CELL = 2
-"""Width and height of a cell in squares; the next one begins one square further. A choice: with cells of
-three and four squares, things that deform were found less often."""
+"""Width and height of a cell in squares; neighbouring cells begin one square apart. A choice: with cells of
+three and four squares, objects that deform were found less often."""
 
 _COLOUR_WEIGHT = 1.5
-"""β. A choice: from 1 to 2.5, the AUC on ../shared/real/pairs changes by 0.01."""
+"""β, the weight of the colours. A choice: from 1 to 2.5, the AUC on ../shared/real/pairs changes by 0.01."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +37,11 @@ class Cells:
         square: width of the squares in pixels at that resolution.
         begin: the first pixel of the first square, (x, y).
         size: number of squares across and down.
-        rows, columns: the first square of each cell, (K,).
-        kernels: its channels, with mean 0 and norm 1 under the mask, (K, 8, c, c).
-        masks: the weights of its squares, (K, 1, c, c), or (1, 1, c, c) if all are 1.
-        colours: mean lightness and opponent colours of each, (K, 3), or (K, 1) for a grey picture.
-        weights: w and β v, (2, K); the sum of w is 1, and that of v.
+        rows, columns: the position of the first square of each cell, (K,).
+        kernels: the channels of each cell, with mean 0 and norm 1 under the mask, (K, 8, c, c).
+        masks: the weights of the squares of each cell, (K, 1, c, c), or (1, 1, c, c) if all are 1.
+        colours: mean lightness and opponent colours of each cell, (K, 3), or (K, 1) for a grey picture.
+        weights: w and β v, (2, K); the sum of w is 1, and so is the sum of v.
     """
 
     plane: PlaneMotif
@@ -56,7 +57,10 @@ class Cells:
 
 
 def opponent(picture: Float[Tensor, "C H W"]) -> Float[Tensor, "O H W"]:
-    """Lightness, at half weight as it depends on the light most; red against green, yellow against blue."""
+    """Lightness, red against green, and yellow against blue.
+
+    Lightness has half weight, because it depends most on the light.
+    """
     if len(picture) < 3:
         return 0.5 * picture[:1]
     red, green, blue = picture[:3]
@@ -76,7 +80,7 @@ def cells_of(motif: Motif) -> Cells | None:
         return F.avg_pool2d(some[:, top : top + height * square, left : left + width * square], square)
 
     inside = averaged(_compared(plane)[None].float())
-    # What is not compared has no part in the mean of a square.
+    # Normalised by the mask: pixels that are not compared do not enter the mean of a square.
     found, painted = (
         averaged(some * _compared(plane)) / inside.clamp_min(1e-6)
         for some in (plane.channels[:, inner, inner], opponent(_picture(motif, plane)))
@@ -97,14 +101,14 @@ def cells_of(motif: Motif) -> Cells | None:
     mean = (masks * kernels).sum((1, 2, 3), keepdim=True) / (DIRECTIONS * count).clamp_min(1e-6)
     kernels = masks * (kernels - mean)
     norm = kernels.square().sum((1, 2, 3), keepdim=True).sqrt()
-    # The rim counts less: a box around a thing has its background in the corners.
+    # The rim has less weight: a box around an object has background in its corners.
     middle = torch.stack(((rows + down / 2) / height, (columns + across / 2) / width), 1)
     central = (-((middle - 0.5) * 2).square().sum(1)).exp() * (count.flatten() >= 0.5 * across * down)
     textured = central * norm.flatten()
     if not bool(textured.sum() > 0):
         return None
     weights = torch.stack((textured / textured.sum(), _COLOUR_WEIGHT * central / central.sum()))
-    used = torch.nonzero(central > 0)[:, 0]  # cells outside of the mask would be compared in vain
+    used = torch.nonzero(central > 0)[:, 0]  # cells outside the mask have no weight
     return Cells(
         plane,
         square,
@@ -127,14 +131,14 @@ def _picture(motif: Motif, plane: PlaneMotif) -> Float[Tensor, "C h w"]:
 
 
 def _compared(plane: PlaneMotif) -> Bool[Tensor, "h w"]:
-    """The pixels inside the motif, without its outline, where what lies behind it shows."""
+    """The pixels inside the motif, without its outline, which is mixed with background."""
     width, height = plane.size
     inside = torch.zeros(height, width, dtype=torch.bool)
     places = plane.points.double() * plane.radius + plane.points.new_tensor(plane.centre).double()
     columns, rows = places.round().long()[~plane.unsigned].unbind(1)
     kept = (columns >= 0) & (rows >= 0) & (columns < width) & (rows < height)
     inside[rows[kept], columns[kept]] = True
-    # The border pixels of a picture without a mask, which a fit leaves out, are as good as the others here.
+    # A fit leaves out the border pixels of a picture without a mask; here they are as good as the others.
     border = height * width - (height - 2 * MARGIN) * (width - 2 * MARGIN)
     whole = not bool(plane.unsigned.any()) and len(plane.points) >= height * width - border
     return torch.ones_like(inside) if whole else inside

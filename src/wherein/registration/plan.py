@@ -1,4 +1,4 @@
-"""The coarse-to-fine plan of `register`: which scales, how many steps, how many poses are kept."""
+"""The coarse-to-fine plan of `register`: the scales, the numbers of steps, and how many poses are kept."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -8,37 +8,37 @@ from wherein.pyramid.descent import Stage
 from wherein.pyramid.levels import coarsest_scale
 
 _MAX_HALVINGS = 7
-"""Maximum number of halvings of the motif, a factor of 128. A choice: only motifs of 5120 pixels and more
-across could be reduced further."""
+"""Maximum number of halvings of the motif, a factor of 128. A choice: only motifs with sides of 5120 pixels
+and more could be reduced further."""
 
 _MIN_SIZE, _MIN_SUPPORT = 10, 100
 """Minimum height and width of the motif at the coarsest scale, and minimum number of pixels in its support. A
-choice: with less, poses can no longer be distinguished."""
+choice: with fewer pixels, poses can no longer be distinguished."""
 
 
 _ALL, _MOST = 2**17, 2**16
-"""Number of pixels in the support up to which all are compared in the last stage, and how many of a larger
-one. By measurement: the error of 40 sub-pixel problems with 90,000 pixels is 0.00144 px RMS, with the 65,536
-pixels where the motif changes most 0.00146, and with half of these 0.00159."""
+"""In the last stage, all pixels of a support of up to _ALL pixels are compared, of a larger one the _MOST
+with the strongest gradient. By measurement: the error of 40 sub-pixel problems is 0.00144 px RMS with all of
+90,000 pixels, 0.00146 with the 65,536 of strongest gradient, and 0.00159 with half of these."""
 
 
 @dataclass(frozen=True)
 class MultiStart:
-    """A search from many starts around a pose: wrong ones are dropped after a step or two.
+    """A search from many starts around a pose; most of them are dropped after a few steps.
 
     Arguments:
         thin: the first stages, which keep fewer and fewer poses.
-        refine: the stages after them, from the next scale to half size.
+        refine: the later stages, from the next finer scale to half size.
         turns: degrees between the rotations of neighbouring starts.
-        shapes: whether to start from other scales and proportions too.
+        shapes: whether to start from other scales and proportions, too.
         shifts: the number of shifted starts on each side, along each axis.
         spacing: pixels between shifted starts: less than the width of the basin of attraction at the scale of
-            the stages. One more start costs next to nothing, but from half a basin away the motif fits no
-            better than clutter.
-        size: of the motif in the scene relative to the start; other scales lie around it.
+            the stages. An additional start costs very little, but at half a basin's width from its pose the
+            motif fits no better than clutter.
+        size: of the motif in the scene relative to the start; the scales of `shapes` are relative to it.
         anywhere: start from the best places of the whole scene instead of around the start. Used only if the
             caller gave no start.
-        near: used only if the caller gave a start, in place of `anywhere`.
+        near: used only if the caller gave a start; it replaces the search `anywhere`.
     """
 
     thin: tuple[Stage, ...]
@@ -52,20 +52,20 @@ class MultiStart:
     near: bool = False
 
     def thin_for(self, count: int) -> tuple[Stage, ...]:
-        """The first stages for so many starts, without those that would keep them all as they are."""
+        """The first stages for `count` starts, without those that would neither move nor drop any start."""
         return tuple(stage for stage in self.thin if stage.steps or count > stage.keep)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How `register` spends its effort: one search after the other until the fit is good.
+    """The plan of `register`: one search after the other until the fit is good.
 
     Attributes:
         alone: the stages for the start alone, from the coarsest scale to half size.
         searches: in the order in which they are tried.
         finish: two stages at full size: with few pixels, for candidates that are not good yet; then with all
             or most. The tolerance of the second is so small that stopping early does not contribute to the
-            error: each step is a small fraction of the one before.
+            error, since each step is a small fraction of the previous one.
     """
 
     alone: tuple[Stage, ...]
@@ -73,7 +73,7 @@ class Plan:
     finish: tuple[Stage, Stage]
 
     def searches_for(self, motion: Motion, everywhere: bool) -> tuple[MultiStart, ...]:
-        """The searches for a motion; those at another size are left out if the motion has no scale.
+        """The searches for a motion, without those at another size if the motion has no scale.
 
         Arguments:
             motion: how the motif may move.
@@ -111,7 +111,7 @@ def coarse_to_fine(height: int, width: int, support: int) -> Plan:
         MultiStart(_thinned(scale, 8), _refining(scale)),
         MultiStart(_thinned(half, 4), _refining(half)),
         MultiStart(_thinned(scale, 8, finer=2), _refining(scale, finer=2), size=0.5),
-        # Without its first stage: `anywhere` has ranked its starts by ZNCC already.
+        # Without the first stage, which only ranks the starts: `anywhere` has ranked them already.
         MultiStart(_thinned(scale, 8)[1:], _refining(scale), anywhere=True),
         MultiStart(
             _thinned(scale, 8), _refining(scale), shapes=False, shifts=4, spacing=3 * scale // 2, near=True
@@ -138,12 +138,13 @@ def _resized(scale: int, size: float, finer: int, shifts: int) -> MultiStart:
 def _coarsest(size: int, support: int) -> int:
     """The coarsest scale for a motif whose shorter side is `size`: see `_MIN_SIZE`.
 
-    Beyond a factor of 8 the minimum is twice as large: fine texture is lost there, and pixels are cheap.
+    Beyond a factor of 8 the minimum size is twice as large: such a scale loses fine texture, and at these
+    sizes more pixels cost little.
     """
 
     def enough(scale: int) -> bool:
-        room = 1 if scale <= 8 else 2
-        return size / scale >= _MIN_SIZE * room and support / scale**2 >= _MIN_SUPPORT * room**2
+        factor = 1 if scale <= 8 else 2
+        return size / scale >= _MIN_SIZE * factor and support / scale**2 >= _MIN_SUPPORT * factor**2
 
     return coarsest_scale(enough, 2**_MAX_HALVINGS)
 

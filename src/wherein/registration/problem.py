@@ -20,28 +20,28 @@ from wherein.pyramid.levels import Box, Poses, ScenePyramid, interval
 from wherein.pyramid.motif_levels import Level, MotifPyramid
 
 _SCORED = MOTIONS["translation"]
-"""The motion whose derivatives are made where poses are only scored."""
+"""The motion for levels at which poses are only scored: it has the fewest derivatives."""
 
 _SCORED_PIXELS = 2**16
-"""Maximum number of pixels on which a pose is scored. A choice: the ZNCC of so many, evenly spread, is that
-of all of them to the third decimal."""
+"""Maximum number of pixels on which a pose is scored. A choice: the ZNCC of this many evenly spread pixels
+agrees with that of all pixels to the third decimal."""
 
 _ROUNDING = 1e-3
-"""A point counts as inside the scene up to this many pixels outside of it. A choice: more than the rounding
-of float32 coordinates, less than any error that matters."""
+"""A point up to this many pixels outside the scene counts as inside. A choice: more than the rounding error
+of float32 coordinates, less than any relevant error."""
 
 
 class Problem:
-    """A scene, a motif and a motion, from which the level of each stage is made.
+    """A scene, a motif and a motion; makes the level of each stage.
 
-    Only the part of the scene around the poses of a stage is reduced: if the caller gave a start, that is a
+    Only the part of the scene around the poses of a stage is reduced. If the caller gave a start, this is a
     small part of a large scene.
 
     Arguments:
         scene: the picture to search.
         motif: the picture to find.
         motion: how the motif may move.
-        threads: how many share the work on the scene; results do not depend on it.
+        threads: number of threads for the work on the scene; results do not depend on it.
 
     Attributes:
         tally: the filtering done so far, in units of whole scenes and whole motifs.
@@ -57,16 +57,17 @@ class Problem:
 
     @cached_property
     def sample(self) -> MotifSide:
-        """The pixels on which a pose is scored: all, or of a large motif some, evenly spread.
+        """The pixels on which a pose is scored: all, or an even selection from a large motif.
 
-        With the fewest derivatives: none of them is needed.
+        They are linearised for translations, the cheapest motion, since scoring needs no derivatives.
         """
         motif, support = self.motif.motif, self.motif.support
         if support <= _SCORED_PIXELS:
             return self.motif.side(1, _SCORED, MAX_PIXELS)
-        # Evenly, not where the motif changes most: there the ZNCC is higher than that of the whole motif.
+        # Not the pixels with the strongest gradient: their ZNCC is higher than that of the whole motif.
         chosen = torch.nonzero(motif.mask.flatten() > 0.5)[:: math.ceil(support / _SCORED_PIXELS), 0]
-        # The others are not compared, but stay in the mask: beyond it, pixels are made up from neighbours.
+        # The others are not compared, but stay in the mask: pixels outside it are replaced by the mean of
+        # their neighbours.
         mask = motif.mask.clamp_max(0.5)
         mask.view(-1)[chosen] = 1
         return motif_side(Motif(motif.pixels, mask), _SCORED)
@@ -75,7 +76,8 @@ class Problem:
         """Whether the motif has no texture, so that its ZNCC is 0/0 at every pose.
 
         Arguments:
-            scale: at which it is looked at first. Reduced it has less texture, and far fewer pixels.
+            scale: tested first, since it has far fewer pixels. If the reduced motif has texture, so has the
+                motif.
         """
         reduced = (self.motif.compared(some) for some in (scale, 1))
         return all(float(pixels.var(1, correction=0).mean()) < LEAST_VARIANCE for pixels in reduced)
@@ -84,7 +86,7 @@ class Problem:
         """The fraction of the motif's support that lies inside the scene at a pose (3, 3)."""
         corners = pose @ self._corners
         if bool((corners[2] > 0).all()) and self._inside(corners) == 1:
-            return 1.0  # the whole rectangle is inside, so no pixel need be tested
+            return 1.0  # the whole rectangle is inside, so no pixel needs to be tested
         side = self.sample
         points = (side.points + side.centre).double().cpu().numpy()
         return self._inside(pose @ np.vstack((points.T, np.ones(len(points)))))
@@ -98,12 +100,12 @@ class Problem:
         return float((inside & (y >= -_ROUNDING) & (y <= height - 1 + _ROUNDING)).mean())
 
     def level(self, stage: Stage, poses: Poses, robust: bool) -> Level:
-        """Scene and motif at the scales of a stage; of the scene the part around the poses."""
+        """Scene and motif at the scales of a stage; only the part of the scene around the poses."""
         side = self.motif.side(stage.scale, self.motion, stage.pixels)
         return self._level(side, stage.scale, stage.scene_scale, poses, robust)
 
     def scoring_level(self, poses: Poses, robust: bool = False) -> Level:
-        """The level at which poses are scored, not moved: the motif's `sample` at full size."""
+        """The level at which poses are scored but not moved: the motif's `sample` at full size."""
         return replace(self._level(self.sample, 1, 1, poses, robust), motion=_SCORED)
 
     def _level(
@@ -116,13 +118,11 @@ class Problem:
     def _window(self, poses: Poses, scale: int) -> Box:
         """A box around the motif at all poses with a margin of half its size, in pixels of the full scene."""
         reached = poses @ self._corners
-        # Where the horizon of a homography crosses the motif, the corners are infinite: `interval` allows
-        # that.
+        # If the horizon of a homography crosses the motif, corners are infinite; `interval` handles that.
         with np.errstate(divide="ignore", invalid="ignore"):
             reached = reached[:, :2] / reached[:, 2:]
         motif = self.motif.motif
-        # Poses move while they descend, mostly by less than half the motif; small motifs need some pixels
-        # more.
+        # Poses move during the optimisation, mostly by less than half the motif; 16 more for small motifs.
         margin = 16 + max(motif.height, motif.width) / 2
         low, high = (reached.min((0, 2)) - margin).tolist(), (reached.max((0, 2)) + margin).tolist()
         width, height = self.scene.size

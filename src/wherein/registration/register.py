@@ -40,15 +40,15 @@ class Registration(Shown):
     Attributes:
         matrix: motif pixels → scene pixels, float64, 2×3 (3×3 for a homography).
         zncc: zero-mean normalised cross-correlation on the motif's support; 1 is a perfect fit.
-        seen: the visible fraction: how much of the motif's support lies inside the scene, in [0, 1].
+        seen: the visible fraction, the fraction of the motif's support that lies inside the scene, in [0, 1].
         cost: the minimised cost, 1 − ZNCC (with robust weights if `robust` was set).
         steps: the number of solver steps on colours that led to this pose, over all scales; 0 unless
             `refined`.
         status: how the fit ended; `str(status)` is "converged", "step limit", "diverged", "outside" or
             "no texture".
-        scene, motif: what was registered, for drawings.
-        refined: whether the pose was refined on colours. Where that leads away, as in another light, it is
-            the pose that edges or cells found.
+        scene, motif: the pictures that were registered, for drawings.
+        refined: whether the pose was refined on colours. If that leads away from the motif, as it can in
+            different light, the pose is the one that edges or cells found.
     """
 
     matrix: NDArray[np.float64]
@@ -87,14 +87,14 @@ class Registration(Shown):
         return left, top, right - left, bottom - top
 
     def draw(self) -> Image.Image:
-        """The scene with the motif's outline, and below it the motif, what was found, and the difference."""
+        """The scene with the motif's outline; below it the motif, its place in the scene, the difference."""
         from wherein.drawing.registrations import draw_registration
 
         scene, motif = self._known
         return draw_registration(scene.pixels.detach().float(), motif, self.matrix, None, [repr(self)])
 
     def plot(self, ax: Any = None) -> Any:
-        """The scene and the outline on the axes of matplotlib, which are returned; None: new ones."""
+        """Plot the scene and the outline, and return the matplotlib axes; None creates new ones."""
         from wherein.drawing.notebook import plot_motif
 
         scene, motif = self._known
@@ -120,7 +120,7 @@ class Registration(Shown):
         return scale_at(self.matrix, self._middle)
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain numbers and lists, for JSON, rounded as detections are; None for NaN."""
+        """The result as plain numbers and lists, for JSON, rounded as detections are; NaN becomes None."""
         return {
             "status": str(self.status),
             "zncc": round(self.zncc, 6) if math.isfinite(self.zncc) else None,
@@ -149,11 +149,11 @@ def register(
     fit goes from coarse to fine. If the start alone does not lead to a good fit, more starts are tried at
     coarse scales, around it and within 37.5° of it.
 
-    Without a start, the whole scene is searched, and the search stops at the first pose that is clear. In
-    photographs the light differs and things move. So where colours do not fit, the motif is compared upright
-    and at its own size in small cells that may each shift a little; then by the directions of its gradients,
-    at all rotations, at 0.4 to 2.5 times the size and tilted by up to 75°, as far as the motion allows. If no
-    pose is clear, the best of all candidates is returned.
+    Without a start, the whole scene is searched, and the search stops at the first pose that stands out. In
+    photographs the light differs and objects move. So if colours do not fit, the motif is compared upright
+    and at its own size in small cells, each of which may shift a little; then by the directions of its
+    gradients, at all rotations, at 0.4 to 2.5 times the size and tilted by up to 75°, as far as the motion
+    allows. If no pose stands out, the best of all candidates is returned.
 
     Arguments:
         scene: the picture to search.
@@ -167,7 +167,7 @@ def register(
             motif unless that is a file or a PIL image.
 
     Returns:
-        A `Registration`. If the fit fails, its `status` says how; that is not an exception.
+        A `Registration`. If the fit fails, its `status` says how; no exception is raised.
 
     Raises:
         ArgumentError: an argument is wrong; the message says which and what is allowed.
@@ -185,14 +185,15 @@ def register(
     model = motion_named(motion)
     threads = torch.get_num_threads()
     with plain_torch():
-        # Detached: choosing the best of many starts is not differentiable. `wherein.solve.unroll` is.
+        # Detached, since the choice of the best of many starts is not differentiable. A network of
+        # `wherein.solve.unroll` is.
         picture = load_scene(scene, color=color)
         pixels = picture.pixels.detach().float()
         loaded = load_motif(motif, mask, color, pixels.device)
         first = _start(start, model, loaded, pixels)
         problem = Problem(*alike(pixels, loaded), model, threads)
         plan = coarse_to_fine(loaded.height, loaded.width, problem.motif.support)
-        if problem.is_flat(plan.alone[0].scale):  # all searches would be in vain
+        if problem.is_flat(plan.alone[0].scale):  # no search can succeed
             visible = problem.visible_fraction(first)
             flat = Registration(_public(first, model), math.nan, visible, math.nan, 0, Status.FLAT)
             return replace(flat, scene=picture, motif=loaded)
@@ -203,27 +204,28 @@ def register(
 
 
 def _whole_scene(problem: Problem) -> WholeScene | None:
-    """The searches by channels; None for motions that they do not know, and for tiny pictures."""
+    """The searches by cells and channels; None for motion models of the caller, and for tiny pictures."""
     scene, motif = problem.scene, problem.motif.motif
     known = MOTIONS.get(problem.motion.name) is problem.motion
     if not known or min(motif.height, motif.width, *scene.size) < _MIN_SIDE:
         return None
-    if scene.scene.device.type != "cpu":  # `planes` is C, or a slow reference
+    if scene.scene.device.type != "cpu":  # the code of `planes` is for the CPU
         scene = ScenePyramid(scene.scene.cpu(), threads=scene.threads)
         motif = Motif(motif.pixels.cpu(), motif.mask.cpu())
     return WholeScene(scene, motif, problem.motion)
 
 
 def _result(descend: Descent, best: Candidates) -> Registration:
-    """The public form of the best candidate."""
+    """The best candidate as a `Registration`."""
     problem, cost, status = descend.problem, float(best.costs[0]), best.statuses[0]
     zncc = descend.zncc(best.poses) if descend.robust else 1 - cost
     visible = problem.visible_fraction(best.poses[0])
+    # ZNCC is undefined if too little of the motif is visible, or if scene or motif has no texture.
     if not math.isfinite(zncc):
         zncc, cost, status = math.nan, math.nan, Status.OUTSIDE if visible < MIN_VISIBLE else Status.FLAT
     return Registration(
         _public(best.poses[0], problem.motion),
-        zncc=min(zncc, 1.0),  # rounding may carry it beyond 1, and the cost below 0
+        zncc=min(zncc, 1.0),  # rounding can raise it above 1, and lower the cost below 0
         seen=visible,
         cost=max(cost, 0.0),
         steps=int(best.steps[0]),
@@ -250,7 +252,7 @@ def _start(
 
 
 def _shrinking(motif: Motif, width: int, height: int) -> str:
-    """What else may help: a start matrix that fits the motif into the scene, unless nothing would be left."""
+    """Advice to use a start that shrinks the motif to fit into the scene, if a pixel would be left."""
     scale = math.floor(100 * min(width / motif.width, height / motif.height)) / 100
     matrix = f"[[{scale:g}, 0, 0], [0, {scale:g}, 0]]"
     advice = f" If the motif is smaller in the scene, use a start that shrinks it, such as {matrix}"
@@ -293,6 +295,6 @@ def _why_no_matrix(start: object) -> str:
 
 
 def _public(pose: NDArray[np.float64], motion: Motion) -> NDArray[np.float64]:
-    """The pose as users get it: 3×3 if the motion has perspective, else 2×3."""
+    """The matrix of the result: 3×3 if the motion has perspective, else 2×3."""
     matrix: NDArray[np.float64] = pose / pose[2, 2]
     return matrix if motion.projective else matrix[:2]

@@ -1,1 +1,1 @@
-"""The HTML report: `page` collects scenes, other modules prepare data, `templates/` makes it HTML."""
+"""The HTML report: `page` collects scenes, other modules prepare the data, `templates/` has the HTML."""

@@ -1,4 +1,4 @@
-"""How each fit of a detection converged: the geometry of a small plot for each part that was fitted."""
+"""Convergence plots of a detection: the geometry of a small plot for each part that was fitted."""
 
 import math
 from collections.abc import Sequence
@@ -10,22 +10,22 @@ from wherein.detect.score import MAX_ZNCC
 from wherein.report.part_entries import PartEntry
 
 MAX_SCORED_ZNCC = MAX_ZNCC
-"""A ZNCC above this does not increase the score; the page says so."""
+"""The ZNCC above which the score does not increase; the page mentions it."""
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 260.0, 112.0, 30.0, 4.0, 18.0, 8.0
-"""Size and margins of a plot in SVG units. A choice: "0.99" fits into the left margin, a line of
-text into the top one."""
+"""Size and margins of a plot in SVG units. A choice: "0.99" fits into the left margin, and a line of text
+into the top margin."""
 
 _GAP = 3.0
-"""Rounds between the last round of one level and the first of the next. A choice: wide enough that the label
-fits above a level with few rounds."""
+"""Gap between the last round of one level and the first of the next, in rounds. A choice: wide enough for the
+label above a level with few rounds."""
 
 _MAX_LOSS, _MIN_LOSS = 1.0, 1e-3
-"""1 − ZNCC at the bottom and at the top of a plot; values beyond are drawn at the edge. A choice: ZNCC 0 is
-no match, and above 0.999 only noise is left."""
+"""1 − ZNCC at the bottom and at the top of a plot; values beyond are clipped. A choice: a ZNCC of 0 is no
+match, and above 0.999 only noise remains."""
 
 _PER_NAT = (_HEIGHT - _TOP - _BOTTOM) / math.log(_MAX_LOSS / _MIN_LOSS)
-"""SVG units by which a factor of e in 1 − ZNCC moves a point."""
+"""Vertical distance in SVG units for a factor of e in 1 − ZNCC."""
 
 _TICKS = (0.0, 0.9, 0.99)
 """ZNCC values with a grid line: one for each power of ten of 1 − ZNCC."""
@@ -35,7 +35,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Tick:
-    """A grid line: its label and height."""
+    """A horizontal grid line: its label, and its y in SVG units."""
 
     label: str
     y: float
@@ -43,7 +43,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class PlotAxes:
-    """What all plots have in common, in SVG units."""
+    """The size, margins and grid lines that all plots share, in SVG units."""
 
     width: float
     height: float
@@ -59,11 +59,11 @@ class PlotLevel:
     """One pyramid level of a plot.
 
     Attributes:
-        label: its scale.
+        label: its resolution.
         x: its left edge.
-        width: from there to the next level.
-        shaded: every other level is, to tell them apart.
-        points: before the first round and after each.
+        width: the distance to the next level.
+        shaded: whether it has a shaded background; every other level has, to distinguish them.
+        points: one point before the first round, and one after each round.
     """
 
     label: str
@@ -78,12 +78,12 @@ class ConvergencePlot:
     """The plot of one part.
 
     Attributes:
-        part: which.
-        zncc: of the fit, at the level where it is scored.
+        part: the entry of the part.
+        zncc: the ZNCC of the fit, at the level at which it is scored.
         first: ZNCC before the first round.
-        last: ZNCC after the last.
-        levels: from the coarsest to full size.
-        notes: sentences about it.
+        last: ZNCC after the last round.
+        levels: the levels from the coarsest to full size.
+        notes: sentences below the plot.
     """
 
     part: PartEntry
@@ -99,10 +99,10 @@ class Convergence:
     """The plots of a detection.
 
     Attributes:
-        plots: one for each part that was fitted and found.
-        not_found: leaves without a plot that were not found.
-        not_fitted: leaves without a plot that move with another part.
-        axes: the same for all plots.
+        plots: one plot for each part that was fitted and found.
+        not_found: leaves without a plot, because they were not found.
+        not_fitted: leaves without a plot, because they move with another part.
+        axes: the axes of all plots.
     """
 
     plots: tuple[ConvergencePlot, ...]
@@ -112,9 +112,10 @@ class Convergence:
 
 
 def convergence(entries: Sequence[PartEntry], item: Detection, traces: FitTraces) -> Convergence | None:
-    """The plots of a detection; None where no fit was recorded."""
+    """The plots of a detection; None if no fit was recorded."""
     if not traces:
         return None
+    # In the order of the table, and not of the fits, so that plots are found beside their parts.
     fitted = [part for part in entries if part.name in traces]
     plots = tuple(_plot(part, traces[part.name]) for part in fitted)
     others = [part.name for part in entries if part.leaf and part.name not in traces]
@@ -128,6 +129,7 @@ def convergence(entries: Sequence[PartEntry], item: Detection, traces: FitTraces
 
 def _plot(part: PartEntry, trace: FitTrace) -> ConvergencePlot:
     rounds = sum(len(stage.zncc) - 1 for stage in trace.stages)
+    # The width of one round, so that all rounds and one gap per level fill the plot.
     unit = (_WIDTH - _LEFT - _RIGHT) / (rounds + _GAP * len(trace.stages))
     x, levels = _LEFT, []
     for index, stage in enumerate(trace.stages):
@@ -144,18 +146,19 @@ def _plot(part: PartEntry, trace: FitTrace) -> ConvergencePlot:
 
 
 def _level(stage: TraceStage, x: float, unit: float, shaded: bool) -> PlotLevel:
+    # The curve of a level is centred in it: half a gap before its first point, half after its last one.
     first, width = x + unit * _GAP / 2, (len(stage.zncc) - 1 + _GAP) * unit
     points = tuple((first + k * unit, _y(value)) for k, value in enumerate(stage.zncc))
     return PlotLevel(_label(stage), x, width, shaded, points)
 
 
 def _label(stage: TraceStage) -> str:
-    """Its resolution."""
+    """The resolution of a level, for its label."""
     return "full size" if stage.scale <= 1 else f"1/{stage.scale:.3g}"
 
 
 def _notes(trace: FitTrace, rounds: int) -> list[str]:
-    """Sentences: the number of rounds, and whatever was unusual."""
+    """Sentences about a plot: the number of rounds, and a note if the fit did not start from the search."""
     notes = [f"{rounds} round{'' if rounds == 1 else 's'}."]
     if not trace.from_search:
         notes.append("Located from the other parts, so the plot starts at the detected pose.")
@@ -163,8 +166,11 @@ def _notes(trace: FitTrace, rounds: int) -> list[str]:
 
 
 def _y(zncc: float) -> float:
-    """Logarithmic in 1 − ZNCC: equal distances are equal ratios of what is left to gain. On a linear axis
-    everything between 0.9 and 1, where fits end, would be one line."""
+    """The y of a ZNCC on an axis that is logarithmic in 1 − ZNCC.
+
+    On a linear axis, all values between 0.9 and 1, where fits end, would look like one line.
+    """
+    # SVG's y axis points downwards: a larger loss has a larger y.
     loss = min(max(1 - zncc, _MIN_LOSS), _MAX_LOSS)
     return _TOP + math.log(loss / _MIN_LOSS) * _PER_NAT
 
@@ -172,4 +178,4 @@ def _y(zncc: float) -> float:
 AXES = PlotAxes(
     _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM, tuple(Tick(f"{zncc:g}", _y(zncc)) for zncc in _TICKS)
 )
-"""The same in all plots, so that the page draws the grid once."""
+"""The axes of all plots. They are the same, so that the page contains the grid once."""

@@ -1,4 +1,4 @@
-"""What the report shows of one detection, or of a near miss: its outlines on the image, and its numbers."""
+"""The report's view of one detection or near miss: its outlines on the image, and its numbers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,28 +17,28 @@ from wherein.report.template_view import ScoreView
 
 Point = tuple[float, ...]
 Rows = list[list[float]]
-"""Rows of a matrix: plain lists, because numpy's numbers are slow to format."""
+"""The rows of a matrix as lists of floats, because numpy scalars are slow to format."""
 
 _LABEL_SHARE = 1 / 45
-"""Font size of a detection's number as a share of the longer side of the scene. A choice: readable, and
+"""Font size of a detection's number as a share of the longer side of the scene. A choice: legible, and
 smaller than a typical object."""
 
 
 @dataclass(frozen=True, eq=False)
 class PartView:
-    """A part of a detection: a row of its table, and an outline on the image.
+    """A part of a detection: a row of the table, and an outline on the image.
 
     Attributes:
-        entry: which part, and how it is listed.
-        anchor: of its outline in the page.
-        missing: whether it is one of several parts and was not found.
+        entry: the entry of the part.
+        anchor: the anchor of its outline in the page.
+        missing: whether it was not found; False for the only leaf of a template.
         score: its score.
-        angle: degrees.
-        turn: degrees from its rest position.
-        value: what it reads, with the unit; None where it reads nothing.
-        centre: (x, y) in the scene, of the box around its outline.
+        angle: its rotation in the scene, in degrees.
+        turn: its turn from the rest position, in degrees.
+        value: its reading with the unit; None: it has no reading.
+        centre: the centre (x, y) of the box around its outline, in the scene.
         matrix: its pixels → scene pixels, 2×3 or 3×3.
-        path: its outline in the scene without holes, as SVG.
+        path: its outline in the scene without holes, as an SVG path.
     """
 
     entry: PartEntry
@@ -55,7 +55,7 @@ class PartView:
 
 @dataclass(frozen=True)
 class NumberLabel:
-    """The number of a detection on the image: its place and font size in scene pixels."""
+    """The number of a detection on the image: its position and font size in scene pixels."""
 
     x: float
     y: float
@@ -67,21 +67,21 @@ class DetectionView:
     """One detection.
 
     Attributes:
-        number: from 1.
-        template: its name; None if there is one only.
+        number: its number in the scene, from 1.
+        template: the name of its template; None if only one template is searched for.
         score: its score.
-        false_alarms: how often clutter reaches this score, as text; None where that is unknown.
-        angle: degrees.
-        scale: relative to the template.
-        tilt: degrees out of the picture plane; None if the search was without perspective.
-        centre: (x, y) in the scene, of the template's canvas.
+        false_alarms: the false-alarm rate at this score, as text; None if it is unknown.
+        angle: its rotation in degrees.
+        scale: its scale relative to the template.
+        tilt: its tilt out of the picture plane in degrees; None if the search was without perspective.
+        centre: the centre (x, y) of the template's canvas, in the scene.
         matrix: canvas → scene pixels, 2×3 or 3×3.
-        leaf_count: how many parts have an image.
-        found_count: how many of these were found.
-        parts: in the order of the table.
-        outlines: the same in the order of drawing.
+        leaf_count: number of parts that have an image.
+        found_count: number of these parts that were found.
+        parts: the parts in the order of the table.
+        outlines: the same parts in the order of drawing.
         label: its number on the image.
-        convergence: plots of its fits; None where there are none.
+        convergence: the plots of its fits, if there are any.
     """
 
     number: int
@@ -103,16 +103,16 @@ class DetectionView:
 
 @dataclass(frozen=True, eq=False)
 class NearMissView:
-    """A hypothesis below the threshold.
+    """A candidate: a hypothesis with a score below the threshold.
 
     Attributes:
-        anchor: of its outline in the page.
-        template: its name; None if there is one only.
-        score: never rounded up.
-        threshold: of its template.
-        false_alarms: how often clutter reaches this score, as text; None where that is unknown.
-        centre: in the scene.
-        path: the outlines of all its parts without holes, as SVG.
+        anchor: the anchor of its outline in the page.
+        template: the name of its template; None if only one template is searched for.
+        score: its score, rounded down, so that it does not appear to reach the threshold.
+        threshold: the threshold of its template.
+        false_alarms: the false-alarm rate at this score, as text; None if it is unknown.
+        centre: the centre (x, y) of the template's canvas, in the scene.
+        path: the outlines of all its parts without holes, as an SVG path.
     """
 
     anchor: str
@@ -129,9 +129,9 @@ class DetectionViewer:
     """Prepares the detections and the near misses of one scene.
 
     Attributes:
-        entries: the parts of each template, by its name.
-        scores: what its scores mean, by its name.
-        several: whether there are several templates.
+        entries: the entries of the parts of each template, by the template's name.
+        scores: the sections about the scores of each template, by the template's name.
+        several: whether detections name their template.
         size: width and height of the scene.
     """
 
@@ -141,11 +141,12 @@ class DetectionViewer:
     size: tuple[int, int]
 
     def detection(self, anchor: str, number: int, item: Detection, traces: FitTraces) -> DetectionView:
-        """A detection, whose anchors in the page begin with `anchor`."""
+        """The view of a detection; `anchor` is the beginning of all its anchors in the page."""
         entries = self.entries[item.template]
         parts = {entry.name: self._part(anchor, entry, item) for entry in entries}
         leaf_count = sum(entry.leaf for entry in entries)
-        # Leaves above groups and found parts above others, so that the mouse reaches them.
+        # Later outlines are drawn above earlier ones. Leaves come after groups, and found parts after missing
+        # parts, so that the mouse reaches them.
         drawn = sorted(
             (parts[name] for name in item.parts), key=lambda part: (part.entry.leaf, not part.missing)
         )
@@ -168,7 +169,8 @@ class DetectionViewer:
         )
 
     def near_miss(self, anchor: str, item: Detection) -> NearMissView:
-        """A candidate; one outline for all its parts, as it may well be something else."""
+        """The view of a candidate. All parts are one path, since it may not be the object at all."""
+        # Groups are left out: their outlines are the hulls of these leaves.
         rings = [ring for part in item.parts.values() if part.leaf for ring in outer(part.rings)]
         return NearMissView(
             anchor,
@@ -196,7 +198,8 @@ class DetectionViewer:
         )
 
     def _label(self, item: Detection) -> NumberLabel:
-        """Above the object, but inside the image."""
+        """The label above the object, moved to be inside the image."""
+        # All parts, also those that were not found: the label belongs to the whole object.
         corners = np.concatenate([part.polygon for part in item.parts.values()])
         letters = max(self.size) * _LABEL_SHARE
         x = np.clip((corners[:, 0].min() + corners[:, 0].max()) / 2, letters, self.size[0] - letters)
@@ -205,5 +208,5 @@ class DetectionViewer:
 
 
 def _place(matrix: Matrix, at: Point) -> Point:
-    """A point of the template in the scene."""
+    """The position in the scene of a point of a part."""
     return tuple(mapped(matrix, at).tolist())

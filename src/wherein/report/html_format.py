@@ -1,7 +1,7 @@
-"""Values as HTML: the jinja2 environment of the report, and its filters.
+"""Formatting of values as HTML: the jinja2 environment of the report, and its filters.
 
-Every value is escaped (`autoescape`), so names of files and parts cannot inject markup. A misspelt variable
-is an error (`StrictUndefined`), not an empty cell.
+Every value is escaped (`autoescape`), so that names of files and parts cannot inject markup. A misspelt
+variable is an error (`StrictUndefined`), and not an empty cell.
 """
 
 import base64
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def render(file: str, /, **data: object) -> Markup:
-    """The HTML of a template, safe to be placed inside another.
+    """The HTML of a jinja2 template, marked as safe for inclusion in another.
 
     Arguments:
-        file: name of the template in `templates`.
-        data: its variables.
+        file: the name of the template in `templates`.
+        data: the variables of the template.
 
     Example:
         >>> render("laps.html", laps=(), total=1.5).splitlines()[0]
@@ -33,14 +33,14 @@ def render(file: str, /, **data: object) -> Markup:
 
 
 def stream(file: str, /, **data: object) -> Iterator[str]:
-    """The same piece by piece: a page of thousands of scenes is never in memory as a whole."""
+    """The same in pieces, so that a page of thousands of scenes is never in memory as a whole."""
     return environment().get_template(file).generate(data)
 
 
 @cache
 def environment() -> "Environment":
-    """The templates of the report and the filters that they use."""
-    # Not at the top: `wherein detect` without --report imports this module and does not need jinja2.
+    """The jinja2 environment with the templates of the report and their filters."""
+    # Imported here: `wherein detect` without --report imports this module, but does not need jinja2.
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
@@ -65,7 +65,7 @@ def environment() -> "Environment":
 
 
 def number(value: float, digits: int = 2) -> str:
-    """A number to read: with a minus sign instead of a hyphen, and never −0.
+    """A number for people: with a minus sign instead of a hyphen, and without −0.
 
     Example:
         >>> number(-1.234), number(-0.001)
@@ -86,7 +86,7 @@ def matrix(values: Iterable[Iterable[float]]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration with three significant digits, in the unit that is easiest to read.
+    """A duration with three significant digits, in a suitable unit.
 
     Example:
         >>> duration(0.0123), duration(125.4)
@@ -95,6 +95,7 @@ def duration(seconds: float) -> str:
     if seconds >= 60:
         minutes, rest = divmod(round(seconds), 60)
         return f"{minutes} min {rest} s"
+    # Rounded before the unit is chosen, so that 0.9996 s is 1 s and not 1000 ms.
     seconds = float(f"{seconds:.3g}")
     if seconds >= 1:
         return f"{seconds:g} s"
@@ -103,12 +104,12 @@ def duration(seconds: float) -> str:
 
 
 def decimal(value: float, digits: int = 1) -> str:
-    """A number for SVG and CSS, which know the hyphen only."""
+    """A number for SVG and CSS, which require a hyphen as the minus sign."""
     return f"{value:.{digits}f}"
 
 
 def packed(markup: str) -> str:
-    """Markup that `page.js` unpacks when it is needed: deflated, as base64.
+    """Markup compressed by deflate, as base64; `page.js` unpacks it when it is needed.
 
     Example:
         >>> zlib.decompress(base64.b64decode(packed("<p>plots</p>")))

@@ -1,4 +1,4 @@
-"""Images as data URIs, so that the report is one file."""
+"""Images as data URIs, so that the report is a single file."""
 
 import base64
 import io
@@ -6,35 +6,37 @@ import io
 from PIL import Image
 
 _MAX_SIDE = 1600
-"""Pixels of the longer side of a scene in the report; larger ones are reduced. A choice: twice the width at
-which a 1200 px window shows them, so they stay sharp on screens with two pixels a point."""
+"""Maximum longer side of a scene in the report, in pixels; larger scenes are reduced. A choice: twice the
+width at which a 1200 px window shows them, so that they are sharp on screens with a pixel ratio of 2."""
 
 _MIN_SIDE = 320
-"""A scene is reduced no further, whatever its bytes. A choice: the width of a thumbnail on such a screen."""
+"""Minimum longer side of a reduced scene in pixels. A choice: the width of a thumbnail on such a screen."""
 
 _HIGH, _LOW = 80, 40
-"""Quality of WebP, from 0 to 100, where there is room and where there is not. A choice: the first is hardly
-to be told from the scene. Below the second, blocks show beside edges, and a smaller picture is better."""
+"""WebP qualities, from 0 to 100, with enough room and with too little. Choices: the first can hardly be
+distinguished from the scene. Below the second, blocks appear at edges, and a smaller picture is better."""
 
 _GROWTH = 1.4
-"""Bytes grow at least with this power of the side: 1.4 to 1.9 from 320 px on, in four photographs of
-scikit-image. So one step is mostly enough."""
+"""Exponent p of the size in bytes ∝ side^p, a lower bound: measured 1.4 to 1.9 from 320 px on, for four
+photographs of scikit-image. With the lower bound, one reduction is usually enough."""
 
 _MAX_CUTOUT_SIDE = 480
-"""The longer side of images with alpha. A choice: templates are shown small, and maps have no more detail."""
+"""Maximum longer side of images with alpha. A choice: templates are shown small, and maps have no finer
+detail."""
 
 
 def picture_uri(image: Image.Image, room: int) -> str:
-    """A data URI of an RGB image that takes at most `room` characters where that can be had.
+    """A data URI of an RGB image, with at most `room` characters if possible.
 
-    Quality is given up before size, and size down to `_MIN_SIDE` pixels. WebP needs about two thirds of the
-    bytes of JPEG.
+    First the quality is reduced, then the size, down to `_MIN_SIDE` pixels. The format is WebP, which needs
+    about two thirds of the bytes of JPEG.
     """
     image = _reduced(image, _MAX_SIDE)
     uri, side = _webp_uri(image, _HIGH), max(image.size)
     if len(uri) > room:
         uri = _webp_uri(image, _LOW)
     while len(uri) > room and side > _MIN_SIDE:
+        # Solves room / len = (new side / side)^p. At least one pixel less, so that the loop ends.
         side = max(_MIN_SIDE, min(side - 1, int(side * (room / len(uri)) ** (1 / _GROWTH))))
         uri = _webp_uri(_reduced(image, side), _LOW)
     return uri

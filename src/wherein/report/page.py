@@ -1,9 +1,9 @@
-"""The report: one HTML file about many scenes, with everything in it.
+"""The report: a single, self-contained HTML file about many scenes.
 
-Scenes are written to a temporary file as they come, so a page of thousands needs no more memory than a page
-of one. They are cards in a grid; a card that is opened shows its details. Filters and layers work by style
-alone. The only script, `templates/page.js`, sorts the cards and handles keys; the content security policy in
-`templates/page.html` forbids all others, and requests.
+Each scene is written to a temporary file when it is added, so that a page of thousands of scenes needs no
+more memory than a page of one. Scenes are cards in a grid; an open card shows details. Filters and layers
+work by CSS only. The only script, `templates/page.js`, sorts the cards, unpacks plots and handles keys. The
+content security policy in `templates/page.html` forbids all other scripts, and all requests.
 """
 
 import base64
@@ -33,24 +33,25 @@ if TYPE_CHECKING:
     from wherein.detect.detector import Detector
 
 _ERRORS = "xmlcharrefreplace"
-"""Names of files may contain bytes that are not text. Python keeps these as lone surrogates, which UTF-8
-cannot encode. As character references they can be written, and browsers show them as U+FFFD."""
+"""Encoding of file names that are not valid text. Python represents such bytes as lone surrogates, which
+UTF-8 cannot encode. They are written as character references, which browsers show as U+FFFD."""
 
 _CHUNK = 1 << 16
-"""Characters of the scenes that are copied at once. A choice: as `shutil.copyfileobj` has it."""
+"""Number of characters of the scenes that are copied at once. A choice: the default of
+`shutil.copyfileobj`."""
 
 
 @dataclass
 class Page:
-    """A report that scenes can be added to.
+    """A report to which scenes are added.
 
     Attributes:
         renderer: makes the HTML of scenes.
-        body: where the scenes are written.
-        cards: the scenes so far.
-        times: of the scenes so far.
-        detector: of the last scene; None where no scene was read.
-        map_count: the largest number of occurrence maps of a scene.
+        body: the temporary file with the HTML of the scenes.
+        cards: the cards of the scenes added so far.
+        times: the run times of these scenes.
+        detector: the detector of the last scene; None if no scene was read.
+        map_count: the maximum number of occurrence maps of a scene.
     """
 
     renderer: SceneRenderer
@@ -73,23 +74,24 @@ class Page:
         maps: bool = False,
         watch: Stopwatch | None = None,
     ) -> None:
-        """Render and write a scene; arguments as of `SceneRenderer`."""
+        """Render a scene and add it; arguments as in `SceneRenderer`."""
         self.add_rendered(self.renderer(len(self.cards), name, found, detector, maps, watch), detector)
 
     def add_rendered(self, scene: RenderedScene, detector: "Detector") -> None:
-        """Write a scene that was rendered under the number that it has here.
+        """Add a rendered scene. Its number must be its position in this page.
 
         Arguments:
             scene: the scene.
-            detector: the one that found its detections, or one that is the same.
+            detector: the detector that found its detections, or an equal one (workers have their own).
         """
         self.body.write(scene.html)
         self.detector, self.map_count = detector, max(self.map_count, scene.maps)
         self.times.append(SceneTimes(scene.card.anchor, scene.card.name, scene.laps))
+        # Without the HTML: only cards and times stay in memory.
         self.cards.append(scene.card)
 
     def add_video(self, name: str, note: str) -> None:
-        """List a video that was searched; the page shows pictures only."""
+        """List a video that was searched. The page shows no frames."""
         self._add_note(Card(name, anchor(len(self.cards)), Kind.VIDEO, note))
 
     def unreadable(self, name: str, error: str) -> None:
@@ -101,7 +103,8 @@ class Page:
         self.cards.append(card)
 
     def html(self) -> Iterator[str]:
-        """The page, piece by piece, once all scenes were added."""
+        """The page in pieces; to be called when all scenes have been added."""
+        # The browser compares the script's text with this hash: both must come from the same rendering.
         script = render("page.js")
         return stream(
             "page.html",
@@ -123,7 +126,7 @@ class Page:
         )
 
     def _scenes(self) -> Iterator[Markup]:
-        """What was written so far; it is markup already."""
+        """The HTML of the scenes in chunks, marked as safe, because it was escaped when it was rendered."""
         self.body.seek(0)
         while chunk := self.body.read(_CHUNK):
             yield Markup(chunk)
@@ -131,17 +134,18 @@ class Page:
 
 @contextmanager
 def page(path: Path, library: Library | Template, scenes: int = 1) -> Iterator[Page]:
-    """A report to add scenes to. When the block ends it is at `path`; where the block fails, nothing is.
+    """A report to which scenes are added. It appears at `path` at the end of the block; not after an error.
 
     Arguments:
-        path: of the file.
-        library: what is searched for.
-        scenes: how many will be added, about: the more, the smaller are their pictures.
+        path: the path of the file.
+        library: the templates that are searched for.
+        scenes: the approximate number of scenes: the more there are, the smaller are their pictures.
     """
     with (
         atomic_file(path) as target,
         tempfile.TemporaryFile("w+", encoding="utf-8", errors=_ERRORS, dir=path.parent) as body,
     ):
+        # The header has totals over all scenes, so it is rendered after them, from the temporary file.
         made = Page(SceneRenderer(Library.of(library), scenes), body)
         yield made
         with target.open("w", encoding="utf-8", errors=_ERRORS) as file:

@@ -1,4 +1,4 @@
-"""How the report lists the parts of a template."""
+"""The entries of a template's parts in the report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,20 +12,20 @@ from wherein.template.template_library import Library
 from wherein.template.tree import Tree
 
 _GROUP_COLOR = "#b0b0b0"
-"""Grey, because groups have no image; a leaf has the colour that it has in drawings."""
+"""The colour of groups: grey, because they have no image. Leaves have the colours of drawings."""
 
 
 @dataclass(frozen=True)
 class PartEntry:
-    """How the report lists a part.
+    """A part in the lists of the report.
 
     Attributes:
-        name: can be any text.
-        number: stands for the name in ids and CSS classes, which cannot be any text.
-        color: of its outline, as CSS.
-        leaf: whether it has an image; else it is a group.
-        depth: how many groups it is in, the root not counted.
-        centre: of the box around its outline, (x, y) in its own pixels.
+        name: its name, which can be any text.
+        number: replaces the name in ids and CSS classes, which cannot be any text.
+        color: the CSS colour of its outline.
+        leaf: whether it has an image; otherwise it is a group.
+        depth: the number of groups that it is in, without the root.
+        centre: the centre (x, y) of the box around its outline, in its own pixels.
     """
 
     name: str
@@ -37,12 +37,17 @@ class PartEntry:
 
 
 def library_entries(library: Library) -> dict[str, tuple[PartEntry, ...]]:
-    """The parts of each template, by its name; all leaves have different colours, as a scene may show all."""
+    """The entries of each template's parts, by the template's name.
+
+    All leaves of the library have different colours, since a scene may show all templates.
+    """
     leaves = [(one.name, leaf) for one in library.templates for leaf in one.parts.leaves]
+    # Numbers replace the names, which may be the same in two templates.
     palette = dict(zip(leaves, colors(map(str, range(len(leaves)))).values(), strict=True))
     made: dict[str, tuple[PartEntry, ...]] = {}
     for one in library.templates:
         own = {leaf: palette[one.name, leaf] for leaf in one.parts.leaves}
+        # Numbers continue from template to template, since they are CSS classes of the whole page.
         made[one.name] = part_entries(one, sum(map(len, made.values())), own)
     return made
 
@@ -50,12 +55,12 @@ def library_entries(library: Library) -> dict[str, tuple[PartEntry, ...]]:
 def part_entries(
     template: Template, first: int = 0, palette: Mapping[str, Color] | None = None
 ) -> tuple[PartEntry, ...]:
-    """The parts that a detection has, every group followed by its parts.
+    """The entries of a template's parts, each group followed by its parts.
 
     Arguments:
-        template: that has them.
-        first: number of the first.
-        palette: colours of the leaves; None: those of drawings.
+        template: the template.
+        first: the number of the first entry.
+        palette: the colours of the leaves; None: those of drawings.
     """
     tree = template.parts
     chosen = colors(tree.leaves) if palette is None else palette
@@ -79,10 +84,11 @@ def _box_centre(outline: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _depth_first(tree: Tree) -> list[str]:
-    """All parts, the root only where it is a leaf: a group at the root is the object itself."""
+    """The names of all parts in depth-first order; without a root that is a group, since it is the object."""
     listed: list[str] = []
     waiting = [tree.root]
     while waiting:
         listed.append(waiting.pop(0))
+        # Children are put before what is waiting: depth first.
         waiting[:0] = tree.children(listed[-1])
     return listed if tree[tree.root].motif is not None else listed[1:]

@@ -1,4 +1,4 @@
-"""A scene of the report as HTML: rendered wherever the scene was searched, and added to the page later."""
+"""A scene of the report as HTML: rendered by the process that searched it, and added to the page later."""
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from wherein.detect.detector import Detector
 
 PAGE_SIZE = 4_500_000
-"""Characters that all scenes together may take; pictures are reduced as far as it needs. A choice: a browser
-opens such a page at once, and it can be sent by mail."""
+"""Maximum number of characters of all scenes together; pictures are reduced accordingly. A choice: a browser
+opens such a page at once, and it can be sent by e-mail."""
 
 
 @dataclass(frozen=True)
 class RenderedScene:
-    """What a page needs of a scene that was searched.
+    """A searched scene, ready to be added to a page.
 
     Attributes:
         card: its card in the grid.
-        laps: seconds by step.
-        maps: number of its occurrence maps.
-        html: the card and what it shows when it is opened.
+        laps: the seconds of each step.
+        maps: the number of its occurrence maps.
+        html: the HTML of the card with its details.
     """
 
     card: Card
@@ -42,12 +42,13 @@ class RenderedScene:
     html: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Its values for JSON."""
+        """The scene as a dictionary for JSON."""
         return asdict(self)
 
     @staticmethod
     def of(record: dict[str, Any]) -> "RenderedScene":
-        """The same from `to_dict`."""
+        """The scene from a record of `to_dict`."""
+        # JSON has turned the kind into its text.
         card = Card(**{**record["card"], "kind": Kind(record["card"]["kind"])})
         return RenderedScene(card, record["laps"], record["maps"], record["html"])
 
@@ -58,7 +59,7 @@ class SceneRenderer:
 
     Attributes:
         library: the templates that are searched for.
-        scenes: how many the page will have, about: the more, the smaller are their pictures.
+        scenes: the approximate number of scenes of the page: the more, the smaller are their pictures.
     """
 
     library: Library
@@ -66,7 +67,7 @@ class SceneRenderer:
 
     @cached_property
     def entries(self) -> dict[str, tuple[PartEntry, ...]]:
-        """The parts of each template, by its name."""
+        """The entries of each template's parts, by the template's name."""
         return library_entries(self.library)
 
     def __call__(
@@ -81,16 +82,16 @@ class SceneRenderer:
         """The HTML of a scene.
 
         Arguments:
-            number: of the scene in the page, from 0.
-            name: of its file.
+            number: the number of the scene in the page, from 0.
+            name: the name of its file.
             found: its detections.
-            detector: that found them; it also replays how each fit converged.
+            detector: the detector that found them; it also repeats each fit for the convergence plots.
             maps: whether to add occurrence maps, as layers that can be switched on.
-            watch: has measured the work on the scene so far; by default the search alone.
+            watch: the times of the work on the scene so far; None: only that of the search.
         """
         watch, card = watch or Stopwatch({SEARCH: found.seconds}), scene_card(anchor(number), name, found)
         occurrence = {}
-        if maps and not is_reduced(found.scene):  # they are maps of all pixels
+        if maps and not is_reduced(found.scene):  # maps need all pixels, and not only an overview
             with watch("occurrence maps"):
                 occurrence = detector.occurrence(found.scene)
         with watch("convergence plots"):
@@ -99,15 +100,17 @@ class SceneRenderer:
             viewer = SceneViewer(self.library, self.entries, score_views(detector))
             shown = viewer(card.anchor, name, found, occurrence, traces)
             numbers = render("numbers.html", scene=shown)
-            # The picture gets the room that the rest leaves: many parts need much of it.
+            # The picture gets the remaining room: the numbers of many parts take much of it.
             image = picture_uri(to_image(found.scene.pixels), self._room(shown, numbers))
             picture = render("scene_image.html", scene=shown, image=image)
-        # The card is rendered last: its time bar includes the time for what is in it.
+        # The card is rendered last, because its time bar includes the time of rendering its contents.
         html = render("card.html", card=card, picture=picture, numbers=numbers, **_time_bar(watch))
         return RenderedScene(card, dict(watch.laps), len(occurrence), html)
 
     def _room(self, shown: SceneView, numbers: str) -> int:
-        """Characters that are left for the picture of a scene, at least one."""
+        """The number of characters that are left for the picture of a scene, at least one."""
+        # Each scene gets the same share, so that its HTML does not depend on other scenes or on who renders
+        # it.
         share = PAGE_SIZE // max(1, self.scenes)
         return max(1, share - len(numbers) - sum(len(layer.image) for layer in shown.maps))
 
@@ -118,7 +121,7 @@ def anchor(number: int) -> str:
 
 
 def score_views(detector: "Detector") -> dict[str, ScoreView]:
-    """What scores mean, by the name of the template."""
+    """The sections about the scores of each template, by the template's name."""
     return {name: score_view(detector, name) for name in detector.thresholds}
 
 

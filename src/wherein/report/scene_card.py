@@ -1,4 +1,4 @@
-"""The card of a scene in the grid: what kind of result it has, and what is written below its thumbnail."""
+"""The card of a scene in the grid: the kind of its result, and the text below its thumbnail."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from wherein.detect.score import rounded_down
 
 
 class Kind(StrEnum):
-    """The kinds of scenes that the page can be filtered by; the values are CSS classes too."""
+    """The kinds of results by which the page can be filtered; the values are also CSS classes."""
 
     FOUND = "found"
     NEAR = "near"
@@ -26,7 +26,7 @@ LABELS = {
     Kind.ERROR: "Error",
     Kind.VIDEO: "Video",
 }
-"""What the filters are called."""
+"""The labels of the filters."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class Card:
     """A scene in the grid.
 
     Attributes:
-        name: of its file.
-        anchor: in the page.
-        kind: of its result.
-        text: below the name.
-        count: how many detections it has.
-        score: of the best of these, or of the best near miss, to sort by; 0 where there is neither.
-        seconds: of the search.
+        name: the name of its file.
+        anchor: its anchor in the page.
+        kind: the kind of its result.
+        text: the text below the name.
+        count: the number of detections.
+        score: the score of the best detection, or else of the best near miss, or else 0; for sorting.
+        seconds: the time of the search.
     """
 
     name: str
@@ -58,13 +58,14 @@ class Card:
 
     @property
     def folder(self) -> str:
-        """What stands before `file`."""
+        """The part of the name before `file`."""
+        # Not `parent`, which would change a path such as ./a//b.png: the name is shown as it was given.
         return self.name.removesuffix(self.file)
 
 
 @dataclass(frozen=True)
 class Filter:
-    """A choice of scenes: its CSS class, what it is called, and how many scenes it has."""
+    """A filter of scenes: its CSS class, its label, and its number of scenes."""
 
     kind: str
     label: str
@@ -73,6 +74,7 @@ class Filter:
 
 def scene_card(anchor: str, name: str, found: Detections) -> Card:
     """The card of a scene that was searched."""
+    # Both are sorted by score, and every detection is better than every candidate.
     best = next(iter((*found, *found.candidates)), None)
     kind = Kind.FOUND if found else Kind.NEAR if best is not None else Kind.NOTHING
     score = best.score if best is not None else 0.0
@@ -80,7 +82,7 @@ def scene_card(anchor: str, name: str, found: Detections) -> Card:
 
 
 def filters(cards: Sequence[Card]) -> list[Filter]:
-    """All scenes, and each kind; videos only where there are some."""
+    """The filter for all scenes and those for each kind; the one for videos only if there are videos."""
     counts = {kind: sum(card.kind == kind for card in cards) for kind in Kind}
     if not counts[Kind.VIDEO]:
         del counts[Kind.VIDEO]
@@ -88,7 +90,7 @@ def filters(cards: Sequence[Card]) -> list[Filter]:
 
 
 def common_folder(cards: Sequence[Card]) -> str | None:
-    """The folder that all scenes are in, so that their cards need not repeat it; None if they differ."""
+    """The folder that contains all scenes, which cards do not repeat; None if there are several folders."""
     folders = {card.folder for card in cards}
     return folders.pop() if len(folders) == 1 else None
 
@@ -102,7 +104,7 @@ def _text(found: Detections, score: float) -> str:
 
 
 def _facts(item: Detection, named: bool) -> list[str]:
-    """What matters most about the only detection of a scene."""
+    """The most important facts about the only detection of a scene."""
     leaves = sum(part.leaf for part in item.parts.values())
     return [
         *([item.template] if named else []),

@@ -1,4 +1,4 @@
-"""What the report shows of one scene: the layers over its image, and the numbers of its detections."""
+"""The report's view of one scene: the layers over its image, and the numbers of its detections."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from wherein.template.template_library import Library
 Maps = Mapping[str, NDArray[np.float32]]
 
 _MAX_NEAR_MISSES = 8
-"""Of a scene that are drawn and listed, the best first; the JSON has all. A choice: more would hide the scene
-and fill the page."""
+"""Maximum number of near misses of a scene in the report, the best first; the JSON contains all. A choice:
+more would hide the scene and fill the page."""
 
 
 @dataclass(frozen=True)
 class MapLayer:
-    """An occurrence map: the part that it is of, and its image as a data URI."""
+    """An occurrence map: the name of its part, and its image as a data URI."""
 
     part: str
     image: str
@@ -35,15 +35,15 @@ class SceneView:
     """A scene.
 
     Attributes:
-        name: of its file.
-        width: pixels.
-        height: pixels.
-        maps: occurrence maps to lay over the image.
-        map_scale: the legend of these.
-        entries: all parts of the template; of several, those of the ones that were found.
-        detections: best first.
-        near_misses: hypotheses below the threshold but close to it, best first.
-        more: how many near misses are not among these.
+        name: the name of its file.
+        width: its width in pixels.
+        height: its height in pixels.
+        maps: the occurrence maps over the image.
+        map_scale: the legend of the maps.
+        entries: the entries of all parts of the template; of several templates, those that were found.
+        detections: the detections, the best first.
+        near_misses: the candidates (below the threshold, but close to it), the best first.
+        more: the number of candidates that are not shown.
     """
 
     name: str
@@ -63,8 +63,8 @@ class SceneViewer:
 
     Attributes:
         library: the templates that were searched for.
-        entries: the parts of each, by its name.
-        scores: what its scores mean, by its name.
+        entries: the entries of each template's parts, by the template's name.
+        scores: the sections about the scores of each template, by the template's name.
     """
 
     library: Library
@@ -74,16 +74,17 @@ class SceneViewer:
     def __call__(
         self, anchor: str, name: str, found: Detections, maps: Maps, traces: Sequence[FitTraces]
     ) -> SceneView:
-        """One scene.
+        """The view of one scene.
 
         Arguments:
-            anchor: of the scene in the page.
-            name: of its file.
+            anchor: the anchor of the scene in the page.
+            name: the name of its file.
             found: its detections.
-            maps: occurrence maps by part.
-            traces: for each detection, how its fits converged.
+            maps: its occurrence maps by part.
+            traces: the recorded fits of each detection.
         """
         viewer = DetectionViewer(self.entries, self.scores, self.library.several, found.size)
+        # In a library of many templates, the layers of those that were not found would fill the page.
         shown = dict.fromkeys(item.template for item in found) if self.library.several else self.entries
         near = found.candidates[:_MAX_NEAR_MISSES]
         each = enumerate(zip(found, traces, strict=True), 1)

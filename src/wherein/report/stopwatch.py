@@ -1,4 +1,4 @@
-"""Stopwatch: seconds spent on each step of the work on a scene."""
+"""Stopwatch: the seconds spent on each step of the work on a scene."""
 
 import time
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 SEARCH = "search"
-"""The lap that every scene has."""
+"""The name of the step that every scene has."""
 
 
 @dataclass
@@ -14,7 +14,7 @@ class Stopwatch:
     """Measures the steps of the work on one scene.
 
     Attributes:
-        laps: seconds by name of the step, in the order in which the steps began.
+        laps: the seconds of each step by its name, in the order in which the steps ended.
 
     Example:
         >>> watch = Stopwatch()
@@ -28,7 +28,7 @@ class Stopwatch:
 
     @contextmanager
     def __call__(self, step: str) -> Iterator[None]:
-        """Measure the block, also where it raises."""
+        """Measure the block as a step, even if the block raises."""
         began = time.perf_counter()
         try:
             yield

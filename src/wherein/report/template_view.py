@@ -1,4 +1,4 @@
-"""What the report shows about the template and the scores, before the first scene."""
+"""The report's sections about the template and the scores, above the scenes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TreeNode:
-    """A part in the tree of parts; `turn` in degrees is None where it cannot move relative to its parent."""
+    """A part in the tree of parts; `turn` in degrees is None if it cannot move relative to its parent."""
 
     name: str
     turn: float | None
@@ -40,16 +40,16 @@ class TemplateView:
 
 @dataclass(frozen=True)
 class CalibrationView:
-    """What calibration measured.
+    """The measurements of a calibration.
 
     Attributes:
-        threshold: the calibrated one.
-        clutter: scores of scenes without the template.
-        present: scores of scenes with it.
-        detected_rotation: ± degrees within which it is still detected with all parts at rest.
-        detected_scale: the same for scales, lowest and highest.
-        false_alarms: how often clutter reaches the threshold of the detector, as text.
-        warnings: what to know before relying on the scores.
+        threshold: the calibrated threshold.
+        clutter: scores in scenes without the object.
+        present: scores in scenes with the object.
+        detected_rotation: ± degrees up to which the object is detected with all parts at rest.
+        detected_scale: the lowest and highest scale at which it is detected so.
+        false_alarms: the false-alarm rate at the threshold of the detector, as text.
+        warnings: limitations of the scores.
         jointed: whether a part can turn.
     """
 
@@ -68,13 +68,13 @@ class ScoreView:
     """The section about scores.
 
     Attributes:
-        threshold: of the detector.
-        rotation: ± degrees that were searched.
-        scale: lowest and highest scale that were searched.
-        tilt: degrees out of the picture plane that were searched.
-        calibration: None where clutter was not measured.
-        false_alarms: how often clutter reaches a score, as text; None where clutter was not measured.
-        template: its name, where there are several.
+        threshold: the threshold of the detector.
+        rotation: the searched rotations, ± degrees.
+        scale: the lowest and highest searched scale.
+        tilt: the maximum searched tilt out of the picture plane, in degrees.
+        calibration: the measurements; None if clutter was not measured.
+        false_alarms: returns the false-alarm rate at a score, as text; None if clutter was not measured.
+        template: the name of the template, if there are several.
     """
 
     threshold: float
@@ -114,6 +114,7 @@ def template_view(template: Template) -> TemplateView:
     layers = [template.canvas.pixels]
     if template.canvas.mask is not None:
         layers.append(template.canvas.mask[None])
+    # RGB, or RGBA if the canvas has a mask.
     levels = (torch.cat(layers).clamp(0, 1) * 255).round().to(torch.uint8).movedim(0, -1)
     image = cutout_uri(Image.fromarray(np.ascontiguousarray(levels.cpu().numpy())))
     tree = template.parts

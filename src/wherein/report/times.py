@@ -1,4 +1,4 @@
-"""Run times for the report: a bar below each scene, and a summary of all scenes."""
+"""Run times in the report: a bar below each scene, and a summary of all scenes."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ class SceneTimes:
     """The times of one scene.
 
     Attributes:
-        anchor: of the scene's section in the page.
-        name: of the scene.
-        laps: seconds by step; `SEARCH` is always among them.
+        anchor: the anchor of the scene in the page.
+        name: the name of the scene.
+        laps: the seconds of each step; `SEARCH` is always included.
     """
 
     anchor: str
@@ -33,13 +33,13 @@ class Lap:
 
 @dataclass(frozen=True)
 class StepSummary:
-    """One step over all scenes that had it.
+    """The times of one step over all scenes that had it, in seconds.
 
     Attributes:
-        step: its name.
-        median: seconds.
-        maximum: seconds.
-        total: seconds.
+        step: the name of the step.
+        median: the median over the scenes.
+        maximum: the maximum over the scenes.
+        total: the sum over the scenes.
         slowest: the scene with the maximum.
     """
 
@@ -52,12 +52,12 @@ class StepSummary:
 
 @dataclass(frozen=True)
 class TimeSummary:
-    """All steps over all scenes.
+    """The times of all steps over all scenes.
 
     Attributes:
-        scenes: their number.
+        scenes: the number of scenes.
         search: the step that every scene has.
-        steps: all of them, in the order in which they were first measured.
+        steps: all steps, in the order in which they were first measured.
     """
 
     scenes: int
@@ -72,9 +72,10 @@ def laps_of(laps: Mapping[str, float]) -> tuple[Lap, ...]:
 
 
 def summarize(scenes: Sequence[SceneTimes]) -> TimeSummary | None:
-    """Median, maximum and total of every step; None where there are no scenes."""
+    """Median, maximum and total of every step; None if there are no scenes."""
     if not scenes:
         return None
+    # A dict instead of a set keeps the order in which the steps first occur.
     steps = dict.fromkeys(step for scene in scenes for step in scene.laps)
     summaries = {step: _summary(step, [scene for scene in scenes if step in scene.laps]) for step in steps}
     return TimeSummary(len(scenes), summaries[SEARCH], tuple(summaries.values()))

@@ -1,4 +1,4 @@
-"""Solvers: they minimise objectives and know nothing of pictures."""
+"""Solvers: they minimise objectives, and do not depend on pictures."""
 
 from wherein.solve.gauss_newton import Damping, gauss_newton
 from wherein.solve.proximal import Step, proximal_gradient, proximal_step

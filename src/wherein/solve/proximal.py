@@ -33,7 +33,7 @@ def proximal_gradient(
     tolerance: float = 0.0,
     history: bool = False,
 ) -> Solution:
-    """Minimise by p ← prox(p − ν ⊙ ∇φ(p)), once for each of `steps`. Each item of the batch stops on its own.
+    """Minimise by p ← prox(p − ν ⊙ ∇φ(p)), once for each of `steps`. Items of a batch stop independently.
 
     With a tolerance of 0 this is a network of fixed depth, differentiable throughout.
 
@@ -52,26 +52,27 @@ def proximal_gradient(
     for step in steps:
         found = objective.evaluate(at)
         costs.append(found.cost)
-        # An item whose gradient is not finite takes no step: NaN · 0 would reach the other items' gradients.
-        number = found.cost.isfinite() & found.gradient.flatten(1).isfinite().all(1)
-        gradient = torch.where(number.reshape(-1, *(1,) * (found.gradient.ndim - 1)), found.gradient, 0.0)
+        # An item with a non-finite gradient takes no step. The gradient is replaced before the step, since in
+        # backward NaN · 0 = NaN would reach the gradients of the other items.
+        finite = found.cost.isfinite() & found.gradient.flatten(1).isfinite().all(1)
+        gradient = torch.where(finite.reshape(-1, *(1,) * (found.gradient.ndim - 1)), found.gradient, 0.0)
         ahead = proximal_step(objective, at, step, replace(found, gradient=gradient))
-        broken = ~(number & ahead.pose.flatten(1).isfinite().all(1))
+        broken = ~(finite & ahead.pose.flatten(1).isfinite().all(1))
         failed = failed | (broken & ~done)
         moved = objective.length((ahead.pose - at.pose).detach())  # only compared, so no gradient is needed
         at = at.where(done | failed, ahead)
-        taken += ~(done | failed)
+        taken += ~(done | failed)  # before `done` is updated: the step that converges counts, too
         done = done | (moved < tolerance)
         if bool((done | failed).all()):
             break
-    # Once more at the end: inside the loop costs are those before each step.
+    # Evaluated once more: inside the loop, costs are those before each step.
     last = objective.evaluate(at)
     status = statuses(objective, at, last, done, failed)
     return Solution(at, last.cost, status, taken, taken + 1, (*costs, last.cost) if history else ())
 
 
 def proximal_step(objective: Objective, at: Variables, step: Step, found: Evaluation) -> Variables:
-    """The variables after one step, for callers that write their own loop.
+    """The variables after one step, for callers with their own loop.
 
     Arguments:
         objective: the function to minimise.
@@ -79,6 +80,7 @@ def proximal_step(objective: Objective, at: Variables, step: Step, found: Evalua
         step: the step sizes.
         found: the objective's evaluation at `at`.
     """
+    # The regulariser acts on the pose only; the background model takes a plain gradient step.
     pose = objective.prox(at.pose - step.pose * found.gradient, step.pose)
     if at.background is None or found.background is None:
         return replace(at, pose=pose)

@@ -1,4 +1,4 @@
-"""What solvers return: for each item of a batch the variables, their cost and a status."""
+"""The result of a solver: the variables, the cost and a status for each item of a batch."""
 
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -49,37 +49,39 @@ def statuses(
     objective: Objective,
     at: Variables,
     end: Evaluation,
-    rested: Bool[Tensor, " B"],
+    converged: Bool[Tensor, " B"],
     broken: Bool[Tensor, " B"] | None = None,
 ) -> tuple[Status, ...]:
-    """The status of each item: the first of `ends` that holds, else `STEP_LIMIT`. align.c has the same order.
+    """The status of each item: the first condition in `ends` that is true, else `STEP_LIMIT`.
 
     Arguments:
         objective, at, end: the function that was minimised, the last variables, and its evaluation there.
-        rested: whether the last step was shorter than the tolerance.
-        broken: whether a step on the way was not finite.
+        converged: whether the last step was shorter than the tolerance.
+        broken: whether any step was not finite.
     """
     visible = objective.visible_fraction(at)
+    # A cause comes before its consequence: outside the scene the cost is not finite, and a flat cost
+    # converges. native/align.c has the same order.
     ends = (
         (Status.DIVERGED, ~at.pose.flatten(1).isfinite().all(1)),
         (Status.OUTSIDE, ~((visible > 0) & (visible >= objective.min_visible))),
         (Status.FLAT, end.flat),
         (Status.DIVERGED, ~end.cost.isfinite() if broken is None else broken | ~end.cost.isfinite()),
-        (Status.CONVERGED, rested),
+        (Status.CONVERGED, converged),
     )
-    # On the device, with one transfer at the end instead of one for each item.
-    numbers = torch.full_like(rested, Status.STEP_LIMIT, dtype=torch.int64)
-    for status, holds in reversed(ends):  # the first that holds is written last, and so wins
+    # Computed on the device, with one transfer at the end instead of one for each item.
+    numbers = torch.full_like(converged, Status.STEP_LIMIT, dtype=torch.int64)
+    for status, holds in reversed(ends):  # the first condition is written last, so it has priority
         numbers = torch.where(holds, int(status), numbers)
     return tuple(map(Status, numbers.tolist()))
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver returns, for B items side by side.
+    """The result of a solver, for a batch of B items.
 
     Attributes:
-        variables: at the end.
+        variables: the last ones.
         cost: of these variables.
         status: how each item ended.
         steps: the number of steps that were taken.

@@ -54,11 +54,12 @@ class ProximalLayers(nn.Module):
         # Logarithms, so that no update can make a step size negative.
         self.log_pose = nn.Parameter(pose.log().repeat(depth, 1))
         self.log_background = None if background is None else nn.Parameter(pose.new_tensor(background).log())
-        # Held layers have a step size of 0 instead of being skipped, so that the depth stays fixed.
+        # Held layers have a step size of 0 for the pose, since the background still changes in them.
         self.register_buffer("moves", (torch.arange(depth) >= hold).to(pose.dtype))
 
     def forward(self, objective: Objective, start: Variables) -> Solution:
         """The solver's result after all layers."""
+        # (T, P): a row of step sizes for each layer.
         sizes = self.log_pose.exp() * self.moves[:, None]
         background = 1.0 if self.log_background is None else self.log_background.exp()
         return proximal_gradient(objective, start, [Step(size, background) for size in sizes])
@@ -75,6 +76,7 @@ class GaussNewtonLayers(nn.Module):
 
     def forward(self, objective: Objective, start: Variables) -> Solution:
         """The solver's result after all layers."""
+        # Tolerance 0: no early stop, so that the depth is fixed.
         damping = replace(self.damping, start=self.log_damping.exp())
         return gauss_newton(objective, start, self.depth, damping, tolerance=0.0)
 
@@ -94,6 +96,7 @@ class UnrolledStage(nn.Module):
         super().__init__()
         sigma = torch.as_tensor(settings.sigma)
         self.layers, self._settings = layers, settings
+        # Logarithms, so that no update can make a smoothing level negative. σ = 0 cannot be learned.
         self.log_sigma = nn.Parameter(sigma.log()) if value_of(sigma) > 0 and not filters else None
         self.half_taps: nn.Parameter | None = None
         self.log_scene_sigma: nn.Parameter | None = None
@@ -130,7 +133,7 @@ class UnrolledStage(nn.Module):
 
 @dataclass(frozen=True)
 class Unrolling:
-    """What an unrolled network returns, for B items.
+    """The result of an unrolled network, for B items.
 
     Attributes:
         matrix: motif pixels → scene pixels.
@@ -151,7 +154,7 @@ class Unrolled(nn.Module):
     Arguments:
         motif: the picture to find.
         motion: how it may move.
-        stages: run one after the other, each from the pose of the one before.
+        stages: run one after the other; each starts from the pose of the previous one.
         inverse: use the inverse parameterisation (eq. 15).
         learn_motif: make the motif's pixels parameters as well.
 
@@ -198,6 +201,7 @@ class Unrolled(nn.Module):
             scene: (C, H, W), or (B, C, H, W).
             base: the starts, motif pixels → scene pixels; the identity by default.
         """
+        # Stages share the base and pass on the pose, which is in full-size pixels at every smoothing level.
         pose: Tensor | None = None
         for stage in self.stages:
             assert isinstance(stage, UnrolledStage)
@@ -217,7 +221,7 @@ class Unrolled(nn.Module):
         base: Float[Tensor, "B 3 3"] | None,
         pose: Float[Tensor, "B P"] | None = None,
     ) -> Unrolling:
-        """The result of one stage that starts from the pose of the one before."""
+        """The result of one stage, which starts from the pose of the previous one."""
         objective = MotionObjective(formulation, self.motion, base, self.inverse)
         solution: Solution = stage.layers(objective, objective.start(pose))
         at = solution.variables

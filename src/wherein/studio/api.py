@@ -1,4 +1,4 @@
-"""The requests of the page. They refer to pictures, scenes and templates by id, never by a path or a URL."""
+"""The HTTP requests of the page. They refer to pictures, scenes and templates by id, not by path or URL."""
 
 import tempfile
 from dataclasses import asdict, dataclass, replace
@@ -45,8 +45,8 @@ class Api:
 
     Attributes:
         session: its scenes and templates.
-        pictures: on which parts are outlined.
-        first: the template that the studio was started with.
+        pictures: the pictures on which parts are outlined.
+        first: the template with which the studio was started.
     """
 
     session: Session
@@ -88,13 +88,14 @@ class Api:
 
     def demo(self) -> Answer:
         """The demo template, and a scene that shows it three times."""
+        # Without a source, no calibration is written into the installed package.
         robot = replace(Template.load(ROBOT), source=None)
         scene = demo_scene(robot, photograph(0)[0], 0)
         key = self.session.add_scene(Picture(scene.pixels, None), "three robots")
         return self._opened(robot, robot.name) | {"scene": self._scene(key), "scale": SCALE}
 
     async def add_picture(self, request: Request, name: str = "") -> Answer:
-        """Upload a picture to outline; if some of it is transparent, with a first outline."""
+        """Upload a picture to outline; the answer has a first outline if parts of it are transparent."""
         shown = label(name, "picture")
         return await read_upload(request.stream(), shown, lambda path: self._added_picture(path, shown))
 
@@ -130,11 +131,12 @@ class Api:
     def make_template(self, draft: Draft) -> Answer:
         """Compile a draft to a template."""
         template = self.pictures.compile(draft)
+        # The findings are a request of their own (`findings`): they take longer than compiling.
         key = self.session.templates.add(template)
         return {"id": key, "leaves": template.parts.leaves, "colors": part_colors(template)}
 
     def findings(self, key: str) -> Answer:
-        """What makes a template hard to detect."""
+        """The findings about a template: properties that make it hard to detect."""
         found = findings(self.session.templates[key])
         return {"findings": [finding.to_dict() for finding in found]}
 
@@ -160,12 +162,14 @@ class Api:
         return asdict(self.session.calibrator.progress)
 
     def export(self, kind: Literal["json", "coco", "report"], request: ExportRequest) -> Response:
-        """The detections in all scenes, as a file."""
+        """The detections in the requested scenes, as a file."""
         require(bool(request.scenes), "There are no scenes to export. Add a scene first.")
         chosen, template = RESULT_FORMATS[kind], self.session.templates[request.template]
-        # The report asks the detector for more than its detections, so no other search may change it.
+        # The report also uses the detectors (for maps and convergence plots): until it is written, no other
+        # search may change their settings.
         with self.session.searching:
-            # Each scene once, however often a request names it: a search is far more work than a name.
+            # Each scene once, however often a request names it: otherwise a short request could cause
+            # searches without end.
             results = [self._final_result(request, key) for key in dict.fromkeys(request.scenes)]
             content = chosen.write(template, results)
         return _download(content, chosen.media_type, f"detections{chosen.suffix}")
@@ -173,6 +177,7 @@ class Api:
     def _final_result(self, request: ExportRequest, key: str) -> NamedResult:
         scene = self.session.scenes[key]
         result = self.session.search(request, scene)
+        # A file outlives the session: it must not contain results of a substitute calibration.
         if result.kind is not CalibrationKind.MEASURED:
             raise ArgumentError("The calibration is still running. Try again when it is done.")
         return NamedResult(scene.name, result.detections, result.detector)
@@ -187,7 +192,7 @@ class Api:
 
     def _opened_draft(self, draft: Draft) -> Answer:
         template = self.pictures[draft.picture].template
-        assert template is not None, "the draft was opened from one"
+        assert template is not None, "the draft was opened from a template"
         return {
             "picture": self._picture(draft.picture),
             "draft": draft.model_dump(mode="json"),

@@ -1,11 +1,11 @@
-"""Upper bounds on what the studio accepts and keeps. Requests are bounded before they are read."""
+"""Upper bounds of what the studio accepts and keeps. The size of requests is checked before they are read."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The maximum of each. The values are choices: large photographs fit, and so does the memory of a laptop.
+    """The maximum values. They are choices, for large photographs and the memory of a laptop.
 
     Attributes:
         upload: bytes of an uploaded picture or template.
@@ -13,10 +13,10 @@ class Bounds:
         pixels: pixels of one picture, according to its header.
         scenes: number of scenes.
         total_pixels: pixels of all scenes, of all pictures to outline, and of the pictures of one template.
-            A pixel takes 12 bytes (three float32), so 120 million take 1.4 GB.
-        pictures: number of pictures to outline; the least recently used is dropped. Undo reaches back to the
-            pictures that are kept.
-        templates: number of templates; the least recently used is dropped. The page uses the newest only.
+            A pixel takes 12 bytes (three float32), so 120 million pixels take 1.4 GB.
+        pictures: number of pictures to outline; the least recently used is dropped. Undo works as far back as
+            pictures are kept.
+        templates: number of templates; the least recently used is dropped. The page uses only the newest.
     """
 
     upload: int = 64 * 2**20

@@ -1,13 +1,14 @@
-"""Calibrations in the background, with a substitute until they are done.
+"""Calibrations in the background, with substitutes until they are done.
 
-A calibration takes up to a minute and depends on the search range. A user who moves a slider must see a
-result at once, so the studio searches with the best calibration it has and repeats the search later.
+A calibration takes up to a minute, and depends on the search range. A user who moves a slider expects a
+result at once. Therefore the studio searches with the best available calibration, and repeats the search
+later.
 """
 
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 import torch
@@ -25,7 +26,7 @@ _log = logging.getLogger("wherein.studio")
 Calibrate = Callable[[Template, Range, Progress], Calibration]
 
 _WAIT = 0.3
-"""Seconds to wait for a calibration that may only have to be read from disk. A choice: it feels immediate."""
+"""Seconds to wait for a calibration, which may be stored on disk already. A choice: it feels immediate."""
 
 _MAX_KNOWN = 32
 """Number of calibrations kept in memory. A choice: as many search ranges as a user compares."""
@@ -53,10 +54,10 @@ class CalibrationProgress:
     """The progress of the running calibration.
 
     Attributes:
-        running: whether there is one.
-        fraction: how much of it is done, 0 to 1.
-        step: the current step.
-        error: why the last one failed; empty if it did not.
+        running: whether a calibration is running.
+        fraction: the fraction that is done, 0 to 1.
+        step: a description of the current step.
+        error: why the last calibration failed; empty if it did not.
     """
 
     running: bool = False
@@ -66,22 +67,23 @@ class CalibrationProgress:
 
 
 class _SupersededError(Exception):
-    """Another calibration was requested meanwhile."""
+    """Another calibration has been requested, so that this one is cancelled."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Job:
+    """A requested calibration; jobs with the same key have the same result."""
+
     template: Template
     ranges: Range
 
     @property
-    def key(self) -> tuple[str, float, tuple[float, float], float]:
-        ranges = self.ranges
-        return self.template.fingerprint, ranges.rotation, ranges.scale, ranges.tilt
+    def key(self) -> tuple[str, Range]:
+        return self.template.fingerprint, self.ranges
 
 
 class Calibrator:
-    """Runs calibrations one at a time, in a thread. A new request cancels the one that is running.
+    """Runs one calibration at a time, in a thread. A new request cancels the running calibration.
 
     Arguments:
         calibrate: returns a calibration, measured or from disk.
@@ -89,7 +91,7 @@ class Calibrator:
 
     def __init__(self, calibrate: Calibrate = calibration_for) -> None:
         self._calibrate = calibrate
-        self._known: dict[tuple[str, float, tuple[float, float], float], Calibration] = {}
+        self._known: dict[tuple[str, Range], Calibration] = {}
         self._job: _Job | None = None
         self._progress = CalibrationProgress()
         self._changed = threading.Condition()
@@ -101,7 +103,7 @@ class Calibrator:
             return self._progress
 
     def __call__(self, template: Template, ranges: Range) -> tuple[Calibration, CalibrationKind]:
-        """The best calibration that is available now. Unless it is measured, a measurement is started."""
+        """The best calibration that is available now. If it was not measured, a measurement is started."""
         job = _Job(template, ranges)
         with self._changed:
             if job.key not in self._known:
@@ -117,13 +119,14 @@ class Calibrator:
     def _start(self, job: _Job) -> None:
         if self._job is not None and self._job.key == job.key:
             return
+        # The thread runs as long as there is a job. If it is running, it sees that `_job` has changed.
         idle, self._job = self._job is None, job
         if idle:
             self._progress = CalibrationProgress(running=True, step="preparing")
             threading.Thread(target=self._work, name="calibration", daemon=True).start()
 
     def _work(self) -> None:
-        """Calibrate until no job is left."""
+        """Calibrate until there is no new job."""
         while True:
             with self._changed:
                 job = self._job
@@ -132,7 +135,7 @@ class Calibrator:
             with self._changed:
                 if made is not None:
                     self._known[job.key] = made
-                    for key in list(self._known)[:-_MAX_KNOWN]:
+                    for key in list(self._known)[:-_MAX_KNOWN]:  # the oldest
                         del self._known[key]
                 if self._job is job:
                     self._job, self._progress = None, CalibrationProgress(error=error)
@@ -140,10 +143,10 @@ class Calibrator:
                     return
 
     def _run(self, job: _Job) -> tuple[Calibration | None, str]:
-        """The calibration, or why there is none; neither, if it was superseded."""
+        """The calibration, or an error message; neither if it was superseded."""
 
         def report(fraction: float, step: str) -> None:
-            # The only place where a running calibration can be stopped.
+            # A thread cannot be stopped from outside: the progress report is where it can be cancelled.
             with self._changed:
                 if self._job is not job:
                     raise _SupersededError
@@ -154,30 +157,35 @@ class Calibrator:
                 return self._calibrate(job.template, job.ranges, report), ""
         except _SupersededError:
             return None, ""
-        except Exception:  # in a thread of its own nobody else would report it
+        except Exception:  # nothing else would report an exception in this thread
             _log.exception("the calibration failed")
             return None, "The calibration failed. See the terminal for details."
 
     def _similar(self, job: _Job) -> Calibration | None:
-        """The newest calibration of the same template, else of one with the same pieces, for this range."""
+        """A substitute: the newest calibration of the same template, or of one with the same pieces.
+
+        Its fingerprint and range are replaced by those of the job, so that a detector accepts it.
+        """
         pieces = {piece.name for piece in Pieces.of(job.template).pieces}
         similar = [known for known in self._known.values() if set(known.chance) == pieces]
         if not similar:
             return None
-        fingerprint, rotation, scale, tilt = job.key
+        fingerprint = job.template.fingerprint
+        # The sort is stable, and True comes after False: the last is the newest of this template, if any.
         similar.sort(key=lambda known: known.fingerprint == fingerprint)
-        changes = {"fingerprint": fingerprint, "rotation": rotation, "scale": scale, "tilt": tilt}
+        changes = {"fingerprint": fingerprint, **asdict(job.ranges)}
         return similar[-1].model_copy(update=changes)
 
 
 def default_calibration(template: Template, ranges: Range) -> Calibration:
-    """Default values for a first search. Nothing is measured, so they say nothing about false alarms."""
+    """Default values for a first search. They are not measured, and imply nothing about false alarms."""
     pieces = [piece.name for piece in Pieces.of(template).pieces]
     return Calibration(
         fingerprint=template.fingerprint,
         rotation=ranges.rotation,
         scale=ranges.scale,
         tilt=ranges.tilt,
+        polarity=ranges.polarity,
         chance=dict.fromkeys(pieces, _CHANCE),
         threshold=_THRESHOLD,
         clutter=[_CHANCE],

@@ -1,4 +1,4 @@
-"""What the studio sends to the page as files: pictures to show, and results of all scenes."""
+"""Files that the studio sends to the page: previews of pictures, and results of all scenes."""
 
 import io
 import json
@@ -20,14 +20,16 @@ from wherein.report.page import page
 from wherein.template.bundle import Template
 
 _MAX_SIDE = 3000
-"""Pixels of a preview's longer side. A choice: more than a screen has. The page works in true pixels."""
+"""Maximum longer side of a preview in pixels. A choice: more than a screen has. Coordinates in the page are
+always those of the full picture."""
 
 _MAX_LOSSLESS = 1_500_000
-"""Pixels up to which a preview is a PNG. A choice: larger ones take long to encode; JPEG is not exact."""
+"""Maximum number of pixels of a picture with a PNG preview. A choice: PNG is exact, but encoding larger
+pictures takes long; they are sent as JPEG."""
 
 
 def preview(picture: Picture) -> tuple[bytes, str]:
-    """A picture as a file that every browser can show, and its media type."""
+    """A picture as the contents of a file that every browser can show, and its media type."""
     image = to_image(picture.pixels.detach().float().cpu())
     if picture.mask is not None:
         levels = (picture.mask.detach().cpu().clamp(0, 1) * 255).round().to(torch.uint8)
@@ -36,7 +38,8 @@ def preview(picture: Picture) -> tuple[bytes, str]:
     image.thumbnail((_MAX_SIDE, _MAX_SIDE))
     file = io.BytesIO()
     if lossless:
-        image.save(file, "png", compress_level=1)  # fast: it is sent to a browser on the same machine
+        # Little compression is fastest in total: the file goes to a browser on the same machine.
+        image.save(file, "png", compress_level=1)
         return file.getvalue(), "image/png"
     image.save(file, "jpeg", quality=92)
     return file.getvalue(), "image/jpeg"
@@ -44,12 +47,12 @@ def preview(picture: Picture) -> tuple[bytes, str]:
 
 @dataclass(frozen=True, eq=False)
 class NamedResult:
-    """The detections in a scene, for a file.
+    """The detections in a scene, for an exported file.
 
     Attributes:
-        name: the scene's label.
-        detections: in the scene.
-        detector: that found them.
+        name: the label of the scene.
+        detections: the detections in the scene.
+        detector: the detector that found them.
     """
 
     name: str
@@ -62,9 +65,9 @@ class ResultFormat:
     """A file format for results.
 
     Attributes:
-        suffix: of the file name.
-        media_type: for the browser.
-        write: returns the content.
+        suffix: the end of the file name.
+        media_type: the media type for the browser.
+        write: returns the contents of the file.
     """
 
     suffix: str
@@ -88,6 +91,7 @@ def _report(template: Template, results: Sequence[NamedResult]) -> bytes:
     """The HTML report of `wherein detect --report`, with occurrence maps."""
     with tempfile.TemporaryDirectory(prefix="wherein-studio-") as folder:
         path = Path(folder) / "report.html"
+        # A report is written to a file, atomically; the browser needs its bytes.
         with page(path, template, len(results)) as report:
             for result in results:
                 report.add(result.name, result.detections, result.detector, maps=True)
@@ -99,4 +103,4 @@ RESULT_FORMATS = {
     "coco": ResultFormat("-coco.json", "application/json", _coco),
     "report": ResultFormat(".html", "text/html", _report),
 }
-"""By the name that the page uses."""
+"""The formats by their name in requests of the page."""

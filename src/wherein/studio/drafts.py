@@ -1,4 +1,4 @@
-"""Drafts: an object as it is outlined in the page. A draft compiles to a template, and opens from one."""
+"""Drafts: objects as they are outlined in the page. A draft is compiled to a template, or made from one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from wherein.template.reading import MAX_POINTS, MAX_UNIT
 from wherein.template.tree import Part, Point, Tree
 
 _MAX_CORNERS = 20_000
-"""Corners of a part. A choice: far more than a person draws."""
+"""Maximum number of corners of a part. A choice: far more than a person draws."""
 
 _GROUP = "_group"
 """Suffix that `cut` gives to the group of a part that has both an outline and child parts."""
@@ -45,7 +45,7 @@ class _DraftModel(BaseModel):
 
 
 class DraftReading(_DraftModel):
-    """What the turn of a part means: `unit` and (turn, value), as in template.json."""
+    """The reading of a part: its unit, and points (turn, value), as in template.json."""
 
     unit: Annotated[str, Field(max_length=MAX_UNIT)] = ""
     at: Annotated[tuple[Place, ...], Field(max_length=MAX_POINTS)]
@@ -57,8 +57,8 @@ class DraftPart(_DraftModel):
     Attributes:
         name, parent, pivot, turn, static, reading: as in `wherein.making.Outline`.
         points: the corners of its outline; None for a group.
-        pixels_from: the part of the opened template whose pixels it keeps, as long as the outline is not
-            edited; None: it is cut out of the picture.
+        pixels_from: the part of the opened template whose pixels it keeps until the outline is edited; None:
+            it is cut out of the picture.
     """
 
     name: Name
@@ -82,9 +82,9 @@ class Draft(_DraftModel):
     """An outlined object.
 
     Attributes:
-        name: of the template.
+        name: the name of the template.
         picture: the id of the picture.
-        parts: in any order.
+        parts: the parts and groups, in any order.
         paint_order: names of the parts that have an outline, the lowest first.
     """
 
@@ -105,10 +105,10 @@ class DraftPicture:
     """A picture on which parts are outlined.
 
     Attributes:
-        name: a label.
+        name: its label.
         picture: the pixels.
-        template: the opened template whose canvas it is; None for a picture.
-        draft: that template as a draft, without the id of the picture.
+        template: the opened template, if the picture is the canvas of one.
+        draft: the opened template as a draft, without the id of the picture.
     """
 
     name: str
@@ -134,18 +134,18 @@ class DraftPictures:
         return self._pictures[key]
 
     def add_file(self, path: Path, name: str) -> str:
-        """Load a picture; its id."""
+        """Load and keep a picture; returns its id."""
         return self._pictures.add(DraftPicture(name, load_picture(path, max_pixels=self.bounds.pixels)))
 
     def open(self, template: Template, name: str) -> Draft:
-        """Keep the canvas of a template; the draft on it."""
+        """Keep the canvas of a template; returns the template as a draft."""
         draft = draft_from(template)
         key = self._pictures.add(DraftPicture(name, opaque_canvas(template), template, draft))
         return draft.model_copy(update={"picture": key})
 
     def open_file(self, path: Path, name: str) -> Draft:
-        """Open a template's .zip; the draft on its canvas."""
-        # An upload is deleted after it is read: without a source, no calibration is written beside it.
+        """Open a template's .zip; returns the template as a draft."""
+        # The uploaded file is temporary. Without a source, no calibration is written beside it.
         return self.open(replace(Template.load(path, self.bounds.total_pixels), source=None), name)
 
     def compile(self, draft: Draft) -> Template:
@@ -156,15 +156,15 @@ class DraftPictures:
             TemplateError: it cannot be cut out; the message names the part.
         """
         picture = self[draft.picture]
-        # The draft of an opened template was made before its picture had an id; they are compared below.
+        # `compile_draft` compares drafts. That of an opened template was made before its picture had an id.
         return compile_draft(draft.model_copy(update={"picture": ""}), picture)
 
 
 def compile_draft(draft: Draft, source: DraftPicture) -> Template:
     """Cut a template out of a picture along the outlines of a draft.
 
-    In an opened template, parts whose outline was not edited keep their pixels. Some of these are hidden on
-    the canvas by other parts and could not be cut out of it again.
+    In an opened template, parts whose outline was not edited keep their pixels. They cannot be cut out of the
+    canvas again, where other parts may cover them.
 
     Raises:
         TemplateError: it cannot be cut out; the message names the part.
@@ -173,7 +173,9 @@ def compile_draft(draft: Draft, source: DraftPicture) -> Template:
     if base is None:
         return cut(source.picture, [part.outline() for part in draft.parts], draft.name, draft.paint_order)
     if source.draft is not None and draft.model_copy(update={"name": source.draft.name}) == source.draft:
-        return replace(base, name=draft.name)  # unchanged: its calibration stays valid
+        return replace(base, name=draft.name)  # unchanged: its calibration remains valid
+    # All parts are cut along their outlines first, which determines the tree, the joints and the canvas. Then
+    # kept parts get their original pixels back.
     kept = {
         part.name: _kept_part(part, base)
         for part in draft.parts
@@ -184,6 +186,7 @@ def compile_draft(draft: Draft, source: DraftPicture) -> Template:
     made = cut(source.picture, outlines, draft.name, draft.paint_order, keep_covered=not drawn)
     corner, parts = _canvas_corner(made, outlines), dict(made.parts)
     for name, part in kept.items():
+        # Kept parts keep the pixels that other kept parts cover: only newly drawn parts are cut out of them.
         above = made.paint_order[made.paint_order.index(name) + 1 :]
         covered = _coverage(made, [other for other in above if other in drawn])
         parts[name] = _with_pixels(made.parts[name], part, corner, covered)
@@ -191,7 +194,7 @@ def compile_draft(draft: Draft, source: DraftPicture) -> Template:
 
 
 def _kept_part(part: DraftPart, base: Template) -> Part:
-    """The part of the opened template whose pixels a draft's part keeps; it may have another name."""
+    """The part of the opened template whose pixels are kept; it may have been renamed in the draft."""
     kept = base.parts.get(part.pixels_from or "")
     if kept is None or kept.motif is None:
         raise TemplateError(f'The opened template has no picture for "{part.name}". Redraw its outline.')
@@ -199,7 +202,7 @@ def _kept_part(part: DraftPart, base: Template) -> Part:
 
 
 def _outline(part: DraftPart, kept: Part | None, size: tuple[int, int]) -> Outline:
-    """The outline to cut along; with a pivot for every leaf, because `_canvas_corner` needs one."""
+    """The outline to cut along; every leaf gets a pivot, because `_canvas_corner` needs one."""
     outline = part.outline()
     if part.points is None:
         return outline
@@ -209,10 +212,10 @@ def _outline(part: DraftPart, kept: Part | None, size: tuple[int, int]) -> Outli
 
 
 def _canvas_corner(made: Template, outlines: Sequence[Outline]) -> Point:
-    """Where the top-left pixel of the new canvas lies in the picture.
+    """The position in the picture of the new canvas's top-left pixel.
 
-    `cut` crops the canvas to the outlines. A part without children keeps its joint, so the joint's place in
-    the picture minus its place on the canvas is the corner.
+    `cut` crops the canvas to the outlines. A part without children keeps its joint. Hence the corner is the
+    position of the joint in the picture minus its position on the canvas.
     """
     parents = {outline.parent for outline in outlines}
     end = next(outline for outline in outlines if outline.name not in parents)
@@ -232,23 +235,27 @@ def _with_pixels(part: Part, kept: Part, corner: Point, covered: Float[Tensor, "
     assert kept.motif is not None, "a leaf"
     height, width = kept.motif.mask.shape
     at = kept.at[0] - corner[0], kept.at[1] - corner[1]
+    # The part may reach beyond the canvas. Padding by its size makes the slice valid wherever it lies.
     left, top = round(at[0]) + width, round(at[1]) + height
     taken = F.pad(covered, (width, width, height, height))[top : top + height, left : left + width]
     motif = Motif(kept.motif.pixels, (kept.motif.mask * (1 - taken) * 255).round() / 255)
+    # The joint stays where it is on the canvas; `pivot` is relative to the new picture.
     x, y = part.joint
     return replace(part, motif=motif, at=at, pivot=(x - at[0], y - at[1]))
 
 
 def draft_from(template: Template, picture: str = "") -> Draft:
-    """The draft that compiles to a template: masks become outlines, implicit groups disappear.
+    """A template as a draft: masks are converted to outlines, and implicit groups are removed.
+
+    Compiling the draft restores the template.
 
     Arguments:
-        template: as it was loaded.
+        template: the template.
         picture: the id of its canvas.
     """
     tree = template.parts
     implicit = _implicit_groups(tree)
-    # A root that is a group disappears too: the top parts of a draft have no parent.
+    # A root that is a group is removed too: parts below it have no parent in a draft.
     shown = [
         part
         for part in tree.values()
@@ -263,25 +270,28 @@ def draft_from(template: Template, picture: str = "") -> Draft:
 
 
 def _implicit_groups(tree: Tree) -> dict[str, str]:
-    """Groups that `cut` makes for a part with children, and that part: in a draft it has the joint."""
+    """The part of each group that `cut` made for a part with children; in a draft, the part has the joint."""
     found = {}
     for name in tree:
         leaf = name.removesuffix(_GROUP)
         if leaf != name and leaf in tree.children(name) and tree[leaf].static:
             found[name] = leaf
     body = [name for name in tree.children(tree.root) if tree[name].motif is not None and tree[name].static]
-    if len(body) == 1:  # the part that all others are attached to
+    if len(body) == 1:  # all other parts are attached to it
         found[tree.root] = body[0]
     return found
 
 
 def _draft_part(part: Part, tree: Tree, implicit: dict[str, str]) -> DraftPart:
     above = part.parent
+    # The leaf of an implicit group has the joint, the reading and the parent of the group.
     jointed = tree[above] if above is not None and implicit.get(above) == part.name else part
     parent = implicit.get(jointed.parent or "", jointed.parent)
     is_root = jointed.parent is None
     polygon = None
     if part.motif is not None:
+        # The outline has few corners, to be edited. Until it is edited, the pixels and the mask are those of
+        # the template.
         polygon = _checked(editable_outline(part.motif.mask.numpy() > 0.5), part.name) + np.array(part.at)
     return DraftPart(
         name=part.name,
@@ -305,7 +315,7 @@ def _checked(polygon: Polygon, name: str) -> Polygon:
 
 
 def opaque_canvas(template: Template) -> Picture:
-    """The canvas as a picture to outline, white where it was transparent: parts may be added there."""
+    """The canvas as a picture to outline. Transparent pixels become white, since parts may be added there."""
     pixels, mask = template.canvas.pixels, template.canvas.mask
     if mask is None:
         return template.canvas
@@ -313,7 +323,7 @@ def opaque_canvas(template: Template) -> Picture:
 
 
 def mask_on_canvas(part: Part, size: tuple[int, int]) -> NDArray[np.float32]:
-    """A leaf's mask at its place on the canvas, (H, W), shifted to whole pixels."""
+    """The mask of a leaf on the canvas, (H, W), at a position rounded to whole pixels."""
     assert part.motif is not None, "a leaf"
     levels = np.zeros((size[1], size[0]), dtype=np.float32)
     left, top = round(part.at[0]), round(part.at[1])

@@ -1,4 +1,4 @@
-"""Lines along the edges of a picture, by OpenCV's intelligent scissors (Mortensen and Barrett, 1995)."""
+"""Paths along edges in a picture, by OpenCV's intelligent scissors (Mortensen and Barrett, 1995)."""
 
 import math
 from typing import Annotated, Any
@@ -15,27 +15,29 @@ from wherein.images.picture import Picture
 Point = tuple[float, float]
 
 _MARGIN = 24
-"""Pixels around the two ends in which a path may run; half of their distance if that is more. A choice: an
-edge bulges less than a half circle between two clicks."""
+"""Margin in pixels around the two ends of a path, or half their distance if that is larger: the path stays
+inside. A choice: between two clicks, an edge bulges less than a half circle."""
 
 _MAX_PIXELS = 512 * 512
-"""Pixels in which a path is searched, about 0.2 s on one core. Larger windows are shrunk."""
+"""Maximum number of pixels in which a path is searched, about 0.2 s on one core. Larger windows are
+shrunk."""
 
 _SMOOTHED, _TOLERANCE = 5, 0.75
-"""Pixels of a path that are averaged, and pixels between that and its simplification. A choice: both sides of
-an edge have the same gradient, so a path changes sides; and a slanted path has steps."""
+"""Length of the moving average over the pixels of a path, and tolerance of its simplification in pixels.
+Choices: both sides of an edge have the same gradient, so that paths alternate between them; and slanted paths
+have pixel steps."""
 
 _CANNY, _MAX_GRADIENT = (32, 100), 200
-"""Thresholds of edges, and the gradient above which all edges are equally good: as in OpenCV's example."""
+"""Thresholds of the Canny detector, and the gradient at which edges saturate: as in OpenCV's example."""
 
 
 class PathRequest(BaseModel):
-    """Which path is wanted.
+    """A request for a path.
 
     Attributes:
-        start: where it begins; None: only the end is wanted, on an edge.
-        end: where it ends.
-        reach: pixels by which the end may be moved to an edge.
+        start: the first point; None: no path, only the end moved to an edge.
+        end: the last point.
+        reach: maximum distance in pixels by which the end may be moved to an edge.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -46,7 +48,7 @@ class PathRequest(BaseModel):
 
 
 def edge_path(picture: Picture, request: PathRequest) -> list[Point]:
-    """The points of a path along the edges of a picture; the first is the start, unless that is None.
+    """The points of a path along edges in a picture, from the start (if it is not None) to the end.
 
     Raises:
         MissingError: OpenCV is not installed.
@@ -55,7 +57,7 @@ def edge_path(picture: Picture, request: PathRequest) -> list[Point]:
     start, end = (_on_picture(point, picture) for point in (request.start or request.end, request.end))
     window = _Window(cv2, picture, start, end, request.reach)
     goal = window.strongest_edge(window.pixel(end), request.reach) if request.reach else window.pixel(end)
-    last = window.place(goal) if goal != window.pixel(end) else end
+    last = window.place(goal) if goal != window.pixel(end) else end  # unmoved, it keeps its subpixel position
     if request.start is None:
         return [last]
     return [start, *window.between(window.pixel(start), goal), last]
@@ -71,6 +73,7 @@ class _Window:
 
     def __init__(self, cv2: Any, picture: Picture, start: Point, end: Point, reach: float) -> None:
         self.cv2 = cv2
+        # Only a window is searched: the time of the scissors grows with the number of pixels.
         margin = max(_MARGIN, reach, math.dist(start, end) / 2)
         low, high = np.minimum(start, end) - margin, np.maximum(start, end) + margin + 1
         self.left, self.top = (max(0, math.floor(value)) for value in low)
@@ -91,7 +94,8 @@ class _Window:
         return x + self.left, y + self.top
 
     def strongest_edge(self, pixel: tuple[int, int], reach: float) -> tuple[int, int]:
-        """The pixel with the largest gradient within reach; near ones count more."""
+        """The pixel with the largest gradient within reach, weighted by 1 − (distance / reach)²."""
+        # The weight keeps the end near the click: of two equal edges, the nearer one wins.
         gradient = self._gradient()
         ys, xs = np.indices(gradient.shape)
         apart = np.hypot(xs - pixel[0], ys - pixel[1]) / max(1.0, reach / self.shrunk)
@@ -100,7 +104,7 @@ class _Window:
         return (int(x), int(y)) if weighted[y, x] > 0 else pixel
 
     def _gradient(self) -> NDArray[np.float32]:
-        """The length of the gradient, of the channel in which it is longest."""
+        """The magnitude of the gradient, in the channel in which it is largest."""
         x, y = (self.cv2.Sobel(self.levels, self.cv2.CV_32F, *axis) for axis in ((1, 0), (0, 1)))
         return np.hypot(x, y).max(-1)
 
@@ -110,13 +114,15 @@ class _Window:
         scissors.setEdgeFeatureCannyParameters(*_CANNY)
         scissors.setGradientMagnitudeMaxLimit(_MAX_GRADIENT)
         scissors.applyImage(self.levels)
+        # The map contains the shortest paths from the start to all pixels.
         scissors.buildMap(start)
         path = self._smoothed(scissors.getContour(end).astype(np.float32))
         return [self.place((float(x), float(y))) for x, y in path[1:-1]]
 
     def _smoothed(self, path: NDArray[np.float32]) -> NDArray[np.float32]:
-        """A path with fewer corners and without pixel steps, from and to the same points."""
+        """The path with fewer corners and without pixel steps; its ends are unchanged."""
         if len(path) > _SMOOTHED:
+            # The ends are repeated for the average; they themselves stay where they are.
             ends = np.pad(path, ((_SMOOTHED // 2,) * 2, (0, 0)), mode="edge")
             windows = np.lib.stride_tricks.sliding_window_view(ends, _SMOOTHED, axis=0)
             path[1:-1] = windows.mean(-1)[1:-1]

@@ -1,4 +1,4 @@
-"""Objects by random ids. The page refers to pictures, scenes and templates by id, never by a file name."""
+"""Objects by random ids. The page refers to pictures, scenes and templates by id, not by file name."""
 
 import secrets
 import threading
@@ -11,17 +11,17 @@ T = TypeVar("T")
 
 
 class ExpiredIdError(WhereinError, LookupError):
-    """The object of an id is no longer kept."""
+    """The object with this id is no longer kept."""
 
 
 class IdMap(Generic[T]):
-    """A thread-safe map from random ids to objects, which drops the least recently used.
+    """A thread-safe map from random ids to objects, which drops the least recently used object.
 
     Arguments:
-        kind: what an object is called in errors.
-        max_count: number of objects kept; None: all, the caller checks before adding.
+        kind: the name of an object in error messages.
+        max_count: maximum number of objects; None: no limit, the caller checks before adding.
         size: the size of an object, in any unit.
-        max_total: bound on the sum of the sizes. The newest object is always kept.
+        max_total: maximum sum of the sizes, if there is a `max_count`. The newest object is always kept.
     """
 
     def __init__(
@@ -36,11 +36,7 @@ class IdMap(Generic[T]):
         self._lock = threading.Lock()
 
     def add(self, item: T) -> str:
-        """Keep an object, and drop others if there are too many.
-
-        Returns:
-            its id, which cannot be guessed.
-        """
+        """Keep an object, and drop others if there are too many; returns its id, which cannot be guessed."""
         key = secrets.token_hex(8)
         with self._lock:
             self._objects[key] = item
@@ -61,7 +57,7 @@ class IdMap(Generic[T]):
             if key not in self._objects:
                 raise ExpiredIdError(f"The studio no longer has this {self.kind}. Load it again.")
             if self.max_count is not None:
-                # A dict keeps insertion order: moved to the end, an object in use is dropped last.
+                # A dict keeps the insertion order. Objects in use are moved to the end, and dropped last.
                 self._objects[key] = self._objects.pop(key)
             return self._objects[key]
 
@@ -74,6 +70,6 @@ class IdMap(Generic[T]):
         return len(self._objects)
 
     def remove(self, key: str) -> None:
-        """Drop an object, if it is there."""
+        """Drop an object, if it is kept."""
         with self._lock:
             self._objects.pop(key, None)

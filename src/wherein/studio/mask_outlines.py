@@ -1,4 +1,4 @@
-"""Outlines of masks that a person goes on to edit: of the parts of a template, and of a picture's alpha."""
+"""Editable outlines from masks: for the parts of a template, and for the alpha of a picture."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,18 +8,20 @@ from wherein.images.picture import Picture
 from wherein.images.polygons import Polygon, hull, signed_area
 
 _TOLERANCE = 1.0
-"""Pixels between a mask and its outline. A choice: it has fewer corners to edit."""
+"""Maximum distance in pixels between a mask and its outline. A choice: a larger tolerance than for results
+gives fewer corners to edit."""
 
 _OPAQUE = 0.5
-"""Alpha of pixels inside the outline. A choice: an edge is in the middle of its ramp, and soft shadows are
-outside."""
+"""Alpha above which pixels are inside the outline. A choice: the edge is in the middle of its ramp, and soft
+shadows are outside."""
 
 _MAX_EDGES = 100_000
-"""Edges of pixels that are followed, about a second. A choice: the outline of a photographed object has a
-tenth of this, noise has more."""
+"""Maximum number of pixel edges that are traced, about a second. A choice: the outline of a photographed
+object has a tenth of this, noise has more."""
 
 _MAX_CORNERS = 1000
-"""Corners of an outline. A choice: nobody edits more, and within the hull alpha is the mask anyway."""
+"""Maximum number of corners of an outline; otherwise the convex hull is used. A choice: nobody edits more,
+and inside the hull the mask is the alpha anyway."""
 
 
 def editable_outline(mask: NDArray[np.bool_]) -> Polygon:
@@ -28,13 +30,15 @@ def editable_outline(mask: NDArray[np.bool_]) -> Polygon:
 
 
 def alpha_outline(picture: Picture) -> Polygon | None:
-    """The outline of what is opaque in a picture; None if all or nothing is, or if it is too ragged.
+    """The outline of the opaque pixels of a picture; None if all or none are opaque, or if it is too ragged.
 
-    Several components have one outline, their hull: what is transparent within it is not part of the object.
+    Several components get one outline, their convex hull. The transparent pixels in it do not become part of
+    the object, because masks are multiplied by the alpha.
     """
     if picture.mask is None:
         return None
     opaque = picture.mask.detach().cpu().numpy() > _OPAQUE
+    # Counting is fast; tracing ragged masks is not.
     if opaque.all() or not opaque.any() or _edges(opaque) > _MAX_EDGES:
         return None
     outer = [ring for ring in contours(opaque, _TOLERANCE) if signed_area(ring) > 0]
@@ -43,5 +47,5 @@ def alpha_outline(picture: Picture) -> Polygon | None:
 
 
 def _edges(mask: NDArray[np.bool_]) -> int:
-    """Number of pairs of neighbouring pixels of which one is inside."""
+    """The number of pairs of adjacent pixels of which one is inside the mask and one outside."""
     return sum(int(np.count_nonzero(np.diff(mask, axis=axis))) for axis in (0, 1))

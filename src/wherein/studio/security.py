@@ -1,9 +1,9 @@
-"""Which requests the studio accepts: from its own page, of this session, and of bounded size.
+"""Access control: the studio accepts requests of its own page, of this session, and of limited size only.
 
-Any website that is open in the same browser can send requests to 127.0.0.1, under that name or, by DNS
-rebinding, under its own. So the host must be ours (`Host`), the page that sends the request must be ours
-(`Origin`), and it must know the session's token, which is only in the address that was opened. The same
-keeps others out where the studio is served to a network.
+Any website that is open in the same browser can send requests to 127.0.0.1, under this name or, by DNS
+rebinding, under its own name. Therefore each request must have the studio's host name (`Host`), must come
+from the studio's page (`Origin`), and must have the token of the session, which is only in the opened
+address. The same checks protect a studio that is served to a network.
 """
 
 import asyncio
@@ -19,21 +19,22 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wherein.studio.bounds import Bounds
 
 TOKEN = "x-wherein-token"
-"""The header with the token. Browsers do not send a custom header to another origin without asking first."""
+"""The header with the token. Browsers send a custom header to another origin only after asking it (CORS)."""
 
 API, UPLOADS = "/api/", "/api/upload/"
-"""Paths that need the token, and paths that may receive a large body."""
+"""Prefixes of the paths that need the token, and of those that may receive a large body."""
 
 _REFUSALS = (401, 403, 413)
 _DRAIN_BYTES, _DRAIN_SECONDS = 2**20, 1.0
-"""How much of a refused request's body is still read. A choice: see `_drain`."""
+"""Maximum bytes and time for reading the rest of a refused request. Choices: see `_drain`."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' blob:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""Only the studio's own files run, only the studio is contacted, and text cannot become markup."""
+"""The content security policy: only the studio's own scripts run, only the studio is contacted, and text
+cannot become markup (trusted types)."""
 
 HEADERS = {
     "content-security-policy": POLICY,
@@ -47,7 +48,7 @@ HEADERS = {
 
 
 def refusal(status: int, message: str) -> JSONResponse:
-    """An error response. It closes the connection, because the rest of the request may still be arriving."""
+    """An error response, which closes the connection: the rest of the request may not have been read."""
     return JSONResponse({"error": message}, status, {"connection": "close"})
 
 
@@ -64,9 +65,9 @@ class Guard:
 
     Arguments:
         app: the application.
-        hosts: accepted values of `Host`, as `name:port`.
-        token: the session's token.
-        bounds: on the size of requests.
+        hosts: the accepted values of `Host`, as `name:port`.
+        token: the token of the session.
+        bounds: the maximum sizes of requests.
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str], token: str, bounds: Bounds) -> None:
@@ -75,6 +76,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request or pass it on, and add the security headers to the response."""
+        # Websockets and lifespan events are not used.
         if scope["type"] != "http":
             return
 
@@ -86,6 +88,7 @@ class Guard:
                 refused = message["status"] in _REFUSALS
                 MutableHeaders(scope=message).update(HEADERS)
             elif refused and not message.get("more_body"):
+                # Send the response, but keep it open until the request has been drained.
                 await send({**message, "more_body": True})
                 await _drain(receive)
                 message = {"type": "http.response.body"}
@@ -103,11 +106,14 @@ class Guard:
 
     def _refusal(self, path: str, headers: Headers, maximum: int) -> JSONResponse | None:
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        # Exactly one: of two values, a proxy and this server could read different ones.
         if len(hosts) != 1 or hosts[0] not in self.hosts:
             return refusal(403, "Wrong host: this is not the studio's address.")
+        # Browsers send no Origin with GET requests to the same origin.
         if origins not in ([], [f"http://{hosts[0]}"]):
             return refusal(403, "Only the studio's own page may send requests.")
-        given = headers.get(TOKEN, "").encode("latin-1")  # headers are decoded so; any byte can occur
+        given = headers.get(TOKEN, "").encode("latin-1")  # as headers are decoded: any byte may occur
+        # compare_digest takes the same time wherever the values differ, so that timing reveals nothing.
         if path.startswith(API) and not secrets.compare_digest(given, self._token):
             return refusal(
                 401, "This page belongs to another session. Open the address that the studio printed."
@@ -119,9 +125,10 @@ class Guard:
 
 
 async def _drain(receive: Receive) -> None:
-    """Read on for a moment after a refusal.
+    """Continue to read a refused request for a moment.
 
-    A client that is still sending when the connection closes gets a connection error, not the response.
+    If the connection were closed while the client is still sending, the client would get a connection error
+    instead of the response.
     """
     left = _DRAIN_BYTES
     with suppress(TimeoutError):
@@ -134,7 +141,7 @@ async def _drain(receive: Receive) -> None:
 
 
 def _limited(receive: Receive, maximum: int) -> Receive:
-    """The same messages, but at most so many bytes: `Content-Length` can be missing or wrong."""
+    """A `receive` that raises after `maximum` bytes: `Content-Length` may be missing or wrong."""
     received = 0
 
     async def limited() -> Message:

@@ -1,4 +1,4 @@
-"""The studio's web server: on this computer only unless told otherwise, with a token, until Ctrl-C."""
+"""The studio's web server. By default it accepts connections of this computer only; Ctrl-C ends it."""
 
 import errno
 import ipaddress
@@ -30,7 +30,7 @@ from wherein.studio.uploads import UploadError
 from wherein.template.bundle import Template
 
 LOCAL = "127.0.0.1"
-"""The address at which only this computer reaches the studio."""
+"""The address that only this computer can reach."""
 
 _HOSTS = "--host takes an IPv4 address of this computer, such as 192.168.1.20, or auto"
 
@@ -44,8 +44,9 @@ class Studio:
     Attributes:
         server: the web server.
         socket: its bound socket.
-        address: the URL to open in a browser. The token of the session follows the #, which browsers neither
-            send nor log.
+        address: the URL to open in a browser. The token of the session is in its fragment (after the #),
+        which
+            browsers do not send to servers.
     """
 
     server: uvicorn.Server
@@ -70,16 +71,16 @@ def prepare(
     calibrate: Calibrate | None = None,
     host: str = LOCAL,
 ) -> Studio:
-    """A studio that is bound to a port, to be served.
+    """A studio that is bound to a port and ready to be served.
 
     Arguments:
-        template: opened in the page at the start.
-        port: 0: any free port.
+        template: the template that the page opens at the start.
+        port: the port; 0: any free port.
         target: where templates are saved.
-        bounds: on what is accepted and kept.
+        bounds: the limits of what is accepted and kept.
         calibrate: replaces the measured calibration, for tests.
-        host: the IPv4 address of this computer at which it is served. At another than 127.0.0.1, other
-            computers in the network reach it, if they know the token.
+        host: the IPv4 address of this computer at which the studio is served. Unless it is 127.0.0.1, other
+            computers in the network can use the studio if they know the token.
 
     Raises:
         ArgumentError: the address or the port cannot be used.
@@ -108,12 +109,12 @@ def network_address() -> str:
     """The IPv4 address of this computer in its local network.
 
     Raises:
-        ArgumentError: it is not in a network, or its address is one of the Internet.
+        ArgumentError: it is not in a network, or its address is a public address of the Internet.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            # Nothing is sent: connecting a UDP socket only chooses the route. The destination is an address
-            # that is reserved for documentation (RFC 5737).
+            # Connecting a UDP socket sends nothing. It only chooses the route, and with it the own address.
+            # The destination is reserved for documentation (RFC 5737).
             probe.connect(("192.0.2.1", 9))
         except OSError as error:
             raise ArgumentError(f"this computer is not in a network ({error.strerror}): {_HOSTS}") from error
@@ -124,7 +125,7 @@ def network_address() -> str:
 
 
 def _check_host(host: str) -> None:
-    """Refuse names and 0.0.0.0: the studio answers to exactly one address, which others cannot redirect."""
+    """Refuse names and 0.0.0.0: requests must name exactly one address, which DNS cannot redirect."""
     try:
         address = ipaddress.IPv4Address(host)
     except ValueError as error:
@@ -139,7 +140,7 @@ def _bound_socket(host: str, port: int) -> socket.socket:
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
-        made.listen(128)  # the browser may connect before the server accepts: it waits
+        made.listen(128)  # from now on, a browser that connects before the server accepts waits in the queue
     except (OSError, OverflowError) as error:
         made.close()
         reason = getattr(error, "strerror", None) or "it must be 0 to 65535"
@@ -149,20 +150,20 @@ def _bound_socket(host: str, port: int) -> socket.socket:
 
 
 def open_browser(address: str) -> None:
-    """Open a browser. In a thread, because some browsers block until they are closed."""
+    """Open a browser, in a thread, because some browsers block until they are closed."""
     threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 def application(api: Api) -> FastAPI:
     """The page's files and the requests of a session, without access control (see `security.Guard`)."""
-    # No redirects from "/path/" to "/path": making the address of one fails where a query is not UTF-8.
+    # Without redirects from "/path/" to "/path": to construct one fails if the query is not UTF-8.
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     api.install(app)
     files = dict(page_files())
     files[""] = files["index.html"]
 
     def file(name: str) -> Response:
-        """A file of the page. The files are listed at the start, so a path cannot lead elsewhere."""
+        """A file of the page. Files are read at the start, so that no path leads to other files."""
         if name not in files:
             raise HTTPException(404, "Not found.")
         content, media_type = files[name]
@@ -189,7 +190,7 @@ def page_files() -> Iterator[tuple[str, tuple[bytes, str]]]:
 
 def _library_error(request: Request, error: Exception) -> JSONResponse:
     message = str(error)
-    # Library messages begin in lower case, to follow a file name. An upload's begins with the file name.
+    # Messages of the library begin in lower case, to follow a file name. Those of uploads begin with a label.
     if not isinstance(error, UploadError):
         message = message[:1].upper() + message[1:]
     return JSONResponse({"error": message}, 404 if isinstance(error, ExpiredIdError) else 400)
@@ -210,5 +211,5 @@ def _http_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def _unexpected_error(request: Request, error: Exception) -> JSONResponse:
-    """The page shows no details, which could contain paths; the terminal has them."""
+    """The response to an unexpected error. Details may contain paths: only the terminal shows them."""
     return JSONResponse({"error": "Internal error in the studio. See the terminal for details."}, 500)

@@ -1,4 +1,4 @@
-"""A session of the studio: its scenes and templates, the search, and where templates are saved."""
+"""A session of the studio: its scenes, its templates, its searches, and the target for saving templates."""
 
 import threading
 from dataclasses import dataclass, field
@@ -22,18 +22,18 @@ from wherein.template.bundle import Template
 
 
 class SearchRequest(BaseModel):
-    """What to search for.
+    """The settings of a search.
 
     Attributes:
         template: the id of a template.
-        rotation: ± degrees.
-        scale: lowest and highest.
-        tilt: degrees out of the picture plane.
+        rotation: the range of rotations, ± degrees.
+        scale: lowest and highest scale.
+        tilt: maximum tilt out of the picture plane, in degrees.
         threshold: minimum score of a detection; None: the calibrated threshold.
         max_instances: maximum number of detections per scene; None: no limit.
-        overlap: how much of a detection others may cover; None: the detector's default.
-        polarity: "same", or "any" for objects with inverted contrast as well.
-        region: x, y, width and height of the part of the scene that is searched; None: all of it.
+        overlap: the fraction of a detection that others may cover; None: the detector's default.
+        polarity: "same", or "any" to find objects with inverted contrast as well.
+        region: x, y, width and height of the part of the scene that is searched; None: the whole scene.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -62,10 +62,10 @@ class SearchResult:
     """The detections in a scene, and how they were obtained.
 
     Attributes:
-        detections: of the scene.
-        detector: that found them.
-        threshold: minimum score that was used.
-        kind: where the calibration came from.
+        detections: the detections in the scene.
+        detector: the detector that found them.
+        threshold: the threshold that was used.
+        kind: the origin of the calibration.
     """
 
     detections: Detections
@@ -74,9 +74,9 @@ class SearchResult:
     kind: CalibrationKind
 
     def to_dict(self) -> dict[str, Any]:
-        """The record that the command prints, with the thresholds and how rare such scores are."""
+        """The record as printed by `wherein detect`, with the thresholds and the false-alarm rates."""
         known, found = self.detector.calibration, self.detections
-        assert isinstance(known, Calibration), "the studio has the default method only"
+        assert isinstance(known, Calibration), "the studio uses the default method only"
         measured = self.kind is CalibrationKind.MEASURED
         record = found.to_dict()
         for item, detection in zip(record["detections"], found, strict=True):
@@ -94,12 +94,12 @@ class SearchResult:
 
 @dataclass
 class SaveTarget:
-    """The folder or .zip in which templates are saved: the one of the command line, and no other.
+    """The folder or .zip in which templates are saved. Only the command line can set it, not the page.
 
     Attributes:
-        path: None: templates can only be downloaded.
+        path: the folder or .zip; None: templates can only be downloaded.
         overwrite: whether an existing template may be replaced.
-        written: whether this session wrote it, and so may replace it.
+        written: whether this session has written the template, and may replace it.
     """
 
     path: Path | None = None
@@ -115,7 +115,7 @@ class SaveTarget:
         """Write a template.
 
         Raises:
-            ArgumentError: there is no path, or something there that may not be replaced.
+            ArgumentError: there is no path, it must not be replaced, or it cannot be written.
         """
         if self.path is None:
             raise ArgumentError("The studio was started without --save-to. Download the template instead.")
@@ -134,15 +134,16 @@ class SaveTarget:
 
 
 class Session:
-    """The scenes and templates of one session, and the search for one in the other.
+    """The scenes and templates of one session, and searches for templates in scenes.
 
     Arguments:
-        bounds: on what is kept.
+        bounds: the limits of what is kept.
         calibrator: provides calibrations.
         target: where templates are saved.
 
     Attributes:
-        searching: lock that a search holds. A search uses all cores, and a detector serves one at a time.
+        searching: a lock for searches. Only one runs at a time, since it uses all cores and changes settings
+            of a detector. It is reentrant, because an export holds it during all its searches.
     """
 
     def __init__(self, bounds: Bounds, calibrator: Calibrator, target: SaveTarget) -> None:
@@ -154,12 +155,12 @@ class Session:
         self._detectors: dict[tuple[object, ...], Detector] = {}
 
     def add_scene(self, picture: Picture, name: str) -> str:
-        """Keep a scene; its id.
+        """Keep a scene; returns its id.
 
         Raises:
             ArgumentError: there are too many scenes, or they have too many pixels.
         """
-        with self._adding:
+        with self._adding:  # otherwise two uploads at a time could pass the checks, and exceed the limits
             require(
                 len(self.scenes) < self.bounds.scenes,
                 f"The studio holds at most {self.bounds.scenes} scenes. Remove some, "
@@ -173,7 +174,7 @@ class Session:
             return self.scenes.add(StudioScene(name, picture))
 
     def add_scene_file(self, path: Path, name: str) -> str:
-        """Load a scene; its id."""
+        """Load and keep a scene; returns its id."""
         return self.add_scene(load_picture(path, max_pixels=self.bounds.pixels), name)
 
     def search(self, request: SearchRequest, scene: StudioScene) -> SearchResult:
@@ -185,26 +186,28 @@ class Session:
 
     def _detector(self, request: SearchRequest) -> tuple[Detector, CalibrationKind]:
         template = self.templates[request.template]
-        ranges = Range(request.rotation, request.scale, request.tilt)
-        # The detector checks this too, but only after the calibration, which would fail without an error
-        # that the page shows.
+        ranges = Range(request.rotation, request.scale, request.tilt, request.polarity)
+        # The detector checks the scale too, but after the calibration, which would fail in its thread with an
+        # error that the page does not show.
         require(
             0 < ranges.scale[0] <= ranges.scale[1] <= 100,
             f"Invalid scale range {ranges.scale[0]:g} to {ranges.scale[1]:g}: use 0 < lowest ≤ "
             "highest ≤ 100.",
         )
+        # May be a substitute: `kind` is part of the result.
         calibration, kind = self.calibrator(template, ranges)
-        key = (request.template, ranges, kind, calibration.threshold, request.overlap, request.polarity)
+        # The requested threshold and maximum number are not in the key: they are set on the detector below.
+        key = (request.template, ranges, kind, calibration.threshold, request.overlap)
         if key not in self._detectors:
             overlap: dict[str, Any] = {} if request.overlap is None else {"overlap": request.overlap}
-            # One detector at a time: they are large, and a slider passes through many ranges.
+            # Only the last detector is kept: detectors are large, and a slider passes through many ranges.
             self._detectors = {
                 key: Detector(
                     template,
                     ranges.rotation,
                     ranges.scale,
                     ranges.tilt,
-                    polarity=request.polarity,
+                    polarity=ranges.polarity,
                     calibration=calibration,
                     **overlap,
                 )
@@ -216,5 +219,5 @@ class Session:
 
 
 def _area(picture: Picture) -> int:
-    """In pixels."""
+    """The number of pixels of a picture."""
     return picture.samples[0].numel()

@@ -1,4 +1,4 @@
-"""Uploaded files: streamed to a temporary file of our own, and named by a label only."""
+"""Uploaded files: they are streamed to a temporary file, and their name is used as a label only."""
 
 import tempfile
 import unicodedata
@@ -13,7 +13,7 @@ from wherein.errors import WhereinError
 T = TypeVar("T")
 
 _MAX_LABEL = 200
-"""Characters of a label. A choice: most file systems allow 255."""
+"""Maximum number of characters of a label. A choice: most file systems allow names of 255 bytes."""
 
 
 class UploadError(WhereinError, ValueError):
@@ -21,11 +21,11 @@ class UploadError(WhereinError, ValueError):
 
 
 def label(name: str, default: str) -> str:
-    """A file's name without its folders and without control characters, to show and to write into results.
+    """The label of a file, for display and for results: its name without folders and control characters.
 
     Arguments:
-        name: as the browser sent it.
-        default: for a name of which nothing is left.
+        name: the name as sent by the browser.
+        default: the label if nothing remains of the name.
 
     >>> label("../../etc/passwd", "scene"), label("C:\\\\cats\\\\tom.png", "scene"), label("..", "scene")
     ('passwd', 'tom.png', 'scene')
@@ -36,15 +36,15 @@ def label(name: str, default: str) -> str:
 
 
 async def read_upload(body: AsyncIterator[bytes], name: str, read: Callable[[Path], T]) -> T:
-    """Save an upload to a temporary file, and return what `read` makes of it.
+    """Save an upload to a temporary file, and return the result of `read` for its path.
 
     Arguments:
-        body: the bytes, already limited in number.
+        body: the bytes; their number has been limited already.
         name: the label.
-        read: takes the file's path; runs in a thread, because decoding would block other requests.
+        read: reads the file. It runs in a thread, because decoding would block other requests.
 
     Raises:
-        UploadError: `read` failed; its message, with the label in place of the path.
+        UploadError: `read` failed; the message has the label in place of the path.
     """
     with tempfile.TemporaryDirectory(prefix="wherein-studio-") as folder:
         path = Path(folder) / "upload"

@@ -1,4 +1,4 @@
-"""Templates as .zip files: packing, and unpacking that is safe for files from unknown sources."""
+"""Templates as .zip files: pack a folder, and unpack archives from untrusted sources safely."""
 
 import zipfile
 import zlib
@@ -9,22 +9,24 @@ from wherein.errors import TemplateError
 from wherein.files import inside, zip_directory_size
 
 MAX_BYTES = 512 * 2**20
-"""Maximum size of the unpacked files. A choice: far more than a template needs, and no danger to a disk."""
+"""Maximum total size of the unpacked files. A choice: far more than a template needs, too little to fill a
+disk."""
 
 MAX_FILES = 10_000
 """Maximum number of files in an archive. A choice: far more than any template has."""
 
 MAX_DIRECTORY = 4 * 2**20
-"""Maximum size of an archive's list of files in bytes. A choice: 400 for each of `MAX_FILES`, where names of
-30 letters need about 100. Python's `zipfile` reads the whole list before it can be counted."""
+"""Maximum size of an archive's central directory (its list of files) in bytes. A choice: 400 bytes for each
+of `MAX_FILES`; an entry with a name of 30 letters needs about 100. The size is checked separately because
+Python's `zipfile` reads the whole directory before its entries can be counted."""
 
 MAX_RATIO, FREE_BYTES = 100, 16 * 2**20
-"""Maximum ratio of unpacked to packed size, for what unpacks to more than `FREE_BYTES`. Choices: pictures do
-not shrink, text shrinks to a tenth, and zeros to a thousandth."""
+"""Maximum ratio of unpacked to packed size, for archives that unpack to more than `FREE_BYTES`. Choices:
+deflate hardly shrinks pictures, shrinks text to a tenth, and zeros to a thousandth."""
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Supported compression methods. bzip2 and LZMA unpack a whole block at once, however large: a file of 1,384
-bytes took 3.2 GB."""
+"""Supported compression methods. bzip2 and LZMA are refused, since they unpack a whole block at once, however
+large: a file of 1,384 bytes took 3.2 GB of memory."""
 
 _ERRORS = (
     OSError,
@@ -35,7 +37,7 @@ _ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What `zipfile` raises for archives that are damaged, encrypted or compressed in an unknown way."""
+"""The exceptions that `zipfile` raises for damaged, encrypted or unsupported archives."""
 
 
 def pack(folder: Path, path: Path) -> None:
@@ -46,16 +48,21 @@ def pack(folder: Path, path: Path) -> None:
 
 
 def unpack(path: Path, folder: Path, description: str) -> None:
-    """Unpack the files beside and below the description into a folder.
+    """Unpack the folder that contains the description, with its subfolders, into `folder`.
 
-    The description may be in a subfolder: programs often pack a folder instead of its files.
+    The description may be in a subfolder of the archive: many programs pack the folder and not its files.
+
+    Arguments:
+        path: of the archive.
+        folder: to unpack into.
+        description: the name of the file that marks the template's folder, template.json.
 
     Raises:
         TemplateError: the archive is damaged or too large, has a file name that leads outside of it, or does
             not have exactly one description.
     """
     try:
-        _check_directory(path)
+        _check_directory(path)  # before ZipFile() reads the directory into memory
         with zipfile.ZipFile(path) as archive:
             files = _files(path, archive)
             _check(path, files, folder)
@@ -65,13 +72,15 @@ def unpack(path: Path, folder: Path, description: str) -> None:
                     target = folder / name.relative_to(root)
                     target.parent.mkdir(parents=True, exist_ok=True)
                     with archive.open(info) as packed, target.open("wb") as file:
-                        copyfileobj(packed, file)  # in chunks, and not more than its declared size
+                        # `packed` ends at the size that the directory declares, which `_check` has limited:
+                        # a file that unpacks to more cannot fill the disk.
+                        copyfileobj(packed, file)
     except _ERRORS as error:
         raise TemplateError(f"{path} cannot be unpacked: {error}") from error
 
 
 def _check_directory(path: Path) -> None:
-    """Refuse an archive by the size of its list of files, before that is read."""
+    """Refuse an archive whose list of files is too large, before the list is read."""
     size = zip_directory_size(path)
     if size is None:
         raise TemplateError(f"{path} is a Zip64 archive, for more than 4 GB: use a usual .zip")
@@ -83,15 +92,15 @@ def _check_directory(path: Path) -> None:
 
 
 def _files(path: Path, archive: zipfile.ZipFile) -> dict[PurePosixPath, zipfile.ZipInfo]:
-    """The files of an archive, without its folders, by their paths in it."""
+    """The files of an archive by their path, without entries of folders."""
     members = archive.infolist()
-    if not all(member.filename for member in members):  # `is_dir` would fail
+    if not all(member.filename for member in members):  # `is_dir` reads the last letter of the name
         raise TemplateError(f"{path} has a file without a name")
     return {PurePosixPath(member.filename): member for member in members if not member.is_dir()}
 
 
 def _check(path: Path, files: dict[PurePosixPath, zipfile.ZipInfo], folder: Path) -> None:
-    """Refuse an archive by its list of files, before anything is unpacked."""
+    """Check the list of files against the limits, before anything is unpacked."""
     if len(files) > MAX_FILES:
         raise TemplateError(f"{path} has {len(files)} files: the maximum is {MAX_FILES}")
     unpacked = sum(info.file_size for info in files.values())
@@ -113,7 +122,7 @@ def _check(path: Path, files: dict[PurePosixPath, zipfile.ZipInfo], folder: Path
 def _template_folder(
     path: Path, files: dict[PurePosixPath, zipfile.ZipInfo], description: str
 ) -> PurePosixPath:
-    """The folder in the archive that has the description."""
+    """The folder in the archive that contains the description."""
     folders = [name.parent for name in files if name.name == description]
     if len(folders) != 1:
         raise TemplateError(f"{path} has {len(folders)} files named {description}: there must be exactly one")

@@ -1,4 +1,4 @@
-"""`Template`, and how it is read from and written to a folder or a .zip with template.json."""
+"""`Template`; reading it from, and writing it to, a folder or a .zip with template.json."""
 
 import hashlib
 import json
@@ -89,26 +89,25 @@ class Template(ShownTemplate):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the parts: equal for templates that look and move the same, whatever their names and
-        readings.
+        """A hash of the parts, their pictures and their joints; stored calibrations are found by it.
 
-        Calibrations are kept by it.
+        The name of the template and the readings of its parts do not count: they do not change a search.
         """
         digest = hashlib.sha256()
         for name, part in self.parts.items():
             digest.update(repr((name, part.parent, part.at, part.pivot, part.turn, part.static)).encode())
             if part.motif is not None:
-                # In the 256 levels of a file: a template has the same fingerprint before and after saving.
+                # Pixels are hashed in the 256 levels of a file, so that saving does not change the hash.
                 for plane in (part.motif.pixels, part.motif.mask):
                     digest.update(repr(tuple(plane.shape)).encode())
                     digest.update(to_levels(plane).numpy().tobytes())
         digest.update(repr((self.size, self.paint_order)).encode())
-        return digest.hexdigest()[:32]  # 128 bits: no two templates share them by chance
+        return digest.hexdigest()[:32]  # 128 bits: enough that no two templates share a hash by chance
 
     @cached_property
     def outlines(self) -> dict[str, Polygon]:
-        """The outline of each part as one polygon: of a leaf that of its largest component, in its own
-        pixels; of a group the convex hull of its leaves, on the canvas."""
+        """The outline of each part as one polygon: of a leaf, that of its largest component, in its own
+        pixels; of a group, the convex hull of its leaves, on the canvas."""
         made: dict[str, Polygon] = {}
         for name in self.parts.bottom_up:
             motif = self.parts[name].motif
@@ -125,11 +124,11 @@ class Template(ShownTemplate):
     @staticmethod
     @one_thread()
     def of_picture(picture: Source, name: str = "motif", color: str = "rgb") -> "Template":
-        """A template of a single motif, of an array, a tensor, a PIL image or a file; its alpha is its mask.
+        """A template of a single motif from an array, a tensor, a PIL image or a file; its alpha is the mask.
 
         Arguments:
-            picture: of the object.
-            name: of the template, as detections say it.
+            picture: the picture of the object.
+            name: the name of the template, which detections contain.
             color: the channel order of an array or tensor: "rgb", or "bgr" as in OpenCV.
 
         Raises:
@@ -144,9 +143,9 @@ class Template(ShownTemplate):
         """Load a template from a folder or a .zip, or make one of a picture.
 
         Arguments:
-            source: the folder or the .zip; or a picture: a single motif without moving parts, which has the
-                picture's alpha channel as its mask, or fills it.
-            max_pixels: maximum number of pixels of all its pictures together.
+            source: the folder or the .zip; or a picture, which becomes a single motif without moving parts.
+                Its mask is the alpha channel of the picture, or the whole picture if it has none.
+            max_pixels: maximum number of pixels of all pictures of the template together.
 
         Raises:
             TemplateError: it does not exist or is invalid; the message names the part.
@@ -168,10 +167,10 @@ class Template(ShownTemplate):
         )
 
     def save(self, target: str | os.PathLike[str], overwrite: bool = False) -> Path:
-        """Write the template to a folder, or to a .zip if the name ends in .zip. Returns the path.
+        """Write the template to a folder, or to a .zip if the name ends in .zip; returns the path.
 
-        The write is atomic: after an error nothing has changed. In a folder that exists, `overwrite` replaces
-        template.json and the pictures that it named; other files stay.
+        The write is atomic: after an error nothing has changed. In an existing folder, `overwrite` replaces
+        template.json and the pictures that it named; other files remain.
 
         Raises:
             ArgumentError: the path exists and `overwrite` is False; or it is a folder that has files but is
@@ -181,7 +180,7 @@ class Template(ShownTemplate):
         if path.exists() and not overwrite:
             raise ArgumentError(f"{path} already exists: choose another name, or use overwrite=True")
         filled = path.is_dir() and any(path.iterdir())
-        # Even with `overwrite`: a wrong path must not fill a folder of other things.
+        # Even with `overwrite`: a mistyped path must not put a template into a folder of other files.
         if filled and not (path / DESCRIPTION).is_file():
             raise ArgumentError(f"{path} is a folder with other files, not a template: choose another name")
         if path.suffix.lower() == ".zip":
@@ -201,7 +200,9 @@ class Template(ShownTemplate):
         return path
 
     def _replace_in(self, path: Path) -> None:
-        """Write all files beside those of the template in a folder, and then remove these."""
+        """Write all files to a folder with a template, and then delete the files of that."""
+        # Pictures get new names and the old ones are deleted last: until template.json is replaced, the
+        # old template is complete, and afterwards the new one is.
         outdated = owned_pictures(path)
         with filled_folder(path, last=DESCRIPTION) as made:
             self._write(made, beside=path)
@@ -209,7 +210,7 @@ class Template(ShownTemplate):
             picture.unlink(missing_ok=True)
 
     def _write(self, folder: Path, beside: Path | None = None) -> None:
-        """Write all files, under names that are free in the folder `beside` which they will join."""
+        """Write all files to `folder`; their names are not used in `beside`, where they are moved later."""
         canvas, names = picture_names(self.parts.leaves, beside)
         parts = {name: part_record(part, names.get(name)) for name, part in self.parts.items()}
         spec = {
@@ -230,7 +231,7 @@ class Template(ShownTemplate):
 
 
 def _with_alpha(pixels: Float[Tensor, "3 H W"], mask: Float[Tensor, "H W"] | None) -> Image.Image:
-    """The picture as RGBA, even if it is opaque: then the mask can be edited in any image editor."""
+    """The picture as RGBA, even if it is opaque, so that any image editor can edit the mask."""
     return to_image(pixels, torch.ones_like(pixels[0]) if mask is None else mask)
 
 
@@ -242,7 +243,7 @@ def _from_picture(path: Path, max_pixels: int) -> Template:
         raise TemplateError(
             f"the template {error}. A template is a folder with {DESCRIPTION}, a .zip of one, or a picture"
         ) from error
-    # The name of a file may be bytes that are no text.
+    # On Linux a file name is any bytes. Those that are not UTF-8 become "?", so that names can be written.
     return _of_loaded(picture, path.stem.encode(errors="replace").decode(), str(path))
 
 
@@ -278,7 +279,7 @@ def _assemble(pictures: "_Pictures", spec: TemplateSpec) -> Template:
 
 
 def _paint_order(given: list[str] | None, tree: Tree) -> tuple[str, ...]:
-    """The given paint order; leaves that it does not name are painted last."""
+    """The given paint order, completed: leaves that it does not name are painted last."""
     order = list(dict.fromkeys(given or ()))
     for name in order:
         if name not in tree.leaves:
@@ -287,7 +288,7 @@ def _paint_order(given: list[str] | None, tree: Tree) -> tuple[str, ...]:
 
 
 def _part(pictures: "_Pictures", name: str, spec: PartSpec, size: tuple[int, int]) -> Part:
-    """A part from its entry in template.json; `size` is that of the canvas."""
+    """A part from its entry in template.json; `size` is the width and height of the canvas."""
     reading = None if spec.reading is None else Reading.of(spec.reading, f'the part "{name}"')
     if spec.image is None:
         if spec.at is not None:
@@ -307,7 +308,7 @@ def _part(pictures: "_Pictures", name: str, spec: PartSpec, size: tuple[int, int
 
 
 def _check_inside(name: str, motif: Motif, at: Point, size: tuple[int, int]) -> None:
-    """Refuse a part whose opaque pixels are not all on the canvas."""
+    """Refuse a part with opaque pixels outside the canvas."""
     rows, columns = torch.nonzero(motif.mask > 0.5, as_tuple=True)
     low = at[0] + int(columns.min()), at[1] + int(rows.min())
     high = at[0] + int(columns.max()), at[1] + int(rows.max())
@@ -326,7 +327,7 @@ class _Pictures:
         self.folder, self.max_pixels, self.pixels = folder, max_pixels, 0
 
     def __call__(self, file: str, what: str) -> Picture:
-        # A template may come from someone else: it must not read other files of this computer.
+        # Templates may come from untrusted sources: they must not read other files of this computer.
         path = inside(self.folder, file)
         if path is None:
             raise TemplateError(f"{what}: {file!r} must be a file inside the template's folder")
@@ -339,7 +340,7 @@ class _Pictures:
             raise TemplateError(f"{what}: {error}") from error
 
     def _count(self, path: Path, what: str) -> None:
-        """Add the pixels of a picture, before they are decoded."""
+        """Count the pixels of a picture from its header, before they are decoded."""
         pixels = count_pixels(path)
         self.pixels += pixels
         if self.pixels > self.max_pixels:

@@ -1,9 +1,9 @@
-"""Occurrence motifs of groups: the pattern of spikes that their children make (appendix A.4).
+"""Occurrence motifs of groups: the pattern of spikes in the occurrence maps of their children (appendix A.4).
 
 The paper runs the network on the canonised template and crops the children's maps to their support
-(`from_maps`). In rest position these maps are known beforehand: a part that is found where it was cut out
-puts its spike on its joint (`from_joints`). On the joint, and not on the part's centre as in eq. (14),
-because a joint stays where it is when the part turns; the released code does the same.
+(`from_maps`). At rest these maps are known in advance: a part that is found where it was cut out puts its
+spike on its joint (`from_joints`). The spike is on the joint, and not on the part's centre as in eq. (14),
+because the joint does not move when the part turns; the released code does the same.
 """
 
 import math
@@ -19,7 +19,7 @@ from wherein.images.motif import Motif
 from wherein.template.bundle import Template
 
 SUPPORT = 1 / 20
-"""Of a full spike's height: below it, a map counts as empty (appendix A.4: 1/20)."""
+"""Fraction of a spike's peak below which a map counts as zero (appendix A.4: 1/20)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,8 @@ def joints_below(template: Template, node: str) -> Float[Tensor, "C 2"]:
 def from_joints(template: Template, node: str, sigma0: float) -> OccurrenceMotif:
     """The maps of a group's children in rest position: a spike of width σ0 on each joint."""
     joints = joints_below(template, node)
-    # exp(−r²/2σ0²) = 1/20 at this radius: the same box as `from_maps` would crop.
+    # At radius r a spike has the fraction exp(−r²/2σ0²) of its peak. It equals SUPPORT for
+    # r = σ0·√(−2 ln SUPPORT): the box is the one that `from_maps` would crop.
     reach = math.ceil(sigma0 * math.sqrt(-2 * math.log(SUPPORT)))
     low, high = joints.amin(0).floor().long() - reach, joints.amax(0).ceil().long() + reach + 1
     width, height = (high - low).tolist()
@@ -63,6 +64,7 @@ def from_maps(maps: Float[Tensor, "C h w"], sigma0: float, node: str) -> Occurre
     Raises:
         TemplateError: a child's map is empty.
     """
+    # The peak of a spike, a Gaussian of integral 1, is 1/(2πσ0²).
     support = maps.detach() > SUPPORT / (2 * math.pi * sigma0**2)
     empty = torch.nonzero(~support.flatten(1).any(1))[:, 0].tolist()
     if empty:

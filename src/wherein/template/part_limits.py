@@ -1,17 +1,17 @@
-"""Limits of the parts of any template: their number, their names, and the turn that is assumed by default."""
+"""Limits of the parts of a template: their number and their names; and the default turn."""
 
 from wherein.errors import TemplateError
 
 MAX_NAME = 200
-"""Maximum number of letters of a name. A choice: most file systems allow 255 for a file that is named after
-it."""
+"""Maximum number of letters of a name. A choice: most file systems allow file names of 255 bytes, and files
+are named after templates and parts."""
 
 MAX_PARTS = 500
 """Maximum number of parts, groups included. A choice: far more than a person outlines."""
 
 DEFAULT_TURN = 30.0
-"""± degrees that a part may turn where none are given: in template.json, in annotations and in the studio.
-A choice, and part of the file format: to change it would change what existing templates mean."""
+"""Default of how far a part may turn to each side, in degrees, in template.json, annotations and the studio.
+A choice, and part of the file format: another value would change the meaning of existing templates."""
 
 
 def check_name(name: str, what: str) -> None:
@@ -21,7 +21,7 @@ def check_name(name: str, what: str) -> None:
         raise TemplateError(f"{what} {shown} has a name of {len(name)} letters: it must have 1 to {MAX_NAME}")
     try:
         name.encode()
-    except UnicodeEncodeError as error:  # half of a surrogate pair, which JSON can hold
+    except UnicodeEncodeError as error:  # half of a surrogate pair, which JSON can contain
         raise TemplateError(f"{what} {name!a} has a name that is no text: rename it") from error
 
 

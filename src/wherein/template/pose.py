@@ -1,11 +1,12 @@
 """The pose of every part, from the pose of the object and the angles of its joints.
 
-The frame of a part maps canvas → scene. That of the root is the pose of the object. A part that is turned by
-the angle t about its joint q has the frame of its parent, preceded by a rotation about q:
+The frame of a part is the matrix canvas → scene. The frame of the root is the pose of the object. The frame
+of a part that is turned by the angle t about its joint q is a rotation about q, followed by the frame of its
+parent:
 
     F_part = F_parent · R(t; q),        matrix of a leaf = F_part · rest.
 
-So a part moves with all its ancestors, and joints are given on the canvas at rest.
+Hence a part moves with all its ancestors, and q is the position of the joint on the canvas at rest.
 """
 
 import math
@@ -32,7 +33,7 @@ def placed(degrees: float, scale: float, at: Point, centre: Point) -> Matrix:
 
 
 def tilted(degrees: float, axis: float, distance: float, centre: Point) -> Matrix:
-    """The matrix that tilts a plane about an axis through `centre`, as a camera in front of it sees it.
+    """The homography that tilts a plane about an axis through `centre`, as seen by a camera in front of it.
 
     Arguments:
         degrees: of the tilt.
@@ -40,6 +41,8 @@ def tilted(degrees: float, axis: float, distance: float, centre: Point) -> Matri
         distance: of the camera from the centre, in pixels of the plane.
         centre: the point that stays where it is.
     """
+    # Turning the plane by θ about the y axis takes (x, y) to (x cos θ, y) at the depth d + x sin θ from a
+    # camera at distance d. Dividing by depth / d gives x' = x cos θ / (1 + x sin θ / d), y' = y / (1 + …).
     c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     foreshortened = np.array(((c, 0, 0), (0, 1, 0), (s / distance, 0, 1)))
     turn, (x, y) = rotation(axis), centre
@@ -64,7 +67,7 @@ def frames(tree: Tree, root: Matrix, turns: Mapping[str, float]) -> dict[str, Ma
     found: dict[str, Matrix] = {}
     for name, part in tree.items():
         found[name] = root if part.parent is None else found[part.parent]
-        if turns.get(name):  # not for 0: a part at rest has exactly the frame of its parent
+        if turns.get(name):  # skipped for 0, so that a part at rest has exactly the frame of its parent
             found[name] = found[name] @ rotation(turns[name], part.joint)
     return found
 

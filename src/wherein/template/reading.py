@@ -1,4 +1,4 @@
-"""What the turn of a part means: the value that a needle, a dial or a lever shows."""
+"""Readings: the value that a needle, a dial or a lever shows, from the turn of the part."""
 
 import math
 from bisect import bisect_left
@@ -10,18 +10,18 @@ from typing import Any
 from wherein.errors import TemplateError
 
 MAX_UNIT, MAX_POINTS = 40, 200
-"""Maximum number of letters of a unit, and of points of a reading. Choices: far more than a scale has."""
+"""Maximum number of letters in a unit, and of points in a reading. Choices: far more than a scale has."""
 
 _USE = 'use {"unit": "°C", "at": [[turn, value], [turn, value], …]}, two or more turns in degrees'
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Values by the turn of a part, linear between the given points.
+    """The value of a part as a function of its turn: piecewise linear between given points.
 
-    Beyond the first and the last point the line through the two nearest points goes on. So a needle that has
-    gone past the end of its scale reads more than the end, as on the instrument, and not the end itself,
-    which would hide it. How far it can go is limited by the part's `turn`.
+    Beyond the first and the last point, the value is extrapolated from the two nearest points. Hence a needle
+    past the end of its scale reads more than the end. Clamping would hide that. The part's `turn` limits how
+    far the needle can go.
 
     Attributes:
         unit: shown after the value, as "°C"; may be empty.
@@ -42,7 +42,7 @@ class Reading:
 
         Arguments:
             record: the entry; a `Reading` is returned as it is.
-            what: has the reading, for errors.
+            what: the owner of the reading, for error messages.
 
         Raises:
             TemplateError: it is not a mapping of `unit` and `at`, or `at` is not two or more points of finite
@@ -64,7 +64,7 @@ class Reading:
             raise TemplateError(
                 f"{what} has a reading whose unit has {len(unit)} letters: the maximum is {MAX_UNIT}"
             )
-        if not unit.isprintable():  # half of a surrogate pair among others, which no file can hold
+        if not unit.isprintable():  # includes half a surrogate pair, which cannot be written to a file
             raise TemplateError(f"{what} has a reading with the unit {unit!a}: use letters and signs")
         points = sorted(_point(point, what) for point in _points(record, what))
         turns = [turn for turn, _ in points]
@@ -75,6 +75,7 @@ class Reading:
 
     def __call__(self, turn: float) -> float:
         """The value at a turn in degrees."""
+        # The index of the segment's right end, kept within [1, n − 1] so that the end segments extrapolate.
         right = min(max(bisect_left(self.at, turn, key=lambda point: point[0]), 1), len(self.at) - 1)
         (t0, v0), (t1, v1) = self.at[right - 1 : right + 1]
         return v0 + (v1 - v0) * (turn - t0) / (t1 - t0)
@@ -98,7 +99,7 @@ def _points(record: Mapping[str, Any], what: str) -> list[Any]:
 def _point(point: Any, what: str) -> tuple[float, float]:
     try:
         turn, value = (math.nan if isinstance(number, str | bool) else float(number) for number in point)
-    except (TypeError, ValueError, OverflowError):  # not two, or not numbers
+    except (TypeError, ValueError, OverflowError):  # not a pair, or not numbers
         turn = value = math.nan
     if not (math.isfinite(turn) and math.isfinite(value)):
         raise TemplateError(
@@ -108,5 +109,5 @@ def _point(point: Any, what: str) -> tuple[float, float]:
 
 
 def rounded_value(value: float | None) -> float | None:
-    """A value as it is written: with six significant digits, since its unit may be large or small."""
-    return None if value is None else float(f"{value:.6g}") + 0.0  # never −0
+    """A value as it is written to files: with six significant digits, since any magnitude occurs."""
+    return None if value is None else float(f"{value:.6g}") + 0.0  # + 0.0 turns −0 into 0

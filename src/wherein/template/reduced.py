@@ -14,7 +14,8 @@ def reduced_template(template: Template, factor: int) -> Template:
 
     def smaller(part: Part) -> Part:
         motif = _pooled(part.motif, factor) if part.motif is not None else None
-        # Pixel centres are at whole numbers: the centre of a reduced pixel lies between those it covers.
+        # Pixel centres are at whole numbers: a reduced pixel has its centre at the mean of the pixels that it
+        # covers, (factor − 1) / 2 beyond the first. `at` is a difference of positions: the offset cancels.
         (x, y), middle = part.pivot, (factor - 1) / 2
         pivot = ((x - middle) / factor, (y - middle) / factor)
         return replace(part, motif=motif, at=(part.at[0] / factor, part.at[1] / factor), pivot=pivot)
@@ -28,5 +29,5 @@ def _pooled(motif: Motif, factor: int) -> Motif:
     """The motif at 1/factor of its size."""
     small = motif.pooled(factor)
     highest = small.mask.max()
-    # Of a thin motif no reduced pixel may be half covered, and its mask would be empty.
+    # A pixel counts as inside the mask above 0.5. A thin motif may have no such pixel after averaging.
     return small if bool(highest > 0.5) else Motif(small.pixels, small.mask / highest)

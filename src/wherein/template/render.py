@@ -22,8 +22,8 @@ def render(
     Arguments:
         background: the scene without the object.
         template: the object to paint.
-        matrices: leaf pixels → scene pixels for every leaf, as `wherein.template.pose.matrices` returns them.
-        hidden: leaves to leave out.
+        matrices: leaf pixels → scene pixels for every leaf, as returned by `wherein.template.pose.matrices`.
+        hidden: leaves that are not painted.
     """
     scene = background
     for name in template.paint_order:

@@ -1,4 +1,4 @@
-"""How a template shows itself: drawn, in a notebook, on the axes of matplotlib."""
+"""How a template is displayed: as a drawing, in a notebook, on matplotlib axes."""
 
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,21 +11,24 @@ if TYPE_CHECKING:
 
 
 class ShownTemplate(Shown):
-    """What a `Template` is that can be shown."""
+    """The base of `Template` that displays it.
+
+    It imports `wherein.drawing`, which stands below this package, when it is used only.
+    """
 
     @property
     def _own(self) -> "Template":
         return cast("Template", self)
 
     def draw(self) -> Image.Image:
-        """The canvas, enlarged, with the outline of each part, every joint and how far it turns."""
+        """The canvas, enlarged, with the outline of each part, its joint and the range of its turn."""
         from wherein.drawing.palette import colors
         from wherein.drawing.template_sheet import draw_canvas
 
         return draw_canvas(self._own, colors(self._own.parts.leaves))
 
     def plot(self, ax: Any = None) -> Any:
-        """The canvas, outlines and joints on the axes of matplotlib, which are returned; None: new ones."""
+        """Plot the canvas, outlines and joints on matplotlib axes (None: new ones); returns the axes."""
         from wherein.drawing.notebook import plot_template
 
         return plot_template(self._own, ax)

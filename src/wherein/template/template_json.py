@@ -1,4 +1,4 @@
-"""template.json: what it may say, and reading it. Nothing is assumed about who wrote it."""
+"""template.json: its schema, and reading it. The file may come from an untrusted source."""
 
 import json
 import os
@@ -13,17 +13,17 @@ from wherein.errors import TemplateError
 from wherein.files import inside
 from wherein.template.part_limits import DEFAULT_TURN, MAX_NAME, check_count
 
-if TYPE_CHECKING:  # not at run time: the command line looks for templates before torch is loaded
+if TYPE_CHECKING:  # not at run time, so that the command line can look for templates before torch is loaded
     from wherein.template.tree import Part
 
 FORMAT = "wherein-template/1"
 DESCRIPTION = "template.json"
 
 MAX_BYTES = 4 * 2**20
-"""Maximum size of template.json. A choice: `MAX_PARTS` parts, each with a reading, need less than a tenth."""
+"""Maximum size of template.json in bytes. A choice: `MAX_PARTS` parts with readings need less than 10 %."""
 
 _MAX_PLACE = 1e6
-"""Maximum distance of a place from the canvas's corner, in pixels. A choice: no picture is that large."""
+"""Maximum absolute value of a coordinate in pixels. A choice: no picture is that large."""
 
 _Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 _File = Annotated[str, Field(min_length=1, max_length=4096)]  # the longest path of Linux
@@ -35,7 +35,7 @@ class _Spec(BaseModel):
 
 
 class PartSpec(_Spec):
-    """The entry of a part; `wherein.template.tree.Part` says what its fields mean."""
+    """The entry of a part; its fields are explained in `wherein.template.tree.Part`."""
 
     parent: _Name | None
     image: _File | None = None
@@ -43,7 +43,7 @@ class PartSpec(_Spec):
     pivot: tuple[_Coordinate, _Coordinate] | None = None
     turn: Annotated[FiniteFloat, Field(ge=0, le=180)] = DEFAULT_TURN
     static: bool = False
-    reading: Any = None  # `Reading.of` checks it, with errors that say what to write
+    reading: Any = None  # checked by `Reading.of`, whose error messages show the syntax
 
 
 class TemplateSpec(_Spec):
@@ -60,11 +60,11 @@ def read_description(folder: Path, where: Path) -> str:
     """The text of template.json in a folder.
 
     Arguments:
-        folder: that has it.
-        where: what the folder is called in errors.
+        folder: that contains the file.
+        where: the path of the template for error messages; for an archive it differs from `folder`.
 
     Raises:
-        TemplateError: it cannot be read, is too long, or a link out of the folder.
+        TemplateError: it cannot be read, is too large, or is a link to a file outside the folder.
     """
     path = inside(folder, DESCRIPTION)
     if path is None:
@@ -85,7 +85,7 @@ def read_description(folder: Path, where: Path) -> str:
 
 
 def parse_description(text: str) -> TemplateSpec:
-    """What a template.json says.
+    """The validated contents of a template.json.
 
     Raises:
         TemplateError: it is invalid; the message names the part and the field.
@@ -94,33 +94,33 @@ def parse_description(text: str) -> TemplateSpec:
         spec = TemplateSpec.model_validate(_parse(text))
     except ValidationError as error:
         raise TemplateError(_explain(error)) from error
-    check_count(len(spec.parts))  # here too: before the picture of each is loaded
+    check_count(len(spec.parts))  # `Tree` checks it too, but only after all pictures are loaded
     return spec
 
 
 def picture_names(leaves: Iterable[str], beside: Path | None = None) -> tuple[str, dict[str, str]]:
     """Files for the pictures of the canvas and of each leaf, by its name; free names in the folder `beside`.
 
-    They are numbered, as names of parts may hold characters that are not allowed in file names.
+    They are numbered: names of parts may contain characters that file names must not.
     """
     names = {name: _free_name(f"{number:02d}", beside) for number, name in enumerate(leaves)}
     return _free_name("canvas", beside), names
 
 
 def _free_name(stem: str, folder: Path | None) -> str:
-    """A name for a picture that no file of a folder has."""
+    """A file name for a picture that is not yet used in a folder."""
     names = chain((f"{stem}.png",), (f"{stem}-{number}.png" for number in count(2)))
     return next(name for name in names if folder is None or not os.path.lexists(folder / name))
 
 
 def owned_pictures(folder: Path) -> list[Path]:
-    """The pictures in a folder that its template.json names: none if that is damaged."""
+    """The pictures in a folder that its template.json names; none if template.json is invalid."""
     try:
         spec = parse_description(read_description(folder, folder))
     except TemplateError:
         return []
     names = {spec.canvas, *(part.image for part in spec.parts.values() if part.image is not None)}
-    # By name alone and not by where a link leads: the link is the template's, what it leads to is not.
+    # Links are not resolved: the link belongs to the template, the file that it points to does not.
     return [folder / name for name in sorted(names) if Path(name).name == name]
 
 
@@ -150,7 +150,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _explain(error: ValidationError) -> str:
-    """The first problem in template.json, with the part and the field."""
+    """A message about the first problem in template.json, with the part and the field."""
     first = error.errors()[0]
     place = [str(step) for step in first["loc"]]
     in_part = place[:1] == ["parts"] and len(place) > 1
@@ -160,7 +160,7 @@ def _explain(error: ValidationError) -> str:
 
 
 def part_record(part: "Part", image: str | None) -> dict[str, Any]:
-    """The entry of a part in template.json, with the file of its picture; None: it has none."""
+    """The entry of a part in template.json; `image` is the file of its picture, None for a group."""
     record: dict[str, Any] = {"parent": part.parent}
     if image is not None:
         record |= {"image": image, "at": list(part.at)}

@@ -18,14 +18,14 @@ from wherein.template.bundle import Template
 from wherein.template.template_json import DESCRIPTION
 
 TemplateSource = Template | str | os.PathLike[str]
-"""A template, or what one is loaded from: a folder with template.json, a .zip of one, or a picture."""
+"""A template, or the path to load it from: a folder with template.json, a .zip of one, or a picture."""
 
 PictureInMemory = NDArray[Any] | Tensor | Image
-"""A picture of a single motif. It has no name, so it is taken alone and not in a list."""
+"""A picture of a single motif. It has no name, so that it must be given alone, and not in a list."""
 
 _LISTED = 3
-"""Names of templates that the name of a list has at most; more are counted. A choice: it is one field of a
-line of JSON."""
+"""Maximum number of template names in the name of a library; of longer lists, the number is given. A choice:
+the name is one field in a line of JSON."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +33,10 @@ class Library:
     """Templates that are searched for together, or a single one.
 
     Attributes:
-        name: of the template if there is one; of the folder of several; or the names of a list.
-        templates: at least one, each with another name.
-        several: whether it was given as a list or a folder of templates: then each detection says which it
-            is of, even if the library holds one only.
+        name: the name of the single template, or of the folder of several; for a list, the names in it.
+        templates: at least one; no two have the same name.
+        several: whether it was given as a list or a folder of templates. If so, each detection names its
+            template, even if the library contains only one.
 
     Example:
         >>> import torch
@@ -55,13 +55,13 @@ class Library:
 
     @staticmethod
     def of(source: "Library | TemplateSource | PictureInMemory | Iterable[TemplateSource]") -> "Library":
-        """A library of whatever a user gives.
+        """A library from a template, a path, a picture, or a list of templates and paths.
 
         Arguments:
-            source: a template, a folder with template.json, a .zip of one or a picture, which may be an
-                array, a tensor or a PIL image: these are a single template; or a list of these but pictures
-                in memory, or a folder that has them side by side: these are several. Other files in such a
-                folder are ignored.
+            source: a single template: a `Template`, a folder with template.json, a .zip of one, or a picture,
+                which may also be an array, a tensor or a PIL image. Or several: a list of these except
+                pictures in memory, or a folder that contains them side by side. Other files in such a folder
+                are ignored.
 
         Raises:
             ArgumentError: there is no template, or two have the same name.
@@ -76,7 +76,7 @@ class Library:
             inside = templates_in(path)
             if not inside:
                 return Library.of(Template.load(path))
-            return Library(path.resolve().name, _loaded(inside))
+            return Library(path.resolve().name, _loaded(inside))  # resolved: the name of "." is empty
         if isinstance(source, np.ndarray | Tensor | Image):
             return Library.of(Template.of_picture(source))
         if not isinstance(source, Iterable):
@@ -87,6 +87,7 @@ class Library:
         templates = _loaded(source)
         if not templates:
             raise ArgumentError("the list of templates is empty: give at least one template")
+        # A list has no name of its own, but results name the template that was searched for.
         names = [template.name for template in templates]
         name = ", ".join(names) if len(names) <= _LISTED else f"{len(names)} templates"
         return Library(name, templates)
@@ -112,29 +113,30 @@ class Library:
 
     @property
     def listed(self) -> str:
-        """The first names, for messages."""
+        """The first names and the number of the others, for messages."""
         names = list(self.by_name)
         more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
         return ", ".join(names[:_LISTED]) + more
 
 
 def templates_in(path: Path) -> list[Path]:
-    """The templates and pictures side by side in a folder, by name; none if it is a template itself, or no
+    """The templates and pictures in a folder, sorted by name; none if it is a template itself, or not a
     folder."""
     if not path.is_dir() or (path / DESCRIPTION).exists():
         return []
+    # Sorted: the order of a folder's entries depends on the file system, and results must not.
     return sorted(entry for entry in path.iterdir() if not entry.name.startswith(".") and _is_one(entry))
 
 
 def _is_one(path: Path) -> bool:
-    """Whether a file or folder is a template by its name or its content."""
+    """Whether a path is a template: a folder with template.json, or a file with a known extension."""
     if path.is_dir():
         return (path / DESCRIPTION).is_file()
     return path.suffix.lower() in (".zip", *PICTURES)
 
 
 def _loaded(sources: Iterable[object]) -> tuple[Template, ...]:
-    """The templates, whose names all differ."""
+    """The loaded templates; raises `ArgumentError` if two have the same name."""
     found: dict[str, TemplateSource] = {}
     templates = []
     for source in sources:

@@ -17,13 +17,15 @@ Matrix = NDArray[np.float64]
 """3×3, in homogeneous coordinates."""
 
 MAX_DEPTH = 100
-"""Maximum number of groups nested in each other. A choice: far more joints in a row than any object has, and
-far less than Python's recursion limit."""
+"""Maximum number of nested groups. A choice: a longer chain of joints than any object has, and far below
+Python's recursion limit."""
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One node of the tree: a leaf, which has a picture, or a group, whose pixels are those of the canvas.
+    """One node of the tree: a leaf, which has a picture, or a group, which has none.
+
+    A part's own pixels are the pixels of its picture. For a group they are the pixels of the canvas.
 
     Attributes:
         name: as in template.json.
@@ -33,7 +35,7 @@ class Part:
         pivot: the point about which it turns relative to its parent, in its own pixels.
         turn: how far it may turn to each side, in degrees.
         static: whether it never moves relative to its parent.
-        reading: what its turn means; None: nothing.
+        reading: the meaning of its turn, if it has one.
     """
 
     name: str
@@ -52,12 +54,12 @@ class Part:
 
     @property
     def rest(self) -> Matrix:
-        """The matrix from its own pixels to the canvas, at rest."""
+        """The matrix from the part's own pixels to the canvas, at rest."""
         return np.array(((1.0, 0.0, self.at[0]), (0.0, 1.0, self.at[1]), (0.0, 0.0, 1.0)))
 
     @property
     def moves(self) -> bool:
-        """Whether it can turn relative to its parent. The root cannot: it has none."""
+        """Whether the part can turn relative to its parent; False for the root, which has none."""
         return self.parent is not None and not self.static and self.turn > 0
 
 
@@ -85,17 +87,20 @@ class Tree(Mapping[str, Part]):
             )
         for name, part in parts.items():
             _check_parent(name, part, parts)
+            # A reading gives a value by the turn: without a turn it would be a constant.
             if part.reading is not None and not part.moves:
                 raise TemplateError(
                     f'the part "{name}" has a reading, but cannot turn: remove the reading, or give the part '
                     'a parent and a "turn" above 0, and do not make it static'
                 )
         self._parts: dict[str, Part] = {}
+        # Children keep the order of `parts`, which is the order of template.json.
         self._children: dict[str, tuple[str, ...]] = {
             name: tuple(other for other, part in parts.items() if part.parent == name) for name in parts
         }
         self._depths: dict[str, int] = {}
-        # Breadth first from the root, so that parents come before their children; cycles are never reached.
+        # Breadth first from the root, so that parents come before their children. A cycle has no path from
+        # the root: its parts are never reached, and the loop ends.
         waiting = list(roots)
         while waiting:
             name = waiting.pop(0)
@@ -113,6 +118,7 @@ class Tree(Mapping[str, Part]):
                 raise TemplateError(
                     f'the part "{name}" has neither an "image" nor children: it needs one of them'
                 )
+        # `leaves_below`, and code elsewhere, recurse over the tree.
         deepest = max(self._depths, key=self._depths.__getitem__)
         if self._depths[deepest] > MAX_DEPTH:
             raise TemplateError(
@@ -130,7 +136,7 @@ class Tree(Mapping[str, Part]):
         return len(self._parts)
 
     def children(self, name: str) -> tuple[str, ...]:
-        """The names of the parts whose parent this is."""
+        """The names of a part's children."""
         return self._children[name]
 
     @cached_property
@@ -155,7 +161,7 @@ class Tree(Mapping[str, Part]):
 
 
 def _check_parent(name: str, part: Part, parts: Mapping[str, Part]) -> None:
-    """Refuse a parent that does not exist or is a leaf."""
+    """Raise `TemplateError` if the parent of a part does not exist or is a leaf."""
     if part.parent is None:
         return
     if part.parent not in parts:

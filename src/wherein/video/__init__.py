@@ -1,1 +1,1 @@
-"""Videos and cameras: read frames, detect a template in each, write an annotated video. Needs OpenCV."""
+"""Videos and cameras: reading frames, detecting in each frame, writing annotated videos. Needs OpenCV."""

@@ -1,4 +1,4 @@
-"""Encoders of videos: VP8 in real time where that is possible, else what OpenCV has."""
+"""Video encoders: VP8 in real time if libvpx is available, otherwise the encoders of OpenCV."""
 
 import os
 import tempfile
@@ -25,16 +25,16 @@ class Encoder(Protocol):
         """Encode a frame."""
 
     def close(self) -> None:
-        """End the file."""
+        """Complete the file."""
 
 
 def open_encoder(path: Path, target: Path, codec: Codec, size: tuple[int, int], rate: float) -> Encoder:
-    """What encodes frames and writes them to a file.
+    """An encoder that writes frames to a file.
 
     Arguments:
-        path: of the video, for messages.
-        target: the file that is written.
-        codec: how it is encoded.
+        path: the path of the video, for error messages.
+        target: the (temporary) file that is written.
+        codec: the codec.
         size: width and height of all frames.
         rate: frames per second.
 
@@ -55,7 +55,7 @@ def _file_writer(
     """
     cv2 = opencv()
     with _c_messages() as messages:
-        # FFmpeg only: other backends have other codecs.
+        # Only FFmpeg: other backends support other codecs.
         letters = cv2.VideoWriter.fourcc(*codec.letters)
         writer = cv2.VideoWriter(str(target), cv2.CAP_FFMPEG, letters, rate, size, list(settings))
     if not writer.isOpened():
@@ -66,7 +66,7 @@ def _file_writer(
 
 @dataclass(frozen=True)
 class _OpenCvEncoder:
-    """OpenCV's own encoder."""
+    """An encoder of OpenCV, which expects frames as BGR."""
 
     writer: Any
 
@@ -79,7 +79,7 @@ class _OpenCvEncoder:
 
 @dataclass(frozen=True)
 class _LiveEncoder:
-    """An encoder in real time, and OpenCV's writer that puts what it encodes into a file."""
+    """The real-time encoder, and the writer of OpenCV that writes encoded frames to a file."""
 
     encoder: RealTimeVp8
     writer: Any
@@ -93,13 +93,13 @@ class _LiveEncoder:
 
 
 def _live_encoder(target: Path, codec: Codec, size: tuple[int, int], rate: float) -> _LiveEncoder | None:
-    """An encoder in real time; None without libvpx, or where OpenCV is too old to write what it encodes."""
+    """The real-time encoder; None without libvpx, or if OpenCV is too old to write encoded frames."""
     cv2, even = opencv(), (size[0] // 2 * 2, size[1] // 2 * 2)
     if not hasattr(cv2, "VIDEOWRITER_PROP_RAW_VIDEO") or not hasattr(cv2, "VIDEOWRITER_PROP_KEY_FLAG"):
         return None
 
     def write(data: NDArray[np.uint8], key: bool) -> None:
-        writer.set(cv2.VIDEOWRITER_PROP_KEY_FLAG, float(key))
+        writer.set(cv2.VIDEOWRITER_PROP_KEY_FLAG, float(key))  # of the next frame; players seek to key frames
         writer.write(data)
 
     encoder = open_vp8(even, rate, write)
@@ -107,7 +107,7 @@ def _live_encoder(target: Path, codec: Codec, size: tuple[int, int], rate: float
         return None
     try:
         writer = _file_writer(target, target, codec, even, rate, (cv2.VIDEOWRITER_PROP_RAW_VIDEO, 1))
-    except OSError:  # its own encoder may work, and else its error is the one to report
+    except OSError:  # OpenCV's own encoder may work; if not, its error is the one to report
         encoder.close()
         return None
     return _LiveEncoder(encoder, writer)
@@ -115,12 +115,13 @@ def _live_encoder(target: Path, codec: Codec, size: tuple[int, int], rate: float
 
 @contextmanager
 def _c_messages() -> Iterator[list[str]]:
-    """The lines that C libraries write to standard error inside the block; complete when it ends.
+    """Catch the lines that C libraries write to standard error; the list is complete at the end of the block.
 
-    OpenCV reports a tag for WebM as unsupported and then uses it, past its own logger: that is no news for a
-    user, unless the file cannot be written.
+    OpenCV reports WebM's codec tag as unsupported, bypassing its own logger, and then uses the tag. The
+    message matters to users only if the file cannot be written.
     """
     lines: list[str] = []
+    # C code writes to file descriptor 2 directly: replacing sys.stderr would not catch its messages.
     try:
         saved = os.dup(2)
     except OSError:  # there is no standard error

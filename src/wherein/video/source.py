@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 from wherein.errors import PictureError
 from wherein.extras import require_package
 
-if TYPE_CHECKING:  # not at run time: the command line lists scenes before anything slow is loaded
+if TYPE_CHECKING:  # not at run time: the command line lists scenes before slow packages are imported
     import numpy as np
     from numpy.typing import NDArray
 
 VIDEOS = (".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg")
-"""File extensions that count as a video. A choice: the usual containers that OpenCV's FFmpeg decodes."""
+"""File extensions of videos. A choice: the usual containers that OpenCV's FFmpeg decodes."""
 
 _CAMERA = re.compile(r"camera:(\d+)")
 
 MAX_FRAME = 100_000_000
-"""Maximum number of pixels of a frame. A choice: three times those of 8K, and 300 MB as bytes."""
+"""Maximum number of pixels of a frame. A choice: three times that of 8K, 300 MB as RGB bytes."""
 
 _DEFAULT_RATE = 25.0
-"""Frames per second where a file or camera states none. A choice: a common rate."""
+"""Frames per second if a file or camera states none. A choice: a common rate."""
 
 
 def is_video(name: str) -> bool:
@@ -48,7 +48,7 @@ def camera_index(name: str) -> int | None:
 
 
 def is_animated(path: Path) -> bool:
-    """Whether a file is a GIF of several frames."""
+    """Whether a file is a GIF with several frames."""
     if path.suffix.lower() != ".gif" or not path.is_file():
         return False
     from PIL.GifImagePlugin import GifImageFile
@@ -56,12 +56,12 @@ def is_animated(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             return GifImageFile(file).is_animated
-    except Exception:  # Pillow's readers raise a dozen kinds: reading it as a picture will say what is wrong
+    except Exception:  # Pillow's readers raise many kinds; reading the file as a picture reports the error
         return False
 
 
 def opencv() -> Any:
-    """The module cv2. Imported late because the import is slow and the package optional.
+    """The module cv2. It is imported late, because the import is slow and the package is optional.
 
     Raises:
         MissingError: it is not installed.
@@ -107,8 +107,8 @@ def open_video(name: str) -> Iterator[Video]:
     cv2, camera = opencv(), camera_index(name)
     if camera is None and not Path(name).is_file():
         raise PictureError("file not found")
-    # FFmpeg only: other backends would take a file name for a URL or for a pattern of image files. FFmpeg
-    # itself takes http:/host/a.mp4 for one, but no absolute path.
+    # Only FFmpeg: other backends would interpret a file name as a URL or as a pattern of image files. FFmpeg
+    # itself interprets http:/host/a.mp4 as a URL, but never an absolute path.
     file = str(Path(name).absolute())
     capture = cv2.VideoCapture(camera) if camera is not None else cv2.VideoCapture(file, cv2.CAP_FFMPEG)
     try:
@@ -116,7 +116,7 @@ def open_video(name: str) -> Iterator[Video]:
             raise PictureError(
                 f"cannot open camera {camera}" if camera is not None else "unsupported or damaged video file"
             )
-        # A frame is decoded while the one before it is searched; the thread ends before the capture does.
+        # A frame is decoded while the one before is searched. The thread ends before the capture is released.
         with ThreadPoolExecutor(1, "wherein-video") as thread:
             yield _video(cv2, capture, camera is not None, thread)
     finally:
@@ -138,7 +138,7 @@ def _video(cv2: Any, capture: Any, live: bool, thread: ThreadPoolExecutor) -> Vi
 
 
 def _captured(cv2: Any, capture: Any, thread: ThreadPoolExecutor) -> "Iterator[NDArray[np.uint8]]":
-    """The frames of a capture, read by a thread, at most one ahead."""
+    """The frames of a capture, read by a thread that is at most one frame ahead."""
 
     def read() -> "NDArray[np.uint8] | None":
         done, frame = capture.read()
@@ -152,7 +152,7 @@ def _captured(cv2: Any, capture: Any, thread: ThreadPoolExecutor) -> "Iterator[N
 
 @contextmanager
 def _open_gif(path: Path) -> Iterator[Video]:
-    """All frames of a GIF, each as it is shown: Pillow paints those that are only what changed."""
+    """All frames of a GIF as they are displayed: Pillow completes frames that contain only changes."""
     import numpy as np
     from PIL.GifImagePlugin import GifImageFile
 

@@ -31,7 +31,7 @@ class VideoFrame:
     frame: Frame
 
     def to_dict(self) -> dict[str, Any]:
-        """The record of a scene, with the frame's number and time, and the track number of each detection."""
+        """A dictionary for JSON: that of a scene, with the frame's number and time, and track numbers."""
         record = self.frame.found.to_dict()
         for item, track in zip(record["detections"], self.frame.tracks, strict=True):
             item["track"] = track
@@ -49,15 +49,16 @@ def track_frames(
 
     Arguments:
         video: an open video.
-        detector: the template and the search range.
+        detector: the detector, with its template and search range.
         out: .webm or .mp4 file for the annotated video; None: none is written. The file appears after the
             last frame, or when the generator is closed or interrupted.
-        every: frames between two searches of the whole frame.
-        region: x, y, width and height of the part of each frame that is searched; None: all of it.
+        every: the interval, in frames, between two searches of the whole frame.
+        region: x, y, width and height of the part of each frame that is searched; None: the whole frame.
 
     Raises:
         OSError: the annotated video cannot be written.
     """
+    # The tracker keeps state between frames, so frames are processed in order in this thread.
     tracker, interrupt = Tracker(detector, every, region), None
     with ExitStack() as stack:
         add: AddFrame | None = None
@@ -68,11 +69,12 @@ def track_frames(
                 frame = tracker(pixels)
                 found = frame.found
                 if add is not None:
+                    # The video thread draws: only the arguments are prepared here.
                     image = Image.fromarray(pixels)
                     add(partial(draw_frame, image, found, frame.tracks, named=bool(found.templates)))
                 yield VideoFrame(index, index / video.rate, frame)
-        # An exception would make `write_video` discard its file. Someone who stops early wants the frames so
-        # far, so the block ends normally and the interrupt is raised after it.
+        # An exception would make `write_video` discard its file. A user who stops early wants the frames so
+        # far. Therefore the block ends normally, and the interrupt is raised after it.
         except GeneratorExit:
             return
         except KeyboardInterrupt as error:

@@ -1,4 +1,4 @@
-"""Writing a video file that browsers play: it appears complete or not at all."""
+"""Writing video files that browsers can play; a file appears complete or not at all."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,34 +10,34 @@ from typing import TYPE_CHECKING
 from wherein.errors import require
 from wherein.files import atomic_file
 
-if TYPE_CHECKING:  # not at run time: the command line asks for the extensions before anything slow is loaded
+if TYPE_CHECKING:  # not at run time: the command line needs `CODECS` before slow packages are imported
     from PIL import Image
 
 
 @dataclass(frozen=True)
 class Codec:
-    """How a video is encoded: the usual name, and the four letters by which OpenCV knows it."""
+    """A video codec: its usual name, and its FourCC, the four letters that OpenCV uses."""
 
     name: str
     letters: str
 
 
 CODECS = {".webm": Codec("VP8", "VP80"), ".mp4": Codec("VP9", "vp09")}
-"""By the file's extension, the preferred one first. Of the codecs that browsers play, OpenCV's wheels encode
-these two; they have no software encoder of H.264 (that of PyAV's wheels is x264, under the GPL). VP8 is
-encoded in real time where that is possible (`video.vp8`). VP9 makes smaller files but takes about eighty
-times as long: OpenCV passes no setting of its speed on to FFmpeg."""
+"""The codec by the file's extension, the preferred one first. Of the codecs that browsers play, OpenCV's
+wheels encode these two. They have no software encoder for H.264 (the one in PyAV's wheels is x264, under the
+GPL). VP8 is encoded in real time if possible (`video.vp8`). VP9 makes smaller files, but takes about eighty
+times as long, because OpenCV passes no speed setting to FFmpeg."""
 
 AddFrame = Callable[[Callable[[], "Image.Image"]], None]
-"""Adds a frame, given a function that draws it."""
+"""A function that adds a frame; its argument is a function that draws the frame."""
 
 
 @contextmanager
 def write_video(path: Path, size: tuple[int, int], rate: float) -> Iterator[AddFrame]:
-    """Write a video; gives a function that adds one frame.
+    """Write a video; yields a function that adds one frame.
 
-    Frames are drawn and encoded by another thread, one after the other, while the caller makes the next.
-    The encoder needs an even width and height, so it drops the last column or row of an odd size.
+    Another thread draws and encodes one frame after the other, while the caller makes the next one. The
+    encoder needs an even width and height, so the last column or row of an odd size is dropped.
 
     Arguments:
         path: a .webm or .mp4 file.
@@ -66,15 +66,15 @@ def write_video(path: Path, size: tuple[int, int], rate: float) -> Iterator[AddF
 
 @contextmanager
 def _in_turn(work: Callable[[Callable[[], "Image.Image"]], None]) -> Iterator[AddFrame]:
-    """Do work in another thread, one item at a time and in order.
+    """Do work in another thread, one item at a time and in order; yields a function that adds an item.
 
-    An exception is raised with the next item, or at the end.
+    An exception in the work is raised when the next item is added, or at the end of the block.
     """
     with ThreadPoolExecutor(1) as thread:
         pending: list[Future[None]] = []
 
         def add(item: Callable[[], "Image.Image"]) -> None:
-            # At most one waits: more frames would only take memory.
+            # Wait for the item before: a longer queue would only take memory.
             while pending:
                 pending.pop().result()
             pending.append(thread.submit(work, item))

@@ -1,10 +1,10 @@
-"""VP8 in real time, by the libvpx that OpenCV's wheels bring.
+"""VP8 encoding in real time, by the libvpx in OpenCV's wheels.
 
-OpenCV asks libvpx for its best quality and passes no other wish on, which takes 15 times as long: of a frame
-of 640 × 480 px 80 ms, more than everything else that is done with a frame. So libvpx is called directly, in
-its mode for live pictures, and OpenCV only puts the encoded frames into a file.
+OpenCV always uses the best quality of libvpx, and has no option to change it. That takes 15 times as long:
+80 ms for a frame of 640 × 480 px, more than all other work on a frame. Therefore libvpx is called directly,
+in its real-time mode, and OpenCV only writes the encoded frames to a file.
 
-Where there is no libvpx, or one whose structs are not those below, `open_vp8` returns None.
+Without libvpx, or if its structs differ from those below, `open_vp8` returns None.
 """
 
 import ctypes
@@ -20,20 +20,22 @@ from numpy.typing import NDArray
 from wherein.video.source import opencv
 
 _BITS_PER_PIXEL = 0.5
-"""Of the encoded video. A choice: 4 Mbit/s at 640 × 480 px and 25 frames per second, as good videos have."""
+"""Bit rate per pixel of the encoded video. A choice: 4 Mbit/s at 640 × 480 px and 25 frames per second, which
+is usual for good quality."""
 
 _SPEED = -8
-"""Of libvpx: negative for a fixed speed, which does not depend on the load of the machine, up to −16. A
-choice: at −16 the PSNR of a frame is 1 dB lower."""
+"""Speed setting of libvpx, down to −16, the fastest. A negative speed is fixed, and does not depend on the
+load of the machine. A choice: at −16 the PSNR of a frame is 1 dB lower."""
 
 _MAX_QUANTIZER = 48
-"""Of 63, the coarsest. A choice: a frame with much noise becomes larger rather than blocks."""
+"""Maximum quantiser; 63 is the coarsest. A choice: a noisy frame becomes larger instead of blocky."""
 
 _CONFIG_BYTES, _CONTEXT_BYTES, _IMAGE_BYTES = 8192, 512, 1024
-"""Room for structs of libvpx, several times what they take."""
+"""Sizes of the buffers for structs of libvpx, several times larger than needed."""
 
 _MIN_ABI, _MAX_ABI = 10, 64
-"""Numbers of libvpx's interface that are tried. The struct that matters is compared with its defaults."""
+"""Range of ABI versions of libvpx that are tried. libvpx refuses all but its own. The layout of the config
+struct is verified by its default values."""
 
 _OK, _ABI_MISMATCH, _REAL_TIME, _CPU_USED, _I420, _FRAME, _KEY_FRAME = 0, 3, 1, 13, 0x102, 0, 1
 """VPX_CODEC_OK, VPX_CODEC_ABI_MISMATCH, VPX_DL_REALTIME, VP8E_SET_CPUUSED, VPX_IMG_FMT_I420,
@@ -56,11 +58,11 @@ class _Config(ctypes.Structure):
 
 _DEFAULTS = {"width": 320, "height": 240, "tick": 1, "ticks_per_second": 30, "kilobits": 256}
 _DEFAULTS |= {"min_quantizer": 4, "max_quantizer": 63}
-"""Of libvpx. Where they are elsewhere in the struct, it is another one."""
+"""Default values in libvpx's config struct. If other values are found, the layout of the struct differs."""
 
 
 class _Packet(ctypes.Structure):
-    """The beginning of vpx_codec_cx_pkt_t, of a frame."""
+    """The beginning of vpx_codec_cx_pkt_t, for packets that contain a frame."""
 
     _fields_ = (
         ("kind", ctypes.c_int),
@@ -74,7 +76,7 @@ class _Packet(ctypes.Structure):
 
 @cache
 def _libvpx() -> ctypes.CDLL | None:
-    """The library, with its functions declared; None if there is none."""
+    """libvpx, with its functions declared; None if it is not installed."""
     for file in _candidates():
         try:
             library = ctypes.CDLL(file)
@@ -92,14 +94,15 @@ def _libvpx() -> ctypes.CDLL | None:
         )
         library.vpx_codec_get_cx_data.argtypes = (pointer, pointer)
         library.vpx_codec_destroy.argtypes = (pointer,)
-        # Two of its three arguments: the last one is variadic, and some processors pass those elsewhere.
+        # Only two of its three arguments: the last one is variadic, and some processors pass variadic
+        # arguments in another place.
         library.vpx_codec_control_.argtypes = (pointer, number)
         return library
     return None
 
 
 def _candidates() -> Iterator[str]:
-    """Files that may be libvpx: those beside OpenCV, then the system's."""
+    """Files that may be libvpx: first those in OpenCV's wheel, then the one of the system."""
     package = Path(opencv().__file__).parent
     for pattern in ("opencv*.libs/libvpx*", f"{package.name}/.dylibs/libvpx*"):
         yield from map(str, sorted(package.parent.glob(pattern)))
@@ -112,9 +115,9 @@ class RealTimeVp8:
 
     Arguments:
         library: libvpx.
-        context: of an encoder that is ready.
+        context: the context of an initialised encoder.
         size: even width and height of all frames.
-        write: is given every encoded frame, and whether it can be shown without those before it.
+        write: called with every encoded frame, and whether it is a key frame.
     """
 
     def __init__(
@@ -128,14 +131,16 @@ class RealTimeVp8:
         self._image, self._count = ctypes.create_string_buffer(_IMAGE_BYTES), 0
 
     def add(self, frame: NDArray[np.uint8]) -> None:
-        """Encode a frame, (H, W, 3) RGB; what lies beyond the size is left out.
+        """Encode a frame, (H, W, 3) RGB; pixels beyond the size are dropped.
 
         Raises:
             OSError: libvpx cannot encode it.
         """
         cv2, (width, height) = opencv(), self._size
+        # `planes` must live until the frame is encoded: libvpx reads its memory.
         planes = cv2.cvtColor(np.ascontiguousarray(frame[:height, :width]), cv2.COLOR_RGB2YUV_I420)
         self._library.vpx_img_wrap(self._image, _I420, width, height, 1, planes.ctypes.data)
+        # The time of a frame is its number, and its duration 1, in units of the time base.
         done = self._library.vpx_codec_encode(self._context, self._image, self._count, 1, 0, _REAL_TIME)
         if done != _OK:
             raise OSError(None, f"libvpx cannot encode frame {self._count} (error {done})")
@@ -147,19 +152,19 @@ class RealTimeVp8:
                 self._write(np.frombuffer(data, np.uint8), bool(packet.contents.flags & _KEY_FRAME))
 
     def close(self) -> None:
-        """Give the encoder's memory back."""
+        """Free the memory of the encoder."""
         self._library.vpx_codec_destroy(self._context)
 
 
 def open_vp8(
     size: tuple[int, int], rate: float, write: Callable[[NDArray[np.uint8], bool], None]
 ) -> RealTimeVp8 | None:
-    """An encoder of frames of a size, or None where there is no libvpx that this module knows.
+    """An encoder of frames of a given size; None if there is no compatible libvpx.
 
     Arguments:
         size: even width and height.
         rate: frames per second.
-        write: as of `RealTimeVp8`.
+        write: as in `RealTimeVp8`.
     """
     library = _libvpx()
     if library is None:
@@ -171,11 +176,13 @@ def open_vp8(
     if any(getattr(wanted, name) != value for name, value in _DEFAULTS.items()):
         return None
     wanted.width, wanted.height = size
-    # A thousandth of a second is exact enough: the file has its own times.
+    # A frame takes tick / ticks_per_second seconds. Rounding the rate to 1/1000 frame per second is exact
+    # enough: the file has its own times.
     wanted.tick, wanted.ticks_per_second = 1000, max(1, round(1000 * rate))
     wanted.kilobits = max(1, round(_BITS_PER_PIXEL * size[0] * size[1] * rate / 1000))
     wanted.max_quantizer = _MAX_QUANTIZER
     for abi in range(_MIN_ABI, _MAX_ABI):
+        # A new context for each attempt: a failed one may have been changed.
         context = ctypes.create_string_buffer(_CONTEXT_BYTES)
         done = library.vpx_codec_enc_init_ver(context, codec, config, 0, abi)
         if done == _OK:

@@ -1,1 +1,1 @@
-"""One module per command: its arguments and help. Slow imports wait until the command runs."""
+"""One module per command, with its arguments and help. Slow modules are imported when the command runs."""

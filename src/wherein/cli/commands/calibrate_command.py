@@ -1,4 +1,4 @@
-"""`wherein calibrate`: measure what the scores of a template mean."""
+"""`wherein calibrate`: measure the scores of a template with and without the object."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`wherein demo`: see what it can do, on a photograph."""
+"""`wherein demo`: a demonstration on a photograph."""
 
 from pathlib import Path
 from typing import Annotated

@@ -107,6 +107,7 @@ def detect(
     from wherein.engine.engine_options import EngineOptions
     from wherein.engine.manifest import has_begun
 
+    # All checks come before `detect_run` is imported, which loads torch.
     resumed = resume is not None and has_begun(resume)
     outputs = OutputFiles(draw, report, maps, overwrite, export, export_format, resumed)
     outputs.check()
@@ -128,7 +129,7 @@ def detect(
 
 
 def _check_any(template: str, listed: "SceneList", console: Console) -> None:
-    """Stop before torch is loaded if there is no template, or no scene at all."""
+    """Exit, before torch is loaded, if there is no template or no scene."""
     from wherein.cli.input_files import check_template_path
     from wherein.cli.scene_totals import Totals
 

@@ -1,4 +1,4 @@
-"""`wherein info`: what is installed, and what is missing."""
+"""`wherein info`: show installed and missing components."""
 
 from wherein.cli.console import Console
 from wherein.cli.options import Json, Quiet

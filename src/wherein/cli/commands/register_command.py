@@ -13,7 +13,10 @@ from wherein.errors import ArgumentError
 
 
 class MotionName(StrEnum):
-    """The names of the motion models, without importing torch; a test compares them with `wherein.motion`."""
+    """The names of the motion models. They are repeated here, since `wherein.motion` would import torch.
+
+    A test compares them.
+    """
 
     TRANSLATION = "translation"
     EUCLIDEAN = "euclidean"
@@ -56,6 +59,7 @@ def register(
     from wherein.cli.output_files import check_drawing
     from wherein.files import save
 
+    # Checks come before `register_run` is imported, which loads torch.
     target = check_drawing(draw, scene.stem, overwrite)
     matrix = _parse_matrix(start)
     console = Console(quiet, as_json)
@@ -67,7 +71,7 @@ def register(
     except UnreadableError as error:
         if not console.readable:
             console.result({error.role: str(error.path), "error": str(error)})
-        if console.json_on_terminal:  # it has been shown there
+        if console.json_on_terminal:  # the terminal already shows the error, as JSON
             raise typer.Exit(UNREADABLE) from error
         raise
     if console.readable:

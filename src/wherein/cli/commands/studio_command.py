@@ -18,7 +18,8 @@ _EXPOSED = (
 )
 
 _QUIET_ZONE = 2
-"""Light modules around a QR code. The standard asks for 4. A choice: with 2 it fits into a small terminal."""
+"""Width of the light border of a QR code, in modules. The standard requires 4. A choice: with 2, the code
+fits into a small terminal."""
 
 
 def show_qr_code(address: str, console: Console) -> None:
@@ -29,7 +30,7 @@ def show_qr_code(address: str, console: Console) -> None:
     lines = io.StringIO()
     segno.make(address, error="l", micro=False).terminal(lines, border=_QUIET_ZONE, compact=True)
     for line in lines.getvalue().splitlines():
-        # Its blocks are the light modules: without colours, a light terminal would show the negative.
+        # The block characters are the light modules. Without colours, a light terminal would invert the code.
         console.message(typer.style(line, fg="bright_white", bg="black"))
 
 

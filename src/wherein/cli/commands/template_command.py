@@ -63,6 +63,7 @@ def new(
     from wherein.cli.input_files import check_exists
     from wherein.cli.output_files import check_template
 
+    # Checks come before the imports below, which load torch.
     check_exists("picture", source)
     check_template(out, overwrite)
     from wherein.cli.template_run import TemplateSource, make_template, save_template, summary

@@ -1,1 +1,1 @@
-"""What people see on a terminal: progress bars, and results as a table."""
+"""Output on a terminal: progress bars, and results as a table."""

@@ -1,18 +1,19 @@
-"""Results as a table to read: a row for each detection, printed as the scenes are done."""
+"""Results as a table for people: one row for each detection, printed when a scene is done."""
 
 from collections.abc import Iterable, Sequence
 
 _MAX_NAME = 40
-"""Characters of a scene's name, of which the last are shown. A choice: half of a narrow terminal."""
+"""Maximum length of a scene's name in the table; the end of a longer name is shown. A choice: half of a
+narrow terminal."""
 
 _COLUMNS = f"{'score':>6}{'x':>7}{'y':>7}{'angle':>9}{'scale':>7}{'tilt':>6}"
 
 
 class SceneTable:
-    """Formats the rows.
+    """Formats the rows of the table.
 
     Arguments:
-        names: of all scenes, by which the width of the first column is known beforehand.
+        names: the names of all scenes, which determine the width of the first column.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -24,11 +25,11 @@ class SceneTable:
         return f"{'scene':<{self._width}}{_COLUMNS}"
 
     def rows(self, name: str, rows: Sequence[str]) -> list[str]:
-        """A row for each detection in a scene, or one that says that there is none.
+        """One row for each detection in a scene, or a row "nothing found".
 
         Arguments:
-            name: of the scene, or of a frame.
-            rows: `detection_rows` of what was found in it.
+            name: the name of the scene or frame.
+            rows: the `detection_rows` of its detections.
         """
         short = name if len(name) <= self._width else f"…{name[1 - self._width :]}"
         shown = rows or ["  nothing found"]

@@ -1,8 +1,8 @@
-"""Figure 1: how many convolution-like operations it takes to find a motif, by covering and by optimisation.
+"""Figure 1: the number of convolution-like operations to find a motif, by covering and by optimisation.
 
-It compares, for motions of increasing dimension, random poses tried until one fits ("covering"), the paper's
-method, and this library's default solver. An operation is an interpolation or a convolution of a picture;
-where only a part of the picture is touched, it counts as that fraction.
+For motions of increasing dimension it compares random poses tried until one fits ("covering"), the paper's
+method, and this library's default solver. An operation is an interpolation or a convolution of a picture. If
+it processes only a part of the picture, it counts as that fraction.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ DIMENSIONS = {"translation": 2, "euclidean": 3, "similarity": 4, "affine": 6}
 """The number of parameters of each motion."""
 
 OPERATIONS_PER_TRY = 2
-"""Of covering: one interpolation and one convolution (section 1)."""
+"""Operations for each try of covering: one interpolation and one convolution (section 1)."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Fig1Settings:
 
 
 def tasks(settings: Fig1Settings, subject: Subject, seed: int) -> Sequence[Task]:
-    """A task for each motion, image and method; those that take longest come first."""
+    """A task for each motion, image and method; the longest come first."""
     weights = {"covering": settings.tries / 5e3, "optimization": 5.0, "fast": 0.2}
     return [
         Task(
@@ -87,19 +87,20 @@ def tasks(settings: Fig1Settings, subject: Subject, seed: int) -> Sequence[Task]
 
 
 def observation(subject: Subject, seed: int, motion: str, image: int) -> Observation:
-    """One image: the template in a random pose of that motion, over a random crop of the photograph."""
+    """One image: the template in a random pose of the motion, over a random crop of the photograph."""
     rng = generator(seed, Name.FIG1, motion, image)
     return observe(subject, random_motion(motion, rng), rng)
 
 
 def cover(settings: Fig1Settings, subject: Subject, seed: int, motion: str, image: int) -> Json:
-    """Draw random poses, as the image's pose was drawn, until one of them reaches the goal."""
+    """Draw random poses, from the distribution of the image's pose, until one of them reaches the goal."""
     observed = observation(subject, seed, motion, image)
     rng = generator(seed, Name.FIG1, motion, image, "covering")
     zncc_at = SupportZNCC(observed.scene, observed.motif)
     there, back = translation(*_centre(observed)), translation(*-_centre(observed))
     best, tried = 0.0, 0
     while tried < settings.tries:
+        # Evaluated in batches of a thousand; tries after the first good one are not counted.
         drawn = [random_motion(motion, rng) for _ in range(min(1000, settings.tries - tried))]
         znccs = zncc_at(as_tensor(*(observed.start @ there @ pose @ back for pose in drawn)))
         good = torch.nonzero(znccs >= settings.goal)
@@ -119,10 +120,10 @@ def optimise(settings: Fig1Settings, subject: Subject, seed: int, motion: str, i
 
 
 def register(settings: Fig1Settings, subject: Subject, seed: int, motion: str, image: int) -> Json:
-    """The default solver, up to its first comparison of all motif pixels; to its end where that is too early.
+    """The default solver, up to its first comparison of all motif pixels; to its end if that is too early.
 
-    Before, it compares reduced pictures or some of the pixels, so it cannot know the ZNCC on the whole
-    support: the pose may have reached the goal long before it is counted here.
+    Until then it compares reduced pictures or some of the pixels, so it cannot know the ZNCC on the whole
+    support. The pose may therefore have reached the goal long before it is counted here.
     """
     observed = observation(subject, seed, motion, image)
     early, late = (_registered(settings, observed, motion, to_rest) for to_rest in (False, True))
@@ -131,7 +132,7 @@ def register(settings: Fig1Settings, subject: Subject, seed: int, motion: str, i
 
 
 def _registered(settings: Fig1Settings, observed: Observation, motion: str, to_rest: bool) -> Json:
-    """What `wherein.register(scene, motif, motion)` does; unless `to_rest`, without the last steps."""
+    """The equivalent of `wherein.register(scene, motif, motion)`; without the last steps unless `to_rest`."""
     problem = Problem(observed.scene, observed.motif, motion_named(motion))
     plan = coarse_to_fine(observed.motif.height, observed.motif.width, problem.motif.support)
     strongest, every = plan.finish
@@ -158,7 +159,7 @@ METHODS = {"covering": cover, "optimization": optimise, "fast": register}
 def numbers(settings: Fig1Settings, results: Results) -> dict[str, Json]:
     """For each motion and method: mean operations, and the fraction of images in which the motif was found.
 
-    Where it was not found, all operations that were spent count, and the mean is a lower bound.
+    If it was not found, all of the operations count, and the mean is a lower bound.
     """
     modes = {
         motion: {
@@ -197,7 +198,7 @@ STYLES = {
 
 
 def draw(finished: FinishedRun[Fig1Settings], template: bool) -> "Figure":
-    """Operations by dimension; above them, where the template may be shown, an image of each motion."""
+    """Operations by dimension; above them, if the template may be shown, an image of each motion."""
     figure = plots.canvas(11, 7.2 if template else 4.6)
     if not template:
         _operations(figure.subplots(), finished)

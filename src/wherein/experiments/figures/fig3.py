@@ -1,4 +1,4 @@
-"""Figure 3: a template with moving parts that is rotated; found by the paper's network and the default."""
+"""Figure 3: a rotated template with moving parts, found by the paper's network and by the default method."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SWEEPS = ("at rest", "bent")
-"""The object rotates as a whole, with its joints as on the canvas; or each joint is turned too."""
+"""The object is rotated as a whole, with its joints as on the canvas; or each joint is turned, too."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ def tasks(settings: Fig3Settings, subject: Subject, seed: int) -> Sequence[Task]
 def network_for(template: Template, stride: int) -> PaperNetwork:
     """The paper's network for a template, with a higher γ for leaves that others cover in rest position.
 
-    γ is the cost up to which a leaf is certainly there. The network's own value is that of the released
-    code, found by hand for a crab whose motifs are fully visible. A leaf that another one covers, as the
-    robot's upper arms, costs more even in the right pose: on the canvas it costs ½ ‖P_Ω[y_o − x]‖², which is
-    added here (appendix A.4 calibrates on the canvas, too).
+    γ is the cost up to which a leaf is certainly present. The network's own value is that of the released
+    code, found by hand for a crab whose motifs are fully visible. A leaf that is covered by another one, such
+    as the robot's upper arms, costs more even in the right pose. On the canvas it costs ½ ‖P_Ω[y_o − x]‖²,
+    which is added here (appendix A.4 calibrates on the canvas, too).
     """
     network = PaperNetwork(without_fixed_leaves(template), Hyperparameters(stride=stride))
     rest = {name: part.rest for name, part in template.parts.items()}
@@ -110,7 +110,7 @@ def scene(settings: Fig3Settings, subject: Subject, seed: int, sweep: str, angle
 def by_paper(
     settings: Fig3Settings, subject: Subject, seed: int, network: PaperNetwork, sweep: str, angle: float
 ) -> Json:
-    """Algorithm 1 on one scene: its errors, and ω_0 as the paper draws it, the maximum of each column."""
+    """Algorithm 1 on one scene: its errors, and ω_0 as plotted in the paper, the maximum of each column."""
     shown = scene(settings, subject, seed, sweep, angle)
     detector = PaperDetector(network)
     traversal = network(shown.scene)
@@ -175,14 +175,14 @@ SHOWN = 4
 """Number of scenes that are drawn for each method, as in the paper."""
 
 _LEAF, _GROUP, _ROOT, _MISSING = "#ff3b30", "#34c759", "#2f6bff", "#f0f0f0"
-"""The paper's colours: red for motifs, green for groups, blue for the object; grey for what was not found."""
+"""The paper's colours: red for motifs, green for groups, blue for the object; grey for missing parts."""
 
 _MARKS = {"at rest": "o", "bent": "^"}
 """The plot marker of each sweep."""
 
 
 def draw(finished: FinishedRun[Fig3Settings], template: bool) -> "Figure":
-    """Scenes above, where the template may be shown; peaks, scores and errors by angle below."""
+    """Scenes above, if the template may be shown; peaks, scores and errors by angle below."""
     paper, default = (finished.numbers["methods"][method] for method in ("paper", "default"))
     sweep = finished.settings.sweeps[-1]
     figure = plots.canvas(14, 10.4 if template else 6.0)
@@ -205,7 +205,7 @@ def draw(finished: FinishedRun[Fig3Settings], template: bool) -> "Figure":
 
 
 def _spread(rows: Sequence[Json], count: int) -> list[Json]:
-    """The first and the last row, and others evenly between them."""
+    """The first and the last row, and others at even distances between them."""
     chosen = np.unique(np.linspace(0, len(rows) - 1, min(count, len(rows))).round().astype(int))
     return [rows[index] for index in chosen]
 

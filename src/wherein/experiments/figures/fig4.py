@@ -55,8 +55,8 @@ class Fig4Settings:
         turn: both rotations are drawn from 0 to this angle, in radians.
         shift: maximum of each component of the shift, in pixels.
         step: factor of the theorem's step sizes (text: 0.2).
-        iterations: minimum of each run; it has 6 κ where that is more, since with these steps the error may
-            shrink by no more than 1/(10 κ) in an iteration.
+        iterations: minimum number in each run; a run has 6 κ if that is more, since with these steps the
+            error may shrink by no more than 1/(10 κ) in an iteration.
     """
 
     runs: int = 20
@@ -109,7 +109,7 @@ def problem(settings: Fig4Settings, seed: int, run: int) -> SpikeProblem:
 def smoothing(settings: Fig4Settings, given: SpikeProblem) -> float:
     """The σ that the theorem prescribes (16), and at least twice σ0."""
     prescribed = theory.smoothing_level(given.spikes, theory.Displacement.of(*given.truth))
-    # (10) needs σ² I − σ0² A A* ≻ 0; with σ = 2 σ0 that holds until A doubles a length.
+    # (10) needs σ² I − σ0² A A* ≻ 0; with σ = 2 σ0 this holds as long as A does not double a length.
     return max(float(prescribed), 2 * settings.sigma0)
 
 
@@ -204,7 +204,7 @@ def numbers(settings: Fig4Settings, results: Results) -> dict[str, Json]:
 
 
 def draw(finished: FinishedRun[Fig4Settings], template: bool) -> "Figure":
-    """Motif, scene and solution of one run; cost and NCC of all runs; both sides of the bound for the one."""
+    """Motif, scene and solution of one run; cost and NCC of all runs; both sides of one run's bound."""
     del template
     runs = finished.numbers["runs"]
     shown = int(np.argsort([run["condition"] for run in runs])[len(runs) // 2])

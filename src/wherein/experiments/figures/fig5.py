@@ -1,4 +1,4 @@
-"""Figure 5: the basin of attraction of a registration, and how many starts are needed to cover all poses."""
+"""Figure 5: the basin of attraction of a registration, and the number of starts that cover all poses."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 class Fig5Settings:
     """The grids of poses, and the paper's schedule.
 
-    Shifts and scales are those of the released code. Its scale is that of the motif relative to the scene, so
-    the scales here are one over its. Neither text nor code gives the paper's rotations.
+    Shifts and scales are those of the released code. Its scales are of the motif relative to the scene; the
+    scales here are their reciprocals. Neither text nor code gives the paper's rotations.
 
     Attributes:
         shifts: of the body along its own height, in its own pixels.
@@ -46,7 +46,8 @@ class Fig5Settings:
         scales: of the body in the scene, of the second panel.
         images: number of images at each pose, each with its own background (text: 10).
         sigma: the first smoothing of the paper's schedule (text: 10).
-        halvings: its number of scales, one more than σ is halved (text: 250 iterations, 50 at each).
+        halvings: the number of scales, one more than the number of times that σ is halved (text: 250
+            iterations, 50 at each scale).
         iterations: at each scale (text: 50).
         right: maximum corner error of a successful registration, in pixels of the motif. A choice: the text
             measures ZNCC alone.
@@ -67,8 +68,8 @@ class Fig5Settings:
     def schedule(self) -> Schedule:
         """The schedule of Figure 1 with this smoothing and length, and with two changes that save work.
 
-        Coarse scales run on reduced pictures, and a scale ends where a step moves the body by less than a
-        hundredth of a pixel. Neither changes where a registration ends, as tests show.
+        Coarse scales run on reduced pictures, and a scale ends when a step moves the body by less than a
+        hundredth of a pixel. Neither changes the final pose, as tests show.
         """
         return Schedule(self.sigma, self.halvings, self.iterations, coarse=1.25, rest=0.01)
 
@@ -81,7 +82,7 @@ class Panel:
         name: of the second parameter.
         motion: the motion model of the solvers.
         start: the second parameter's value at the start.
-        unit: for people.
+        unit: for the names of tasks.
     """
 
     name: str
@@ -164,7 +165,7 @@ def numbers(settings: Fig5Settings, results: Results) -> dict[str, Json]:
 
 
 def _basin(settings: Fig5Settings, panel: Panel, results: Results, method: str) -> dict[str, Json]:
-    """One basin. "home" counts the poses at which every image is right, "home_share" the images that are."""
+    """One basin. "home" counts the poses at which all images are right, "home_share" the images that are."""
     others = panel.others(settings)
     cells = [[results[_name(panel, o, s)][method] for s in settings.shifts] for o in others]
     zncc = np.array([[np.mean(cell["zncc"]) for cell in row] for row in cells])
@@ -193,7 +194,7 @@ _AXES = {"rotation": "rotation in degrees", "scale": "scale of the motif in the 
 def draw(finished: FinishedRun[Fig5Settings], template: bool) -> "Figure":
     """A row of basins for each panel with a column for each method; below them the numbers of starts.
 
-    Where the template may be shown, also why the ZNCC stays low at small scales, as in the paper.
+    If the template may be shown, it also shows why the ZNCC stays low at small scales, as in the paper.
     """
     panels = finished.numbers["panels"]
     figure = plots.canvas(13, 11)

@@ -26,7 +26,7 @@ the paper's method; the others choose their own scales."""
 
 def by_paper(schedule: Schedule, observed: Sequence[Observation], motion: str) -> list[Matrix]:
     """Formulation (4) with the paper's schedule, from the motif in the middle."""
-    # One by one: at full size, ten at a time take half as long again, since they do not fit a core's cache.
+    # One by one: at full size, ten at a time take 1.5 times as long, since they do not fit a core's cache.
     ends = (register_by_paper((each,), motion, schedule, goal=2.0).matrix[0] for each in observed)
     return [end.double().numpy() for end in ends]
 
@@ -71,4 +71,4 @@ METHODS: Mapping[str, Register] = {
     "start": by_start,
     "descent": by_descent,
 }
-"""By their names in the JSON file."""
+"""The methods by their names in the JSON file."""

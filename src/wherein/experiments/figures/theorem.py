@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FLOOR = 1e-24
-"""Relative to the first error: smaller errors are rounding, and may be above the bound."""
+"""Smallest meaningful error relative to the first: smaller ones are rounding, and may exceed the bound."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def descend(settings: TheoremSettings, condition: float, seed: int) -> Json:
 
 
 _SHARES = {"least": 0.0, "median": 0.5, "greatest": 1.0}
-"""Quantiles over the sets that go into the file, at every iteration."""
+"""The quantiles over the sets that are written to the file, at every iteration."""
 
 
 def problems(settings: TheoremSettings, condition: float, seed: int) -> tuple[Tensor, AffineMap]:
@@ -99,6 +99,8 @@ def problems(settings: TheoremSettings, condition: float, seed: int) -> tuple[Te
     n, c = settings.sets, settings.spikes
     drawn = torch.from_numpy(rng.normal(size=(n, c, 2)))
     left, _, right = torch.linalg.svd(theory.centre(drawn)[0], full_matrices=False)
+    # Random singular vectors with singular values in the ratio √κ, scaled to the mean square radius: Σ ‖uᵢ‖²
+    # = s_max² + s_min². The spikes stay centred, since the columns of `left` are.
     singular = torch.tensor([1.0, condition**-0.5], dtype=torch.float64)
     singular *= settings.radius * c**0.5 / singular.norm()
     linear = np.eye(2) + settings.change * rng.normal(size=(n, 2, 2))

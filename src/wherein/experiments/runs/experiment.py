@@ -1,6 +1,6 @@
-"""What an experiment is: its settings, its independent tasks, the numbers of its results, and its picture.
+"""The definition of an experiment: its settings, independent tasks, numbers of its results, and its picture.
 
-`runner` and `reproduction` know nothing else about a figure, and a figure knows nothing about files.
+`runner` and `reproduction` depend on nothing else of a figure, and a figure does not depend on files.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Json = Any
-"""What JSON can hold: finite numbers, strings, lists, dictionaries, None."""
+"""Any value that JSON can represent: finite numbers, strings, lists, dictionaries, None."""
 
 Results = Mapping[str, Json]
 """The result of each task by the task's name, in the order of the tasks."""
@@ -32,7 +32,7 @@ class Task:
     """A part of an experiment that depends only on settings and seed, and whose result is kept.
 
     Attributes:
-        name: unique within its experiment; it is shown as progress and keys the result.
+        name: unique within its experiment; it is shown as progress, and is the key of the result.
         work: computes the result. Tasks run in parallel in processes, with one torch thread each; only the
             result is sent back.
         weight: approximate duration relative to the other tasks, for the estimate of the time left.
@@ -45,10 +45,10 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class FinishedRun(Generic[Settings]):
-    """A finished run: everything that the picture is drawn from.
+    """A finished run, with everything that is needed to draw its picture.
 
     Attributes:
-        settings, subject, seed: what it was run with.
+        settings, subject, seed: the inputs of the run.
         numbers: the experiment's own part of the JSON file.
     """
 

@@ -23,7 +23,7 @@ class Journal:
 
     Attributes:
         path: the file. Its first line describes the run, each other line is a task.
-        entries: by the names of the tasks.
+        entries: the results by the names of the tasks.
     """
 
     path: Path
@@ -31,12 +31,12 @@ class Journal:
 
     @staticmethod
     def open(path: Path, run: dict[str, Any], overwrite: bool) -> "Journal":
-        """Open the journal of a run, with the tasks that it has already; create it where there is none.
+        """Open the journal of a run with its finished tasks, or create it.
 
         Arguments:
             path: the file.
             run: everything that results depend on: settings, seed, data, versions.
-            overwrite: start again where the file belongs to another run.
+            overwrite: start again if the file belongs to another run.
 
         Raises:
             ArgumentError: the file belongs to another run.
@@ -52,16 +52,16 @@ class Journal:
             )
             lines = [run]
         journal = Journal(path, {line["task"]: Entry(line["result"], line["seconds"]) for line in lines[1:]})
-        # Written again: a last line that a crash cut off would run into the next one.
+        # Written again without a last line that a crash has cut off: the next line would be appended to it.
         with atomic_file(path) as target:
             target.write_text("".join(map(_line, lines)), encoding="utf-8")
         return journal
 
     def add(self, task: str, result: Any, seconds: float) -> None:
-        """Append a finished task to the file, at once.
+        """Append a finished task to the file immediately.
 
-        The entry is what JSON makes of the result: the same whether it was computed now or read from the
-        file.
+        The entry is the result after a round trip through JSON, so it is the same whether the task was run
+        now or read from the file.
         """
         line = _line({"task": task, "seconds": round(seconds, 4), "result": result})
         with self.path.open("a", encoding="utf-8") as file:
@@ -75,7 +75,7 @@ def _line(record: Any) -> str:
 
 
 def _complete_lines(path: Path) -> list[Any]:
-    """The records of all lines that end with a newline; none where there is no file."""
+    """The records of all lines that end with a newline; none if there is no file."""
     if not path.exists():
         return []
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)

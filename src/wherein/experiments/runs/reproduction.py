@@ -28,7 +28,7 @@ class Request:
         data: a folder with another template; None: the robot of the demonstration.
         seed: of everything random.
         quick: use the settings that take less than a minute.
-        images: number of images, where the experiment has such a setting; None: as in its settings.
+        images: number of images, if the experiment has this setting; None: as in its settings.
         overwrite: replace existing files, and a journal that belongs to another run.
     """
 
@@ -51,15 +51,15 @@ class Request:
 
 
 def reproduce(request: Request, progress: Progress, cores: int | None = None) -> list[Path]:
-    """Run an experiment, or what is left of it, and write its numbers and pictures.
+    """Run an experiment, or its unfinished tasks, and write its numbers and pictures.
 
     Arguments:
         request: what to run.
         progress: called after every task.
-        cores: how many tasks run in parallel, each in a process of its own; None: one for each core.
+        cores: the number of tasks that run in parallel, each in its own process; None: one for each core.
 
     Returns:
-        The files: figN.json, figN.png and, where that shows the template, figN-numbers.png, which does not.
+        The files: figN.json, figN.png and, if that shows the template, figN-numbers.png, which does not.
 
     Raises:
         ArgumentError: an argument is wrong, a file exists, or matplotlib is missing; before any work.
@@ -117,7 +117,7 @@ def _description(
 ) -> dict[str, Any]:
     """The head of the JSON file: everything that the results depend on.
 
-    A journal's results are used again only where it has the same description.
+    The results of a journal are used again only if it has the same description.
     """
     data = {
         "template": subject.template.name,
@@ -135,7 +135,7 @@ def _description(
 
 
 def described_settings(settings: Any, quick: bool) -> dict[str, Any]:
-    """All settings as the JSON file has them: tuples become lists, as a journal gives them back."""
+    """All settings as in the JSON file: tuples become lists, as they are when a journal is read."""
     plain: dict[str, Any] = json.loads(json.dumps({"quick": quick, **asdict(settings)}))
     return plain
 

@@ -1,4 +1,4 @@
-"""Runs the tasks of an experiment in parallel and keeps each result as soon as it is there."""
+"""Runs the tasks of an experiment in parallel, and saves each result as soon as it is computed."""
 
 import platform
 from collections.abc import Callable, Generator, Sequence
@@ -27,17 +27,17 @@ def run(
     progress: Progress,
     cores: int,
 ) -> dict[str, Json]:
-    """The result of every task, in their order; tasks that the journal has are not run again.
+    """The result of every task, in their order; tasks in the journal are not run again.
 
-    However many tasks run in parallel, each has one torch thread: sums, and so the numbers, do not depend
-    on the number of cores.
+    Every task has one torch thread, however many run in parallel: so sums, and with them the numbers, do not
+    depend on the number of cores.
 
     Arguments:
         tasks: the work.
         make_tasks: makes the same tasks in another process; it must be picklable.
         journal: the results of earlier runs; new results are added to it.
         progress: called after every task.
-        cores: how many tasks run in parallel; with 1, they run in this process.
+        cores: the number of tasks that run in parallel; with 1, they run in this process.
     """
     left = [task for task in tasks if task.name not in journal.entries]
     left.sort(key=lambda task: -task.weight)  # the longest first: at the end, no core waits long for another
@@ -56,7 +56,7 @@ def _fraction_done(tasks: Sequence[Task], journal: Journal) -> float:
 
 
 def versions() -> dict[str, str]:
-    """The versions of what the numbers are computed with."""
+    """The versions of the packages that compute the numbers."""
     packages = {package: version(package) for package in ("torch", "numpy", "pillow")}
     return {"wherein": wherein.__version__, "python": platform.python_version(), **packages}
 
@@ -70,10 +70,10 @@ def _run_here(tasks: Sequence[Task]) -> Generator[Timed]:
 def _run_in_processes(
     tasks: Sequence[Task], make_tasks: Callable[[], Sequence[Task]], cores: int
 ) -> Generator[Timed]:
-    """Results as they are finished.
+    """Yield results in the order in which they are finished.
 
-    Only names are sent to the processes. Each makes its own photographs and networks: to send these with
-    every task would cost more than to make them once.
+    Only names are sent to the processes. Each process makes its own photographs and networks once, which is
+    cheaper than sending them with every task.
     """
     names, workers = [task.name for task in tasks], min(cores, len(tasks))
     with closing(in_processes(partial(_worker, make_tasks), names, workers)) as done:

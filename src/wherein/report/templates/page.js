@@ -1,4 +1,4 @@
-// Sorts the cards, opens what a link leads to, unpacks plots and handles keys. All else works without a script.
+// Sorts cards, opens the card of a link, unpacks plots and handles keys. All else works without a script.
 "use strict";
 const grid = document.querySelector(".grid");
 const sort = document.querySelector("#sort");
@@ -16,9 +16,9 @@ const orders = {
 sort.closest("label").hidden = false;
 const apply = () => grid.append(...given.toSorted(orders[sort.value]));
 sort.addEventListener("change", apply);
-apply(); // browsers keep the choice when a page is loaded again
+apply(); // browsers keep the selected order when a page is reloaded
 
-/** Open the card that the address leads to, whatever the filter is. */
+/** Open the card that the fragment of the address refers to, even if a filter hides it. */
 function reveal() {
   const target = document.getElementById(location.hash.slice(1));
   const card = target?.closest(".card");
@@ -31,7 +31,7 @@ addEventListener("hashchange", reveal);
 reveal();
 if (given.length === 1) given[0].open = true;
 
-/** Add what an element holds packed: markup of this report, deflated, as base64. */
+/** Add the packed contents of an element: markup of this report, compressed by deflate, as base64. */
 async function unpack(element) {
   const bytes = Uint8Array.from(atob(element.dataset.packed), (letter) => letter.charCodeAt(0));
   delete element.dataset.packed;
@@ -40,17 +40,17 @@ async function unpack(element) {
 }
 
 grid.addEventListener(
-  "toggle", // does not bubble, so it is caught on its way down
+  "toggle", // does not bubble, so the listener captures it
   ({ target, newState }) => {
     if (newState !== "open") return;
     if (target.dataset.packed) unpack(target);
-    // A card that opens moves to a row of its own.
+    // A card that opens moves to a row of its own, perhaps off the screen.
     if (target.matches(".card") && target.contains(document.activeElement)) target.scrollIntoView();
   },
   true,
 );
 
-/** Left and right arrows go from card to card, and take an opened one along; Escape closes it. */
+/** Arrow keys move to the card before or after; if the card is open, that one opens. Escape closes it. */
 grid.addEventListener("keydown", (event) => {
   const card = event.target.closest("details.card");
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];

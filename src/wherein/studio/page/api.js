@@ -1,5 +1,5 @@
-// Requests to the studio's server. Each carries the session's token; each failure is a StudioError whose
-// message can be shown to the user.
+// Requests to the studio's server. Each has the token of the session. Failures are StudioErrors with messages for
+// the user.
 
 const TOKEN_HEADER = "X-Wherein-Token";
 const TOKEN_KEY = "wherein.token";
@@ -10,18 +10,18 @@ let reportAnswer = () => {};
 
 export class StudioError extends Error {}
 
-/** The server does not answer: it was stopped, or the network fails. */
+/** The server does not answer: it was stopped, or the network failed. */
 export class ConnectionError extends StudioError {}
 
-/** Call `report` after each request: "open", "none" (no answer), or "other" (of another session). */
+/** Call `report` after each request: "open", "none" (no answer), or "other" (the server has another session). */
 export function onAnswer(report) {
   reportAnswer = report;
 }
 
 /**
- * Take the token from the address and remove it there, where it could be seen or bookmarked. It stays in
- * localStorage, which only pages of this address can read: the page can be reloaded, and opened in another tab.
- * It is of no use after the studio has stopped.
+ * Read the token from the address, and remove it there, where it could be seen or bookmarked. It is kept in
+ * localStorage, so that the page can be reloaded and opened in another tab. Only pages of this origin can read
+ * it, and it is useless after the studio has stopped.
  */
 export function takeToken() {
   const given = location.hash.slice(1);

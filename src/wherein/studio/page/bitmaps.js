@@ -1,4 +1,4 @@
-// Pictures and scenes as bitmaps to paint. Each is fetched once, when it is first needed.
+// Pictures and scenes as bitmaps for the canvas. Each is fetched once, when it is first needed.
 import * as api from "./api.js";
 import { repaint } from "./canvas.js";
 import { reportError } from "./status.js";

@@ -1,34 +1,34 @@
-// The canvas: its size, when it is painted, and pointer gestures. The current tool interprets the gestures;
-// panning and zooming work with every tool.
+// The canvas: its size, its repainting, and pointer gestures. The current tool interprets gestures; panning and
+// zooming work with every tool.
 import { $ } from "./dom.js";
 import { View } from "./view.js";
 
-const CLICK_DISTANCE = 6; // pixels that a press may move and still be a click
+const CLICK_DISTANCE = 6; // maximum movement of a click, in pixels
 const LONG_PRESS = 550; // milliseconds
-const REACH = { touch: 20, other: 9 }; // pixels from a handle: a finger is less precise than a mouse
-const MARGIN = 30; // pixels between a revealed point and the edge of the canvas
+const REACH = { touch: 20, other: 9 }; // maximum distance to a handle: a finger is less precise than a mouse
+const MARGIN = 30; // minimum distance of a revealed point from the edge of the canvas, in pixels
 
 export const view = new View();
 
 const frame = $("#stage");
 const canvas = $("#canvas");
 const context = canvas.getContext("2d");
-const pointers = new Map(); // that are pressed, by id
+const pointers = new Map(); // the pressed pointers, by id
 
 let size = { width: 1, height: 1 };
 let paint = () => {};
 let tool = null;
 let suspended = null; // the tool that continues after a temporary one
-let gesture = null; // { kind: "tool" | "wait" | "pan" | "pinch" | "done", … } of what is pressed
+let gesture = null; // { kind: "tool" | "wait" | "pan" | "pinch" | "done", … } of the pressed pointers
 let spaceHeld = false;
-let scheduled = false; // whether a repaint is
+let scheduled = false; // whether a repaint is scheduled
 let fitted = null; // the picture that is shown as a whole, until the user pans or zooms
-let shownId = null; // of the picture that was fitted last
-let presses = []; // the last two: tool and position
+let shownId = null; // the id of the picture that was fitted last
+let presses = []; // the last two presses: tool and position
 
 const apart = ([ax, ay], [bx, by]) => Math.hypot(bx - ax, by - ay);
 
-/** Repaint with the next frame; several calls cause one. */
+/** Repaint with the next frame; several calls before it cause one repaint. */
 export function repaint() {
   if (scheduled) return;
   scheduled = true;
@@ -65,7 +65,7 @@ export const currentTool = () => tool;
 /** The tool whose work is shown: the suspended one while a temporary tool is in use. */
 export const paintedTool = () => suspended ?? tool;
 
-/** Show the whole picture; with `always` false only if it is another picture than before. */
+/** Show the whole picture; unless `always`, only if it is not the same picture as before. */
 export function fit(picture, always = true) {
   if (!picture || (!always && shownId === picture.id)) return;
   shownId = picture.id;
@@ -86,7 +86,7 @@ export function pan(dx, dy) {
   repaint();
 }
 
-/** Pan so that a point is visible: with the keyboard it can be moved out of the canvas. */
+/** Pan until a point is visible: with the keyboard, it can be moved out of the canvas. */
 export function reveal(point) {
   const [x, y] = view.toScreen(point);
   const dx = Math.max(0, MARGIN - x) - Math.max(0, x - size.width + MARGIN);
@@ -98,7 +98,7 @@ export function reveal(point) {
 /** The point of the picture in the middle of the canvas. */
 export const visibleCenter = () => view.toPicture([size.width / 2, size.height / 2]);
 
-/** A pointer event for tools: where it is on the screen and in the picture, and how far a handle reaches. */
+/** A pointer event for tools: its position on the screen and in the picture, and the reach of handles. */
 function toPointer(event) {
   const box = canvas.getBoundingClientRect();
   const at = [event.clientX - box.left, event.clientY - box.top];
@@ -208,7 +208,7 @@ canvas.addEventListener(
   "wheel",
   (event) => {
     event.preventDefault();
-    const pixels = event.deltaMode === 1 ? 16 : 1; // per unit: lines or pixels
+    const pixels = event.deltaMode === 1 ? 16 : 1; // per unit, which is a line or a pixel
     // A pinch on a touchpad arrives as a wheel with Ctrl, in smaller steps.
     zoom(Math.exp(-event.deltaY * pixels * (event.ctrlKey ? 0.01 : 0.0016)), toPointer(event).at);
   },

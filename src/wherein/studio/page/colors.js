@@ -2,12 +2,12 @@
 // reports.
 import { getState, update } from "./store.js";
 
-/** Of groups, and of a new part until the server has compiled the draft. */
+/** The colour of groups, and of a new part until the server has compiled the draft. */
 const NO_COLOR = "white";
 
 export const colorOf = (id) => getState().colors[id] ?? NO_COLOR;
 
-/** Take over the colours of a template (by part name) for the draft it was compiled from. */
+/** Use the colours of a template (by part name) for the draft from which it was compiled. */
 export function setColors(draft, byName) {
   update({ colors: Object.fromEntries(draft.parts.map(({ id, name }) => [id, byName[name]])) });
 }

@@ -1,4 +1,4 @@
-// Whether the server still answers. Asked regularly, so that the user learns it before the next step.
+// Checks regularly whether the server still answers, so that the user knows before the next step.
 import * as api from "./api.js";
 import { update } from "./store.js";
 
@@ -8,11 +8,11 @@ let timer = 0;
 
 async function check() {
   clearTimeout(timer);
-  await api.calibration().catch(() => {}); // every request reports whether it was answered
+  await api.calibration().catch(() => {}); // api.js reports for every request whether it was answered
   timer = setTimeout(check, INTERVAL);
 }
 
-/** Ask now, and then regularly. Browsers slow this down in hidden tabs, so a tab asks when it is shown again. */
+/** Check now, and then regularly. Browsers slow down timers of hidden tabs: a tab also checks when it is shown. */
 export function watchConnection() {
   api.onAnswer((connection) => update({ connection }));
   document.addEventListener("visibilitychange", () => !document.hidden && check());

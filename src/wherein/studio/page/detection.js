@@ -1,4 +1,4 @@
-// Search the scenes whenever the template or a setting changes, and follow the calibration.
+// Searches the scenes when the template or a setting changes, and shows the progress of the calibration.
 import * as api from "./api.js";
 import { debounced } from "./dom.js";
 import { reportError, showProgress, withStatus } from "./status.js";
@@ -7,15 +7,15 @@ import { getState, update, watch } from "./store.js";
 const DELAY = 140; // milliseconds after the last change: a slider causes many
 const POLL = 500; // milliseconds between requests for the progress of a calibration
 
-let running = null; // { key, controller } of the search that is running
+let running = null; // { key, controller } of the current search
 let polling = false;
 
-/** The message for a search: the template and the settings. */
+/** The request of a search: the template and the settings. */
 export const searchMessage = ({ template, settings }) => ({ template: template.id, ...settings });
 
 const keyOf = ({ template, settings }) => JSON.stringify([template?.id, settings]);
 
-/** The result of a scene with the current template and settings; null while it waits. */
+/** The result of a scene with the current template and settings; null if it is not known yet. */
 export function currentResult(state, id) {
   const result = state.results.get(id);
   return result?.key === keyOf(state) ? result : null;
@@ -40,7 +40,7 @@ export function totalsText(state) {
   ].join(", ");
 }
 
-/** Whether a result needs no further search: it is fully calibrated, or an error. */
+/** Whether a result is final: it has a measured calibration, or is an error. */
 const isFinal = (result) => Boolean(result?.error) || result?.data.calibration_kind === "measured";
 
 /** The next scene to search: the one that is shown, then the others in their order; undefined: none. */
@@ -56,7 +56,7 @@ function stop() {
   update({ searching: null });
 }
 
-/** Search all scenes, unless this is already going on: that search takes new scenes and another order too. */
+/** Search all scenes. If this is in progress already, it includes new scenes and changes of the order. */
 async function search() {
   const state = getState();
   const possible = state.mode === "detect" && state.template && state.scene && state.connection === "open";
@@ -69,7 +69,7 @@ async function search() {
   if (running === run) stop();
 }
 
-/** Search the scene that is shown, and, once the calibration is measured, the others. */
+/** Search the shown scene and, when the calibration is measured, the others. */
 async function searchScenes(run) {
   for (let scene = nextScene(getState()); scene && running === run; scene = nextScene(getState())) {
     const { id, name } = scene;
@@ -92,7 +92,7 @@ async function searchScene(id, { key, controller }) {
     const message = { ...searchMessage(getState()), scene: id };
     return { key, data: await api.detect(message, controller.signal) };
   } catch (error) {
-    // Without a connection there is no result: the scene is searched when there is one again.
+    // Without a connection there is no result. The scene is searched when the server answers again.
     if (!(error instanceof api.StudioError) || error instanceof api.ConnectionError) throw error;
     return { key, error: error.message };
   }

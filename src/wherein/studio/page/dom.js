@@ -1,4 +1,4 @@
-// Build elements without HTML strings: the name of a file or part is always text, never markup.
+// Builds elements without HTML strings, so that names of files and parts are always text, and never markup.
 
 /** Create an element from properties, `on…` listeners, `aria-…` and `data-…` attributes, and children. */
 export function h(tag, properties = {}, ...children) {

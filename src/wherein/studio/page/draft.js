@@ -34,7 +34,7 @@ export function treeOrder(draft, parent = null, depth = 0) {
   ]);
 }
 
-/** Whether a part is the only one without a parent: it moves with the object and has no joint. */
+/** Whether a part is the only one without a parent: it is the object itself, and has no joint. */
 export const isBody = (draft, part) => part.parent === null && childrenOf(draft, null).length === 1;
 
 /** Whether a part rotates about a joint. */
@@ -54,7 +54,7 @@ export function nameError(draft, id, name) {
   return null;
 }
 
-/** A name that no part has: the stem itself, or with a number. */
+/** A name that no part has: the stem, with a number if necessary. */
 export function uniqueName(draft, stem) {
   const taken = new Set(draft.parts.map((part) => part.name));
   if (!taken.has(stem)) return stem;
@@ -72,7 +72,7 @@ export function changePart(draft, id, patch) {
 /** Change an outline. The part no longer keeps the pixels of an opened template: it is cut out again. */
 export const setPoints = (draft, id, points) => changePart(draft, id, { points, pixels_from: null });
 
-/** Add a part with guessed parent, joint and layer, which the user can correct; the draft and its id. */
+/** Add a part with guessed parent, joint and layer, which the user can correct; returns the draft and its id. */
 export function addPart(draft, points, turn) {
   const id = nextId(draft);
   const parent = guessParent(draft, points);
@@ -91,14 +91,14 @@ export function addPart(draft, points, turn) {
   return [{ ...draft, parts: [...draft.parts, part], paintOrder }, id];
 }
 
-/** Above the parent, and above all larger parts. */
+/** The guessed layer of a new part: above its parent, and above all larger parts. */
 function guessLayer(draft, part) {
   const smaller = draft.paintOrder.findIndex((id) => area(partById(draft, id).points) < area(part.points));
   const aboveParent = draft.paintOrder.indexOf(part.parent) + 1;
   return Math.max(aboveParent, smaller < 0 ? draft.paintOrder.length : smaller);
 }
 
-/** The part that overlaps an outline most, the smallest of several; without overlap, the first part. */
+/** The guessed parent: the part with the largest overlap (of several, the smallest); else the first part. */
 function guessParent(draft, points) {
   const parts = outlinedParts(draft);
   const overlap = (part) =>
@@ -109,7 +109,7 @@ function guessParent(draft, points) {
   return overlapping[0] ?? parts[0] ?? null;
 }
 
-/** The middle of the overlap with the parent; without overlap, the corner nearest to the parent. */
+/** The guessed joint: the centre of the overlap with the parent; else the corner nearest to the parent. */
 function guessJoint(points, parent) {
   const overlap = [...points.filter((p) => inside(p, parent)), ...parent.filter((p) => inside(p, points))];
   const center = centroid(parent);
@@ -119,7 +119,7 @@ function guessJoint(points, parent) {
   return [rounded(x), rounded(y)];
 }
 
-/** Add a group: it has no outline and holds parts that rotate together. The draft and the group's id. */
+/** Add a group, which has no outline and contains parts that rotate together; returns the draft and its id. */
 export function addGroup(draft, parent, turn) {
   const id = nextId(draft);
   const name = uniqueName(draft, "group");
@@ -136,7 +136,7 @@ function outlinesCenter(draft) {
   return [rounded((box.left + box.right) / 2), rounded((box.top + box.bottom) / 2)];
 }
 
-/** Remove a part. Its children get its parent. */
+/** Remove a part. Its parent becomes the parent of its children. */
 export function removePart(draft, id) {
   const removed = partById(draft, id);
   const parts = draft.parts
@@ -175,13 +175,13 @@ export function poseTransforms(draft, pose) {
   return transforms;
 }
 
-/** A reading with the points that have a turn and a value; null with less than two of these. */
+/** A reading with the complete points (turn and value); null if there are fewer than two. */
 export function completeReading(reading) {
   const at = (reading?.at ?? []).filter(([turn, value]) => turn !== null && value !== null);
   return at.length < 2 ? null : { unit: reading.unit, at };
 }
 
-/** The message for the server, which refers to parts by name. */
+/** The draft as a request to the server, which refers to parts by name. */
 export function toMessage(draft) {
   const name = (id) => (id === null ? null : partById(draft, id).name);
   return {
@@ -197,7 +197,7 @@ export function toMessage(draft) {
   };
 }
 
-/** The draft of a server's message, on a picture. */
+/** The draft from an answer of the server, on a picture. */
 export function fromMessage(message, picture) {
   const ids = new Map(message.parts.map((part, k) => [part.name, k + 1]));
   return {

@@ -49,7 +49,7 @@ export const rectangle = ([ax, ay], [bx, by]) => [
   [ax, by],
 ];
 
-const CHORD_ERROR = 0.5; // pixels between an ellipse and its polygon: edges of pictures are no sharper
+const CHORD_ERROR = 0.5; // maximum error of an ellipse's polygon in pixels: edges of pictures are not sharper
 const MIN_CHORDS = 12;
 
 /** The ellipse between two opposite corners, as a polygon of the same area. */
@@ -58,7 +58,7 @@ export function ellipse([ax, ay], [bx, by]) {
   // A chord over the angle 2t is r (1 − cos t) ≈ r t² / 2 away from its arc.
   const count = Math.max(MIN_CHORDS, Math.ceil(Math.PI / Math.sqrt((2 * CHORD_ERROR) / Math.max(rx, ry))));
   const angle = (2 * Math.PI) / count;
-  const grow = Math.sqrt(angle / Math.sin(angle)); // corners on the ellipse would enclose less than it does
+  const grow = Math.sqrt(angle / Math.sin(angle)); // a polygon with corners on the ellipse has a smaller area
   return Array.from({ length: count }, (_, k) => [
     rounded((ax + bx) / 2 + grow * rx * Math.cos(k * angle)),
     rounded((ay + by) / 2 + grow * ry * Math.sin(k * angle)),
@@ -101,7 +101,7 @@ export function nearestEdge(point, polygon) {
   return best;
 }
 
-/** A line with fewer points, none of the removed ones farther than `tolerance` from it (Douglas–Peucker). */
+/** A line with fewer points: removed points are within `tolerance` of it (Douglas–Peucker). */
 export function simplified(line, tolerance) {
   if (line.length < 3) return line;
   const kept = new Set([0, line.length - 1]);

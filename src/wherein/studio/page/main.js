@@ -1,4 +1,4 @@
-// The studio's page: start it, choose the tool and the painter, and show the next step in the status bar.
+// Starts the studio's page, chooses the tool and the painter, and shows the next step in the status bar.
 import * as api from "./api.js";
 import { pictureBitmap, sceneBitmap } from "./bitmaps.js";
 import { fit, paintedTool, repaint, setPainter, setTool, view, zoom } from "./canvas.js";
@@ -57,7 +57,7 @@ function paint(context, ratio) {
 /** Whether the user has fingers and no mouse: then there is nothing to drop. */
 const byTouch = () => matchMedia("(pointer: coarse)").matches;
 
-/** What was found, or the next step, for the status bar. */
+/** The text of the status bar: the number of detections, or the next step. */
 function detectStatus(state) {
   const { draft, scenes, results, scene } = state;
   if (!draft.parts.length) return "There is no template yet. Outline an object under Template, or open one.";
@@ -101,7 +101,7 @@ watch(["mode", "tool", "draft", "redrawing"], ({ mode, tool, draft, redrawing })
   }
 });
 
-// Any drawing tool redraws; another part or another kind of tool ends it.
+// An outline can be redrawn with any drawing tool. Selecting another part or another kind of tool ends it.
 watch(["selected", "tool"], ({ selected, tool, redrawing }) => {
   if (selected !== redrawing || ["select", "joint"].includes(tool)) update({ redrawing: null });
 });

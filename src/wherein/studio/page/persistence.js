@@ -1,5 +1,5 @@
-// Restore the page after a reload, or in another tab: the server still has the pictures, the browser the rest.
-// Each tab has its own state in sessionStorage; a new tab begins with the last state of any, in localStorage.
+// Restores the page after a reload, or in another tab. The server has the pictures, the browser everything else.
+// Each tab has its own state in sessionStorage; a new tab starts with the last state of any tab, in localStorage.
 import { debounced } from "./dom.js";
 import { getState, watch } from "./store.js";
 
@@ -26,5 +26,5 @@ export function storeState(token) {
     for (const storage of [sessionStorage, localStorage]) storage.setItem(KEY, text);
   };
   watch(["draft", "saved", "settings", "mode", "scene"], debounced(write, 300));
-  addEventListener("pagehide", write); // the last change may still be waiting
+  addEventListener("pagehide", write); // writing is delayed: the last change may not be written yet
 }

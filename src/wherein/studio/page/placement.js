@@ -1,10 +1,10 @@
-// Move, duplicate and mirror parts. As in draft.js, each function returns a new draft.
+// Moving, duplicating and mirroring parts. As in draft.js, each function returns a new draft.
 import { changePart, clampToPicture, isInSubtree, nextId, partById, treeOrder, uniqueName } from "./draft.js";
 import { bounds, clamp } from "./geometry.js";
 
-const COPY_SHIFT = 0.15; // of its size, by which a copy is moved away from the original, to be seen and dragged
+const COPY_SHIFT = 0.15; // shift of a copy from the original as a share of its size, so that it is visible
 
-/** The nearest shift by which points stay within the picture. */
+/** The nearest shift that keeps points within the picture. */
 function allowedShift({ width, height }, points, [dx, dy]) {
   if (!points.length) return [dx, dy];
   const box = bounds(points);
@@ -33,7 +33,7 @@ const subtree = (draft, id) =>
 
 const cornersOf = (parts) => parts.flatMap((part) => part.points ?? []);
 
-/** Copy a part and all below it, with `place` for their points and `change` for the rest; draft and id. */
+/** Copy a subtree, with `place` for the points and `change` for the rest; returns the draft and the copy's id. */
 function copySubtree(draft, id, place, change = (part) => part) {
   const copied = subtree(draft, id);
   const ids = new Map(copied.map((part, k) => [part.id, nextId(draft) + k]));
@@ -47,7 +47,7 @@ function copySubtree(draft, id, place, change = (part) => part) {
       parent: ids.get(part.parent) ?? part.parent,
       points: part.points?.map(place) ?? null,
       pivot: part.pivot && place(part.pivot),
-      pixels_from: null, // they are cut out where the copy is
+      pixels_from: null, // the pixels are cut out at the place of the copy
     };
     copy = { ...copy, parts: [...copy.parts, added] };
   }
@@ -55,7 +55,7 @@ function copySubtree(draft, id, place, change = (part) => part) {
   return [{ ...copy, paintOrder }, ids.get(id)];
 }
 
-/** Where a copy goes whose points would be `points`: a little aside, to where there is room in the picture. */
+/** The shift of a copy with these points: a little to the side where the picture has room. */
 function asideShift(picture, points) {
   if (!points.length) return [0, 0];
   const { left, top, right, bottom } = bounds(points);
@@ -64,7 +64,7 @@ function asideShift(picture, points) {
   return allowedShift(picture, points, [shift(left, right, picture.width), shift(top, bottom, picture.height)]);
 }
 
-/** Duplicate a part and all below it, a little aside; the draft and the copy's id. */
+/** Duplicate a subtree, a little to the side; returns the draft and the copy's id. */
 export function duplicatePart(draft, id) {
   const [dx, dy] = asideShift(draft.picture, cornersOf(subtree(draft, id)));
   return copySubtree(draft, id, ([x, y]) => clampToPicture(draft.picture, [x + dx, y + dy]));
@@ -78,14 +78,14 @@ function outlinedAncestor(draft, part) {
 
 const OTHER_SIDE = { left: "right", right: "left", Left: "Right", Right: "Left", LEFT: "RIGHT", RIGHT: "LEFT" };
 
-/** A mirrored part turns the other way, and has the name of the other side. */
+/** The changes of a mirrored part: it turns the other way, and has the name of the other side. */
 function mirroredPart(part) {
   const at = part.reading?.at.map(([turn, value]) => [turn === null ? null : -turn, value]).reverse();
   const name = part.name.replace(/left|right/i, (side) => OTHER_SIDE[side] ?? side);
   return { ...part, name, reading: part.reading && { ...part.reading, at } };
 }
 
-/** Copy a part and all below it to the other side of its parent; without one, a little aside. */
+/** Copy a subtree to the other side of its parent; without a parent, a little to the side. */
 export function mirrorPart(draft, id) {
   const corners = cornersOf(subtree(draft, id));
   if (!corners.length) return copySubtree(draft, id, (point) => point, mirroredPart);

@@ -3,7 +3,7 @@ import { StudioError } from "./api.js";
 import { $, h, iconButton } from "./dom.js";
 import { getState, watch } from "./store.js";
 
-const NOTE_TIME = 5000; // milliseconds that a notification stays
+const NOTE_TIME = 5000; // duration of a notification in milliseconds
 const ERROR_TIME = 15000;
 const DISCONNECTED = {
   none: "No connection to the studio. Check that it is still running in the terminal.",
@@ -34,7 +34,7 @@ export function setIdleStatus(text) {
   show();
 }
 
-/** Show a text while a task runs. An error is shown to the user; then the result is `undefined`. */
+/** Show a text while a task runs. If the task fails, the error is shown, and the result is `undefined`. */
 export async function withStatus(text, task) {
   const number = nextNumber++;
   running.set(number, text);
@@ -63,8 +63,8 @@ export function reportError(error) {
 }
 
 /**
- * Show a notification, optionally with an action { label, act }. Notes are about what is shown: they go away when
- * the mode changes, and with an action, such as Undo, when the draft changes.
+ * Show a notification, optionally with an action { label, act }. A note refers to what is on the screen: it
+ * disappears when the mode changes and, if it has an action such as Undo, when the draft changes.
  */
 export function notify(text, kind = "note", action = null) {
   const remove = () => toast.remove();

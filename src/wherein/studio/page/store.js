@@ -1,7 +1,7 @@
-// The state of the page and its undo history. Views watch the state; all changes go through this module.
+// The state of the page and its undo history. Views watch the state; all changes are made by this module.
 import { emptyDraft } from "./draft.js";
 
-const MAX_STEPS = 200; // of the undo history
+const MAX_STEPS = 200; // maximum length of the undo history
 
 const state = {
   mode: "template", // or "detect"
@@ -14,8 +14,8 @@ const state = {
   pose: {}, // degrees by part, to preview joints
   template: null, // compiled from the draft by the server: { id, leaves, colors }
   templateError: null, // why the draft cannot be compiled
-  findings: null, // what makes the template hard to detect
-  checking: false, // whether the findings are still to come
+  findings: null, // about the template, from the server
+  checking: false, // whether findings have been requested
   colors: {}, // CSS colours by part id, from the server
   scenes: [],
   scene: null, // the id of the scene that is shown
@@ -43,7 +43,7 @@ const state = {
 const watchers = [];
 const past = [];
 let future = [];
-let changedKeys = null; // since the watchers were last called
+let changedKeys = null; // the keys that changed since the watchers were last called
 
 export const getState = () => state;
 
@@ -53,7 +53,7 @@ export function shownPicture() {
   return mode === "detect" ? (scenes.find(({ id }) => id === scene) ?? null) : draft.picture;
 }
 
-/** Call `show` now, and after any of these keys has changed; several changes at once cause one call. */
+/** Call `show` now and after each change of these keys; several changes at once cause one call. */
 export function watch(keys, show) {
   watchers.push({ keys: new Set(keys), show });
   show(state);
@@ -103,7 +103,7 @@ export const undo = () => step(past, future);
 
 export const redo = () => step(future, past);
 
-/** The labels of the steps that undo and redo would take; null where there is none. */
+/** The labels of the next undo and redo steps; null if there is none. */
 export const history = () => ({ undo: past.at(-1)?.label ?? null, redo: future.at(-1)?.label ?? null });
 
 /** Start with a draft and an empty history. */

@@ -1,4 +1,4 @@
-// Compile the draft to a template on the server, and check it, whenever the draft changes.
+// Has the server compile and check the draft whenever it changes.
 import * as api from "./api.js";
 import { setColors } from "./colors.js";
 import { debounced } from "./dom.js";
@@ -44,7 +44,7 @@ async function send(entry) {
   }
 }
 
-/** Request the findings. Separate from the template, because the check takes longer than the compilation. */
+/** Request the findings. This is a separate request, because the check takes longer than the compilation. */
 async function check(entry, template, signal) {
   try {
     const { findings } = await api.findings(template.id, signal);
@@ -69,10 +69,10 @@ const compileSoon = debounced(compile, DELAY);
 watch(["connection"], ({ connection }) => connection === "open" && compileSoon());
 
 watch(["draft"], ({ draft }) => {
-  // Undo and redo may come back to the draft that was sent last, which is not sent again.
+  // Undo and redo may restore the draft that was sent last. It is not sent again.
   const pending = latest?.draft === draft ? latest.checking : true;
   update({ checking: pending && Boolean(draft.picture && outlinedParts(draft).length) });
-  // A new part has no colour until the draft is compiled, so that does not wait.
+  // A new part has no colour until the draft is compiled. Therefore it is compiled without delay.
   const changed = draft.parts.length !== partCount;
   partCount = draft.parts.length;
   changed ? compile() : compileSoon();

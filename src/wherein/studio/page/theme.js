@@ -1,4 +1,4 @@
-// Light or dark: as the system, until the user chooses.
+// The light or dark theme: that of the system, until the user chooses one.
 import { $ } from "./dom.js";
 
 const KEY = "wherein.theme";

@@ -11,7 +11,7 @@ const MEGABYTE = 2 ** 20;
 
 const isTemplate = (file) => /\.zip$/i.test(file.name) || file.type.includes("zip");
 
-/** Whether a file is small enough. Checked before the upload too, to spare the user the wait. */
+/** Whether a file is small enough. The server checks it too; this check avoids waiting for the upload. */
 function checkSize(file) {
   const { maxUpload } = getState();
   if (file.size <= maxUpload) return true;
@@ -62,7 +62,7 @@ async function loadTemplate(file) {
   if (opened) showTemplate(opened);
 }
 
-/** Upload scenes one after the other. The first is shown; the others wait, unless the user chooses them. */
+/** Upload scenes one after the other. The first one is shown; the user can choose the others. */
 async function loadScenes(files) {
   let isFirst = true;
   const accepted = files.filter(checkSize);
@@ -102,7 +102,7 @@ function fileInput(selector, purpose) {
   const input = $(selector);
   input.addEventListener("change", async () => {
     await loadFiles(input.files, purpose);
-    input.value = ""; // so that choosing the same file again is a change
+    input.value = ""; // so that choosing the same file again is a "change" event
   });
   return input;
 }
@@ -123,7 +123,7 @@ $("#demo").addEventListener("click", loadDemo);
 const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
 const defaultPurpose = () => (getState().mode === "detect" ? "scene" : "picture");
 const zones = $("#drop");
-let depth = 0; // elements under the dragged file: each sends its own enter and leave
+let depth = 0; // number of nested elements under the dragged file: each has its own enter and leave events
 
 function showZones(shown) {
   if (!shown) depth = 0;

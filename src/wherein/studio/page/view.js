@@ -4,8 +4,8 @@ import { clamp } from "./geometry.js";
 
 const MIN_SCALE = 0.02;
 const MAX_SCALE = 64;
-const MAX_FIT = 8; // magnification of a small picture that is shown as a whole
-const ABOVE = 46; // pixels of the screen above a picture that is shown as a whole, for the hint
+const MAX_FIT = 8; // maximum magnification of a small picture that is shown as a whole
+const ABOVE = 46; // screen pixels above a picture that is shown as a whole, for the hint
 const BELOW = 20;
 
 export class View {
@@ -43,7 +43,7 @@ export class View {
     this.y += dy;
   }
 
-  /** Set a canvas's transform so that it is drawn on in pixels of the picture. */
+  /** Set the transform of a canvas so that drawing coordinates are pixels of the picture. */
   apply(context, ratio) {
     const s = this.scale * ratio;
     context.setTransform(s, 0, 0, s, ratio * (this.x + this.scale / 2), ratio * (this.y + this.scale / 2));

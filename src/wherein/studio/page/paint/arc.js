@@ -39,7 +39,7 @@ export function turnAt(draft, id, point, view) {
 export function paintArc(context, view, draft, part, color) {
   const { heading, radius, ends } = arcOf(draft, part, view);
   const [x, y] = part.pivot;
-  const turn = radians(Math.min(part.turn, 179.9)); // at 180 the canvas would draw nothing
+  const turn = radians(Math.min(part.turn, 179.9)); // at ±180° both ends coincide, and nothing would be drawn
   context.beginPath();
   context.moveTo(x, y);
   context.arc(x, y, radius, heading - turn, heading + turn);

@@ -3,7 +3,7 @@ import { drawLabel, drawPicture, fill, stroke, tracePath } from "./shapes.js";
 
 const NOT_FOUND = "rgb(235 235 235)";
 
-/** Paint a scene and, if it was searched, its detections `found` with the colours and leaves of a template. */
+/** Paint a scene and, if it was searched, the detections `found`, with the colours and leaves of a template. */
 export function paintScene(context, view, scene, bitmap, found, template, highlight) {
   drawPicture(context, view, bitmap, scene);
   if (!found || !template) return;

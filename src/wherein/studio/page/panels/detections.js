@@ -1,11 +1,11 @@
-// The detections in the scene that is shown: a card for each, with its parts.
+// The detections in the shown scene: a card for each, with its parts.
 import { $, h, icon } from "../dom.js";
 import { getState, update, watch } from "../store.js";
 import { formatNumber, formatValue, sentence } from "../text.js";
 
 let expanded = 0; // the index of the detection whose parts are listed; −1: none
 
-/** What a part reads, such as “70.1 °C”; empty if nothing. */
+/** The reading of a part, such as “70.1 °C”; empty if it has none. */
 const readingText = ({ value, unit }) =>
   value === null || value === undefined ? "" : `${formatValue(value)} ${unit}`.trim();
 
@@ -92,7 +92,7 @@ function summary({ results, scene: id, scenes, uploads, template, templateError 
   return "Searching…";
 }
 
-/** The best candidate below the threshold, where nothing was found. */
+/** The best candidate below the threshold, if nothing was found. */
 function candidateText({ best_candidate: score, threshold }) {
   if (score === null) return "";
   const limit = threshold.toFixed(3);

@@ -1,4 +1,4 @@
-// Save the template, and export the results.
+// Saves the template, and exports the results.
 import * as api from "../api.js";
 import { searchMessage } from "../detection.js";
 import { $, h } from "../dom.js";
@@ -28,7 +28,7 @@ function downloadBlob(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), URL_TIME);
 }
 
-/** The current template; without one, notify the user why. */
+/** The current template; if there is none, notify the user why. */
 async function requireTemplate() {
   const template = await currentTemplate();
   if (!template)
@@ -51,7 +51,7 @@ async function downloadTemplate() {
   });
 }
 
-/** Save the template where the command line said; otherwise download it. */
+/** Save the template to the path of the command line; without a path, download it. */
 export async function saveTemplate() {
   if (!getState().saveName) return downloadTemplate();
   return withStatus("Saving the template…", async () => {

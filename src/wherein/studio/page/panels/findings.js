@@ -1,4 +1,4 @@
-// What makes the template hard to detect.
+// The findings: properties of the template that make it hard to detect.
 import { $, h, icon } from "../dom.js";
 import { outlinedParts } from "../draft.js";
 import { selfIntersects } from "../geometry.js";
@@ -21,7 +21,7 @@ function card(severity, title, text, advice, partName) {
   );
 }
 
-/** Findings about outlines. The server checks the template, in which the outlines are already pixels. */
+/** Findings about outlines, which are checked here: the server checks the template, which has masks instead. */
 const outlineFindings = (draft) =>
   outlinedParts(draft)
     .filter((part) => !part.pixels_from && selfIntersects(part.points))

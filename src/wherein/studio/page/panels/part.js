@@ -17,8 +17,8 @@ import { edit, endGesture, getState, update, watch } from "../store.js";
 import { deletePart, duplicate, mirror } from "../tools/selection.js";
 import { setName } from "./tree.js";
 
-const PREVIEW_TIME = 1800; // milliseconds of one rotation to and fro
-const CHILD_SHARE = 0.5; // children rotate by this share of their range, to be seen to move with the part
+const PREVIEW_TIME = 1800; // duration of one rotation back and forth, in milliseconds
+const CHILD_SHARE = 0.5; // share of their range by which children rotate too, to show that they move with the part
 
 const fields = Object.fromEntries(
   [...document.querySelectorAll("#part [data-field]")].map((e) => [e.dataset.field, e]),
@@ -81,7 +81,7 @@ function showLayer(draft, part) {
   $("#raise").disabled = index === count - 1;
 }
 
-/** Rotate the part to and fro once, to preview its joint. */
+/** Rotate the part back and forth once, to preview its joint. */
 function playJoint() {
   const part = selectedPart();
   if (!part || animation) return;

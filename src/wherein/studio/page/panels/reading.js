@@ -1,12 +1,12 @@
-// The reading of the selected part: what its rotation means, such as the degrees of a thermometer's needle.
+// The reading of the selected part: the values that its rotation shows, such as a thermometer's degrees.
 import { $, h, iconButton } from "../dom.js";
 import { changePart, completeReading, partById, rotates } from "../draft.js";
 import { rounded } from "../geometry.js";
 import { edit, endGesture, getState, watch } from "../store.js";
 import { formatNumber, formatValue } from "../text.js";
 
-const TURN = 0; // the place of the rotation in a point of a reading
-const VALUE = 1; // and of the value
+const TURN = 0; // the index of the rotation in a point of a reading
+const VALUE = 1; // the index of the value
 
 const unit = $('[data-reading="unit"]');
 
@@ -44,7 +44,7 @@ function row(point, index) {
   );
 }
 
-/** How far the reading is, beside its title. */
+/** The state of the reading, beside its title. */
 function summary(part) {
   if (!part.reading) return "none";
   const complete = completeReading(part.reading);
@@ -54,7 +54,7 @@ function summary(part) {
   return `${low} to ${high} ${complete.unit}`.trim();
 }
 
-/** Rows are made anew only where their number changes: else the field in use would lose the focus. */
+/** Rows are replaced only if their number changes: otherwise the field in use would lose the focus. */
 function showPoints(part) {
   const table = $("#reading-points");
   const points = part.reading?.at ?? [];

@@ -1,4 +1,4 @@
-// The strip of scenes: thumbnails with the number of detections in each, and the totals over all.
+// The strip of scenes: thumbnails with the number of detections in each scene, and the totals.
 import * as api from "../api.js";
 import { loadedSceneBitmap } from "../bitmaps.js";
 import { currentResult, totalsText } from "../detection.js";
@@ -51,7 +51,7 @@ async function removeScene(id) {
   update({ scenes: getState().scenes.filter((scene) => scene.id !== id) });
 }
 
-/** How far a scene is: { text, label, kind } for its card. */
+/** The state of a scene: { text, label, kind } for its card. */
 function progressOf(state, id) {
   const result = currentResult(state, id);
   const found = result?.data?.detections.length;

@@ -88,7 +88,7 @@ field("overlap").addEventListener("input", () => {
 for (const input of regionFields)
   input.addEventListener("input", () => {
     const region = regionFields.map(({ value }) => (value === "" ? NaN : Number(value)));
-    // All four are needed; until then all of the scene is searched.
+    // A region needs all four numbers; without them the whole scene is searched.
     set({ region: region.every(Number.isFinite) && region[2] >= 1 && region[3] >= 1 ? region : null });
   });
 onNumber("low", 0.05, 20, (low) => set({ scale: [low, Math.max(low, getState().settings.scale[1])] }));

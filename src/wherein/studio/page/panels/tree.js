@@ -17,7 +17,7 @@ import { notify } from "../status.js";
 import { edit, getState, update, watch } from "../store.js";
 import { deletePart } from "../tools/selection.js";
 
-const EDGE = 0.28; // of a row's height: dropped there, a part goes before or after the row, otherwise into it
+const EDGE = 0.28; // share of a row's height at its edges, where a part is dropped before or after it, not into it
 
 const list = $("#tree");
 let renaming = null; // the id of a part
@@ -113,7 +113,7 @@ function selectRow(id) {
   queueMicrotask(() => focusRow(id));
 }
 
-/** Where Alt and an arrow key move a part: { parent, before }; null if it cannot move there. */
+/** The target to which Alt and an arrow key move a part: { parent, before }; null if it cannot move there. */
 function keyTarget(draft, part, key) {
   const siblings = childrenOf(draft, part.parent).map((other) => other.id);
   const index = siblings.indexOf(part.id);
@@ -167,7 +167,7 @@ function startDrag(event, id) {
   update({ selected: id });
 }
 
-/** Mark where the dragged part would go: before, after or into the row under the pointer. */
+/** Mark where the dragged part would be dropped: before, after or into the row under the pointer. */
 function markTarget(x, y) {
   const over = document.elementFromPoint(x, y)?.closest?.("#tree li, #object-row");
   for (const marked of document.querySelectorAll("[data-drop]")) delete marked.dataset.drop;

@@ -2,7 +2,7 @@
 
 export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** The point that an arrow key moves a point to: by one pixel, with Shift by ten; null for other keys. */
+/** The point moved by an arrow key: by one pixel, with Shift by ten; null for other keys. */
 export function arrowMove(event, [x, y]) {
   const step = ARROWS[event.key];
   if (!step) return null;

@@ -7,22 +7,22 @@ import { getState, update, watch } from "../store.js";
 import { Crosshair } from "./crosshair.js";
 import { DRAWN, finishOutline } from "./finish.js";
 
-const CLOSE_COLOR = "#3450f0"; // of the first corner, once a click on it closes the outline
+const CLOSE_COLOR = "#3450f0"; // colour of the first corner when a click on it would close the outline
 
-const KEY_REACH = 9; // pixels of the screen by which a corner of the keyboard may be moved, as one of the mouse
+const KEY_REACH = 9; // reach of corners that are set by the keyboard, in screen pixels: the same as of a mouse
 
 const onPicture = (point) => clampToPicture(getState().draft.picture, point);
 
 /**
- * A tool with clicked corners. Each is { point, path, reach, ready }: where it is, the points from the corner
- * before it up to itself, how far it may be moved, and a promise that point and path are final.
+ * A tool with clicked corners. Each is { point, path, reach, ready }: its position, the points from the corner
+ * before it up to itself, how far it may be moved to an edge, and a promise that point and path are final.
  */
 export class CornerTool {
   cursor = "crosshair";
   corners = [];
   pointer = null; // the point under the mouse or the crosshair
   #crosshair = new Crosshair();
-  #picture = null; // that the corners are on
+  #picture = null; // the picture on which the corners are
 
   constructor(name, hint) {
     Object.assign(this, { name, hint });
@@ -33,7 +33,7 @@ export class CornerTool {
     });
   }
 
-  /** Change the path to a new corner, and where it is. Straight lines need no change. */
+  /** Change the position of a new corner and the path to it. Straight lines need no change. */
   async route(_before, _corner) {}
 
   /** The points from the last corner to the pointer. */
@@ -53,17 +53,17 @@ export class CornerTool {
     const { corners } = this;
     const encloses = corners.length > 2;
     this.#crosshair.point = this.pointer = null;
-    await corners.at(-1).ready; // and with it all before
+    await corners.at(-1).ready; // each corner waits for the one before, so that now all are ready
     if (encloses && this.corners === corners) this.#add(corners[0].point, 0);
     const count = corners.length;
     await corners.at(-1)?.ready;
-    if (this.corners !== corners || corners.length !== count) return; // canceled or undone meanwhile
+    if (this.corners !== corners || corners.length !== count) return; // cancelled or undone meanwhile
     this.corners = [];
     const points = corners.flatMap((corner) => corner.path);
-    finishOutline(encloses ? points.slice(0, -1) : points); // the last is the first
+    finishOutline(encloses ? points.slice(0, -1) : points); // the last point repeats the first
   }
 
-  /** Remove the last corner; whether there was one. */
+  /** Remove the last corner; returns whether there was one. */
   undoStep = () => this.corners.pop() !== undefined;
 
   menu = this.undoStep;
@@ -96,7 +96,7 @@ export class CornerTool {
   }
 
   doubleClick() {
-    if (this.corners.length < 4) return; // both clicks of it added a corner, at the same point
+    if (this.corners.length < 4) return; // both clicks of the double click added a corner, at the same point
     this.corners.pop();
     this.#close();
   }

@@ -1,4 +1,4 @@
-// A crosshair that is moved with the arrow keys, to draw outlines without a mouse.
+// A crosshair that is moved by the arrow keys, for drawing outlines without a mouse.
 import { reveal, view, visibleCenter } from "../canvas.js";
 import { clamp } from "../geometry.js";
 import { stroke } from "../paint/shapes.js";
@@ -10,7 +10,7 @@ const ARM = 14; // pixels of the screen
 export class Crosshair {
   point = null;
 
-  /** Move it by an arrow key, with Shift by one pixel of the picture; whether the key was an arrow. */
+  /** Move by an arrow key, with Shift by one pixel of the picture; returns whether the key was an arrow. */
   key(event, picture) {
     const step = ARROWS[event.key];
     if (!step) return false;

@@ -1,15 +1,15 @@
-// What all drawing tools end with: an outline becomes a part.
+// The last step of all drawing tools: an outline becomes a part.
 import { addPart, partById, setPoints } from "../draft.js";
 import { area, selfIntersects } from "../geometry.js";
 import { notify } from "../status.js";
 import { edit, getState, update } from "../store.js";
 
-const MIN_AREA = 12; // square pixels of a part; smaller is taken for a slip
+const MIN_AREA = 12; // minimum area of a part in square pixels; a smaller outline is probably a slip
 
 /** The colour of an unfinished outline: the server chooses the colour of the part. */
 export const DRAWN = "white";
 
-/** Make a new part of an outline, or replace the outline of the part that is being redrawn. */
+/** Make a new part from an outline, or replace the outline of the part that is being redrawn. */
 export function finishOutline(points) {
   const { draft, redrawing, defaultTurn } = getState();
   if (points.length < 3 || area(points) < MIN_AREA) {

@@ -6,7 +6,7 @@ import { stroke, tracePath } from "../paint/shapes.js";
 import { getState } from "../store.js";
 import { DRAWN, finishOutline } from "./finish.js";
 
-const TOLERANCE = 1.5; // pixels of the screen: a hand shakes, so the line is simplified by this much
+const TOLERANCE = 1.5; // tolerance of the simplification in screen pixels: hands shake
 
 let line = [];
 

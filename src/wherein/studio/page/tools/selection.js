@@ -1,4 +1,4 @@
-// The select tool: select a part, and drag its handles: corners, joint and the ends of its arc.
+// The select tool: select a part, and drag its handles (corners, joint, and the ends of its arc).
 import { reveal, view } from "../canvas.js";
 import { $ } from "../dom.js";
 import {
@@ -32,8 +32,8 @@ export function partAt(point, draft = getState().draft) {
 }
 
 /**
- * The handle of the selected part within reach; the handles that are the hardest to hit come first. The part
- * itself is the last, unless it keeps the pixels of an opened template, which are where they are.
+ * The handle of the selected part within reach; handles that are harder to hit have priority. The part itself
+ * comes last, unless it keeps the pixels of an opened template, which cannot be moved.
  */
 function handleAt({ point, reach }) {
   const { draft, selected } = getState();
@@ -80,7 +80,7 @@ function moveJoint(id, point, options = {}) {
   edit("move a joint", changePart(getState().draft, id, patch), options);
 }
 
-/** Drag a whole part from where it was pressed. */
+/** Drag a whole part from the pressed point. */
 function dragPart({ from, before }, [x, y]) {
   const moved = movePart(getState().draft, before, [x - from[0], y - from[1]]);
   edit(`move “${before.name}”`, moved, { gesture: "part", corner: null });
@@ -198,7 +198,7 @@ export const selectTool = {
     openMenu(x, y, menuChoices(getState().draft, id, handle, pointer.point), $("#canvas"));
   },
 
-  /** Edit corners with the keyboard; whether the key was handled. */
+  /** Edit corners with the keyboard; returns whether the key was handled. */
   key(event) {
     const { draft, selected, corner } = getState();
     const part = partById(draft, selected);

@@ -6,7 +6,7 @@ import { reportError } from "../status.js";
 import { getState } from "../store.js";
 import { CornerTool } from "./corners.js";
 
-const MAX_REACH = 200; // pixels of the picture that the server accepts
+const MAX_REACH = 200; // maximum reach that the server accepts, in picture pixels
 
 /** The path along edges from `start` (null: none) to an edge near `end`. */
 async function edgePath(start, end, reach) {
@@ -16,7 +16,7 @@ async function edgePath(start, end, reach) {
 }
 
 class SnapTool extends CornerTool {
-  #followed = null; // { from, path } to the pointer, as the server answered last
+  #followed = null; // { from, path }: the last path to the pointer from the server
   #asking = false;
 
   async route(before, corner) {
@@ -40,7 +40,7 @@ class SnapTool extends CornerTool {
     this.#follow(event.reach);
   }
 
-  /** Show the path to the pointer. One request at a time: the pointer moves faster than paths are found. */
+  /** Show the path to the pointer, with one request at a time: the pointer moves faster than paths are found. */
   async #follow(reach) {
     const last = this.corners.at(-1);
     if (this.#asking || !last || !this.pointer) return;
@@ -51,7 +51,7 @@ class SnapTool extends CornerTool {
       this.#followed = { from: last.point, path: (await edgePath(last.point, pointer, reach)).slice(1) };
       repaint();
     } catch {
-      this.#followed = null; // a click reports why
+      this.#followed = null; // the error is reported when the user clicks
     }
     this.#asking = false;
     if (this.#followed && this.pointer && this.pointer !== pointer) this.#follow(reach);

@@ -1,4 +1,4 @@
-// The box and the ellipse: dragged from one corner of their bounding box to the opposite one.
+// The box tool and the ellipse tool: drag from one corner of the bounding box to the opposite corner.
 import { view } from "../canvas.js";
 import { clampToPicture } from "../draft.js";
 import { ellipse, rectangle } from "../geometry.js";
@@ -8,7 +8,7 @@ import { getState, update } from "../store.js";
 import { Crosshair } from "./crosshair.js";
 import { DRAWN, finishOutline } from "./finish.js";
 
-const MIN_SIDE = 3; // pixels of the screen: shorter is a click, not a box
+const MIN_SIDE = 3; // minimum side in screen pixels: a shorter drag is a click, not a box
 
 const onPicture = (point) => clampToPicture(getState().draft.picture, point);
 
