@@ -69,7 +69,7 @@ def earlier_poses(before: ArrayLike) -> Poses:
     # The determinant of a pose that mirrors is negative, and that of a degenerate one is 0. `nan_to_num`: the
     # determinant of NaN would warn, and such poses are unusable in any case.
     usable = np.isfinite(poses).all((1, 2)) & (np.linalg.det(np.nan_to_num(poses)) > _MIN_DETERMINANT)
-    for number in np.flatnonzero(~usable):
+    for number in np.flatnonzero(~usable):  # the message names the first one
         raise ArgumentError(
             "before must have matrices that map the template to a part of the scene, but number "
             f"{number + 1} is {poses[number].tolist()}"

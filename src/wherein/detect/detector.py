@@ -74,8 +74,8 @@ class Detector:
             only, and within ±30°. `wherein.detect.paper.network.PaperNetwork` can be trained.
         memory: bytes that this process may use, or a text such as "4GB". A scene that would need more is
             searched in overlapping tiles, which gives the same detections; TIFF and OME-Zarr are then read by
-            region, so that they may be larger than memory. None: scenes of more than 200 million pixels are
-            searched in tiles, with 4 GB, and all others in one piece.
+            region, so that they may be larger than memory. None: OME-Zarr, and TIFF of more than 200 million
+            pixels, are searched in tiles, with 4 GB; all other scenes in one piece.
 
     Raises:
         ArgumentError: an argument is out of range, or the calibration was measured for something else.
@@ -113,6 +113,7 @@ class Detector:
         self._memory = None if memory is None else bytes_of(memory)
         self.library = Library.of(template)
         for one in self.library.templates:
+            # Checked by the size of each template; the range itself is the same for all.
             self.ranges = checked_range(rotation, scale, tilt, one, polarity)
         require(
             is_number(overlap) and 0 <= overlap <= 1,
@@ -138,7 +139,7 @@ class Detector:
                 self.library, self.ranges, METHODS[method], least, calibration, threads, shown, overlap
             )
         self.search: Search | LibrarySearch = next(iter(self.searches.values()))
-        if self.library.several:
+        if self.library.several:  # then templates compete for pixels
             self.search = LibrarySearch(fast_searches(self.searches), overlap)
 
     def __repr__(self) -> str:
@@ -204,6 +205,7 @@ class Detector:
                 "bgr" was given for a file or a PIL image.
             PictureError: a file cannot be read.
         """
+        # With `yield` in place of the expression, the result for one scene would be a generator, too.
         if is_many(scene):
             return (self._one(one, region, color) for one in cast(Iterable[Source], scene))
         return self._one(cast(Source, scene), region, color)

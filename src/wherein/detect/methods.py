@@ -200,6 +200,7 @@ class FastSearch(SceneSearch, Search):
         return fit_traces(self.finder, self.levels(scene), found)
 
 
+# A file of its own, since a template may have calibrations for both methods.
 _PAPER_STORE = CalibrationStore(PaperCalibration, PAPER_VERSION, "paper.json")
 
 
@@ -242,6 +243,7 @@ class PaperSearch(Search):
             not ranges.any_polarity,
             'polarity is "any", but method="paper" compares colours: use polarity="same"',
         )
+        # Wider ranges share one calibration: the network finds nothing beyond its reach anyway.
         within = within_reach(ranges)
         if calibration is None:
             known = paper_calibration_for(template, within, progress or no_progress)
@@ -253,6 +255,7 @@ class PaperSearch(Search):
 
     def __call__(self, scene: Samples, count: int | None) -> MethodResult:  # noqa: D102
         pixels = Picture(scene, None).pixels
+        # Peaks down to the score of candidates; `count` limits detections only.
         found = [self._detection(one) for one in self.detector(pixels, LIKELY * self.threshold)]
         # The network does not limit rotations: a stride may end outside of the range.
         turned = [one for one in found if abs(one.angle) <= self.ranges.rotation]

@@ -170,5 +170,5 @@ def calibration_progress(name: str, progress: Progress | Literal[False] | None) 
     line = ProgressLine(f"Calibrating {name} (first use)")
     try:
         yield line
-    finally:
+    finally:  # also after an error, so that its message starts on a line of its own
         line.close()

@@ -51,6 +51,7 @@ class Detection(Placed, Shown):
     @property
     def box(self) -> tuple[float, float, float, float]:
         """The box around the outlines of all its parts, found or not: x, y, width and height."""
+        # Of leaves only: the outline of a group is the hull of its leaves.
         return outline_box([ring for part in self.parts.values() if part.leaf for ring in part.rings])
 
     @property

@@ -89,6 +89,7 @@ def tilt_share(tilt: NDArray[np.float64], limit: float) -> NDArray[np.float64]:
         tilt: of each pose, in degrees.
         limit: the maximum tilt of the range, in degrees.
     """
+    # The lower bound avoids a division by 0 for a range without tilt.
     return np.asarray((tilt / max(limit, 1e-9)) ** 2)
 
 

@@ -144,6 +144,7 @@ class Tracker:
         if found is None or searched:
             found = self._searched(picture)
         self._frames_since_search = 0 if searched else self._frames_since_search + 1
+        # A track without a detection ends here. If the object comes back later, it gets a new number.
         self.tracks = self._continued(found)
         # The time of the whole frame: that of following, and of a full search if an object was lost.
         found = replace(found, seconds=time.perf_counter() - began)

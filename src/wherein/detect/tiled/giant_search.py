@@ -54,8 +54,8 @@ def giant_source(
 
     Arguments:
         scene, color: as for a detector.
-        memory: bytes that this process may use; None: a scene is read by region only if it has more pixels
-            than any picture may have.
+        memory: bytes that this process may use; None: only OME-Zarr, and TIFF with more pixels than a loaded
+            picture may have, are read by region.
         threads: number of threads of the search.
     """
     pixels = None if memory is None else whole_pixels(memory, held(), threads or allowed_threads())
