@@ -9,6 +9,7 @@ from torch import Tensor
 
 from detecting import made_up, noise, photo, write_picture
 from wherein import ArgumentError, Detector, Template, Tracker
+from wherein.detect.calibration.false_alarms import MOST_OF_ALL
 from wherein.images.motif import Motif
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
@@ -106,8 +107,8 @@ def test_a_template_that_clutter_resembles_gets_the_rate_that_others_leave() -> 
     thresholds = Detector(many, scale=1, tilt=0, calibration=known, threads=1).thresholds
     assert [thresholds[f"t{k}"] for k in (1, 2, 3, 4)] == [0.6] * 4
     alarms = {name: one.false_alarms(thresholds[name]) * one.megapixels for name, one in known.items()}
-    assert sum(alarms.values()) == pytest.approx(0.01, rel=1e-3)
-    assert alarms["t0"] > 0.0099  # and not a fifth of 0.01
+    assert sum(alarms.values()) == pytest.approx(MOST_OF_ALL, rel=1e-3)
+    assert alarms["t0"] > 0.99 * MOST_OF_ALL  # and not a fifth of it
 
 
 def test_wrong_arguments_are_refused() -> None:

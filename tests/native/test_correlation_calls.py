@@ -15,6 +15,7 @@ from wherein.images.motif import Motif
 from wherein.motion import MOTIONS, Affine, motion_named
 from wherein.native import kernel
 from wherein.pyramid import descent
+from wherein.pyramid.descent import Stage
 from wherein.pyramid.motif_levels import Level
 from wherein.solve import Damping, Status, gauss_newton
 from wherein.warp import Surface
@@ -278,3 +279,32 @@ def test_scene_and_motif_must_agree_before_c_reads_them() -> None:
         descent.align(
             Level(torch.rand(1, 40, 40), side, motion_named("translation")), Variables(_SHIFT[None]), 1
         )
+
+
+@compiled
+def test_poses_with_scenes_of_their_own_have_the_bits_of_each_alone():
+    scenes = [_noise(3, 83 + k, 101 - 2 * k, 1) for k in range(4)]
+    whole = _objective("affine")
+    levels = [Level(scene, whole.side, whole.motion, 1, 1, (0.25 * k, 0.0)) for k, scene in enumerate(scenes)]
+    poses = _starts()[:4].double().numpy()
+    stage = Stage(1, 5)
+    together, costs = descent.solve_each(levels, stage, poses)
+    for level, pose, moved, cost in zip(levels, poses, together, costs, strict=True):
+        (alone,), ended = descent.solve_stage(level, stage, pose[None])
+        np.testing.assert_array_equal(alone, moved)
+        assert float(ended.cost[0]) == cost
+    start = Variables(_starts()[:4])
+    with pytest.raises(ArgumentError, match="2 scenes for 4 poses"):
+        descent._align_in_c(levels[:2], start, 5, Damping(1e-2), 1e-2)
+
+
+def test_in_torch_poses_with_scenes_of_their_own_are_those_of_each_alone(monkeypatch):
+    monkeypatch.setattr(kernel, "available", lambda: False)
+    scenes, whole = [_noise(3, 83, 101, 1), _noise(3, 90, 95, 1)], _objective("affine")
+    levels = [Level(scene, whole.side, whole.motion) for scene in scenes]
+    poses, stage = _starts()[:2].double().numpy(), Stage(1, 3)
+    together, costs = descent.solve_each(levels, stage, poses)
+    for level, pose, moved, cost in zip(levels, poses, together, costs, strict=True):
+        (alone,), ended = descent.solve_stage(level, stage, pose[None])
+        np.testing.assert_array_equal(alone, moved)
+        assert float(ended.cost[0]) == cost

@@ -65,7 +65,7 @@ def test_the_rest_is_fitted_and_zncc_is_that_of_the_whole() -> None:
     problem = scene(0.35)
     beside = placed(0.0, 1.0, (0.8, -0.6), (0.0, 0.0)) @ POSE
     before = fit_planes(problem, motif, motion, PlaneStage(rounds=1, steps=0), beside[None])
-    found = fit_uncovered(problem, motif, motif, motion, before)
+    found = fit_uncovered(problem, (motif,), motif, motion, before)
     assert np.abs(found.poses[0] - POSE)[:2, 2].max() < 0.35
     whole = fit_planes(problem, motif, motion, PlaneStage(rounds=1, steps=0), found.poses)
     np.testing.assert_allclose(found.zncc, whole.zncc)
@@ -74,7 +74,8 @@ def test_the_rest_is_fitted_and_zncc_is_that_of_the_whole() -> None:
 def test_poses_in_plain_view_stay() -> None:
     motif, motion = PlaneMotif.of(MOTIF, 100.0), MOTIONS["similarity"]
     before = PlaneFits(POSE[None], np.array([0.9]), np.ones(1))
-    np.testing.assert_array_equal(fit_uncovered(scene(0.0), motif, motif, motion, before).poses, before.poses)
+    found = fit_uncovered(scene(0.0), (motif,), motif, motion, before)
+    np.testing.assert_array_equal(found.poses, before.poses)
 
 
 compiled = pytest.mark.skipif(not kernel.available(), reason=f"no native library: {kernel.reason()}")
@@ -115,7 +116,7 @@ def test_threads_do_not_change_the_fits() -> None:
     problem = scene(0.35)
     before = fit_planes(problem, motif, motion, PlaneStage(rounds=1, steps=0), poses)
     alone, together = (
-        fit_uncovered(ScenePyramid(problem.reduced(1), threads=count), motif, motif, motion, before)
+        fit_uncovered(ScenePyramid(problem.reduced(1), threads=count), (motif,), motif, motion, before)
         for count in (1, 3)
     )
     np.testing.assert_array_equal(alone.poses, together.poses)

@@ -250,6 +250,20 @@ def test_turns_that_look_alike():
     assert len(PlaneSearch(_motif(), PlaneRange()).similar_turns) == 0
 
 
+def test_a_round_dial_looks_alike_at_every_turn():
+    y, x = np.mgrid[0:81, 0:81] - 40.0
+    away, turn = np.hypot(x, y), np.degrees(np.arctan2(y, x))
+    light = np.where(away > 34, 0.1, np.where((away > 26) & (np.abs((turn + 180) % 12 - 6) < 2), 0.2, 0.9))
+    light = np.where((np.abs(x - 12) < 5) & (np.abs(y) < 3), 0.2, light)
+    dial = PlaneSearch(
+        Motif.whole(torch.from_numpy(light).float().expand(3, -1, -1).contiguous()), PlaneRange()
+    )
+    turns = np.sort(angles(dial.similar_turns, (40.0, 40.0)) % 360)
+    # A descent from one of them comes to any other turn.
+    assert np.diff(turns, prepend=0, append=360).max() < 23
+    assert np.median(np.diff(turns)) < 12
+
+
 def test_a_plate_upside_down_is_turned_round():
     search, middle = PlaneSearch(_plate(), PlaneRange(180, (0.7, 1.4), 0)), (54.5, 34.5)
     for degrees in (0, 180, 70):
@@ -276,3 +290,14 @@ def test_threads_do_not_change_the_poses():
     one, two = (search(ScenePyramid(scene, threads=threads))[-1] for threads in (1, 2))
     assert np.array_equal(one.poses, two.poses)
     assert np.array_equal(one.zncc, two.zncc)
+
+
+def test_what_is_no_crowd_after_the_first_fits_is_followed_as_usual(monkeypatch):
+    """A dozen copies: as if they had stood out before the fits by chance alone."""
+    search, (scene, _) = PlaneSearch(_motif(), PlaneRange(180, (0.8, 0.8), 0)), _crowd(12)
+    assert len(search(scene, standing_out=0.5)[0]) >= 12
+    answers, asked = iter([True, True, False]), []
+    monkeypatch.setattr(search, "_may_be_crowd", lambda scene, fits: asked.append(fits) or next(answers))
+    ended = search(scene, standing_out=0.5)
+    assert len(ended[0]) <= 10
+    assert len(asked) == 3

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
-from wherein.detect.calibration.false_alarms import MOST_ALARMS, equal_rate, threshold_among
+from wherein.detect.calibration.false_alarms import MOST_ALARMS, MOST_OF_ALL, equal_rate, threshold_among
 from wherein.detect.calibration.model import Calibration
 from wherein.detect.calibration.store import Progress, StoredCalibration, no_progress
 from wherein.detect.calibration.together import calibrations_together
@@ -129,19 +129,23 @@ def _share_of(progress: Progress | None, library: Library, number: int) -> Progr
 
 
 def _limit_false_alarms(searches: Mapping[str, Search]) -> None:
-    """Raise the thresholds so that all templates together have no more false alarms than one may have.
+    """Raise the thresholds so that all templates together have few false alarms.
+
+    In a scene, they have at most as many as one template may have (`MOST_ALARMS`), or fewer if they share a
+    search (`MOST_OF_ALL`).
 
     For most templates, clutter reaches the threshold in one of a million scenes or less. Plain or thin ones
     may use the rate that the others leave, which is nearly all of it.
     """
     known = [(one, one.calibration) for one in searches.values() if isinstance(one.calibration, Calibration)]
-    if len(searches) > MAX_ALONE:
+    together = len(searches) > MAX_ALONE
+    if together:
         for search, _ in known:
             search.threshold = max(search.threshold, _MIN_THRESHOLD)
     # A rate is per megapixel: times the size of a scene, it is the number of false alarms per scene.
     rates = [its.false_alarms(search.threshold) * its.megapixels for search, its in known]
     # `equal_rate` is infinite if no rate has to be lowered, and `threshold_among` takes its logarithm.
-    most = min(1.0, equal_rate(rates, MOST_ALARMS))
+    most = min(1.0, equal_rate(rates, MOST_OF_ALL if together else MOST_ALARMS))
     for search, its in known:
         least = threshold_among(its.clutter, its.present, len(known), most)
         # Raised at most to the maximum score: a higher threshold would find nothing.

@@ -8,7 +8,7 @@ MAX_UPRIGHT = 5.0
 """Maximum rotation, in degrees, of objects that count as upright. A choice: objects that stand in their place
 before a fixed camera turn no further."""
 
-USUAL_LOOK_EFFORT, MAX_LOOK_EFFORT = 1, 2
+USUAL_LOOK_EFFORT, MAX_LOOK_EFFORT = 2, 3
 """Indices into `fast.shared_search.EFFORTS`, the effort for a template of a library in the look that all
 templates share: the one that is used where none was measured, and the highest. The usual one is a choice, a
 compromise of time and recall."""

@@ -58,6 +58,11 @@ class Motif:
         return (self.width - 1) / 2, (self.height - 1) / 2
 
     @cached_property
+    def fills(self) -> bool:
+        """Whether it has no outline but the border of its rectangle."""
+        return bool((self.mask > 0.5).all())
+
+    @cached_property
     def rings(self) -> tuple[Polygon, ...]:
         """The outlines of the pixels with a mask above ½: the largest component, the others, and holes."""
         return contours(self.mask.detach().cpu().numpy() > 0.5)

@@ -74,6 +74,7 @@ typedef struct {
     int64_t *steps, *evaluations;
     int32_t *statuses;
     int32_t count;
+    int32_t each;  /* whether each of them has a scene of its own */
 } FitArrays;
 
 /* Correlation kernels as lists of points, one kernel after the other. */
@@ -121,6 +122,7 @@ typedef struct {
     double reach;        /* and how long, unless it is already, in pixels of the motif */
     double slack;        /* ZNCC by which such a step may make the fit worse */
     double max_step;     /* in units of the radius */
+    double min_agreement; /* ZNCC below which a step is as long as at this */
     double min_visible;  /* fraction of the motif in the scene */
     double min_variance; /* of the scene's channels: with less there is no texture */
     int32_t parameters;  /* of the motion: 2 translation, 3 euclidean, 4 similarity, 6 affine, 8 homography */
@@ -202,7 +204,7 @@ const Fact *wherein_facts(void);
 int wherein_parameters(int motion);
 int wherein_cpu_level(void);
 
-int wherein_align(const Planes *scene, const SideArrays *side, const SolverRules *rules, const FitArrays *fits);
+int wherein_align(const Planes *scenes, const SideArrays *side, const SolverRules *rules, const FitArrays *fits);
 int wherein_motif_side(const Planes *motif, const Planes *mask, const SideRules *rules, SideArrays *side);
 int wherein_pool(const Planes *picture, int32_t factor, float *out);
 int wherein_halve_bytes(const uint8_t *from, int32_t planes, int32_t height, int32_t width, float *out);

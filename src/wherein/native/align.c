@@ -187,13 +187,15 @@ static void fit(const Problem *p, const FitArrays *fits, int b)
         pose[i] = F[i];
 }
 
-/* gauss_newton() of a CorrelationObjective from each of the poses. */
-int wherein_align(const Planes *scene, const SideArrays *side, const SolverRules *rules, const FitArrays *fits)
+/* gauss_newton() of a CorrelationObjective from each of the poses, in one scene or each in its own. */
+int wherein_align(const Planes *scenes, const SideArrays *side, const SolverRules *rules, const FitArrays *fits)
 {
-    Problem p = {.scene = scene, .side = side, .rules = rules, .parameters = parameters_of(side->motion)};
+    Problem p = {.scene = scenes, .side = side, .rules = rules, .parameters = parameters_of(side->motion)};
     const int result = prepare(&p);
-    for (int b = 0; b < fits->count && result == DONE; b++)
+    for (int b = 0; b < fits->count && result == DONE; b++) {
+        p.scene = scenes + (fits->each ? b : 0);
         fit(&p, fits, b);
+    }
     free(p.complete);
     free(p.work.z);
     return result;

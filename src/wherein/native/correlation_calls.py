@@ -1,9 +1,12 @@
 """The C functions that compare the pixels of a motif with those of a scene, by ZNCC."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from wherein.errors import ArgumentError
 from wherein.native import abi, kernel, structs
 from wherein.native.pointers import FLOAT, check_reach, planes_of, pointer, with_contiguous_rows
 
@@ -44,7 +47,7 @@ def motif_side(
 
 
 def align(
-    scene: Float[Tensor, "C H W"],
+    scenes: Sequence[Float[Tensor, "C _ _"]],
     points: Float[Tensor, "N 2"],
     known: Float[Tensor, "N C K"],
     unit: Float[Tensor, " P"],
@@ -56,7 +59,7 @@ def align(
     """`gauss_newton` for a `CorrelationObjective`.
 
     Arguments:
-        scene: the scene of the objective's surface.
+        scenes: one for all poses, or one for each pose; all have the same number of channels.
         points, known, unit, radius: the fields of the `MotifSide`.
         motion: the motion for which the motif was linearised.
         poses: the starts.
@@ -68,7 +71,7 @@ def align(
     # C needs one row for each coordinate and column. `motif_side` returns views of this layout, so that
     # nothing is copied here.
     points, known = points.mT.contiguous(), known.permute(1, 2, 0).contiguous()
-    unit, scene = with_contiguous_rows(unit, scene)
+    unit, *scenes = with_contiguous_rows(unit, *scenes)
     # A copy, as C replaces the poses by the results.
     found, batch = poses.clone(memory_format=torch.contiguous_format), len(poses)
     costs, (steps, evaluations) = found.new_empty(batch), found.new_empty(2, batch, dtype=torch.int64)
@@ -79,7 +82,7 @@ def align(
         radius=pointer(radius, ()),
         unit=pointer(unit, (motion.parameters,)),
         points=pointer(points, (2, count)),
-        known=pointer(known, (len(scene), motion.parameters + 1, count)),
+        known=pointer(known, (len(scenes[0]), motion.parameters + 1, count)),
         motion=motion,
         count=count,
     )
@@ -90,8 +93,12 @@ def align(
         evaluations=pointer(evaluations, (batch,), torch.int64),
         statuses=pointer(statuses, (batch,), torch.int32),
         count=batch,
+        each=int(len(scenes) > 1),
     )
-    kernel.call("wherein_align", planes_of(scene), side, rules, fits)
+    if len(scenes) not in (1, batch) or len({len(scene) for scene in scenes}) > 1:
+        raise ArgumentError(f"{len(scenes)} scenes for {batch} poses, or scenes with other channels")
+    in_c = (structs.Planes * len(scenes))(*map(planes_of, scenes))
+    kernel.call("wherein_align", in_c, side, rules, fits)
     return found, costs, steps, evaluations, statuses
 
 

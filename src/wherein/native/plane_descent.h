@@ -307,8 +307,9 @@ static inline PlaneEvaluation descend(const Surface *s, const PlaneMotifArrays *
     evaluate(s, m, rules, from, steer, &here);
     for (int k = 0; k < rules->steps && here.zncc > -1; k++) {
         double step[MAX_PARAMETERS], M[9];
-        const double length = plane_step(m->hessian, here.slope, rules->parameters, mu, step);
-        const double cut = fmin(1, rules->max_step / fmax(length, 1e-12));
+        const double agreement = fmax(here.zncc, rules->min_agreement);
+        const double length = plane_step(m->hessian, here.slope, rules->parameters, mu, step) / agreement;
+        const double cut = fmin(1, rules->max_step / fmax(length, 1e-12)) / agreement;
         for (int i = 0; i < MAX_PARAMETERS; i++)
             step[i] *= cut;
         motion_of(step, rules->parameters, M);

@@ -88,6 +88,7 @@ class FitArrays(ctypes.Structure):
         ("evaluations", _POINTER),
         ("statuses", _POINTER),
         ("count", _I32),
+        ("each", _I32),
     )
 
 
@@ -158,6 +159,7 @@ class PlaneRules(ctypes.Structure):
         ("reach", _F64),
         ("slack", _F64),
         ("max_step", _F64),
+        ("min_agreement", _F64),
         ("min_visible", _F64),
         ("min_variance", _F64),
         ("parameters", _I32),

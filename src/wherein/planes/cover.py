@@ -5,6 +5,8 @@ nearly right, the cover shows: small cells of the motif that agree far less with
 do. They are left out, and the rest is fitted again. A reflection is a cover like any other.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -17,6 +19,7 @@ from wherein.motion.homography import mapped
 from wherein.motion.models import Motion
 from wherein.native import plane_calls, structs
 from wherein.planes.description import MARGIN
+from wherein.planes.own_resolution import JudgeJob, judge_each
 from wherein.planes.plane_descent import Patch, PlaneStage, patch_of
 from wherein.planes.plane_fit import (
     PARAMETERS_OF,
@@ -64,7 +67,7 @@ _MAX_MOVE = 0.1
 
 
 def fit_uncovered(
-    scene: ScenePyramid, motif: PlaneMotif, exact: PlaneMotif, motion: Motion, found: PlaneFits
+    scene: ScenePyramid, stages: Sequence[PlaneMotif], exact: PlaneMotif, motion: Motion, found: PlaneFits
 ) -> PlaneFits:
     """The poses fitted without what is covered, and as they were where nothing is.
 
@@ -72,15 +75,15 @@ def fit_uncovered(
 
     Arguments:
         scene: where the motif is.
-        motif: at one resolution.
-        exact: the same as exact poses need it: by it is told what is covered, and the rest is fitted.
+        stages: the motif from coarse to fine, by which poses are judged.
+        exact: the motif as exact poses need it: by it is told what is covered, and the rest is fitted.
         motion: how the poses may move.
         found: poses that are nearly right.
     """
     poses = _uncovered(scene, exact.sparse, motion, found.poses)
-    moved = np.flatnonzero((poses != found.poses).any((1, 2)) & _close(motif, poses, found.poses))
-    whole = fit_planes(scene, motif, motion, PlaneStage(rounds=1, steps=0), poses[moved])
-    return found.replaced(moved, whole)
+    moved = np.flatnonzero((poses != found.poses).any((1, 2)) & _close(stages[-1], poses, found.poses))
+    there = PlaneFits(poses[moved], found.zncc[moved], found.visible[moved])
+    return found.replaced(moved, judge_each(scene, [JudgeJob(stages, motion, there)])[0])
 
 
 def _uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, poses: Poses) -> Poses:

@@ -32,6 +32,15 @@ DAMPING, EASE, TIGHTEN = 2e-3, 0.2, 10.0
 MAX_STEP = 0.25
 """Longest step in units of the motif's radius. A choice: beyond it the linearisation is not to be trusted."""
 
+MIN_AGREEMENT = 0.5
+"""ZNCC below which a step is as long as at this. A choice: a lower one is rather that of a pose far off, from
+where twice as long is far enough.
+
+Where only a share of a motif agrees with the scene, the second derivative of ZNCC is that share of the
+motif's own, and so is its slope: a step by the motif's matrix leads only that share of the way. ZNCC is the
+share.
+"""
+
 EXTRAPOLATED, REACH = 4.0, 0.5
 """How much longer a step may become by extrapolation, and how long, in pixels, unless it is already. Choices:
 steps that lead a quarter of the way are the shortest seen where an object is in plain view; and further away,
@@ -118,7 +127,7 @@ def descend(
     for _ in range(stage.steps):
         if here.zncc <= -1:
             break
-        step, length = _step(motif, here.slope, parameters, mu)
+        step, length = _step(motif, here.slope / max(here.zncc, MIN_AGREEMENT), parameters, mu)
         at = best @ np.linalg.inv(_motion(step, parameters))
         at = at / at[2, 2]
         there = evaluate(motif, surface, start @ at)

@@ -106,7 +106,7 @@ class PlaneMotif:
         # one at full size.
         (x, y), across, down = motif.centre, factor * (width - 1) / 2, factor * (height - 1) / 2
         to_full = np.array(((factor, 0, x - across), (0, factor, y - down), (0, 0, 1)))
-        planes, fills = _reduced(motif, covered, to_full, height, width), bool((motif.mask > 0.5).all())
+        planes, fills = _reduced(motif, covered, to_full, height, width), motif.fills
         seen = described(planes, settings, fills, any_polarity)
         seen = seen if limit is None else seen.thinned(limit)
         from_full = np.linalg.inv(to_full)

@@ -11,9 +11,10 @@ from torch import Tensor
 
 from wherein.images.motif import Motif
 from wherein.motion.homography import angles, local_map, mapped, scales
-from wherein.planes.crowd_floor import NO_FLOOR, CrowdFloor
+from wherein.planes.look.crowd_floor import NO_FLOOR, CrowdFloor
 from wherein.planes.look.first_look import TURN_STEP, FirstLook
 from wherein.planes.look.slender import best_between, is_slender, steps_between
+from wherein.planes.own_resolution import judged
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes, motif_stages
 from wherein.planes.plane_motif import PlaneMotif
@@ -154,15 +155,18 @@ class PlaneSearch:
         """The motif at its coarsest, by which all places are rated."""
         return self.stages[0].thinned(_RATED_POINTS)
 
-    def __call__(self, scene: ScenePyramid, standing_out: float = math.inf) -> list[PlaneFits]:
+    def __call__(
+        self, scene: ScenePyramid, standing_out: float = math.inf, goes_on: GoesOn | None = None
+    ) -> list[PlaneFits]:
         """The poses after every stage, the best first.
 
         Arguments:
             scene: the scene to search.
             standing_out: ZNCC that clutter hardly reaches. Where several poses reach it, all that do are
                 followed, however many.
+            goes_on: as of `followed`.
         """
-        return self.followed(scene, self._refined_starts(scene, standing_out), standing_out)
+        return self.followed(scene, self._refined_starts(scene, standing_out), standing_out, goes_on)
 
     def followed(
         self,
@@ -179,15 +183,20 @@ class PlaneSearch:
             goes_on: which fits of a stage are followed any further, maybe none; None: all.
         """
         ended: list[PlaneFits] = []
-        # Once, here: at the end fits differ more from each other than at the coarsest.
+        # Not after the first fits: at the end they differ more from each other than at the coarsest.
         standing_out = standing_out if self._may_be_crowd(scene, found) else math.inf
         found = self._followed(found, _FOLLOWED, standing_out)
         for number, (motif, count) in enumerate(zip(self._thinned, self._counts, strict=True)):
             stage = _FIT_SHIFTED if self._only_shifted else _FIT
             fits = fit_planes(scene, motif, self.ranges.motion, stage, found.poses)
+            if count is None or goes_on is not None:
+                fits = judged(scene, self._thinned[: number + 1], self.ranges.motion, fits)
             fits = fits if goes_on is None else fits[np.flatnonzero(goes_on(fits, count is None))]
             if not len(fits):
                 return ended + [fits] * (len(self._thinned) - number)
+            if number == 0 and not self._may_be_crowd(scene, fits):
+                # Copies fit at least as well as they were refined. Of clutter the best were, by chance.
+                standing_out = math.inf
             if number == min(_RESTART_STAGE, len(self._thinned) - 1):
                 fits = fits.joined(self._restarted(scene, motif, fits))
             found = self._followed(fits, count, standing_out)

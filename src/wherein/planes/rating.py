@@ -49,9 +49,10 @@ from wherein.planes.scene_parts import (
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 
-_LIKE_STEP, _ALIKE, _MAX_TURNS = 5.0, 0.3, 5
+_LIKE_STEP, _ALIKE, _LIKE_BASIN = 7.5, 0.3, 20.0
 """Degrees between the turns at which a motif is compared with itself, ZNCC from which a turn may be mistaken
-for another, and maximum number of such turns. Choices: a plate with four dials reaches more upside down."""
+for another, and degrees up to which it is nearly the same pose. Choices: descents from half of the step come
+to the same end; a plate with four dials reaches more upside down, and a round dial at every turn."""
 
 
 def rate_turns(scene: ScenePyramid, motif: PlaneMotif, planes: Poses, turns: Poses) -> NDArray[np.float64]:
@@ -186,9 +187,7 @@ def similar_turns(motif: Motif, rough: PlaneMotif) -> Poses:
     turns = rotations(at, motif.centre)
     shift = np.array(((1.0, 0, room), (0, 1, room), (0, 0, 1)))
     rated = rate_poses(ScenePyramid(own), rough, shift @ turns)
-    peaks = (rated >= _ALIKE) & (rated >= np.roll(rated, 1)) & (rated > np.roll(rated, -1))
-    peaks &= np.minimum(at, 360 - at) >= 4 * _LIKE_STEP  # closer, it is nearly the same pose
-    return turns[np.flatnonzero(peaks)[np.argsort(-rated[peaks], kind="stable")][:_MAX_TURNS]]
+    return turns[(rated >= _ALIKE) & (np.minimum(at, 360 - at) >= _LIKE_BASIN)]
 
 
 def refine_poses(

@@ -4,6 +4,7 @@ The method is damped Gauss–Newton on the fast objective (ZNCC): in C if that i
 `gauss_newton` in torch, with the same result.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -80,7 +81,7 @@ def align(
             another motion.
     """
     if _in_c(level, start, damping):
-        return _align_in_c(level, start, steps, damping, tolerance)
+        return _align_in_c([level], start, steps, damping, tolerance)
     objective = level.objective
     if steps:
         return gauss_newton(objective, start, steps, damping, tolerance)
@@ -103,10 +104,13 @@ def _in_c(level: Level, start: Variables, damping: Damping) -> bool:
     )
 
 
-def _align_in_c(level: Level, start: Variables, steps: int, damping: Damping, tolerance: float) -> Solution:
-    side = level.side
+def _align_in_c(
+    levels: Sequence[Level], start: Variables, steps: int, damping: Damping, tolerance: float
+) -> Solution:
+    """Of poses at one level, or each at its own: these differ in their scenes alone."""
+    level, side = levels[0], levels[0].side
     pose, cost, taken, evaluations, numbers = correlation_calls.align(
-        level.scene,
+        [level.scene for level in levels],
         side.points,
         side.known,
         side.unit,
@@ -144,6 +148,28 @@ def solve_stage(level: Level, stage: Stage, poses: Poses) -> tuple[Poses, Soluti
     """The full-size poses after a stage, in the given order, and the solver's result."""
     ended = align(level, level.enter(poses), stage.steps, stage.damping, stage.tolerance)
     return level.leave(ended.variables), ended
+
+
+def solve_each(levels: Sequence[Level], stage: Stage, poses: Poses) -> tuple[Poses, NDArray[np.float64]]:
+    """The full-size poses after a stage, and their costs: each at a level of its own.
+
+    Arguments:
+        levels: parts of one scene with one motif, all reduced as much, as many as poses.
+        stage: as of `solve_stage`.
+        poses: one for each.
+    """
+    if not len(poses):
+        return poses, np.zeros(0)
+    starts = [level.enter(pose[None]).pose for level, pose in zip(levels, poses, strict=True)]
+    start = Variables(torch.cat(starts))
+    if not _in_c(levels[0], start, stage.damping):
+        each = [solve_stage(level, stage, pose[None]) for level, pose in zip(levels, poses, strict=True)]
+        costs = torch.cat([ended.cost for _, ended in each])
+        return np.concatenate([pose for pose, _ in each]), costs.double().numpy()
+    ended = _align_in_c(levels, start, stage.steps, stage.damping, stage.tolerance)
+    moved = ended.variables.pose[:, None]
+    left = [level.leave(Variables(pose)) for level, pose in zip(levels, moved, strict=True)]
+    return np.concatenate(left), ended.cost.double().numpy()
 
 
 @dataclass(frozen=True)

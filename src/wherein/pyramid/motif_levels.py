@@ -72,11 +72,10 @@ def inset_motif(motif: Motif) -> Motif:
     cut-out motif are mixed with background. A rectangular motif without a mask has no such outline, but the
     derivative at its border pixels is less accurate, which matters for a small motif.
     """
-    whole = bool((motif.mask > 0.5).all())
-    if whole and min(motif.height, motif.width) >= _SMALL:
+    if motif.fills and min(motif.height, motif.width) >= _SMALL:
         return motif
     enough = int((motif.mask > 0.5).sum()) / 2
-    insets = (motif.inset(radius) for radius in ((1,) if whole else (2, 1)))
+    insets = (motif.inset(radius) for radius in ((1,) if motif.fills else (2, 1)))
     return next((inner for inner in insets if int((inner.mask > 0.5).sum()) >= enough), motif)
 
 

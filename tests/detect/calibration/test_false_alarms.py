@@ -56,6 +56,19 @@ def test_clutter_that_resembles_a_thin_thing_is_not_suspect() -> None:
     assert suspect_scenes([*clutter, 0.68, 0.92], present, beyond=2.0) == [19]
 
 
+def test_what_stands_far_out_is_no_clutter_of_an_object_that_is_hard() -> None:
+    """A patch of a photograph is looked for in it, and scores low in small and blurred test scenes."""
+    clutter, present = [0.3 + 0.01 * k for k in range(19)], [0.48, 0.57, 0.6, 0.64, 0.86, 0.92, 0.95, 0.98]
+    assert suspect_scenes([*clutter, 0.98], present) == [19]
+    assert suspect_scenes([*clutter, 0.7], present) == []
+
+
+def test_among_many_it_is_not_below_what_clutter_has_reached() -> None:
+    scenes = [*CLUTTER[1:], 0.69]
+    assert threshold_among(scenes, [0.5, 0.6, *[0.8] * 6], 50, 1.0) == 0.69
+    assert threshold_among(scenes, [0.5] * 8, 50, 1.0) == pytest.approx(0.95 * 0.5)  # or it is never found
+
+
 def test_only_the_highest_rates_are_lowered() -> None:
     assert equal_rate([0.001, 0.002, 0.5, 0.1], 0.013) == pytest.approx(0.005)
     assert equal_rate([0.1, 0.1], 0.01) == pytest.approx(0.005)
@@ -81,6 +94,12 @@ def test_it_is_not_below_what_clutter_has_reached() -> None:
     outlier = [*CLUTTER[:-1], 0.69]
     assert rare_clutter_score(outlier, 1e-2) < 0.69
     assert choose_threshold(outlier, PRESENT) >= 0.69
+
+
+def test_scenes_that_are_lost_at_any_threshold_do_not_lower_it() -> None:
+    clear = [0.9] * 21
+    assert choose_threshold(CLUTTER, clear) == rare_clutter_score(CLUTTER, 1e-4)
+    assert choose_threshold(CLUTTER, [0.1, 0.15, 0.2, *clear]) == choose_threshold(CLUTTER, clear)
 
 
 def test_a_background_that_shows_the_object_does_not_set_it() -> None:

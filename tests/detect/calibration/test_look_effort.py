@@ -7,13 +7,14 @@ from torch import Tensor
 from detecting import noise, photo
 from wherein import Template
 from wherein.detect.calibration.measure import painted_object
-from wherein.detect.calibration.together import needed_effort
+from wherein.detect.calibration.together import _near, needed_effort
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.scene_search import SceneSearch
 from wherein.detect.fast.shared_search import EFFORTS, SharedSearch
 from wherein.detect.score import MAX_ZNCC
 from wherein.detect.search_range import MAX_LOOK_EFFORT, Range
 from wherein.images.motif import Motif
+from wherein.template.pose import placed
 
 RANGES = Range(180.0, (0.7, 1.4), 0.0)
 
@@ -53,3 +54,12 @@ def test_more_effort_finds_what_the_least_misses() -> None:
 
 def test_every_effort_that_a_calibration_may_name_is_known() -> None:
     assert len(EFFORTS) == MAX_LOOK_EFFORT + 1
+
+
+def test_what_fits_elsewhere_is_not_found() -> None:
+    """Of a picture that fits poorly even where it is, clutter fits as well: no sign that it is found."""
+    finder = Finder(Template.rigid("it", Motif.whole(noise(90, 100, 1))), RANGES, {})
+    root = placed(30.0, 1.0, (200.0, 150.0), finder.middle)
+    same_place, beside = root @ placed(90.0, 1.2, finder.middle, finder.middle), root.copy()
+    beside[:2, 2] += 30.0
+    assert _near(finder, np.stack([root, same_place, beside]), root).tolist() == [True, True, False]

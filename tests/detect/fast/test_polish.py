@@ -9,13 +9,15 @@ from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import place, place_behind_hidden, turn_towards
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Pieces
-from wherein.detect.fast.polish import POLISH, polish_pieces, with_polished
+from wherein.detect.fast.polish import POLISH, end_pieces, polish_pieces, with_polished
 from wherein.images.gaussian import blur
-from wherein.motion.homography import relative, rotations
+from wherein.images.motif import Motif
+from wherein.motion.homography import mapped, relative, rotations, shift
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import fit_planes
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template import Template
+from wherein.template.paint import paint
 from wherein.template.pose import frames, placed, rotation
 
 ROOT = placed(40.0, 1.0, (160.0, 120.0), walker().centre)
@@ -190,3 +192,48 @@ def test_a_missing_hand_is_not_found_beyond_a_hidden_arm() -> None:
     before = place(ScenePyramid(scene), place(ScenePyramid(scene), before, models["arm"]), models["wrist"])
     after = place_behind_hidden(ScenePyramid(scene), before, models["wrist"], models["arm"])
     assert after.zncc["wrist"][0] < 0.75
+
+
+def beside_a_picture(shade: float) -> tuple[ScenePyramid, PieceModel, Placement, np.ndarray]:
+    """A picture without an outline, half of it in a shade; a pose that is nearly right; and the truth."""
+    motif = Motif.whole(texture(64, 56, 3, 8))
+    made, truth = Template.rigid("picture", motif), placed(20.0, 1.0, (110.3, 90.6), motif.centre)
+    pixels = paint(photo("coffee", 220, 180), motif, torch.from_numpy(truth))
+    pixels[..., :110] *= shade
+    model = PieceModel(Pieces.of(made).pieces[0])
+    name, near = model.piece.name, shift(0.4, -0.3) @ truth @ rotations(np.array(0.5), motif.centre)
+    frame = near @ model.from_canvas
+    return ScenePyramid(pixels), model, Placement({name: frame[None]}, {name: np.full(1, BEFORE)}), truth
+
+
+def test_a_picture_without_an_outline_ends_by_its_pixels_at_once() -> None:
+    scene, model, before, truth = beside_a_picture(1.0)
+    name = model.piece.name
+    found = with_polished(before, model, polish_pieces(scene, before, [model], EUCLIDEAN)[name])
+    assert found.told_by_pixels(name).all()
+    ended = mapped(found.frames[name][0] @ model.to_canvas, model.footprint.corners)
+    assert np.abs(ended - mapped(truth, model.footprint.corners)).max() < 0.05
+    assert found.zncc[name][0] > 0.9
+    again = end_pieces(scene, found, [model], EUCLIDEAN)
+    np.testing.assert_array_equal(again.frames[name], found.frames[name])
+
+
+def test_in_other_light_it_ends_by_its_channels() -> None:
+    scene, model, before, truth = beside_a_picture(0.15)
+    name = model.piece.name
+    found = with_polished(before, model, polish_pieces(scene, before, [model], EUCLIDEAN)[name])
+    assert not found.told_by_pixels(name).any()
+    ended = mapped(found.frames[name][0] @ model.to_canvas, model.footprint.corners)
+    assert np.abs(ended - mapped(truth, model.footprint.corners)).max() < 0.4
+
+
+def test_what_was_fitted_by_pixels_is_known_until_it_moves() -> None:
+    told, untold = np.array([True, False]), np.zeros(2, dtype=bool)
+    frames_ = np.stack([np.eye(3)] * 2)
+    some = Placement({"a": frames_}, {"a": np.ones(2)}, {"a": told})
+    assert some[np.array([1, 0])].told_by_pixels("a").tolist() == [False, True]
+    other = Placement({"a": frames_}, {"a": np.ones(2)})
+    assert some.joined(other).told_by_pixels("a").tolist() == [True, False, False, False]
+    assert other.joined(some).told_by_pixels("a").tolist() == [False, False, True, False]
+    assert some.with_frames("a", frames_).told_by_pixels("a").tolist() == untold.tolist()
+    assert some.with_piece("a", frames_, np.ones(2), told).told_by_pixels("a").tolist() == told.tolist()

@@ -32,7 +32,7 @@ from wherein.detect.fast.scene_search import SceneSearch
 from wherein.detect.score import evidence_weight
 from wherein.detect.search_range import Effort, Range
 from wherein.images.pool import pool
-from wherein.planes.crowd_floor import CrowdFloor
+from wherein.planes.look.crowd_floor import CrowdFloor
 from wherein.pyramid.levels import ScenePyramid
 from wherein.template.bundle import Template
 from wherein.template.pose import matrices, placed

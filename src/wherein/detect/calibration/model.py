@@ -12,11 +12,11 @@ from wherein.detect.fast.limbs.roots import STRONG_EVIDENCE
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.score import MAX_ZNCC, evidence_weight, information
 from wherein.detect.search_range import MAX_LOOK_EFFORT, USUAL_LOOK_EFFORT, Range
-from wherein.planes.crowd_floor import CrowdFloor
+from wherein.planes.look.crowd_floor import CrowdFloor
 from wherein.template.bundle import Template
 from wherein.template.part_limits import MAX_PARTS
 
-VERSION = 23
+VERSION = 25
 """Of the measurement: raise it when old calibrations are no longer right."""
 
 LITTLE_TEXTURE = 0.7

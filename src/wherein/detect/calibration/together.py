@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.detect.calibration.backgrounds import Backgrounds
+from wherein.detect.calibration.chances import USUAL_SIZE_POWER
 from wherein.detect.calibration.false_alarms import choose_threshold, suspect_scenes
 from wherein.detect.calibration.lookalikes import similar_parts
 from wherein.detect.calibration.measure import SCENE_SIZE, painted_object, painted_scene, scene_size, workers
@@ -31,9 +32,10 @@ from wherein.detect.fast.exclusion import exclusive
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.fast.scene_search import SceneSearch
-from wherein.detect.fast.shared_search import EFFORTS, SharedEffort, SharedSearch
+from wherein.detect.fast.shared_search import EFFORTS, SharedSearch
 from wherein.detect.score import MAX_ZNCC, evidence_weight, information
 from wherein.detect.search_range import Effort, Range
+from wherein.motion.homography import mapped
 from wherein.planes.plane_fit import PlaneFits
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
@@ -46,9 +48,11 @@ _LOOK_SCENES = 8
 """In how many scenes with the template the effort is measured. A choice: a template that is missed in a third
 of all scenes passes in one of five."""
 
-_MAX_MISSED, _AS_WELL = 1, 0.9
-"""In so many of the scenes the body may be missed; and it counts as found if the best of the poses that go on
-has this share of the ZNCC that the true pose has after the same steps. Choices: one scene may be too hard."""
+_MAX_MISSED, _AS_WELL, _NEAR = 1, 0.9, 0.1
+"""In so many of the scenes the body may be missed; and it counts as found if one of the poses that go on has
+this share of the ZNCC that the true pose has after the same steps, and its middle within this share of the
+object's diagonal. Choices: one scene may be too hard; what fits poorly where it is, fits as well elsewhere;
+and round things have many poses."""
 
 _FOLLOWED, _POLISHED = 4, 2
 """How many poses of each template are followed in a scene, and refined at full size. Choices: the best score
@@ -128,8 +132,14 @@ def calibrate_together(
 
 def _search(template: Template, ranges: Range, known: _Chance) -> SceneSearch:
     root = Pieces.of(template).tree.root
-    finder = Finder(template, ranges, {root: evidence_weight(known.zncc)}, known.tilt_cost)
+    weights = {root: evidence_weight(known.zncc)}
+    finder = Finder(template, ranges, weights, known.tilt_cost, size_power=_size_power(ranges))
     return SceneSearch(finder, threshold=0.5, calibrated_threshold=0.5, usual_clutter=0.5, threads=1)
+
+
+def _size_power(ranges: Range) -> float:
+    """The power of the size by which the information that clutter reaches falls; not measured here."""
+    return 0.0 if ranges.fixed_scale else USUAL_SIZE_POWER
 
 
 def _efforts(
@@ -168,27 +178,34 @@ def needed_effort(
         return 0
     # The highest threshold there is: hardly more places go on than the effort says.
     search = SceneSearch(finder, MAX_ZNCC, MAX_ZNCC, MAX_ZNCC, threads=1)
-    to_canvas = finder.models[finder.pieces.tree.root].to_canvas
+    model = finder.models[finder.pieces.tree.root]
     scenes = [search.levels(picture) for picture, _ in painted]
-    at_truth = [
-        float(body.refined(levels, (root @ to_canvas)[None]).zncc[0])
-        for levels, (_, root) in zip(scenes, painted, strict=True)
+    roots = [root for _, root in painted]
+    least = [
+        _AS_WELL * float(body.refined(levels, (root @ model.to_canvas)[None]).zncc[0])
+        for levels, root in zip(scenes, roots, strict=True)
     ]
     missed = []
     for number, effort in enumerate(EFFORTS):
-        missed.append(_missed(search, effort, scenes, at_truth))
+        shared = SharedSearch([search], [effort])
+        found = [shared.refined(levels)[0] for levels in scenes]
+        missed.append(
+            sum(
+                not (_near(finder, one.poses @ model.from_canvas, root) & (one.zncc >= fits)).any()
+                for one, root, fits in zip(found, roots, least, strict=True)
+            )
+        )
         if missed[-1] <= _MAX_MISSED:
             return number
     return int(np.argmin(missed))
 
 
-def _missed(
-    search: SceneSearch, effort: SharedEffort, scenes: Sequence[ScenePyramid], at_truth: Sequence[float]
-) -> int:
-    """The number of scenes in which no pose that goes on fits nearly as well as the true one."""
-    shared = SharedSearch([search], [effort])
-    best = [float(shared.refined(levels)[0].zncc.max(initial=0.0)) for levels in scenes]
-    return sum(one < _AS_WELL * truth for one, truth in zip(best, at_truth, strict=True))
+def _near(finder: Finder, frames: Poses, truth: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which root frames have the middle of the object where it is."""
+    ends = np.concatenate((finder.corners[[0, 2]], [finder.middle]))
+    at, there = mapped(frames, ends[2:])[:, 0], mapped(truth, ends)
+    far = _NEAR * float(np.linalg.norm(there[0] - there[1]))
+    return np.asarray(np.linalg.norm(at - there[2], axis=1) <= far)
 
 
 def _chances(
@@ -319,6 +336,7 @@ def _calibration(
         polarity=ranges.polarity,
         chance={Pieces.of(template).tree.root: chance.zncc},
         tilt_cost=chance.tilt_cost,
+        size_power=_size_power(ranges),
         look_effort=effort,
         threshold=choose_threshold(clutter, present),
         clutter=clutter,

@@ -34,7 +34,7 @@ _FOOTPRINT_POINTS = 100
 """Points of a piece that are tested for overlap. A choice: about 100 give the shared fraction to a few
 percent."""
 
-_OUTLINE, _AROUND = 2.0, 8
+EDGE, _AROUND = 2.0, 8
 """Pixels of the coarsest resolution around an object that its edges reach, and in how many directions that is
 tested. Choices: the smoothing of the channels."""
 
@@ -157,7 +157,7 @@ class Claims:
         if self._scene is None and (other, row) not in self._supports:
             return 0.0
         points, evidence = self._support(other, row)
-        around = _OUTLINE / float(self._finder.models[name].stages[0].from_full[0, 0])
+        around = EDGE / float(self._finder.models[name].stages[0].from_full[0, 0])
         covered = self._footprints[name].explains(self._poses[name][first], points, around)
         return float(evidence[covered].sum() / max(float(evidence.sum()), 1e-12))
 

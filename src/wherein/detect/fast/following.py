@@ -23,6 +23,7 @@ from wherein.detect.fast.piece_model import BASIN, EUCLIDEAN, PieceModel
 from wherein.detect.fast.pieces import Joint, Piece
 from wherein.detect.result import Detection
 from wherein.motion.homography import mapped, relative, rotations, shift
+from wherein.planes.own_resolution import judged
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import FitJob, PlaneFits, fit_each, fit_planes
 from wherein.planes.rating import best_turns, rate_turns
@@ -108,7 +109,7 @@ class Follower:
         for motif in model.stages:
             found = fit_planes(scene, motif, self._finder.motion, _FIT, found.poses)
             found = best_of_each(found, len(roots), 1 if motif is model.stages[-1] else _MAX_FOLLOWED)
-        return found
+        return judged(scene, model.judges, self._finder.motion, found)
 
     @cached_property
     def _body(self) -> PieceModel:

@@ -18,10 +18,12 @@ class Placement:
     Attributes:
         frames: canvas → scene, (H, 3, 3) by name, also of groups without a piece; always includes the root.
         zncc: (H,) by name of the piece; −1 where it was not found at its joint.
+        by_pixels: which poses of a piece were fitted by its pixels, (H,) by name; missing where none was.
     """
 
     frames: Mapping[str, Poses]
     zncc: Mapping[str, NDArray[np.float64]]
+    by_pixels: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(next(iter(self.frames.values())))
@@ -30,6 +32,7 @@ class Placement:
         return Placement(
             {name: frames[chosen] for name, frames in self.frames.items()},
             {name: zncc[chosen] for name, zncc in self.zncc.items()},
+            {name: told[chosen] for name, told in self.by_pixels.items()},
         )
 
     def replaced(self, chosen: NDArray[np.int64], other: "Placement") -> "Placement":
@@ -43,15 +46,32 @@ class Placement:
         return Placement(
             {name: np.concatenate((frames, other.frames[name])) for name, frames in self.frames.items()},
             {name: np.concatenate((zncc, other.zncc[name])) for name, zncc in self.zncc.items()},
+            {
+                name: np.concatenate((self.told_by_pixels(name), other.told_by_pixels(name)))
+                for name in self.by_pixels.keys() | other.by_pixels.keys()
+            },
         )
 
-    def with_piece(self, name: str, frames: Poses, zncc: NDArray[np.float64]) -> "Placement":
-        """A copy with the frames and ZNCC of one piece added or replaced."""
-        return replace(self.with_frames(name, frames), zncc={**self.zncc, name: zncc})
+    def told_by_pixels(self, name: str) -> NDArray[np.bool_]:
+        """Which poses of a piece were fitted by its pixels, (H,)."""
+        return self.by_pixels.get(name, np.zeros(len(self), dtype=np.bool_))
+
+    def with_piece(
+        self,
+        name: str,
+        frames: Poses,
+        zncc: NDArray[np.float64],
+        by_pixels: NDArray[np.bool_] | None = None,
+    ) -> "Placement":
+        """A copy with the frames and ZNCC of one piece added or replaced; `by_pixels` None: none was."""
+        told = {} if by_pixels is None else {name: by_pixels}
+        moved = self.with_frames(name, frames)
+        return replace(moved, zncc={**self.zncc, name: zncc}, by_pixels={**moved.by_pixels, **told})
 
     def with_frames(self, name: str, frames: Poses) -> "Placement":
         """A copy with the frames of one piece or group added or replaced."""
-        return replace(self, frames={**self.frames, name: frames})
+        others = {other: told for other, told in self.by_pixels.items() if other != name}
+        return replace(self, frames={**self.frames, name: frames}, by_pixels=others)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ those attached to it are searched for at every turn that it may have, and one th
 hidden piece is turned.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -61,6 +61,7 @@ def place(
     model: PieceModel,
     tolerance: float = TIGHT,
     with_group: bool = False,
+    taken: Callable[[Poses], NDArray[np.bool_]] | None = None,
 ) -> Placement:
     """The placement with one more piece: the best fit about its joint, from turns a basin apart.
 
@@ -71,6 +72,7 @@ def place(
         tolerance: how far the joint may be off in the end, in canvas pixels; on the way it is `LOOSE`.
         with_group: try every turn of the group that the piece is attached to; the placement then needs the
             frames of the group's parent.
+        taken: at which frames (N, 3, 3) the piece cannot be; only with a single hypothesis. None: at none.
     """
     piece, group = model.piece, model.group if with_group else None
     assert group is not None or not with_group, "a piece that is attached to a group"
@@ -82,16 +84,19 @@ def place(
         raised_starts(parent, piece.joint, at_rest, piece.height, model.basin) @ model.to_canvas
         for parent in parents
     ]
+    if taken is not None:
+        free = ~taken(parents[0] @ starts[0] @ model.from_canvas)
+        starts = [starts[0][free if free.any() else slice(1)]]
     # All turns are rated and the best refined before any is fitted: both cost a fraction of a fit.
     found = best_turns(scene, model.stages[0], EUCLIDEAN, _REFINE, parents, starts, _MAX_REFINED)
-    found = _at_joint(model, group, parents, found, LOOSE, _MAX_STARTS)
+    found = _at_joint(model, group, parents, found, LOOSE, _MAX_STARTS, taken)
     for motif in model.stages:
         last = motif is model.stages[-1]
         hopeful = _hopeful(motif, found, len(parents))
         fits = fit_planes(scene, motif, EUCLIDEAN, _FIT, found.poses[hopeful])
         found = replace(found, zncc=np.full(len(found), -1.0)).replaced(np.flatnonzero(hopeful), fits)
         found = _at_joint(
-            model, group, parents, found, tolerance if last else LOOSE, 1 if last else _MAX_FOLLOWED
+            model, group, parents, found, tolerance if last else LOOSE, 1 if last else _MAX_FOLLOWED, taken
         )
     # A piece that was not found is at rest, so that those attached to it have a frame.
     frames = np.where((found.zncc > 0)[:, None, None], found.poses @ model.from_canvas, parents)
@@ -112,7 +117,13 @@ def _hopeful(motif: PlaneMotif, found: PlaneFits, groups: int) -> NDArray[np.boo
 
 
 def _at_joint(
-    model: PieceModel, group: Joint | None, parents: Poses, found: PlaneFits, tolerance: float, count: int
+    model: PieceModel,
+    group: Joint | None,
+    parents: Poses,
+    found: PlaneFits,
+    tolerance: float,
+    count: int,
+    taken: Callable[[Poses], NDArray[np.bool_]] | None = None,
 ) -> PlaneFits:
     """The best `count` poses about each parent, without those that have left their joint."""
     frames = found.poses @ model.from_canvas
@@ -121,6 +132,7 @@ def _at_joint(
         repeated = group_frames(group, repeated, [model.piece], {model.piece.name: frames})
     # The fit is free to shift the piece. One that has left its joint fits something else.
     fits = keeps_joint(model.piece, repeated, frames, tolerance)
+    fits = fits if taken is None else fits & ~taken(frames)
     return best_of_each(replace(found, zncc=np.where(fits, found.zncc, -1.0)), len(parents), count)
 
 
@@ -176,10 +188,15 @@ def keeps_joint(piece: Joint, parents: Poses, frames: Poses, tolerance: float) -
 
     The piece may lie above the plane of its parent.
     """
-    moved = relative(parents, frames)
-    shifted = without_parallax(_joint_shift(piece, moved), leans(parents, piece.joint), piece.height)
-    off, degrees = np.linalg.norm(shifted, axis=1), _turns(moved)
-    return (off <= max(tolerance, piece.play)) & (np.abs(degrees) <= piece.turn + TURN_TOLERANCE)
+    moved, most = relative(parents, frames), max(tolerance, piece.play)
+    off = _joint_shift(piece, moved)
+    kept = np.linalg.norm(off, axis=1) <= most
+    # Most joints are where they should be, whatever lies above its plane.
+    rest = np.flatnonzero(~kept)
+    if len(rest):
+        lean = leans(np.broadcast_to(parents, moved.shape)[rest], piece.joint)
+        kept[rest] = np.linalg.norm(without_parallax(off[rest], lean, piece.height), axis=1) <= most
+    return kept & (np.abs(_turns(moved)) <= piece.turn + TURN_TOLERANCE)
 
 
 def _joint_shift(piece: Joint, moved: Poses) -> NDArray[np.float64]:

@@ -55,6 +55,12 @@ class PieceModel:
         """The fitted leaf at each resolution, from coarse to fine; the fit is scored at the last."""
         return motif_stages(self.piece.motif, self.any_polarity, self.piece.covered)
 
+    @property
+    def judges(self) -> tuple[PlaneMotif, ...]:
+        """The resolutions at which poses are judged: of the body, the one that the scene has of it."""
+        # What limbs reach by chance is measured at their finest resolution.
+        return self.stages if self.piece.parent == self.piece.name else self.stages[-1:]
+
     @cached_property
     def turning(self) -> PlaneMotif:
         """The fitted leaf of a limb at the finest resolution, weighed by what its pixels say about its
@@ -82,6 +88,11 @@ class PieceModel:
         """The fitted leaf at the finest resolution, with straight edges in full."""
         motif, covered = self.piece.motif, self.piece.covered
         return finest_stage(motif, self.any_polarity, covered, settings=settings, even=True)
+
+    @cached_property
+    def fills(self) -> bool:
+        """Whether the picture of the fitted leaf has no outline but its border."""
+        return self.piece.motif.fills
 
     @cached_property
     def turn_step(self) -> float:

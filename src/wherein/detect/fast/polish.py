@@ -1,32 +1,26 @@
-"""The last stage: each piece to convergence at its finest resolution, and each root where its limbs have it.
+"""The last stage: each piece to convergence at its finest resolution. A piece keeps to its joint."""
 
-A piece keeps to its joint. The root's frame is that of the body; where there is no body, or it is hidden, the
-joints of the limbs determine it.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import TIGHT, in_plane_of, keeps_joint
-from wherein.detect.fast.limbs.roots import root_from_joints
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
-from wherein.detect.fast.pieces import Joint, Piece, Pieces
-from wherein.detect.score import MIN_EVIDENCE, information
+from wherein.detect.score import information
 from wherein.motion.homography import (
     as_complex,
     local_map,
     mapped,
-    scales,
     similarities,
     tilts,
 )
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.cover import fit_uncovered
-from wherein.planes.pixel_fit import PixelJob, fit_pixels, pixels_of
+from wherein.planes.own_resolution import JudgeJob, judge_each
+from wherein.planes.pixel_fit import PixelJob, PixelStarts, fit_pixels, pixel_poses, pixels_of
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import FitJob, PlaneFits, fit_each, fit_planes
 from wherein.planes.plane_motif import PlaneMotif
@@ -84,15 +78,25 @@ def _no_costs(frames: Poses) -> NDArray[np.float64]:
 _SIMILARITY, _HOMOGRAPHY = MOTIONS["similarity"], MOTIONS["homography"]
 
 
+@dataclass(frozen=True)
+class Polished(PlaneFits):
+    """Refined poses of a piece, with a ZNCC of −1 where they are worse than they were.
+
+    Attributes:
+        by_pixels: which of them were fitted by their pixels, (B,).
+    """
+
+    by_pixels: NDArray[np.bool_]
+
+
 def polish_pieces(
     scene: ScenePyramid,
     placement: Placement,
     models: Sequence[PieceModel],
     motion: Motion,
     tilt_costs: TiltCosts = _no_costs,
-) -> dict[str, PlaneFits]:
-    """The poses of pieces, each fitted to convergence at its finest resolution, by name; with a ZNCC of −1
-    where they are worse than they were.
+) -> dict[str, Polished]:
+    """The poses of pieces, each fitted to convergence at its finest resolution, by name.
 
     The body first where its tilt or its size may change, which are those of the limbs. The rest at once,
     since no fit depends on another: whether a limb has kept its joint is asked later (`with_polished`).
@@ -106,7 +110,7 @@ def polish_pieces(
     """
     if motion is EUCLIDEAN:
         return _polished(scene, placement, models, motion)
-    limbs, polished = [model for model in models if _is_limb(model)], dict[str, PlaneFits]()
+    limbs, polished = [model for model in models if _is_limb(model)], dict[str, Polished]()
     for body in models:
         if not _is_limb(body):
             polished = _polished(scene, placement, [body], motion, tilt_costs)
@@ -121,27 +125,71 @@ def _polished(
     models: Sequence[PieceModel],
     motion: Motion,
     tilt_costs: TiltCosts = _no_costs,
-) -> dict[str, PlaneFits]:
+) -> dict[str, Polished]:
     """The same for pieces that are fitted at once; one that was not found stays as it is."""
     polished = {}
     poses = [placement.frames[model.piece.name] @ model.to_canvas for model in models]
     known = [np.flatnonzero(placement.zncc[model.piece.name] > 0) for model in models]
-    each = list(zip(models, poses, known, strict=True))
+    clear = _clear_by_pixels(scene, placement, models, motion, known)
+    rest = [k[fits.zncc <= -1] for k, fits in zip(known, clear, strict=True)]
+    each = list(zip(models, poses, known, clear, rest, strict=True))
     ends = _converged(
-        scene, [FitJob(model.informative, motion, POLISH[0], own[k]) for model, own, k in each], models
+        scene, [FitJob(model.informative, motion, POLISH[0], own[k]) for model, own, _, _, k in each], models
     )
-    for (model, own, k), (sharp, found) in zip(each, ends, strict=True):
+    for (model, own, rows, by_pixels, k), (sharp, found) in zip(each, ends, strict=True):
         kept = found.zncc >= placement.zncc[model.piece.name][k] - _MAX_LOSS
         fell = np.flatnonzero(~kept)
         began = fit_planes(scene, model.sharp, motion, _EVALUATE, own[k[fell]])
         kept[fell] = sharp.zncc[fell] >= began.zncc - _MAX_LOSS
         ended = _upright(scene, model, found, tilt_costs) if motion is _HOMOGRAPHY else found
-        lost = np.full(len(own), -1.0)
-        polished[model.piece.name] = PlaneFits(own, lost, lost).replaced(k[kept], ended[np.flatnonzero(kept)])
+        lost, told = np.full(len(own), -1.0), np.zeros(len(own), dtype=np.bool_)
+        fits = PlaneFits(own, lost, lost).replaced(k[kept], ended[np.flatnonzero(kept)])
+        good = np.flatnonzero(by_pixels.zncc > -1)
+        fits, told[rows[good]] = fits.replaced(rows[good], by_pixels[good]), True
+        polished[model.piece.name] = Polished(fits.poses, fits.zncc, fits.visible, told)
     return polished
 
 
-def with_polished(placement: Placement, model: PieceModel, found: PlaneFits) -> Placement:
+def _clear_by_pixels(
+    scene: ScenePyramid,
+    placement: Placement,
+    models: Sequence[PieceModel],
+    motion: Motion,
+    known: Sequence[NDArray[np.int64]],
+) -> list[PlaneFits]:
+    """The poses of pictures without an outline fitted by their pixels, which has the last word on them
+    anyway, where these agree and channels rate them no worse; with a ZNCC of −1 elsewhere.
+
+    Not where there may be a tilt, which is told by channels; and not of cut-outs, since only channels see
+    their outline.
+
+    Arguments as of `polish_pieces`; `known`: the rows of each piece.
+    """
+    before = []
+    for model, rows in zip(models, known, strict=True):
+        poses = placement.frames[model.piece.name][rows] @ model.to_canvas
+        before.append(PlaneFits(poses, placement.zncc[model.piece.name][rows], np.ones(len(rows))))
+    able = [number for number, model in enumerate(models) if model.fills and motion is not _HOMOGRAPHY]
+    found = [replace(fits, zncc=np.full(len(fits), -1.0)) for fits in before]
+    starts = [
+        PixelStarts(pixels_of(models[n].piece.motif, len(scene.samples)), motion, before[n].poses)
+        for n in able
+    ]
+    moved = pixel_poses(scene, starts)
+    agree = [
+        np.flatnonzero((own != start.poses).any((1, 2))) for own, start in zip(moved, starts, strict=True)
+    ]
+    fits = [
+        replace(before[n][rows], poses=own[rows]) for n, own, rows in zip(able, moved, agree, strict=True)
+    ]
+    judges = _judged(scene, [models[n] for n in able], [motion] * len(able), fits)
+    for n, rows, judged in zip(able, agree, judges, strict=True):
+        good = np.flatnonzero(judged.zncc >= before[n].zncc[rows] - _MAX_LOSS)
+        found[n] = found[n].replaced(rows[good], judged[good])
+    return found
+
+
+def with_polished(placement: Placement, model: PieceModel, found: Polished) -> Placement:
     """The placement with the refined poses of one piece, in the hypotheses where they are not worse.
 
     Arguments:
@@ -150,7 +198,7 @@ def with_polished(placement: Placement, model: PieceModel, found: PlaneFits) -> 
         found: its poses after `polish_pieces`.
     """
     zncc = placement.zncc[model.piece.name]
-    return _refined(placement, model, found, (found.zncc > 0) & (zncc > 0))
+    return _refined(placement, model, found, (found.zncc > 0) & (zncc > 0), found.by_pixels)
 
 
 def _is_limb(model: PieceModel) -> bool:
@@ -161,7 +209,7 @@ def end_pieces(
     scene: ScenePyramid, placement: Placement, models: Sequence[PieceModel], motion: Motion
 ) -> Placement:
     """The placement with pieces that are partly covered fitted by the rest, and then by their pixels where
-    these agree. The body first; the ZNCC of pieces remain.
+    these agree, unless they were already. The body first; the ZNCC of pieces remain.
 
     Arguments as of `polish_pieces`, of a placement that is polished.
     """
@@ -180,13 +228,13 @@ def _uncovered(scene: ScenePyramid, placement: Placement, model: PieceModel, mot
     """The placement with one piece fitted without what covers it, in the hypotheses where it may be
     covered."""
     piece, zncc = model.piece, placement.zncc[model.piece.name]
-    partly = np.flatnonzero((zncc >= _PRESENT) & (zncc < _PLAIN_VIEW))
+    partly = np.flatnonzero((zncc >= _PRESENT) & (zncc < _PLAIN_VIEW) & ~placement.told_by_pixels(piece.name))
     if not len(partly):
         return placement
     moves = EUCLIDEAN if _is_limb(model) else motion
     found = PlaneFits(placement.frames[piece.name] @ model.to_canvas, zncc, np.ones(len(zncc)))
-    found = found.replaced(partly, fit_uncovered(scene, model.stages[-1], model.exact, moves, found[partly]))
-    return _refined(placement, model, found, found.zncc > 0)
+    found = found.replaced(partly, fit_uncovered(scene, model.judges, model.exact, moves, found[partly]))
+    return _refined(placement, model, found, found.zncc > 0, placement.told_by_pixels(piece.name))
 
 
 def _by_pixels(
@@ -194,7 +242,8 @@ def _by_pixels(
 ) -> Placement:
     """The placement with pieces fitted by their pixels, in the hypotheses where these agree."""
     known = {
-        model.piece.name: np.flatnonzero(placement.zncc[model.piece.name] >= _PRESENT) for model in models
+        name: np.flatnonzero((placement.zncc[name] >= _PRESENT) & ~placement.told_by_pixels(name))
+        for name in (model.piece.name for model in models)
     }
     models = [model for model in models if len(known[model.piece.name])]
     jobs = list[tuple[str, NDArray[np.int64], PixelJob]]()
@@ -214,12 +263,20 @@ def _by_pixels(
         fits[name] = fits[name].replaced(some, ended)
     for model in models:
         name = model.piece.name
-        placement = _refined(placement, model, fits[name], placement.zncc[name] >= _PRESENT)
+        told = placement.told_by_pixels(name)
+        placement = _refined(placement, model, fits[name], placement.zncc[name] >= _PRESENT, told)
     return placement
 
 
-def _refined(placement: Placement, model: PieceModel, found: PlaneFits, good: NDArray[np.bool_]) -> Placement:
-    """The placement with new poses of a piece where they are good and keep its joint."""
+def _refined(
+    placement: Placement,
+    model: PieceModel,
+    found: PlaneFits,
+    good: NDArray[np.bool_],
+    by_pixels: NDArray[np.bool_],
+) -> Placement:
+    """The placement with new poses of a piece where they are good and keep its joint; `by_pixels`: which of
+    them were fitted by pixels."""
     piece, before = model.piece, placement.frames[model.piece.name]
     frames = found.poses @ model.from_canvas
     frames = frames / frames[:, 2:, 2:]
@@ -227,7 +284,8 @@ def _refined(placement: Placement, model: PieceModel, found: PlaneFits, good: ND
         # The fit is free to shift the limb: one that has left its joint fits something else.
         good = good & keeps_joint(piece, placement.frames[piece.parent], frames, TIGHT)
     frames = np.where(good[:, None, None], frames, before)
-    return placement.with_piece(piece.name, frames, np.where(good, found.zncc, placement.zncc[piece.name]))
+    zncc = np.where(good, found.zncc, placement.zncc[piece.name])
+    return placement.with_piece(piece.name, frames, zncc, good & by_pixels)
 
 
 def _converged(
@@ -255,17 +313,27 @@ def _converged(
     blurred = [np.flatnonzero(fits.zncc < _CLEAR) for fits in sharp]
     again = [fits[rows] for fits, rows in zip(rough, blurred, strict=True)]
     smooth = fitted([model.informative for model in models], POLISH[1], again)
-    judges, ends = [model.stages[-1] for model in models], fitted(motifs, _EVALUATE, smooth)
-    others = [fits[rows] for fits, rows in zip(sharp, blurred, strict=True)]
-    # Of things that are only similar neither agrees with little smoothing: what pieces are judged by decides.
-    both = fitted(judges, _EVALUATE, others), fitted(judges, _EVALUATE, smooth)
+    ends = fitted(motifs, _EVALUATE, smooth)
+    judged, seems = (_judged(scene, models, moves, some) for some in (sharp, smooth))
     for k, (rows, fits) in enumerate(zip(blurred, ends, strict=True)):
-        unclear = np.maximum(fits.zncc, others[k].zncc) < _UNCLEAR
-        seems = both[1][k].zncc >= both[0][k].zncc
-        better = np.flatnonzero(np.where(unclear, seems, fits.zncc >= others[k].zncc))
+        zncc = sharp[k].zncc[rows]
+        # Of things that are only similar neither agrees with little smoothing: what pieces are judged by
+        # decides.
+        unclear = np.maximum(fits.zncc, zncc) < _UNCLEAR
+        better = np.flatnonzero(np.where(unclear, seems[k].zncc >= judged[k].zncc[rows], fits.zncc >= zncc))
         sharp[k] = sharp[k].replaced(rows[better], fits[better])
-    judged = fitted(judges, _EVALUATE, sharp)
+        judged[k] = judged[k].replaced(rows[better], seems[k][better])
     return list(zip(sharp, judged, strict=True))
+
+
+def _judged(
+    scene: ScenePyramid, models: Sequence[PieceModel], moves: Sequence[Motion], found: Sequence[PlaneFits]
+) -> list[PlaneFits]:
+    """The poses of pieces with the ZNCC by which they are judged."""
+    jobs = [
+        JudgeJob(model.judges, motion, fits) for model, motion, fits in zip(models, moves, found, strict=True)
+    ]
+    return judge_each(scene, jobs)
 
 
 def _upright(scene: ScenePyramid, model: PieceModel, found: PlaneFits, tilt_costs: TiltCosts) -> PlaneFits:
@@ -286,80 +354,3 @@ def _upright(scene: ScenePyramid, model: PieceModel, found: PlaneFits, tilt_cost
     gained = information(before.zncc) - information(upright.zncc)
     better |= (upright.zncc >= _PRESENT) & (gained < tilt_costs(before.poses @ model.from_canvas))
     return found.replaced(close[better], upright[np.flatnonzero(better)])
-
-
-def settle_roots(placement: Placement, pieces: Pieces, weights: Mapping[str, float]) -> Placement:
-    """The placement with each root at the joints of its limbs, unless the body was found.
-
-    Groups whose turn nothing determines are put at rest, if the limbs that were found still fit then.
-
-    Arguments:
-        placement: with every piece.
-        pieces: of the template.
-        weights: of the evidence of a piece, by name.
-    """
-    limbs, groups = pieces.root_limbs, pieces.groups
-    if not limbs:
-        return placement
-    evidence = {piece.name: weights[piece.name] * information(placement.zncc[piece.name]) for piece in limbs}
-    # Limbs that fit no better than clutter would pull the root aside.
-    trust = {name: np.where(weight >= MIN_EVIDENCE, weight, 0.0) for name, weight in evidence.items()}
-    free = _at_joints(placement, pieces, trust)
-    if not groups:
-        return free
-    rested = _at_joints(_groups_at_rest(placement, groups, limbs, trust), pieces, trust)
-    rested = _groups_at_rest(rested, groups, limbs, trust)  # relative to the root where it is now
-    # Of the hypotheses that fit equally, the one with fewer turned joints.
-    simpler = np.flatnonzero(_joints_kept(rested, limbs, trust) & ~_body_found(placement, pieces))
-    return free.replaced(simpler, rested[simpler])
-
-
-def _at_joints(placement: Placement, pieces: Pieces, trust: Mapping[str, NDArray[np.float64]]) -> Placement:
-    """The placement with each root at the joints of its limbs, unless the body was found."""
-    limbs, root = pieces.root_limbs, pieces.tree.root
-    before = placement.frames[root]
-    roots = root_from_joints(placement.frames, trust, limbs, before, scales(before, (0.0, 0.0)))
-    if len(limbs) == 1 and pieces.body is None:
-        # The turn of the only limb cannot be told from the root's. Take the limb to be at rest.
-        roots = placement.frames[limbs[0].name]
-    roots = np.where(_body_found(placement, pieces)[:, None, None], before, roots)
-    return replace(placement, frames={**placement.frames, root: roots})
-
-
-def _body_found(placement: Placement, pieces: Pieces) -> NDArray[np.bool_]:
-    """In which hypotheses the body was found, (H,)."""
-    return placement.zncc.get(pieces.tree.root, np.full(len(placement), -1.0)) > 0
-
-
-def _groups_at_rest(
-    placement: Placement,
-    groups: Sequence[Joint],
-    pieces: Sequence[Piece],
-    trust: Mapping[str, NDArray[np.float64]],
-) -> Placement:
-    """The placement with those groups at rest whose turn cannot be told from the root's.
-
-    That is the case if at most one limb of the group was found, or no limb outside of it.
-    """
-    found = {piece.name: (trust[piece.name] > 0).astype(int) for piece in pieces}
-    for group in groups:
-        inside = [found[piece.name] for piece in pieces if piece.parent == group.name]
-        outside = [found[piece.name] for piece in pieces if piece.parent != group.name]
-        none = np.zeros(len(placement), dtype=int)
-        unknown = (sum(inside, none) <= 1) | (sum(outside, none) == 0)
-        frames = np.where(
-            unknown[:, None, None], placement.frames[group.parent], placement.frames[group.name]
-        )
-        placement = placement.with_frames(group.name, frames)
-    return placement
-
-
-def _joints_kept(
-    placement: Placement, pieces: Sequence[Piece], trust: Mapping[str, NDArray[np.float64]]
-) -> NDArray[np.bool_]:
-    """In which hypotheses all limbs that were found keep their joints, (H,)."""
-    kept = np.ones(len(placement), dtype=np.bool_)
-    for piece in pieces:
-        fits = keeps_joint(piece, placement.frames[piece.parent], placement.frames[piece.name], TIGHT)
-        kept &= fits | (trust[piece.name] <= 0)
-    return kept

@@ -12,6 +12,7 @@ from wherein.detect.fast.assemble import (
     LeafScore,
     StaticLeaf,
     fitted_leaf_scores,
+    needs_clear_turn,
     static_leaf_scores,
     static_leaves,
 )
@@ -260,13 +261,18 @@ class SceneSearch:
         """The leaves under each of the hypotheses that are reported."""
         limbs = [piece for piece in self.finder.pieces.limbs if piece.turn > 0]
         models = [self.finder.models[piece.name] for piece in limbs]
-        measured = turn_spreads(scene, hypotheses.placement, models, hypotheses.spreads)
-        spreads = {piece.fitted_leaf.name: measured[piece.name] for piece in limbs}
-        made = []
+        known = {
+            name: np.where(needs_clear_turn(self.finder, hypotheses, name), math.nan, spreads)
+            for name, spreads in hypotheses.spreads.items()
+        }
+        told = turn_spreads(scene, hypotheses.placement, models, known)
+        leaf_of, made = {piece.name: piece.fitted_leaf.name for piece in limbs}, []
         for k in range(len(hypotheses.scores)):
-            own = {name: float(values[k]) for name, values in spreads.items()}
+            own = {leaf_of[name]: float(turns.spread[k]) for name, turns in told.items()}
+            clear = {leaf_of[name] for name, turns in told.items() if turns.clear[k]}
+            fitted = fitted_leaf_scores(self.finder, hypotheses, k, own, clear)
             static = static_leaf_scores(self._static_leaves, scene, hypotheses, k)
-            made.append(LeafScores({**fitted_leaf_scores(self.finder, hypotheses, k, own), **static}, own))
+            made.append(LeafScores({**fitted, **static}, own))
         return tuple(made)
 
     def assembled(self, hypotheses: Hypotheses, leaves: Sequence[LeafScores]) -> tuple[Detection, ...]:

@@ -21,6 +21,7 @@ from wherein.detect.fast.exclusion import Footprint
 from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.score import information
 from wherein.motion.homography import mapped, scales
+from wherein.planes.own_resolution import own_stages
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import fit_planes
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -122,7 +123,8 @@ class _Rows:
         """Information of a piece without the pixels under a footprint at a pose."""
         if scene is None:  # what is left says as much as all of it
             return float(self.evidence[name][row])
-        motif, pose = self.of.finder.models[name].stages[-1].thinned(_POINTS), self.poses[name][row]
+        judges, pose = self.of.finder.models[name].judges, self.poses[name][row]
+        motif = judges[own_stages(judges, pose[None])[0]].thinned(_POINTS)
         places = motif.points.double() * motif.radius + motif.points.new_tensor(motif.centre).double()
         to_scene = pose @ np.linalg.inv(motif.from_full)
         claimed = claims[0].covers(claims[1], mapped(to_scene, places.numpy()))

@@ -26,6 +26,7 @@ from wherein.detect.score import MIN_EVIDENCE, combined_score, equivalent_zncc, 
 from wherein.detect.search_range import Effort
 from wherein.motion.homography import scales
 from wherein.motion.models import MOTIONS
+from wherein.planes.own_resolution import judged
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.planes.plane_search import PlaneSearch
@@ -217,6 +218,7 @@ class LimbSearch:
         found = PlaneFits(placement.frames[root] @ model.to_canvas, np.zeros(0), np.zeros(0))
         for motif in model.stages:
             found = fit_planes(scene, motif, self._finder.motion, PlaneStage(), found.poses)
+        found = judged(scene, model.judges, self._finder.motion, found)
         # A hidden body fits whatever covers it, and must not pull the limbs aside.
         fitted = found.poses @ model.from_canvas
         visible = (

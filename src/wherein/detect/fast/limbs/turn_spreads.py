@@ -5,14 +5,16 @@ rated, with its pixels weighed by what they say about the turn. Ratings are appr
 turn that was found are fitted before they count, if their rating comes anywhere near.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wherein.detect.fast.hypotheses import Placement
 from wherein.detect.fast.joints import turns, wrapped
+from wherein.detect.fast.limbs.axles import on_axle, on_others
 from wherein.detect.fast.piece_model import EUCLIDEAN, PieceModel
 from wherein.motion.homography import relative, rotations
 from wherein.planes.plane_descent import PlaneStage
@@ -33,13 +35,26 @@ the robot, the crab and the gauge: the 11 that fitted nearly as well had ratings
 rating, and seven of eight of all turns less than half."""
 
 
+@dataclass(frozen=True)
+class TurnsTold:
+    """How surely the turns of a piece are told.
+
+    Attributes:
+        spread: ± degrees within which other turns explain the picture nearly as well, (H,).
+        clear: whether no other turn rates even half as well, (H,); not where the spread was known.
+    """
+
+    spread: NDArray[np.float64]
+    clear: NDArray[np.bool_]
+
+
 def turn_spreads(
     scene: ScenePyramid,
     placement: Placement,
     models: Sequence[PieceModel],
     known: Mapping[str, NDArray[np.float64]] | None = None,
-) -> dict[str, NDArray[np.float64]]:
-    """± degrees within which other turns of pieces explain the picture nearly as well, (H,) by name.
+) -> dict[str, TurnsTold]:
+    """How surely the turns of pieces are told, by name.
 
     A piece whose turn can be told has a few degrees: those within its own basin.
 
@@ -51,15 +66,20 @@ def turn_spreads(
     """
     unknown = np.full(len(placement), np.nan)
     spreads = {model.piece.name: (known or {}).get(model.piece.name, unknown).copy() for model in models}
+    clear = {name: np.zeros(len(placement), dtype=np.bool_) for name in spreads}
     for model in models:
         _ = model.turning.rough.in_c  # made before the threads start
     missing = {name: np.flatnonzero(np.isnan(own)).tolist() for name, own in spreads.items()}
     each = [(model, index) for model in models for index in missing[model.piece.name]]
-    rated = shared_out(lambda one: _rated(scene, placement, *one), each, scene.threads)
+    siblings = {model.piece.name: on_axle(model, models) for model in models}
+    rated = shared_out(
+        lambda one: _rated(scene, placement, siblings[one[0].piece.name], *one), each, scene.threads
+    )
     fits = fit_each(scene, [FitJob(one.model.turning, EUCLIDEAN, _FIT, one.tried) for one in rated])
     for (model, index), one, found in zip(each, rated, fits, strict=True):
         spreads[model.piece.name][index] = _spread(one, found)
-    return spreads
+        clear[model.piece.name][index] = not len(found)
+    return {name: TurnsTold(spread, clear[name]) for name, spread in spreads.items()}
 
 
 @dataclass(frozen=True)
@@ -72,6 +92,7 @@ class _RatedTurns:
         turn: in degrees, as it was found.
         close: degrees to the farthest turn within its basin that rates nearly as well.
         tried: the pose as it was found and those of its rivals, which are to be fitted; none without rivals.
+        taken: at which frames the picture shows another limb on its axle.
     """
 
     model: PieceModel
@@ -79,10 +100,13 @@ class _RatedTurns:
     turn: float
     close: float
     tried: Poses
+    taken: Callable[[Poses], NDArray[np.bool_]]
 
 
-def _rated(scene: ScenePyramid, placement: Placement, model: PieceModel, index: int) -> _RatedTurns:
-    """The turns of a piece in the hypothesis `index`."""
+def _rated(
+    scene: ScenePyramid, placement: Placement, siblings: Sequence[PieceModel], model: PieceModel, index: int
+) -> _RatedTurns:
+    """The turns of a piece in the hypothesis `index`; `siblings` are the other limbs on its axle."""
     piece = model.piece
     parent, frame = placement.frames[piece.parent][index], placement.frames[piece.name][index]
     turn = float(turns(parent[None], frame[None])[0])
@@ -94,9 +118,11 @@ def _rated(scene: ScenePyramid, placement: Placement, model: PieceModel, index: 
     near = np.abs(further) <= model.max_spread
     close = np.abs(further[near & (rated >= _NEARLY * rated[near].max())]).max(initial=0.0)
     others = np.flatnonzero(~near & (rated >= _PERHAPS * rated[0]))
+    taken = partial(on_others, placement, index, model, siblings)
+    others = others[~taken(parent @ poses[others] @ model.from_canvas)]
     others = others[np.argsort(-rated[others], kind="stable")[:_MAX_RIVALS]]
     tried = parent @ poses[np.concatenate(((0,), others))] if len(others) else np.zeros((0, 3, 3))
-    return _RatedTurns(model, parent, turn, float(close), tried)
+    return _RatedTurns(model, parent, turn, float(close), tried, taken)
 
 
 def _spread(rated: _RatedTurns, found: PlaneFits) -> float:
@@ -105,4 +131,5 @@ def _spread(rated: _RatedTurns, found: PlaneFits) -> float:
         return rated.close
     frames = found.poses[1:] @ rated.model.from_canvas
     away = np.abs(wrapped(turns(rated.parent[None], frames) - rated.turn))
-    return float(np.append(away[found.zncc[1:] >= _NEARLY * found.zncc[0]], rated.close).max())
+    rivals = (found.zncc[1:] >= _NEARLY * found.zncc[0]) & ~rated.taken(frames)
+    return float(np.append(away[rivals], rated.close).max())

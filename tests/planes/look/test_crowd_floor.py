@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from wherein.planes.crowd_floor import CrowdFloor
+from wherein.planes.look.crowd_floor import CrowdFloor
 
 
 def test_a_crowd_stands_out_further_in_a_larger_scene() -> None:
