@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from wherein.detect.fast.exclusion import Supports
 from wherein.detect.fast.finder import Finder
-from wherein.detect.fast.hypotheses import Hypotheses, Placement
+from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.scene_search import SceneSearch
 from wherein.detect.result import Detection, MethodResult, best_first
 from wherein.detect.tiled.overview import new_overview, paste
@@ -336,7 +336,7 @@ def _in_scene(found: Hypotheses, view: _View) -> Hypotheses:
 def _moved(found: Hypotheses, move: Callable[[Poses], Poses]) -> Hypotheses:
     placement = found.placement
     frames = {name: move(poses) for name, poses in placement.frames.items()}
-    return replace(found, placement=Placement(frames, placement.zncc))
+    return replace(found, placement=replace(placement, frames=frames))
 
 
 def _holds(tile: Box, box: Sequence[float]) -> bool:
