@@ -204,7 +204,7 @@ class Detector:
         Raises:
             ArgumentError: the array has the wrong shape or type, the region lies outside of the scene, or
                 "bgr" was given for a file or a PIL image.
-            PictureError: a file cannot be read. Neither this nor a `RegionError` is raised for several scenes.
+            PictureError: a file cannot be read; for several scenes, see `scene`.
         """
         # With `yield` in place of the expression, the result for one scene would be a generator, too.
         if is_many(scene):
@@ -212,8 +212,7 @@ class Detector:
         return self._one(cast(Source, scene), region, color)
 
     def _one_of_many(self, scene: Source, region: Region | None, color: str) -> Detections:
-        """Detections, or why there are none: one bad picture must not end a batch."""
-        try:
+        try:  # one bad picture must not end a batch
             return self._one(scene, region, color)
         except (PictureError, MissingError, RegionError) as error:
             reason = str(error).removeprefix("scene: ").removeprefix(f"{scene_name(scene)}: ")
