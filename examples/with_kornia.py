@@ -18,7 +18,8 @@ scene, motif = (load_image(path, ImageLoadType.RGB32) for path in sys.argv[1:]) 
 found = wherein.register(scene, motif, motion="similarity")
 print(f"{found.status}: turned {found.angle:.2f}°, scale {found.scale:.3f}, ZNCC {found.zncc:.3f}")
 
-# kornia maps source → result, here scene → motif. Its pixel centres are at whole numbers too.
+# The matrix of kornia's warp_affine maps source → result, here scene → motif, so the pose is inverted. Pixel
+# centres are at whole numbers in kornia too.
 pose = torch.from_numpy(found.matrix).float()[None].requires_grad_()
 upright = warp_affine(scene[None], invert_affine_transform(pose), dsize=motif.shape[-2:])
 score = ssim(upright, motif[None], window_size=7).mean()

@@ -25,8 +25,8 @@ for item in found:
             cv2.polylines(drawn, [part.polygon.round().astype(np.int32)], True, (0, 220, 0), 2)
 cv2.imwrite(out, drawn)
 if len(found):
-    # The matrix maps canvas → scene, so WARP_INVERSE_MAP resamples the scene onto the canvas. It is 3×3,
-    # since the object may be tilted; with tilt=0 it is 2×3, for cv2.warpAffine.
+    # The matrix maps canvas → scene, so WARP_INVERSE_MAP resamples the scene onto the canvas. The matrix is
+    # 3×3, since the object may be tilted; with tilt=0 it is 2×3, for cv2.warpAffine.
     size, flags = detector.template.size, cv2.WARP_INVERSE_MAP
     straight = cv2.warpPerspective(frame, found[0].matrix, size, flags=flags)
     cv2.imwrite(upright, straight)

@@ -8,16 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from detecting import detector, empty, made_up, noise, off, painted, photo, ready, scene, toy, walker
-from wherein import ArgumentError, Detector, TemplateError
+from wherein import ArgumentError, Detector, PictureError, TemplateError
 from wherein.detect import Calibration, preparation
 from wherein.detect.calibration import measure
 from wherein.detect.calibration.store import Progress
 from wherein.detect.search_range import Range
+from wherein.errors import RegionError
 from wherein.images.motif import Motif
 from wherein.template import Template
 from wherein.template.pose import placed
+from wherein.video.source import open_video
 
 PATCH = Template.rigid("patch", Motif.whole(noise(40, 50, 3)))
 
@@ -150,6 +153,53 @@ def test_many_scenes_are_searched_one_by_one() -> None:
     assert len(made(scene(template))) == 1  # an array is one scene, not a list of rows
     with pytest.raises(ArgumentError):
         next(made([[empty()]]))
+
+
+def test_one_bad_picture_of_many_ends_nothing(tmp_path: Path) -> None:
+    made, template = detector(toy()), toy()
+    bad, missing, tiny = tmp_path / "bad.png", str(tmp_path / "missing.png"), torch.full((3, 9, 9), 0.5)
+    bad.write_bytes(b"no picture")
+    given = [bad, scene(template), missing, tiny]
+    results = list(made(given, region=(20, 20, 300, 300)))
+    assert [len(found) for found in results] == [0, 1, 0, 0]
+    assert [found.error is None for found in results] == [False, True, False, False]
+    assert [found.name for found in results] == [str(bad), "scene.png", missing, "scene.png"]
+    assert (results[0].error or "").startswith("the content is not PNG")
+    assert results[2].error == "file not found"
+    assert (results[3].error or "").startswith(
+        "region must be (x, y, width, height) within the scene of 9 × 9"
+    )
+    assert made.fit_traces(results[0]) == ()
+    for one in (bad, missing):
+        with pytest.raises(PictureError):
+            made(one)
+    with pytest.raises(RegionError):
+        made(tiny, region=(20, 20, 300, 300))
+    with pytest.raises(ArgumentError, match="bgr"):  # a wrong argument, whatever the scenes are
+        next(made([bad], color="bgr"))
+
+
+def test_a_path_of_many_pictures_says_how_to_search_them(tmp_path: Path) -> None:
+    made, frames = detector(toy()), [Image.new("L", (60, 50), grey) for grey in (90, 120, 200)]
+    moving, still, film = (tmp_path / name for name in ("moving.gif", "still.gif", "walk.mp4"))
+    frames[0].save(moving, save_all=True, append_images=frames[1:])
+    frames[0].save(still)
+    film.write_bytes(b"\0" * 99)
+    for path, words in (
+        (
+            tmp_path,
+            rf'a folder, .* detector\(sorted\(Path\("{tmp_path}"\)\.glob\("\*\.png"\)\)\); `wherein det',
+        ),
+        (moving, "this GIF has 3 frames: open_video .* wherein.Tracker .* PIL.Image.open gives the first"),
+        (film, "this is a video: open_video of wherein.video.source gives its frames"),
+    ):
+        with pytest.raises(PictureError, match=words):
+            made(path)
+        assert "this " in (next(made([str(path)])).error or "")
+    with Image.open(moving) as first:
+        assert len(made(still)) == len(made(first)) == 0
+    with open_video(str(moving)) as video:  # as the message says
+        assert [len(found) for found in made(video)] == [0, 0, 0]
 
 
 def test_an_open_file_and_a_dictionary_are_no_scenes(tmp_path: Path) -> None:

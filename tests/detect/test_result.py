@@ -11,8 +11,9 @@ from PIL import Image
 
 from detecting import angle, walker
 from walkers import TILTED, gauge, ring, ring_mask, tilted
+from wherein import ArgumentError
 from wherein.detect.fast.assemble import Assembler
-from wherein.detect.result import Detections
+from wherein.detect.result import Detections, unread
 from wherein.drawing.detections import draw_frame
 from wherein.images.eight_bit import to_image
 from wherein.images.motif import Motif
@@ -224,3 +225,23 @@ def test_an_object_outside_the_scene_leaves_no_line_in_it() -> None:
     rows, columns = np.nonzero((drawn != plain).any(-1))
     assert rows.min() > 120, "its number, in the nearest corner"
     assert columns.min() > 130
+
+
+def test_a_scene_that_could_not_be_searched_says_so() -> None:
+    pytest.importorskip("supervision")
+    failed = Detections((), "walker", unread(), 0.0, "a <b>.png", error="file not found")
+    assert len(failed) == 0
+    assert failed.size == (0, 0)
+    assert repr(failed) == "Detections(unreadable: a <b>.png: file not found)"
+    assert repr(replace(failed, name="scene.png")) == "Detections(unreadable: file not found)"
+    assert failed.to_dict() == {"error": "file not found"}
+    assert json.loads(failed.to_json()) == failed.to_dict()
+    assert failed._repr_png_() is None
+    assert failed._repr_html_() == "<div>a &lt;b&gt;.png: file not found</div>"
+    for made in (failed.draw, failed.show, failed.plot, failed.to_labelme):
+        with pytest.raises(ArgumentError, match=r"could not be searched \(a <b>.png: file not found\)"):
+            made()
+    assert failed.to_csv().count("\r\n") == 1, "the header"
+    assert failed.to_coco()["images"] == []
+    assert len(failed.to_supervision()) == 0
+    assert found().error is None

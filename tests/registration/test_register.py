@@ -441,6 +441,15 @@ def test_to_dict_is_plain_json(textured: Array) -> None:
     assert json.loads(json.dumps(lost, allow_nan=False)) == lost
 
 
+def test_json_has_as_many_digits_as_that_of_detections(textured: Array) -> None:
+    found = wherein.register(textured, textured[20:70, 15:80], "homography")
+    record = found.to_dict()
+    np.testing.assert_allclose(record["matrix"], found.matrix, atol=1e-6)
+    plain = [*record["matrix"][0], *record["matrix"][1], record["zncc"], record["cost"], record["scale"]]
+    assert plain == [round(value, 6) for value in plain]
+    assert record["angle"] == round(found.angle, 4)
+
+
 @pytest.mark.parametrize(("motion", "free"), [("translation", False), ("euclidean", True)])
 def test_a_motion_without_scale_keeps_the_size_even_of_what_is_not_there(motion: str, free: bool) -> None:
     rng = np.random.default_rng(5)

@@ -57,7 +57,7 @@ def test_the_first_scene_is_shown_and_the_others_wait(someone: tuple[str, User])
     names = user.state("s.scenes.map(({ id, name }) => [name, id === s.scene])")
     assert names == [["one.png", True], ["two.png", False], ["three.png", False]]
     expect(user("#scenes .count")).to_have_text(["searching", "waiting", "waiting"])
-    expect(user("#totals")).to_have_text("0 found in 0 of 3 scenes, 3 waiting")
+    expect(user("#totals")).to_have_text("3 scenes waiting")
     expect(user("#status")).to_have_text("Searching one.png…")
     user.shot(f"29-waiting-{size}")
     user.fits()
@@ -83,6 +83,39 @@ def test_the_first_scene_is_shown_and_the_others_wait(someone: tuple[str, User])
     expect(user("#totals")).to_be_hidden()
 
 
+def test_a_new_scene_is_scrolled_into_view(phone: User) -> None:
+    one_part(phone)
+    phone.load("scene", *[file(f"{k}.png", png(crane())) for k in range(6)])
+    expect(phone(".scene")).to_have_count(6)
+    phone.load("scene", file("new.png", png(crane())))
+    expect(phone('.scene[aria-pressed="true"] .name')).to_have_text("new.png")
+    expect(phone('.scene[aria-pressed="true"]')).to_be_in_viewport(ratio=0.9)
+    phone.shot("37-new-scene-phone")
+
+
+def test_fingers_are_not_told_to_drop(someone: tuple[str, User]) -> None:
+    size, user = someone
+    one_part(user)
+    user.page.keyboard.press("2")
+    for words in ("#empty-detect", "#status"):
+        expect(user(words)).to_be_visible()
+        shown = user(words).inner_text()
+        assert ("drop or paste" in shown) == (size == "desktop"), shown
+
+
+def test_no_shortcut_stands_without_its_heading(user: User) -> None:
+    user("#help-open").click()
+    sections = user("#keys section").evaluate_all(
+        "all => all.map((one) => new Set([...one.children].map((e) => e.getBoundingClientRect().left)).size)"
+    )
+    assert sections == [1] * 6
+    tops = user("#keys h3").evaluate_all(
+        "all => all.map((one) => Math.round(one.getBoundingClientRect().top))"
+    )
+    assert tops.count(tops[0]) == 2, "the columns begin at the same height"
+    user.shot("38-shortcuts")
+
+
 def test_scenes_wait_for_their_upload(user: User) -> None:
     one_part(user)
     uploads = Held(user.page, "**/api/upload/scene*")
@@ -94,7 +127,7 @@ def test_scenes_wait_for_their_upload(user: User) -> None:
     uploads.release_one()
     expect(user(".scene")).to_have_count(1)
     expect(user(".upload .count")).to_have_text(["loading", "waiting"])
-    expect(user("#totals")).to_contain_text("of 3 scenes")
+    expect(user("#totals")).to_contain_text("3 scenes")
     uploads.release()
     expect(user(".scene")).to_have_count(3)
     expect(user(".upload")).to_have_count(0)

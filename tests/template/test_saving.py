@@ -49,6 +49,7 @@ def test_saving_often_leaves_one_set_of_files(tmp_path: Path) -> None:
     for number in range(4):
         logo(f"logo {number}").save(path, overwrite=True)
         assert (Template.load(path).name, len(files(path))) == (f"logo {number}", count)
+        assert files(path) == {"template.json", "canvas.png", "00.png"}
 
 
 @pytest.mark.parametrize("text", ["", "[1]", '{"canvas": 1, "parts": 2}', '{"parts": {"a": {"image": []}}}'])

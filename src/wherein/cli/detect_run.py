@@ -239,7 +239,9 @@ class DetectRun:
                 )
         else:
             self.totals.failed += isinstance(event, Failed)
-            self.totals.unreadable += isinstance(event, Unreadable)
+            missing = entry.scene.error is not None  # there is no file, or none in the folder
+            self.totals.missing += missing
+            self.totals.unreadable += isinstance(event, Unreadable) and not missing
             self.totals.outside += isinstance(event, OutsideRegion)
             self.console.unreadable("scene", str(path), event.reason)
             writers.add_unreadable(path, event.reason)

@@ -216,6 +216,15 @@ def check_exists(role: str, path: Path) -> None:
         raise UnreadableError(role, path, f"{role}: {path}: file not found")
 
 
+def check_backgrounds(folder: Path) -> None:
+    """Raise `UnreadableError` if there is no picture in a folder of backgrounds, before torch is loaded."""
+    check_exists("background", folder)
+    missing = [scene.error for scene in list_scenes([str(folder)]).scenes if scene.error is not None]
+    if missing:
+        reason = f"no picture in {folder} can be used as a background: {missing[0]}"
+        raise UnreadableError("background", folder, reason)
+
+
 def load_template(path: str) -> "Template":
     """Load a template, or raise `UnreadableError`, which a folder of several templates does too."""
     check_template_path(path)

@@ -13,10 +13,12 @@ from wherein.formats.registry import BY_EXTENSION, FORMATS
 from wherein.memory import bytes_of
 from wherein.thresholds import MAX_SCALE, MIN_SCALE, MinScore
 
-TemplatePath = Annotated[
+CheckedPath = Annotated[
     str,
     typer.Argument(
-        metavar="TEMPLATE", help="Template: a folder with template.json, a .zip of one, or a picture."
+        metavar="TEMPLATE",
+        help="Template: a folder with template.json, a .zip of one, or a picture. Or a folder of these: each "
+        "is checked.",
     ),
 ]
 

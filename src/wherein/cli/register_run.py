@@ -54,7 +54,7 @@ def run_registration(
     found = register(picture, sought, motion, limits, start, robust=robust)
     height, width = picture.samples.shape[-2:]
     record = {"scene": str(scene), "width": width, "height": height, "motif": motif.stem, "motion": motion}
-    record |= {**found.to_dict(), "certainty": certainty(picture, sought, found, limits)}
+    record |= {**found.to_dict(), "certainty": round(certainty(picture, sought, found, limits), 6)}
     # The time in the record includes certainty and drawing, but not the loading of torch.
     drawn = _draw(picture, sought, limits, found) if draw else None
     record["seconds"] = round(time.perf_counter() - began, 4)

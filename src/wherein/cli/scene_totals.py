@@ -21,6 +21,7 @@ class Totals:
     """
 
     read: int = 0
+    missing: int = 0
     unreadable: int = 0
     failed: int = 0
     outside: int = 0
@@ -43,7 +44,7 @@ class Totals:
 
     @property
     def _not_searched(self) -> int:
-        return self.unreadable + self.failed + self.outside
+        return self.missing + self.unreadable + self.failed + self.outside
 
     def summary(self, skipped: str) -> str:
         """The summary: the number of detections, and the scenes that could not be searched.
@@ -62,7 +63,8 @@ class Totals:
                 if self.in_videos == self.found
                 else f", {self.in_videos} of them in {frames}"
             )
-        left_out = [f"{self.unreadable} unreadable"] if self.unreadable else []
+        left_out = [f"{self.missing} not found"] if self.missing else []
+        left_out += [f"{self.unreadable} unreadable"] if self.unreadable else []
         left_out += [f"{self.failed} failed"] if self.failed else []
         left_out += [f"{self.outside} outside of the region"] if self.outside else []
         left_out += [skipped] if skipped else []
@@ -72,7 +74,8 @@ class Totals:
         """The exit status.
 
         0: success; 1: nothing found, if `fail_if_none`; 3: no scene could be searched; 4: some scenes could
-        not be searched, because they are unreadable, outside of the region, or no worker could search them.
+        not be searched, because they are missing or unreadable, outside of the
+        region, or no worker could search them.
         """
         if self._not_searched:
             return SOME_UNREADABLE if self.read else UNREADABLE

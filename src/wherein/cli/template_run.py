@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wherein.cli.console import Console, UnreadableError
+from wherein.cli.output_files import check_drawing, is_file_name
 from wherein.errors import ArgumentError, PictureError, TemplateError, require
 from wherein.files import save, write_errors
 from wherein.formats import annotation
@@ -14,9 +15,10 @@ from wherein.formats.annotation import Annotation
 from wherein.formats.part_outline import Outline
 from wherein.images.load import load_picture
 from wherein.images.picture import Picture
-from wherein.making.checks import Finding
+from wherein.making.checks import Finding, Severity
 from wherein.making.cutout import cut
 from wherein.template.bundle import Template
+from wherein.template.template_library import Library
 from wherein.template.tree import Tree
 
 
@@ -167,6 +169,27 @@ def summary(template: Template) -> str:
     parts = f"{len(tree.leaves)} parts" if len(tree.leaves) > 1 else "one motif"
     moving = f", {joints} joint{'s' * (joints != 1)}" if joints or len(tree.leaves) > 1 else ""
     return f"{template.name}: {parts}{moving}, {width} × {height} pixels"
+
+
+def check_lines(template: Template, found: Sequence[Finding], quiet: bool) -> Iterator[str]:
+    """Yield what was found out about a template as text, line by line."""
+    yield summary(template)
+    if len(template.parts) > 1:  # the summary says it all of one motif
+        yield from tree_lines(template.parts)
+    yield from map(str, found)
+    if not quiet and all(finding.severity is Severity.NOTE for finding in found):
+        yield "no problems found"
+
+
+def sheets(library: Library, draw: Path | None, stem: str, overwrite: bool) -> dict[str, Path | None]:
+    """The picture to draw of each template, by its name; arguments as of `check_drawing`."""
+    if not library.several:
+        return {library.only.name: check_drawing(draw, stem, overwrite)}
+    one_file = draw is not None and is_file_name(draw)
+    several = f"--draw {draw} is one picture, and {stem} has {len(library)} templates: use a folder"
+    require(not one_file, several)
+    stems = {one.name: Path(one.source).stem if one.source else one.name for one in library.templates}
+    return {name: check_drawing(draw, own, overwrite) for name, own in stems.items()}
 
 
 def tree_lines(tree: Tree, name: str | None = None, indent: str = "") -> Iterator[str]:

@@ -1,14 +1,19 @@
 """Checks of the arguments of a detector: range of poses, region, threshold, earlier detections."""
 
 import math
+import mimetypes
+import os
 from collections.abc import Sequence
 from numbers import Integral, Real
+from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from wherein.detect.search_range import Range
-from wherein.errors import ArgumentError, RegionError, require
+from wherein.errors import ArgumentError, PictureError, RegionError, require
+from wherein.images.decode import count_frames
 from wherein.motion.homography import square
 from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
@@ -20,27 +25,56 @@ _MAX_OBJECT_SIZE = 100_000
 
 
 _MAX_TILT = 70
-"""Degrees. A choice: at 70° an object is foreshortened to a third, and little of it can be told."""
+"""Maximum tilt in degrees. A choice: at 70° an object is foreshortened to cos 70° ≈ 1/3 of its length, and
+little of its texture is left."""
 
 
 POLARITIES = ("same", "any")
-"""Whether light and dark are as in the template, or may be exchanged."""
+"""Allowed values: light and dark as in the template, or possibly exchanged."""
 
 _MIN_DETERMINANT = 1e-9
-"""Of the matrix of an earlier detection. A choice: far smaller than any object that can be seen."""
+"""Minimum determinant of the matrix of an earlier detection, the factor by which it scales areas. A choice:
+far smaller than that of any visible object."""
+
+_FRAMES = (
+    "open_video of wherein.video.source gives its frames, which a wherein.Tracker takes one by one; "
+    "`wherein detect` takes it as it is"
+)
+_FOLDER = (
+    "this is a folder, and a scene is one picture: give a list, as in "
+    'detector(sorted(Path("{}").glob("*.png"))); `wherein detect` takes folders'
+)
+
+T = TypeVar("T")
 
 Region = tuple[float, float, float, float]
 """Left, top, width and height of a part of a scene, in pixels."""
 
 
+def check_one_picture(scene: object) -> None:
+    """Raise `PictureError` if a path is that of many pictures: a folder, a video, or a GIF that moves, of
+    which only the first frame would be searched."""
+    if not isinstance(scene, str | os.PathLike):
+        return
+    path = Path(os.fspath(scene))
+    kind, _ = mimetypes.guess_type(path.name)
+    if path.is_dir():
+        raise PictureError(f"{path}: {_FOLDER.format(path)}")
+    if path.is_file() and kind is not None and kind.startswith("video/"):
+        raise PictureError(f"{path}: this is a video: {_FRAMES}")
+    if path.is_file() and kind == "image/gif" and count_frames(path) > 1:
+        first = "PIL.Image.open gives the first frame alone"
+        raise PictureError(f"{path}: this GIF has {count_frames(path)} frames: {_FRAMES}; {first}")
+
+
 def region_box(region: Region | None, width: int, height: int) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom of a region in whole pixels, cut to the scene."""
+    """Left, top, right and bottom of a region, rounded outwards to whole pixels and clipped to the scene."""
     if region is None:
         return 0, 0, width, height
     try:
         x, y, across, down = map(float, region)
     except (TypeError, ValueError):
-        x = y = across = down = math.nan
+        x = y = across = down = math.nan  # rejected below, with the same message
     left, top = max(0.0, x), max(0.0, y)
     right, bottom = min(float(width), x + across), min(float(height), y + down)
     if not (all(map(math.isfinite, (x, y, across, down))) and right - left >= 1 and bottom - top >= 1):
@@ -52,7 +86,11 @@ def region_box(region: Region | None, width: int, height: int) -> tuple[int, int
 
 
 def earlier_poses(before: ArrayLike) -> Poses:
-    """The matrices of earlier detections as poses, (N, 3, 3), N > 0."""
+    """The matrices of earlier detections as 3×3 poses, (N, 3, 3), N > 0.
+
+    Raises:
+        ArgumentError: the array has another shape, or a matrix mirrors or is degenerate.
+    """
     matrices = np.asarray(before, dtype=np.float64)
     require(
         matrices.ndim == 3 and len(matrices) > 0 and matrices.shape[1:] in ((2, 3), (3, 3)),
@@ -60,9 +98,10 @@ def earlier_poses(before: ArrayLike) -> Poses:
         f"but has shape {matrices.shape}",
     )
     poses = square(matrices)
-    # The determinant of a mirrored pose is negative, and that of one without any area is 0.
+    # The determinant of a pose that mirrors is negative, and that of a degenerate one is 0. `nan_to_num`: the
+    # determinant of NaN would warn, and such poses are unusable in any case.
     usable = np.isfinite(poses).all((1, 2)) & (np.linalg.det(np.nan_to_num(poses)) > _MIN_DETERMINANT)
-    for number in np.flatnonzero(~usable):
+    for number in np.flatnonzero(~usable):  # the message names the first one
         raise ArgumentError(
             "before must have matrices that map the template to a part of the scene, but number "
             f"{number + 1} is {poses[number].tolist()}"
@@ -71,7 +110,11 @@ def earlier_poses(before: ArrayLike) -> Poses:
 
 
 def earlier_templates(given: Sequence[str] | None, count: int, library: Library) -> list[str]:
-    """The name of the template of each of `count` earlier detections."""
+    """The name of the template of each of `count` earlier detections.
+
+    Raises:
+        ArgumentError: names are missing, unknown, or not `count`.
+    """
     if given is None:
         require(
             len(library) == 1,
@@ -86,6 +129,14 @@ def earlier_templates(given: Sequence[str] | None, count: int, library: Library)
     return list(given)
 
 
+def by_template(names: Sequence[str], seen: Sequence[T]) -> dict[str, list[T]]:
+    """What was seen of the objects of each template, by its name."""
+    return {
+        name: [one for own, one in zip(names, seen, strict=True) if own == name]
+        for name in dict.fromkeys(names)
+    }
+
+
 def checked_range(
     rotation: float,
     scale: tuple[float, float] | float,
@@ -93,10 +144,10 @@ def checked_range(
     template: Template,
     polarity: str = "same",
 ) -> Range:
-    """The range of poses for a template.
+    """The range of poses for a template, after a check of each argument.
 
     Raises:
-        ArgumentError: the rotation, the scale or the tilt is out of range.
+        ArgumentError: the rotation, the scale, the tilt or the polarity is out of range.
     """
     require(
         is_number(rotation) and 0 <= rotation <= 180,
@@ -109,7 +160,7 @@ def checked_range(
         low, high = map(float, (scale, scale) if isinstance(scale, Real) else scale)  # type: ignore[arg-type]
     except (TypeError, ValueError):  # not two, or not numbers
         low = high = math.nan
-    # "12" is text that would pass as the scales 1 and 2.
+    # A text such as "12" would be unpacked into the scales 1 and 2.
     require(
         not is_text(scale) and 0 < low <= high < math.inf,
         f"scale must be a number above 0, or (low, high) with 0 < low ≤ high, but is {scale!r}",
@@ -130,12 +181,16 @@ def checked_range(
 
 
 def is_count(value: object) -> bool:
-    """Whether a value is a whole number above 0."""
+    """Whether a value is a positive integer."""
     return isinstance(value, Integral) and int(value) > 0
 
 
 def least_score(threshold: float | str | MinScore | None) -> MinScore:
-    """The threshold that a user gave; a text is a score or a rate."""
+    """The threshold as given by the user: a number is a score, a text is a score or a false-alarm rate.
+
+    Raises:
+        ArgumentError: it is out of range, or the text cannot be parsed.
+    """
     if isinstance(threshold, MinScore):
         return threshold
     if isinstance(threshold, str):

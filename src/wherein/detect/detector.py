@@ -1,6 +1,5 @@
-"""`Detector`: finds a template, or several, in scenes, within a range of poses."""
+"""`Detector`: finds one or several templates in scenes, within a range of poses."""
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -12,6 +11,8 @@ from torch import Tensor
 
 from wherein.detect.arguments import (
     Region,
+    by_template,
+    check_one_picture,
     checked_range,
     earlier_poses,
     earlier_templates,
@@ -33,9 +34,9 @@ from wherein.detect.preparation import (
     fast_searches,
     prepared_searches,
 )
-from wherein.detect.result import SCENE, Detections, MethodResult
+from wherein.detect.result import Detections, MethodResult, scene_name, unread
 from wherein.detect.tiled.giant_search import GiantSearch, giant_source
-from wherein.errors import require
+from wherein.errors import MissingError, PictureError, RegionError, require
 from wherein.giant.region_source import RegionSource
 from wherein.images.load import Source, is_many, load_picture, load_scene
 from wherein.images.picture import Picture, Samples, is_reduced
@@ -49,34 +50,33 @@ from wherein.thresholds import MinScore
 
 
 class Detector:
-    """Finds every instance of a template in a scene, and the pose of every part; or of several templates.
+    """Finds every instance of one or several templates in a scene, and the pose of every part.
 
     Arguments:
         template: a `Template`; the folder or .zip that holds one; or a picture of a single motif: a file, an
-            array, a tensor or a PIL image. For several templates a list of these, or a folder of them: each
-            `Detection` then says of which `template` it is, by its name. (A picture in memory gets a name by
-            `Template.of_picture`.)
-        rotation: ± degrees that are searched; 180 is every rotation.
+            array, a tensor or a PIL image. For several templates, a list of these or a folder of them;
+            `Detection.template` then is the name of the template. (`Template.of_picture` gives a picture in
+            memory a name.)
+        rotation: maximum rotation to either side in degrees; 180 is every rotation.
         scale: lowest and highest scale, or one number.
-        tilt: out of the picture plane, up to so many degrees, 0 to 70; 0: objects are parallel to it.
+        tilt: maximum tilt out of the picture plane in degrees, 0 to 70; 0: objects are parallel to it.
         max_instances: maximum number of detections per scene, those with the highest scores; None: all.
-        overlap: fraction of an object that another may cover or share before one of them is dropped.
+        overlap: fraction of an object that may overlap with another before one of them is dropped.
         polarity: "same", or "any" for objects that may be light on dark as well as dark on light.
         calibration: by default the stored one, which is measured on first use. For the method "paper" a
             `PaperCalibration`. For several templates, calibrations by the name of the template.
-        threshold: the lowest score of a detection, in place of the calibrated one; or the rate of false
-            alarms that is allowed, as in "0.01/MP": one in a hundred megapixels without the template. Of
-            several templates, all together have this rate.
-        threads: number of threads of the first search; torch's number by default. The result does not depend
-            on it.
-        progress: called during a calibration with the fraction that is done, and what is being done. None:
-            a line shows it, on a terminal or in a notebook; False: nothing does.
+        threshold: the minimum score of a detection, in place of the calibrated one; or the allowed rate of
+            false alarms, as in "0.01/MP": one in a hundred megapixels without the template. Several
+            templates have this rate together.
+        threads: number of threads of a search; torch's number by default. The result does not depend on it.
+        progress: called during a calibration with the fraction done and a description of the step. None: a
+            progress line on a terminal or in a notebook; False: no progress.
         method: "fast", or "paper" for the network of the paper (algorithm 1): far slower, at one scale
             only, and within ±30°. `wherein.detect.paper.network.PaperNetwork` can be trained.
-        memory: bytes that this process may take, or a text such as "4GB". A scene that would take more is
+        memory: bytes that this process may use, or a text such as "4GB". A scene that would need more is
             searched in overlapping tiles, which gives the same detections; TIFF and OME-Zarr are then read by
-            region, so that they may be larger than memory. None: scenes are searched in one piece, and in
-            tiles, with 4 GB, only if they have more than 200 million pixels.
+            region, so that they may be larger than memory. None: OME-Zarr, and TIFF of more than 200 million
+            pixels, are searched in tiles, with 4 GB; all other scenes in one piece.
 
     Raises:
         ArgumentError: an argument is out of range, or the calibration was measured for something else.
@@ -114,6 +114,7 @@ class Detector:
         self._memory = None if memory is None else bytes_of(memory)
         self.library = Library.of(template)
         for one in self.library.templates:
+            # Checked by the size of each template; the range itself is the same for all.
             self.ranges = checked_range(rotation, scale, tilt, one, polarity)
         require(
             is_number(overlap) and 0 <= overlap <= 1,
@@ -139,7 +140,7 @@ class Detector:
                 self.library, self.ranges, METHODS[method], least, calibration, threads, shown, overlap
             )
         self.search: Search | LibrarySearch = next(iter(self.searches.values()))
-        if self.library.several:
+        if self.library.several:  # then templates compete for pixels
             self.search = LibrarySearch(fast_searches(self.searches), overlap)
 
     def __repr__(self) -> str:
@@ -154,28 +155,28 @@ class Detector:
 
     @property
     def template(self) -> Template:
-        """The template; `ArgumentError` if there are several, which `library` has."""
+        """The template; `ArgumentError` if there are several (see `library`)."""
         return self.library.only
 
     @property
     def threshold(self) -> float:
-        """The lowest score of a detection; `ArgumentError` if there are several templates."""
+        """The minimum score of a detection; `ArgumentError` if there are several templates."""
         return self.thresholds[self.library.only.name]
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """The lowest score of a detection of each template, by its name."""
+        """The minimum score of a detection, by the name of the template."""
         return {name: search.threshold for name, search in self.searches.items()}
 
     @property
     def calibration(self) -> StoredCalibration:
-        """The calibration in use, measured for this template, range and method; `ArgumentError` if there are
-        several templates."""
+        """The calibration for this template, range and method; `ArgumentError` if there are several
+        templates."""
         return self.calibrations[self.library.only.name]
 
     @property
     def calibrations(self) -> dict[str, StoredCalibration]:
-        """The calibration of each template, by its name."""
+        """The calibrations, by the name of the template."""
         return {name: search.calibration for name, search in self.searches.items()}
 
     @overload
@@ -191,23 +192,31 @@ class Detector:
     def __call__(
         self, scene: Source | Iterable[Source], region: Region | None = None, color: str = "rgb"
     ) -> Detections | Iterator[Detections]:
-        """All detections in a scene, the highest score first; or, of many scenes, those of one after another.
+        """All detections in a scene, the highest score first; for several scenes, a generator of these.
 
         Arguments:
-            scene: a path, an array, a tensor or a PIL image; also the path of an OME-Zarr. A list, a tuple
-                or a generator of these gives a generator of results, which searches a scene when it is asked
-                for its result.
+            scene: a path, an array, a tensor or a PIL image; also the path of an OME-Zarr. For a list, a
+                tuple or a generator of these, the results are generated lazily: each scene is searched when
+                its result is requested. One that cannot be searched has a result too, with `error`.
             region: the part of the scene that is searched, (x, y, width, height) in pixels; None: all of it.
             color: "rgb", or "bgr" for an array from OpenCV.
 
         Raises:
             ArgumentError: the array has the wrong shape or type, the region lies outside of the scene, or
                 "bgr" was given for a file or a PIL image.
-            PictureError: a file cannot be read.
+            PictureError: a file cannot be read; for several scenes, see `scene`.
         """
+        # With `yield` in place of the expression, the result for one scene would be a generator, too.
         if is_many(scene):
-            return (self._one(one, region, color) for one in cast(Iterable[Source], scene))
+            return (self._one_of_many(one, region, color) for one in cast(Iterable[Source], scene))
         return self._one(cast(Source, scene), region, color)
+
+    def _one_of_many(self, scene: Source, region: Region | None, color: str) -> Detections:
+        try:  # one bad picture must not end a batch
+            return self._one(scene, region, color)
+        except (PictureError, MissingError, RegionError) as error:
+            reason = str(error).removeprefix("scene: ").removeprefix(f"{scene_name(scene)}: ")
+            return self._results(MethodResult(()), unread(), 0.0, scene_name(scene), reason)
 
     def _one(self, scene: Source, region: Region | None, color: str) -> Detections:
         source = giant_source(scene, self._memory, color)
@@ -226,15 +235,15 @@ class Detector:
         templates: Sequence[str] | None = None,
         seen: Sequence[Seen] | None = None,
     ) -> Detections:
-        """Detections near known or expected places: faster than a search of the whole scene.
+        """The detections near known or expected poses, faster than a search of the whole scene.
 
         Arguments:
             scene, color, region: as for a call.
             before: `matrix` of earlier detections, canvas → scene, (N, 2, 3) or (N, 3, 3), N > 0.
             everywhere: search the whole scene, or region, as well.
-            templates: the `template` of each of these detections; not needed if there is one only.
-            seen: what was seen of each of them in the frame before, as a `Tracker` knows it: parts are then
-                looked for where they are expected first, which is faster.
+            templates: the `template` of each of these detections; not needed if there is only one template.
+            seen: what is known of each of them from the previous frame (`Track.seen`). Parts are then
+                searched for at their expected poses first, which is faster.
 
         Raises:
             ArgumentError: `before` has another shape, the templates are not those of this detector, `seen`
@@ -248,10 +257,11 @@ class Detector:
         )
 
         def search(samples: Tensor, corner: tuple[int, int]) -> MethodResult:
+            # The search sees only the region: poses are relative to its corner.
             here = shift(-corner[0], -corner[1]) @ roots
             if isinstance(self.search, LibrarySearch):
                 near: dict[str, Poses] = {name: here[[name == one for one in names]] for name in names}
-                own = None if seen is None else _by_name(names, seen)
+                own = None if seen is None else by_template(names, seen)
                 return self.search.follow(samples, near, self.max_instances, everywhere, own)
             return self.search.follow(samples, here, self.max_instances, everywhere, seen)
 
@@ -264,7 +274,8 @@ class Detector:
         region: Region | None,
         search: Callable[[Tensor, tuple[int, int]], MethodResult],
     ) -> Detections:
-        """Load a scene, search it and measure the time of the search."""
+        """Load a scene, search its region, and measure the time of the search without loading."""
+        check_one_picture(scene)
         with plain_torch():
             picture = load_scene(scene, color=color)
             samples = searched(picture)
@@ -273,11 +284,10 @@ class Detector:
             found = search(samples[:, top:bottom, left:right].contiguous(), (left, top))
         if left or top:
             found = found.moved(left, top)
-        name = os.fspath(scene) if isinstance(scene, str | os.PathLike) else SCENE
-        return self._results(found, picture, time.perf_counter() - began, name)
+        return self._results(found, picture, time.perf_counter() - began, scene_name(scene))
 
     def _in_tiles(self, source: RegionSource, region: Region | None) -> Detections:
-        """Search a scene that is read by region."""
+        """Search a scene that is too large for memory, and is read by region."""
         require(
             isinstance(self.search, FastSearch | LibrarySearch),
             f'{source.name} is searched in tiles, which method="{self.search.name}" cannot do: use '
@@ -290,18 +300,20 @@ class Detector:
 
     @cached_property
     def _giant(self) -> GiantSearch:
-        """The search in tiles."""
+        """The search in tiles, made for the first scene that needs it."""
         return GiantSearch(cast(FastSearch | LibrarySearch, self.search), fast_searches(self.searches))
 
-    def _results(self, found: MethodResult, scene: Picture, seconds: float, name: str) -> Detections:
-        several = tuple(self.searches) if self.library.several else ()
-        return Detections(found.items, self.library.name, scene, seconds, name, found.candidates, several)
+    def _results(
+        self, found: MethodResult, scene: Picture, seconds: float, name: str, error: str | None = None
+    ) -> Detections:
+        several, own = tuple(self.searches) if self.library.several else (), self.library.name
+        return Detections(found.items, own, scene, seconds, name, found.candidates, several, error)
 
     def occurrence(self, scene: Source, color: str = "rgb") -> dict[str, Map]:
-        """Maps of where parts could be.
+        """Maps of the places where parts may be.
 
-        The default method has a map of the body (or of each leading limb): how well it fits with its centre
-        at each pixel, in the first search. The paper's network has the occurrence map of every node.
+        The default method has a map of the body (or of each leading limb): how well it fits in the first look
+        with its centre at each pixel. The paper's network has the occurrence map of every node.
 
         Arguments:
             scene, color: as for a call.
@@ -314,33 +326,25 @@ class Detector:
             return self.search.occurrence(searched(picture))
 
     def fit_traces(self, found: Detections) -> tuple[FitTraces, ...]:
-        """How the fits of detections converged: ZNCC step by step (`wherein.detect.explain.convergence`).
+        """How the fits of detections converged: ZNCC round by round (`wherein.detect.explain.convergence`).
 
-        The search keeps no record, so its fits are repeated, in about twice the time of the search.
+        The search keeps no record, so fits are repeated, in about twice the time of the search.
 
         Arguments:
             found: detections of this detector.
 
         Returns:
-            For each detection the trace of every fitted part, by name, from a start of the search to full
-            size. Parts that were not found or not fitted themselves have none, nor have detections of the
-            paper's network, or of a scene that was searched in tiles and is not there any more.
+            For each detection, the trace of every fitted part by its name, from a start of the search to full
+            size. There is none for parts that were not found or not fitted themselves, for detections of the
+            paper's network, and for scenes that were searched in tiles, of which only an overview is kept.
         """
-        if is_reduced(found.scene):
+        if not found or is_reduced(found.scene):
             return tuple({} for _ in found)
         with plain_torch():
             return self.search.fit_traces(searched(found.scene), found.items)
 
 
 def searched(picture: Picture) -> Samples:
-    """The samples of a scene as a search takes them: bytes, or floats of 32 bits, on the CPU."""
+    """The samples of a scene in the form that searches accept: uint8 or float32, on the CPU."""
     samples = picture.samples.detach().cpu()
     return samples if samples.dtype == torch.uint8 else samples.float()
-
-
-def _by_name(names: Sequence[str], seen: Sequence[Seen]) -> dict[str, list[Seen]]:
-    """What was seen of the objects of each template."""
-    return {
-        name: [one for own, one in zip(names, seen, strict=True) if own == name]
-        for name in dict.fromkeys(names)
-    }

@@ -1,4 +1,7 @@
-"""Detections in other formats: methods that pass them on to `wherein.formats`."""
+"""`Exports`: the methods of `Detections` that convert them to other formats, by `wherein.formats`.
+
+Each method imports its format when it is called, so that a search does not load them.
+"""
 
 from typing import TYPE_CHECKING, Any, cast
 
@@ -7,14 +10,14 @@ if TYPE_CHECKING:
 
 
 class Exports:
-    """The formats that the detections of one scene can be had in."""
+    """Base class of `Detections`: conversions of the detections of one scene."""
 
     name: str
     template: str
 
     @property
     def _own(self) -> "Detections":
-        return cast("Detections", self)
+        return cast("Detections", self)  # the only subclass
 
     def to_coco(self, name: str | None = None) -> dict[str, Any]:
         """A COCO dataset of this scene, with a category for the whole object and one for each part.

@@ -1,4 +1,4 @@
-"""The search for several templates: one pass over a scene, and one object for each pixel."""
+"""The search for several templates in one pass over a scene, with at most one object for each pixel."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -16,18 +16,18 @@ from wherein.detect.result import Detection, MethodResult, best_first
 from wherein.images.picture import Samples
 from wherein.pyramid.levels import Poses, ScenePyramid
 
-if TYPE_CHECKING:  # a search does not know that it is one of several
+if TYPE_CHECKING:  # for the annotation only
     from wherein.detect.methods import FastSearch
 
 
 class LibrarySearch:
     """Searches scenes for several templates.
 
-    The scene is reduced, and its responses and channels are made, once for all templates.
+    The pyramid of the scene, its responses and its channels are computed once for all templates.
 
     Arguments:
-        searches: of each template, by name.
-        overlap: fraction of an object that another may share before one of them is dropped.
+        searches: the search for each template, by its name.
+        overlap: fraction of an object that may overlap with another before one of them is dropped.
     """
 
     name = "fast"
@@ -41,17 +41,17 @@ class LibrarySearch:
         return self._result(levels, self._everywhere(levels, tuple(self.searches), count), count)
 
     def at(self, reduction: int) -> "LibrarySearch":
-        """The search in scenes that are reduced, for templates that are reduced as much."""
+        """The search in reduced scenes, for templates that are reduced by the same factor."""
         if reduction == 1:
             return self
         return LibrarySearch({name: one.at(reduction) for name, one in self.searches.items()}, self._overlap)
 
     def by_template(self, levels: ScenePyramid, count: int | None) -> dict[str, Hypotheses]:
-        """The hypotheses of each template that stand beside those of the others, by its name.
+        """The hypotheses that remain after exclusion between templates, by the name of the template.
 
         Arguments:
             levels: the scene to search.
-            count: how many detections are wanted at most; None: all.
+            count: maximum number of detections; None: all.
         """
         return self.between(levels, self._everywhere(levels, tuple(self.searches), count))
 
@@ -60,11 +60,11 @@ class LibrarySearch:
         return self.searches[name]
 
     def between(self, levels: ScenePyramid | None, found: Mapping[str, Hypotheses]) -> dict[str, Hypotheses]:
-        """The hypotheses that stand after templates have competed for pixels, by the name of the template.
+        """The hypotheses that remain after templates have competed for pixels, by the name of the template.
 
         Arguments:
             levels: the scene; None: only areas are compared.
-            found: those of each template, which exclude each other already.
+            found: the hypotheses by template, already exclusive within each template.
         """
         some = {name: one for name, one in found.items() if len(one.scores)}
         contenders = [self._contender(name, one) for name, one in some.items()]
@@ -73,11 +73,16 @@ class LibrarySearch:
     def _everywhere(
         self, levels: ScenePyramid, names: Sequence[str], count: int | None
     ) -> dict[str, Hypotheses]:
-        """The hypotheses of each of these templates, by its name."""
+        """The hypotheses of each of these templates in the whole scene, before templates compete.
+
+        A few templates are searched for one by one, which is more thorough. More of them share one look
+        over the scene; those without a body, which is what the look is for, are still searched for alone.
+        """
         shared = [name for name in names if name in self._shared_names]
         if len(shared) <= MAX_ALONE:
             return {name: self.searches[name].kept(levels, count) for name in names}
         found = {name: self.searches[name].kept(levels, count) for name in names if name not in shared}
+        # The shared search is made once, and always searches for all its templates.
         for number, one in self._shared(levels).items():
             if self._shared_names[number] in shared:
                 found[self._shared_names[number]] = one
@@ -85,7 +90,7 @@ class LibrarySearch:
 
     @cached_property
     def _shared_names(self) -> tuple[str, ...]:
-        """The templates that can be searched for together: those with a body."""
+        """The names of the templates that can share a look: those with a body."""
         return tuple(name for name, one in self.searches.items() if one.finder.body_search is not None)
 
     @cached_property
@@ -101,14 +106,14 @@ class LibrarySearch:
         everywhere: bool,
         seen: Mapping[str, Sequence[Seen]] | None = None,
     ) -> MethodResult:
-        """The best `count` detections near known places.
+        """The best `count` detections near known poses.
 
         Arguments:
             scene: the picture to search.
             roots: canvas → scene, (N, 3, 3), N > 0, by the name of the template.
             count: maximum number of detections; None: all.
             everywhere: search the whole scene as well.
-            seen: what was seen of each in the frame before, if that is known.
+            seen: what is known of each from the previous frame, by the name of the template; None: nothing.
         """
         levels, before = self.levels(scene), seen or {}
         found = {
@@ -116,18 +121,19 @@ class LibrarySearch:
             for name, own in roots.items()
         }
         if everywhere:
+            # Templates in `found` have been searched for everywhere above, by `near`.
             others = [name for name in self.searches if name not in found]
             found |= self._everywhere(levels, others, count)
         return self._result(levels, found, count)
 
     def levels(self, scene: Samples) -> ScenePyramid:
-        """The scene as the searches want it."""
+        """The pyramid of the scene, in the form that the searches share."""
         return next(iter(self.searches.values())).levels(scene)
 
     def _result(
         self, levels: ScenePyramid, found: Mapping[str, Hypotheses], count: int | None
     ) -> MethodResult:
-        """What is reported, after templates have competed for pixels."""
+        """The detections and candidates that remain after templates have competed for pixels."""
         items, candidates = list[Detection](), list[Detection]()
         for name, one in self.between(levels, found).items():
             reported = self.searches[name].reported(levels, one, count)
@@ -137,11 +143,12 @@ class LibrarySearch:
 
     def _contender(self, name: str, found: Hypotheses) -> Contender:
         search = self.searches[name]
+        # In a crowd there are candidates below `LIKELY` of the threshold: they compete too.
         least = min(LIKELY * search.threshold, float(found.scores.min()))
         return Contender(search.finder, found, search.threshold, least)
 
     def occurrence(self, scene: Samples) -> dict[str, Map]:
-        """The maps of every template, by its name and that of the part."""
+        """The maps of every template, by "template: part"."""
         return {
             f"{name}: {part}": values
             for name, search in self.searches.items()

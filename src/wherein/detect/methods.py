@@ -1,4 +1,4 @@
-"""The search methods of a detector, "fast" and "paper": each owns its name and its calibration."""
+"""The search methods of a detector, "fast" and "paper", each with its name and its calibration."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -34,12 +34,12 @@ from wherein.threads import allowed_threads
 
 
 class Search(ABC):
-    """A method of searching scenes for a template.
+    """A search for one template, by one method.
 
     Attributes:
-        name: of the method.
-        calibration: in use.
-        threshold: the lowest score of a detection.
+        name: the name of the method.
+        calibration: the calibration in use.
+        threshold: the minimum score of a detection.
     """
 
     name: ClassVar[str]
@@ -61,13 +61,13 @@ class Search(ABC):
         """The search for a template.
 
         Arguments:
-            template: what to search for.
-            ranges: in which poses.
-            calibration: None: the stored one, or a new one, which is then stored.
-            threshold: the lowest score of a detection; None: the calibrated one.
-            threads: number of threads of the first search; None: torch's number.
+            template: the template to search for.
+            ranges: the poses to search.
+            calibration: a calibration; None: the stored one, or a new one, which is then stored.
+            threshold: the minimum score of a detection; None: the calibrated one.
+            threads: number of threads of a search; None: torch's number.
             progress: called during a new calibration.
-            overlap: fraction of an object that another may share before one of them is dropped.
+            overlap: fraction of an object that may overlap with another before one of them is dropped.
 
         Raises:
             ArgumentError: the method cannot search the range, or the calibration was measured for something
@@ -87,22 +87,22 @@ class Search(ABC):
         everywhere: bool,
         seen: Sequence[Seen] | None = None,
     ) -> MethodResult:
-        """The best `count` detections near known places.
+        """The best `count` detections near known poses.
 
         Arguments:
             scene: the picture to search.
             roots: canvas → scene, (N, 3, 3), N > 0.
             count: maximum number of detections; None: all.
             everywhere: search the whole scene as well.
-            seen: what was seen of each in the frame before, if that is known.
+            seen: what is known of each from the previous frame; None: nothing.
 
         Raises:
-            ArgumentError: the method cannot start from known places.
+            ArgumentError: the method cannot start from known poses.
         """
 
     @abstractmethod
     def occurrence(self, scene: Samples) -> dict[str, Map]:
-        """Maps of where parts could be, by name."""
+        """Maps of the places where parts may be, by the name of the part."""
 
     @abstractmethod
     def fit_traces(self, scene: Samples, found: Sequence[Detection]) -> tuple[FitTraces, ...]:
@@ -112,12 +112,12 @@ class Search(ABC):
 class FastSearch(SceneSearch, Search):
     """The default method; docs/detection.md follows a scene through it.
 
-    How a scene is searched is in `SceneSearch`; here is what comes before and after: calibration, and
-    explanations.
+    `SceneSearch` searches a scene. This class adds what comes before and after: calibration, and maps and
+    traces that explain a result.
 
     Arguments:
-        template, ranges, threshold, threads, overlap: as of `prepare`.
-        calibration: sets the weights of pieces and the threshold.
+        template, ranges, threshold, threads, overlap: as for `prepare`.
+        calibration: gives the weights of pieces and, unless `threshold` does, the threshold.
     """
 
     name = "fast"
@@ -168,37 +168,39 @@ class FastSearch(SceneSearch, Search):
         return cls(template, ranges, known, threshold, threads, overlap)
 
     def by_template(self, levels: ScenePyramid, count: int | None) -> dict[str, Hypotheses]:
-        """The hypotheses that stand in a scene, by the name of the template, as of a search for several."""
+        """The hypotheses that remain after exclusion, by the name of the one template: see `TileSearch`."""
         return {self.finder.template.name: self.kept(levels, count)}
 
     def of(self, name: str) -> "FastSearch":
-        """The search for a template, which is this one."""
+        """The search for a template: this one, since there is no other template."""
         del name
         return self
 
     def between(self, levels: ScenePyramid | None, found: Mapping[str, Hypotheses]) -> dict[str, Hypotheses]:
-        """The hypotheses themselves: there is no other template that could have their pixels."""
+        """The hypotheses, unchanged: there is no other template to compete with for pixels."""
         del levels
         return dict(found)
 
     def at(self, reduction: int) -> "FastSearch":
-        """The search in scenes that are reduced, for the template that is reduced as much."""
+        """The search in reduced scenes, for the template reduced by the same factor."""
         if reduction == 1:
             return self
+        # The calibration is that of the full template: scene and template are reduced by the same factor.
         template = reduced_template(self.finder.template, reduction)
         return FastSearch(
             template, self.finder.ranges, self.calibration, self.threshold, self.threads, self._overlap
         )
 
     def occurrence(self, scene: Samples) -> dict[str, Map]:
-        """ZNCC with the part's centre at each pixel, in the first search."""
+        """The rating of the first look with the part's centre at each pixel, relative to the highest."""
         return occurrence(self.finder, self.levels(scene))
 
     def fit_traces(self, scene: Samples, found: Sequence[Detection]) -> tuple[FitTraces, ...]:
-        """The traces from the starts of the search to full size."""
+        """How the fit of each piece of each detection converged, from a start of the search to full size."""
         return fit_traces(self.finder, self.levels(scene), found)
 
 
+# A file of its own, since a template may have calibrations for both methods.
 _PAPER_STORE = CalibrationStore(PaperCalibration, PAPER_VERSION, "paper.json")
 
 
@@ -206,8 +208,8 @@ class PaperSearch(Search):
     """The network of the paper (algorithm 1): one scale, and rotations within ±30°.
 
     Arguments:
-        network: of the template.
-        ranges, threshold: as of `prepare`; detections that are turned further are dropped.
+        network: the network of the template.
+        ranges, threshold: as for `prepare`; detections rotated beyond the range are dropped.
     """
 
     name = "paper"
@@ -241,6 +243,7 @@ class PaperSearch(Search):
             not ranges.any_polarity,
             'polarity is "any", but method="paper" compares colours: use polarity="same"',
         )
+        # Wider ranges share one calibration: the network finds nothing beyond its reach anyway.
         within = within_reach(ranges)
         if calibration is None:
             known = paper_calibration_for(template, within, progress or no_progress)
@@ -252,7 +255,9 @@ class PaperSearch(Search):
 
     def __call__(self, scene: Samples, count: int | None) -> MethodResult:  # noqa: D102
         pixels = Picture(scene, None).pixels
+        # Peaks down to the score of candidates; `count` limits detections only.
         found = [self._detection(one) for one in self.detector(pixels, LIKELY * self.threshold)]
+        # The network does not limit rotations: a stride may end outside of the range.
         turned = [one for one in found if abs(one.angle) <= self.ranges.rotation]
         items = tuple(one for one in turned if one.score >= self.threshold)[:count]
         return MethodResult(items, tuple(one for one in turned if one.score < self.threshold))
@@ -275,18 +280,19 @@ class PaperSearch(Search):
         return {name: node.map.float().numpy() for name, node in nodes.items()}
 
     def fit_traces(self, scene: Samples, found: Sequence[Detection]) -> tuple[FitTraces, ...]:
-        """No traces: thousands of descents make a map, and none of them belongs to one detection."""
+        """No traces: a map is made of thousands of descents, and none of them belongs to one detection."""
         return tuple({} for _ in found)
 
     def _detection(self, found: PaperDetection) -> Detection:
         tree = self.template.parts
+        # A frame maps canvas to scene: the matrix of a part, without its rest position on the canvas.
         frames = {name: part.matrix @ np.linalg.inv(tree[name].rest) for name, part in found.parts.items()}
         leaves = {name: (found.parts[name].score, found.parts[name].found) for name in tree.leaves}
         return self._assembler({tree.root: found.matrix, **frames}, leaves, found.score)
 
 
 METHODS: dict[str, type[Search]] = {method.name: method for method in (FastSearch, PaperSearch)}
-"""The methods by name. A new method is a subclass of `Search` and one entry here."""
+"""The methods by name. To add one, write a subclass of `Search` and list it here."""
 
 
 def paper_calibration_for(
@@ -302,7 +308,11 @@ def paper_calibration_for(
 def _checked(
     given: StoredCalibration, kind: type[Kind], method: str, template: Template, ranges: Range
 ) -> Kind:
-    """The given calibration, or `ArgumentError` if it was measured for something else."""
+    """The given calibration, after a check of what it was measured for.
+
+    Raises:
+        ArgumentError: it is of another method, range or template.
+    """
     remedy = "Calibrate again, or omit the calibration."
     if not isinstance(given, kind):
         raise ArgumentError(

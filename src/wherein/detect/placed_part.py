@@ -1,4 +1,4 @@
-"""`PartFound`: a part of a detection, and what poses of parts and objects have in common."""
+"""`PartFound`: a part of a detection; and the base class that parts and detections share, `Placed`."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +14,11 @@ from wherein.template.tree import Point
 class Placed:
     """The pose of an object or of a part, as numbers.
 
+    Under perspective, rotation, scale and tilt differ from point to point: they are those at `middle`.
+
     Attributes:
         matrix: its pixels → scene pixels, 2×3; 3×3 if the search allowed perspective.
-        middle: of its picture, where rotation, size and tilt are taken if there is perspective.
+        middle: the centre of its picture, (x, y) in its pixels.
     """
 
     matrix: Matrix
@@ -29,23 +31,23 @@ class Placed:
 
     @property
     def scale(self) -> float:
-        """Its size in the scene relative to its picture; tilted, it is foreshortened and so smaller."""
+        """Its size in the scene relative to its picture. A tilt makes it smaller, by foreshortening."""
         return scale_at(self.matrix, self.middle)
 
     @property
     def tilt(self) -> float:
-        """How far it is tilted out of the picture plane, in degrees; 0 for a 2×3 matrix."""
+        """Its tilt out of the picture plane, in degrees; 0 for a 2×3 matrix."""
         return tilt_at(self.matrix, self.middle)
 
     @property
     def center(self) -> Point:
-        """The middle of its picture in the scene, (x, y)."""
+        """The position of its picture's centre in the scene, (x, y)."""
         x, y = mapped(self.matrix, self.middle).tolist()
         return x, y
 
     @property
     def pose_text(self) -> str:
-        """Its pose to read: "at (312, 205), angle 20.1°, scale 1.00, tilt 3°"."""
+        """Its pose as text: "at (312, 205), angle 20.1°, scale 1.00, tilt 3°"."""
         x, y = self.center
         tilt = f", tilt {self.tilt:z.0f}°" if len(self.matrix) == 3 else ""
         return f"at ({x:z.0f}, {y:z.0f}), angle {self.angle:z.1f}°, scale {self.scale:.2f}{tilt}"
@@ -56,20 +58,22 @@ class PartFound(Placed):
     """One part of a detection.
 
     Attributes:
-        matrix: its pixels → scene pixels, 2×3 or 3×3; canvas → scene for a group. If it was not found: where
-            it fits best about its joint, or its rest position.
-        score: ZNCC with the scene, at most 0.98 (`detect.score.MAX_ZNCC`): a better fit is no more
-            evidence. For a part that is partly occluded, the ZNCC that carries as much information as its
-            visible pixels; for a group, the mean over its leaves.
+        matrix: its pixels → scene pixels, 2×3 or 3×3; canvas → scene for a group. If it was not found: the
+            best fit about its joint, or its rest position.
+        score: ZNCC with the scene, over its pixels inside the scene, at most 0.98
+            (`detect.score.MAX_ZNCC`): a better fit is no more evidence. If an object of another template
+            covers some of it, the ZNCC of the rest if that is lower. For a group, the mean over its leaves.
+            With the method "paper", the confidence in it, 0 to 1.
         found: whether it is visible there.
-        rings: its outlines in the scene, (N, 2) each, a row (x, y): of its largest component, of the others,
-            and of holes, which go round the other way. For a group, the convex hull of its parts.
-        leaf: whether it has a picture of its own; a group has not.
-        middle: of its picture, or of the canvas for a group, (x, y) in its pixels.
-        turn: how far it is turned from its rest position, in degrees in the plane of the object.
+        rings: its outlines in the scene, (N, 2) each with rows (x, y): of its largest component, of the
+            others, and of holes, which have the opposite orientation. For a group, the convex hull of its
+            parts.
+        leaf: whether it has a picture of its own, as opposed to a group.
+        middle: the centre of its picture, or of the canvas for a group, (x, y) in its pixels.
+        turn: its turn from its rest position, in degrees in the plane of the object.
         turn_spread: ± degrees within which other turns explain the picture nearly as well; None: unknown.
-            Of an object that is followed, it may be that of up to eight frames before.
-        reading: what its turn means, from the template; None: nothing.
+            For a tracked object, it may have been measured up to eight frames earlier.
+        reading: what its turn means, from the template; None: the template has no reading for it.
         pivot: the point that it turns about, in its pixels; None: it does not turn.
     """
 
@@ -91,7 +95,7 @@ class PartFound(Placed):
 
     @property
     def polygon(self) -> Polygon:
-        """Its true outline in the scene, (N, 2), each row (x, y): that of its largest component."""
+        """The outline of its largest component in the scene, (N, 2), each row (x, y)."""
         return self.rings[0]
 
     @property
@@ -109,9 +113,9 @@ class PartFound(Placed):
 
     @property
     def value(self) -> float | None:
-        """What it reads at its turn; None if the template has no reading for it, or it was not found."""
-        # Where a part was not found its turn is a guess, and a guess must not pass for a measurement.
-        # Rounded far below what can be known of it: else 0 would be written as 7e-15.
+        """Its reading at its turn; None if the template has no reading for it, or it was not found."""
+        # The turn of a part that was not found is a guess, which must not pass for a measurement. The turn is
+        # rounded far below its accuracy: otherwise a reading of 0 would come out as 7e-15.
         return self.reading(round(self.turn, 6)) if self.reading is not None and self.found else None
 
     @property
@@ -121,13 +125,14 @@ class PartFound(Placed):
 
     @property
     def value_text(self) -> str | None:
-        """The value and its unit to read, such as "70.1 °C"; None where there is no value."""
+        """The value and its unit as text, such as "70.1 °C"; None if there is no value."""
         value = self.value
-        # Four digits: a turn is known to a fraction of a degree, of a scale of some hundred.
+        # Four digits: a turn is known to a fraction of a degree, and dials span some hundred degrees. The
+        # text goes through float, as ".4g" alone writes 12345 as 1.234e+04; + 0.0 turns −0 into 0.
         return None if value is None else f"{float(f'{value:.4g}') + 0.0:.12g} {self.unit}".strip()
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers and lists for JSON; `value` (null if it was not found) and `unit` with a reading only."""
+        """Numbers and lists for JSON; `value` (null if not found) and `unit` only if it has a reading."""
         record = {
             "found": self.found,
             "score": round(self.score, 4),

@@ -1,4 +1,4 @@
-"""The searches of a detector: one for each template, with its calibration and its threshold."""
+"""Prepares the searches of a detector: one for each template, with its calibration and its threshold."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,12 +19,12 @@ from wherein.template.template_library import Library
 from wherein.thresholds import MinScore
 
 _MIN_THRESHOLD = 0.6
-"""The lowest threshold of a template of a library that is searched for together. A choice, by measurement
-with 100 cut-outs and patches: calibration scenes show clutter, and other objects resemble a template more;
-what is there and was found scores more."""
+"""Minimum threshold where the templates of a library share a search. A choice, by measurement with 100
+cut-outs and patches: calibration scenes show clutter, but other objects resemble a template more than clutter
+does; objects that are in the scene and were found score more."""
 
 GivenCalibration = StoredCalibration | Mapping[str, StoredCalibration] | None
-"""A calibration as it is given to a detector: of its template, or of several by name, or none."""
+"""The `calibration` argument of a detector: that of its template, those of several by name, or None."""
 
 
 def prepared_searches(
@@ -37,24 +37,25 @@ def prepared_searches(
     progress: Progress | None,
     overlap: float,
 ) -> dict[str, Search]:
-    """The search for each template of a library, by its name.
+    """The search for each template of a library, by the name of the template.
 
     Arguments:
         library: the templates.
-        ranges: in which poses they are searched for.
-        method: of the search.
-        least: the lowest score of a detection, or the rate of false alarms that is allowed; if it has
-            neither, thresholds follow from the calibrations.
-        calibration: what was given; the rest is loaded, or measured.
-        threads, progress, overlap: as of `Search.prepare`.
+        ranges: the poses to search.
+        method: the search method.
+        least: the minimum score of a detection, or the allowed rate of false alarms; if it has neither,
+            thresholds follow from the calibrations.
+        calibration: the given calibrations; others are loaded, or measured.
+        threads, progress, overlap: as for `Search.prepare`.
 
     Raises:
-        ArgumentError: a calibration was given for something else, or the method has no rates.
-        TemplateError: there is nothing to see of a template.
+        ArgumentError: a calibration was measured for something else, or the method has no rates.
+        TemplateError: a template has neither texture nor an outline.
     """
     for one in library.templates:
         _check_visible(one)
     known = dict(_given(calibration, library))
+    # Calibrated together, in the same scenes, which takes far less time than one by one.
     if len(library) > MAX_ALONE:
         missing = [one for one in library.templates if one.name not in known]
         known |= calibrations_together(missing, ranges, progress or no_progress)
@@ -71,6 +72,7 @@ def prepared_searches(
         for number, one in enumerate(library.templates)
     }
     if least.per_megapixel is not None:
+        # Rates of different templates add up: each gets an equal share.
         _set_rate(searches, least.per_megapixel / len(library))
     elif least.score is None and len(library) > 1:
         _limit_false_alarms(searches)
@@ -78,8 +80,10 @@ def prepared_searches(
 
 
 def _check_visible(template: Template) -> None:
-    """Raise `TemplateError` for a template that is one even rectangle: before a minute of calibration, and
-    with its name."""
+    """Raise `TemplateError` if a template is nothing but opaque rectangles of one colour.
+
+    Checked before the calibration, which takes a minute, so that the message comes at once.
+    """
     motifs = [part.motif for part in template.parts.values() if part.motif is not None]
     if all(bool((one.mask == 1).all() and (one.pixels == one.pixels[:, :1, :1]).all()) for one in motifs):
         raise TemplateError(
@@ -89,12 +93,16 @@ def _check_visible(template: Template) -> None:
 
 
 def fast_searches(searches: Mapping[str, Search]) -> dict[str, FastSearch]:
-    """Those of them whose method is "fast"."""
+    """The searches whose method is "fast", by the name of the template."""
     return {name: one for name, one in searches.items() if isinstance(one, FastSearch)}
 
 
 def _given(calibration: GivenCalibration, library: Library) -> Mapping[str, StoredCalibration]:
-    """The calibrations that were given, by the name of the template."""
+    """The given calibrations, by the name of the template.
+
+    Raises:
+        ArgumentError: a name is unknown, or names are missing.
+    """
     if calibration is None:
         return {}
     if isinstance(calibration, Mapping):
@@ -113,7 +121,7 @@ def _given(calibration: GivenCalibration, library: Library) -> Mapping[str, Stor
 
 
 def _share_of(progress: Progress | None, library: Library, number: int) -> Progress | None:
-    """Progress of the calibration of one template as that of all."""
+    """A callback that reports the progress of one template's calibration as a share of all."""
     if progress is None or not library.several:
         return progress
     count, name = len(library), library.templates[number].name
@@ -121,25 +129,35 @@ def _share_of(progress: Progress | None, library: Library, number: int) -> Progr
 
 
 def _limit_false_alarms(searches: Mapping[str, Search]) -> None:
-    """Raise the thresholds so that all templates together have no more false alarms than one may have.
+    """Raise the thresholds so that all templates together have few false alarms.
 
-    What is plain or thin may have whatever rate others leave: of most templates clutter reaches the threshold
-    in one of a million scenes or less.
+    In a scene, they have at most as many as one template may have (`MOST_ALARMS`), or fewer if they share a
+    search (`MOST_OF_ALL`).
+
+    For most templates, clutter reaches the threshold in one of a million scenes or less. Plain or thin ones
+    may use the rate that the others leave, which is nearly all of it.
     """
     known = [(one, one.calibration) for one in searches.values() if isinstance(one.calibration, Calibration)]
     together = len(searches) > MAX_ALONE
     if together:
         for search, _ in known:
             search.threshold = max(search.threshold, _MIN_THRESHOLD)
+    # A rate is per megapixel: times the size of a scene, it is the number of false alarms per scene.
     rates = [its.false_alarms(search.threshold) * its.megapixels for search, its in known]
+    # `equal_rate` is infinite if no rate has to be lowered, and `threshold_among` takes its logarithm.
     most = min(1.0, equal_rate(rates, MOST_OF_ALL if together else MOST_ALARMS))
     for search, its in known:
         least = threshold_among(its.clutter, its.present, len(known), most)
+        # Raised at most to the maximum score: a higher threshold would find nothing.
         search.threshold = min(max(search.threshold, least), MAX_ZNCC)
 
 
 def _set_rate(searches: Mapping[str, Search], per_megapixel: float) -> None:
-    """Set the threshold of each template by its rate of false alarms."""
+    """Set the threshold of each template to the score at which it has this rate of false alarms.
+
+    Raises:
+        ArgumentError: a method has no rates.
+    """
     for search in searches.values():
         known = search.calibration
         if not isinstance(known, Calibration):
@@ -149,12 +167,12 @@ def _set_rate(searches: Mapping[str, Search], per_megapixel: float) -> None:
 
 @contextmanager
 def calibration_progress(name: str, progress: Progress | Literal[False] | None) -> Iterator[Progress | None]:
-    """What a calibration reports to: what the caller gave, or a line if someone watches."""
+    """Yield the progress callback of a calibration: the caller's, or a line on a terminal or notebook."""
     if progress is not None or not is_watched():
-        yield progress or None
+        yield progress or None  # False becomes None
         return
     line = ProgressLine(f"Calibrating {name} (first use)")
     try:
         yield line
-    finally:
+    finally:  # also after an error, so that its message starts on a line of its own
         line.close()

@@ -53,6 +53,11 @@ def detections_html(png: bytes | None, items: Sequence["Detection"]) -> str:
     return html(png, columns, rows)
 
 
+def failure_html(reason: str) -> str:
+    """For Jupyter, why there is nothing to show."""
+    return f"<div>{escape(reason)}</div>"
+
+
 def _detection_row(number: int, item: "Detection") -> list[str]:
     values = {name: part.value_text for name, part in item.parts.items()}
     notes = [*(f"{name}: {value}" for name, value in values.items() if value is not None)]

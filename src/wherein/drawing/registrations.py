@@ -98,8 +98,8 @@ def _page(
 
     The picture is in the upper left corner, so that its pixels keep their coordinates.
     """
-    # The common scale at which all panels and the gaps between them have the width of the picture.
-    fit = (picture.width - _GAP * (len(panels) - 1)) / sum(image.width for _, image in panels)
+    # The common scale at which all panels and the gaps beside them have the width of the picture.
+    fit = (picture.width - _GAP * (len(panels) + 1)) / sum(image.width for _, image in panels)
     small = [
         (title, image.resize((int(image.width * fit), int(image.height * fit)))) for title, image in panels
     ]
@@ -107,7 +107,7 @@ def _page(
     size = (picture.width, picture.height + row + _LINE * len(lines) + 3 * _GAP)
     page = Image.new("RGB", size, _PAPER)
     page.paste(picture, (0, 0))
-    pen, x, y = ImageDraw.Draw(page), 0, picture.height + _GAP
+    pen, x, y = ImageDraw.Draw(page), _GAP, picture.height + _GAP
     for title, image in small:
         pen.text((x, y), title, fill=_INK)
         page.paste(image, (x, y + _LINE))

@@ -87,7 +87,7 @@ def coco(
     parts: Sequence[str] = (),
     joints: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The detections of several scenes as one COCO dataset.
+    """The detections of several scenes as one COCO dataset, without those that could not be searched.
 
     Arguments:
         scenes: the file name of each scene, and its detections.
@@ -98,7 +98,8 @@ def coco(
     for one in (template,) if isinstance(template, str) else template:
         dataset.add_template(one, parts, joints)
     for name, found in scenes:
-        annotations += dataset.add(name, found)
+        if found.error is None:
+            annotations += dataset.add(name, found)
     return {"images": dataset.images, "annotations": annotations, "categories": dataset.categories}
 
 

@@ -79,7 +79,11 @@ def labelme(found: "Detections", name: str) -> dict[str, Any]:
     Arguments:
         found: the detections in a scene.
         name: the path of its picture, relative to the folder of the JSON file.
+
+    Raises:
+        ArgumentError: the scene could not be searched.
     """
+    found.check_searched()
     width, height = found.size
     return {
         "version": _VERSION,

@@ -27,7 +27,7 @@ def supervision(found: "Detections") -> Any:
     # Reshaped, because an array made from no rows would have one axis only.
     return package.Detections(
         xyxy=np.array([row.box for row in rows], dtype=np.float32).reshape(-1, 4),
-        mask=np.array(masks, dtype=np.bool_).reshape(-1, height, width),
+        mask=np.array(masks, dtype=np.bool_).reshape(len(rows), height, width),
         confidence=np.array([row.score for row in rows], dtype=np.float32),
         class_id=np.array([classes.index((row.template, row.part)) for row in rows], dtype=np.intp),
         data={

@@ -118,6 +118,15 @@ def size_in_header(path: Path, max_pixels: int) -> tuple[int, int]:
         return _open(file, max_pixels).size
 
 
+def count_frames(path: Path) -> int:
+    """How many frames a GIF has; 1 for a file that is none, or is damaged: decoding it says what is wrong."""
+    try:
+        with strict_pillow(), path.open("rb") as file:
+            return GifImageFile(file).n_frames
+    except Exception:  # Pillow's readers raise a dozen kinds
+        return 1
+
+
 def _opened(path: Path) -> io.BufferedReader:
     if path.exists() and not path.is_file():  # reading a pipe would block
         raise PictureError("this is a folder or a device: use the path of a picture file")

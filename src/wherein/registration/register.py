@@ -18,7 +18,7 @@ from wherein.images.motif import Motif, alike, load_motif
 from wherein.images.picture import Picture
 from wherein.images.polygons import box
 from wherein.images.shown import Shown
-from wherein.motion.homography import angle_at, mapped, scale_at, tilt_at
+from wherein.motion.homography import angle_at, mapped, rounded, scale_at, tilt_at
 from wherein.motion.models import MOTIONS, Motion, motion_named
 from wherein.pyramid.levels import ScenePyramid
 from wherein.registration.fit import Candidates, Descent, fit
@@ -120,16 +120,16 @@ class Registration(Shown):
         return scale_at(self.matrix, self._middle)
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain numbers and lists, for JSON; NaN becomes None."""
+        """The result as plain numbers and lists, for JSON, rounded as detections are; NaN becomes None."""
         return {
             "status": str(self.status),
-            "zncc": self.zncc if math.isfinite(self.zncc) else None,
-            "seen": self.seen,
-            "cost": self.cost if math.isfinite(self.cost) else None,
+            "zncc": round(self.zncc, 6) if math.isfinite(self.zncc) else None,
+            "seen": round(self.seen, 6),
+            "cost": round(self.cost, 6) if math.isfinite(self.cost) else None,
             "steps": self.steps,
-            "matrix": self.matrix.tolist(),
-            "angle": self.angle,
-            "scale": self.scale,
+            "matrix": rounded(self.matrix).tolist(),
+            "angle": round(self.angle, 4),
+            "scale": round(self.scale, 6),
         }
 
 

@@ -6,9 +6,9 @@ import math
 import os
 import tempfile
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +36,7 @@ from wherein.template.template_json import (
     owned_pictures,
     parse_description,
     part_record,
+    picture_names,
     read_description,
 )
 from wherein.template.tree import Part, Point, Tree
@@ -187,24 +188,30 @@ class Template(ShownTemplate):
                 self._write(Path(temporary))
                 pack(Path(temporary), made)
         elif filled:
-            # Pictures get new names and the old ones are deleted last: until template.json is replaced, the
-            # old template is complete, and afterwards the new one is.
-            outdated = owned_pictures(path)
-            with filled_folder(path, last=DESCRIPTION) as made:
-                self._write(made, beside=path)
-            for picture in outdated:
-                picture.unlink(missing_ok=True)
+            self._replace_in(path)
+            # The names of what was there are free now, and a person reads them.
+            canvas, names = picture_names(self.parts.leaves)
+            if not any(os.path.lexists(path / name) for name in (canvas, *names.values())):
+                with suppress(OSError):  # the template has been saved
+                    self._replace_in(path)
         else:
             with new_folder(path) as made:
                 self._write(made)
         return path
 
+    def _replace_in(self, path: Path) -> None:
+        """Write all files to a folder with a template, and then delete the files of that."""
+        # Pictures get new names and the old ones are deleted last: until template.json is replaced, the
+        # old template is complete, and afterwards the new one is.
+        outdated = owned_pictures(path)
+        with filled_folder(path, last=DESCRIPTION) as made:
+            self._write(made, beside=path)
+        for picture in outdated:
+            picture.unlink(missing_ok=True)
+
     def _write(self, folder: Path, beside: Path | None = None) -> None:
         """Write all files to `folder`; their names are not used in `beside`, where they are moved later."""
-        # Files are numbered: names of parts may contain characters that file names must not.
-        leaves = self.parts.leaves
-        names = {name: _free_name(f"{number:02d}", beside) for number, name in enumerate(leaves)}
-        canvas = _free_name("canvas", beside)
+        canvas, names = picture_names(self.parts.leaves, beside)
         parts = {name: part_record(part, names.get(name)) for name, part in self.parts.items()}
         spec = {
             "format": FORMAT,
@@ -221,12 +228,6 @@ class Template(ShownTemplate):
             motif = self.parts[name].motif
             assert motif is not None, "a leaf"
             _with_alpha(motif.pixels, motif.mask).save(folder / file)
-
-
-def _free_name(stem: str, folder: Path | None) -> str:
-    """A file name for a picture that is not yet used in a folder."""
-    names = chain((f"{stem}.png",), (f"{stem}-{number}.png" for number in count(2)))
-    return next(name for name in names if folder is None or not os.path.lexists(folder / name))
 
 
 def _with_alpha(pixels: Float[Tensor, "3 H W"], mask: Float[Tensor, "H W"] | None) -> Image.Image:

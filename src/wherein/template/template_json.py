@@ -1,6 +1,9 @@
 """template.json: its schema, and reading it. The file may come from an untrusted source."""
 
 import json
+import os
+from collections.abc import Iterable
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -93,6 +96,21 @@ def parse_description(text: str) -> TemplateSpec:
         raise TemplateError(_explain(error)) from error
     check_count(len(spec.parts))  # `Tree` checks it too, but only after all pictures are loaded
     return spec
+
+
+def picture_names(leaves: Iterable[str], beside: Path | None = None) -> tuple[str, dict[str, str]]:
+    """Files for the pictures of the canvas and of each leaf, by its name; free names in the folder `beside`.
+
+    They are numbered: names of parts may contain characters that file names must not.
+    """
+    names = {name: _free_name(f"{number:02d}", beside) for number, name in enumerate(leaves)}
+    return _free_name("canvas", beside), names
+
+
+def _free_name(stem: str, folder: Path | None) -> str:
+    """A file name for a picture that is not yet used in a folder."""
+    names = chain((f"{stem}.png",), (f"{stem}-{number}.png" for number in count(2)))
+    return next(name for name in names if folder is None or not os.path.lexists(folder / name))
 
 
 def owned_pictures(folder: Path) -> list[Path]:

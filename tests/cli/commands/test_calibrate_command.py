@@ -142,6 +142,20 @@ def test_more_backgrounds_than_are_looked_at(
     assert f"{backgrounds} has more than 1 pictures: only the first 1 are used" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "words"), [("none", "none: no pict"), ("missing", "missing: file not found")]
+)
+def test_what_is_wrong_with_the_folder_comes_first(
+    folder: Path, made: list[Any], name: str, words: str
+) -> None:
+    """Also where a calibration is stored, which is another reason not to make one."""
+    (folder / "none").mkdir()
+    result = calibrate(folder, "--rotation", "0", "--backgrounds", folder / name)
+    assert (result.exit_code, result.stdout, made) == (3, "", [])
+    assert words.replace("none:", "none can be used as a background:") in result.stderr
+    assert "already has a calibration" not in result.stderr
+
+
 def test_nothing_is_made_anew_unless_it_may(folder: Path, backgrounds: Path, made: list[Any]) -> None:
     arguments = ("--rotation", "0", "--backgrounds", backgrounds)
     result = calibrate(folder, *arguments)

@@ -94,6 +94,7 @@ def test_what_is_no_video_is_one_line_and_the_rest_goes_on(folder: Path) -> None
     (folder / "broken.mp4").write_bytes(b"\0" * 100)
     result = run(folder / "toy", folder / "broken.mp4", folder / "none.mp4", "camera:97", folder / "film.mp4")
     assert result.exit_code == 4
+    assert result.stderr.endswith("of 4 scenes, in 4 frames of video; 1 not found, 2 unreadable\n")
     errors = [
         record["error"] for line in result.stdout.splitlines() if "error" in (record := json.loads(line))
     ]

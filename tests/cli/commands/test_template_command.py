@@ -52,8 +52,19 @@ def template(*arguments: object) -> Result:
 def test_a_folder_of_templates_is_checked_one_by_one(folder: Path) -> None:
     (folder / "broken.png").unlink()
     result = template("check", folder, "--quick")
-    assert result.exit_code == 3
-    assert "has 3: cat, sticker, wall. Choose one of them" in result.stderr
+    assert (result.exit_code, result.stderr) == (0, "")
+    summaries = [line for line in result.stdout.splitlines() if "one motif" in line]
+    assert [line.split(":")[0] for line in summaries] == ["cat", "sticker", "wall"]
+    as_json = template("check", folder, "--quick", "--json", "--draw", folder / "drawn")
+    assert [json.loads(line)["template"] for line in as_json.stdout.splitlines()] == [
+        "cat",
+        "sticker",
+        "wall",
+    ]
+    assert {path.name for path in (folder / "drawn").iterdir()} == {"cat.png", "sticker.png", "wall.png"}
+    one = template("check", folder, "--quick", "--draw", folder / "all.png")
+    assert one.exit_code == 2
+    assert "has 3 templates: use a folder" in one.stderr
 
 
 def test_a_box(folder: Path) -> None:

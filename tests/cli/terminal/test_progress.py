@@ -5,10 +5,14 @@ import re
 import sys
 
 import pytest
+import torch
 from rich.console import Console as RichConsole
 
+from detecting import toy
 from wherein.cli.console import FEW_SCENES, Console
 from wherein.cli.terminal import progress
+from wherein.detect.calibration import measure
+from wherein.detect.search_range import Range
 
 
 @pytest.fixture
@@ -52,7 +56,18 @@ def test_a_long_task_leaves_room_for_the_bar_and_the_time(screen: io.StringIO) -
         show(0.5, "searching scenes without the object")
     text = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", screen.getvalue())
     words = r"Calibrating \(first use of this template\): searc"
-    assert re.search(rf"[━╸╺]{{20}} [-\d]:[-\d]{{2}}:[-\d]{{2}} {words}", text)
+    assert re.search(rf"[━╸╺]{{12}} [-\d]:[-\d]{{2}}:[-\d]{{2}} {words}", text)
+
+
+def test_no_word_of_a_calibration_is_cut_on_80_columns(screen: io.StringIO) -> None:
+    said = dict[str, None]()
+    with torch.no_grad():
+        measure.calibrate(toy(), Range(0.0, (1.0, 1.0), 0.0), progress=lambda _, step: said.setdefault(step))
+    assert len(said) == 3
+    for step in said:
+        with Console().progress("Calibrating (first use)") as show:
+            show(0.5, f"gauge: {step}")
+        assert f"Calibrating (first use): gauge: {step}" in screen.getvalue()
 
 
 def test_it_is_gone_when_things_go_wrong(screen: io.StringIO) -> None:

@@ -46,10 +46,11 @@ def test_a_table_on_a_terminal_and_json_on_request(folder: Path) -> None:
 
 def test_a_near_miss_is_one_row_and_one_message(folder: Path) -> None:
     arguments = ("detect", "toy", "scenes/a.png", "--rotation", "0", "--threshold", "0.9999")
-    (_, row), (nearest, _, summary), status = on_terminal(*arguments, cwd=folder)
+    (_, row), (nearest, raised, _, summary), status = on_terminal(*arguments, cwd=folder)
     assert status == 0
     assert row.split(maxsplit=1) == ["scenes/a.png", "nothing found"]
     assert nearest.startswith("Best candidate: 0.") and "(threshold 1.000). Use --threshold 0." in nearest
+    assert raised.startswith("toy: the threshold is 1.00, the calibrated one 0.")
     assert summary == "Nothing found in 1 scene"
 
 

@@ -37,11 +37,11 @@ def calibrate(
 
     Example: wherein calibrate robot --backgrounds photographs/
     """
-    from wherein.cli.input_files import check_exists, check_template_path
+    from wherein.cli.input_files import check_backgrounds, check_template_path
 
     check_template_path(template)
     if backgrounds is not None:
-        check_exists("background", backgrounds)
+        check_backgrounds(backgrounds)
     from wherein.cli.calibrate_run import CalibrateRun, describe, to_record
     from wherein.cli.input_files import load_library
     from wherein.detect.arguments import checked_range

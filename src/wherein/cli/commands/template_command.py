@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from wherein.cli.console import Console
-from wherein.cli.options import Draw, Json, Overwrite, Quiet, Rotation, Scale, TemplatePath, Tilt
+from wherein.cli.options import CheckedPath, Draw, Json, Overwrite, Quiet, Rotation, Scale, Tilt
 
 
 def new(
@@ -82,7 +82,7 @@ def new(
 
 
 def check(
-    template: TemplatePath,
+    template: CheckedPath,
     rotation: Rotation = 180.0,
     scale: Scale = (0.5, 2.0),
     tilt: Tilt = 40.0,
@@ -106,24 +106,21 @@ def check(
     from wherein.cli.output_files import check_drawing
 
     check_template_path(template)
-    target = check_drawing(draw, Path(template).stem, overwrite)
-    from wherein.cli.input_files import load_template
-    from wherein.cli.template_run import draw_sheet, summary, to_record, tree_lines
-    from wherein.making.checks import Severity, by_severity, findings
+    check_drawing(draw, Path(template).stem, overwrite)
+    from wherein.cli.input_files import load_library
+    from wherein.cli.template_run import check_lines, draw_sheet, predictions, sheets, to_record
+    from wherein.making.checks import by_severity, findings
 
-    console, loaded = Console(quiet), load_template(template)
-    found = findings(loaded)
-    if not quick:
-        from wherein.cli.template_run import predictions
-
-        found = by_severity([*found, *predictions(loaded, rotation, scale, tilt, console)])
-    if target is not None:
-        draw_sheet(loaded, found, target)
-    if as_json:
-        console.result(to_record(loaded, found))
-        return
-    parts = tree_lines(loaded.parts) if len(loaded.parts) > 1 else ()  # a single part needs no tree
-    for line in (summary(loaded), *parts, *map(str, found)):
-        console.text(line)
-    if not quiet and all(finding.severity is Severity.NOTE for finding in found):
-        console.text("no problems found")
+    console, library = Console(quiet), load_library(template)
+    targets = sheets(library, draw, Path(template).stem, overwrite)
+    for one in library.templates:
+        found, target = findings(one), targets[one.name]
+        if not quick:
+            found = by_severity([*found, *predictions(one, rotation, scale, tilt, console)])
+        if target is not None:
+            draw_sheet(one, found, target)
+        if as_json:
+            console.result(to_record(one, found))
+            continue
+        for line in check_lines(one, found, quiet):
+            console.text(line)

@@ -9,8 +9,8 @@ from rich.console import Console as RichConsole
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
-_BAR_WIDTH, _TIME_WIDTH = 20, len("0:00:00")
-"""Widths in characters. The first is a choice: the text fits beside the bar on most terminals."""
+_BAR_WIDTH, _TIME_WIDTH = 12, len("0:00:00")
+"""Widths in characters. The first is a choice: the text fits beside the bar in 80 columns."""
 
 
 class SceneBar:

@@ -63,7 +63,7 @@ def measure_chances(
     of_body = list[BodyChance]()
     searches = BodySearches(finder)
     for k in range(count):
-        progress(k / count, "measuring chance matches in clutter")
+        progress(k / count, "chance matches in clutter")
         scene = ScenePyramid(scenes(k))
         if finder.body_search is not None:
             of_body.append(searches(scene))

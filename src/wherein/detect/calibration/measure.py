@@ -122,19 +122,19 @@ def _measured(
     finder = Finder(template, ranges, weights, known.tilt_cost, 0.0, known.size_power, crowd_from)
     pair_from = _clutter_pair(finder, scenes)
     search = SceneSearch(finder, threshold=0.5, calibrated_threshold=0.5, usual_clutter=0.5, threads=1)
-    progress(0.3, "searching scenes without the object")
+    progress(0.3, "scenes without the object")
     empty, present = [], []
     # No score reaches 0.99, so nothing is skipped: the highest score of clutter is wanted, however it is
     # found.
     for score in workers.map(lambda k: _best_score(search, scenes(k), 0.99), range(_EMPTY_SCENES)):
         empty.append(score)
-        progress(0.3 + 0.4 * len(empty) / _EMPTY_SCENES, "searching scenes without the object")
+        progress(0.3 + 0.4 * len(empty) / _EMPTY_SCENES, "scenes without the object")
     rare = rare_clutter_score(empty)
     # Here the search stops as early as a detector's would.
     painted = [painted_scene(search.finder, scenes(k), rng) for k in range(_PRESENT_SCENES)]
     for score in workers.map(lambda scene: _best_score(search, scene, rare), painted):
         present.append(score)
-        progress(0.7 + 0.3 * len(present) / _PRESENT_SCENES, "searching scenes with the object")
+        progress(0.7 + 0.3 * len(present) / _PRESENT_SCENES, "scenes with the object")
     suspects = [index for index in suspect_scenes(empty, present) if scenes.may_show_object(index)]
     if backgrounds:
         # Scenes use them in turn.

@@ -160,7 +160,7 @@ def _efforts(
     made = []
     for one in pool.map(needed, templates):
         made.append(one)
-        progress(0.3 * len(made) / len(templates), "measuring how thoroughly to look")
+        progress(0.3 * len(made) / len(templates), "how thoroughly to look")
     return made
 
 
@@ -235,7 +235,7 @@ def _chances(
     values = []
     for one in pool.map(reached, range(_CHANCE_SCENES)):
         values.append(one)
-        progress(0.3 + 0.1 * len(values) / _CHANCE_SCENES, "measuring chance matches in clutter")
+        progress(0.3 + 0.1 * len(values) / _CHANCE_SCENES, "chance matches in clutter")
     table = np.array(values)
     gained = np.median(information(table[..., 1]) - information(table[..., 0]), 0)
     chance = np.clip(np.median(table[..., 0], 0), 0.1, 0.9)
@@ -272,7 +272,7 @@ def _empty_scores(
     made = []
     for one in pool.map(scores, range(_EMPTY_SCENES)):
         made.append(one)
-        progress(0.4 + 0.3 * len(made) / _EMPTY_SCENES, "searching scenes without the objects")
+        progress(0.4 + 0.3 * len(made) / _EMPTY_SCENES, "scenes without the objects")
     return made
 
 
@@ -300,7 +300,7 @@ def _present_scores(
     made = []
     for one in pool.map(scores, range(len(searches))):
         made.append(one)
-        progress(0.7 + 0.3 * len(made) / len(searches), "searching scenes with the objects")
+        progress(0.7 + 0.3 * len(made) / len(searches), "scenes with the objects")
     return made
 
 

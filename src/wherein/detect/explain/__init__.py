@@ -1,1 +1,1 @@
-"""What the first search sees, and how the fits converge: for people to look at."""
+"""Explanations of a result for users: maps of the first look, and the convergence of fits."""

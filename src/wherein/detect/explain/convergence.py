@@ -1,9 +1,10 @@
 """How the fit of each piece of a detection converged, round by round.
 
-The search keeps no record of its steps: that would slow it down. But it is deterministic, and each pose is
-fitted on its own. So the fit of a piece is repeated: from the start of the search that leads to the detected
-pose, resolution by resolution. The trace of a fit of k rounds is made by fits of 1, …, k rounds from the same
-start: they are the same fit, stopped later and later.
+The search keeps no record of its steps, which would slow it down. But fits are deterministic, and each pose
+is fitted independently of the others. So the fit of a piece is repeated afterwards, resolution by resolution,
+from the start of the search whose fit ends nearest to the detected pose. The trace of a fit of k rounds comes
+from fits of 1, …, k rounds from the same start: they are the same fit, stopped after each round in turn. (The
+search refines its starts on the scene's channels before it fits them; the trace leaves that out.)
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,20 +24,23 @@ from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes
 from wherein.pyramid.levels import Poses, ScenePyramid
 
-_SAME_END = 0.03
-"""Fraction of a motif's diagonal by which two poses may differ and still count as the same. A choice."""
+_SAME_POSE = 0.03
+"""Maximum distance between the corners of a motif at two poses that count as the same, as a fraction of its
+diagonal. A choice; after a fit at the coarsest resolution, four times that is allowed."""
 
 _ROUNDS = PlaneStage().rounds
+"""Rounds of a fit at one resolution, as in the search."""
 
 
 def fit_traces(finder: Finder, scene: ScenePyramid, found: Sequence[Detection]) -> tuple[FitTraces, ...]:
-    """For each detection the traces of the pieces that were found.
+    """The traces of all pieces that were found, for each detection.
 
     Arguments:
-        finder: that made the hypotheses.
-        scene: where they are.
+        finder: the finder that made the hypotheses.
+        scene: the scene in which they were found.
         found: the detections.
     """
+    # The starts of the body are the same for all detections: they are found once.
     body = finder.body_search
     starts = body.best_starts(scene) if body is not None and found else np.zeros((0, 3, 3))
     return tuple(_traces(finder, scene, frames_of(finder.pieces.tree, item), item, starts) for item in found)
@@ -56,6 +60,8 @@ def _traces(
             continue
         model, body = finder.models[piece.name], finder.body_search
         pose = frames[piece.name] @ model.to_canvas
+        # As in the search: the body is fitted from places all over the scene, with the motion of the range; a
+        # limb from the allowed turns about its joint, with a Euclidean motion in the plane of its parent.
         if piece is finder.pieces.body and body is not None:
             traces[leaf] = _trace(scene, model, body.ranges.motion, starts, pose)
         else:
@@ -72,20 +78,22 @@ def _trace(
     starts: Poses,
     pose: NDArray[np.float64],
 ) -> FitTrace:
-    """The trace from that start whose fit comes nearest to the detected pose."""
+    """The trace from the start whose fit ends nearest to the detected pose, or else from that pose itself."""
+    # The coarsest resolution is enough to tell which start it was: finer fits move a pose only little.
     first = model.stages[0]
     ended = fit_planes(scene, first, motion, PlaneStage(), starts)
     off = _distance(model, ended.poses, pose)
-    from_search = bool(len(off) and off.min() <= 4 * _SAME_END)
+    from_search = bool(len(off) and off.min() <= 4 * _SAME_POSE)
     here = starts[[int(off.argmin())]] if from_search else pose[None]
     stages = []
     for motif in model.stages:
+        # One round of no steps evaluates the ZNCC at the start.
         values, fits = [float(fit_planes(scene, motif, motion, PlaneStage(1, 0), here).zncc[0])], None
         for rounds in range(1, _ROUNDS + 1):
             fits = fit_planes(scene, motif, motion, PlaneStage(rounds), here)
             values.append(float(fits.zncc[0]))
         assert isinstance(fits, PlaneFits)
-        here = fits.poses
+        here = fits.poses  # the start of the next resolution
         if motif is model.stages[-1]:
             for stage in POLISH:
                 fits = fit_planes(scene, motif, motion, stage, here)
@@ -97,7 +105,7 @@ def _trace(
 
 
 def _distance(model: PieceModel, poses: Poses, pose: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The largest distance of the motif's corners from a pose, in units of its diagonal, (N,)."""
+    """The maximum distance of the motif's corners at each pose from those at `pose`, in diagonals, (N,)."""
     corners = model.footprint.corners
     there = mapped(pose, corners)
     size = max(float(np.linalg.norm(there[0] - there[2])), 1e-9)

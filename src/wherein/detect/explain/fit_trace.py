@@ -1,4 +1,4 @@
-"""The trace of a fit, as data: ZNCC round by round from the coarsest resolution to the finest."""
+"""`FitTrace`: the ZNCC of a fit round by round, from the coarsest resolution to the finest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ class TraceStage:
     """The fit at one resolution.
 
     Attributes:
-        scale: by which the motif is reduced; 1 is full size.
-        zncc: of the channels, before the first round and after each; at the finest resolution also after the
-            fit to convergence.
+        scale: the factor by which the motif is reduced; 1 is full size.
+        zncc: ZNCC of the channels before the first round and after each round; at the finest resolution also
+            after each stage of the fit to convergence.
     """
 
     scale: float
@@ -24,9 +24,9 @@ class FitTrace:
 
     Attributes:
         stages: from the coarsest resolution to the finest, at which the fit is scored.
-        zncc: in the end.
-        from_search: whether one of the search's own starts leads to the detected pose. If none does, because
-            other pieces or another turn led to it, the trace starts at the detected pose.
+        zncc: the final ZNCC.
+        from_search: whether a start of the search leads to the detected pose. If none does, because it was
+            found by other pieces or from another turn, the trace starts at the detected pose.
     """
 
     stages: tuple[TraceStage, ...]
@@ -35,4 +35,4 @@ class FitTrace:
 
 
 FitTraces = Mapping[str, FitTrace]
-"""By the name of the leaf that is fitted."""
+"""The traces of a detection, by the name of the fitted leaf."""

@@ -1,4 +1,4 @@
-"""From the paper's network to detections: the peaks of ω_0, and the poses from the root to the leaves."""
+"""Detections of the paper's network: the peaks of ω_0, and the poses of parts from the root to the leaves."""
 
 import math
 from collections.abc import Mapping
@@ -16,7 +16,8 @@ from wherein.template.bundle import Template
 from wherein.template.tree import Matrix, Point
 
 _MIN_CONFIDENCE = 0.05
-"""A part whose strides are all below this was not found. A choice: 1/20, as for the support of a spike."""
+"""Minimum confidence of a stride; a part without such a stride was not found. A choice: 1/20, as for the
+support of a spike."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +26,9 @@ class PaperPart:
 
     Attributes:
         matrix: the part's pixels → scene pixels, 3×3; canvas → scene pixels for a group.
-        score: the confidence in it, 0 to 1; 0 where it was not found.
-        cost: its final cost; infinite where it was not found.
-        found: whether a stride ended at its joint. If not, `matrix` puts it in its rest position.
+        score: the confidence in it (eq. 14), 0 to 1; 0 if it was not found.
+        cost: its final cost; infinite if it was not found.
+        found: whether a stride ended near its joint. If not, `matrix` is its rest position.
     """
 
     matrix: Matrix
@@ -38,13 +39,13 @@ class PaperPart:
 
 @dataclass(frozen=True, eq=False)
 class PaperDetection:
-    """One instance.
+    """One instance of the template.
 
     Attributes:
         matrix: canvas → scene pixels, 3×3.
         score: ω_0 at its peak, in units of a full spike.
         cost: the root's final cost.
-        parts: by name, every part and group but the root; the root where it is the only part.
+        parts: every part and group below the root, by name (the root itself if it is a leaf).
     """
 
     matrix: Matrix
@@ -54,14 +55,14 @@ class PaperDetection:
 
 
 class PaperDetector:
-    """Detection as in the paper: thresholds ω_0, and follows the poses from the root to the leaves.
+    """Detection as in the paper: finds the peaks of ω_0, and the pose of each part below its parent's.
 
     Arguments:
         network: the network of a template.
         threshold: minimum score of a detection.
-        apart: minimum distance of two instances in pixels. A choice: one stride of the text.
-        reach: maximum distance in pixels of a part's joint from where its parent's pose puts it. A choice:
-            four widths σ0 of a spike.
+        apart: minimum distance between two instances, in pixels. A choice: one stride, as the text has it.
+        reach: maximum distance of a part's joint from its place at the pose of its parent, in pixels. A
+            choice: four widths σ0 of a spike.
     """
 
     def __init__(
@@ -71,12 +72,17 @@ class PaperDetector:
 
     @torch.no_grad()
     def __call__(self, scene: Float[Tensor, "3 H W"], threshold: float | None = None) -> list[PaperDetection]:
-        """The detections in a scene, best first; another threshold than the detector's can be given."""
+        """The detections in a scene, the highest score first.
+
+        Arguments:
+            scene: the picture to search.
+            threshold: minimum score of a detection; None: that of the detector.
+        """
         return self.follow(self.network(scene), threshold)
 
     @torch.no_grad()
     def follow(self, traversal: Traversal, threshold: float | None = None) -> list[PaperDetection]:
-        """The detections in the result of a pass over a scene."""
+        """The detections in the result of a pass of the network over a scene; `threshold` as for a call."""
         lowest = self.threshold if threshold is None else threshold
         places, heights = peaks(self.heights(traversal), lowest, self.apart)
         found = (
@@ -87,16 +93,19 @@ class PaperDetector:
 
     def heights(self, traversal: Traversal) -> Float[Tensor, "H W"]:
         """ω_0 in units of a full spike, 2πσ0² ω_0: 1 at a stride of confidence 1."""
+        # A spike is a Gaussian of mass 1 and width σ0 in two dimensions: its peak is 1 / (2πσ0²).
         sigma0 = self.network.log_sigma0.detach().exp()
         return 2 * math.pi * sigma0**2 * traversal.map
 
     def _instance(self, traversal: Traversal, place: Point, score: float) -> PaperDetection | None:
         template = self.network.template
+        # A peak is a pixel, and spikes overlap: the stride that made it ended somewhere near.
         root = _best_near(traversal.nodes[traversal.root], place, self.reach)
         if root is None:
             return None
         parts: dict[str, PaperPart] = {}
         frames: dict[str, Matrix] = {traversal.root: root.matrix}
+        # Parents come before their parts, so the frame of the parent is known.
         for name, part in template.parts.items():
             if part.parent is None:
                 if part.motif is not None:
@@ -106,10 +115,11 @@ class PaperDetector:
             parts[name] = self._part(traversal.nodes[name], template, name, parent)
             # A group's pixels are the canvas: its matrix is its frame.
             frames[name] = parts[name].matrix
+        # With Aggregate.SUM, several strides at one place add up to more than a full spike.
         return PaperDetection(root.matrix, min(score, 1.0), root.cost, parts)
 
     def _part(self, occurrences: Occurrences, template: Template, name: str, parent: Matrix) -> PaperPart:
-        """The best stride that ended near the joint, where the parent's pose puts it."""
+        """The best stride that ended near the joint, which is placed by the pose of the parent."""
         part = template.parts[name]
         x, y, _ = parent @ np.array((*part.joint, 1.0))
         found = _best_near(occurrences, (float(x), float(y)), self.reach)
@@ -117,12 +127,12 @@ class PaperDetector:
 
 
 def _best_near(found: Occurrences, place: Point, reach: float) -> PaperPart | None:
-    """Of the strides that ended within reach of a place, the one with the lowest cost; None without any."""
+    """The stride with the lowest cost of those that ended within reach of a place; None if there is none."""
     near = (found.point - found.point.new_tensor(place)).norm(dim=-1) <= reach
     sure = near & (found.weight > _MIN_CONFIDENCE)
     if not bool(sure.any()):
         return None
-    # By cost, not by confidence, which is 1 for all costs below γ and falls with the cost above.
+    # By cost, not by confidence, which is 1 for all costs up to γ and so does not tell them apart.
     best = int(torch.where(sure, found.cost, torch.inf).argmin())
     matrix = found.matrix[best].double().cpu().numpy()
     return PaperPart(matrix, float(found.weight[best]), float(found.cost[best]), True)

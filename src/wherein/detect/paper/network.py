@@ -15,14 +15,14 @@ from wherein.template.extract import OccurrenceMotif, from_joints, from_maps, jo
 
 @dataclass(frozen=True)
 class Traversal:
-    """The result of one pass over a scene: the occurrences of every node by name."""
+    """The result of one pass of the network over a scene: the occurrences of every node, by name."""
 
     root: str
     nodes: Mapping[str, Occurrences]
 
     @property
     def map(self) -> Float[Tensor, "H W"]:
-        """ω_0."""
+        """ω_0, the occurrence map of the root."""
         return self.nodes[self.root].map
 
 
@@ -33,12 +33,12 @@ def make_node(
 
     Arguments:
         template: the tree of parts.
-        name: of the part.
+        name: the name of the part.
         chosen: its hyperparameters.
         extracted: the occurrence motif of a group; None: a spike on each joint, see `from_joints`.
 
     Raises:
-        ArgumentError: a group of one part, whose rotation one spike cannot determine.
+        ArgumentError: the part is a group of one part. One spike cannot determine its rotation.
     """
     part, children = template.parts[name], template.parts.children(name)
     if part.motif is not None:
@@ -56,16 +56,18 @@ def make_node(
 class PaperNetwork(nn.Module):
     """Hierarchical detection by unrolled optimisation (section 4.3), as one module.
 
-    Leaves are registered in the scene from a grid of strides. Their final costs become occurrence maps with a
-    spike on each part's joint. A group is registered in the maps of its children, and so on up to the root.
-    The root's map is differentiable in all parameters: motifs, filters, smoothing, step sizes, α, γ and σ0.
+    Each leaf is registered in the scene from a grid of starts (strides). The final costs become an occurrence
+    map with a spike on the leaf's joint. A group is registered in the maps of its children, and so on up to
+    the root. The root's map is differentiable in all parameters: motifs, filters, smoothing, step sizes, α, γ
+    and σ0.
 
     Arguments:
         template: the tree of parts.
         chosen: the hyperparameters of all nodes.
-        memory: approximate number of bytes to work in, beside the pictures; it does not change the result.
+        memory: approximate number of bytes of working memory, besides the pictures; it does not change the
+            result.
         per_node: hyperparameters of single nodes by name, in place of `chosen`. σ0 and the aggregate are
-            always those of `chosen`, since each node reads the spikes that others draw.
+            always those of `chosen`, since each node reads the spikes that its children draw.
 
     Example:
         >>> from wherein.images.gaussian import blur
@@ -89,8 +91,9 @@ class PaperNetwork(nn.Module):
         self.template, self.chosen, self.memory = template, chosen, memory
         self.per_node = per_node or {}
         self.order = template.parts.bottom_up
+        # The logarithm, so that σ0 stays positive whatever step an optimiser takes.
         self.log_sigma0 = nn.Parameter(torch.tensor(chosen.sigma0).log())
-        # By number: a part's name may contain a dot, which the name of a module must not.
+        # A list, not a dictionary: a part's name may contain a dot, which torch forbids in names of modules.
         self.nodes = nn.ModuleList(self._make(name) for name in self.order)
 
     def _make(self, name: str, extracted: OccurrenceMotif | None = None) -> Node:
@@ -99,7 +102,7 @@ class PaperNetwork(nn.Module):
         return make_node(self.template, name, chosen, extracted)
 
     def forward(self, scene: Float[Tensor, "3 H W"]) -> Traversal:
-        """Algorithm 1: visit every node after its children."""
+        """The occurrences of every node (algorithm 1); each node is visited after its children."""
         found: dict[str, Occurrences] = {}
         for name, node in zip(self.order, self.nodes, strict=True):
             found[name] = self._visit(name, node, scene, found)
@@ -121,17 +124,17 @@ class PaperNetwork(nn.Module):
 
     @torch.no_grad()
     def extract(self) -> None:
-        """Replace the groups' motifs by those extracted from the network's maps on the canvas (appendix A.4).
+        """Replace the motifs of groups by those extracted from maps of the canvas (appendix A.4).
 
         The detector does not call this. It computes the same spikes from the joints (`from_joints`), without
-        the registration errors of the leaves and without a pass over the canvas; and a leaf that others cover
-        on the canvas may not show in its map at all. A test compares the two.
+        the registration errors of the leaves and without a pass over the canvas. Besides, a leaf that is
+        covered by others on the canvas may be missing from its map. A test compares the two.
 
-        The canvas is put on its mean colour. On black, as in the paper, its outline would be a sharper edge
-        than any in a scene, too steep for the step sizes that suit scenes.
+        The background of the canvas is its mean colour. With black, as in the paper, the outline would be a
+        sharper edge than any in a scene, too steep for the step sizes that suit scenes.
 
         Raises:
-            TemplateError: a part does not show in its map.
+            TemplateError: a part has no spike in its map.
         """
         pixels, mask = self.template.canvas.pixels, self.template.canvas.mask
         cover = torch.ones_like(pixels[0]) if mask is None else mask
@@ -139,6 +142,7 @@ class PaperNetwork(nn.Module):
         scene = pixels * cover + (1 - cover) * mean
         found: dict[str, Occurrences] = {}
         for index, name in enumerate(self.order):
+            # Bottom-up: children that are groups have their new motif when their maps are read.
             if not self._is_leaf(name):
                 maps = self._maps(name, found)
                 self.nodes[index] = self._make(name, from_maps(maps, float(self.log_sigma0.exp()), name))

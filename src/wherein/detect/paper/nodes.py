@@ -21,18 +21,19 @@ from wherein.template.extract import OccurrenceMotif
 from wherein.theory import rigid_step_sizes
 
 NEGLIGIBLE = 0.01
-"""Relative to a pixel well inside the motif: pixels with a lower weight in the cost are not compared. In a
-motif that does not fill its box, half of the pixels or more weigh nothing. A choice."""
+"""Pixels with a lower weight in the cost, relative to a pixel well inside the motif, are not compared. In a
+motif that does not fill its box, half of the pixels or more have no weight. A choice."""
 
 
 @dataclass(frozen=True)
 class Hyperparameters:
     """(ν, T, Δ, σ², σ0², α, γ) of algorithm 1, for visual motifs and for spiky ones.
 
-    The widths are those of appendix A.4. α and γ are those of the released code, which were found by hand for
-    its crab, but relative to the motif's size: it has α = γ = 10 for motifs of about 1000 pixels. The numbers
-    of iterations are smaller, since the step sizes come from the curvature of the cost (`curvature_steps`).
-    `wherein.detect.paper.tuning` measures them for a template. docs/maths.md compares all with the paper's.
+    The widths are those of appendix A.4. α and γ are those of the released code, where they were set by hand
+    for its crab, but relative to the motif's size: there α = γ = 10 for motifs of about 1000 pixels. The
+    numbers of iterations are smaller than in the paper, since the step sizes come from the curvature of the
+    cost (`curvature_steps`). `wherein.detect.paper.tuning` measures hyperparameters for a template.
+    docs/maths.md compares all with the paper's.
 
     Attributes:
         stride: Δ_H = Δ_W in pixels.
@@ -41,15 +42,15 @@ class Hyperparameters:
         sigma, scene_sigma: σ and σ_in of the first round.
         fine_sigma: σ of the second round, in which the scene is not smoothed.
         steps, fine_steps: T of each round.
-        rate, fine_rate: factor of the step sizes; 1 is one over the curvature.
-        spacing, fine_spacing: in each round, compare every so many pixels along each axis.
+        rate, fine_rate: factor of the step sizes of each round; 1 is one over the curvature.
+        spacing, fine_spacing: spacing of the compared pixels along each axis, in each round.
         keep: fraction of the strides that enter the second round.
         alpha, gamma: α |Ω| and γ / |Ω|, for costs divided by the number of pixels in the motif's support.
         spike_sigma: σ of spikes, σ0 included.
         spike_steps, spike_rate: T, and ν relative to the theorem's step sizes.
-        spike_similarity: a stride starts only where the NCC is higher than this.
+        spike_similarity: strides start only where the NCC is higher than this.
         spike_alpha, spike_gamma: α and γ for costs in units of a missing spike, see `missing_spike`.
-        filters: learn the smoothing filters tap by tap, and not only their widths.
+        filters: whether the smoothing filters are learned tap by tap, and not only their widths.
     """
 
     stride: int = 16
@@ -82,8 +83,8 @@ class StrideResults:
 
     Attributes:
         matrix: the part's own pixels → scene pixels; canvas → scene pixels for a group.
-        cost: loss(v, λ).
-        point: the joint in the scene, where the node puts a spike.
+        cost: loss(v, λ), the final cost.
+        point: the position of the joint in the scene, where the node draws a spike.
     """
 
     matrix: Float[Tensor, "N 3 3"]
@@ -107,10 +108,10 @@ class StrideResults:
 
 @dataclass(frozen=True)
 class Occurrences(StrideResults):
-    """The results of a node's strides, and the occurrence map that they make.
+    """The results of a node's strides, and the occurrence map drawn from them.
 
     Attributes:
-        weight: the confidence of each, 0 to 1 (eq. 14).
+        weight: the confidence of each stride, 0 to 1 (eq. 14).
         map: ω_v, of the size of the scene.
     """
 
@@ -122,7 +123,7 @@ class Node(nn.Module):
     """One node v: registration from every stride, and its occurrence map ω_v.
 
     Arguments:
-        network: its motif and the unrolled stages.
+        network: the motif and the unrolled stages of its registration.
         at: position of the motif's top-left pixel in the node's own pixels; (0, 0) for a leaf.
         pivot: its joint in its own pixels.
         alpha, gamma: α_v, γ_v.
@@ -144,11 +145,12 @@ class Node(nn.Module):
         super().__init__()
         self.network, self.screen, self.stride, self.aggregate = network, screen, stride, aggregate
         self.at, self.pivot = at, pivot
+        # α must be positive, so its logarithm is learned; γ may be 0.
         self.log_alpha = nn.Parameter(torch.tensor(alpha).log())
         self.gamma = nn.Parameter(torch.tensor(gamma))
 
     def forward(self, scene: Float[Tensor, "C H W"], sigma0: Float[Tensor, ""], memory: float) -> Occurrences:
-        """Find the node in a scene, or in its children's occurrence maps."""
+        """The occurrences of the node in a scene, or in the occurrence maps of its children."""
         size = (scene.shape[1], scene.shape[2])
         motif = (self.network.mask.shape[0], self.network.mask.shape[1])
         starts = grid(size, motif, self.stride, scene)
@@ -157,6 +159,7 @@ class Node(nn.Module):
 
     def results(self, matrix: Float[Tensor, "N 3 3"], cost: Float[Tensor, " N"]) -> StrideResults:
         """The node's poses and joints, from registrations of its motif (motif pixels → scene)."""
+        # The motif of a group begins at `at` on the canvas: a pixel p of the node is its pixel p − at.
         matrix = matrix @ shift_matrix(-matrix.new_tensor(self.at))
         return StrideResults(matrix, cost, (matrix @ matrix.new_tensor((*self.pivot, 1.0)))[:, :2])
 
@@ -170,7 +173,10 @@ class Node(nn.Module):
 
 
 def leaf_node(motif: Motif, pivot: tuple[float, float], chosen: Hyperparameters) -> Node:
-    """The node of a visual motif: cost-smoothed registration in two rounds (eq. 12)."""
+    """The node of a visual motif: cost-smoothed registration in two rounds (eq. 12).
+
+    The first round smooths much, for a large basin of attraction; the second little, for an exact pose.
+    """
     rounds = (
         (_smoothed(chosen.sigma, chosen.scene_sigma, chosen.spacing), chosen.steps),
         (_smoothed(chosen.fine_sigma, 0.0, chosen.fine_spacing), chosen.fine_steps),
@@ -181,6 +187,7 @@ def leaf_node(motif: Motif, pivot: tuple[float, float], chosen: Hyperparameters)
         )
         for (settings, depth), rate in zip(rounds, (chosen.rate, chosen.fine_rate), strict=True)
     ]
+    # The cost is a sum over |Ω| pixels. So γ grows with |Ω| and α falls: the size of a motif does not matter.
     pixels = float(motif.mask.sum())
     return Node(
         Unrolled(motif, Euclidean(), stages, learn_motif=True),
@@ -207,17 +214,19 @@ def group_node(
     """The node of a spiky motif: complementary smoothing (eq. 13) with the theorem's step sizes (17).
 
     Arguments:
-        extracted: x_v.
+        extracted: x_v, the motif of spikes.
         joints: positions of the spikes in the pixels of x_v.
         pivot: the group's own joint on the canvas.
         chosen: all other hyperparameters.
     """
     motif, channels = extracted.motif, len(joints)
+    # The theorem's step sizes are for positions relative to the point about which the motion turns.
     centre = joints.new_tensor(((motif.width - 1) / 2, (motif.height - 1) / 2))
     sizes = rigid_step_sizes(joints - centre, chosen.spike_sigma)
     steps = chosen.spike_rate * torch.stack((sizes.linear, sizes.shift, sizes.shift))
+    # The spikes have the width σ0 already, and variances of Gaussians add up under convolution.
     left = math.sqrt(chosen.spike_sigma**2 - chosen.sigma0**2)
-    # On a lattice finer than half its width, the sum over a Gaussian is exact to a millionth.
+    # On a lattice finer than half its width, the sum over a Gaussian equals the integral to a millionth.
     settings = RigidSpikes(left, spacing=max(1, int(chosen.spike_sigma / 4)))
     stage = UnrolledStage(settings, ProximalLayers(chosen.spike_steps, steps, None), chosen.filters)
     missing = missing_spike(channels, chosen.spike_sigma)
@@ -234,7 +243,7 @@ def group_node(
 
 
 def missing_spike(channels: int, sigma: float) -> float:
-    """1/(8π c σ²): the cost (13) where one of c spikes is missing and the others are in place.
+    """1/(8π c σ²): the cost (13) if one of c spikes is missing and the others are in place.
 
     It is 1/(2c) times ‖g_σ²‖² = 1/(4π σ²), the squared norm of one spike of width σ.
     """
@@ -242,7 +251,7 @@ def missing_spike(channels: int, sigma: float) -> float:
 
 
 def curvature_steps(settings: CostSmoothed, motif: Motif) -> Float[Tensor, " P"]:
-    """ν = 1/∂²φ/∂p² for (θ, b_x, b_y), with the motif in front of its own mean colour.
+    """The step sizes ν = 1/(∂²φ/∂p²) for (θ, b_x, b_y), with the motif in front of its own mean colour.
 
     The paper's heuristic, a tenth of 4σ/max(h, w)² and 2σ/max(h, w) (appendix A.4), depends on the motif's
     size but not on its contrast, and needs a thousand iterations. With these step sizes, tens are enough.
@@ -252,10 +261,12 @@ def curvature_steps(settings: CostSmoothed, motif: Motif) -> Float[Tensor, " P"]
     alone = Motif(motif.pixels - mean, motif.mask)
     pad = 8
     start = shift_matrix(scene.new_full((1, 2), pad))
+    # The curvature at the true pose: the scene is the motif itself, shifted by `pad`.
     objective = MotionObjective(settings.bind(F.pad(scene, (pad,) * 4), alone), Euclidean(), start)
     hessian = objective.linearise(objective.start()).hessian
     assert hessian is not None
     angle, x, y = hessian[0].diagonal().unbind()
+    # One step size for both axes, of the larger curvature: it is safe for both.
     shift = torch.maximum(x, y)
     lowest = torch.finfo(shift.dtype).eps * motif.mask.sum()  # a motif of one colour has no curvature
     return 1 / torch.stack((angle, shift, shift)).clamp_min(lowest)

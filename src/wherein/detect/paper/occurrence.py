@@ -1,4 +1,4 @@
-"""From the final costs of strides to an occurrence map, and to its peaks (section 4.3, step 4)."""
+"""The occurrence map from the final costs of strides, and its peaks (section 4.3, step 4)."""
 
 from enum import Enum
 
@@ -14,18 +14,18 @@ BATCH = 16
 
 
 class Aggregate(Enum):
-    """How strides that end at the same place are combined."""
+    """How the spots of strides that end at the same place are combined."""
 
     MAXIMUM = "maximum"
-    """The best of them, as in the released code: a part is there once, however many strides find it."""
+    """The maximum, as in the released code: a part counts once, however many strides find it."""
     SUM = "sum"
-    """The sum of all, as in eq. (14)."""
+    """The sum, as in eq. (14)."""
 
 
 def confidence(
     cost: Float[Tensor, " N"], alpha: Float[Tensor, ""] | float, gamma: Float[Tensor, ""] | float
 ) -> Float[Tensor, " N"]:
-    """exp(−α max{0, cost − γ}) (eq. 14): 1 where the cost is γ or less, towards 0 where the fit failed.
+    """The confidence exp(−α max{0, cost − γ}) (eq. 14): 1 for costs up to γ, near 0 if the fit failed.
 
     >>> confidence(torch.tensor([3.0, 10.5, 40.0]), alpha=2.0, gamma=10.0)
     tensor([1.0000e+00, 3.6788e-01, 8.7565e-27])
@@ -40,21 +40,25 @@ def occurrence_map(
     size: tuple[int, int],
     aggregate: Aggregate = Aggregate.MAXIMUM,
 ) -> Float[Tensor, "H W"]:
-    """ω: a spot of width σ0 and of mass `weight` at every point (eq. 14), cut off at the picture's border.
+    """ω: a Gaussian spot of width σ0 at every point, with the point's weight as its mass (eq. 14).
+
+    Spots are cut off at the border of the scene.
 
     Arguments:
         points: where the strides ended, (x, y) in scene pixels.
-        weights: the confidence of each, see `confidence`.
-        sigma0: the spots' width.
-        size: height and width.
+        weights: the confidence of each stride, see `confidence`.
+        sigma0: the width of the spots, in pixels.
+        size: height and width of the scene.
         aggregate: see `Aggregate`.
     """
+    # In batches: all spots at once would take a picture of the scene for each stride. The maximum with zeros
+    # changes nothing, since no spot is negative.
     drawn = points.new_zeros(size)
     for some, masses in zip(points.split(BATCH), weights.split(BATCH), strict=True):
         spots = gaussian_spots(some, sigma0, *size) * masses[:, None, None]
         if aggregate is Aggregate.SUM:
             drawn = drawn + spots.sum(0)
-        elif len(spots):
+        elif len(spots):  # the maximum of nothing is an error
             drawn = torch.maximum(drawn, spots.amax(0))
     return drawn
 
@@ -62,12 +66,12 @@ def occurrence_map(
 def peaks(
     occurrence: Float[Tensor, "H W"], minimum: float, distance: int
 ) -> tuple[Int[Tensor, "N 2"], Float[Tensor, " N"]]:
-    """The local maxima of a map, highest first: pixels (x, y) and values.
+    """The local maxima of a map: pixels (x, y) and values, the highest first.
 
     Arguments:
         occurrence: a map.
-        minimum: lower maxima do not count.
-        distance: of two maxima within so many pixels (in the maximum norm), only the higher one counts.
+        minimum: lower maxima are ignored.
+        distance: minimum distance in pixels (in the maximum norm); of closer maxima, the highest remains.
 
     >>> map = torch.zeros(5, 9)
     >>> map[2, 3], map[2, 4], map[1, 8] = 1.0, 0.9, 0.5
@@ -75,11 +79,14 @@ def peaks(
     (tensor([[3, 2],
             [8, 1]]), tensor([1.0000, 0.5000]))
     """
+    # A pixel is a maximum of its window if it equals the maximum of the window.
     around = F.max_pool2d(occurrence[None], 2 * distance + 1, stride=1, padding=distance)[0]
     rows, columns = torch.nonzero((occurrence >= around) & (occurrence >= minimum), as_tuple=True)
+    # Stable: equal values stay in the order of their pixels, whatever the device.
     values, order = occurrence[rows, columns].sort(descending=True, stable=True)
     places = torch.stack((columns[order], rows[order]), -1)
-    # On a plateau every pixel is a maximum: only the first of those around it counts.
+    # Every pixel of a plateau equals the maximum of its window: keep the first, and drop those around it. A
+    # spot that is centred halfway between two pixels has such a plateau.
     alone = torch.ones(len(places), dtype=torch.bool, device=places.device)
     for index in range(1, len(places)):
         near = (places[:index] - places[index]).abs().amax(-1) <= distance

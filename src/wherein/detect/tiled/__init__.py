@@ -1,1 +1,1 @@
-"""Scenes that are too large for memory, searched in overlapping tiles."""
+"""The search of scenes that are too large for memory, in overlapping tiles."""

@@ -1,9 +1,9 @@
-"""The search of scenes that are too large for memory: tile by tile, with the result of one piece.
+"""The search of scenes that are too large for memory: tile by tile, with the same result as in one piece.
 
-Each tile is searched as a scene of its own. What was found in a tile counts if all that its fit looked at
-lies in the tile; of what is cut off at a border between tiles, another tile has the whole (`tiles`). Then
-hypotheses of all tiles exclude each other as those of one scene do, so that of an object in an overlap one is
-left."""
+Each tile is searched as a scene of its own. A hypothesis counts if all pixels that its fit reads lie in the
+tile. An object that is cut off at a border between tiles lies in another tile as a whole (`tiles`). Then the
+hypotheses of all tiles exclude each other as those of one scene do, so an object in an overlap is found once.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from wherein.detect.fast.exclusion import Supports
 from wherein.detect.fast.finder import Finder
-from wherein.detect.fast.hypotheses import Hypotheses, Placement
+from wherein.detect.fast.hypotheses import Hypotheses
 from wherein.detect.fast.scene_search import SceneSearch
 from wherein.detect.result import Detection, MethodResult, best_first
 from wherein.detect.tiled.overview import new_overview, paste
@@ -39,23 +39,24 @@ from wherein.planes.plane_motif import extent
 from wherein.pyramid.levels import Poses, ScenePyramid, enlarge, reduce
 from wherein.threads import allowed_threads
 
-_SMALLER = 1.4
-"""An object may seem smaller than the range of a pass by this factor. A choice: tilted, it is foreshortened;
-and what two passes find is merged."""
+_SIZE_TOLERANCE = 1.4
+"""The factor by which an object may be smaller than the range of a pass. A choice: a tilted object is
+foreshortened, and an object that two passes find is merged."""
 
-_BEYOND = 2
-"""Pixels at the coarsest resolution by which a fit may have moved, besides `MARGIN`. A choice."""
+_MAX_DRIFT = 2
+"""The distance by which a fit may move, in pixels of the coarsest resolution, besides `MARGIN`. A choice."""
 
 
 def giant_source(
     scene: Source, memory: int | None, color: str = "rgb", threads: int | None = None
 ) -> RegionSource | None:
-    """A scene that is read by region, as it would take more memory than is allowed; None: it would not.
+    """A scene that is read by region, or None if it can be searched in one piece within the allowed memory.
 
     Arguments:
-        scene, color: as of a detector.
-        memory: bytes that this process may take; None: only what no picture may have is read by region.
-        threads: of the search.
+        scene, color: as for a detector.
+        memory: bytes that this process may use; None: only OME-Zarr, and TIFF with more pixels than a loaded
+            picture may have, are read by region.
+        threads: number of threads of the search.
     """
     pixels = None if memory is None else whole_pixels(memory, held(), threads or allowed_threads())
     return opened(scene, pixels, color)
@@ -63,8 +64,8 @@ def giant_source(
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """What was found of a template: hypotheses in pixels of the scene, and for each its detection and where
-    its evidence comes from."""
+    """The hypotheses of a template in pixels of the scene, with the detection of each, and the points from
+    which its evidence comes."""
 
     hypotheses: Hypotheses
     detections: tuple[Detection, ...]
@@ -80,11 +81,11 @@ class _Found:
 
 @dataclass(frozen=True)
 class _View:
-    """A part of a scene at a reduction, in which poses are those of a template that may be reduced too.
+    """A part of a scene that was searched, reduced, for a template that may be reduced too.
 
     Attributes:
         box: the part, in pixels at full size.
-        reduction: of the scene.
+        reduction: reduction of the scene.
         template: reduction of the template.
     """
 
@@ -93,7 +94,7 @@ class _View:
     template: int = 1
 
     def to_scene(self, frames: Poses) -> Poses:
-        """Frames of the template in the scene, from those of the reduced one in the view."""
+        """Frames canvas → scene at full size, from frames of the reduced template in the view."""
         return enlarge(self.reduction, *self.box[:2]) @ frames @ reduce(self.template)
 
     def from_scene(self, frames: Poses) -> Poses:
@@ -103,36 +104,36 @@ class _View:
 
 @runtime_checkable
 class TileSearch(Protocol):
-    """A search for one template or for several, in tiles."""
+    """The interface of searches in tiles: `FastSearch` or, for several templates, `LibrarySearch`."""
 
     def at(self, reduction: int) -> "TileSearch":
-        """The search in scenes that are reduced, for templates that are reduced as much."""
+        """The search in reduced scenes, for templates that are reduced by the same factor."""
 
     def levels(self, scene: Samples) -> ScenePyramid:
-        """The scene as the search wants it."""
+        """The pyramid of the scene, in the form that the search needs."""
 
     def by_template(self, levels: ScenePyramid, count: int | None) -> dict[str, Hypotheses]:
-        """The hypotheses that stand in a scene, by the name of the template."""
+        """The hypotheses that remain after exclusion, by the name of the template."""
 
     def of(self, name: str) -> SceneSearch:
         """The search for one template."""
 
     def between(self, levels: ScenePyramid | None, found: Mapping[str, Hypotheses]) -> dict[str, Hypotheses]:
-        """The hypotheses that stand beside those of other templates."""
+        """The hypotheses that remain after exclusion between templates."""
 
 
 class GiantSearch:
     """Searches scenes that are read by region.
 
     Arguments:
-        search: for one template, or for several.
-        searches: of each template, by name.
+        search: the search for one template, or for several.
+        searches: the search for each template, by its name.
     """
 
     def __init__(self, search: TileSearch, searches: Mapping[str, SceneSearch]) -> None:
         self._search, self._searches = search, searches
         self._made: dict[int, TileSearch] = {}
-        some = next(iter(searches.values())).finder.ranges
+        some = next(iter(searches.values())).finder.ranges  # the same for all
         self._scale, self._tilted = some.scale, some.tilt > 0
         self._size = ObjectSize.of_all([object_size(one.finder) for one in searches.values()])
 
@@ -145,8 +146,8 @@ class GiantSearch:
             source: the scene.
             box: the part that is searched.
             count: maximum number of detections; None: all.
-            memory: bytes that this process may take; None: `DEFAULT_MEMORY`.
-            side: of a tile in pixels; 0: as memory allows.
+            memory: bytes that this process may use; None: `DEFAULT_MEMORY`.
+            side: side of a tile in pixels; 0: as memory allows.
 
         Raises:
             ArgumentError: there is not enough memory for a tile.
@@ -157,6 +158,7 @@ class GiantSearch:
         overview = new_overview(source)
         passes = plan(box, self._size, self._scale, self._tilted, side, overview.reduction)
         found: dict[str, _Found] = {}
+        # Every pass reads all of the box: the first one fills the overview.
         for number, one in enumerate(passes):
             for name, more in self._in_tiles(source, one, side, count, None if number else overview):
                 found[name] = found[name].joined(more) if name in found else more
@@ -165,7 +167,7 @@ class GiantSearch:
     def _in_tiles(
         self, source: RegionSource, one: TilePass, side: int, count: int | None, overview: Overview | None
     ) -> Iterator[tuple[str, _Found]]:
-        """What each tile of a pass has, by the name of the template."""
+        """The hypotheses that each tile of a pass reports, with the name of the template."""
         search = self._at(one.reduction)
         for tile in one.tiles:
             pixels = source.region(tile, one.reduction)
@@ -178,6 +180,7 @@ class GiantSearch:
                 if not len(own):
                     continue
                 chosen = kept[own]
+                # In a reduced scene, poses are as exact as its pixels: each is refined in the scene itself.
                 if one.reduction == 1:
                     yield name, self._reported(name, search.of(name), levels, chosen, view)
                     continue
@@ -188,29 +191,31 @@ class GiantSearch:
 
     def _at(self, reduction: int) -> TileSearch:
         """The search in a reduced scene; made once."""
-        # For all sizes, not only for those of a pass: where an object is, what is far worse is not followed.
+        # For all sizes, not only those of the pass: at an object of another size, fits of wrong sizes are
+        # then much worse than its own, and are not followed.
         if reduction not in self._made:
             self._made[reduction] = self._search.at(reduction)
         return self._made[reduction]
 
     def _own(self, name: str, found: Hypotheses, tile: Box, one: TilePass) -> NDArray[np.int64]:
-        """The hypotheses that this tile has to report: those that it holds, or that no tile of any pass can
-        hold."""
+        """The indices of the hypotheses that this tile reports: those that it holds as a whole, or that no
+        tile of any pass can hold."""
         finder, here = self._searches[name].finder, one.tiles.index(tile)
         low, high = np.array(one.tiles)[:, :2].min(0), np.array(one.tiles)[:, 2:].max(0)
         sizes = scales(found.placement.frames[finder.pieces.tree.root], finder.middle)
         chosen = []
         for row, (box, size) in enumerate(zip(self._boxes(name, found), sizes, strict=True)):
+            # Beyond all tiles there is nothing to read: a fit at the border of the scene is not cut off.
             seen = *np.maximum(box[:2], low), *np.minimum(box[2:], high)
             holding = [_holds(other, seen) for other in one.tiles]
-            # What is cut off here, and larger than any tile of this pass, the next pass has.
+            # An object that no tile of this pass holds is left to the next pass, if there is one.
             cut = not any(holding) and one.scale[1] >= self._scale[1]
-            if (holding[here] or cut) and size >= one.scale[0] / _SMALLER:
+            if (holding[here] or cut) and size >= one.scale[0] / _SIZE_TOLERANCE:
                 chosen.append(row)
         return np.array(chosen, dtype=np.int64)
 
     def _boxes(self, name: str, found: Hypotheses) -> NDArray[np.float64]:
-        """Left, top, right and bottom of what the fits of hypotheses look at, (H, 4)."""
+        """Left, top, right and bottom of the pixels that the fits of hypotheses read, (H, 4)."""
         finder, frames = self._searches[name].finder, found.placement.frames
         corners = np.concatenate(
             [
@@ -225,14 +230,17 @@ class GiantSearch:
     def _refined(
         self, source: RegionSource, name: str, kept: Hypotheses, view: _View, side: int
     ) -> _Found | None:
-        """A hypothesis of a reduced scene, refined in the scene around it as far as that fits into a tile."""
+        """A hypothesis of a reduced scene, refined in the scene around it; None if it leaves the range.
+
+        The scene around it is read at the highest resolution at which it fits into a tile.
+        """
         found = _in_scene(kept, view)
         left, top, right, bottom = self._boxes(name, found)[0]
         room = max(right - left, bottom - top)
         reduction = 1
         while room / reduction > side and reduction < view.reduction:
             reduction *= 2
-        # More around it where that fits too: static leaves are compared with other places of the scene.
+        # Read more around it if that fits too: static leaves are compared with other places of the scene.
         more = room / 2 if 2 * room / reduction <= side else 0.0
         step = ALIGNMENT * reduction
         first = [int(max(0.0, one - more) // step * step) for one in (left, top)]
@@ -244,7 +252,7 @@ class GiantSearch:
         search = self._searches[name]
         levels = search.levels(source.region(near.box, reduction))
         polished = search.finder.polish(levels, _moved(found, near.from_scene))
-        # Scored by its size in the scene, not by that in the view.
+        # Scored by its size in the scene, not by that in the view, since scores depend on sizes.
         there = _in_scene(polished, near).placement
         scores = search.finder.scoring.score(there, polished.evidence, polished.visible)
         if not len(search.in_range(replace(polished, placement=there)).scores):
@@ -254,7 +262,12 @@ class GiantSearch:
     def _reported(
         self, name: str, search: SceneSearch, levels: ScenePyramid, kept: Hypotheses, view: _View
     ) -> _Found:
-        """Hypotheses of a view with their detections, in pixels of the scene."""
+        """Hypotheses of a view and their detections, in pixels of the scene.
+
+        Detections are made while the pixels of the tile are in memory, even if they are excluded later.
+        """
+        # The last fit is for detections only. Tiles are merged by the hypotheses before it: in a scene of one
+        # piece, too, exclusion comes first.
         shown, sure = kept, np.flatnonzero(kept.scores >= search.threshold)
         if len(sure):
             better = search.finder.uncover(levels, kept[sure])
@@ -268,18 +281,19 @@ class GiantSearch:
         return _Found(_in_scene(kept, view), detections, supports)
 
     def _merged(self, found: Mapping[str, _Found], count: int | None) -> MethodResult:
-        """The detections and candidates that stand when those of all tiles exclude each other."""
+        """The detections and candidates that remain after exclusion among those of all tiles."""
         left = {
             name: self._searches[name].merged(one.hypotheses, one.supports) for name, one in found.items()
         }
-        left = self._search.between(None, left)
+        left = self._search.between(None, left)  # None: the pixels of the scene are no longer there
         items, candidates = list[Detection](), list[Detection]()
         for name in (name for name in self._searches if name in left):
             one = left[name]
             root = self._searches[name].finder.pieces.tree.root
-            # Scores are capped. Of equals the best fit comes first, whatever the order of the tiles.
+            # Scores are capped, so many are equal: of these the best fit comes first, in any order of tiles.
             fits = np.sum(list(one.placement.zncc.values()), axis=0)
             one = one[np.lexsort((-fits, -one.scores))]
+            # Exclusion drops hypotheses and changes scores, not frames: their bytes identify the detection.
             known = {
                 frame.tobytes(): detection
                 for frame, detection in zip(
@@ -293,7 +307,11 @@ class GiantSearch:
 
 
 def object_size(finder: Finder) -> ObjectSize:
-    """How large an object is at its own size, however its limbs turn."""
+    """The lengths of an object at scale 1, however its limbs turn.
+
+    A piece reaches as far as its farthest corner from its joint, plus the distances between the joints up to
+    the centre of the object and their play, as if all limbs were stretched out in one line.
+    """
     joints = {one.name: one for one in (*finder.pieces.groups, *finder.pieces.pieces)}
     root, reach = finder.pieces.tree.root, 0.0
     for name, model in finder.models.items():
@@ -308,7 +326,7 @@ def object_size(finder: Finder) -> ObjectSize:
         reach = max(reach, length)
     pixel = max(1 / model.stages[0].from_full[0, 0] for model in finder.models.values())
     detail = min(extent(piece.motif) for piece in finder.pieces.pieces)
-    return ObjectSize(2 * reach, float((MARGIN + _BEYOND) * pixel), detail)
+    return ObjectSize(2 * reach, float((MARGIN + _MAX_DRIFT) * pixel), detail)
 
 
 def _in_scene(found: Hypotheses, view: _View) -> Hypotheses:
@@ -318,7 +336,7 @@ def _in_scene(found: Hypotheses, view: _View) -> Hypotheses:
 def _moved(found: Hypotheses, move: Callable[[Poses], Poses]) -> Hypotheses:
     placement = found.placement
     frames = {name: move(poses) for name, poses in placement.frames.items()}
-    return replace(found, placement=Placement(frames, placement.zncc))
+    return replace(found, placement=replace(placement, frames=frames))
 
 
 def _holds(tile: Box, box: Sequence[float]) -> bool:

@@ -9,14 +9,15 @@ from wherein.images.picture import Overview
 from wherein.images.pool import pool
 
 _OVERVIEW = 2048
-"""Pixels of the longer side of an overview, at most. A choice: what a screen shows."""
+"""Maximum length of the longer side of an overview, in pixels. A choice: what a screen shows."""
 
 _UNREAD = 0.5
-"""The grey of parts of an overview that were not read, as they are not in the region."""
+"""The grey level of pixels that are never read, as they lie outside of the searched region."""
 
 
 def new_overview(source: RegionSource) -> Overview:
-    """A grey picture for the overview of a scene."""
+    """The overview of a scene before any tile is read: grey throughout."""
+    # A power of 2, like the reductions of tiles, so that their pixels nest.
     reduction = 1
     while max(source.size) > _OVERVIEW * reduction:
         reduction *= 2
@@ -27,22 +28,24 @@ def new_overview(source: RegionSource) -> Overview:
 def paste(
     overview: Overview, pixels: Float[Tensor, "3 h w"], corner: tuple[int, int], reduction: int
 ) -> None:
-    """Write what was read into an overview.
+    """Write a tile into an overview.
 
     Arguments:
         overview: the picture that is changed.
-        pixels: a part of the scene.
-        corner: its left and top pixel in the scene at full size.
-        reduction: of these pixels.
+        pixels: the pixels of the tile.
+        corner: the left and top pixel of the tile in the scene at full size.
+        reduction: the reduction of these pixels.
     """
     target_reduction = max(overview.reduction, reduction)
-    # The first pixels of the overview that the part covers.
+    # The first pixel of the overview that the tile covers as a whole: −(−a // b) rounds a / b up. The pixel
+    # before it is covered by the previous tile, since tiles overlap.
     first = [-(-begin // target_reduction) for begin in corner]
     x, y = ((target_reduction * at - begin) // reduction for at, begin in zip(first, corner, strict=True))
     small = pool(pixels[:, y:, x:].contiguous(), target_reduction // reduction)
-    if target_reduction > overview.reduction:  # only where one tile is larger than any overview
+    if target_reduction > overview.reduction:  # the tiles are reduced further than the overview
         factor = target_reduction // overview.reduction
         small = small.repeat_interleave(factor, 1).repeat_interleave(factor, 2)
         first = [at * factor for at in first]
+    # The last tile may reach past the overview, whose size is rounded down.
     target = overview.samples[:, first[1] : first[1] + small.shape[1], first[0] : first[0] + small.shape[2]]
     target[:] = small[:, : target.shape[1], : target.shape[2]]

@@ -27,12 +27,14 @@ export function totalsText(state) {
   const results = scenes.map(({ id }) => currentResult(state, id));
   const counts = results.map((result) => result?.data?.detections.length ?? 0);
   const waiting = results.filter((result) => !result).length + uploads.length;
-  if (scenes.length + uploads.length < 2) return "";
+  const all = scenes.length + uploads.length;
+  if (all < 2) return "";
+  if (waiting === all) return `${all} scenes waiting`;
   const total = counts.reduce((sum, count) => sum + count, 0);
   const hits = counts.filter(Boolean).length;
   const failed = results.filter((result) => result?.error).length;
   return [
-    `${total} found in ${hits} of ${scenes.length + uploads.length} scenes`,
+    `${total} found in ${hits} of ${all} scenes`,
     ...(failed ? [`${failed} failed`] : []),
     ...(waiting ? [`${waiting} waiting`] : []),
   ].join(", ");

@@ -54,11 +54,14 @@ function paint(context, ratio) {
   $("#zoom").textContent = `${Math.round(view.scale * 100)} %`;
 }
 
+/** Whether the user has fingers and no mouse: then there is nothing to drop. */
+const byTouch = () => matchMedia("(pointer: coarse)").matches;
+
 /** The text of the status bar: the number of detections, or the next step. */
 function detectStatus(state) {
   const { draft, scenes, results, scene } = state;
   if (!draft.parts.length) return "There is no template yet. Outline an object under Template, or open one.";
-  if (!scenes.length) return "Add scenes to search: choose, drop or paste them.";
+  if (!scenes.length) return byTouch() ? "Add scenes to search." : "Add scenes to search: choose, drop or paste them.";
   const found = results.get(scene)?.data?.detections.length;
   const totals = totalsText(state);
   const here = found === undefined ? "This scene waits to be searched" : `${found} found in this scene`;

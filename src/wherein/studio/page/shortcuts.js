@@ -83,11 +83,11 @@ const actions = new Map(
   SHORTCUTS.flatMap(([keys, , , act]) => (Array.isArray(keys) ? keys.map((key) => [key, act]) : [])),
 );
 
-$("#keys").append(
-  ...SHORTCUTS.map(([keys, shown, text]) =>
-    shown === undefined ? h("h3", {}, keys) : h("p", {}, h("kbd", {}, shown), h("span", {}, text)),
-  ),
-);
+// Each heading with its keys is a section, so that none of them begins a column alone.
+for (const [keys, shown, text] of SHORTCUTS) {
+  if (shown === undefined) $("#keys").append(h("section", {}, h("h3", {}, keys)));
+  else $("#keys").lastElementChild.append(h("p", {}, h("kbd", {}, shown), h("span", {}, text)));
+}
 
 function keyName(event) {
   const command = event.ctrlKey || event.metaKey;

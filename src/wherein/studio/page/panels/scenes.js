@@ -10,6 +10,7 @@ const SIDE = 192; // pixels of a thumbnail: twice its size on the page, for scre
 
 const strip = $("#scenes");
 const cards = new Map();
+let inView = null; // the scene that was scrolled into view, so that the user can scroll away from it
 
 function thumbnail(scene) {
   const canvas = h("canvas", { "aria-hidden": "true" });
@@ -84,6 +85,8 @@ function show(state) {
   const isInPlace = nodes.every((node, k) => strip.children[k] === node);
   if (uploads.length || !isInPlace || strip.children.length !== nodes.length)
     strip.replaceChildren(...nodes, ...uploads.map(uploadCard));
+  if (scene !== inView) cards.get(scene)?.node.scrollIntoView({ block: "nearest", inline: "nearest" });
+  inView = scene;
   $("#totals").textContent = totalsText(state);
   $("#totals").hidden = !$("#totals").textContent;
 }
