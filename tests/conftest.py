@@ -1,4 +1,4 @@
-"""Shared fixtures: shape checking for every annotated function, the data in ../shared, a browser, seeds."""
+"""Shared fixtures: run-time checks of annotated shapes, the data in ../shared, a browser, fixed seeds."""
 
 import os
 import shutil
@@ -39,7 +39,7 @@ def _seed() -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator["Browser"]:
-    """The Chromium of the system; none is downloaded. One for all tests, as two cannot run in one thread."""
+    """The Chromium of the system; none is downloaded. One for all tests: two cannot run in one thread."""
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed: no tests in a browser"
     )

@@ -1,4 +1,4 @@
-"""Shared by tests of detection: pictures, small templates, scenes, and calibrations without measuring."""
+"""Helpers for tests of detection: pictures, small templates, scenes, and invented calibrations."""
 
 import json
 from pathlib import Path
@@ -72,7 +72,7 @@ def leaf(
 
 
 def template(*parts: Part, size: tuple[int, int]) -> Template:
-    """A template of parts, painted in the given order, with the name of its root."""
+    """A template of parts, painted in the given order; it is named after its root."""
     canvas = Picture(torch.zeros(3, size[1], size[0]), None)
     order = tuple(part.name for part in parts if part.motif is not None)
     tree = Tree({part.name: part for part in parts})
@@ -114,7 +114,7 @@ def made_up(
     polarity: str = "same",
     crowd_from: float = 0.0,
 ) -> Calibration:
-    """A calibration with invented values, like those of the templates here: measuring takes half a minute."""
+    """A calibration with invented, plausible values, since measuring one takes half a minute."""
     names = [piece.name for piece in Pieces.of(of).pieces]
     return Calibration(
         fingerprint=of.fingerprint,
@@ -143,24 +143,24 @@ def ready(
     threads: int = 1,
     **more: Any,
 ) -> Detector:
-    """A detector with a made-up calibration. At one size and without tilt unless asked for: far quicker."""
+    """A detector with an invented calibration; by default at one scale and without tilt, which is faster."""
     known = calibration or made_up(of, rotation, scale, tilt=tilt, polarity=polarity)
     ranges = {"rotation": rotation, "scale": scale, "tilt": tilt, "polarity": polarity}
     return Detector(of, **ranges, calibration=known, threads=threads, **more)
 
 
 def upright(of: Template) -> Calibration:
-    """A made-up calibration for an object that is neither turned nor tilted, at its own size."""
+    """An invented calibration for an object that is neither rotated nor tilted, at its own size."""
     return made_up(of, rotation=0.0, threshold=0.6)
 
 
 def detector(of: Template) -> Detector:
-    """A detector for the upright object that needs no calibration."""
+    """A detector for an upright object, with an invented calibration."""
     return ready(of, rotation=0.0, calibration=upright(of))
 
 
 def scene(of: Template, at: tuple[float, float] = (80.0, 60.0), turn: float = 10.0) -> Tensor:
-    """A scene with the template, centred at a place and with its arm turned, on a smooth ground."""
+    """A scene with the template on a smooth background, centred at a position, with its arm turned."""
     where = matrices(of.parts, placed(0.0, 1.0, at, of.centre), {of.paint_order[1]: turn})
     return render(empty(), of, where)
 
@@ -171,7 +171,7 @@ def empty() -> Tensor:
 
 
 def write_template(folder: Path, of: Template) -> Path:
-    """The template on disk, with two made-up calibrations beside it, for `--rotation 0` and for
+    """Write a template to disk, with two invented calibrations beside it, for `--rotation 0` and for
     `--rotation 0 --scale 1 1 --tilt 0`."""
     loaded = Template.load(of.save(folder))
     known = (upright(loaded), made_up(loaded, 0.0, (0.5, 2.0), threshold=0.6, tilt=40.0))
@@ -180,7 +180,7 @@ def write_template(folder: Path, of: Template) -> Path:
 
 
 def write_picture(path: Path, pixels: Tensor) -> Path:
-    """A picture on disk."""
+    """Write a picture to disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     to_image(pixels).save(path)
     return path

@@ -1,7 +1,7 @@
-"""What a forked worker does with pictures, templates and detectors: run by tests/test_threads.py.
+"""A program that uses pictures, templates and detectors in a forked process; run by tests/test_threads.py.
 
-The parent has used the threads of torch, which a forked process does not have: work that is given to them is
-never done.
+The parent process has used the threads of torch. A forked process does not have these threads, so work that
+is given to them would never be done.
 """
 
 import os
@@ -21,7 +21,7 @@ from wherein.template import Template
 
 
 def work(folder: Path, calibration: Calibration) -> None:
-    """Use what the package offers."""
+    """Use the functions of the package that may use threads."""
     scene = np.asarray(Image.open(folder / "scene.png"))
     motif = scene[100:180, 200:300]
     load_picture(scene)
@@ -39,7 +39,7 @@ def work(folder: Path, calibration: Calibration) -> None:
 
 
 def main(folder: Path) -> None:
-    """Work in a forked process, after the threads of torch were used in this one."""
+    """Use the threads of torch in this process, then `work` in a forked one."""
     torch.set_num_threads(4)
     blocks = np.random.default_rng(0).integers(0, 256, (60, 80, 3), dtype=np.uint8)
     scene = np.kron(blocks, np.ones((8, 8, 1), np.uint8))

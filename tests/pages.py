@@ -1,4 +1,4 @@
-"""HTML pages as a browser would parse them."""
+"""Parses HTML pages for tests, as a browser would."""
 
 import base64
 import re
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 HOSTILE = "<img src=x onerror=alert(1)>.png"
-"""What a file may be called."""
+"""A valid file name that is also HTML."""
 
 VOID = {"meta", "img", "input", "image", "line", "circle", "path", "use"}
 
@@ -65,7 +65,7 @@ def fragment(markup: str) -> ParsedPage:
 
 
 def path_points(d: str) -> list[NDArray[np.float64]]:
-    """The points of every line of an SVG path, which begins with `M` and goes on with `l`."""
+    """The points of each line of an SVG path, as absolute coordinates: `M` is absolute, `l` relative."""
     made = []
     for line in re.findall(r"M([^M]*)", d):
         numbers = [float(word) for word in re.findall(r"-?(?:\d+\.?\d*|\.\d+)", line)]

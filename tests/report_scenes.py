@@ -1,4 +1,4 @@
-"""Reports on many scenes without a search: robots that are painted into photographs, and made-up fits."""
+"""Reports on many scenes without a search: robots painted into photographs, and invented fits."""
 
 import math
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ WIDTH, HEIGHT = 640, 480
 PHOTOGRAPHS = ("coffee", "astronaut", "chelsea")
 THRESHOLD = 0.5
 SCORES = (0.96, 0.82, 0.91, 0.42, 0.0, 0.0, 0.88, 0.97, 0.79, 0.44, 0.0, 0.0)
-"""Of the scenes that differ; more scenes repeat them. Every sixth cannot be read."""
+"""Scores of the different scenes; further scenes repeat them. Every sixth scene cannot be read."""
 
 DIFFERENT = len(SCORES)
 
 
 class Replayed:
-    """A detector whose fits are made up, so that no search is repeated."""
+    """A detector with invented traces of fits, so that no fit is repeated for the report."""
 
     def __init__(self, template: Template) -> None:
         self._detector = ready(template)
@@ -64,7 +64,7 @@ def pose(number: int) -> tuple[Any, dict[str, float]]:
 
 @cache
 def robot_scene(number: int, score: float) -> Detections:
-    """A scene with a robot that was found or is a near miss, or without one where the score is 0."""
+    """A scene with a robot that was found or nearly found, by its score; no robot if the score is 0."""
     template = robot()
     root, turns = pose(number)
     ground = photo(PHOTOGRAPHS[number % len(PHOTOGRAPHS)], WIDTH, HEIGHT, number)
@@ -86,7 +86,7 @@ def kind(number: int) -> str:
 
 
 def write_report(path: Path, scenes: int) -> Path:
-    """A report on as many scenes, whose names count down."""
+    """Write a report on a number of scenes, whose names count down."""
     detector: Any = Replayed(robot())
     with page(path, robot(), scenes) as report:
         for number in range(scenes):

@@ -1,4 +1,4 @@
-"""Shared by tests of runs with workers: comparing results, and waiting for what other processes do."""
+"""Helpers for tests of runs with workers: compare results, and wait for other processes."""
 
 import re
 import subprocess
@@ -9,11 +9,11 @@ from pathlib import Path
 
 PROGRAM = [sys.executable, "-c", "from wherein.cli.main import main; main()"]
 FIXED = ["--rotation", "0", "--scale", "1", "1", "--tilt", "0"]
-"""For which the template `toy` has a calibration."""
+"""Options for which the template `toy` has a calibration (`detecting.write_template`)."""
 
 
 def timeless(text: str) -> str:
-    """Lines without what differs from run to run: seconds."""
+    """Output without durations, which differ from run to run."""
     return re.sub(r'"seconds": [0-9.]+|[0-9.]+ frames per second', "", text)
 
 
@@ -23,20 +23,20 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def finished(run: Path) -> int:
-    """How many shards of a run are finished."""
+    """The number of finished shards of a run."""
     shards = run / "shards"
     return len(list(shards.glob("[!.]*.jsonl"))) if shards.exists() else 0
 
 
 def started(*words: str | Path, environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
-    """The program with these words."""
+    """Start the program with these arguments."""
     command = [*PROGRAM, *map(str, words)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
 
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:
-    """Wait until it holds, but not for ever."""
+    """Wait until a condition holds, for two minutes at most."""
     until = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < until, what

@@ -1,4 +1,4 @@
-"""A user of the studio in a browser: clicks, keys, files, screenshots."""
+"""Simulates a user of the studio in a browser: clicks, keys, files, screenshots."""
 
 import base64
 from collections.abc import Iterator
@@ -30,13 +30,13 @@ PHONE = {
 
 
 _SEARCH_TIME = 90_000
-"""Milliseconds that a search may take on a busy machine."""
+"""Maximum duration of a search on a busy machine, in milliseconds."""
 
 _EXPECTED = (
     "Failed to load resource",  # a refused request; the tests check what the page shows of it
     "The Cross-Origin-Opener-Policy header has been ignored",  # at other addresses than 127.0.0.1
 )
-"""Errors that the browser logs and that are none."""
+"""Messages that the browser logs as errors although nothing is wrong."""
 
 _SCREEN = """async ([x, y]) => {
   const { view } = await import("/canvas.js");
@@ -160,7 +160,7 @@ class User:
         expect(self("#results > li")).to_have_count(count, timeout=_SEARCH_TIME)
 
     def fits(self) -> None:
-        """Nothing is wider than the window, which grows on a phone with what does not fit in it."""
+        """Check that nothing is wider than the window, which would grow on a phone to fit it."""
         assert self.page.viewport_size is not None
         widths = self.page.evaluate("() => [innerWidth, document.documentElement.scrollWidth]")
         assert widths == [self.page.viewport_size["width"]] * 2
@@ -202,7 +202,7 @@ class Held:
 
 @contextmanager
 def open_page(browser: Browser, studio: Studio, **options: Any) -> Iterator[User]:
-    """Open the studio. At the end there were no errors and no requests to other servers."""
+    """Open the studio; at the end, check that there were no errors and no requests to other servers."""
     defaults = {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"}
     context = browser.new_context(**(defaults | options))
     context.set_default_timeout(20_000)

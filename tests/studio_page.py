@@ -1,4 +1,4 @@
-"""Shared by the tests of the studio: a running server, its client, and an object to outline."""
+"""Helpers for tests of the studio: a running server, a client, and an object to outline."""
 
 import io
 import threading

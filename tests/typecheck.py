@@ -1,4 +1,4 @@
-"""The type checker of the tests: beartype, with an int wherever a float will do (PEP 484's tower)."""
+"""The type checker of the tests: beartype, which accepts an int for a float (PEP 484)."""
 
 from beartype import BeartypeConf, beartype
 

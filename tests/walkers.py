@@ -1,4 +1,4 @@
-"""Detections that are made up: what formats write, without a search."""
+"""Invented detections for tests of formats and drawings, without a search."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ LEAVES = ["trunk", "leg", "upper", "hand"]
 
 
 def found(*hidden: str, at: tuple[tuple[float, float], ...] = ((110.0, 80.0),)) -> Detections:
-    """Walkers with some parts that were not found."""
+    """Detections of the walker at some positions; the parts in `hidden` are not found."""
     made = walker()
     leaves = {name: (0.9, name not in hidden) for name in made.parts.leaves}
     turns = {"arm": 25.0, "wrist": -15.0, "leg": 10.0}
@@ -38,7 +38,7 @@ def renamed(some: Detections, names: dict[str, str]) -> Detections:
 
 
 def logo() -> Detections:
-    """One part that is the whole object."""
+    """The detection of a template with a single part."""
     made = Template.rigid("logo", Motif.whole(torch.rand(3, 12, 20)))
     root = np.array([[1.0, 0, 30], [0, 1, 40], [0, 0, 1]])
     one = Assembler(made)({"logo": root}, {"logo": (0.8, True)}, 0.85)
@@ -54,7 +54,7 @@ def ring_mask() -> np.ndarray:
 
 
 def ring(angle: float = 20.0, scale: float = 1.0) -> Detections:
-    """One part that is concave, has a hole and has two components."""
+    """The detection of a part that is concave, has a hole and has two components."""
     mask = torch.from_numpy(ring_mask())
     made = Template.rigid("ring", Motif(torch.rand(3, *mask.shape), mask.float()))
     root = placed(angle, scale, (WIDTH / 2, HEIGHT / 2), made.centre)
@@ -63,7 +63,7 @@ def ring(angle: float = 20.0, scale: float = 1.0) -> Detections:
 
 
 TILTED = np.array([(1.5, 0.25, 60.0), (-0.3, 0.9, 50.0), (3e-3, 1.5e-3, 1.0)])
-"""Canvas → scene of the gauge, in strong perspective; all of it is inside the scene."""
+"""Matrix of the gauge, canvas → scene, in strong perspective; all of it is inside the scene."""
 
 SCALE = Reading("°C", ((-90.0, -20.0), (0.0, 20.0), (90.0, 120.0)))
 
@@ -80,7 +80,7 @@ def gauge() -> Template:
 
 
 def tilted(*hidden: str, turn: float = 45.0, candidates: int = 0) -> Detections:
-    """The gauge in perspective: every matrix is 3×3."""
+    """The detection of the gauge in perspective, where every matrix is 3×3."""
     made = gauge()
     leaves = {name: (0.9, name not in hidden) for name in made.parts.leaves}
     one = Assembler(made, projective=True)(frames(made.parts, TILTED, {"needle": turn}), leaves, 0.93)

@@ -1,7 +1,7 @@
 """Makes the pictures of docs/photographs.md and docs/howto/dial.md: `python -m tools.doc_pictures docs`.
 
-Photographs are those of scikit-image that are in the public domain (brick, camera, coffee, gravel); what is
-painted over them is drawn by code. Nothing is chosen by its result: each picture has one seed.
+The photographs are those of scikit-image that are in the public domain (brick, camera, coffee, gravel); the
+objects painted over them are drawn by code. Each picture has one fixed seed, so none is chosen by its result.
 """
 
 from collections.abc import Sequence
@@ -38,14 +38,15 @@ Box = tuple[int, int, int, int]
 NEAR_GAUGE: Box = (10, 70, 440, 330)
 
 HEIGHT = 400
-"""Of each panel, in pixels. A choice: each picture has less than 60 kB."""
+"""Height of each panel in pixels. A choice: with it, each picture has less than 60 kB."""
 
 MISSED = (255, 60, 60)
 """The colour of the true outline of an object that was missed."""
 
 
 def gauge() -> Template:
-    """The gauge of the demonstration; its calibration goes to the cache."""
+    """The gauge of the demonstration."""
+    # Without a source, its calibration is stored in the cache and not inside the package.
     return replace(Template.load(GAUGE), source=None)
 
 
@@ -59,6 +60,7 @@ def overexposed(shown: GaugeScene, template: Template) -> Pixels:
     ahead = np.array((np.sin(angle), -np.cos(angle)))
     middle = np.array((x, y)) + 25 * ahead
     along = np.array(((ahead[0], ahead[1]), (-ahead[1], ahead[0])))
+    # The spot is an ellipse along the needle, in the canvas; scene pixels are mapped back to the canvas.
     to_spot = np.eye(3)
     to_spot[:2, :2], to_spot[:2, 2] = along, -along @ middle
     back = torch.from_numpy(to_spot @ np.linalg.inv(shown.root))
@@ -91,7 +93,8 @@ def filled(motif: Motif, backdrop: float) -> Template:
 
 
 def print_on_a_desk() -> tuple[Template, Pixels]:
-    """A cup, cut out of a photograph; and a print of the photograph, tilted, half in shadow, on another."""
+    """The template of a cup, cut out of a photograph; and a scene with a print of that photograph, tilted and
+    half in shadow, on another photograph."""
     coffee = load_picture(np.asarray(data.coffee())).pixels
     cup = Template.rigid("cup", Motif.whole(coffee[:, 90:310, 190:440].contiguous()))
     desk = load_picture(np.asarray(data.camera())).pixels[:, :448]
@@ -108,7 +111,7 @@ def print_on_a_desk() -> tuple[Template, Pixels]:
 
 
 def glass_scenes() -> tuple[list[Pixels], Matrix]:
-    """The glass in front of an even wall, and in front of gravel; and its pose, the same in both."""
+    """Scenes with the glass in front of an even wall and of gravel, and its pose, the same in both."""
     motif = glass()
     root = placed(8, 1.2, (224, 210), motif.centre)
     gravel = load_picture(np.asarray(data.gravel())).pixels[:, :420, :448]
@@ -118,7 +121,7 @@ def glass_scenes() -> tuple[list[Pixels], Matrix]:
 
 
 def panel(found: Detections, around: Box | None = None) -> Image.Image:
-    """The drawing of detections: all of it, or a box of the scene with the legend below."""
+    """The drawing of the detections: the whole scene, or a box of it with the legend below."""
     drawn = found.draw(legend=True).convert("RGB")
     if around is None:
         return drawn
@@ -132,7 +135,7 @@ def panel(found: Detections, around: Box | None = None) -> Image.Image:
 
 
 def missed(found: Detections, outline: np.ndarray, words: str) -> Image.Image:
-    """The scene with the outline of what should have been found, and a line that says so."""
+    """The scene with the true outline of the missed object, and a line of text."""
     picture = to_image(found.scene.pixels).resize([2 * side for side in found.size])
     pen = ImageDraw.Draw(picture)
     points = [(2 * float(x) + 0.5, 2 * float(y) + 0.5) for x, y in outline]
@@ -143,7 +146,7 @@ def missed(found: Detections, outline: np.ndarray, words: str) -> Image.Image:
 
 
 def save(panels: Sequence[Image.Image], path: Path) -> None:
-    """Panels side by side as a JPEG."""
+    """Save panels side by side as a JPEG."""
     shown = [p.convert("RGB").resize((round(p.width * HEIGHT / p.height), HEIGHT)) for p in panels]
     sheet = Image.new("RGB", (sum(p.width for p in shown) + 8 * (len(shown) - 1), HEIGHT), "white")
     left = 0

@@ -1,9 +1,9 @@
-"""Numbers about the structure of the package: `python tools/structure.py [SRC] [--scene TEMPLATE PICTURE]`.
+"""Measures the structure of the package: `python tools/structure.py [SRC] [--scene TEMPLATE PICTURE]`.
 
-SRC is the folder of the package, src/wherein by default, so that another checkout can be measured as well.
-The longest import chain counts module-level imports outside `if TYPE_CHECKING`. With --scene, the modules of
-the package are counted in which a function runs while one scene passes through `wherein detect`, from reading
-it to its line of JSON.
+SRC is the folder of the package, src/wherein by default; another checkout can be measured too. The longest
+import chain counts module-level imports outside `if TYPE_CHECKING`. With --scene, it also counts the modules
+whose functions run while one scene passes through `wherein detect`, from reading the scene to its line of
+JSON.
 """
 
 import argparse
@@ -33,6 +33,7 @@ def modules(source: Path) -> dict[str, Path]:
 
 def imports(path: Path, known: set[str]) -> set[str]:
     """The modules among `known` that a file imports when it is imported itself."""
+    # Not the bodies of functions, whose imports run later, nor `if TYPE_CHECKING`, whose imports never run.
     found: set[str] = set()
     waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
     while waiting:
@@ -42,6 +43,7 @@ def imports(path: Path, known: set[str]) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names} & known
         elif isinstance(node, ast.ImportFrom) and node.module:
+            # `from a import b` imports the module a.b if there is one, else a name from the module a.
             names = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= (names & known) or ({node.module} & known)
         waiting += ast.iter_child_nodes(node)
@@ -49,7 +51,7 @@ def imports(path: Path, known: set[str]) -> set[str]:
 
 
 def for_types(node: ast.AST) -> bool:
-    """Whether it is `if TYPE_CHECKING:`, whose imports no program runs."""
+    """Whether a node is `if TYPE_CHECKING:`."""
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
@@ -65,7 +67,7 @@ def longest_chain(graph: dict[str, set[str]]) -> tuple[str, ...]:
 
 
 def repeated_names(known: dict[str, Path]) -> list[str]:
-    """File names that more than one module has."""
+    """File names that are used by more than one module."""
     names = Counter(path.stem for path in known.values() if not path.stem.startswith("__"))
     return sorted(name for name, count in names.items() if count > 1)
 
@@ -87,7 +89,7 @@ def functions(known: dict[str, Path]) -> list[int]:
 
 
 def comments(known: dict[str, Path]) -> float:
-    """Comment lines for a thousand lines."""
+    """Lines with a comment in a thousand lines, without directives for tools."""
     lines = [
         line.strip() for path in known.values() for line in path.read_text(encoding="utf-8").splitlines()
     ]
@@ -114,12 +116,13 @@ except SystemExit:
 sys.setprofile(None); threading.setprofile(None)
 print("TRACE" + json.dumps(sorted(calls)))
 """
-"""Records what is called after the last picture was read: of two scenes the second, for which everything that
-is made once is there. Methods that dataclasses generate ("<string>") are no place that a reader visits."""
+"""Records the modules that are called after the last picture was read. That is the second of two scenes, so
+preparations that happen once are not counted. Generated methods of dataclasses ("<string>") do not count,
+since nobody reads them."""
 
 
 def crossed(source: Path, template: str, picture: str) -> list[str]:
-    """The modules that take part in `wherein detect`, from reading a scene to its line of JSON."""
+    """The modules that run in `wherein detect`, from reading a scene to its line of JSON."""
     with tempfile.TemporaryDirectory() as folder:
         for name in ("first", "second"):
             shutil.copy(picture, Path(folder) / f"{name}{Path(picture).suffix}")

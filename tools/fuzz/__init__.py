@@ -1,2 +1,2 @@
-"""Fuzzing: mutated pictures, templates, archives, calibrations and requests, against everything that reads
-them. `python -m tools.fuzz --help`."""
+"""Fuzzing of everything that reads input, with mutated pictures, templates, archives, annotations,
+calibrations and requests: `python -m tools.fuzz --help`."""

@@ -1,7 +1,7 @@
-"""`python -m tools.fuzz`: fuzz everything that reads what others wrote.
+"""`python -m tools.fuzz`: fuzz everything that reads untrusted input.
 
-Every case follows from the seed, the target and its number, so that a finding can be repeated:
-`python -m tools.fuzz pictures --seed 0 --first 1234 --cases 1`. The exit status is 1 if something was found.
+A case is determined by the seed, the target and its number, so a finding can be reproduced:
+`python -m tools.fuzz pictures --seed 0 --first 1234 --cases 1`. The exit status is 1 if there are findings.
 """
 
 import argparse
@@ -11,14 +11,14 @@ from itertools import groupby
 from tools.fuzz.runner import Finding, Tally, fuzz
 
 TARGETS = ("pictures", "templates", "archives", "annotations", "calibrations", "requests")
-"""As in `targets.TARGETS`, which takes seconds to import."""
+"""The keys of `targets.TARGETS`, repeated here because that module takes seconds to import."""
 
 _SHOWN = 20
-"""Findings that are printed of a target, each of another place."""
+"""Maximum number of findings that are printed for a target, one for each place in the source."""
 
 
 def main() -> int:
-    """Run, and print a line for each target and each finding."""
+    """Fuzz the targets, and print a line for each target and each finding."""
     parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description="Fuzz the readers of wherein.")
     parser.add_argument(
         "targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)}; all by default"
@@ -50,7 +50,8 @@ def _summary(target: str, tally: Tally) -> str:
 
 
 def _by_place(tally: Tally) -> list[tuple[Finding, int]]:
-    """The first finding of each place, and how many there are."""
+    """The first finding at each place in the source, and the number of findings there."""
+    # Many cases end at the same defect: one line for each place keeps the output readable.
     ordered = sorted(tally.findings, key=lambda finding: (finding.where, finding.case))
     groups = (list(group) for _, group in groupby(ordered, key=lambda finding: finding.where))
     return [(group[0], len(group)) for group in groups][:_SHOWN]

@@ -10,16 +10,17 @@ from random import Random
 from typing import Any
 
 _MAX_OPERATIONS = 8
-"""Mutations of one input at most. A choice: one finds a missing check, many find their combinations."""
+"""Maximum number of mutations of one input. A choice: one mutation finds a missing check, several find
+combinations of them."""
 
 _INTERESTING = (0, 1, 7, 8, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
 """Numbers at which sizes, counts and signs overflow."""
 
 _DEEP = "@deep"
-"""Stands for JSON that is nested too deeply for Python to make."""
+"""Placeholder for JSON that is nested too deeply for `json.dumps`; it is replaced in the text."""
 
 SECRET = "../secret.png"
-"""A file that no input may lead to."""
+"""A path to a file that must not be read, whatever the input is."""
 
 _HOSTILE: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 2**31, 2**63, 10**400, 0.5, 1e308, -1e308, 1e-300, math.nan, math.inf),
@@ -42,7 +43,7 @@ _HOSTILE: tuple[Any, ...] = (
 
 
 def mutated(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
-    """Some bytes after a few mutations; `others` are spliced with them."""
+    """Bytes after a few random mutations; one in ten is also spliced with one of `others`."""
     made = bytearray(data)
     for _ in range(rng.randint(1, _MAX_OPERATIONS)):
         rng.choice(_BYTE_OPERATIONS)(made, rng)
@@ -88,7 +89,8 @@ _BYTE_OPERATIONS = (_flip, _flip, _overwrite, _overwrite, _delete, _repeat, _ins
 
 
 def with_checksums(png: bytes) -> bytes:
-    """A PNG file whose chunks have right checksums, so that what is in them is looked at."""
+    """A PNG file with the checksums of its chunks corrected."""
+    # With wrong checksums a decoder refuses the file at once, and its other checks are not tested.
     made, at = bytearray(png[:8]), 8
     while at + 12 <= len(png):
         length = struct.unpack(">I", png[at : at + 4])[0]
@@ -99,7 +101,7 @@ def with_checksums(png: bytes) -> bytes:
 
 
 def mutated_json(value: Any, rng: Random) -> str:
-    """The text of some JSON after a few mutations of its values and keys, or of its letters."""
+    """The text of a JSON value after a few mutations of its values, its keys and sometimes its characters."""
     made = copy.deepcopy(value)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         made = _changed(made, rng)
@@ -110,7 +112,7 @@ def mutated_json(value: Any, rng: Random) -> str:
 
 
 def _changed(value: Any, rng: Random) -> Any:
-    """A value in which one place was replaced, removed or added to."""
+    """A value in which one place was replaced, removed or extended."""
     places = _places(value)
     if not places or rng.random() < 0.02:
         return _hostile(rng)
@@ -133,7 +135,7 @@ def _changed(value: Any, rng: Random) -> Any:
 
 
 def _hostile(rng: Random) -> Any:
-    return copy.deepcopy(rng.choice(_HOSTILE))  # which later mutations may change
+    return copy.deepcopy(rng.choice(_HOSTILE))  # a copy, because later mutations may change it
 
 
 def _places(value: Any) -> list[tuple[Any, Any]]:

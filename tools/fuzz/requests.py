@@ -28,11 +28,11 @@ _PAGES = ("", "main.js", "../secret.png", "%2e%2e/secret.png", "/etc/passwd", "\
 
 
 class UnclearAnswerError(Exception):
-    """The studio answered with an internal error, or without a sentence that says what is wrong."""
+    """The studio answered with an internal error, or without a message that says what is wrong."""
 
 
 def studio(rng: Random, folder: Path) -> bool:
-    """One request to a new session that has a template, a picture and a scene."""
+    """Send one request to a new session with a template, a picture and a scene; return if it was accepted."""
     session = Session(_BOUNDS, Calibrator(_calibrate), SaveTarget(folder / "saved", overwrite=True))
     pictures = DraftPictures(_BOUNDS)
     draft = pictures.open(seeds.template(), "toy")
@@ -53,7 +53,8 @@ def _calibrate(template: Template, ranges: Range, progress: Progress) -> Calibra
 
 
 def _request(rng: Random, ids: dict[str, str], draft: dict[str, Any]) -> tuple[str, str, bytes]:
-    """A method, a path and a body, which are mostly those of a request that exists."""
+    """A method, a path and a body, mostly those of a request that the studio knows."""
+    # A mutation of a valid request gets further than random bytes, which the router would refuse.
     search = {
         "template": ids["template"],
         "rotation": 10.0,
@@ -110,7 +111,7 @@ def _headers(rng: Random) -> list[tuple[bytes, bytes]]:
 async def _ask(
     app: Guard, method: str, path: str, headers: list[tuple[bytes, bytes]], body: bytes
 ) -> tuple[int, bytes]:
-    """The status and the body of the answer."""
+    """Call the application through ASGI, without a network; return the status and the body of its answer."""
     address, _, query = path.partition("?")
     scope = {
         "type": "http",

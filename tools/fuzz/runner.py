@@ -1,4 +1,4 @@
-"""Run the cases of a target in worker processes, and collect what they find."""
+"""Runs the cases of a target in worker processes, and collects their findings."""
 
 import json
 import os
@@ -13,17 +13,17 @@ from pathlib import Path
 _ROOT = Path(__file__).resolve().parents[2]
 
 _TAIL = 1500
-"""Characters of a worker's standard error that a finding has."""
+"""Number of characters at the end of a worker's standard error that a finding quotes."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that no input may cause.
+    """A failure that no input may cause.
 
     Attributes:
-        case: its number.
-        what: happened.
-        where: in the source.
+        case: number of the case.
+        what: description of the failure.
+        where: the place in the source.
     """
 
     case: int
@@ -33,12 +33,12 @@ class Finding:
 
 @dataclass
 class Tally:
-    """What came of the cases of a target.
+    """The results of the cases of a target.
 
     Attributes:
-        outcomes: how many were accepted, refused or a finding.
-        findings: each of them.
-        seconds: that they took.
+        outcomes: number of cases that were accepted, refused or a finding.
+        findings: all findings.
+        seconds: duration of the run.
     """
 
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -47,7 +47,7 @@ class Tally:
 
     @property
     def cases(self) -> int:
-        """How many were run."""
+        """Number of cases that were run."""
         return self.outcomes.total()
 
     def note(self, case: int, outcome: dict[str, str]) -> None:
@@ -60,14 +60,14 @@ class Tally:
 def fuzz(target: str, seed: int, first: int, count: int, seconds: float) -> Tally:
     """Run cases of a target until `count` are done or the time is over.
 
-    A worker that is killed by a case is replaced by another, which goes on with the next case.
+    A worker process that a case kills is replaced by another, which continues with the next case.
     """
     tally, began, number = Tally(), time.time(), first
     while number < first + count and time.time() < began + seconds:
         with tempfile.TemporaryDirectory(prefix="wherein-fuzz-") as folder:
             errors = _work(target, seed, number, first + count, began + seconds, Path(folder))
             last = _read_journal(Path(folder) / "journal", tally)
-        if last is None:  # the worker ended by itself: all is done, or it could not begin
+        if last is None:  # no case killed the worker: it has finished, or could not start
             if not tally.cases:
                 raise RuntimeError(f"the worker did not start: {errors}")
             break
@@ -78,7 +78,8 @@ def fuzz(target: str, seed: int, first: int, count: int, seconds: float) -> Tall
 
 
 def _work(target: str, seed: int, first: int, last: int, deadline: float, folder: Path) -> str:
-    """Run a worker to its end; the end of what it wrote to standard error."""
+    """Run a worker until it ends; return its status and the end of its standard error."""
+    # A fixed hash seed and one thread make cases reproducible.
     arguments = (target, str(seed), str(first), str(last), str(deadline), str(folder))
     environment = os.environ | {
         "PYTHONHASHSEED": "0",
@@ -94,7 +95,8 @@ def _work(target: str, seed: int, first: int, last: int, deadline: float, folder
 
 
 def _read_journal(path: Path, tally: Tally) -> int | None:
-    """Count what a journal has; the case that ended the worker, if one did."""
+    """Count the outcomes in a journal; return the number of the case that killed the worker, if one did."""
+    # A worker writes a line before and after each case. A case without the second line killed the worker.
     begun: int | None = None
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         number, _, outcome = line.partition(" ")

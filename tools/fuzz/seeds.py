@@ -1,4 +1,4 @@
-"""Valid inputs, which mutations start from."""
+"""Valid inputs from which mutations start."""
 
 import base64
 import copy
@@ -23,10 +23,10 @@ from wherein.template.bundle import Template
 from wherein.template.tree import Part, Tree
 
 WIDTH, HEIGHT = 32, 24
-"""Of pictures: small, so that thousands are decoded in a minute."""
+"""Size of the pictures in pixels: small, so that thousands are decoded in a minute."""
 
 RANGE = Range(20.0, (0.9, 1.1), 0.0)
-"""A narrow range of poses, which is searched quickly."""
+"""A narrow range of poses, so that a search is quick."""
 
 
 def texture(width: int = WIDTH, height: int = HEIGHT, seed: int = 0) -> Image.Image:
@@ -97,7 +97,7 @@ def archive() -> bytes:
 
 @cache
 def files() -> dict[str, bytes]:
-    """The files of the template by name; small pictures, so that mutations often meet what is not pixels."""
+    """The files of the template by name. Pictures are small, so that mutations often hit headers."""
     spec = {
         "format": "wherein-template/1",
         "name": "toy",
@@ -127,7 +127,7 @@ def files() -> dict[str, bytes]:
 
 @cache
 def annotations() -> tuple[dict[str, Any], ...]:
-    """Annotation files about the picture scene.png, as labelme and as COCO have them."""
+    """Annotation files of the picture scene.png: labelme, COCO, and COCO with compressed run lengths."""
     square = [[2, 2], [20, 2], [20, 16], [2, 16]]
     mask = base64.b64encode(encoded(Image.new("L", (9, 7), 255), "png")).decode()
     labelme: dict[str, Any] = {
@@ -174,7 +174,7 @@ def scene() -> torch.Tensor:
 
 @cache
 def paper_calibration() -> PaperCalibration:
-    """A calibration of the paper's network that was not measured."""
+    """A calibration of the paper's network with invented values, since measuring one takes long."""
     node = {"stride": 16, "sigma": 9.0, "alpha": 1.0, "gamma": 1.0, "found": [0.1], "elsewhere": [0.2]}
     return PaperCalibration.model_validate(
         {
@@ -195,5 +195,5 @@ def paper_calibration() -> PaperCalibration:
 
 @cache
 def calibration() -> Calibration:
-    """A calibration of the template that was not measured."""
+    """A calibration of the template with default values, since measuring one takes long."""
     return default_calibration(template(), RANGE)

@@ -1,6 +1,7 @@
-"""What is fuzzed: each target makes an input of a random generator, and hands it to what reads such inputs.
+"""The targets of fuzzing. Each makes a random input, and passes it to the functions that read such inputs.
 
-A target returns whether the input was accepted. It may raise a `WhereinError`, and nothing else.
+A target returns whether the input was accepted. It may raise a `WhereinError`; any other exception is a
+finding.
 """
 
 import io
@@ -29,10 +30,11 @@ Target = Callable[[Random, Path], bool]
 """Takes the generator of a case, and an empty folder."""
 
 MAX_PIXELS = 1_000_000
-"""Of a picture: as floats they take 12 MB, so that what takes far more did not keep to it."""
+"""Maximum number of pixels of a picture. As floats these take 12 MB, so a case that needs far more memory has
+ignored the limit."""
 
 _SEARCHED = 0.05
-"""Fraction of the templates that load which are also searched for: a search takes as long as many cases."""
+"""Fraction of the loaded templates that are also searched for: a search takes as long as many cases."""
 
 
 def pictures(rng: Random, folder: Path) -> bool:
@@ -52,7 +54,7 @@ def pictures(rng: Random, folder: Path) -> bool:
 
 
 def templates(rng: Random, folder: Path) -> bool:
-    """A folder with template.json; what loads is saved, and sometimes searched for."""
+    """A folder with template.json. A template that loads is saved, and sometimes searched for."""
     made = folder / "template"
     made.mkdir()
     for name, content in seeds.files().items():
@@ -67,7 +69,7 @@ def templates(rng: Random, folder: Path) -> bool:
 
 
 def archives(rng: Random, folder: Path) -> bool:
-    """A .zip of a template: damaged bytes, or members with hostile names and contents."""
+    """A .zip of a template, with damaged bytes, or with members that have hostile names and contents."""
     path = folder / "template.zip"
     path.write_bytes(_archive(rng))
     _use(Template.load(path, MAX_PIXELS), rng, folder)
@@ -105,7 +107,7 @@ def annotations(rng: Random, folder: Path) -> bool:
 
 
 def calibrations(rng: Random, folder: Path) -> bool:
-    """The calibrations of both methods beside a template, which is then loaded, used and saved over."""
+    """A calibration of either method beside a template; one of the default method is then replaced."""
     for name, content in seeds.files().items():
         (folder / name).write_bytes(content)
     template = Template.load(folder)
@@ -135,7 +137,7 @@ def _paper_calibration(rng: Random, folder: Path, template: Template) -> bool:
 
 
 def _use(template: Template, rng: Random, folder: Path) -> None:
-    """Save a template that was loaded, load it again, and sometimes search for it."""
+    """Save a loaded template, load it again, and sometimes search for it."""
     again = Template.load(template.save(folder / "saved"), MAX_PIXELS)
     assert again.fingerprint == template.fingerprint, "a template changed when it was saved"
     if rng.random() < _SEARCHED:
@@ -161,4 +163,4 @@ TARGETS: dict[str, Target] = {
     "calibrations": calibrations,
     "requests": studio,
 }
-"""By the name on the command line."""
+"""The targets by their names on the command line."""

@@ -1,4 +1,4 @@
-"""Notice what no input may cause: files outside of a folder, the network, programs, pickles, leftovers."""
+"""Detects forbidden actions: changes outside of a folder, reading a secret, network, programs, pickles."""
 
 import os
 import sys
@@ -20,29 +20,29 @@ _CHANGES = (
     "os.truncate",
     "os.chmod",
 )
-"""Audit events of Python; the first argument is a path, of some the second as well."""
+"""Audit events of Python whose first argument is a path (and the second, for those in `_TWO_PATHS`)."""
 
 _TWO_PATHS = ("os.rename", "os.link", "os.symlink")
 
 
 class Watch:
-    """Collects what happens that must not, by the audit events of Python, from when it is made.
+    """Records forbidden actions of this process through the audit events of Python.
 
     Arguments:
-        folder: the only place where files may be written.
+        folder: the only folder in which files may be written.
         secret: the name of a file that must not be read.
 
     Attributes:
-        seen: what happened, in words; whoever reads it empties it.
+        seen: descriptions of the forbidden actions; the caller clears the list.
     """
 
     def __init__(self, folder: Path, secret: str) -> None:
         self.folder, self.secret = os.path.realpath(folder) + os.sep, secret
         self.seen: list[str] = []
-        sys.addaudithook(self._event)  # it cannot be removed: a watch is for a process
+        sys.addaudithook(self._event)  # cannot be removed, so there should be one watch for each process
 
     def _event(self, event: str, arguments: tuple[Any, ...]) -> None:
-        # It never raises: the code that is watched could catch that.
+        # Recorded instead of raised: the code under test could catch an exception.
         if event == "open":
             path, _, flags = arguments
             if isinstance(path, str | bytes):
@@ -51,7 +51,7 @@ class Watch:
             self.seen.append(f"{event}: {arguments!r:.200}")
         elif event in _CHANGES:
             for path in arguments[: 2 if event in _TWO_PATHS else 1]:
-                # A bare name is relative to an open folder, of which the event says the number only.
+                # A bare name is relative to an open folder, of which the event has only the descriptor.
                 if isinstance(path, str | bytes | os.PathLike) and os.sep in os.fsdecode(path):
                     self._changed(event, os.fsdecode(path))
 
@@ -62,7 +62,7 @@ class Watch:
             self.seen.append(f"read: {path}")
 
     def _changed(self, what: str, path: str) -> None:
-        # The folder is resolved, not the file, which may be a link that is replaced.
+        # Only the folder is resolved: the file itself may be a link, which is replaced and not followed.
         where = os.path.join(os.path.realpath(os.path.dirname(path) or "."), os.path.basename(path))  # noqa: PTH118, PTH120, PTH119
         if not where.startswith(self.folder) and where != os.devnull:
             self.seen.append(f"{what}: {path}")

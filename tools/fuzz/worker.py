@@ -1,6 +1,6 @@
-"""A process that runs cases of a target, limited in memory and time, and keeps a journal for `runner`.
+"""Worker process: runs cases of a target with limits of memory and time, and writes a journal for `runner`.
 
-If a case ends the process, the journal ends with its number.
+If a case kills the process, the last line of the journal has the number of that case.
 """
 
 import faulthandler
@@ -24,20 +24,20 @@ from wherein.errors import WhereinError
 from wherein.native import kernel
 
 MAX_CPU_SECONDS, MAX_SECONDS = 10, 120
-"""Of a case, after which it counts as hanging: of the processor, and on the clock, which also passes while
-the machine does something else. Choices: the slowest take a second."""
+"""Processor time and wall time after which a case counts as hanging. The wall time is longer, since it also
+passes while the machine is busy with other work. Choices: the slowest cases take a second."""
 
 MAX_MEMORY = 1 << 30
-"""Bytes that a case may take beyond what the process has after its start. A choice: pictures of a million
-pixels take tens of megabytes."""
+"""Maximum number of bytes that a case may allocate, beyond the memory of the process after its start. A
+choice: pictures of a million pixels take tens of megabytes."""
 
 _MAX_MESSAGE = 3000
-"""Characters of an error. A choice: a longer one repeats its input."""
+"""Maximum number of characters of an error message. A choice: a longer one repeats its input."""
 
 
 def main(target: str, seed: int, first: int, last: int, deadline: float, folder: Path) -> None:
-    """Run the cases `first` to `last`, until the time `deadline`, and note what came of each."""
-    kernel.available()  # compiled now, if need be: no case may start a compiler
+    """Run the cases `first` to `last` − 1, until the time `deadline`, and note each outcome."""
+    kernel.available()  # compiled now if necessary: a compiler started by a case would be a finding
     folder = folder.resolve()
     for name in ("case", "tmp", "home"):
         (folder / name).mkdir(exist_ok=True)
@@ -47,7 +47,9 @@ def main(target: str, seed: int, first: int, last: int, deadline: float, folder:
     _limit_memory()
     watch = Watch(folder, "secret.png")
     faulthandler.enable()
-    faulthandler.register(signal.SIGPROF, chain=True)  # which then ends the process
+    faulthandler.register(
+        signal.SIGPROF, chain=True
+    )  # prints the traceback, then the signal ends the process
     with (folder / "journal").open("a", buffering=1, encoding="utf-8") as journal:
         for number in range(first, last):
             if time.time() > deadline:
@@ -64,7 +66,7 @@ def main(target: str, seed: int, first: int, last: int, deadline: float, folder:
 def run_case(
     target: Target, seed: int, name: str, number: int, folder: Path, watch: Watch | None = None
 ) -> dict[str, str]:
-    """What came of one case: "outcome" is accepted, refused or finding; a finding has "what" and "where"."""
+    """The result of one case: "outcome" is accepted, refused or finding; a finding has "what" and "where"."""
     case, temporary = folder / "case", folder / "tmp"
     for made in (case, folder / "home"):
         shutil.rmtree(made)
@@ -75,7 +77,7 @@ def run_case(
         found = {"outcome": "accepted" if accepted else "refused"}
     except WhereinError as error:
         found = _refused(error)
-    except BaseException as error:  # all that is not refused in words is a finding, MemoryError among them
+    except BaseException as error:  # any other exception is a finding, MemoryError included
         found = _finding(f"{type(error).__name__}: {error!s:.300}", _place(error))
     if watch is not None and watch.seen:
         found = _finding("; ".join(watch.seen)[:500], "watched")
@@ -100,7 +102,7 @@ def _finding(what: str, where: str) -> dict[str, str]:
 
 
 def _place(error: BaseException) -> str:
-    """The last line of the package in a traceback, by which findings are told apart."""
+    """The last line of a traceback that is in the package; it identifies a finding."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "/wherein/" in frame.filename] or frames
     return f"{Path(own[-1].filename).name}:{own[-1].lineno} in {own[-1].name}" if own else ""
@@ -108,6 +110,7 @@ def _place(error: BaseException) -> str:
 
 def _prepare(target: Target, case: Path, seed: int) -> None:
     """Run a few cases without limits, so that all modules are imported and all caches are filled."""
+    # Otherwise the first case would be charged for the memory and time of the imports.
     for number in range(5):
         with suppress(Exception):
             target(Random(f"warm/{seed}/{number}"), case)

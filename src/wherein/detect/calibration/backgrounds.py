@@ -1,10 +1,11 @@
 """Backgrounds for calibration: the user's pictures, or photographs and synthetic clutter in turn.
 
-The photographs come with the package. They are few, so clutter stands in for others. Photographs look alike
-at every scale, and have edges of objects that cover each other, flat and busy regions, thin lines and
-repeated patterns. So clutter is dead leaves (blobs and polygons whose sizes follow a power law, each covering
-those before it, each with its own colour, shading and texture), and a few strokes on top. Leaves are
-irregular: a disc or a square would be no clutter for a template that is one.
+The package contains only a few photographs, so synthetic clutter stands in for others. The statistics of
+photographs are about the same at every scale, and photographs contain occlusion edges, flat and busy regions,
+thin lines and repeated patterns. To resemble them, clutter follows the dead-leaves model: blobs and polygons
+whose sizes follow a power law are painted over each other, each with its own colour, shading and texture, and
+a few strokes are drawn on top. The shapes are irregular, because a template may be a disc or a square: such a
+leaf would be an instance of the object instead of clutter.
 """
 
 from collections.abc import Sequence
@@ -27,21 +28,23 @@ Image = NDArray[np.float32]
 _Field = NDArray[np.floating[Any]]
 
 _LEAVES, _STROKES, _MIN_RADIUS = 350, 60, 6.0
-"""Number of leaves, maximum number of strokes, and radius of the smallest leaf in pixels. Choices: in a
-scene of 512 × 384 pixels the leaves cover about two thirds."""
+"""Number of leaves, upper limit of the number of strokes, and radius of the smallest leaf in pixels. Choices:
+in a scene of 512 × 384 pixels the leaves cover about two thirds."""
 
 
 def clutter(width: int, height: int, seed: int) -> Float[Tensor, "3 H W"]:
     """A synthetic background; the same for the same seed."""
+    # The second number keeps this stream of random numbers apart from the others with the same seed.
     rng = np.random.default_rng((seed, 0xC1077E4))
     x, y = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32))
     canvas = np.broadcast_to(_gradient(rng, x, y), (height, width, 3)).copy()
-    palette = rng.uniform(0, 1, (8, 1)) + rng.normal(0, 0.12, (8, 3))  # photographs are nearly grey
+    # A random grey level plus a small deviation of each channel: photographs have few saturated colours.
+    palette = rng.uniform(0, 1, (8, 1)) + rng.normal(0, 0.12, (8, 3))
     for _ in range(_LEAVES):
         _leaf(canvas, rng, x, y, palette)
     for _ in range(int(rng.integers(_STROKES))):
         _stroke(canvas, rng, x, y)
-    # Noise last, as a sensor adds it, from none to a strength at which it is easily visible.
+    # Noise comes last, as in a sensor. Its strength ranges from none to easily visible.
     canvas += rng.normal(0, rng.uniform(0, 0.03), canvas.shape).astype(np.float32)
     return torch.from_numpy(canvas.clip(0, 1)).movedim(-1, 0).contiguous()
 
@@ -49,9 +52,12 @@ def clutter(width: int, height: int, seed: int) -> Float[Tensor, "3 H W"]:
 def _leaf(canvas: Image, rng: np.random.Generator, x: Image, y: Image, palette: NDArray[np.float64]) -> None:
     """Draw a blob or a polygon with a texture of its own."""
     height, width = x.shape
-    # Radii with density ∝ r⁻³: the law under which dead leaves look alike at every scale.
+    # Radii with density p(r) ∝ r⁻³, for which the dead-leaves model is scale-invariant. By inversion of the
+    # distribution function: if t is uniform, r = r_min / √t has this density. The lower limit of t bounds r
+    # by half of the longer side.
     radius = _MIN_RADIUS / np.sqrt(rng.uniform((2 * _MIN_RADIUS / max(width, height)) ** 2, 1.0))
     cx, cy, angle = rng.uniform(0, width), rng.uniform(0, height), rng.uniform(0, np.pi)
+    # Only pixels near the leaf are computed: most leaves are small.
     reach = int(2 * radius) + 2
     rows = slice(max(0, int(cy) - reach), int(cy) + reach + 1)
     columns = slice(max(0, int(cx) - reach), int(cx) + reach + 1)
@@ -60,24 +66,28 @@ def _leaf(canvas: Image, rng: np.random.Generator, x: Image, y: Image, palette: 
         return
     along, across = u * np.cos(angle) + v * np.sin(angle), v * np.cos(angle) - u * np.sin(angle)
     across = across * rng.uniform(1, 2)
-    far = (_polygon if rng.random() < 0.5 else _blob)(along, across, rng)
-    cover = np.clip(radius - far + 0.5, 0, 1)[..., None]
+    distance = (_polygon if rng.random() < 0.5 else _blob)(along, across, rng)
+    # A ramp one pixel wide, centred on the outline, is its anti-aliased edge.
+    cover = np.clip(radius - distance + 0.5, 0, 1)[..., None]
     colour = palette[rng.integers(len(palette))] + rng.normal(0, 0.06, 3)
     paint = colour.astype(np.float32) + _texture(rng, u, v, radius)[..., None]
     canvas[rows, columns] = canvas[rows, columns] * (1 - cover) + paint * cover
 
 
 def _polygon(x: _Field, y: _Field, rng: np.random.Generator) -> _Field:
-    """The distance from the middle in units in which an irregular polygon with 3 to 7 sides has radius 1."""
+    """The gauge function of an irregular polygon with 3 to 7 sides: its level set r is its outline, scaled by
+    r."""
     sides = int(rng.integers(3, 8))
+    # A convex polygon is an intersection of half-planes n·p ≤ d, so its gauge is the maximum of n·p / d.
     angles = 2 * np.pi * (np.arange(sides) + rng.uniform(-0.3, 0.3, sides)) / sides
-    away = rng.uniform(0.55, 1.0, sides)
-    sloped = [(x * np.cos(a) + y * np.sin(a)) / d for a, d in zip(angles, away, strict=True)]
-    return np.asarray(np.max(sloped, axis=0))
+    distances = rng.uniform(0.55, 1.0, sides)
+    planes = [(x * np.cos(a) + y * np.sin(a)) / d for a, d in zip(angles, distances, strict=True)]
+    return np.asarray(np.max(planes, axis=0))
 
 
 def _blob(x: _Field, y: _Field, rng: np.random.Generator) -> _Field:
-    """The same for a round shape with bumps and dents."""
+    """The gauge function of a round shape with bumps and dents, as of `_polygon`."""
+    # In polar coordinates the outline is a circle plus a few Fourier modes of random phase.
     angle, radius = np.arctan2(y, x), np.ones_like(x)
     for waves in (2, 3, 4):
         radius = radius + rng.uniform(0.06, 0.2) * np.cos(waves * angle + rng.uniform(0, 2 * np.pi))
@@ -85,7 +95,7 @@ def _blob(x: _Field, y: _Field, rng: np.random.Generator) -> _Field:
 
 
 def _gradient(rng: np.random.Generator, x: Image, y: Image) -> Image:
-    """A smooth ground: a colour that changes linearly across the picture."""
+    """A smooth background: a colour that changes linearly across the picture."""
     height, width = x.shape
     ends = (rng.uniform(0, 1, (3, 1)) + rng.normal(0, 0.1, (3, 3))).astype(np.float32)
     return (
@@ -96,12 +106,12 @@ def _gradient(rng: np.random.Generator, x: Image, y: Image) -> Image:
 
 
 def _texture(rng: np.random.Generator, u: Image, v: Image, radius: float) -> NDArray[np.floating[Any]]:
-    """Shading, with stripes, checks, noise or nothing on top."""
+    """Linear shading, with stripes, checks, noise or nothing added."""
     shade = rng.normal(0, 0.15) * u / max(radius, 1) + rng.normal(0, 0.15) * v / max(radius, 1)
     angle, period, strength = rng.uniform(0, np.pi), rng.uniform(3, 20), rng.uniform(0, 0.35)
     along = (u * np.cos(angle) + v * np.sin(angle)) * (2 * np.pi / period)
     across = (v * np.cos(angle) - u * np.sin(angle)) * (2 * np.pi / period)
-    kind = rng.integers(5)
+    kind = rng.integers(5)  # two of five leaves are plain
     if kind == 0:
         return shade + strength * np.sin(along)
     if kind == 1:
@@ -142,15 +152,15 @@ def photographs() -> tuple[Float[Tensor, "3 H W"], ...]:
 
 
 class Backgrounds:
-    """Backgrounds of one size by number: the user's pictures, or photographs and synthetic ones in turn.
+    """Numbered backgrounds of one size: the user's pictures, or photographs and synthetic ones in turn.
 
-    Large pictures are cropped, small ones continued by their mirror images. Each background is made once.
+    Large pictures are cropped, small ones are padded with their mirror images. Each background is made once.
 
     Arguments:
-        pictures: without the template; where there are none, photographs and synthetic ones are used.
-        seed: of the crops, and of what is synthetic.
-        size: width and height.
-        with_pages: whether half of them are pages, as for objects that stay upright or are drawn.
+        pictures: of the user, without the object; if empty, photographs and synthetic pictures are used.
+        seed: of the crops and the synthetic pictures.
+        size: width and height in pixels.
+        with_pages: whether every second background is a page, for objects that stay upright or are drawn.
     """
 
     def __init__(
@@ -166,7 +176,9 @@ class Backgrounds:
             if with_pages
             else (self._clutter, self._photograph)
         )
-        self._made: dict[int, Tensor] = {}  # each is used in several measurements
+        # Several measurements use the same background. Each depends on its number and the seed alone, so the
+        # order in which threads ask for them does not matter.
+        self._made: dict[int, Tensor] = {}
 
     def __call__(self, index: int) -> Float[Tensor, "3 H W"]:
         """The background with this number."""
@@ -175,7 +187,7 @@ class Backgrounds:
         return self._made[index]
 
     def may_show_object(self, index: int) -> bool:
-        """Whether a background may show the object after all: what was made here cannot."""
+        """Whether a background may show the object: a photograph may, synthetic pictures cannot."""
         return bool(self.pictures) or self._kinds[index % len(self._kinds)] == self._photograph
 
     def _make(self, index: int) -> Float[Tensor, "3 H W"]:
@@ -192,15 +204,15 @@ class Backgrounds:
 
     def _photograph(self, index: int) -> Float[Tensor, "3 H W"]:
         known, rng = photographs(), np.random.default_rng((self.seed, index))
-        # The same photograph comes back: in another orientation it is as good as another one.
+        # There are fewer photographs than backgrounds. In another orientation the same one serves again.
         picture = _oriented(known[index // len(self._kinds) % len(known)], int(rng.integers(8)))
         return self._cropped(picture, rng)
 
     def _cropped(self, picture: Float[Tensor, "3 _ _"], rng: np.random.Generator) -> Float[Tensor, "3 H W"]:
-        """A part of a picture, or the picture continued, in the size of the backgrounds."""
+        """A random crop of a picture, padded with its mirror image, in the size of the backgrounds."""
         across, down = self.size
         height, width = picture.shape[-2:]
-        # A crop and not a reduced picture: textures keep their scale.
+        # Cropped instead of resized, so that textures keep their scale and sharpness.
         left, top = rng.integers(max(1, width - across + 1)), rng.integers(max(1, height - down + 1))
         cut = picture[:, top : top + down, left : left + across].numpy()
         missing = ((0, 0), (0, down - cut.shape[1]), (0, across - cut.shape[2]))

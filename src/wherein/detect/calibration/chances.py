@@ -1,7 +1,7 @@
-"""What clutter reaches by chance: how well the pieces of a template fit where it is not.
+"""Measures chance matches: how well the pieces of a template fit scenes without the object.
 
-How much more the body reaches where it may be tilted and where it is small, and how well it fits at several
-places of a scene, is measured in the same scenes.
+Three further measurements use the same scenes: how much better the body fits if it may be tilted, how much
+better it fits if it is small, and how well it fits at the third best place of a scene.
 """
 
 import math
@@ -24,16 +24,17 @@ from wherein.template.bundle import Template
 from wherein.template.pose import placed, tilted
 
 _CHANCE_ROOTS, _MAX_CHANCE_STARTS, _CHANCE_KEPT = 16, 200, 16
-"""Number of random roots about which limbs are searched for in clutter, of starts with all turns of a joint,
-and of poses that are then refined. Choices."""
+"""Numbers for the search of a limb in clutter: random roots, starts at most (up to twice as many, since
+every k-th is taken), and poses that are refined. Choices."""
 
 USUAL_SIZE_POWER, _USUAL_SCENES = 0.6, 8
-"""Of the size, by which the information that clutter reaches falls, for templates in general. It counts for
-as much as so many scenes: what is measured is uncertain. Over three stamps and five patches of photographs
-(four scenes, sizes from 0.5 to 2) it was 0.2 to 0.6 and 0.8 to 1.7."""
+"""The usual `size_power` p of a template: the information that clutter reaches is proportional to size⁻ᵖ. As
+a prior, it weighs as much as this number of scenes, because the measured power is uncertain. It was 0.2 to
+0.6 for three stamps, and 0.8 to 1.7 for five patches of photographs (four scenes, sizes from 0.5 to 2)."""
 
 _CAMERA = 3.0
-"""Distance of the camera from a tilted object, in units of its size. A choice: that of a hand-held phone."""
+"""Distance of the camera from a tilted object, in units of the object's size. A choice: that of a hand-held
+phone."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class Chances:
     """What a template reaches in clutter.
 
     Attributes:
-        zncc: the best of each piece, by name, the median over scenes.
-        tilt_cost, size_power, crowd_from: as of `Calibration`.
+        zncc: the highest ZNCC of each piece in a scene, by name; the median over scenes.
+        tilt_cost, size_power, crowd_from: see `Calibration`.
     """
 
     zncc: dict[str, float]
@@ -54,10 +55,17 @@ class Chances:
 def measure_chances(
     finder: Finder, scenes: Backgrounds, count: int, rng: np.random.Generator, progress: Progress
 ) -> Chances:
-    """What the pieces of a template reach in the first `count` scenes without it.
+    """What the pieces of a template reach in the first `count` scenes, none of which shows the object.
 
-    The body is searched for everywhere, limbs from some 200 starts. Their joints are not enforced: that a
-    piece was found where its joint allows is evidence in itself.
+    The body is searched for in the whole scene, and each limb from about 200 starts. The fits may leave the
+    joints, since that a piece is found where its joint allows is evidence in itself.
+
+    Arguments:
+        finder: of the template, for the whole range, with no weights yet.
+        scenes: backgrounds without the object.
+        count: how many of them are used.
+        rng: of the roots from which limbs start.
+        progress: is called before each scene.
     """
     reached: dict[str, list[float]] = {piece.name: [] for piece in finder.pieces.limbs}
     of_body = list[BodyChance]()
@@ -74,20 +82,27 @@ def measure_chances(
             reached[piece.name].append(_limb_chance(finder.models[piece.name], scene, roots))
     if of_body:
         reached[finder.pieces.tree.root] = [max(one.small, one.large) for one in of_body]
-    # Clipped, so that no piece has all of the weight, or none.
+    # The median, because one scene that happens to resemble the piece must not set its weight. Clipped,
+    # because the weight is 1 / −ln(1 − q²): else one piece could have nearly all of the weight, or none.
     chance = {name: float(np.clip(np.median(zncc), 0.1, 0.9)) for name, zncc in reached.items()}
     return Chances(
         chance,
         searches.tilt_cost(of_body),
         searches.size_power(of_body),
+        # The maximum, because scenes of clutter that look like a crowd cost much time.
         max((one.third for one in of_body), default=0.0),
     )
 
 
 @dataclass(frozen=True)
 class BodyChance:
-    """The best ZNCC of the body in a scene: upright, in the smaller and the larger half of the sizes, and
-    with all tilts; and that of the third best place before the fits."""
+    """What the body reaches in one scene of clutter, as ZNCC.
+
+    Attributes:
+        small, large: the highest without tilt, in the smaller and the larger half of the range of sizes.
+        tilted: the highest over the whole range; 0 if the range has no tilt.
+        third: that of the third best place before the fits.
+    """
 
     small: float
     large: float
@@ -96,7 +111,7 @@ class BodyChance:
 
 
 class BodySearches:
-    """Searches for the body in clutter: upright in each half of its sizes, and as the finder does.
+    """Searches for the body in clutter: without tilt in each half of the range of sizes, and in all of it.
 
     Arguments:
         finder: of a template, for the whole range.
@@ -105,31 +120,35 @@ class BodySearches:
     def __init__(self, finder: Finder) -> None:
         ranges, self._finder = finder.ranges, finder
         low, high = ranges.scale
+        # Halves on a logarithmic scale, [low, √(low·high)] and [√(low·high), high]. Their middles (geometric
+        # means) are then as far apart as their ends.
         middle = math.sqrt(low * high)
-        self._ratio = middle / low  # between the middles of the two halves
+        self._ratio = middle / low
         halves = ((low, middle), (middle, high)) if high > low else ((low, high),)
-        # The cost of a tilt is taken off, so that the body's chance is the one without any.
+        # Without tilt: a score subtracts the cost of tilt separately, so the chance must not include it.
         self._halves = [Finder(finder.template, replace(ranges, tilt=0.0, scale=half), {}) for half in halves]
 
     def __call__(self, scene: ScenePyramid) -> BodyChance:
-        """What the body reaches in a scene."""
+        """What the body reaches in a scene of clutter."""
         reached = [_best_body(half, scene) for half in self._halves]
         tilted = _best_body(self._finder, scene) if self._finder.ranges.tilt > 0 else 0.0
         assert self._finder.body_search is not None, "a template with a body"
         return BodyChance(reached[0], reached[-1], tilted, self._finder.body_search.third_best(scene))
 
     def tilt_cost(self, reached: Sequence[BodyChance]) -> float:
-        """The information that clutter gains by tilts, at least 0."""
+        """The information that clutter gains if the body may be tilted: a median over scenes, at least 0."""
         if not reached or not self._finder.ranges.tilt:
             return 0.0
+        # The difference is taken within each scene, because scenes differ far more than tilts do.
         upright = information(np.array([max(one.small, one.large) for one in reached]))
         return max(0.0, float(np.median(information(np.array([one.tilted for one in reached])) - upright)))
 
     def size_power(self, reached: Sequence[BodyChance]) -> float:
-        """The power of the size by which the information that clutter reaches falls, from 0 to 1."""
+        """The power p, from 0 to 1: the information that clutter reaches is proportional to size⁻ᵖ."""
         if not reached or len(self._halves) == 1:
             return 0.0
-        # Scene by scene, since scenes differ far more than sizes do.
+        # From ℓ_small / ℓ_large = ratio^p follows p = ln(ℓ_small / ℓ_large) / ln(ratio). Each scene gives one
+        # value, because scenes differ far more than sizes do; values are averaged with the usual power.
         small, large = (
             information(np.array(half)) for half in zip(*((c.small, c.large) for c in reached), strict=True)
         )
@@ -140,7 +159,7 @@ class BodySearches:
 
 
 def _best_body(finder: Finder, scene: ScenePyramid) -> float:
-    """The best ZNCC of the body in a scene, less where it lies partly outside, as in a score."""
+    """The highest ZNCC of the body in a scene, reduced where the body is partly outside, as in a score."""
     assert finder.body_search is not None, "a template with a body"
     found, model = finder.body_search(scene)[-1], finder.models[finder.pieces.tree.root]
     inside = model.visible(found.poses, scene.size)
@@ -148,24 +167,38 @@ def _best_body(finder: Finder, scene: ScenePyramid) -> float:
 
 
 def _limb_chance(model: PieceModel, scene: ScenePyramid, roots: Poses) -> float:
-    """The best ZNCC of a limb about random roots."""
+    """The highest ZNCC of a limb in a scene, from random frames of the root."""
+    # Every turn of every joint at every root; every k-th of these starts is tried, which keeps all roots.
     starts = (roots[:, None] @ model.starts @ model.to_canvas).reshape(-1, 3, 3)
     starts = starts[:: max(1, len(starts) // _MAX_CHANCE_STARTS)]
-    near = fit_planes(scene, model.stages[0], EUCLIDEAN, PlaneStage(1, 0), starts)
-    near = best_of_each(near, 1, _CHANCE_KEPT)
+    # The first call has 0 steps: it only evaluates the starts. The best of them go on to the fits.
+    fits = fit_planes(scene, model.stages[0], EUCLIDEAN, PlaneStage(1, 0), starts)
+    fits = best_of_each(fits, 1, _CHANCE_KEPT)
     for motif in model.stages:
-        near = fit_planes(scene, motif, EUCLIDEAN, PlaneStage(), near.poses)
-    return float(near.zncc.max(initial=0.0))
+        fits = fit_planes(scene, motif, EUCLIDEAN, PlaneStage(), fits.poses)
+    return float(fits.zncc.max(initial=0.0))
 
 
 def random_root(
     template: Template, ranges: Range, size: tuple[int, int], rng: np.random.Generator
 ) -> np.ndarray:
-    """A random frame of the root within the range, with its centre in the middle half of a scene."""
+    """A random frame of the root within the range, with the object's centre in the middle half of a scene.
+
+    Arguments:
+        template: whose canvas the frame maps to the scene.
+        ranges: of rotation, scale and tilt.
+        size: width and height of the scene.
+        rng: of all random numbers.
+
+    Returns:
+        (3, 3) matrix, canvas → scene.
+    """
     low, high = ranges.scale
-    high = max(low, min(high, min(size) / max(template.size)))  # so that it has room
+    # An object larger than the scene would lie partly outside of it. Uniform in the logarithm of the scale,
+    # because scales are ratios: half and double size are equally likely.
+    high = max(low, min(high, min(size) / max(template.size)))
     scale = math.exp(rng.uniform(math.log(low), math.log(high)))
-    # Not near the border: how objects score that are partly outside is not to be measured.
+    # Away from the border: calibration does not measure how objects score that the border cuts.
     at = rng.uniform(0.25, 0.75) * size[0], rng.uniform(0.25, 0.75) * size[1]
     root = placed(rng.uniform(-ranges.rotation, ranges.rotation), scale, at, template.centre)
     if ranges.tilt:

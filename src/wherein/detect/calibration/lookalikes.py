@@ -1,4 +1,4 @@
-"""Which parts of a template could be mistaken for one another, and which for themselves when turned."""
+"""Finds parts that look alike: pairs of parts of a template, and turns at which a part resembles itself."""
 
 import math
 from itertools import permutations
@@ -18,23 +18,24 @@ from wherein.template.pose import placed
 from wherein.template.tree import Point
 
 MIN_SIMILARITY = 0.6
-"""ZNCC from which two parts are reported as similar. A choice: with noise or blur such parts can be
+"""The lowest ZNCC at which two parts are reported as similar. A choice: with noise or blur such parts can be
 mistaken for one another."""
 
 _MAX_AREA_RATIO = 1.5
-"""Parts that differ more in area are not compared. A choice: a much smaller part fits somewhere on
-anything."""
+"""Parts whose areas differ by more than this factor are not compared. A choice: a much smaller part fits
+somewhere on any larger one."""
 
 _MIN_TURN, _TURN_STEP = 15.0, 5.0
-"""Degrees from which a turn counts as another pose, and between the turns about a joint that are evaluated.
-Choices: as wide as a wide basin of attraction, and narrower than most."""
+"""In degrees: the smallest turn that counts as another pose, and the step between the turns about a joint
+that are evaluated. Choices: as wide as a wide basin of attraction, and narrower than most."""
 
 _STEPS, _SCALE = 20, 2
-"""Gauss–Newton steps of a descent, and its scale. Choices: half size, as where pieces are scored."""
+"""Gauss–Newton steps of a descent, and the factor by which pictures are reduced. Choices: half size, the
+resolution at which pieces are scored."""
 
 
 def similar_parts(template: Template) -> list[tuple[str, str, float]]:
-    """Pairs (a, b, ZNCC) of leaves where one fits on the other, the most similar first; each pair once."""
+    """Pairs (a, b, ZNCC) of leaves that look alike, the most similar first; each pair once."""
     found: dict[tuple[str, str], float] = {}
     for a, b in permutations(template.parts.leaves, 2):
         first, second = template.parts[a].motif, template.parts[b].motif
@@ -42,40 +43,46 @@ def similar_parts(template: Template) -> list[tuple[str, str, float]]:
             continue
         pair = (min(a, b), max(a, b))
         fit = _fit(first, second, _all_around(first, second), steps=_STEPS)
-        # Both ways: with masks, a may fit on b without b fitting on a.
+        # Both directions: only the mask of the moved part counts, so a may fit on b without b fitting on a.
         found[pair] = max(found.get(pair, -1.0), float(fit.zncc.max()))
     similar = [(a, b, round(zncc, 3)) for (a, b), zncc in found.items() if zncc >= MIN_SIMILARITY]
     return sorted(similar, key=lambda pair: -pair[2])
 
 
 def self_similarity(motif: Motif, joint: Point | None = None, reach: float = 180.0) -> tuple[float, float]:
-    """The other turn at which a motif looks most like itself, in degrees, and the ZNCC there.
+    """The turn at which a motif looks most like itself, in degrees, and the ZNCC at that turn.
 
-    Turns in the basin of attraction of the motif's own pose do not count.
+    Turns of less than 15° do not count: from there a fit would converge to the motif's own pose.
 
     Arguments:
-        motif: what is turned.
+        motif: the motif that is turned.
         joint: the point that it turns about, in its own pixels; None: any point.
-        reach: ± degrees.
+        reach: the largest turn to each side, in degrees.
+
+    Returns:
+        The turn and the ZNCC, which is −1 if there is no such turn.
     """
     turns, zncc = _about_joint(motif, joint, reach) if joint is not None else _about_any_point(motif)
+    # One degree more than the reach, since a descent may end slightly outside of it.
     zncc = np.where((np.abs(turns) >= _MIN_TURN) & (np.abs(turns) <= reach + 1), zncc, -1.0)
     return float(turns[zncc.argmax()]), float(zncc.max())
 
 
 def _about_any_point(motif: Motif) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The turns at which descents of a motif on itself end, and their ZNCC."""
+    """The turns at which descents of a motif on itself end, in degrees, and their ZNCC."""
     ended = _fit(motif, motif, _all_around(motif, motif), steps=_STEPS)
     return np.degrees(np.arctan2(ended.poses[:, 1, 0], ended.poses[:, 0, 0])), ended.zncc
 
 
 def _about_joint(motif: Motif, joint: Point, reach: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Turns about a joint, and their ZNCC at local maxima, else −1."""
+    """Turns about a joint in degrees, and the ZNCC of those that are local maxima, −1 for the others."""
+    # Evaluated without a descent, which could move the motif off its joint.
     count = int(min(reach, 180.0) / _TURN_STEP)
     turns = np.linspace(-count * _TURN_STEP, count * _TURN_STEP, 2 * count + 1)
     poses: Poses = np.stack([placed(float(turn), 1.0, joint, joint) for turn in turns])
     zncc = np.pad(_fit(motif, motif, poses, steps=0).zncc, 1, constant_values=-1.0)
-    # Of a motif that changes slowly as it turns, large turns fit too, but a descent would turn it back.
+    # A motif that changes little as it turns fits at large turns too. Unless such a turn is a local maximum,
+    # a fit from there would converge to the motif's own pose.
     best = (zncc[1:-1] >= zncc[:-2]) & (zncc[1:-1] >= zncc[2:])
     return turns, np.where(best, zncc[1:-1], -1.0)
 
@@ -87,7 +94,7 @@ def _same_size(first: Motif, second: Motif) -> bool:
 
 
 def _all_around(moved: Motif, fixed: Motif) -> Poses:
-    """Poses that put the centre of one motif on that of the other, at turns 15° apart."""
+    """Poses that put the centre of one motif on the centre of another, at rotations 15° apart, (24, 3, 3)."""
     return np.stack([placed(float(angle), 1.0, fixed.centre, moved.centre) for angle in range(0, 360, 15)])
 
 
@@ -100,8 +107,9 @@ def _fit(moved: Motif, fixed: Motif, starts: Poses, steps: int) -> Fits:
         starts: pixels of `moved` → pixels of `fixed`.
         steps: of the descent; 0 evaluates the starts only.
     """
+    # Twice the larger diagonal: room for either motif at any rotation, with space to move.
     side = 2 * math.ceil(math.hypot(max(moved.width, fixed.width), max(moved.height, fixed.height)))
-    # The mean colour adds least contrast of its own outside of the mask.
+    # The mean colour is the background that adds the least contrast along the outline.
     mean = fixed.pixels[:, fixed.mask > 0.5].mean(1)
     middle = ((side - 1) / 2, (side - 1) / 2)
     at = placed(0.0, 1.0, middle, fixed.centre)

@@ -17,14 +17,14 @@ from wherein.template.bundle import Template
 from wherein.template.part_limits import MAX_PARTS
 
 VERSION = 25
-"""Of the measurement: raise it when old calibrations are no longer right."""
+"""Version of the measurement. Raise it when calibrations that were measured before are no longer valid."""
 
 LITTLE_TEXTURE = 0.7
-"""Threshold from which a template is said to have little texture. A choice: that of silhouettes, where things
-with texture have 0.3 to 0.6."""
+"""A template with at least this threshold is reported to have little texture. A choice: silhouettes have such
+thresholds, objects with texture have 0.3 to 0.6."""
 
-# A calibration may come with a template from someone else: every number is bounded by what can be measured,
-# so that none can set more work than a measured one would.
+# A calibration may come with a template from someone else. Every number is limited to what a measurement can
+# yield, so that a crafted file cannot cause more work than a measured one.
 _Zncc = Annotated[float, Field(ge=-1, le=1)]
 _Scores = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=MAX_VALUES)]
 _MAX_INFORMATION = float(information(np.array(MAX_ZNCC)))
@@ -35,22 +35,22 @@ class Calibration(StoredCalibration):
     """What was measured for a template and a range of poses.
 
     Attributes:
-        chance: the ZNCC that clutter reaches where a piece is searched for, by name.
-        tilt_cost: the information that clutter gains where the body may be tilted.
-        size_power: of the object's size, by which the information that clutter reaches falls.
-        crowd_from: the ZNCC of the third best place of clutter before the fits, at most: where three places
-            reach more, there may be a crowd.
-        look_effort: which of `shared_search.EFFORTS` the body needs beside other templates, where that was
-            measured: together with others.
-        pair_from: the highest weighted evidence of two limbs of clutter whose joints agree: only pairs with
-            more are followed, where there is a body.
-        threshold: the lowest score of a detection.
-        clutter: scores of scenes without the template, sorted.
-        present: scores of scenes with the template, sorted.
+        chance: for each piece, by name, the ZNCC that clutter reaches where the piece is searched for.
+        tilt_cost: the information that clutter gains if the body may be tilted.
+        size_power: p, if the information that clutter reaches is proportional to size⁻ᵖ.
+        crowd_from: the highest ZNCC of the third best place in scenes of clutter, before the fits. If three
+            places of a scene reach more, there may be a crowd.
+        look_effort: the index in `shared_search.EFFORTS` of the effort that the template needs when it is
+            searched for together with others; measured only in a calibration together with others.
+        pair_from: the highest weighted evidence of two limbs in clutter whose joints agree. If there is a
+            body, only pairs of limbs with more are followed.
+        threshold: the minimum score of a detection.
+        clutter: the highest scores of scenes without the object, sorted.
+        present: the highest scores of scenes with the object, sorted.
         confused: pairs of leaves that look alike, and their ZNCC.
-        limits: how far beyond the range the template is still found.
-        megapixels: of each scene without the template.
-        suspects: indices of the given backgrounds that score as high as the template itself: they may show
+        limits: how far beyond the range the object is still found.
+        megapixels: size of each scene without the object.
+        suspects: indices of those of the user's backgrounds that score as high as the object, and so may show
             it.
     """
 
@@ -82,32 +82,31 @@ class Calibration(StoredCalibration):
 
     @property
     def min_pair_evidence(self) -> float:
-        """The weighted evidence that two limbs must have together to be followed."""
+        """The weighted evidence that two limbs must have together for their pair to be followed."""
         return max(STRONG_EVIDENCE, self.pair_from)
 
     @property
     def crowd_floor(self) -> CrowdFloor:
-        """From which ZNCC of the third best place there may be a crowd, in scenes of any size."""
+        """The ZNCC of the third best place from which there may be a crowd, in scenes of any size."""
         return CrowdFloor(self.crowd_from, 1e6 * self.megapixels, clutter_spread(self.clutter))
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences about what may go wrong: no clear threshold, backgrounds with the object, similar
-        parts."""
+        """Sentences about possible problems: no clear threshold, suspect backgrounds, similar parts."""
         found = []
         if not self.separates:
             missed = sum(score < self.threshold for score in self.present)
             found.append(
-                f"the object scores too little to be told from clutter in {missed} of {len(self.present)} "
-                f"test scenes: its lowest score was {self.present[0]:.2f}, the threshold is "
-                f"{self.threshold:.2f}, clutter scored up to {self.clutter[-1]:.2f}"
+                f"the object cannot be told from clutter in {missed} of {len(self.present)} test scenes: its "
+                f"lowest score was {self.present[0]:.2f}, the threshold is {self.threshold:.2f}, and clutter "
+                f"scored up to {self.clutter[-1]:.2f}"
             )
         elif missed := sum(score < self.threshold for score in self.present):
             found.append(f"the object was missed in {missed} of {len(self.present)} test scenes")
         if self.threshold >= LITTLE_TEXTURE:
             found.append(
-                f"little tells the object from clutter, which scores up to {self.clutter[-1]:.2f}: it has "
-                "little texture, or its outline is a common one"
+                f"the object is hard to tell from clutter, which scores up to {self.clutter[-1]:.2f}: it has "
+                "little texture, or a common outline"
             )
         if self.suspects:
             listed = ", ".join(str(index + 1) for index in self.suspects)
@@ -120,16 +119,17 @@ class Calibration(StoredCalibration):
 
     @property
     def separates(self) -> bool:
-        """Whether there is a threshold that clutter stays below and the object above."""
+        """Whether the object reaches the threshold in all test scenes but the hardest ones."""
+        # Of a threshold from `choose_threshold` it is known already that clutter rarely reaches it.
         return self.threshold < low_score(self.present)
 
     @property
     def usual_clutter(self) -> float:
-        """The score that clutter exceeded in one of ten scenes."""
+        """The 90th percentile of the scores of clutter."""
         return self.clutter[9 * len(self.clutter) // 10]
 
     def false_alarms(self, score: float) -> float:
-        """The expected number of detections of at least this score per megapixel without the template."""
+        """The expected number of detections of at least this score per megapixel without the object."""
         return false_alarm_rate(score, self.clutter, self.megapixels)
 
     def describe_false_alarms(self, score: float) -> str:

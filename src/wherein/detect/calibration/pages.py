@@ -1,8 +1,9 @@
-"""Synthetic pages: text, tables, buttons, icons and charts, as backgrounds for objects of screens.
+"""Synthetic pages with text, tables, buttons, icons and charts, as backgrounds for objects on screens.
 
-Where objects are not turned, or are drawn by a computer themselves, scenes are often screens, forms, labels
-and drawings. Their edges are all upright and come in a few shapes, so they resemble such a template far more
-than photographs do: the outline of one button fits every other one, and every cell of a table.
+Objects that are never rotated, or are drawn by a computer, are often searched for in screenshots, forms,
+labels and drawings. Most edges there are horizontal or vertical and form a few shapes, so such scenes
+resemble the template far more than photographs do: the outline of a button fits every other button, and every
+cell of a table.
 """
 
 import string
@@ -22,34 +23,35 @@ _Box = tuple[int, int, int, int]
 """Left, top, right and bottom."""
 
 _MIN_SIDE, _MAX_SIDE = 90, 340
-"""Width and height of the panels that a page is divided into, in pixels, roughly. Choices: several of them in
-a scene of 512 × 384."""
+"""Approximate limits of the width and height of the panels that a page is divided into, in pixels. Choices:
+several panels fit in a scene of 512 × 384."""
 
 _ICON_SIZES, _TEXT_SIZES, _BUTTON_HEIGHTS = (14, 40), (10, 20), (18, 44)
-"""Sizes in pixels. Choices: those of screens at one to two pixels for a point."""
+"""Lowest and highest sizes in pixels. Choices: usual on screens with one to two pixels per point."""
 
 _WORD = (2, 9)
-"""Letters of a word."""
+"""Lowest and highest number of letters of a word. A choice."""
 
 _FLAT = 0.4
-"""Share of the pixels of a drawn picture that have exactly the colours of their neighbours, at least. A
-choice: buttons and icons of a screen have more, and photographs, in which there is noise, next to none."""
+"""The minimum fraction of the pixels of a drawn picture that have exactly the colours of their neighbours. A
+choice: buttons and icons of a screen have more; photographs have almost none, because of noise."""
 
 _Stroke = tuple[str, list[tuple[float, float]]]
-"""A part of an icon: its kind, and its points in units of the size."""
+"""A stroke of an icon: its kind, and its points in units of the icon's size."""
 
 
 def is_drawn(template: Template) -> bool:
-    """Whether all pictures of a template are drawn by a computer and have no outline: elements of a page.
+    """Whether all pictures of a template are drawn by a computer and have no mask, as elements of a page.
 
-    Cut-outs of one colour are not: they are found by their outlines, on anything.
+    Cut-outs of a single colour do not count, although they are flat: they are found by their outlines, on any
+    background.
     """
     motifs = [part.motif for part in template.parts.values() if part.motif is not None]
     return all(bool((motif.mask == 1).all()) and _flat_share(motif) >= _FLAT for motif in motifs)
 
 
 def _flat_share(motif: Motif) -> float:
-    """The share of the pixels that have exactly the colours of those to the right and below."""
+    """The fraction of the pixels that have exactly the colours of their right and lower neighbours."""
     here = motif.pixels[:, :-1, :-1]
     flat = ((here == motif.pixels[:, :-1, 1:]) & (here == motif.pixels[:, 1:, :-1])).all(0)
     return float(flat.float().mean()) if flat.numel() else 0.0
@@ -57,15 +59,16 @@ def _flat_share(motif: Motif) -> float:
 
 def page(width: int, height: int, seed: int) -> Float[Tensor, "3 H W"]:
     """A synthetic page; the same for the same seed."""
+    # The second number keeps this stream of random numbers apart from the others with the same seed.
     return _Page(width, height, np.random.default_rng((seed, 0x9A6E))).picture()
 
 
 class _Page:
-    """A page that is being drawn.
+    """A page that is drawn at random.
 
     Arguments:
         width, height: in pixels.
-        rng: of all choices.
+        rng: of all random choices.
     """
 
     def __init__(self, width: int, height: int, rng: np.random.Generator) -> None:
@@ -74,15 +77,17 @@ class _Page:
         self._draw = ImageDraw.Draw(self._image)
 
     def picture(self) -> Float[Tensor, "3 H W"]:
-        """The page with everything on it."""
+        """Draw the page and return its pixels."""
         self._divide((0, 0, *self._image.size))
         pixels = np.asarray(self._image, dtype=np.float32) / 255
         return torch.from_numpy(pixels).movedim(-1, 0).contiguous()
 
     def _divide(self, box: _Box) -> None:
-        """Fill a box with panels side by side or below each other."""
+        """Divide a box into panels, and fill each."""
         left, top, right, bottom = box
         across, down = right - left, bottom - top
+        # Boxes are split until they are small enough. A box with room for two panels may be split or not, so
+        # that panels differ in size.
         if across > _MAX_SIDE or (across > 2 * _MIN_SIDE and self._rng.random() < 0.6):
             cut = left + int(across * self._rng.uniform(0.3, 0.7))
             self._divide((left, top, cut, bottom))
@@ -95,7 +100,7 @@ class _Page:
             self._panel(box)
 
     def _panel(self, box: _Box) -> None:
-        """Fill a box with things of one kind."""
+        """Fill a box with elements of one kind, on the page or on a background of its own."""
         if self._rng.random() < 0.5:
             self._draw.rectangle(box, self._ground(), self._ink() if self._rng.random() < 0.5 else None)
         kinds: tuple[Callable[[_Box], None], ...] = (
@@ -156,10 +161,10 @@ class _Page:
             self._draw.rectangle((*point, point[0] + width, bottom), self._ink())
 
     def _icon_strokes(self) -> list[_Stroke]:
-        """What an icon is made of."""
+        """The strokes of a random icon."""
         kinds = ("line", "line", "ellipse", "rectangle", "polygon")
         chosen = [kinds[self._rng.integers(len(kinds))] for _ in range(self._whole((1, 4)))]
-        # On a coarse grid, as icons are drawn.
+        # Points lie on a coarse grid, as designers of icons place them.
         return [
             (kind, [(float(x), float(y)) for x, y in self._rng.integers(0, 7, (self._whole((2, 4)), 2)) / 6])
             for kind in chosen
@@ -180,34 +185,35 @@ class _Page:
             elif kind == "polygon" and len(points) > 2:
                 self._draw.polygon(points, ink)
             else:
+                # The first two points are opposite corners. Pillow needs the upper left one first.
                 (left, right), (top, bottom) = (sorted(ends) for ends in zip(*points[:2], strict=True))
                 shape = self._draw.ellipse if kind == "ellipse" else self._draw.rectangle
                 shape((left, top, right, bottom), outline=ink, width=thick)
 
     def _text(self, at: tuple[int, int], width: int, size: int, ink: _Colour) -> None:
-        """A line of words or a number, as long as there is room."""
-        font, said = ImageFont.load_default(size), ""
+        """Draw words or numbers until the width is filled."""
+        font, line = ImageFont.load_default(size), ""
         letters = string.digits + ".-" if self._rng.random() < 0.3 else string.ascii_letters
         while True:
             word = "".join(letters[k] for k in self._rng.integers(len(letters), size=self._whole(_WORD)))
-            longer = f"{said} {word}".strip()
+            longer = f"{line} {word}".strip()
             if font.getlength(longer) > width:
                 break
-            said = longer
-        self._draw.text(at, said, ink, font)
+            line = longer
+        self._draw.text(at, line, ink, font)
 
     def _whole(self, limits: tuple[int, int]) -> int:
-        """A whole number from the first to the last of the limits."""
+        """A random integer within the limits, both included."""
         return int(self._rng.integers(limits[0], limits[1] + 1))
 
     def _ground(self) -> _Colour:
-        """A colour behind things: light, or dark on a dark page; now and then any."""
+        """A background colour: light, or dark on a dark page; one in five may be strongly coloured."""
         level = self._rng.uniform(0.0, 0.3) if self._dark else self._rng.uniform(0.8, 1.0)
         spread = 0.25 if self._rng.random() < 0.2 else 0.03
         return self._colour(level + self._rng.normal(0, spread, 3))
 
     def _ink(self, faint: bool = False) -> _Colour:
-        """A colour that can be told from the ground."""
+        """A foreground colour that contrasts with the background; `faint`: less."""
         away = self._rng.uniform(0.1, 0.3) if faint else self._rng.uniform(0.45, 1.0)
         level = 0.15 + away if self._dark else 0.9 - away
         return self._colour(level + self._rng.normal(0, 0.1, 3))

@@ -1,4 +1,4 @@
-"""How far beyond the range of a detector a template is still found."""
+"""Measures how far beyond the range of a detector a template is still found."""
 
 from collections.abc import Callable, Iterator
 
@@ -8,15 +8,15 @@ from wherein.detect.calibration.store import Rotation, Scale
 from wherein.detect.search_range import Range
 
 IsFound = Callable[[float, float], bool]
-"""Whether the template is found when turned by so many degrees and at a scale."""
+"""Takes a rotation in degrees and a scale; returns whether the template is found in that pose."""
 
 _RATIO, _DEGREES, _TRIES = 1.04, 5.0, 10
-"""Factor of scale and degrees of a step outwards, and maximum number of steps. Choices: fine enough to tell
-a user how much room there is, and at most 1.5 times the scale and 50° further."""
+"""Ratio of scales and number of degrees of a step outwards, and maximum number of steps. Choices: fine enough
+for a user to see how much margin there is, and at most 1.5 times the scale and 50° beyond the range."""
 
 
 class Reach(BaseModel):
-    """The last poses, stepping outwards from the range of a detector, in which the template was still found.
+    """The limits beyond a detector's range within which the template was still found.
 
     Attributes:
         rotation: ± degrees.
@@ -40,7 +40,8 @@ def measure_reach(ranges: Range, is_found: IsFound) -> Reach:
     below = (low / _RATIO**k for k in range(1, _TRIES + 1))
     above = (high * _RATIO**k for k in range(1, _TRIES + 1))
     turns = (min(180.0, ranges.rotation + _DEGREES * k) for k in range(1, _TRIES + 1))
-    # One direction at a time: the corners of the range would take far more searches.
+    # One parameter at a time: all combinations would take far more searches. Rotations are tried at the
+    # lowest scale of the range, where the object has the fewest pixels.
     return Reach(
         rotation=_last(
             ranges.rotation, turns if ranges.rotation < 180 else iter(()), lambda t: is_found(t, low)
@@ -50,7 +51,7 @@ def measure_reach(ranges: Range, is_found: IsFound) -> Reach:
 
 
 def _last(first: float, outwards: Iterator[float], holds: Callable[[float], bool]) -> float:
-    """The last value before the condition fails for the first time; `first` if it never holds."""
+    """The last of the values before the first one for which `holds` fails; `first` if that is the first."""
     last = first
     for value in outwards:
         if not holds(value):

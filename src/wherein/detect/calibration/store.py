@@ -1,4 +1,4 @@
-"""Calibrations on disk: beside the template, or in the user's cache where that cannot be written."""
+"""Stores calibrations as files beside their templates, or in the user's cache if that is not writable."""
 
 import json
 import os
@@ -15,26 +15,26 @@ from wherein.files import atomic_file, cache_folder
 from wherein.template.bundle import Template
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-"""Nothing is written inside the installed package, where the template of the demo is."""
+"""The installed package, which contains the template of the demo. Nothing is written inside of it."""
 
 
 MAX_BYTES = 16 * 2**20
-"""Maximum size of a file of calibrations. A choice: one for a range of poses takes 10 KB."""
+"""Maximum size of a file of calibrations. A choice: the calibration for one range of poses takes 10 KB."""
 
 
 Rotation = Annotated[float, Field(ge=0, le=180)]
 """± degrees."""
 
 Scale = Annotated[float, Field(ge=1e-3, le=1e3)]
-"""A factor; further than a detector accepts, and than what is tried beyond its range."""
+"""A scale; the bounds are wider than those of a detector, and than the scales tried beyond its range."""
 
 MAX_VALUES = 100_000
-"""Maximum number of values of a kind in a calibration. A choice: a few dozen scenes are measured, and 500
-parts could be compared with each other in pairs."""
+"""Maximum number of values of one kind in a calibration. A choice: a few dozen scenes are measured, but a
+template may have 500 parts, of which each pair may be listed as similar."""
 
 
 class _ForeignFileError(Exception):
-    """A file is not one of calibrations: it is not read, and not replaced."""
+    """A file does not contain calibrations, so it is neither read nor replaced."""
 
 
 class StoredCalibration(BaseModel):
@@ -44,7 +44,7 @@ class StoredCalibration(BaseModel):
         version: of the measurement.
         fingerprint: of the template.
         rotation, scale, tilt, polarity: the range.
-        threshold: the lowest score of a detection.
+        threshold: the minimum score of a detection.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -78,7 +78,8 @@ def no_progress(fraction: float, step: str) -> None:
 
 
 def cached_calibrations() -> Path | None:
-    """The folder for calibrations that cannot be written beside their templates; None without a home."""
+    """The folder for calibrations that cannot be written beside their templates; None if the user has no home
+    folder."""
     try:
         return cache_folder("calibrations")
     except FileNotFoundError:
@@ -87,12 +88,12 @@ def cached_calibrations() -> Path | None:
 
 @dataclass(frozen=True)
 class CalibrationStore(Generic[Kind]):
-    """Stores one kind of calibration, one for each range of poses.
+    """Stores calibrations of one kind; of each template, one for each range of poses.
 
     Arguments:
-        kind: the model.
-        version: calibrations of other versions are ignored.
-        extension: of the files' names.
+        kind: the class of the calibrations.
+        version: of the measurement; calibrations of other versions are ignored.
+        extension: of the file names.
     """
 
     kind: type[Kind]
@@ -111,7 +112,7 @@ class CalibrationStore(Generic[Kind]):
         """Store a calibration, in place of one for the same range.
 
         Returns:
-            The file; None if none can be written.
+            The file; None if no file can be written.
         """
         return next((path for path in self._paths(template) if self._write(path, made)), None)
 
@@ -125,34 +126,38 @@ class CalibrationStore(Generic[Kind]):
         return made
 
     def _paths(self, template: Template) -> list[Path]:
-        """The files in which it may be stored, in order of preference."""
+        """The files in which a template's calibration may be stored, in order of preference."""
         paths = []
         source = template.source
+        # Beside the template first, so that the calibration is copied along with it.
         if source is not None and not source.resolve().is_relative_to(_PACKAGE):
             name = f"calibration.{self.extension}"
             paths.append(source / name if source.is_dir() else source.with_name(f"{source.stem}.{name}"))
         cache = cached_calibrations()
         if cache is not None:
-            # By fingerprint in the cache, so that two templates of one name do not share a file.
+            # Named by the fingerprint, so that two templates with the same name do not share a file.
             paths.append(cache / f"{template.fingerprint}.{self.extension}")
         return paths
 
     def _read(self, path: Path) -> list[Kind]:
-        """All calibrations in a file; none if there is no file, it is not ours, or one of them is invalid."""
+        """All calibrations in a file; none if there is no file, it is foreign, or one of them is invalid."""
         try:
             return [self.kind.model_validate(record) for record in self._records(path)]
         except (_ForeignFileError, ValidationError):
-            return []  # a calibration can always be measured again
+            # Ignored instead of an error: a calibration can always be measured again.
+            return []
 
     def _records(self, path: Path) -> list[dict[str, Any]]:
-        """What a file of ours holds: nothing, if there is none or it is empty.
+        """The unvalidated records of a file of calibrations; none if the file does not exist or is empty.
 
         Raises:
-            _ForeignFileError: it belongs to another program, such as the calibration of a camera.
+            _ForeignFileError: the file belongs to another program, such as the calibration of a camera.
         """
         try:
+            # `lexists`, not `exists`: a dangling link is not a missing file but, as any link, a foreign one.
             if not os.path.lexists(path):
                 return []
+            # The size is checked before reading, so that a huge file cannot fill the memory.
             if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
                 raise _ForeignFileError
             records = json.loads(path.read_text(encoding="utf-8") or "[]")
@@ -166,19 +171,21 @@ class CalibrationStore(Generic[Kind]):
         return records
 
     def _write(self, path: Path, made: Kind) -> bool:
-        """Add a calibration to a file; False if that cannot be written, or belongs to another program."""
+        """Add a calibration to a file; False if the file cannot be written or belongs to another program."""
         try:
             self._records(path)
         except _ForeignFileError:
             return False
-        # One file holds a calibration for each range of poses. Outdated ones are dropped on the way.
+        # One file holds a calibration for each range of poses. Those of another version of the template or of
+        # the measurement are dropped here.
         others = [c for c in self._read(path) if c.range != made.range]
         others = [c for c in others if c.fingerprint == made.fingerprint and c.version == self.version]
         text = json.dumps([c.model_dump(mode="json") for c in (*others, made)], indent=1)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.parent.stat().st_mode & stat.S_IWUSR:
-                return False  # marked as read-only, which root could ignore but should respect
+                return False  # read-only: root could write anyway, but should respect the mark
+            # Atomic, because another process may read the file at the same time.
             with atomic_file(path) as partial:
                 partial.write_text(text + "\n", encoding="utf-8")
         except OSError:

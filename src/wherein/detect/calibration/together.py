@@ -1,13 +1,13 @@
-"""Calibration of many templates together: the same scenes for all of them, and one look for all in each.
+"""Calibrates many templates together: all of them in the same scenes, with one look for all in each.
 
-A calibration of one template takes half a minute, most of it for searches of scenes without the object. The
-scenes do not depend on the template. So with many templates each scene is looked at once (`SharedSearch`),
-and of each template the best places are followed. That is also how a library is searched; with it clutter
-reaches less than in the thorough search for one template, so these calibrations are kept apart from those.
+The calibration of one template takes half a minute, mostly for searches of scenes without the object. These
+scenes do not depend on the template. So with many templates, one look at each scene serves all of them
+(`SharedSearch`), and then the best places of each template are followed, as in the search of a library. It is
+less thorough than that for one template, and clutter scores lower, so these calibrations are stored apart.
 
-How much effort a template needs in the look for all is measured first. Most are found at a quarter of the
-usual resolution, by few features. What is thin or plain, or has its texture in few pixels, is not: what tells
-it from clutter is lost there.
+The effort that each template needs in the shared look is measured first. Most are found at a quarter of the
+usual resolution, with few features. Templates that are thin or plain, or have their texture in few pixels,
+lose there what distinguishes them from clutter.
 """
 
 from collections.abc import Sequence
@@ -41,42 +41,43 @@ from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
 
 _CHANCE_SCENES, _EMPTY_SCENES, _PRESENT_SCENES = 8, 20, 8
-"""Number of scenes in which the bodies alone are searched for, of scenes without the templates, and of scenes
-with each. Choices: scenes without are shared, and as many as for one template; those with it are not."""
+"""Number of scenes for chance matches of the bodies, of scenes without the objects, and of scenes with each.
+Choices: scenes without objects are shared, so as many as for one template; the others are not, so fewer."""
 
 _LOOK_SCENES = 8
-"""In how many scenes with the template the effort is measured. A choice: a template that is missed in a third
-of all scenes passes in one of five."""
+"""Number of scenes with the object in which the effort is measured. A choice: with 8, an effort that misses
+the object in a third of all scenes is accepted with a probability of one in five."""
 
 _MAX_MISSED, _AS_WELL, _NEAR = 1, 0.9, 0.1
-"""In so many of the scenes the body may be missed; and it counts as found if one of the poses that go on has
-this share of the ZNCC that the true pose has after the same steps, and its middle within this share of the
-object's diagonal. Choices: one scene may be too hard; what fits poorly where it is, fits as well elsewhere;
-and round things have many poses."""
+"""An effort suffices if the body is missed in at most one scene. The body is found if a surviving pose has at
+least 0.9 times the ZNCC of the true pose after the same steps, and its middle is at most 0.1 times the
+object's diagonal away. Choices: one scene may be too hard; a true place that fits poorly is no better than
+others that do; and only the middle is compared, because a round object fits at many rotations."""
 
 _FOLLOWED, _POLISHED = 4, 2
-"""How many poses of each template are followed in a scene, and refined at full size. Choices: the best score
-counts. Of fewer poses it would differ more from scene to scene, and a threshold is extrapolated from that."""
+"""Number of poses of each template that are followed in a scene, and that are refined at full size. Choices:
+only the best score counts. With fewer poses it would vary more from scene to scene, and the threshold is
+extrapolated from this variation."""
 
 _BEYOND = 2.0
-"""How many times the information of rare clutter a scene must have that is left out since it may show the
-template (`suspect_scenes`). A choice, by 200 cut-outs and patches: of photographs that patches were cut from
-it was 2.9 and 7 times that, and of clutter that resembles a thin thing, which has to count, 1.2."""
+"""A scene with this many times the information of rare clutter is left out, since it may show the object
+(`suspect_scenes`). A choice, by measurement with 200 cut-outs and patches: photographs that patches were cut
+from had 2.9 and 7 times that information. Clutter that resembles a thin object, and must count as clutter,
+had 1.2 times."""
 
 TOGETHER = CalibrationStore(Calibration, VERSION, "library.json")
 
 
 @dataclass(frozen=True)
 class _Chance:
-    """What a body reaches by chance: its ZNCC without tilt, and the cost of a tilt."""
+    """What a body reaches in clutter: its ZNCC without tilt, and the information that a tilt gains."""
 
     zncc: float
     tilt_cost: float
 
 
 def suits(template: Template, ranges: Range) -> bool:
-    """Whether a template can be calibrated with others: one that does not move, in scenes of the usual
-    size."""
+    """Whether a template can be calibrated with others: it has no limbs, and fits in scenes of usual size."""
     pieces = Pieces.of(template)
     return pieces.body is not None and not pieces.limbs and scene_size(template, ranges) == (1, SCENE_SIZE)
 
@@ -84,9 +85,9 @@ def suits(template: Template, ranges: Range) -> bool:
 def calibrations_together(
     templates: Sequence[Template], ranges: Range, progress: Progress = no_progress
 ) -> dict[str, Calibration]:
-    """The stored calibrations of templates by their names, and new ones, which are then stored one by one.
+    """The calibrations of templates by name: the stored ones, and new ones, which are then stored.
 
-    Templates that do not suit (`suits`) and have none are left out.
+    A template without a stored calibration that cannot be calibrated together (`suits`) is left out.
 
     Arguments:
         templates: with different names.
@@ -108,10 +109,9 @@ def calibrations_together(
 def calibrate_together(
     templates: Sequence[Template], ranges: Range, seed: int = 0, progress: Progress = no_progress
 ) -> list[Calibration]:
-    """New calibrations of templates that suit; the same for the same arguments, and of each template the same
-    whatever the others are, nearly: which places are followed depends on all of them.
+    """New calibrations of templates for which `suits` is true; the same for the same arguments.
 
-    Arguments as of `measure.calibrate`.
+    The other templates matter little: they affect which places are followed. Arguments as of `calibrate`.
     """
     if not templates:
         return []
@@ -138,7 +138,7 @@ def _search(template: Template, ranges: Range, known: _Chance) -> SceneSearch:
 
 
 def _size_power(ranges: Range) -> float:
-    """The power of the size by which the information that clutter reaches falls; not measured here."""
+    """The `size_power` of the calibrations; not measured here, since one prior serves all templates."""
     return 0.0 if ranges.fixed_scale else USUAL_SIZE_POWER
 
 
@@ -150,10 +150,11 @@ def _efforts(
     pool: ThreadPoolExecutor,
     progress: Progress,
 ) -> list[int]:
-    """The number of the effort that each template needs in the look for all."""
+    """The index in `EFFORTS` of the effort that each template needs in the shared look."""
 
-    @torch.no_grad()
+    @torch.no_grad()  # here and below: the setting belongs to a thread
     def needed(template: Template) -> int:
+        # A generator for each template: its scenes depend neither on threads nor on other templates.
         finder, rng = Finder(template, ranges, {}), np.random.default_rng((seed, 3))
         return needed_effort(finder, [painted_object(finder, scenes(k), rng) for k in range(_LOOK_SCENES)])
 
@@ -167,20 +168,21 @@ def _efforts(
 def needed_effort(
     finder: Finder, painted: Sequence[tuple[Float[Tensor, "3 H W"], NDArray[np.float64]]]
 ) -> int:
-    """The number in `EFFORTS` of the least effort with which the body is found, or else of the best.
+    """The index in `EFFORTS` of the least effort that finds the body in enough scenes, or else in most.
 
     Arguments:
         finder: of the template.
-        painted: scenes with it, and the frame of the root in each.
+        painted: scenes with the object, and the true frame of the root in each.
     """
     body = finder.body_search
     if body is None:
         return 0
-    # The highest threshold there is: hardly more places go on than the effort says.
+    # All places near the threshold survive any effort. With the highest threshold there are almost none.
     search = SceneSearch(finder, MAX_ZNCC, MAX_ZNCC, MAX_ZNCC, threads=1)
     model = finder.models[finder.pieces.tree.root]
     scenes = [search.levels(picture) for picture, _ in painted]
     roots = [root for _, root in painted]
+    # Relative to the true pose, since light, blur and noise limit the ZNCC in each scene.
     least = [
         _AS_WELL * float(body.refined(levels, (root @ model.to_canvas)[None]).zncc[0])
         for levels, root in zip(scenes, roots, strict=True)
@@ -201,11 +203,11 @@ def needed_effort(
 
 
 def _near(finder: Finder, frames: Poses, truth: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which root frames have the middle of the object where it is."""
-    ends = np.concatenate((finder.corners[[0, 2]], [finder.middle]))
-    at, there = mapped(frames, ends[2:])[:, 0], mapped(truth, ends)
-    far = _NEAR * float(np.linalg.norm(there[0] - there[1]))
-    return np.asarray(np.linalg.norm(at - there[2], axis=1) <= far)
+    """Which root frames map the middle of the object to its true place, (B,) of bool."""
+    points = np.concatenate((finder.corners[[0, 2]], [finder.middle]))
+    middles, true = mapped(frames, points[2:])[:, 0], mapped(truth, points)
+    tolerance = _NEAR * float(np.linalg.norm(true[0] - true[1]))
+    return np.asarray(np.linalg.norm(middles - true[2], axis=1) <= tolerance)
 
 
 def _chances(
@@ -216,7 +218,7 @@ def _chances(
     pool: ThreadPoolExecutor,
     progress: Progress,
 ) -> list[_Chance]:
-    """The best ZNCC of each body in clutter, the median over scenes, and what a tilt gains."""
+    """The chance of each body: the highest ZNCC in a scene and the gain by tilt, medians over scenes."""
     tilted = _shared([_search(one, ranges, _Chance(0.5, 0.0)) for one in templates], efforts)
     flat = replace(ranges, tilt=0.0)
     upright = [_search(one, flat, _Chance(0.5, 0.0)) for one in templates]
@@ -237,13 +239,14 @@ def _chances(
         values.append(one)
         progress(0.3 + 0.1 * len(values) / _CHANCE_SCENES, "chance matches in clutter")
     table = np.array(values)
+    # (scene, template, without or with tilt). Differences within a scene, because scenes differ far more.
     gained = np.median(information(table[..., 1]) - information(table[..., 0]), 0)
     chance = np.clip(np.median(table[..., 0], 0), 0.1, 0.9)
     return [_Chance(float(q), max(0.0, float(cost))) for q, cost in zip(chance, gained, strict=True)]
 
 
 def _best_fit(search: SceneSearch, levels: ScenePyramid, starts: Poses) -> float:
-    """The best ZNCC of the body from some starts."""
+    """The highest ZNCC of the body after fits from the given starts; 0 if no fit survives."""
     body = search.finder.body_search
     assert body is not None, "a template with a body"
     return float(body.followed(levels, _best(body.refined(levels, starts)))[-1].zncc.max(initial=0.0))
@@ -260,7 +263,7 @@ def _empty_scores(
     pool: ThreadPoolExecutor,
     progress: Progress,
 ) -> list[list[float]]:
-    """The highest score of each template in each scene without them, scene by scene."""
+    """The highest score of each template in scenes without the objects: a list of them for each scene."""
     shared = _shared(searches, efforts)
 
     @torch.no_grad()
@@ -284,7 +287,7 @@ def _present_scores(
     pool: ThreadPoolExecutor,
     progress: Progress,
 ) -> list[list[float]]:
-    """The scores of each template in scenes with it."""
+    """The highest scores in scenes with the object: a list of them for each template."""
 
     @torch.no_grad()
     def scores(number: int) -> list[float]:
@@ -309,7 +312,7 @@ def _shared(searches: Sequence[SceneSearch], efforts: Sequence[int]) -> SharedSe
 
 
 def _best_score(search: SceneSearch, levels: ScenePyramid, refined: PlaneFits) -> float:
-    """The highest score in a scene, 0 where there is no hypothesis."""
+    """The highest score in a scene, followed from refined poses of the body; 0 if there is no hypothesis."""
     found = search.finder.from_body(levels, Effort(1.0), _best(refined))
     best = exclusive(search.finder, search.polished(levels, found, 0.0, _POLISHED), 0.0, 1)
     return float(best.scores[0]) if len(best.scores) else 0.0
@@ -323,8 +326,8 @@ def _calibration(
     present: list[float],
     ranges: Range,
 ) -> Calibration:
-    # A photograph of the package may be the one that the template was cut from. What was made cannot show it,
-    # but to count it as clutter brought one more miss in 251 and three more false alarms in 100 scenes.
+    # The template may have been cut from a photograph of the package. Synthetic suspects cannot show it, but
+    # to count them as clutter brought one more miss in 251 and three more false alarms in 100 scenes.
     suspects = suspect_scenes(empty, present, _BEYOND)
     clutter = sorted(score for index, score in enumerate(empty) if index not in suspects)
     present = sorted(present)
