@@ -5,7 +5,12 @@ import pytest
 
 from detecting import noise, walker
 from wherein.detect.calibration.backgrounds import Backgrounds, clutter
-from wherein.detect.calibration.chances import BodyChance, BodySearches, measure_chances
+from wherein.detect.calibration.chances import (
+    USUAL_SIZE_POWER,
+    BodyChance,
+    BodySearches,
+    measure_chances,
+)
 from wherein.detect.calibration.store import no_progress
 from wherein.detect.fast.finder import Finder
 from wherein.detect.score import equivalent_zncc
@@ -20,7 +25,7 @@ def test_what_clutter_reaches_falls_with_the_size() -> None:
     reached = [
         BodyChance(*equivalent_zncc(np.array((2 * much, much))), 0.0, 0.0) for much in (0.02, 0.2, 0.4)
     ]
-    assert searches.size_power(reached) == pytest.approx((3 * 1.0 + 8 * 0.35) / (3 + 8))
+    assert searches.size_power(reached) == pytest.approx((3 * 1.0 + 8 * USUAL_SIZE_POWER) / (3 + 8))
     assert searches.size_power([]) == 0
     fixed = BodySearches(Finder(walker(), Range(), {}))
     assert fixed.size_power(reached) == 0

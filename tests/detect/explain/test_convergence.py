@@ -26,9 +26,12 @@ def detector() -> Detector:
 
 @pytest.fixture(scope="module")
 def found(detector: Detector) -> Detections:
-    """One walker whose leg is missing, with so much noise that no score is capped."""
+    """One walker whose leg is missing, with so much noise that no score is capped.
+
+    With more noise, fits with little smoothing, as in the search, and with the usual one end apart.
+    """
     scene, _ = painted(detector.template, ROOT, TURNS, hidden=("leg",))
-    noisy = scene + 0.14 * torch.randn(scene.shape, generator=torch.Generator().manual_seed(3))
+    noisy = scene + 0.1 * torch.randn(scene.shape, generator=torch.Generator().manual_seed(3))
     return detector(noisy.clamp(0, 1))
 
 
@@ -43,7 +46,7 @@ def test_a_trace_ends_at_the_score(found: Detections, traces: dict[str, FitTrace
     for name, trace in traces.items():
         assert trace.from_search
         assert found[0].parts[name].score < MAX_ZNCC
-        assert trace.zncc == pytest.approx(found[0].parts[name].score, abs=5e-3)
+        assert trace.zncc == pytest.approx(found[0].parts[name].score, abs=3e-3)
 
 
 def test_a_hidden_part_has_no_trace(found: Detections, traces: dict[str, FitTrace]) -> None:
