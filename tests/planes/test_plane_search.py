@@ -142,9 +142,10 @@ def test_poses_without_a_fit_are_left_out():
 def test_poses_far_worse_than_the_best_are_dropped_and_beside_a_poor_one_all_go_on():
     search = PlaneSearch(_motif(), PlaneRange(180, (1, 1), 0))
     poses = [_pose(0, 1, (60 * k, 100)) for k in range(1, 5)]
-    assert search._hopeful(_fits(poses, [0.2, 0.9, 0.3, 0.5]), None).zncc.tolist() == [0.9, 0.5]
-    assert search._hopeful(_fits(poses, [0.2, 0.4, 0.3, 0.25]), None).zncc.tolist() == [0.4, 0.3, 0.25, 0.2]
-    assert search._hopeful(_fits(poses, [0.2, 0.4, 0.3, 0.25]), 2).zncc.tolist() == [0.4, 0.3]
+    best = search.pose_filter.best
+    assert best(_fits(poses, [0.2, 0.9, 0.3, 0.5]), None).zncc.tolist() == [0.9, 0.5]
+    assert best(_fits(poses, [0.2, 0.4, 0.3, 0.25]), None).zncc.tolist() == [0.4, 0.3, 0.25, 0.2]
+    assert best(_fits(poses, [0.2, 0.4, 0.3, 0.25]), 2).zncc.tolist() == [0.4, 0.3]
 
 
 def test_what_is_hopeless_beside_an_object_in_plain_view_is_not_returned():
@@ -204,7 +205,7 @@ def test_upright_copies_of_one_size_take_few_starts_and_one_fit(monkeypatch):
     assert max(min(_corner_error(pose, truth) for pose in found.poses) for truth in truths) < 1.0
     assert len(tried[0]) < 100
     rated = rate_poses(ScenePyramid(scene), search.stages[0].thinned(64), np.concatenate(tried[1:]))
-    whole = inside(ScenePyramid(scene), np.concatenate(tried[1:]), search._corners)
+    whole = inside(ScenePyramid(scene), np.concatenate(tried[1:]), search.pose_filter.corners)
     assert rated[whole].min(initial=1.0) >= 0.6 * 0.75 * 0.5
     assert rated[~whole].min() < 0.6 * 0.75 * 0.5
 
