@@ -79,6 +79,7 @@ def fit_uncovered(
         motif with the settings for exact poses, by which the cover is detected and the rest fitted. motion:
         how the poses may move. found: poses that are nearly right.
     """
+    # Thinned: cells need only a few points each, and the rest is fitted in each round.
     poses = _uncovered(scene, exact.sparse, motion, found.poses)
     moved = np.flatnonzero((poses != found.poses).any((1, 2)) & _close(stages[-1], poses, found.poses))
     there = PlaneFits(poses[moved], found.zncc[moved], found.visible[moved])
@@ -99,6 +100,7 @@ def _uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, poses: Po
 
     shares = shares_of(np.arange(len(poses), dtype=np.int64), scene.threads)
     ended = np.concatenate([starts[:0], *shared_out(fit, shares, scene.threads)])
+    # Unmoved poses are not converted back, which would change their last bits.
     moved, found = np.flatnonzero((ended != starts).any((1, 2))), poses.copy()
     there = ended[moved] @ motif.from_full
     found[moved] = there / there[:, 2:, 2:]
@@ -119,6 +121,7 @@ def _uncovered_in_torch(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, 
                 break
             known = covered
             rest = fit_planes(scene, motif.without(covered), motion, _FIT, here[None])
+            # If the rest has no fit, the next round starts again from the given pose.
             here = rest.poses[0] if rest.zncc[0] > -1 else pose
         return here
 
@@ -182,6 +185,7 @@ def point_evidence(
     spots, patch = mapped(to_scene, motif.places), patch_of(scene_levels(scene), motif, to_scene)
     if patch is None:
         return spots, np.zeros(len(spots))
+    # Only agreement counts as evidence: a point that contradicts the motif has none, instead of less.
     y, w = _compared(motif, patch)
     return spots, (w * (motif.target * y).sum(1)).clamp_min(0).double().numpy()
 

@@ -58,6 +58,7 @@ class _Gathered:
 
     def shares(self) -> list[range]:
         """The motifs divided into tasks of about `_SHARE` poses, independent of the number of threads."""
+        # A motif is never divided, since C steers its target once for consecutive poses of the same motif.
         cuts = np.searchsorted(self.ends, np.arange(0, int(self.ends[-1]) + _SHARE, _SHARE)).tolist()
         cuts[-1] = len(self.motifs)
         return [range(a, b) for a, b in pairwise(cuts) if b > a]
@@ -76,6 +77,7 @@ def rate_many(
     gathered = _gathered(scene, motifs, poses)
     if gathered is None:
         return [rate_poses(scene, motif, own) for motif, own in zip(motifs, poses, strict=True)]
+    # The rules for C depend on the settings of the channels only, which are the same for all motifs here.
     rated = np.full(len(gathered.own), -1.0)
 
     def rate(chosen: slice, kinds: plane_calls.PoseKinds, own: Poses, _: Poses) -> None:

@@ -311,6 +311,8 @@ def _fit_one(
 ) -> tuple[NDArray[np.float64], float, float]:
     motif, stage, parameters = job.motif, job.stage, PARAMETERS_OF[type(job.motion)]
     (x, y), r = motif.centre, motif.radius
+    # A motion is in the motif's units: from its centre, divided by its radius, so that all parameters are of
+    # similar magnitude.
     from_unit = np.array(((r, 0, x), (0, r, y), (0, 0, 1.0)))
     in_patch = np.array(((r, 0, x + MARGIN), (0, r, y + MARGIN), (0, 0, 1.0)))
     zncc, visible, settling = -1.0, 0.0, Settling(motif, parameters)
@@ -329,7 +331,7 @@ def _fit_one(
             if found.zncc <= -1:
                 return pose, found.zncc, found.visible
             best, moved = settling.move(pose @ from_unit, found)
-            if last and moved > REACH:  # nothing would tell whether so long a step was good
+            if last and moved > REACH:  # no further round would check so long a step
                 return pose, found.zncc, found.visible
         else:
             best, found = descend(motif, surface, in_patch, parameters, stage)

@@ -129,8 +129,7 @@ class PlaneMotif:
         return self._with_points(torch.from_numpy(np.sort(order)))
 
     def informative(self, count: int) -> "PlaneMotif":
-        """The same motif with the `count` points that are most informative about its pose: those with the
-        largest squared derivatives."""
+        """The same motif with the `count` points that say most about its pose, by squared derivatives."""
         if len(self.points) <= count:
             return self
         weight = self.weights.double().clamp_min(1e-9)
@@ -320,6 +319,7 @@ def _linearised(
     size: tuple[int, int],
     pivot: NDArray[np.float64] | None,
 ) -> PlaneMotif:
+    """The motif of a description, with the derivatives of its channels by central differences."""
     found, (rows, columns) = seen.channels, torch.nonzero(seen.where, as_tuple=True)
     places = torch.stack((columns, rows), 1).double() - MARGIN
     centre = places.mean(0)

@@ -185,6 +185,8 @@ class PlaneSearch:
         for number, (motif, count) in enumerate(zip(self._thinned, self._counts, strict=True)):
             stage = _FIT_SHIFTED if self._only_shifted else _FIT
             fits = fit_planes(scene, motif, self.ranges.motion, stage, found.poses)
+            # What is reported or compared with a threshold needs the ZNCC at the object's own resolution. The
+            # other stages only rank poses.
             if count is None or goes_on is not None:
                 fits = judged(scene, self._thinned[: number + 1], self.ranges.motion, fits)
             fits = fits if goes_on is None else fits[np.flatnonzero(goes_on(fits, count is None))]
@@ -249,6 +251,7 @@ class PlaneSearch:
         # Refined first, which is fast: most of these turns are worse than the pose itself.
         turned = (best.poses[:, None] @ self.similar_turns).reshape(-1, 3, 3)
         possible = np.abs(angles(turned, self._middle)) <= self.ranges.rotation + TURN_STEP
+        # Beyond the range by up to a step of the look, since the refined poses still move.
         near = refine_poses(scene, motif.rough, self.ranges.motion, REFINE, turned[np.flatnonzero(possible)])
         rivals = near[np.flatnonzero(near.zncc >= _RIVAL * best.zncc.max(initial=0.0))]
         starts = self.pose_filter.best(rivals, _RESTARTED).poses

@@ -71,6 +71,7 @@ def rate_turns(scene: ScenePyramid, motif: PlaneMotif, planes: Poses, turns: Pos
     """
     view = _PlaneView(motif, turns)
     rated = np.full((len(planes), len(turns)), -1.0)
+    # One rectified picture serves all turns in a plane: a turn only samples it.
     for row, plane in zip(rated, planes, strict=True):
         patch = patch_of(scene_levels(scene), motif, plane @ view.from_patch, view.size)
         if patch is not None:
@@ -109,6 +110,7 @@ def best_turns(
         rated = _rated(motif.rough, patch.channels, patch.inside, view.turns)
         best = view.turns[np.argsort(-rated, kind="stable")[:count]]
         fits = _refined(motif.rough, patch.channels, patch.inside, motion, stage, best)
+        # Motif at full size → motif at its resolution → picture with margin → without → plane → scene.
         poses = plane @ view.from_patch @ view.to_patch @ fits.poses @ motif.from_full
         return _filled(PlaneFits(poses / poses[:, 2:, 2:], fits.zncc, fits.visible), count)
 
@@ -146,6 +148,7 @@ class _PlaneView:
         corners = np.array(((0, width - 1, width - 1, 0), (0, 0, height - 1, height - 1), (1, 1, 1, 1)))
         own = motif.from_full @ turns @ to_full
         ends = (own @ corners)[:, :2]
+        # The bounding box of the motif at all its turns; `begin` moves its corner to the origin.
         low, high = np.floor(ends.min((0, 2))), np.ceil(ends.max((0, 2)))
         across, down = (int(side) for side in high - low + 1)
         self.size = across, down
@@ -273,6 +276,7 @@ def _rated_in_torch(
     w = torch.where(seen, weights, 0.0)[:, None]
     if not float(w.sum()) > 0 or float(w.sum()) < MIN_VISIBLE * float(weights.sum()):
         return -1.0
+    # The target has mean 0 and norm 1 over all points, but not over those that are visible.
     total = DIRECTIONS * float(w.sum())
     mean_t, mean_y = float((w * t).sum()) / total, float((w * y).sum()) / total
     power = max(float((w * (y - mean_y).square()).sum()), MIN_VARIANCE * total)

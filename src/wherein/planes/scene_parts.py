@@ -57,6 +57,7 @@ class ScenePart:
 
     def shares(self) -> "list[ScenePart]":
         """This part divided into tasks of a few poses for threads."""
+        # The channels of a box are computed where they are used: every further task would compute them again.
         if self.box is not None:
             return [self]
         some = np.array_split(self.poses, max(1, len(self.poses) // _SHARE))
@@ -89,6 +90,7 @@ def squares(
     scene: ScenePyramid, motif: PlaneMotif, poses: Poses, number: int, chosen: NDArray[np.int64]
 ) -> list[ScenePart]:
     """The squares of a level in which the middles of poses lie, each enlarged by the reach of a motif."""
+    # Half of the diagonal, so that the motif has room at every rotation about its middle.
     size, reach = size_at(scene, number), _STRETCH * math.hypot(*motif.size) / 2 + _AROUND
     middles = mapped(np.linalg.inv(frame_at(scene, number)) @ poses[chosen], [motif.centre])[:, 0]
     cells = np.clip(np.nan_to_num(middles) // _SQUARE, 0, np.array(size) // _SQUARE).astype(np.int64)
@@ -134,6 +136,7 @@ def inside(scene: ScenePyramid, poses: Poses, corners: NDArray[np.float64]) -> N
 def at_levels(motif: PlaneMotif, poses: Poses) -> tuple[Poses, NDArray[np.int64]]:
     """Poses of the motif at its own resolution, and the level of the scene with the closest resolution."""
     own = poses @ np.linalg.inv(motif.from_full)
+    # Rounded in steps of SIZE_STEP, so object and motif differ in size by √SIZE_STEP, or 9 %, at most.
     # At least 1: the scene is reduced to the motif's resolution, but never enlarged.
     sizes = np.maximum(np.nan_to_num(scales(own, motif.centre)), 1.0)
     return own, np.round(np.log(sizes) / math.log(SIZE_STEP)).astype(np.int64)

@@ -123,6 +123,7 @@ class Responses:
 
 def responses_at(scene: ScenePyramid, level: int, margin: int) -> Responses:
     """The responses of a scene at a level; kept with the scene unless they take much memory."""
+    # A larger margin than needed is no problem, so one set of responses serves motifs of any reach.
     known = scene.kept.get(("responses", level))
     if isinstance(known, Responses) and known.margin >= margin:
         return known
