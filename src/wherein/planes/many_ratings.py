@@ -148,6 +148,7 @@ def _work_out(
     made = shared_out(partial(whole_channels, scene, settings), levels.tolist(), scene.threads)
     pictures = [channels.movedim(0, -1) for channels, _ in made]
     to_full = np.stack([matrix for _, matrix in made])
+    # C gets each pose in pixels of the picture that it reads for it.
     from_full, which = np.linalg.inv(to_full), np.searchsorted(levels, gathered.numbers)
 
     def share(some: range) -> None:

@@ -71,6 +71,7 @@ def judged(scene: ScenePyramid, stages: Sequence[PlaneMotif], motion: Motion, fo
         motion: of the fits.
         found: fits of the last stage.
     """
+    # Where the last stage is not too fine, its ZNCC is known already.
     own = own_stages(stages, found.poses)
     small = np.flatnonzero((own < len(stages) - 1) & (found.zncc > -1))
     if not len(small):

@@ -36,8 +36,8 @@ and 0.065 px by pixels, above 0.9 it was 0.055 px and 0.026 px."""
 _MAX_LOSS, _MAX_LOSS_WHOLE = 0.0, 0.2
 """Maximum loss of the channels' ZNCC, with little smoothing, by a fit by pixels: for cut-outs, whose outline
 is seen only by channels, and for pictures without an outline, whose border is seen only by pixels. Choices:
-with 0.02, cut-outs that are plain inside rotated by up to 2°; parts of boards that are located by their
-border lose more than 0.1."""
+where a loss of 0.02 was allowed, cut-outs that are plain inside were rotated by up to 2°; correct fits of
+parts of boards that are located by their border lose more than 0.1."""
 
 _STEPS, _PIXELS, _MARGIN = 12, 20_000, 8
 """Maximum number of steps, maximum number of pixels of the motif, and margin of the scene around it.

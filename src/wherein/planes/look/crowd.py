@@ -33,14 +33,15 @@ def crowd_of(poses: PoseFilter, fits: "PlaneFits", standing_out: float) -> "Plan
         fits: the poses, before or between the fits.
         standing_out: ZNCC that clutter hardly reaches after the last fit; infinite: there is never a crowd.
     """
+    # Clutter that is distorted beyond the range fits best, so it must not count as a place.
     clear = fits[np.flatnonzero(fits.zncc >= _ON_THE_WAY * standing_out)]
     clear = clear[np.flatnonzero(poses.in_reach(clear.poses))]
     if len(clear) < _CROWD:
         return None
     # With a `worse` of 1 every other pose about the same middle is a duplicate: these are different places.
     best = clear[poses.distinct(clear, _CROWD, 1.0)]
-    # Low shares, the second of the third best: the best may be the very object that the template was cut
-    # from, and the others less like it.
+    # `_LIKE_BEST` is far below 1, and `_LIKE_OTHERS` is relative to the third best: the best may be the very
+    # object that the template was cut from, and the others less like it.
     if len(best) < _CROWD or best.zncc[-1] < _LIKE_BEST * best.zncc[0]:
         return None
     clear = clear[np.flatnonzero(clear.zncc >= _LIKE_OTHERS * best.zncc[-1])]

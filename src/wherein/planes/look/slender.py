@@ -53,6 +53,8 @@ def best_between(
         rate: returns the ratings of other poses.
         steps: as returned by `steps_between`.
     """
+    # Every step starts from the pose of the look, and not from the best so far: a search of the grid, no
+    # climb.
     best, ratings = poses.copy(), rated.copy()
     for step in steps:
         moved = poses @ step
